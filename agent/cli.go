@@ -149,8 +149,8 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	return process.Spec{
 		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
 		Env:     append(append([]string(nil), c.o.Env...), cmd.Env...),
-		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Cap: c.o.OutputCap},
-		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Cap: c.o.OutputCap},
+		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputCap},
+		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputCap},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 	}, nil
 }

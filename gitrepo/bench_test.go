@@ -34,7 +34,8 @@ func BenchmarkFingerprint(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, in := range map[string]ralph.TreeInput{"plain": {BaseHead: "HEAD"}, "claimed": {BaseHead: "HEAD", Claimed: true}} {
+	for name, in := range map[string]ralph.TreeInput{"plain": {BaseHead: "HEAD"},
+		"claimed": {BaseHead: "HEAD", Claimed: true}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := repo.Fingerprint(b.Context(), in); err != nil {

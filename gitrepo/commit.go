@@ -18,40 +18,41 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// DefaultCommitTimeout bounds one commit with its hooks and its signature.
+// DefaultCommitTimeout limits one commit, including its hooks and its signature.
 const DefaultCommitTimeout = 2 * time.Minute
 
-// CommitOptions say how patient a Committer is.
+// CommitOptions are the time limits of a Committer.
 type CommitOptions struct {
-	// Timeout bounds one commit; 0 is DefaultCommitTimeout.
+	// Timeout limits one commit; default: DefaultCommitTimeout.
 	Timeout time.Duration
-	// LockPatience is how long another git may hold the index; 0 is 10 s.
+	// LockPatience is how long to wait while another git process holds the index; default: 10 s.
 	LockPatience time.Duration
 }
 
-// Committer commits what an agent did, as the user would: with the user's hooks,
-// identity and signing. It implements [ralph.Committer].
+// Committer commits the agent's changes as the user would: with the user's hooks, identity and
+// signing. It implements [ralph.Committer].
 //
-// Nothing can ask the user anything, and nothing can hang: a commit that does not end in
-// time is killed with all that it started. What prevents a commit is a value, and leaves
-// the index as it was.
+// A commit cannot ask the user anything and cannot hang: if it exceeds its time limit, it is killed
+// with all processes that it started. A commit that is not possible is reported in the result, not
+// as an error, and leaves the index unchanged.
 //
-// Hooks that came or changed after the Committer was made are not run, which the result
-// says: they would be the agent's, run outside of its sandbox. Hooks among the files of
-// the project (core.hooksPath) are run as they stand, as checks are.
+// Hooks that were added or changed after the Committer was created are not run, and the result says
+// so. They would be the agent's, and would run outside its sandbox. Hooks among the files of the
+// project (core.hooksPath) are run as they are, like checks.
 type Committer struct {
 	repo    *Repo
 	options CommitOptions
 	before  programs
-	branch  string // that commits are expected on; "" is none
+	branch  string // the branch that commits are expected on; "" if HEAD is detached
 }
 
 var _ ralph.Committer = (*Committer)(nil)
 
-// Committer makes one for the workspace. It is to be made before an agent starts.
+// Committer returns a Committer for the workspace. Create it before an agent starts.
 func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, error) {
 	o.Timeout, o.LockPatience = cmp.Or(o.Timeout, DefaultCommitTimeout), cmp.Or(o.LockPatience, defaultLockPatience)
-	c := &Committer{repo: r.apart(), options: o} // a hook may take minutes, in which others want to look at the tree
+	// A hook may take minutes, and others must be able to read the tree meanwhile.
+	c := &Committer{repo: r.clone(), options: o}
 	var err error
 	if c.before, err = c.programs(ctx); err == nil {
 		c.branch, err = c.repo.branch(ctx)
@@ -62,9 +63,9 @@ func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, erro
 	return c, nil
 }
 
-// Commit commits every change of the workspace, untracked files included, ignored ones
-// and .ralph/progress.md not; of the rest of a larger repository nothing. Without a
-// change there is no commit. One that was made although a hook after it hangs is one.
+// Commit commits every change in the workspace, including untracked files, but not ignored files,
+// .ralph/progress.md, or the rest of a larger repository. Without a change it makes no commit. A
+// commit whose post-commit hook hangs still counts as made.
 func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitResult, error) {
 	r := c.repo
 	r.mu.Lock()
@@ -72,35 +73,35 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 	if err := r.refreshFilters(ctx); err != nil {
 		return ralph.CommitResult{}, err
 	}
-	if why, err := c.hindrance(ctx); why != "" || err != nil {
+	if why, err := c.commitBlocker(ctx); why != "" || err != nil {
 		return failedCommit(why, ""), err
 	}
-	index := keepIndex(r.GitDir)
+	index := saveIndex(r.GitDir)
 	result, err := c.stageAndCommit(ctx, message)
 	if result.Commit == "" {
-		if left := index.putBack(ctx); left != nil && result.Failed {
+		if left := index.restore(ctx); left != nil && result.Failed {
 			result.Output += "\n" + left.Error()
 		}
 	}
 	return result, err
 }
 
-// hindrance is why there cannot be a commit now, in a sentence.
-func (c *Committer) hindrance(ctx context.Context) (string, error) {
+// commitBlocker returns the reason why no commit is possible now, or "".
+func (c *Committer) commitBlocker(ctx context.Context) (string, error) {
 	r := c.repo
-	if same, err := r.stillThere(ctx); !same || err != nil {
-		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.GitDir), err
+	if same, err := r.sameRepository(ctx); !same || err != nil {
+		return fmt.Sprintf("the git folder of %s is no longer the one from the start (%s)", r.Top, r.GitDir), err
 	}
-	err := refuse(ctx, r, underWay, unresolved)
+	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts)
 	if p, found := errors.AsType[*Problem](err); found {
 		return p.Error(), nil
 	}
 	return "", err
 }
 
-// stillThere reports whether git finds the repository of the workspace by itself, as it
-// must for hooks to be run as they are used to.
-func (r *Repo) stillThere(ctx context.Context) (bool, error) {
+// sameRepository reports whether git still finds this repository when it starts from the workspace.
+// Commits rely on that discovery, so that hooks run in their usual environment.
+func (r *Repo) sameRepository(ctx context.Context) (bool, error) {
 	out, err := r.Git.Run(ctx, git.Call{Dir: r.Dir, Args: []string{"rev-parse", "--absolute-git-dir", "--show-toplevel"}})
 	if git.Failed(err) {
 		return false, nil
@@ -110,14 +111,14 @@ func (r *Repo) stillThere(ctx context.Context) (bool, error) {
 }
 
 func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.CommitResult, error) {
-	what, err := c.committed(ctx)
+	what, err := c.commitPaths(ctx)
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
 	if refused, err := c.stage(ctx, what); refused.Failed || err != nil {
 		return refused, err
 	}
-	staged, err := c.staged(ctx, what)
+	staged, err := c.hasStaged(ctx, what)
 	if !staged || err != nil {
 		return ralph.CommitResult{}, err
 	}
@@ -133,33 +134,37 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 	return result, err
 }
 
-// committed is what commits are about, for git: the workspace without the view in it. A
-// view that is ignored must not be named, git add would complain about it.
-func (c *Committer) committed(ctx context.Context) ([]string, error) {
+// commitPaths returns the pathspecs of a commit: the workspace without the progress file. An
+// ignored progress file must not be named, because git add would complain about it.
+func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
 	_, err := c.repo.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
 	if git.Failed(err) {
 		return []string{".", ":(exclude)" + scan.ProgressFile}, nil
 	}
-	return []string{"."}, wrapped("look for ignored files", err)
+	return []string{"."}, wrapError("look for ignored files", err)
 }
 
-// stage adds all changes to the index. Another git that holds it is waited for.
+// stage adds all changes to the index. It waits while another git process holds the lock.
 func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResult, error) {
 	r := c.repo
 	lock := filepath.Join(r.GitDir, "index.lock")
 	deadline := time.Now().Add(c.options.LockPatience)
 	for {
-		holder, err := unlocked(ctx, lock, time.Until(deadline))
+		holder, err := waitForLock(ctx, lock, time.Until(deadline))
 		if err != nil {
 			return ralph.CommitResult{}, err
 		}
 		if holder != "" {
-			return failedCommit(holder+"; if no git is at work there, remove that file", ""), nil
+			return failedCommit(holder+"; if no git process is running, remove that file", ""), nil
 		}
-		// No hook is part of it, but filters are, which may hang.
+		// No hooks run here, but filters do, and those may hang.
 		added, err := r.Git.AsUser(ctx, git.UserCall{
-			Dir: r.Dir, Env: r.environment(), Timeout: c.options.Timeout,
-			Args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"}, what...),
+			Dir:     r.Dir,
+			Env:     r.environment(),
+			Timeout: c.options.Timeout,
+			Args: append(
+				[]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"},
+				what...),
 		})
 		switch {
 		case err != nil:
@@ -167,17 +172,20 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 		case added.Worked():
 			return ralph.CommitResult{}, nil
 		case added.State == process.TimedOut:
-			return failedCommit(fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout), added.Output), nil
+			return failedCommit(
+				fmt.Sprintf("git add did not finish within %v (is a filter waiting for input?)", c.options.Timeout),
+				added.Output,
+			), nil
 		case !strings.Contains(added.Output, "index.lock") || time.Now().After(deadline):
 			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.Code), added.Output), nil
 		}
 	}
 }
 
-// staged reports whether a commit would hold anything.
-func (c *Committer) staged(ctx context.Context, what []string) (bool, error) {
+// hasStaged reports whether a commit would contain anything.
+func (c *Committer) hasStaged(ctx context.Context, what []string) (bool, error) {
 	_, err := c.repo.run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)...)
-	same, err := yes("look for staged changes", err)
+	same, err := succeeded("look for staged changes", err)
 	return !same && err == nil, err
 }
 
@@ -187,21 +195,21 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
-	strange, gone := now.strange(c.before), now.gone(c.before)
-	if why := c.refuses(now, append(slices.Clone(strange), gone...)); why != "" {
+	strange, gone := now.changedHooks(c.before), now.removedHooks(c.before)
+	if why := c.refusal(now, append(slices.Clone(strange), gone...)); why != "" {
 		return failedCommit(why, ""), nil
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
 	if len(strange) > 0 {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
-		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
+		note = "no hooks ran because some were added or changed after the start: " + strings.Join(strange, ", ")
 	}
 	if len(gone) > 0 {
-		note = strings.TrimSpace(note + "\nhooks that were there at the start are gone: " + strings.Join(gone, ", "))
+		note = strings.TrimSpace(note + "\nhooks removed since the start: " + strings.Join(gone, ", "))
 	}
 	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
-	if r.Prefix != "" { // what is staged elsewhere in the repository stays staged
+	if r.Prefix != "" { // keep changes staged that are elsewhere in the repository
 		args = append(append(args, "--only", "--"), what...)
 	}
 	was, err := r.headCommit(ctx)
@@ -209,7 +217,7 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		return ralph.CommitResult{}, err
 	}
 	made, err := c.withMessage(ctx, message, args)
-	if err != nil { // it may have been made all the same, and the index belongs to it then
+	if err != nil { // the commit may exist anyway, and then the index belongs to it
 		is, _ := r.headCommit(context.WithoutCancel(ctx))
 		if is == was {
 			is = ""
@@ -221,33 +229,38 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	case err != nil:
 		return ralph.CommitResult{}, err
 	case is == was:
-		return c.explain(ctx, made, note)
+		return c.explainFailure(ctx, made, note)
 	case !made.Worked():
-		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.Output)
+		note = strings.TrimSpace(note + "\nthe commit was made, but a later step failed\n" + made.Output)
 	}
 	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
-		note = strings.TrimSpace(note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)))
+		note = strings.TrimSpace(
+			note + fmt.Sprintf("\n%s is now checked out instead of %s", branchOr(branch), branchOr(c.branch)),
+		)
 	}
 	subject, err := c.subject(ctx, is)
 	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
 }
 
-// refuses is why there is no commit with the programs that it would run now.
-func (c *Committer) refuses(now programs, changed []string) string {
+// refusal returns why the programs that a commit would run now forbid it, or "".
+func (c *Committer) refusal(now programs, changed []string) string {
 	if !slices.Equal(now.signing, c.before.signing) {
-		return "the program that signs commits was set to another one since the start: " + scan.List(now.signing)
+		return "the commit signing program changed since the start: " + scan.List(now.signing)
 	}
-	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
-		return fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
-			strings.Join(changed, ", "), strings.Join(gates, " and "))
+	if gates := c.before.refusingHooks(); len(gates) > 0 && len(changed) > 0 {
+		return fmt.Sprintf(
+			"the repository's hooks changed since the start (%s), so %s cannot run as before; restore the hooks",
+			strings.Join(changed, ", "),
+			strings.Join(gates, " and "),
+		)
 	}
 	return ""
 }
 
 func branchOr(name string) string { return cmp.Or(name, "no branch") }
 
-// withMessage runs git with the message as its input. It finds the repository by itself:
-// with GIT_DIR set, a hook that works on another repository would work on this one.
+// withMessage runs git with the message on stdin. Git finds the repository by itself: with GIT_DIR
+// set, a hook that works on another repository would work on this one instead.
 func (c *Committer) withMessage(ctx context.Context, message string, args []string) (git.Attempt, error) {
 	file, err := os.CreateTemp("", "ralph-message-")
 	if err != nil {
@@ -263,28 +276,34 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
 		}
-		made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Dir, Env: r.filters.off(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout})
-		// A hook that fails gives exit 1: this is git itself, before any hook.
+		made, err := r.Git.AsUser(
+			ctx,
+			git.UserCall{Dir: r.Dir, Env: r.filters.disable(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
+		)
+		// A failing hook exits with 1. Exit 128 comes from git itself, before any hook.
 		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")
 		if err != nil || !locked || time.Now().After(deadline) {
 			return made, err
 		}
-		if _, err := unlocked(ctx, filepath.Join(r.GitDir, "index.lock"), time.Until(deadline)); err != nil {
+		if _, err := waitForLock(ctx, filepath.Join(r.GitDir, "index.lock"), time.Until(deadline)); err != nil {
 			return git.Attempt{}, err
 		}
 	}
 }
 
-// explain says why no commit came of an attempt.
-func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
+// explainFailure returns the reason why an attempt made no commit.
+func (c *Committer) explainFailure(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
 	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
 	case made.State == process.TimedOut:
-		why = fmt.Sprintf("the commit did not end within %v (a hook or a signature that waits for somebody?)", c.options.Timeout)
+		why = fmt.Sprintf(
+			"the commit did not finish within %v (is a hook or a signature waiting for input?)",
+			c.options.Timeout,
+		)
 	case made.Worked():
-		why = "git commit said that all is well, but there is no new commit"
+		why = "git commit reported success but made no commit"
 	case made.Code == 1:
-		why = "git commit was refused, as by a hook (exit 1)"
+		why = "git commit was refused, probably by a hook (exit 1)"
 	default:
 		unknown, err := unknownIdentity(ctx, c.repo)
 		if err != nil {
@@ -301,10 +320,10 @@ func failedCommit(why, output string) ralph.CommitResult {
 	return ralph.CommitResult{Failed: true, Output: strings.TrimSpace(why + "\n" + output)}
 }
 
-// headCommit is the commit that is checked out, "" before the first.
+// headCommit returns the checked-out commit, or "" before the first commit.
 func (r *Repo) headCommit(ctx context.Context) (string, error) { return r.resolve(ctx, "HEAD") }
 
-// resolve is the commit that a name stands for, "" if there is none.
+// resolve returns the commit that a name refers to, or "" if there is none.
 func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
 	return r.lookup(ctx, "look for "+name, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 }
@@ -312,7 +331,7 @@ func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
 func (c *Committer) subject(ctx context.Context, commit string) (string, error) {
 	out, err := c.repo.run(ctx, "rev-list", "--max-count=1", "--format=%s", commit)
 	_, subject, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
-	return subject, wrapped("read commit", err)
+	return subject, wrapError("read commit", err)
 }
 
 func (c *Committer) staging(ctx context.Context, what []string) (staging, error) {

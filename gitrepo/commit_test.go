@@ -96,7 +96,8 @@ func TestCommitTakesEveryChangeOfTheWorkspace(t *testing.T) {
 	w.Write(".ralph/PROMPT.md", "x")
 	w.Must(os.Remove(w.Path("gone")))
 	result := commitNow(w)
-	if got, want := w.Git("show", "--format=%B%an", "--no-renames", "--name-status", result.Commit), "subject\n\nbody\na\n\nA\t.ralph/PROMPT.md\nD\tgone\nM\tkept\nA\tnew/file"; got != want {
+	if got, want := w.Git("show", "--format=%B%an", "--no-renames", "--name-status",
+		result.Commit), "subject\n\nbody\na\n\nA\t.ralph/PROMPT.md\nD\tgone\nM\tkept\nA\tnew/file"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := w.Git("status", "--short"); got != "?? .ralph/progress.md" {
@@ -203,7 +204,10 @@ func TestAHookThatChangesFilesAndIsContent(t *testing.T) {
 
 func TestHooksFindTheUsersEnvironment(t *testing.T) {
 	w := gittest.NewRepo(t)
-	w.Script(".git/hooks/pre-commit", `test "$LANG $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx " || { env; exit 1; }`+"\ncat >/dev/null")
+	w.Script(
+		".git/hooks/pre-commit",
+		`test "$LANG $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx " || { env; exit 1; }`+"\ncat >/dev/null",
+	)
 	w.Write("kept", "two\n")
 	git := gittest.Program()
 	git.Env = append(git.Env, "LANG=xx", "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere")
@@ -219,7 +223,7 @@ func TestHooksFindTheUsersEnvironment(t *testing.T) {
 }
 
 // TestACommitThatFailsChangesNothing: not even what was staged before.
-var aWhile = regexp.MustCompile(`since \d+s;`)
+var aWhile = regexp.MustCompile(`for \d+s;`)
 
 func TestACommitThatFailsChangesNothing(t *testing.T) {
 	cases := map[string]struct {
@@ -230,15 +234,15 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 	}{
 		"hook refuses": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "echo no tabs please >&2; exit 3") },
-			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "no tabs please",
+			want:    "git commit was refused, probably by a hook (exit 1)\n", holds: "no tabs please",
 		},
 		"hook changes the index and refuses": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "git rm -q --cached kept; exit 1") },
-			want:    "git commit was refused, as by a hook (exit 1)",
+			want:    "git commit was refused, probably by a hook (exit 1)",
 		},
 		"message is refused": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/commit-msg", "cat $1; exit 1") },
-			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "subject\n\nbody",
+			want:    "git commit was refused, probably by a hook (exit 1)\n", holds: "subject\n\nbody",
 		},
 		"signature fails": {
 			prepare: func(w gittest.Workspace) {
@@ -249,7 +253,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 		},
 		"a lock that stays": {
 			act:  func(w gittest.Workspace) { w.Write(".git/index.lock", "") },
-			want: "another git holds ", holds: "index.lock, since 0s; if no git is at work there, remove that file",
+			want: "another git process has held ", holds: "index.lock for 0s; if no git process is running, remove that file",
 		},
 		"a merge is under way": {
 			act: func(w gittest.Workspace) {
@@ -261,7 +265,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 				w.Commit()
 				w.Git("merge", "-q", "--no-commit", "other")
 			},
-			want: "a merge is under way in ", holds: "git merge --abort",
+			want: "a merge is in progress in ", holds: "git merge --abort",
 		},
 		"conflicts": {
 			act: func(w gittest.Workspace) {
@@ -279,7 +283,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 		},
 		"another program signs": {
 			act:  func(w gittest.Workspace) { w.Git("config", "gpg.ssh.program", w.Path("evil")) },
-			want: "the program that signs commits was set to another one since the start: ",
+			want: "the commit signing program changed since the start: ",
 		},
 	}
 	for name, c := range cases {
@@ -298,8 +302,9 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 			}
 			before := pictureOf(w)
 			got := commitBy(w, committer)
-			got.Output = aWhile.ReplaceAllString(got.Output, "since 0s;") // on a slow machine the lock is older
-			if !got.Failed || got.Commit != "" || !strings.HasPrefix(got.Output, c.want) || !strings.Contains(got.Output, c.holds) {
+			got.Output = aWhile.ReplaceAllString(got.Output, "for 0s;") // on a slow machine the lock is older
+			if !got.Failed || got.Commit != "" || !strings.HasPrefix(got.Output, c.want) ||
+				!strings.Contains(got.Output, c.holds) {
 				t.Errorf("got %+v", got)
 			}
 			unchanged(w, before)
@@ -319,7 +324,8 @@ func TestACommitOfNobodyFailsAndNamesTheFix(t *testing.T) {
 	w.Write("new", "x")
 	before := pictureOf(w)
 	got := commitBy(w, c)
-	if !got.Failed || !strings.Contains(got.Output, `git config --global user.name "Your Name" && git config --global user.email`) {
+	if !got.Failed ||
+		!strings.Contains(got.Output, `git config --global user.name "Your Name" && git config --global user.email`) {
 		t.Errorf("got %+v", got)
 	}
 	unchanged(w, before)
@@ -359,14 +365,20 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 		act  func(w gittest.Workspace)
 		want string
 	}{
-		"a new one":     {func(w gittest.Workspace) { w.Script(".git/hooks/post-commit", "touch .git/sprung") }, "post-commit"},
+		"a new one": {
+			func(w gittest.Workspace) { w.Script(".git/hooks/post-commit", "touch .git/sprung") },
+			"post-commit",
+		},
 		"a gate":        {func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "touch .git/sprung") }, "pre-commit"},
 		"a changed one": {func(w gittest.Workspace) { w.Script(".git/hooks/post-merge", "touch .git/sprung") }, "post-merge"},
 		"another folder": {func(w gittest.Workspace) {
 			w.Script("hooks/pre-commit", "touch .git/sprung")
 			w.Git("config", "core.hooksPath", "hooks")
 		}, "those of "},
-		"one that is no program any more": {func(w gittest.Workspace) { w.Must(os.Chmod(w.Path(".git/hooks/post-merge"), 0o644)) }, "post-merge"},
+		"one that is no program any more": {
+			func(w gittest.Workspace) { w.Must(os.Chmod(w.Path(".git/hooks/post-merge"), 0o644)) },
+			"post-merge",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -376,7 +388,8 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 			w.Write("kept", "two\n")
 			c.act(w)
 			got := commitBy(w, committer)
-			if got.Failed || got.Commit == "" || !strings.HasPrefix(got.Output, "no hook was run, since some came or changed after the start: "+c.want) {
+			if got.Failed || got.Commit == "" ||
+				!strings.HasPrefix(got.Output, "no hooks ran because some were added or changed after the start: "+c.want) {
 				t.Errorf("got %+v", got)
 			}
 			if _, err := os.Lstat(w.Path(".git/sprung")); err == nil {
@@ -393,7 +406,7 @@ func TestHooksThatAnAgentRemovesAreToldOf(t *testing.T) {
 	c := newCommitter(w)
 	w.Write("kept", "two\n")
 	w.Must(os.Remove(w.Path(".git/hooks/post-merge")))
-	if got := commitBy(w, c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: post-merge" {
+	if got := commitBy(w, c); got.Commit == "" || got.Output != "hooks removed since the start: post-merge" {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := os.Lstat(w.Path(".git/run")); err != nil {
@@ -416,7 +429,8 @@ func TestNobodyGetsPastAHookThatRefuses(t *testing.T) {
 			c := newCommitter(w)
 			w.Write("kept", "two\n")
 			act(w)
-			if got := commitBy(w, c); !got.Failed || got.Commit != "" || !strings.Contains(got.Output, "pre-commit") && !strings.Contains(got.Output, "not like this") {
+			if got := commitBy(w, c); !got.Failed || got.Commit != "" ||
+				!strings.Contains(got.Output, "pre-commit") && !strings.Contains(got.Output, "not like this") {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -464,7 +478,7 @@ func TestARepositoryThatWasReplacedGetsNoCommit(t *testing.T) {
 				w.Must(os.Rename(w.Path(".git"), w.Path("../away")))
 			}
 			act(w)
-			if got := commitBy(w, c); !got.Failed || !strings.Contains(got.Output, "is not the one that it was at the start") {
+			if got := commitBy(w, c); !got.Failed || !strings.Contains(got.Output, "is no longer the one from the start") {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -16,8 +16,9 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 )
 
-// hang writes down who it is, twice, and waits for ever.
-const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
+// hang records two process IDs and then waits forever.
+const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & ` +
+	`echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
 
 func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 	cases := map[string]func(w gittest.Workspace){
@@ -56,9 +57,9 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				w.Write("below/new", "x")
 				before := pictureOf(w)
 				got := commitBy(w, c)
-				want := "the commit did not end within 5s (a hook or a signature that waits for somebody?)"
+				want := "the commit did not finish within 5s (is a hook or a signature waiting for input?)"
 				if name == "filter" {
-					want = "git add did not end within 5s (a filter that waits for somebody?)"
+					want = "git add did not finish within 5s (is a filter waiting for input?)"
 				}
 				if name == "filter" && below != "" {
 					if got.Failed {
@@ -99,7 +100,8 @@ func TestAHookThatHangsAfterTheCommit(t *testing.T) {
 	w.Script(".git/hooks/post-commit", "echo slow; exec sleep 600")
 	w.Write("new", "x")
 	got := commitBy(w, committerWith(w, gitrepo.CommitOptions{Timeout: 5 * time.Second}))
-	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") || got.Output != "the commit was made, but what came after it did not end well\nslow" {
+	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") ||
+		got.Output != "the commit was made, but a later step failed\nslow" {
 		t.Errorf("got %+v", got)
 	}
 	if status := w.Git("status", "--short"); status != "" {
@@ -127,7 +129,7 @@ test "$GIT_TERMINAL_PROMPT$GIT_ASKPASS$SSH_ASKPASS$SSH_ASKPASS_REQUIRE$GPG_TTY" 
 	}
 }
 
-// buried reports whether a process is only still on the list because nobody asked how it
+// buried reports whether a process is only still on the list because no parent has read how it
 // ended, which is not our matter once its parent is gone.
 func buried(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -15,19 +15,22 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// programs are what a commit would run, as it was before an agent could change it: hooks
-// and programs that sign. Hooks that are files of the working tree are the project's
-// code like its tests, and are run as they stand.
+// programs are the hooks and signing programs that a commit would run, recorded before an agent
+// could change them. Hooks inside the working tree are project code like its tests, and are run as
+// they are.
 type programs struct {
-	hooks   string    // the folder that git takes hooks from
-	files   git.Hooks // in there, unless the folder is in the working tree
-	signing []string  // settings that name a program that signs
+	hooks   string    // git's hooks folder
+	files   git.Hooks // in that folder, unless it is in the working tree
+	signing []string  // settings that name a signing program
 }
 
 func (c *Committer) programs(ctx context.Context) (programs, error) {
-	// Not by r.run, which tells git that there are none.
+	// Not by r.run, which disables hooks.
 	found, err := c.repo.Git.AsUser(ctx, git.UserCall{
-		Dir: c.repo.Top, Env: c.repo.environment(), Args: []string{"rev-parse", "--git-path", "hooks"}, Timeout: c.repo.Git.CallTimeout(),
+		Dir:     c.repo.Top,
+		Env:     c.repo.environment(),
+		Args:    []string{"rev-parse", "--git-path", "hooks"},
+		Timeout: c.repo.Git.CallTimeout(),
 	})
 	if err != nil || !found.Worked() {
 		return programs{}, fmt.Errorf("look for hooks: %w", errors.Join(err, found.Failure("rev-parse")))
@@ -43,7 +46,7 @@ func (c *Committer) programs(ctx context.Context) (programs, error) {
 	return p, err
 }
 
-// inTree reports whether a folder belongs to the files of the project, and not to git's.
+// inTree reports whether a folder belongs to the files of the project, not to git's own.
 func (c *Committer) inTree(folder string) bool {
 	top, err := os.Stat(c.repo.Top)
 	if err != nil || !scan.Below(top, folder) {
@@ -53,14 +56,15 @@ func (c *Committer) inTree(folder string) bool {
 	return err != nil || !scan.Below(git, folder)
 }
 
-// signingPrograms lists settings, each as key, line break, value.
+// signingPrograms lists settings, each as key, newline, value.
 func (c *Committer) signingPrograms(ctx context.Context) ([]string, error) {
-	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`)
+	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp",
+		`^gpg\.(.*\.)?(program|defaultkeycommand)$`)
 	return git.SplitNames(text), err
 }
 
-// gone names the hooks that were there before, and are not run any more.
-func (p programs) gone(before programs) []string {
+// removedHooks returns the names of hooks that existed before and no longer run.
+func (p programs) removedHooks(before programs) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(before.files)) {
 		if _, there := p.files[name]; !there && p.hooks == before.hooks {
@@ -70,17 +74,17 @@ func (p programs) gone(before programs) []string {
 	return names
 }
 
-// strange names the hooks that were not there before or were different.
-func (p programs) strange(before programs) []string {
+// changedHooks returns the names of hooks that are new or different.
+func (p programs) changedHooks(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
 	}
 	return text.Mapped(p.files.Since(before.files), scan.Quote)
 }
 
-// gates are the hooks of the user that can refuse a commit. An agent that could have them
-// left out, by planting another one beside them, would get past them.
-func (p programs) gates() []string {
+// refusingHooks returns the user's hooks that can refuse a commit. Without this list, an agent
+// could plant another hook beside them, so that none is run, and get past them.
+func (p programs) refusingHooks() []string {
 	return slices.DeleteFunc([]string{"pre-commit", "prepare-commit-msg", "commit-msg"}, func(name string) bool {
 		_, there := p.files[name]
 		return !there

@@ -7,23 +7,23 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// subjectChars is what a subject may be long: more is cut off by most who show it.
+// subjectChars is the longest subject; most tools cut off more.
 const subjectChars = 72
 
 // Trailer is one "Key: value" at the end of a message, for programs to read.
 type Trailer struct{ Key, Value string }
 
-// The trailers that tell a commit of the harness from others.
+// Trailers that mark a commit of the harness.
 const (
 	TrailerRun       = "Ralph-Run"
 	TrailerIteration = "Ralph-Iteration"
 	TrailerTask      = "Ralph-Task"
 )
 
-// Message is a commit message: one line of at most 72 characters, cut at a word; the
-// body as it is; the trailers in one block at the end, so that `git interpret-trailers`
-// and `git log --format=%(trailers)` find them. Trailers without a value are left out.
-// Nothing in the texts, which may be an agent's, can hide one or join their block.
+// Message builds a commit message: a subject of at most 72 characters, cut at a word; the body
+// unchanged; the trailers in one block at the end, where `git interpret-trailers` and `git log
+// --format=%(trailers)` find them. Trailers without a value are left out. The texts may be an
+// agent's: nothing in them can hide a trailer or join the block.
 func Message(subject, body string, trailers ...Trailer) string {
 	parts := []string{subjectLine(subject)}
 	if body = bodyText(body); body != "" {
@@ -52,7 +52,7 @@ func subjectLine(s string) string {
 		return s
 	}
 	short := string(chars[:subjectChars-1])
-	// A word that is longer than half of the line is cut, or little would be left.
+	// Cut a word that is longer than half of the line, or little would be left.
 	if end := strings.LastIndexByte(short, ' '); chars[subjectChars-1] != ' ' && end > len(short)/2 {
 		short = short[:end]
 	}
@@ -70,8 +70,7 @@ func bodyText(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
-		// To git the message ends at a line of three dashes, and the trailers would be
-		// looked for before it.
+		// Git ends the message at a line of three dashes, and would look for the trailers before it.
 		if line == "---" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "---\t") {
 			line = " " + line
 		}

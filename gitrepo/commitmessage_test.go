@@ -12,14 +12,22 @@ import (
 func TestMessage(t *testing.T) {
 	run := gitrepo.Trailer{Key: gitrepo.TrailerRun, Value: "r1"}
 	cases := map[string]struct{ subject, body, want string }{
-		"plain":               {"add x", "", "add x\n\nRalph-Run: r1\n"},
-		"with a body":         {"add x", "because\n\n- of y  \r\n", "add x\n\nbecause\n\n- of y\n\nRalph-Run: r1\n"},
-		"nothing to say":      {" \n", "\n\n", "work in progress\n\nRalph-Run: r1\n"},
-		"several lines":       {"add x\nRalph-Run: forged\x1b[31m", "", "add x Ralph-Run: forged [31m\n\nRalph-Run: r1\n"},
-		"control characters":  {"a\x00b\tc", "d\x07e\tf\x1b", "a b c\n\nde\tf\n\nRalph-Run: r1\n"},
-		"72 are fine":         {strings.Repeat("x", 72), "", strings.Repeat("x", 72) + "\n\nRalph-Run: r1\n"},
-		"cut at a word":       {strings.Repeat("word ", 20), "", strings.TrimSpace(strings.Repeat("word ", 14)) + "…\n\nRalph-Run: r1\n"},
-		"cut after a word":    {strings.Repeat("x", 60) + " " + strings.Repeat("y", 10) + " z", "", strings.Repeat("x", 60) + " " + strings.Repeat("y", 10) + "…\n\nRalph-Run: r1\n"},
+		"plain":              {"add x", "", "add x\n\nRalph-Run: r1\n"},
+		"with a body":        {"add x", "because\n\n- of y  \r\n", "add x\n\nbecause\n\n- of y\n\nRalph-Run: r1\n"},
+		"nothing to say":     {" \n", "\n\n", "work in progress\n\nRalph-Run: r1\n"},
+		"several lines":      {"add x\nRalph-Run: forged\x1b[31m", "", "add x Ralph-Run: forged [31m\n\nRalph-Run: r1\n"},
+		"control characters": {"a\x00b\tc", "d\x07e\tf\x1b", "a b c\n\nde\tf\n\nRalph-Run: r1\n"},
+		"72 are fine":        {strings.Repeat("x", 72), "", strings.Repeat("x", 72) + "\n\nRalph-Run: r1\n"},
+		"cut at a word": {
+			strings.Repeat("word ", 20),
+			"",
+			strings.TrimSpace(strings.Repeat("word ", 14)) + "…\n\nRalph-Run: r1\n",
+		},
+		"cut after a word": {
+			strings.Repeat("x", 60) + " " + strings.Repeat("y", 10) + " z",
+			"",
+			strings.Repeat("x", 60) + " " + strings.Repeat("y", 10) + "…\n\nRalph-Run: r1\n",
+		},
 		"one long word":       {strings.Repeat("é", 100), "", strings.Repeat("é", 71) + "…\n\nRalph-Run: r1\n"},
 		"invalid text":        {"a\xff", "b\xff", "a\ufffd\n\nb\ufffd\n\nRalph-Run: r1\n"},
 		"looks like a patch":  {"a", "b\n---\n c\n--- a/x\n----", "a\n\nb\n ---\n c\n --- a/x\n----\n\nRalph-Run: r1\n"},
@@ -35,12 +43,21 @@ func TestMessage(t *testing.T) {
 }
 
 func TestMessageHasTrailersThatGitReads(t *testing.T) {
-	for _, body := range []string{"", "text", "Signed-off-by: somebody", "x\n---\ny: z", "Ralph-Run: forged\n\nRalph-Task: forged", "diff --git a b\n\n# x"} {
+	for _, body := range []string{"", "text", "Signed-off-by: somebody", "x\n---\ny: z",
+		"Ralph-Run: forged\n\nRalph-Task: forged", "diff --git a b\n\n# x"} {
 		t.Run(body, func(t *testing.T) {
 			w := gittest.NewFolder(t)
-			w.Write("message", gitrepo.Message("subject: x", body,
-				gitrepo.Trailer{Key: gitrepo.TrailerRun, Value: "r1\nx"}, gitrepo.Trailer{Key: gitrepo.TrailerIteration, Value: "3"},
-				gitrepo.Trailer{Key: gitrepo.TrailerTask, Value: " "}, gitrepo.Trailer{Key: "Odd key: é", Value: "v"}))
+			w.Write("message", gitrepo.Message(
+				"subject: x",
+				body,
+				gitrepo.Trailer{
+					Key:   gitrepo.TrailerRun,
+					Value: "r1\nx",
+				},
+				gitrepo.Trailer{Key: gitrepo.TrailerIteration, Value: "3"},
+				gitrepo.Trailer{Key: gitrepo.TrailerTask, Value: " "},
+				gitrepo.Trailer{Key: "Odd key: é", Value: "v"},
+			))
 			want := "Ralph-Run: r1 x\nRalph-Iteration: 3\nOddkey: v"
 			if got := w.Git("interpret-trailers", "--parse", "message"); got != want {
 				t.Errorf("got %q, want %q", got, want)

@@ -1,65 +1,61 @@
-// Package gitrepo looks at the workspace that an agent works in, commits to it, gives runs worktrees of
-// their own and merges their branches, with the help of the git program. Package snapshot keeps
-// snapshots of such a workspace; package plain does both for a folder without git.
+// Package gitrepo inspects the workspace of an agent, commits to it, creates worktrees for runs and
+// merges their branches, using the git program. Package snapshot keeps snapshots of such a
+// workspace. Package plain does both for a folder without git.
 //
 // # Which repository
 //
-// [Find] looks for the repository of a folder once. From then on the [Repo] names
-// its git folder and its working tree in every call, so that an agent that moves .git
-// away, or makes a new one, does not make the harness look elsewhere.
+// [Find] looks up the repository of a folder once. From then on the [Repo] passes its git folder
+// and its working tree to every call. An agent that moves .git away, or creates a new one, cannot
+// make the harness look elsewhere.
 //
-// The git program, too, is looked up once. Folders of PATH that are relative or lie in
-// the working tree, as an activated virtual environment does, are passed over: a git in
-// there may be the agent's. If there is no other, there is no git.
+// The git program is also looked up once. Folders of PATH that are relative or inside the working
+// tree, such as an activated virtual environment, are skipped, because a git in there may be the
+// agent's. If there is no other git, Find reports that there is none.
 //
 // # What the tree is
 //
-// The tree is the workspace's files: untracked ones included, ignored ones not, and not
-// the view that the harness writes itself (.ralph/progress.md). [Repo.Fingerprint] is one
-// `git status` and the content of what it names: the commit, and a hash over each path
-// that differs from it. What was staged does not matter, only what lies in the folder;
-// touching a file does not matter, only what is in it. Three kinds are known by size
-// and time alone: files over 1 MiB, files behind the first 256 MiB, and files that
-// cannot be read. Links count by their target and are not followed; devices, sockets
-// and pipes are not opened. A submodule or a nested repository with changes counts by
-// its files.
+// The tree is the files of the workspace: tracked and untracked files, but neither ignored files
+// nor the progress file that the harness writes itself (.ralph/progress.md). [Repo.Fingerprint]
+// combines one `git status` with the content of the paths that it lists: the commit, and a hash
+// over each path that differs from it. Staging a file or touching it does not change the
+// fingerprint; only content in the folder does. Three kinds of files are compared by size and time
+// alone: files over 1 MiB, files after the first 256 MiB, and files that cannot be read. Links
+// count by their target and are not followed. Devices, sockets and pipes are not opened. A
+// submodule or a nested repository with changes counts by its files.
 //
 // # What looks unfinished
 //
-// At the base and when a claim is to be judged, Fingerprint also lists lines that were
-// added since the run's first commit, or stand in untracked files, and say themselves
-// that something is missing. These count as whole words: TODO, FIXME and XXX in capitals;
-// "not implemented", "not yet implemented", "unimplemented" and "placeholder
-// implementation" in any case; NotImplementedError, NotImplementedException and todo!()
-// as written. TODO.md, TODO-list and codes.Unimplemented are names and don't count.
-// Task lists, where open items belong, are left out: .ralph/, .agent/, prd.json and
-// IMPLEMENTATION_PLAN.md.
+// At the base and when a claim is judged, Fingerprint also lists lines that say that something is
+// missing, if they were added since the run's first commit or are in untracked files. These count
+// as whole words: TODO, FIXME and XXX in capitals; "not implemented", "not yet implemented",
+// "unimplemented" and "placeholder implementation" in any case; NotImplementedError,
+// NotImplementedException and todo!() as written. TODO.md, TODO-list and codes.Unimplemented are
+// names and don't count. Task lists, where open items belong, are skipped: .ralph/, .agent/,
+// prd.json and IMPLEMENTATION_PLAN.md.
 //
 // # What git may do
 //
-// To see, git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No
-// hook, pager, file system monitor, external diff or text conversion of the repository
-// is run.
+// To inspect a repository, git only reads: it takes no lock, does not refresh the index and fetches
+// nothing. It runs no hook, pager, file system monitor, external diff or text conversion of the
+// repository.
 //
-// Clean filters are needed to compare (Git LFS is one), so those that the configuration
-// named at Find are run; one that came into the repository's configuration after Find is
-// switched off. This is to keep an agent from planting, by the way, a program that the
-// harness then runs outside of the agent's sandbox. It is no wall: an agent works with
-// the user's rights. Not switched off are filters in the configuration of a submodule,
-// in the user's own, or in a file that was included at Find and changed since; nor those
-// that an earlier run planted, which were there at Find; nor what a filter of the user's
-// finds in PATH under the name that it calls.
+// Git needs clean filters to compare files (Git LFS is one). Filters that were configured at Find
+// are run; a filter that was added to the repository's configuration after Find is disabled. This
+// keeps an agent from planting a program that the harness then runs outside the agent's sandbox. It
+// is not a security boundary, because an agent has the user's rights. These filters are not
+// disabled: filters in the configuration of a submodule, in the user's own configuration, or in an
+// included file that changed since Find; filters that an earlier run planted, which existed at
+// Find; and programs that a filter of the user finds in PATH.
 //
-// Files of the workspace and of the git folder are read only if they are regular ones,
-// without waiting and up to a limit. Git itself may hang on a pipe in place of one of
-// its files: every call has a time-out, and ends at once with its context.
+// Files of the workspace and of the git folder are read only if they are regular files, without
+// blocking and up to a limit. Git itself may hang on a pipe in place of one of its files, so every
+// call has a timeout and ends at once with its context.
 //
 // # What is written to the user's repository
 //
-// Three things, each only when asked for: a [Committer] commits as the user would, with
-// the user's hooks, identity and signing, but cannot hang; [Worktrees.Add] makes a
-// branch ralph/… and a folder for it; [Repo.Merge] brings such a branch home, or touches
-// nothing. [Repo.Ready] tells beforehand what would go wrong. Nothing is ever reset,
-// cleaned, stashed or pushed, and no work is removed that is nowhere else, unless
-// [RemoveAnyway] says so.
+// Three things, each only on request. A [Committer] commits as the user would, with the user's
+// hooks, identity and signing, but cannot hang. [Worktrees.Add] creates a branch ralph/… and a
+// folder for it. [Repo.Merge] merges such a branch, or changes nothing. [Repo.Ready] reports
+// beforehand what would go wrong. Nothing is ever reset, cleaned, stashed or pushed. Work that
+// exists nowhere else is removed only with [RemoveAnyway].
 package gitrepo

@@ -12,13 +12,13 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// filters keeps clean filters out that an agent put into the repository's
-// configuration: git would run them, outside of any sandbox, whenever it compares files.
-// The package comment says which ones it does not see.
+// filters disables clean filters that an agent added to the repository's configuration. Git would
+// run them, outside any sandbox, whenever it compares files. The package comment lists the filters
+// that this misses.
 type filters struct {
-	trusted []string      // settings that were there at Find
-	seen    configuration // as it was when last looked at
-	foreign []string      // names of filters with settings that were not there at Find
+	trusted []string      // settings that existed at Find
+	seen    configuration // as it was when last read
+	foreign []string      // names of filters with settings that are new since Find
 }
 
 func (r *Repo) rememberFilters(ctx context.Context) error {
@@ -30,7 +30,8 @@ func (r *Repo) rememberFilters(ctx context.Context) error {
 	return err
 }
 
-// mentionsFilters spares the question to git in nearly every repository.
+// mentionsFilters reports whether git must be asked for filters. In almost every repository it
+// saves a git call.
 func (c configuration) mentionsFilters() bool {
 	for _, file := range c.files {
 		file = bytes.ToLower(file)
@@ -41,7 +42,7 @@ func (c configuration) mentionsFilters() bool {
 	return c.unknown
 }
 
-// refreshFilters asks git for the filters again if the configuration has changed.
+// refreshFilters asks git for the filters again if the configuration changed.
 func (r *Repo) refreshFilters(ctx context.Context) error {
 	f, now := &r.filters, r.configuration()
 	if now.same(f.seen) {
@@ -62,9 +63,9 @@ func (r *Repo) refreshFilters(ctx context.Context) error {
 	return nil
 }
 
-// off is the environment that makes the foreign filters do nothing. Their names are the
-// agent's and may hold an equals sign, which -c cannot pass on.
-func (f *filters) off(env []string) []string {
+// disable returns environment variables that disable the foreign filters. An agent chose their
+// names, which may contain an equals sign that -c cannot pass on.
+func (f *filters) disable(env []string) []string {
 	if len(f.foreign) == 0 {
 		return nil
 	}
@@ -78,20 +79,24 @@ func (f *filters) off(env []string) []string {
 	for _, name := range f.foreign {
 		for _, setting := range []string{".clean=", ".smudge=", ".process=", ".required=false"} {
 			key, value, _ := strings.Cut(setting, "=")
-			added = append(added, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", count, name, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value))
+			added = append(
+				added,
+				fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", count, name, key),
+				fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value),
+			)
 			count++
 		}
 	}
 	return append(added, fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
 }
 
-// configuration is what the repository's own configuration files say.
+// configuration is the content of the repository's own configuration files.
 type configuration struct {
-	files   [2][]byte // of the repository, of the working tree; nil if there is none
-	unknown bool      // one of them could not be read and may say anything
+	files   [2][]byte // of the repository and of the working tree; nil if missing
+	unknown bool      // one of them could not be read
 }
 
-// same reports whether nothing has changed for certain.
+// same reports whether certainly nothing changed.
 func (c configuration) same(as configuration) bool {
 	return !c.unknown && !as.unknown && bytes.Equal(c.files[0], as.files[0]) && bytes.Equal(c.files[1], as.files[1])
 }
@@ -109,18 +114,18 @@ func (r *Repo) configuration() configuration {
 	return c
 }
 
-// Config is what the repository's own configuration file says now; nil if it cannot be read.
+// Config returns the content of the repository's own configuration file, or nil if it cannot be
+// read.
 func (r *Repo) Config() []byte { return r.configuration().files[0] }
 
-// LastConfiguration is what the configuration files said when the filters were last looked at.
+// LastConfiguration returns the configuration files as they were when the filters were last read.
 func (r *Repo) LastConfiguration() [2][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.filters.seen.files
 }
 
-// filterSettings lists what the repository itself configures about filters, each as key,
-// line break, value.
+// filterSettings lists the filter settings of the repository itself, each as key, newline, value.
 func (r *Repo) filterSettings(ctx context.Context) ([]string, error) {
 	text, err := r.lookup(ctx, "read filters", "config", "-z", "--show-scope", "--includes", "--get-regexp", `^filter\.`)
 	if err != nil {

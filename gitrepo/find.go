@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// CommonDir is the git folder that all worktrees of the repository share.
+// CommonDir returns the git folder that all worktrees of the repository share.
 func (r *Repo) CommonDir() string {
 	common, _ := r.sharedDir()
 	return common
@@ -29,27 +29,27 @@ func (r *Repo) sharedDir() (folder string, known bool) {
 	return folder, known
 }
 
-// Git is the git program and how it is run.
+// Git is the git program and its settings.
 type Git = git.Program
 
-// ErrNoGit says that there is no git to run; for errors.Is.
+// ErrNoGit means that there is no git program to run; for errors.Is.
 var ErrNoGit = git.ErrNoGit
 
 // Repo is a workspace inside the working tree of a git repository. It implements
 // [ralph.Tree] and may be used by several goroutines.
 type Repo struct {
-	// Dir is the workspace; only what lies below it is looked at.
+	// Dir is the workspace; only files below it matter.
 	Dir string
 	// Top is the top of the working tree: Dir itself or a folder above it.
 	Top string
 
-	// Prefix is that of Dir below Top, with a slash at the end; "" if they are one.
+	// Prefix is the path of Dir below Top, with a trailing slash; "" if they are the same.
 	Prefix string
 	// GitDir is the git folder of this working tree.
 	GitDir string
 	// Format is the name of the repository's hash: sha1 or sha256.
 	Format string
-	// Git is the program, settled by Find.
+	// Git is the program, located by Find.
 	Git git.Program
 
 	mu      sync.Mutex
@@ -59,7 +59,7 @@ type Repo struct {
 
 var _ ralph.Tree = (*Repo)(nil)
 
-// EmptyTree names the tree without files, which git knows without having it, by the repository's hash.
+// EmptyTree maps a hash format to the ID of the empty tree, which git knows without storing it.
 var EmptyTree = map[string]string{
 	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -71,20 +71,20 @@ var (
 	ErrNoWorkTree = errors.New("the repository has no working tree here")
 )
 
-// Find looks for the repository that the folder belongs to. It reports false, without
-// an error, if there is none, or if the folder is ignored by the repository around it.
-// An error wraps ErrNoGit, ErrOwner or ErrNoWorkTree where one of these is the reason,
-// and says what to do about it.
+// Find looks up the repository that the folder belongs to. It returns false, without an error, if
+// there is none or if the repository around the folder ignores it. Where the reason is one of them,
+// an error wraps ErrNoGit, ErrOwner or ErrNoWorkTree, and says what to do.
 func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
-	g, dir, err := settle(g, dir)
+	g, dir, err := locate(g, dir)
 	if err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
 	out, err := g.Run(ctx, git.Call{Dir: dir, Args: []string{
-		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir", "--show-toplevel",
+		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir",
+		"--show-toplevel",
 	}})
 	if failed, ok := errors.AsType[*git.Failure](err); ok {
-		return nil, false, refused(failed, dir, out)
+		return nil, false, explainRefusal(failed, dir, out)
 	}
 	if err != nil {
 		return nil, false, err
@@ -107,8 +107,8 @@ func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
 	return repo, true, nil
 }
 
-// splitPaths takes git's last two lines apart. If there are more, a name has a line
-// break in it: the second path is then the one that dir lies in.
+// splitPaths splits git's last two lines. If there are more, a path contains a newline: then the
+// second path is the one that contains dir.
 func splitPaths(lines, dir string) (gitDir, top string) {
 	gitDir, top, _ = strings.Cut(lines, "\n")
 	for above := dir; strings.Contains(top, "\n"); above = filepath.Dir(above) {
@@ -122,23 +122,32 @@ func splitPaths(lines, dir string) (gitDir, top string) {
 	return gitDir, filepath.FromSlash(top)
 }
 
-// refused explains why git did not answer; nil means that there is no repository.
-func refused(failed *git.Failure, dir, out string) error {
+// explainRefusal explains why git did not answer. It returns nil if there is no repository.
+func explainRefusal(failed *git.Failure, dir, out string) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository (or any"):
 		return nil
 	case strings.Contains(failed.Stderr, "dubious ownership"):
-		return fmt.Errorf("use repository of %s: %w; if you trust it: git config --global --add safe.directory %s", dir, ErrOwner, owned(failed.Stderr, dir))
+		return fmt.Errorf(
+			"use repository of %s: %w; if you trust it: git config --global --add safe.directory %s",
+			dir,
+			ErrOwner,
+			ownedFolder(failed.Stderr, dir),
+		)
 	case strings.HasPrefix(out, "true\n"):
 		return fmt.Errorf("use repository %s: %w: it is bare; clone it and work in the clone", dir, ErrNoWorkTree)
 	case strings.HasPrefix(out, "false\nfalse\n"):
-		return fmt.Errorf("use repository of %s: %w: this is inside of its git folder; work in the folder that holds the files", dir, ErrNoWorkTree)
+		return fmt.Errorf(
+			"use repository of %s: %w: this is inside its git folder; work in the folder that holds the files",
+			dir,
+			ErrNoWorkTree,
+		)
 	}
 	return fmt.Errorf("find repository of %s: %w", dir, failed)
 }
 
-// owned is the folder that git complains about, which may lie above dir.
-func owned(stderr, dir string) string {
+// ownedFolder returns the folder that git complains about, which may be above dir.
+func ownedFolder(stderr, dir string) string {
 	_, after, _ := strings.Cut(stderr, "repository at '")
 	if path, _, ok := strings.Cut(after, "'"); ok {
 		return path
@@ -157,34 +166,34 @@ func (r *Repo) enter() error {
 	return nil
 }
 
-// Whole is the same repository with its top as the workspace.
+// Whole returns the same repository with its top as the workspace.
 func (r *Repo) Whole() *Repo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &Repo{Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, filters: r.filters}
 }
 
-// apart is the same workspace for a caller of its own: what takes long does not keep
-// others waiting.
-func (r *Repo) apart() *Repo {
+// clone returns the same workspace with a lock of its own, so that a long operation does not block
+// others.
+func (r *Repo) clone() *Repo {
 	alone := r.Whole()
 	alone.Dir, alone.Prefix = r.Dir, r.Prefix
 	return alone
 }
 
-// Ask runs git on the repository.
+// Ask runs git in the repository and returns its output.
 func (r *Repo) Ask(ctx context.Context, args ...string) (string, error) {
 	return r.Call(ctx, git.Call{Args: args})
 }
 
-// Call is Ask with more to say about the call.
+// Call is Ask with all options of a call.
 func (r *Repo) Call(ctx context.Context, c git.Call) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.call(ctx, c)
 }
 
-// run is Ask for a caller that holds the lock, or is the only one.
+// run is Ask for a caller that holds the lock or is the only user.
 func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 	return r.call(ctx, git.Call{Args: args})
 }
@@ -194,24 +203,24 @@ func (r *Repo) call(ctx context.Context, c git.Call) (string, error) {
 	return r.Git.Run(ctx, c)
 }
 
-// lookup is run where exit 1 means that there is nothing. An error begins with what was done.
+// lookup is run for commands whose exit code 1 means "not found". An error starts with doing.
 func (r *Repo) lookup(ctx context.Context, doing string, args ...string) (string, error) {
 	text, err := r.run(ctx, args...)
 	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
-	return strings.TrimSpace(text), wrapped(doing, err)
+	return strings.TrimSpace(text), wrapError(doing, err)
 }
 
-// yes is the answer of a git that says no by exit 1.
-func yes(doing string, err error) (bool, error) {
+// succeeded converts the error of a git command that answers "no" with exit code 1.
+func succeeded(doing string, err error) (bool, error) {
 	if git.ExitCode(err) == 1 {
 		return false, nil
 	}
-	return err == nil, wrapped(doing, err)
+	return err == nil, wrapError(doing, err)
 }
 
-func wrapped(doing string, err error) error {
+func wrapError(doing string, err error) error {
 	if err != nil && doing != "" {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -220,20 +229,21 @@ func wrapped(doing string, err error) error {
 
 // environment pins the repository, for calls that run no hook.
 func (r *Repo) environment() []string {
-	return append(r.filters.off(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
+	return append(r.filters.disable(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 }
 
-// ignored reports whether the workspace is a folder that the repository around it does
-// not look at; git would then never see a change in it.
+// ignored reports whether the repository around the workspace ignores it. Then git would never see
+// a change in it.
 func (r *Repo) ignored(ctx context.Context) (bool, error) {
 	if r.Prefix == "" {
 		return false, nil
 	}
 	_, err := r.run(ctx, "check-ignore", "-q", "--", ".")
-	return yes("", err)
+	return succeeded("", err)
 }
 
-// GitDirs are the folders that hold the repository's own files: that of the working tree and, where it is linked to another one, the shared one.
+// GitDirs returns the folders that hold the repository's own files: the git folder of the working
+// tree and, for a linked worktree, the shared one.
 func (r *Repo) GitDirs() []string {
 	if common := r.CommonDir(); common != r.GitDir {
 		return []string{r.GitDir, common}
@@ -241,23 +251,25 @@ func (r *Repo) GitDirs() []string {
 	return []string{r.GitDir}
 }
 
-// Init puts a folder under git and commits what is in it, in the name of nobody in particular: for sample projects.
+// Init creates a repository in a folder and commits its files under a neutral name. It is for
+// sample projects.
 func Init(ctx context.Context, g git.Program, dir, message string) error {
-	g, dir, err := settle(g, dir)
+	g, dir, err := locate(g, dir)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},
-		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet", "--message", message},
+		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet",
+			"--message", message},
 	} {
 		if err == nil {
 			_, err = g.Run(ctx, git.Call{Dir: dir, Args: args})
 		}
 	}
-	return wrapped("make repository", err)
+	return wrapError("make repository", err)
 }
 
-// settle is the folder as git names it, and the git program for it.
-func settle(g git.Program, dir string) (git.Program, string, error) {
+// locate returns the git program and the folder's canonical path, which is how git names it.
+func locate(g git.Program, dir string) (git.Program, string, error) {
 	dir, err := scan.Canonical(dir)
 	if err == nil {
 		g, err = g.Locate(dir)

@@ -15,9 +15,13 @@ import (
 
 func TestFindNamesTheTop(t *testing.T) {
 	cases := map[string]func(w gittest.Workspace) (dir, top string){
-		"top":           func(w gittest.Workspace) (string, string) { return w.Dir, w.Dir },
-		"folder below":  func(w gittest.Workspace) (string, string) { return w.At("a/b").Dir, w.Dir },
-		"detached HEAD": func(w gittest.Workspace) (string, string) { w.Git("checkout", "-q", "--detach"); return w.Dir, w.Dir },
+		"top":          func(w gittest.Workspace) (string, string) { return w.Dir, w.Dir },
+		"folder below": func(w gittest.Workspace) (string, string) { return w.At("a/b").Dir, w.Dir },
+		"detached HEAD": func(w gittest.Workspace) (string, string) {
+			w.Git("checkout", "-q", "--detach")
+			return w.Dir,
+				w.Dir
+		},
 		"through a link": func(w gittest.Workspace) (string, string) {
 			link := filepath.Join(w.TempDir(), "link")
 			w.Must(os.Symlink(w.Dir, link))
@@ -79,10 +83,20 @@ func TestFindSaysWhyARepositoryIsOfNoUse(t *testing.T) {
 		want error
 		hint string
 	}{
-		"git missing":           {git.Program{Env: []string{"PATH=" + t.TempDir()}}, t.TempDir(), git.ErrNoGit, "git is not installed"},
-		"bare":                  {gittest.Program(), bare.Dir, gitrepo.ErrNoWorkTree, "clone it"},
-		"inside the git folder": {gittest.Program(), inside.Path(".git/refs"), gitrepo.ErrNoWorkTree, "inside of its git folder"},
-		"folder missing":        {gittest.Program(), inside.Path("missing"), os.ErrNotExist, "missing"},
+		"git missing": {
+			git.Program{Env: []string{"PATH=" + t.TempDir()}},
+			t.TempDir(),
+			git.ErrNoGit,
+			"git is not installed",
+		},
+		"bare": {gittest.Program(), bare.Dir, gitrepo.ErrNoWorkTree, "clone it"},
+		"inside the git folder": {
+			gittest.Program(),
+			inside.Path(".git/refs"),
+			gitrepo.ErrNoWorkTree,
+			"inside its git folder",
+		},
+		"folder missing": {gittest.Program(), inside.Path("missing"), os.ErrNotExist, "missing"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +115,8 @@ func TestFindRefusesAnotherUsersRepositoryAndNamesTheFix(t *testing.T) {
 		t.Skip("only root can give a folder away")
 	}
 	_, ok, err := gitrepo.Find(t.Context(), gittest.Program(), below.Dir)
-	if ok || !errors.Is(err, gitrepo.ErrOwner) || !strings.HasSuffix(err.Error(), "git config --global --add safe.directory "+w.Dir) {
+	if ok || !errors.Is(err, gitrepo.ErrOwner) ||
+		!strings.HasSuffix(err.Error(), "git config --global --add safe.directory "+w.Dir) {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
@@ -109,7 +124,8 @@ func TestFindRefusesAnotherUsersRepositoryAndNamesTheFix(t *testing.T) {
 func TestFindReportsABrokenRepository(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Write(".git/config", "[broken\n")
-	if _, ok, err := gitrepo.Find(t.Context(), gittest.Program(), w.Dir); ok || err == nil || !strings.Contains(err.Error(), "bad config line 1") {
+	if _, ok, err := gitrepo.Find(t.Context(), gittest.Program(), w.Dir); ok || err == nil ||
+		!strings.Contains(err.Error(), "bad config line 1") {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
@@ -125,7 +141,12 @@ func TestFindEndsWithItsContext(t *testing.T) {
 func TestFindIsNotLedAstrayByTheEnvironment(t *testing.T) {
 	w, other := gittest.NewRepo(t), gittest.NewRepo(t)
 	git := gittest.Program()
-	git.Env = append(git.Env, "GIT_DIR="+other.Path(".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+other.Path(".git/index"))
+	git.Env = append(
+		git.Env,
+		"GIT_DIR="+other.Path(".git"),
+		"GIT_WORK_TREE="+other.Dir,
+		"GIT_INDEX_FILE="+other.Path(".git/index"),
+	)
 	repo, ok, err := gitrepo.Find(t.Context(), git, w.Dir)
 	if !ok || err != nil || repo.Top != w.Dir {
 		t.Errorf("got %+v, %v, %v", repo, ok, err)

@@ -14,12 +14,11 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// Fingerprint says what the workspace looks like now, with one git call, and a second
-// one when unfinished lines are asked for: at the base, where they are counted from
-// HEAD, and for a claim, where they are counted from in.BaseHead. A claim without a
-// BaseHead is one in a repository that had no commit when the run began; there every
-// line is new. If BaseHead is no longer to be had because the agent rewrote history, it
-// is counted from HEAD.
+// Fingerprint returns the state of the workspace with one git call. It makes a second call when
+// unfinished lines are needed: at the base, where they are counted from HEAD, and for a claim,
+// where they are counted from in.BaseHead. A claim without a BaseHead means that the repository had
+// no commit when the run began; then every line is new. If the agent rewrote history and BaseHead
+// is gone, lines are counted from HEAD.
 func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +43,7 @@ func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeS
 	return state, err
 }
 
-// bases are the trees to compare with, the best first.
+// bases returns the trees to compare with, best first.
 func (r *Repo) bases(in ralph.TreeInput, st status) []string {
 	switch {
 	case in.BaseHead != "" && st.head != "":
@@ -57,7 +56,7 @@ func (r *Repo) bases(in ralph.TreeInput, st status) []string {
 	return []string{st.head}
 }
 
-// expand names the files of entries that git gives as a folder only.
+// expand adds the files of entries that git lists only as a folder.
 func expand(top string, paths []path) []string {
 	names := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -69,21 +68,22 @@ func expand(top string, paths []path) []string {
 	return names
 }
 
-// status is what differs from the commit that is checked out.
+// status is how the workspace differs from the checked-out commit.
 type status struct {
 	head  string // "" before the first commit
-	paths []path // sorted, each once
+	paths []path // sorted, without duplicates
 }
 
 // path is one entry below the top of the working tree, with slashes.
 type path struct {
 	name      string
 	untracked bool
-	folder    bool // a submodule or a nested repository: git looks no further
+	folder    bool // a submodule or a nested repository, which git does not list further
 }
 
 func (r *Repo) status(ctx context.Context) (status, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--",
+		".")
 	if err != nil {
 		return status{}, fmt.Errorf("read status: %w", err)
 	}
@@ -105,7 +105,7 @@ func parseStatus(out string) (status, error) {
 	byName := map[string]int{}
 	for _, e := range parsed.Entries {
 		name, nested := strings.CutSuffix(e.Name, "/")
-		// A file that was taken out of the index but lies there still comes twice.
+		// A file that was removed from the index but still exists is listed twice.
 		if i, twice := byName[name]; twice {
 			st.paths[i].untracked = st.paths[i].untracked && e.Untracked
 			continue
@@ -117,12 +117,11 @@ func parseStatus(out string) (status, error) {
 	return st, nil
 }
 
-// Changed sums up what differs from the commit that the run began at, in one line: "3
-// files changed, 10 insertions(+), 2 deletions(-), 1 new file". New files are counted
-// among the changed ones, whether they were committed or not; what was changed before
-// the run and not committed is counted, too. Without a baseHead, in a repository that
-// had no commit, every file is new. Lines of untracked files are counted in files up to
-// 1 MiB and in the first 256 MiB of them. A baseHead that is gone is an error.
+// Changed summarizes the difference from the commit that the run began at, in one line: "3 files
+// changed, 10 insertions(+), 2 deletions(-), 1 new file". Changed files include new files,
+// committed or not, and changes from before the run that were not committed. Without a baseHead, in
+// a repository that had no commit, every file is new. Lines of untracked files are counted in files
+// up to 1 MiB, up to 256 MiB in total. A baseHead that is gone is an error.
 func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -224,7 +224,11 @@ func TestFingerprintBeforeTheFirstCommit(t *testing.T) {
 			}
 			w.Write("later", "z // TODO\n")
 			head := committedAs(w)
-			want = ralph.TreeState{Known: true, Head: head, Unfinished: []string{"later: z // TODO", "new: y // TODO", "staged: x // TODO"}}
+			want = ralph.TreeState{
+				Known:      true,
+				Head:       head,
+				Unfinished: []string{"later: z // TODO", "new: y // TODO", "staged: x // TODO"},
+			}
 			if diff := cmp.Diff(want, w.Fingerprint(repo, ralph.TreeInput{Claimed: true})); diff != "" {
 				t.Errorf("claim after the first commit (-want +got)\n%s", diff)
 			}
@@ -316,8 +320,17 @@ func TestFingerprintRunsNothingOfTheRepository(t *testing.T) {
 	w.Write(".git/hooks/post-index-change", "#!/bin/sh\n"+trap+"\n")
 	w.Must(os.Chmod(w.Path(".git/hooks/post-index-change"), 0o755))
 	config := [][]string{
-		{"filter.a.clean", trap + "; cat"}, {"filter.a.required", "true"}, {"filter.c=d.clean", trap + "; cat"},
-		{"core.fsmonitor", trap}, {"diff.external", trap}, {"diff.b.command", trap}, {"diff.b.textconv", trap}, {"core.pager", trap},
+		{"filter.a.clean", trap + "; cat"},
+		{"filter.a.required", "true"},
+		{"filter.c=d.clean", trap + "; cat"},
+		{
+			"core.fsmonitor",
+			trap,
+		},
+		{"diff.external", trap},
+		{"diff.b.command", trap},
+		{"diff.b.textconv", trap},
+		{"core.pager", trap},
 	}
 	for _, setting := range config {
 		w.Git("config", setting[0], setting[1])
@@ -369,13 +382,19 @@ func TestGitThatHangsIsEnded(t *testing.T) {
 	bin := gittest.NewFolder(t)
 	bin.Script("git", "exec sleep 600")
 	git := git.Program{Env: []string{"PATH=" + bin.Dir + ":/usr/bin:/bin"}, Timeout: 10 * time.Millisecond}
-	if _, ok, err := gitrepo.Find(t.Context(), git, gittest.NewFolder(t).Dir); ok || err == nil || !strings.Contains(err.Error(), "run git rev-parse: no end after 10ms") {
+	if _, ok, err := gitrepo.Find(t.Context(), git, gittest.NewFolder(t).Dir); ok || err == nil ||
+		!strings.Contains(err.Error(), "run git rev-parse: not finished after 10ms") {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
 
 func TestFingerprintEndsWithItsContext(t *testing.T) {
-	if state, err := gittest.NewRepo(t).Find().Fingerprint(gittest.Canceled(t), gittest.Since); !errors.Is(err, context.Canceled) {
+	if state, err := gittest.NewRepo(t).
+		Find().
+		Fingerprint(gittest.Canceled(t), gittest.Since); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("got %+v, %v", state, err)
 	}
 }

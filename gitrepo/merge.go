@@ -15,75 +15,74 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// mergeTimeout bounds the last step of a merge, which writes files and runs the user's
-// post-merge hook.
+// mergeTimeout limits the last step of a merge, which writes files and runs the user's post-merge
+// hook.
 const mergeTimeout = 10 * time.Minute
 
-// MergeEnd says what became of a merge.
+// MergeEnd is the outcome of a merge.
 type MergeEnd string
 
-// How a merge can end.
+// The outcomes of a merge.
 const (
-	MergeFastForward MergeEnd = "fast_forward" // the branch held all of ours and more
-	MergeCommitted   MergeEnd = "merged"       // by a merge commit
-	MergeAlready     MergeEnd = "already"      // there was nothing to bring home
-	MergeConflict    MergeEnd = "conflict"     // both sides changed Files; nothing was touched
-	MergeInTheWay    MergeEnd = "in_the_way"   // uncommitted Files would be overwritten; nothing was touched
-	MergeFailed      MergeEnd = "failed"       // for the reason in Output; nothing was touched
+	MergeFastForward MergeEnd = "fast_forward" // the branch contained all of our commits
+	MergeCommitted   MergeEnd = "merged"       // with a merge commit
+	MergeAlready     MergeEnd = "already"      // there was nothing to merge
+	MergeConflict    MergeEnd = "conflict"     // both sides changed Files; nothing was changed
+	MergeInTheWay    MergeEnd = "in_the_way"   // uncommitted Files would be overwritten; nothing was changed
+	MergeFailed      MergeEnd = "failed"       // for the reason in Output; nothing was changed
 )
 
-// Merged reports whether the work is home.
+// Merged reports whether the checked-out branch contains the work.
 func (e MergeEnd) Merged() bool {
 	return e == MergeFastForward || e == MergeCommitted || e == MergeAlready
 }
 
-// MergeResult is what became of a merge.
+// MergeResult is the result of a merge.
 type MergeResult struct {
-	End    MergeEnd
-	Branch string   // that was merged
-	Into   string   // the branch that is checked out
-	Commit string   // that Into is at now; "" if nothing was merged
-	Files  []string // with MergeConflict and MergeInTheWay
-	Output string   // with MergeFailed: why; with others: what a hook after it left to say
-	Said   []string // what is to be said aloud
+	End      MergeEnd
+	Branch   string   // the branch to merge
+	Into     string   // the checked-out branch
+	Commit   string   // the current commit of Into; "" if nothing was merged
+	Files    []string // with MergeConflict and MergeInTheWay
+	Output   string   // with MergeFailed: the reason; otherwise: output of a failed hook after the merge
+	Warnings []string // warnings for the user
 }
 
-// Merge brings a branch into the one that is checked out in the workspace. The merge is
-// tried beside the working tree first and then taken over in one step, so a conflict or
-// a signature that cannot be had leaves everything as it was, and never a merge that is
-// under way. Conflicts are never resolved by us. Changes of the user's that are
-// not committed stay, and refuse the merge if it concerns the same files.
+// Merge merges a branch into the one that is checked out in the workspace. It first tries the merge
+// beside the working tree and then applies it in one step. So a conflict or a failed signature
+// changes nothing, and never leaves a merge in progress. Merge never resolves conflicts. It keeps
+// the user's uncommitted changes, and refuses if the merge affects the same files.
 //
-// The merge commit has the user's identity and signature. Refusals that are about the
-// repository and not about the two branches are *Problem.
+// The merge commit has the user's identity and signature. A refusal that concerns the repository,
+// not the two branches, is a *Problem.
 func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
-	r = r.apart()
+	r = r.clone()
 	if err := r.refreshFilters(ctx); err != nil {
 		return MergeResult{}, err
 	}
 	m := merge{repo: r, result: MergeResult{Branch: branch}}
-	err := m.begin(ctx)
+	err := m.prepare(ctx)
 	target := ""
 	if err == nil && m.result.End == "" {
 		target, err = m.target(ctx)
 	}
 	if err == nil && m.result.End == "" {
-		err = m.take(ctx, target)
+		err = m.moveTo(ctx, target)
 	}
 	return m.result, err
 }
 
-// merge is one merge on its way.
+// merge is the state of one merge.
 type merge struct {
 	repo         *Repo
 	ours, theirs string // commits
 	result       MergeResult
 }
 
-// begin looks whether there can and must be a merge.
-func (m *merge) begin(ctx context.Context) error {
+// prepare checks whether a merge is possible and needed.
+func (m *merge) prepare(ctx context.Context) error {
 	r := m.repo
-	err := refuse(ctx, r, underWay, unresolved, indexLocked)
+	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts, indexLocked)
 	if err != nil {
 		return err
 	}
@@ -100,9 +99,14 @@ func (m *merge) begin(ctx context.Context) error {
 	case m.theirs == "":
 		return &Problem{Kind: ProblemBranchMissing, Stops: true, Text: "there is no branch " + m.result.Branch}
 	case m.result.Into == "" || m.ours == "":
-		return &Problem{Kind: ProblemDetached, Stops: true, Text: "no branch is checked out in " + r.Top, Hint: "git switch to the one that the work is for"}
+		return &Problem{
+			Kind:  ProblemDetached,
+			Stops: true,
+			Text:  "no branch is checked out in " + r.Top,
+			Hint:  "git switch to the branch that the work is for",
+		}
 	}
-	if m.result.Said, err = m.notCommitted(ctx); err != nil {
+	if m.result.Warnings, err = m.notCommitted(ctx); err != nil {
 		return err
 	}
 	already, err := r.contains(ctx, m.ours, m.theirs)
@@ -112,7 +116,8 @@ func (m *merge) begin(ctx context.Context) error {
 	return err
 }
 
-// notCommitted says what the merge would leave behind in the branch's worktree.
+// notCommitted returns a warning about changes in the branch's worktree that the merge would leave
+// behind.
 func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 	worktrees := Worktrees{m.repo}
 	entries, err := worktrees.entries(ctx)
@@ -127,24 +132,26 @@ func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 		if changed == 0 || err != nil {
 			return nil, err
 		}
-		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path)}, nil
+		return []string{
+			fmt.Sprintf("%s uncommitted in %s, so not merged", text.CountAre(changed, "change"), e.path),
+		}, nil
 	}
 	return nil, nil
 }
 
-// contains reports whether one commit is part of another's history.
+// contains reports whether ancestor is part of the commit's history.
 func (r *Repo) contains(ctx context.Context, commit, ancestor string) (bool, error) {
 	_, err := r.run(ctx, "merge-base", "--is-ancestor", ancestor, commit)
-	return yes("compare commits", err)
+	return succeeded("compare commits", err)
 }
 
-// target is the commit to go to: theirs, or one that joins both sides.
+// target returns the commit to move to: theirs, or a commit that merges both sides.
 func (m *merge) target(ctx context.Context) (string, error) {
 	ahead, err := m.repo.contains(ctx, m.theirs, m.ours)
 	if ahead || err != nil {
 		return m.theirs, err
 	}
-	tree, conflicts, err := m.joined(ctx)
+	tree, conflicts, err := m.mergeTrees(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +162,7 @@ func (m *merge) target(ctx context.Context) (string, error) {
 	return m.commit(ctx, tree)
 }
 
-// commit makes the merge commit, which nothing refers to yet.
+// commit creates the merge commit, which no ref points to yet.
 func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	r := m.repo
 	signs, err := m.signs(ctx)
@@ -167,12 +174,15 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	if signs {
 		args = append(args, "-S")
 	}
-	made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout})
+	made, err := r.Git.AsUser(
+		ctx,
+		git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout},
+	)
 	if err != nil {
 		return "", err
 	}
 	if failed := made.Failure("commit-tree"); failed != nil {
-		if err := refuse(ctx, r, unknownIdentity); err != nil {
+		if err := firstProblem(ctx, r, unknownIdentity); err != nil {
 			return "", err
 		}
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
@@ -181,30 +191,42 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	return strings.TrimSpace(made.Stdout), nil
 }
 
-// signs reports whether the user signs commits, which commit-tree does not ask.
+// signs reports whether the user signs commits. commit-tree ignores that setting.
 func (m *merge) signs(ctx context.Context) (bool, error) {
 	text, err := m.repo.lookup(ctx, "read commit.gpgSign", "config", "--type=bool", "--get", "commit.gpgSign")
 	return text == "true", err
 }
 
-// take moves the branch and the working tree to the target, or neither.
-func (m *merge) take(ctx context.Context, target string) error {
+// moveTo moves the branch and the working tree to the target, or neither.
+func (m *merge) moveTo(ctx context.Context, target string) error {
 	r := m.repo
 	var err error
-	if m.result.Files, err = m.inTheWay(ctx, target); err != nil {
+	if m.result.Files, err = m.blockingFiles(ctx, target); err != nil {
 		return err
 	}
 	if len(m.result.Files) > 0 {
 		m.result.End = MergeInTheWay
 		return nil
 	}
-	if same, err := r.stillThere(ctx); !same || err != nil {
-		return errors.Join(err, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top)})
+	if same, err := r.sameRepository(ctx); !same || err != nil {
+		return errors.Join(
+			err,
+			&Problem{
+				Kind:  ProblemNotOurs,
+				Stops: true,
+				Text:  fmt.Sprintf("%s is no longer the same repository", r.Top),
+			},
+		)
 	}
-	// It finds the repository by itself, for the user's post-merge hook.
+	// Git finds the repository by itself, for the user's post-merge hook.
 	taken, err := r.Git.AsUser(ctx, git.UserCall{
-		Dir: r.Top, Env: append(r.filters.off(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch), Timeout: mergeTimeout,
-		Args: []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target},
+		Dir:     r.Top,
+		Env:     append(r.filters.disable(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch),
+		Timeout: mergeTimeout,
+		Args: []string{
+			"-c", "merge.autoStash=false",
+			"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target,
+		},
 	})
 	if err != nil {
 		return err
@@ -213,19 +235,20 @@ func (m *merge) take(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	home, err := r.contains(ctx, now, target) // a hook may have added a commit of its own
+	home, err := r.contains(ctx, now, target) // a hook may have added a commit
 	if err != nil {
 		return err
 	}
 	switch failed := taken.Failure("merge"); {
 	case !home && failed == nil:
-		m.result.End, m.result.Output = MergeFailed, "git merge said that all is well, but "+m.result.Into+" does not hold the work"
+		m.result.End = MergeFailed
+		m.result.Output = "git merge reported success, but " + m.result.Into + " does not contain the work"
 		return nil
 	case !home:
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
 		return nil
 	case failed != nil:
-		m.result.Output = "merged, but what came after it did not end well\n" + taken.Output
+		m.result.Output = "merged, but a later step failed\n" + taken.Output
 	}
 	m.result.End, m.result.Commit = MergeFastForward, now
 	if target != m.theirs {
@@ -234,10 +257,10 @@ func (m *merge) take(ctx context.Context, target string) error {
 	return nil
 }
 
-// inTheWay lists the files that differ between our commit and the target and are not what ours
-// says: with changes of the user's, or untracked, or ignored. A folder with something of
-// the user's in it, where a file must be, is left for git to find.
-func (m *merge) inTheWay(ctx context.Context, target string) ([]string, error) {
+// blockingFiles lists the files that differ between our commit and the target and do not match our
+// commit: modified, untracked or ignored ones. If the user has files in a folder where the merge
+// must write a file, git detects that itself.
+func (m *merge) blockingFiles(ctx context.Context, target string) ([]string, error) {
 	st, err := m.repo.Whole().status(ctx)
 	if err != nil {
 		return nil, err
@@ -270,8 +293,8 @@ func (m *merge) inTheWay(ctx context.Context, target string) ([]string, error) {
 	return files, nil
 }
 
-// obstacle is what keeps a new file from being written: one in its place, or in the place
-// of a folder above it, unless it is removed at the same time. "" is nothing.
+// obstacle returns the path that prevents writing a new file: a file at the same path, or at the
+// path of a parent folder, unless it is removed at the same time. It returns "" if there is none.
 func (m *merge) obstacle(name string, removed map[string]bool) string {
 	for at := name; at != "."; at = slashpath.Dir(at) {
 		info, err := os.Lstat(filepath.Join(m.repo.Top, filepath.FromSlash(at)))
@@ -282,9 +305,9 @@ func (m *merge) obstacle(name string, removed map[string]bool) string {
 	return ""
 }
 
-// joined is the tree of both sides merged, or the files in conflict. Neither the working
-// tree nor the index is touched.
-func (m *merge) joined(ctx context.Context) (tree string, conflicts []string, err error) {
+// mergeTrees returns the tree of both sides merged, or the files in conflict. It changes neither
+// the working tree nor the index.
+func (m *merge) mergeTrees(ctx context.Context) (tree string, conflicts []string, err error) {
 	run := func(ctx context.Context, c git.Call) (string, error) {
 		c.Dir = m.repo.Top
 		return m.repo.call(ctx, c)

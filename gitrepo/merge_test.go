@@ -71,7 +71,12 @@ func TestMergeBringsWorkHome(t *testing.T) {
 			tree.Write("new", "theirs again")
 			theirs = committedAs(tree)
 			got := mergeBy(w, git, "ralph/x")
-			want = gitrepo.MergeResult{End: gitrepo.MergeCommitted, Branch: "ralph/x", Into: "main", Commit: w.Git("rev-parse", "main")}
+			want = gitrepo.MergeResult{
+				End:    gitrepo.MergeCommitted,
+				Branch: "ralph/x",
+				Into:   "main",
+				Commit: w.Git("rev-parse", "main"),
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("second (-want +got)\n%s", diff)
 			}
@@ -133,8 +138,12 @@ func TestAMergeThatCannotBeTouchesNothing(t *testing.T) {
 			w.Write("kept", "ours\n")
 			w.Commit()
 		}, gitrepo.MergeConflict, []string{"kept"}},
-		"dirty, fast-forward": {map[string]string{"kept": "theirs\n", "fine": "x"}, func(w gittest.Workspace) { w.Write("kept", "not committed\n") },
-			gitrepo.MergeInTheWay, []string{"kept"}},
+		"dirty, fast-forward": {
+			map[string]string{"kept": "theirs\n", "fine": "x"},
+			func(w gittest.Workspace) { w.Write("kept", "not committed\n") },
+			gitrepo.MergeInTheWay,
+			[]string{"kept"},
+		},
 		"staged": {map[string]string{"kept": "theirs\n"}, func(w gittest.Workspace) {
 			w.Write("kept", "staged\n")
 			w.Git("add", "kept")
@@ -150,12 +159,24 @@ func TestAMergeThatCannotBeTouchesNothing(t *testing.T) {
 			w.Write(".git/info/exclude", "new\n")
 			w.Write("new", "precious\n")
 		}, gitrepo.MergeInTheWay, []string{"new"}},
-		"a file where a folder must be": {map[string]string{"new/a": "theirs\n", "new/b": "theirs\n"}, func(w gittest.Workspace) { w.Write("new", "not committed\n") },
-			gitrepo.MergeInTheWay, []string{"new"}},
-		"a file with changes where a folder must be": {map[string]string{"kept": "", "kept/file": "theirs\n"}, func(w gittest.Workspace) { w.Write("kept", "not committed\n") },
-			gitrepo.MergeInTheWay, []string{"kept"}},
-		"a folder where a file must be": {map[string]string{"new": "theirs\n"}, func(w gittest.Workspace) { w.Write("new/file", "not committed\n") },
-			gitrepo.MergeFailed, nil},
+		"a file where a folder must be": {
+			map[string]string{"new/a": "theirs\n", "new/b": "theirs\n"},
+			func(w gittest.Workspace) { w.Write("new", "not committed\n") },
+			gitrepo.MergeInTheWay,
+			[]string{"new"},
+		},
+		"a file with changes where a folder must be": {
+			map[string]string{"kept": "", "kept/file": "theirs\n"},
+			func(w gittest.Workspace) { w.Write("kept", "not committed\n") },
+			gitrepo.MergeInTheWay,
+			[]string{"kept"},
+		},
+		"a folder where a file must be": {
+			map[string]string{"new": "theirs\n"},
+			func(w gittest.Workspace) { w.Write("new/file", "not committed\n") },
+			gitrepo.MergeFailed,
+			nil,
+		},
 	}
 	for name, c := range cases {
 		for which, git := range gits(t) {
@@ -212,10 +233,22 @@ func TestMergeRefuses(t *testing.T) {
 		branch string
 		want   gitrepo.ProblemKind
 	}{
-		"no such branch":       {func(gittest.Workspace) {}, "ralph/y", gitrepo.ProblemBranchMissing},
-		"no branch here":       {func(w gittest.Workspace) { w.Git("checkout", "-q", "--detach") }, "ralph/x", gitrepo.ProblemDetached},
-		"no commit here":       {func(w gittest.Workspace) { w.Git("checkout", "-q", "--orphan", "new") }, "ralph/x", gitrepo.ProblemDetached},
-		"another is under way": {func(w gittest.Workspace) { w.Write(".git/MERGE_HEAD", w.Git("rev-parse", "HEAD")) }, "ralph/x", gitrepo.ProblemUnderWay},
+		"no such branch": {func(gittest.Workspace) {}, "ralph/y", gitrepo.ProblemBranchMissing},
+		"no branch here": {
+			func(w gittest.Workspace) { w.Git("checkout", "-q", "--detach") },
+			"ralph/x",
+			gitrepo.ProblemDetached,
+		},
+		"no commit here": {
+			func(w gittest.Workspace) { w.Git("checkout", "-q", "--orphan", "new") },
+			"ralph/x",
+			gitrepo.ProblemDetached,
+		},
+		"another is under way": {
+			func(w gittest.Workspace) { w.Write(".git/MERGE_HEAD", w.Git("rev-parse", "HEAD")) },
+			"ralph/x",
+			gitrepo.ProblemUnderWay,
+		},
 		"locked": {func(w gittest.Workspace) {
 			w.Write(".git/index.lock", "")
 			w.Age(".git/index.lock")
@@ -258,7 +291,8 @@ func TestMergeWithASignatureThatFailsTouchesNothing(t *testing.T) {
 	w.Git("config", "commit.gpgSign", "true")
 	w.Git("config", "gpg.program", "false")
 	before := pictureOf(w)
-	if got := mergeBy(w, gittest.Program(), "ralph/x"); got.End != gitrepo.MergeFailed || !strings.Contains(got.Output, "gpg failed to sign") {
+	if got := mergeBy(w, gittest.Program(), "ralph/x"); got.End != gitrepo.MergeFailed ||
+		!strings.Contains(got.Output, "gpg failed to sign") {
 		t.Errorf("got %+v", got)
 	}
 	unchanged(w, before)
@@ -269,7 +303,9 @@ func TestMergeSaysWhatItLeavesBehind(t *testing.T) {
 	tree := workOn(w, "ralph/x", map[string]string{"new": "x"})
 	tree.Write("late", "x")
 	got := mergeBy(w, gittest.Program(), "ralph/x")
-	if diff := cmp.Diff([]string{"1 change is in " + tree.Dir + " not committed, and so not merged"}, got.Said); diff != "" || !got.End.Merged() {
+	if diff := cmp.Diff([]string{"1 change is uncommitted in " + tree.Dir + ", so not merged"},
+		got.Warnings); diff != "" ||
+		!got.End.Merged() {
 		t.Errorf("got %+v (-want +got)\n%s", got, diff)
 	}
 }
@@ -302,7 +338,8 @@ func TestMergeWithAHookThatCommits(t *testing.T) {
 		w.Script(".git/hooks/post-merge", script)
 		workOn(w, "ralph/x", map[string]string{"new": "x"})
 		got := mergeBy(w, gittest.Program(), "ralph/x")
-		if got.End != want || (got.Output == "") != want.Merged() || want.Merged() && got.Commit != w.Git("rev-parse", "HEAD") {
+		if got.End != want || (got.Output == "") != want.Merged() ||
+			want.Merged() && got.Commit != w.Git("rev-parse", "HEAD") {
 			t.Errorf("%s: got %+v", script, got)
 		}
 	}

@@ -70,7 +70,8 @@ func TestAPipeThatGitReadsEndsWithTheTimeout(t *testing.T) {
 				t.Fatalf("found %v, %v", ok, err)
 			}
 			gittest.MakePipe(w, name)
-			if state, err := repo.Fingerprint(t.Context(), gittest.Since); err == nil || !strings.Contains(err.Error(), "no end after 2s") {
+			if state, err := repo.Fingerprint(t.Context(), gittest.Since); err == nil ||
+				!strings.Contains(err.Error(), "not finished after 2s") {
 				t.Errorf("got %+v, %v", state, err)
 			}
 		})
@@ -105,7 +106,10 @@ func TestFilesOfTheWorkspaceThatArePipesAreNotOpened(t *testing.T) {
 func TestACanceledContextEndsGitAtOnce(t *testing.T) {
 	bin := gittest.NewFolder(t)
 	gittest.MakePipe(bin, "began")
-	bin.Script("git", "trap 'touch "+bin.Path("asked")+"' TERM; echo >'"+bin.Path("began")+"'; while :; do sleep 0.01; done")
+	bin.Script(
+		"git",
+		"trap 'touch "+bin.Path("asked")+"' TERM; echo >'"+bin.Path("began")+"'; while :; do sleep 0.01; done",
+	)
 	began, err := os.OpenFile(bin.Path("began"), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	bin.Must(err)
 	ctx, cancel := context.WithCancel(t.Context())

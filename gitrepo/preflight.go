@@ -15,37 +15,37 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ProblemKind tells problems apart.
+// ProblemKind identifies a kind of problem.
 type ProblemKind string
 
-// What can be the matter with a repository.
+// The kinds of problems with a repository.
 const (
 	ProblemNoCommits       ProblemKind = "no_commits"
 	ProblemDetached        ProblemKind = "detached"
 	ProblemNoIdentity      ProblemKind = "no_identity"
 	ProblemIndexLocked     ProblemKind = "index_locked"
-	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or the like
+	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or a similar operation
 	ProblemConflicts       ProblemKind = "conflicts"
 	ProblemSubmodules      ProblemKind = "submodules"
 	ProblemDirty           ProblemKind = "dirty"
-	ProblemBadBranch       ProblemKind = "bad_branch"   // its name
+	ProblemBadBranch       ProblemKind = "bad_branch"   // its name is invalid
 	ProblemBranchTaken     ProblemKind = "branch_taken" // it holds work, or is checked out
 	ProblemBranchMissing   ProblemKind = "branch_missing"
-	ProblemBadPath         ProblemKind = "bad_path"         // where a worktree cannot be
-	ProblemNotOurs         ProblemKind = "not_ours"         // no worktree, or not of this repository
-	ProblemUnmerged        ProblemKind = "unmerged"         // what would be removed is nowhere else
-	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has changes that are not committed
+	ProblemBadPath         ProblemKind = "bad_path"         // a worktree cannot be there
+	ProblemNotOurs         ProblemKind = "not_ours"         // not a worktree of this repository
+	ProblemUnmerged        ProblemKind = "unmerged"         // the work exists nowhere else
+	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has uncommitted changes
 	ProblemNotRestorable   ProblemKind = "not_restorable"
 	ProblemStrayed         ProblemKind = "strayed" // a worktree's commits are not on its branch
 )
 
-// Problem is something that is to be known about a repository before a command goes on.
-// As an error it is a refusal that the user can do something about.
+// Problem is something to know about a repository before a command continues. As an error it is a
+// refusal that the user can resolve.
 type Problem struct {
 	Kind  ProblemKind
-	Text  string // a sentence without its full stop
-	Hint  string // what to do about it, "" if nothing has to be
-	Stops bool   // the command cannot go on; the others are said aloud
+	Text  string // a sentence without its period
+	Hint  string // what to do about it; may be ""
+	Stops bool   // the command cannot continue; other problems are warnings
 }
 
 func (p *Problem) Error() string {
@@ -55,18 +55,18 @@ func (p *Problem) Error() string {
 	return p.Text + "; " + p.Hint
 }
 
-// Needs is what a run is going to do with the repository.
+// Needs says what a run will do with the repository.
 type Needs struct {
-	Commit       bool // commit what the agent did
+	Commit       bool // commit the agent's changes
 	Worktree     bool // work in a new worktree
-	IncludeDirty bool // commit what was changed before, too
+	IncludeDirty bool // also commit changes from before the run
 }
 
-// look looks for one problem of a repository; nil is none.
-type look func(ctx context.Context, r *Repo) (*Problem, error)
+// problemFinder looks for one problem of a repository. It returns nil if there is none.
+type problemFinder func(ctx context.Context, r *Repo) (*Problem, error)
 
-// refuse is the first problem that is found, as a refusal.
-func refuse(ctx context.Context, r *Repo, looks ...look) error {
+// firstProblem returns the first problem found, as a refusal.
+func firstProblem(ctx context.Context, r *Repo, looks ...problemFinder) error {
 	for _, look := range looks {
 		p, err := look(ctx, r)
 		if err != nil {
@@ -80,21 +80,22 @@ func refuse(ctx context.Context, r *Repo, looks ...look) error {
 	return nil
 }
 
-// Ready looks for what must be in order before an agent starts, so that a run does not
-// fail at its first commit. A problem that Stops is a reason not to start; the others
-// are to be said aloud. An error means that git could not be asked.
+// Ready checks the repository before an agent starts, so that a run does not fail at its first
+// commit. A problem that Stops is a reason not to start; the others are warnings. An error means
+// that git could not be run.
 //
-// A detached HEAD, a shallow clone and a sparse checkout are no hindrance.
+// A detached HEAD, a shallow clone and a sparse checkout do not stop a run.
 func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
-	r = r.apart()
+	r = r.clone()
 	if err := r.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	looks := []look{noCommits, detached, underWay, indexLocked, unresolved, unknownIdentity}
+	looks := []problemFinder{noCommits, detachedHead, operationInProgress, indexLocked, unresolvedConflicts,
+		unknownIdentity}
 	if n.Worktree {
-		looks = append(looks, notInWorktree, emptySubmodules)
+		looks = append(looks, missingFromWorktree, emptySubmodules)
 	} else {
-		looks = append(looks, uncommitted)
+		looks = append(looks, uncommittedChanges)
 	}
 	var problems []Problem
 	for _, look := range looks {
@@ -110,7 +111,7 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	return problems, nil
 }
 
-// concerns reports whether a problem matters at all.
+// concerns reports whether a problem matters to this run.
 func (n Needs) concerns(kind ProblemKind) bool {
 	onlyStops := []ProblemKind{ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
 	return !slices.Contains(onlyStops, kind) || n.stoppedBy(kind)
@@ -138,11 +139,11 @@ func noCommits(ctx context.Context, r *Repo) (*Problem, error) {
 	if head != "" || err != nil {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commit yet, and a worktree begins at one",
-		Hint: `make the first (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
+	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commits yet, and a worktree starts at one",
+		Hint: `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
 }
 
-func detached(ctx context.Context, r *Repo) (*Problem, error) {
+func detachedHead(ctx context.Context, r *Repo) (*Problem, error) {
 	head, err := r.headCommit(ctx)
 	if head == "" || err != nil {
 		return nil, err
@@ -154,13 +155,13 @@ func detached(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{Kind: ProblemDetached, Text: fmt.Sprintf("HEAD is detached at %.10s", head)}, nil
 }
 
-// branch is the one that is checked out, "" if HEAD is detached.
+// branch returns the checked-out branch, or "" if HEAD is detached.
 func (r *Repo) branch(ctx context.Context) (string, error) {
 	name, err := r.lookup(ctx, "read HEAD", "symbolic-ref", "--quiet", "HEAD")
 	return strings.TrimPrefix(name, "refs/heads/"), err
 }
 
-// operations are what git can be in the middle of, by the file that tells it.
+// operations are the git operations that may be in progress, by the file that indicates them.
 var operations = []struct{ file, name, command string }{
 	{"MERGE_HEAD", "a merge", "merge"},
 	{"rebase-merge", "a rebase", "rebase"},
@@ -170,62 +171,77 @@ var operations = []struct{ file, name, command string }{
 	{"sequencer", "a cherry-pick or revert", "cherry-pick"},
 }
 
-func underWay(_ context.Context, r *Repo) (*Problem, error) {
+func operationInProgress(_ context.Context, r *Repo) (*Problem, error) {
 	for _, op := range operations {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, op.file)); err == nil {
-			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is under way in " + r.Top,
-				Hint: fmt.Sprintf("finish it, or give it up with git %s --abort", op.command)}, nil
+			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is in progress in " + r.Top,
+				Hint: fmt.Sprintf("finish it, or abort it with git %s --abort", op.command)}, nil
 		}
 	}
 	return nil, nil
 }
 
-func unresolved(ctx context.Context, r *Repo) (*Problem, error) {
+func unresolvedConflicts(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z")
 	conflicts := slices.Compact(git.SplitNames(out))
 	if len(conflicts) == 0 || err != nil {
-		return nil, wrapped("look for conflicts", err)
+		return nil, wrapError("look for conflicts", err)
 	}
-	return &Problem{Kind: ProblemConflicts, Text: "there are unresolved conflicts in " + scan.List(conflicts), Hint: "resolve them and git add the files"}, nil
+	return &Problem{
+		Kind: ProblemConflicts,
+		Text: "there are unresolved conflicts in " + scan.List(conflicts),
+		Hint: "resolve them and git add the files",
+	}, nil
 }
 
-// indexLocked waits a little: an editor that looks at the repository locks it, too.
+// indexLocked waits a little, because an editor that reads the repository also locks it.
 func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	lock := filepath.Join(r.GitDir, "index.lock")
 	patience := defaultLockPatience
-	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // none that is about to go
+	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // probably stale
 		patience = 0
 	}
-	holder, err := unlocked(ctx, lock, patience)
+	holder, err := waitForLock(ctx, lock, patience)
 	if holder == "" || err != nil {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemIndexLocked, Text: holder, Hint: "if no git is at work there, it was left behind: remove that file"}, nil
+	return &Problem{
+		Kind: ProblemIndexLocked,
+		Text: holder,
+		Hint: "if no git process is running, the lock is stale: remove that file",
+	}, nil
 }
 
-// unknownIdentity asks git whether it knows whose commits these would be.
+// unknownIdentity asks git whether it has an author and a committer for commits.
 func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		asked, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()})
+		asked, err := r.Git.AsUser(
+			ctx,
+			git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()},
+		)
 		if err != nil {
 			return nil, fmt.Errorf("look for identity: %w", err)
 		}
 		if asked.State == process.Exited && asked.Code != 0 {
-			return &Problem{Kind: ProblemNoIdentity, Text: "git does not know whose commits these are",
-				Hint: `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
+			return &Problem{Kind: ProblemNoIdentity, Text: "git has no name and email for commits",
+				Hint: `set them: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
 		}
 	}
 	return nil, nil
 }
 
-// uncommitted says how many files differ from what is checked out.
-func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
+// uncommittedChanges reports how many files differ from the checked-out commit.
+func uncommittedChanges(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemDirty, Text: st.String(),
-		Hint: "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with --worktree"}, nil
+	return &Problem{
+		Kind: ProblemDirty,
+		Text: st.String(),
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with " +
+			"--worktree",
+	}, nil
 }
 
 func (s status) String() string {
@@ -233,20 +249,20 @@ func (s status) String() string {
 	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 
-// notInWorktree says what a new worktree of this tree would lack.
-func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
+// missingFromWorktree reports uncommitted changes, which a new worktree would lack.
+func missingFromWorktree(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.Whole().status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemDirty, Text: "the worktree begins at the last commit, without " + st.String()}, nil
+	return &Problem{Kind: ProblemDirty, Text: "the worktree starts at the last commit, without " + st.String()}, nil
 }
 
-// emptySubmodules looks for folders that the checked-out commit names as submodules.
+// emptySubmodules reports the folders that the checked-out commit declares as submodules.
 func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
 	if git.Failed(err) {
-		return nil, nil // no such file, or none in it
+		return nil, nil // no .gitmodules, or no submodule in it
 	}
 	var folders []string
 	for _, setting := range git.SplitNames(out) {
@@ -255,8 +271,11 @@ func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 		}
 	}
 	if len(folders) == 0 || err != nil {
-		return nil, wrapped("look for submodules", err)
+		return nil, wrapError("look for submodules", err)
 	}
-	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
-		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
+	return &Problem{
+		Kind: ProblemSubmodules,
+		Text: "submodule folders are empty in a new worktree: " + scan.List(folders),
+		Hint: "if you need them, run git submodule update --init there",
+	}, nil
 }

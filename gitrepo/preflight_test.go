@@ -18,15 +18,41 @@ func TestReady(t *testing.T) {
 		commit    = gitrepo.Needs{Commit: true}
 		include   = gitrepo.Needs{Commit: true, IncludeDirty: true}
 		worktree  = gitrepo.Needs{Worktree: true, Commit: true}
-		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with --worktree"
-		dirtyAt   = func(stops bool) gitrepo.Problem {
+		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or work apart from them " +
+			"with --worktree"
+		dirtyAt = func(stops bool) gitrepo.Problem {
 			return gitrepo.Problem{Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: new", Hint: dirtyHint, Stops: stops}
 		}
-		identity    = gitrepo.Problem{Kind: gitrepo.ProblemNoIdentity, Text: "git does not know whose commits these are", Hint: `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`, Stops: true}
-		rebase      = gitrepo.Problem{Kind: gitrepo.ProblemUnderWay, Text: "a rebase is under way in TOP", Hint: "finish it, or give it up with git rebase --abort", Stops: true}
-		locked      = gitrepo.Problem{Kind: gitrepo.ProblemIndexLocked, Text: "another git holds TOP/.git/index.lock, since 1h0m0s", Hint: "if no git is at work there, it was left behind: remove that file", Stops: true}
-		conflict    = gitrepo.Problem{Kind: gitrepo.ProblemConflicts, Text: "there are unresolved conflicts in kept", Hint: "resolve them and git add the files", Stops: true}
-		noCommit    = gitrepo.Problem{Kind: gitrepo.ProblemNoCommits, Text: "the repository has no commit yet, and a worktree begins at one", Hint: `make the first (git add -A && git commit -m "first commit"), or run without --worktree`, Stops: true}
+		identity = gitrepo.Problem{
+			Kind:  gitrepo.ProblemNoIdentity,
+			Text:  "git has no name and email for commits",
+			Hint:  `set them: git config --global user.name "Your Name" && git config --global user.email you@example.com`,
+			Stops: true,
+		}
+		rebase = gitrepo.Problem{
+			Kind:  gitrepo.ProblemUnderWay,
+			Text:  "a rebase is in progress in TOP",
+			Hint:  "finish it, or abort it with git rebase --abort",
+			Stops: true,
+		}
+		locked = gitrepo.Problem{
+			Kind:  gitrepo.ProblemIndexLocked,
+			Text:  "another git process has held TOP/.git/index.lock for 1h0m0s",
+			Hint:  "if no git process is running, the lock is stale: remove that file",
+			Stops: true,
+		}
+		conflict = gitrepo.Problem{
+			Kind:  gitrepo.ProblemConflicts,
+			Text:  "there are unresolved conflicts in kept",
+			Hint:  "resolve them and git add the files",
+			Stops: true,
+		}
+		noCommit = gitrepo.Problem{
+			Kind:  gitrepo.ProblemNoCommits,
+			Text:  "the repository has no commits yet, and a worktree starts at one",
+			Hint:  `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`,
+			Stops: true,
+		}
 		lock        = func(w gittest.Workspace) { w.Write(".git/index.lock", ""); w.Age(".git/index.lock") }
 		conflicting = func(w gittest.Workspace) {
 			w.Write("kept", "mine\n")
@@ -43,28 +69,59 @@ func TestReady(t *testing.T) {
 		want map[needs]problems
 	}{
 		"in order": {func(gittest.Workspace) {}, map[needs]problems{look: nil, commit: nil, worktree: nil}},
-		"dirty": {func(w gittest.Workspace) { w.Write("new", "x"); w.Write(".ralph/progress.md", "x") }, map[needs]problems{
-			look: {dirtyAt(false)}, commit: {dirtyAt(true)}, include: {dirtyAt(false)},
-			worktree: {{Kind: gitrepo.ProblemDirty, Text: "the worktree begins at the last commit, without 1 uncommitted change: new"}},
-		}},
-		"no commit yet": {func(w gittest.Workspace) { w.Git("checkout", "-q", "--orphan", "fresh"); w.Git("rm", "-q", "-rf", ".") },
-			map[needs]problems{look: nil, commit: nil, worktree: {noCommit}}},
-		"detached": {func(w gittest.Workspace) { w.Git("checkout", "-q", "--detach") }, map[needs]problems{
-			commit: {{Kind: gitrepo.ProblemDetached, Text: "HEAD is detached at HEADID"}}, worktree: {{Kind: gitrepo.ProblemDetached, Text: "HEAD is detached at HEADID"}},
-		}},
+		"dirty": {
+			func(w gittest.Workspace) { w.Write("new", "x"); w.Write(".ralph/progress.md", "x") },
+			map[needs]problems{
+				look:    {dirtyAt(false)},
+				commit:  {dirtyAt(true)},
+				include: {dirtyAt(false)},
+				worktree: {
+					{Kind: gitrepo.ProblemDirty, Text: "the worktree starts at the last commit, without 1 uncommitted change: new"},
+				},
+			},
+		},
+		"no commit yet": {
+			func(w gittest.Workspace) { w.Git("checkout", "-q", "--orphan", "fresh"); w.Git("rm", "-q", "-rf", ".") },
+			map[needs]problems{look: nil, commit: nil, worktree: {noCommit}},
+		},
+		"detached": {
+			func(w gittest.Workspace) { w.Git("checkout", "-q", "--detach") },
+			map[needs]problems{
+				commit: {
+					{Kind: gitrepo.ProblemDetached, Text: "HEAD is detached at HEADID"},
+				},
+				worktree: {{Kind: gitrepo.ProblemDetached, Text: "HEAD is detached at HEADID"}},
+			},
+		},
 		"nobody": {func(w gittest.Workspace) {
 			w.Git("config", "user.useConfigOnly", "true")
 			w.Git("config", "user.email", "") // stronger than a variable that is not there
 		}, map[needs]problems{look: nil, commit: {identity}, worktree: {identity}}},
-		"rebase":    {func(w gittest.Workspace) { w.At(".git/rebase-merge") }, map[needs]problems{look: {{Kind: rebase.Kind, Text: rebase.Text, Hint: rebase.Hint}}, commit: {rebase}, worktree: {rebase}}},
-		"locked":    {lock, map[needs]problems{look: nil, commit: {locked}, worktree: nil}},
-		"conflicts": {conflicting, map[needs]problems{include: {conflict, {Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: kept", Hint: dirtyHint}}}},
+		"rebase": {
+			func(w gittest.Workspace) { w.At(".git/rebase-merge") },
+			map[needs]problems{
+				look:     {{Kind: rebase.Kind, Text: rebase.Text, Hint: rebase.Hint}},
+				commit:   {rebase},
+				worktree: {rebase},
+			},
+		},
+		"locked": {lock, map[needs]problems{look: nil, commit: {locked}, worktree: nil}},
+		"conflicts": {
+			conflicting,
+			map[needs]problems{
+				include: {conflict, {Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: kept", Hint: dirtyHint}},
+			},
+		},
 		"submodules": {func(w gittest.Workspace) {
 			w.Git("submodule", "--quiet", "add", gittest.NewRepo(w.TB).Dir, "lib/a b")
 			w.Commit()
-		}, map[needs]problems{commit: nil, worktree: {{Kind: gitrepo.ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: lib/a b",
-			Hint: "if they are needed, git submodule update --init in there fills them"}}}},
-		"sparse": {func(w gittest.Workspace) { w.Git("sparse-checkout", "set", "below") }, map[needs]problems{look: nil, commit: nil, worktree: nil}},
+		}, map[needs]problems{commit: nil, worktree: {{Kind: gitrepo.ProblemSubmodules,
+			Text: "submodule folders are empty in a new worktree: lib/a b",
+			Hint: "if you need them, run git submodule update --init there"}}}},
+		"sparse": {
+			func(w gittest.Workspace) { w.Git("sparse-checkout", "set", "below") },
+			map[needs]problems{look: nil, commit: nil, worktree: nil},
+		},
 	}
 	for name, c := range cases {
 		for n, want := range c.want {

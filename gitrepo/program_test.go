@@ -52,7 +52,9 @@ func TestAGitInTheWorkingTreeIsPassedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := gittest.NewRepo(t)
 			dir, path := plant(w)
-			planted := git.Program{Env: append(gittest.Environment(), "PATH="+path+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin")}
+			planted := git.Program{
+				Env: append(gittest.Environment(), "PATH="+path+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"),
+			}
 			repo, ok, err := gitrepo.Find(t.Context(), planted, dir)
 			if !ok || err != nil || repo.Top != w.Dir {
 				t.Fatalf("found %+v, %v, %v", repo, ok, err)
@@ -73,7 +75,9 @@ func TestAGitInTheWorkingTreeIsPassedOver(t *testing.T) {
 
 func TestAGitThatIsPlantedLaterIsNotRun(t *testing.T) {
 	w, bin := gittest.NewRepo(t), gittest.NewFolder(t)
-	git := git.Program{Env: append(gittest.Environment(), "PATH="+bin.Dir+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin")}
+	git := git.Program{
+		Env: append(gittest.Environment(), "PATH="+bin.Dir+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"),
+	}
 	repo, ok, err := gitrepo.Find(t.Context(), git, w.Dir)
 	if !ok || err != nil {
 		t.Fatalf("found %v, %v", ok, err)
@@ -87,7 +91,9 @@ func TestAGitThatIsPlantedLaterIsNotRun(t *testing.T) {
 func TestInitPassesOverAGitInItsFolder(t *testing.T) {
 	w := gittest.NewFolder(t)
 	w.Script("bin/git", "exit 0")
-	git := git.Program{Env: append(gittest.Environment(), "PATH="+w.Path("bin")+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin")}
+	git := git.Program{
+		Env: append(gittest.Environment(), "PATH="+w.Path("bin")+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"),
+	}
 	w.Must(gitrepo.Init(t.Context(), git, w.Dir, "first"))
 	if got := w.Git("log", "--format=%s"); got != "first" {
 		t.Errorf("got %q", got)

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// indexLimit is the size up to which an index is kept: some millions of files.
+	// indexLimit is the largest index that is saved: some millions of files.
 	indexLimit = 256 << 20
-	// defaultLockPatience is how long another git may hold the index.
+	// defaultLockPatience is how long to wait while another git process holds the index.
 	defaultLockPatience = 10 * time.Second
 )
 
-// keptIndex is the index as it was before something was staged.
-type keptIndex struct {
+// savedIndex is the index as it was before anything was staged.
+type savedIndex struct {
 	path    string
-	known   bool // false if it could not be read, and so cannot be put back
+	known   bool // false if it could not be read and cannot be restored
 	content []byte
 	mode    fs.FileMode
 }
 
-func keepIndex(gitDir string) keptIndex {
-	k := keptIndex{path: filepath.Join(gitDir, "index"), mode: 0o644}
+func saveIndex(gitDir string) savedIndex {
+	k := savedIndex{path: filepath.Join(gitDir, "index"), mode: 0o644}
 	info, err := os.Lstat(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		k.known = true
@@ -44,22 +44,22 @@ func keepIndex(gitDir string) keptIndex {
 	return k
 }
 
-// putBack makes the index what it was, under git's own lock. It is for the end of a
-// commit that was not made, so it does not heed a context that is done.
-func (k keptIndex) putBack(ctx context.Context) error {
+// restore writes the index back under git's own lock. It runs after a commit that was not made, so
+// it ignores a canceled context.
+func (k savedIndex) restore(ctx context.Context) error {
 	if !k.known {
-		return errors.New("put index back: it is not known how it was")
+		return errors.New("restore index: its original content is unknown")
 	}
 	if now, ok := scan.Read(k.path, indexLimit); ok && k.content != nil && bytes.Equal(now, k.content) {
 		return nil
 	}
-	return wrapped("put index back", k.replace(context.WithoutCancel(ctx)))
+	return wrapError("restore index", k.replace(context.WithoutCancel(ctx)))
 }
 
-func (k keptIndex) replace(ctx context.Context) error {
+func (k savedIndex) replace(ctx context.Context) error {
 	const patience = 2 * time.Second
 	lock := k.path + ".lock"
-	if holder, err := unlocked(ctx, lock, patience); err != nil {
+	if holder, err := waitForLock(ctx, lock, patience); err != nil {
 		return err
 	} else if holder != "" {
 		return errors.New(holder)
@@ -82,10 +82,10 @@ func (k keptIndex) replace(ctx context.Context) error {
 	return nil
 }
 
-// unlocked waits until a lock file is gone, with growing pauses. If it stays, the answer
-// is a sentence about it. It is never removed: whether a git is at work there, perhaps
-// on another machine, nobody can know from here.
-func unlocked(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
+// waitForLock waits until a lock file is gone, with growing pauses. If the file stays, holder
+// describes it. The file is never removed: a git process, perhaps on another machine, may still be
+// using it.
+func waitForLock(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
 	deadline := time.Now().Add(patience)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		info, err := os.Lstat(lock)
@@ -98,7 +98,7 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 		left := time.Until(deadline)
 		if left <= 0 {
 			age := max(time.Since(info.ModTime()), 0).Round(time.Second)
-			return fmt.Sprintf("another git holds %s, since %v", lock, age), nil
+			return fmt.Sprintf("another git process has held %s for %v", lock, age), nil
 		}
 		select {
 		case <-ctx.Done():
@@ -108,23 +108,24 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 	}
 }
 
-// staging is what a commit is to bring, and what lies in the workspace beside it.
+// staging is the tree that a commit will contain, and the unstaged files of the workspace.
 type staging struct {
 	tree string
 	rest []string
 }
 
-// unstaged lists what is other than in the index.
+// unstaged lists the files that differ from the index.
 func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, error) {
-	out, err := c.repo.run(ctx, append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
-	return git.SplitNames(out), wrapped("look at what is not staged", err)
+	out, err := c.repo.run(
+		ctx,
+		append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
+	return git.SplitNames(out), wrapError("look at what is not staged", err)
 }
 
-// changedSince reports whether a hook has changed the files, those that were committed or
-// those that lie there.
+// changedSince reports whether a hook changed files, either in the commit or in the workspace.
 func (c *Committer) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
 	_, err := c.repo.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
-	if same, err := yes("compare commit", err); !same || err != nil {
+	if same, err := succeeded("compare commit", err); !same || err != nil {
 		return err == nil, err
 	}
 	rest, err := c.unstaged(ctx, what)

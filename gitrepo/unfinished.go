@@ -16,24 +16,24 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// diffReader reads `git diff -U0` as it is written and gives every added line to line.
-// It holds one line, and of that no more than is looked at.
+// diffReader reads `git diff -U0` as a stream and passes every added line to line. It buffers one
+// line, up to lineLimit bytes.
 type diffReader struct {
 	line    func(name string, text []byte)
 	partial []byte
 	name    string
-	removed int // lines that the hunk still has
+	removed int // lines left in the hunk
 	added   int
 }
 
 const (
-	unfinishedLines = 200  // listed at most
-	untrackedFiles  = 2000 // read for it at most
+	unfinishedLines = 200  // most lines that are listed
+	untrackedFiles  = 2000 // most untracked files that are read
 	lineLimit       = 4 << 10
 )
 
-// unfinished lists the lines that were added since the first of bases that is still
-// there, or stand in untracked files, and look unfinished.
+// unfinished lists the lines that look unfinished, among untracked files and lines added since the
+// first of bases that still exists.
 func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, paths []path) ([]string, error) {
 	found := findings{prefix: r.Prefix, entries: map[string]bool{}}
 	if err := r.addedLines(ctx, bases, &found); err != nil {
@@ -57,14 +57,13 @@ func (r *Repo) addedLines(ctx context.Context, bases []string, found *findings) 
 		reader := diffReader{line: found.add}
 		_, err := r.call(ctx, git.Call{Out: &reader, Args: diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/")})
 		if git.ExitCode(err) != 128 || i+1 == len(bases) {
-			return wrapped("read added lines", err)
+			return wrapError("read added lines", err)
 		}
 	}
 	return nil
 }
 
-// diffArguments compares the workspace with a commit, whatever the user has configured
-// for diffs to be shown.
+// diffArguments compares the workspace with a commit, independent of the user's diff settings.
 func diffArguments(base string, how ...string) []string {
 	args := []string{
 		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--no-relative", "--inter-hunk-context=0",
@@ -73,10 +72,11 @@ func diffArguments(base string, how ...string) []string {
 	return append(append(args, how...), base, "--", ".")
 }
 
-// readLines gives the lines of a text file of moderate size to each. It returns how many
-// bytes it read.
+// readLines calls each with every line of a text file of moderate size. It returns the number of
+// bytes that it read.
 func readLines(top *os.Root, name string, each func(line []byte)) int {
-	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() || info.Size() > scan.ContentLimit {
+	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() ||
+		info.Size() > scan.ContentLimit {
 		return 0
 	}
 	f, ok := scan.Open(top, name)
@@ -100,14 +100,15 @@ type findings struct {
 	entries map[string]bool
 }
 
-// exempt reports whether open items belong into the file.
+// exempt reports whether open items belong in the file.
 func (f *findings) exempt(name string) bool {
 	name = strings.TrimPrefix(name, f.prefix)
-	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") || name == "prd.json" || name == "IMPLEMENTATION_PLAN.md"
+	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") || name == "prd.json" ||
+		name == "IMPLEMENTATION_PLAN.md"
 }
 
 func (f *findings) add(name string, line []byte) {
-	// More than that is never shown; the bound keeps a hostile diff from filling the memory.
+	// More is never shown; the limit keeps a hostile diff from filling the memory.
 	if len(f.entries) >= 100*unfinishedLines || f.exempt(name) || !looksUnfinished(line) {
 		return
 	}
@@ -124,9 +125,16 @@ var unfinishedWords = text.LazyRegexp(`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?
 	`|(?i:(?:^|[^\w.])(?:not (?:yet )?implemented|unimplemented|placeholder implementation)\b)` +
 	`|\bNotImplemented(?:Error|Exception)\b|\btodo!\s*[(\[{]`)
 
-// hints are parts of the words above. They are looked for first, since nearly no line
-// holds one and matching is slow.
-var hints = [][]byte{[]byte("TODO"), []byte("FIXME"), []byte("XXX"), []byte("todo!"), []byte("mplement"), []byte("MPLEMENT")}
+// hints are parts of the words above. They are searched first, because almost no line contains one
+// and matching the expression is slow.
+var hints = [][]byte{
+	[]byte("TODO"),
+	[]byte("FIXME"),
+	[]byte("XXX"),
+	[]byte("todo!"),
+	[]byte("mplement"),
+	[]byte("MPLEMENT"),
+}
 
 func looksUnfinished(line []byte) bool {
 	line = bytes.TrimRight(line[:min(len(line), lineLimit)], "\r\n")
@@ -168,7 +176,7 @@ func (d *diffReader) take(line []byte) {
 	}
 }
 
-// hunkLines reads a count of lines, which is left out if it is 1.
+// hunkLines parses a line count, which git omits if it is 1.
 func hunkLines(count []byte) int {
 	n, err := strconv.Atoi(string(count))
 	if err != nil {
@@ -177,11 +185,11 @@ func hunkLines(count []byte) int {
 	return n
 }
 
-// diffName is the path of a "+++" line: behind b/, in quotes if it holds odd characters,
-// with a tab at the end if it holds blanks.
+// diffName returns the path of a "+++" line. Git writes it after b/, quotes it if it has unusual
+// characters, and adds a tab if it has spaces.
 func diffName(name string) string {
 	name = strings.TrimSuffix(name, "\t")
-	// Git quotes in C's way, which is Go's for all that it escapes.
+	// Git quotes like C, which matches Go for everything that git escapes.
 	if plain, err := strconv.Unquote(name); err == nil {
 		name = plain
 	}

@@ -82,8 +82,10 @@ func TestUnfinishedIgnoresHowTheUserLikesDiffs(t *testing.T) {
 	base := w.Git("rev-parse", "HEAD")
 	w.Commit()
 	for key, value := range map[string]string{
-		"diff.noprefix": "true", "diff.mnemonicPrefix": "true", "diff.relative": "true", "diff.interHunkContext": "9", "diff.context": "9",
-		"diff.renames": "copies", "color.ui": "always", "diff.orderFile": "missing", "diff.submodule": "log", "diff.wsErrorHighlight": "all",
+		"diff.noprefix": "true", "diff.mnemonicPrefix": "true", "diff.relative": "true", "diff.interHunkContext": "9",
+		"diff.context": "9",
+		"diff.renames": "copies", "color.ui": "always", "diff.orderFile": "missing", "diff.submodule": "log",
+		"diff.wsErrorHighlight": "all",
 	} {
 		w.Git("config", key, value)
 	}

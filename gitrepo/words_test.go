@@ -64,10 +64,12 @@ func TestLooksUnfinished(t *testing.T) {
 
 // The reader gets the diff in whatever pieces the pipe holds.
 func TestDiffReaderDoesNotCareWhereWritesEnd(t *testing.T) {
-	diff := "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@ func\n-old\n+one\n++++ b/two\n\\ No newline at end of file\n" +
+	diff := "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@ func\n-old\n+one\n++++ b/two\n" +
+		"\\ No newline at end of file\n" +
 		"diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n" +
 		"diff --git a/y z b/y z\n--- /dev/null\n+++ b/y z\t\n@@ -0,0 +1,2 @@\n+\n+three\n" +
-		"diff --git \"a/\\303\\251\\\"\\t\" \"b/\\303\\251\\\"\\t\"\n--- \"a/\\303\\251\\\"\\t\"\n+++ \"b/\\303\\251\\\"\\t\"\n@@ -3,0 +4 @@\n+four\n" +
+		"diff --git \"a/\\303\\251\\\"\\t\" \"b/\\303\\251\\\"\\t\"\n--- \"a/\\303\\251\\\"\\t\"\n" +
+		"+++ \"b/\\303\\251\\\"\\t\"\n@@ -3,0 +4 @@\n+four\n" +
 		"--- a/gone\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-+five\n--- six\n"
 	want := []string{"x: one", "x: +++ b/two", "y z: ", "y z: three", "é\"\t: four"}
 	for size := 1; size <= len(diff); size++ {
@@ -110,7 +112,9 @@ func FuzzDiffReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, diff []byte, size int) {
 		read := func(size int) []string {
 			var got []string
-			reader := diffReader{line: func(name string, text []byte) { got = append(got, name+"\x00"+string(text[:min(len(text), 100)])) }}
+			reader := diffReader{
+				line: func(name string, text []byte) { got = append(got, name+"\x00"+string(text[:min(len(text), 100)])) },
+			}
 			for piece := range slices.Chunk(diff, max(size, 1)) {
 				if _, err := reader.Write(piece); err != nil {
 					t.Fatal(err)

@@ -15,80 +15,78 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// ourBranches is what the names of the harness's branches begin with.
+// ourBranches is the prefix of the harness's branches.
 const ourBranches = "ralph/"
 
-// checkoutTimeout bounds the making of a worktree, which writes every file.
+// checkoutTimeout limits the creation of a worktree, which writes every file.
 const checkoutTimeout = 30 * time.Minute
 
-// Worktree is a working tree of its own for a run, on a branch of its own.
+// Worktree is a separate working tree for a run, on a separate branch.
 type Worktree struct {
-	Path   string // its top
+	Path   string // the top folder
 	Branch string
-	Base   string // the commit that it began at
-	Below  string // where the workspace lies below Path, with slashes; "" if they are one
+	Base   string // the commit that it started at
+	Below  string // the workspace's path below Path, with slashes; "" if they are the same
 }
 
-// Dir is the workspace in it.
+// Dir returns the workspace in the worktree.
 func (w Worktree) Dir() string { return filepath.Join(w.Path, filepath.FromSlash(w.Below)) }
 
-// Worktrees are the harness's worktrees of a repository, and its branches. The value is for one goroutine.
+// Worktrees manages the harness's worktrees and branches of a repository. It is for one goroutine.
 type Worktrees struct{ repo *Repo }
 
-// Worktrees makes, lists and removes worktrees of the repository.
-func (r *Repo) Worktrees() Worktrees { return Worktrees{r.apart()} }
+// Worktrees returns a value to create, list and remove worktrees of the repository.
+func (r *Repo) Worktrees() Worktrees { return Worktrees{r.clone()} }
 
-// WorktreeInput says what worktree is wanted.
+// WorktreeInput describes the worktree to create.
 type WorktreeInput struct {
-	Path   string // a folder outside of the repository that is not there, or empty
+	Path   string // a missing or empty folder outside the repository
 	Branch string // ralph/…
-	// Idle reports whether nobody works in a folder any more. It is asked before an
-	// earlier worktree of the branch, with nothing in it that is not merged, gives way.
-	// nil is no for every folder.
+	// Idle reports whether no run uses a folder any more. Add calls it before it removes an earlier
+	// worktree of the branch whose work is all merged. Without Idle, no such worktree is removed.
 	Idle func(path string) bool
 }
 
-// Add makes a branch at the checked-out commit and a worktree for it. No hook is
-// run. What is to be said aloud comes back, also what Ready says beforehand.
+// Add creates a branch at the checked-out commit and a worktree for it. It runs no hooks. It
+// returns warnings for the user, including those of Ready.
 //
-// A branch of that name that holds work is refused, as is one that is checked out; a
-// merged one is made anew. Refusals are of type *Problem. If the worktree cannot be
-// made, nothing of it is left.
+// Add refuses if a branch of that name has unmerged work or is checked out; it recreates a merged
+// branch. Refusals are of type *Problem. If the worktree cannot be created, nothing of it remains.
 func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []string, error) {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return Worktree{}, nil, err
 	}
-	w, err := ws.planned(ctx, in)
+	w, err := ws.validate(ctx, in)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	said, err := ws.lacking(ctx)
+	said, err := ws.newWorktreeWarnings(ctx)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	again, err := ws.makeRoom(ctx, w, in.Idle)
+	again, err := ws.removeEarlier(ctx, w, in.Idle)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
 	if again != "" {
 		said = append(said, again)
 	}
-	// -B: what is there of the branch was found to be merged.
+	// -B replaces an existing branch, which is known to be merged.
 	if err := ws.checkout(ctx, w, "-B", w.Branch, w.Path, w.Base); err != nil {
 		return Worktree{}, nil, fmt.Errorf("make worktree: %w", err)
 	}
-	created, err := w.enter()
+	created, err := w.ensureWorkspace()
 	return w, append(said, created...), err
 }
 
-// Reopen makes sure that a run's worktree is there, to go on in it. If its folder
-// is gone it is made again from the branch, which is said; changes that were not
-// committed are gone with the folder. Only Path and Branch need to be known of it.
+// Reopen ensures that a run's worktree exists, to continue in it. If its folder is gone, Reopen
+// recreates it from the branch and returns a warning; uncommitted changes are lost with the folder.
+// Only Path and Branch must be set.
 func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string, error) {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return w, nil, err
 	}
-	path, err := resolved(w.Path)
+	path, err := resolvePath(w.Path)
 	if err != nil {
 		return w, nil, fmt.Errorf("open worktree: %w", err)
 	}
@@ -98,7 +96,7 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		return w, nil, err
 	}
 	if _, err := os.Lstat(w.Path); err == nil {
-		said, err := ws.reenter(ctx, w, entries)
+		said, err := ws.checkFolder(ctx, w, entries)
 		return w, said, err
 	}
 	tip, err := ws.tip(ctx, w.Branch)
@@ -106,64 +104,75 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		return w, nil, err
 	}
 	if tip == "" {
-		return w, nil, &Problem{Kind: ProblemBranchMissing, Stops: true, Text: fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
-			Hint: "there is nothing to go on from: start a new run"}
+		return w, nil, &Problem{
+			Kind:  ProblemBranchMissing,
+			Stops: true,
+			Text:  fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
+			Hint:  "nothing is left to resume: start a new run",
+		}
 	}
-	if err := ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
+	if err := ws.pruneMissing(ctx, entries,
+		func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
 		return w, nil, err
 	}
 	if err := ws.checkout(ctx, w, w.Path, w.Branch); err != nil {
-		return w, nil, fmt.Errorf("make worktree again: %w", err)
+		return w, nil, fmt.Errorf("recreate worktree: %w", err)
 	}
-	created, err := w.enter()
-	return w, append([]string{fmt.Sprintf("the folder %s was gone and was made again from the branch %s", w.Path, w.Branch)}, created...), err
+	created, err := w.ensureWorkspace()
+	return w, append(
+		[]string{fmt.Sprintf("the folder %s was missing and was recreated from the branch %s", w.Path, w.Branch)},
+		created...), err
 }
 
-// reenter looks whether a folder that is there is the worktree that it should be.
-func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
+// checkFolder checks that an existing folder is the expected worktree.
+func (ws Worktrees) checkFolder(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
 	for _, e := range entries {
 		if e.path != w.Path || e.main {
 			continue
 		}
-		// An agent may have removed its .git, which holds nothing but the way back. Named,
-		// the folder would have to lead there already.
+		// An agent may have removed .git, which only points back to the repository. The repair must not
+		// name the folder, because git then expects the pointer to exist.
 		if _, err := os.Lstat(filepath.Join(w.Path, ".git")); errors.Is(err, fs.ErrNotExist) {
 			if _, err := ws.repo.run(ctx, "worktree", "repair"); err != nil {
 				return nil, fmt.Errorf("repair worktree: %w", err)
 			}
 		}
-		created, err := w.enter()
+		created, err := w.ensureWorkspace()
 		if e.branch != w.Branch {
 			created = append(created, fmt.Sprintf("in %s not %s is checked out but %s", w.Path, w.Branch, e.checkedOut()))
 		}
 		return created, err
 	}
-	return nil, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, ws.repo.Top),
-		Hint: fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch)}
+	return nil, &Problem{
+		Kind:  ProblemNotOurs,
+		Stops: true,
+		Text:  fmt.Sprintf("%s exists but is no longer a worktree of %s", w.Path, ws.repo.Top),
+		Hint:  fmt.Sprintf("move it away to recreate it from the branch %s", w.Branch),
+	}
 }
 
-// enter makes the workspace's folder if no file of it is committed.
-func (w Worktree) enter() ([]string, error) {
+// ensureWorkspace creates the workspace's folder if no file in it is committed.
+func (w Worktree) ensureWorkspace() ([]string, error) {
 	if _, err := os.Stat(w.Dir()); !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := os.MkdirAll(w.Dir(), 0o755); err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
 	}
-	return []string{fmt.Sprintf("nothing in %s is committed: it is empty in the worktree", w.Below)}, nil
+	return []string{fmt.Sprintf("nothing in %s is committed, so it is empty in the worktree", w.Below)}, nil
 }
 
-// planned checks what is wanted and completes it.
-func (ws Worktrees) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
+// validate checks the input and completes it.
+func (ws Worktrees) validate(ctx context.Context, in WorktreeInput) (Worktree, error) {
 	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}
-	if err := refuse(ctx, ws.repo, noCommits, underWay); err != nil {
+	if err := firstProblem(ctx, ws.repo, noCommits, operationInProgress); err != nil {
 		return w, err
 	}
 	if err := ws.branchName(ctx, in.Branch); err != nil {
 		return w, err
 	}
 	var err error
-	if w.Path, err = ws.outside(in.Path); err != nil {
+	if w.Path, err = ws.checkPath(in.Path); err != nil {
 		return w, err
 	}
 	w.Base, err = ws.repo.headCommit(ctx)
@@ -178,20 +187,24 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 		return fmt.Errorf("check branch name: %w", err)
 	}
 	if bad || !ours || strings.TrimSuffix(out, "\n") != name {
-		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
+		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q is not a valid branch name", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
-	other, err := ws.clashing(ctx, name)
+	other, err := ws.clashingBranch(ctx, name)
 	if err == nil && other != "" {
-		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
-			Hint: fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other)}
+		return &Problem{
+			Kind:  ProblemBadBranch,
+			Stops: true,
+			Text:  fmt.Sprintf("the branch %s exists, so git cannot create a branch named %s", other, name),
+			Hint:  fmt.Sprintf("choose another name, or rename it: git branch -m %s some-other-name", other),
+		}
 	}
 	return err
 }
 
-// clashing is a branch whose name begins another's, or begins with it, as a folder's
-// would: git has no room for both.
-func (ws Worktrees) clashing(ctx context.Context, name string) (string, error) {
+// clashingBranch returns a branch whose name is a parent or child path of name. Git cannot store
+// both.
+func (ws Worktrees) clashingBranch(ctx context.Context, name string) (string, error) {
 	for i, c := range name {
 		if c != '/' {
 			continue
@@ -201,12 +214,12 @@ func (ws Worktrees) clashing(ctx context.Context, name string) (string, error) {
 		}
 	}
 	out, err := ws.repo.run(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+name+"/")
-	return strings.TrimSpace(out), wrapped("look for branches", err)
+	return strings.TrimSpace(out), wrapError("look for branches", err)
 }
 
-// outside is the path without links, if a worktree can be made there.
-func (ws Worktrees) outside(path string) (string, error) {
-	path, err := resolved(path)
+// checkPath returns the path without links, if a worktree can be created there.
+func (ws Worktrees) checkPath(path string) (string, error) {
+	path, err := resolvePath(path)
 	if err != nil {
 		return "", fmt.Errorf("place worktree: %w", err)
 	}
@@ -216,14 +229,19 @@ func (ws Worktrees) outside(path string) (string, error) {
 			return "", fmt.Errorf("place worktree: %w", err)
 		}
 		if scan.Below(info, path) {
-			return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s lies inside of the repository", path), Hint: "name one outside of it"}
+			return "", &Problem{
+				Kind:  ProblemBadPath,
+				Stops: true,
+				Text:  fmt.Sprintf("the worktree folder %s is inside the repository", path),
+				Hint:  "choose a folder outside it",
+			}
 		}
 	}
 	return path, nil
 }
 
-// resolved is an absolute path without links, of which the last parts need not be there.
-func resolved(path string) (string, error) {
+// resolvePath returns an absolute path without links. The last parts of the path may be missing.
+func resolvePath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -239,10 +257,10 @@ func resolved(path string) (string, error) {
 	}
 }
 
-// lacking are the sentences about what is not in a new worktree.
-func (ws Worktrees) lacking(ctx context.Context) ([]string, error) {
+// newWorktreeWarnings describes what a new worktree lacks.
+func (ws Worktrees) newWorktreeWarnings(ctx context.Context) ([]string, error) {
 	var said []string
-	for _, look := range []look{detached, notInWorktree, emptySubmodules} {
+	for _, look := range []problemFinder{detachedHead, missingFromWorktree, emptySubmodules} {
 		p, err := look(ctx, ws.repo)
 		if err != nil {
 			return nil, err
@@ -254,7 +272,7 @@ func (ws Worktrees) lacking(ctx context.Context) ([]string, error) {
 	return said, nil
 }
 
-// checkout runs `git worktree add`. A failed one leaves nothing behind.
+// checkout runs `git worktree add`. If it fails, nothing remains.
 func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) error {
 	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
 		return err
@@ -263,13 +281,13 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	if err != nil {
 		return err
 	}
-	patient := ws.repo.apart()
+	patient := ws.repo.clone()
 	patient.Git.Timeout = max(checkoutTimeout, ws.repo.Git.CallTimeout())
 	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	// Nothing was there before; twice --force since what is half made is locked.
+	// Nothing existed before. --force is given twice because git locks a half-made worktree.
 	_, _ = ws.repo.run(ctx, "worktree", "remove", "--force", "--force", w.Path)
 	if tip == "" {
 		_, _ = ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
@@ -277,16 +295,16 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	return err
 }
 
-// WorktreeMaker makes the worktree that a [loop.Config] asks for with UseWorktree. It
-// implements [ralph.Worktrees].
+// WorktreeMaker creates the worktree that a [loop.Config] requests with UseWorktree. It implements
+// [ralph.Worktrees].
 type WorktreeMaker struct {
 	Repo   *Repo
-	Folder string // where worktrees go: outside of the repository
+	Folder string // the parent of worktrees, outside the repository
 }
 
 var _ ralph.Worktrees = WorktreeMaker{}
 
-// Add makes a worktree on a new branch, ralph/….
+// Add creates a worktree on a new branch, ralph/….
 func (m WorktreeMaker) Add(ctx context.Context, branch string) (ralph.Worktree, ralph.Tree, error) {
 	name := strings.ReplaceAll(strings.TrimPrefix(branch, ourBranches), "/", "-")
 	made, _, err := m.Repo.Worktrees().Add(ctx, WorktreeInput{Path: filepath.Join(m.Folder, name), Branch: branch})
@@ -298,7 +316,7 @@ func (m WorktreeMaker) Add(ctx context.Context, branch string) (ralph.Worktree, 
 	return known, tree, err
 }
 
-// Open makes sure that the worktree is there, and sees its files.
+// Open ensures that the worktree exists and returns its tree.
 func (m WorktreeMaker) Open(ctx context.Context, w ralph.Worktree) (ralph.Tree, error) {
 	if _, _, err := m.Repo.Worktrees().Reopen(ctx, m.known(w)); err != nil {
 		return nil, err
@@ -306,12 +324,12 @@ func (m WorktreeMaker) Open(ctx context.Context, w ralph.Worktree) (ralph.Tree, 
 	return m.tree(ctx, w)
 }
 
-// Remove removes the worktree and its branch, if its work is merged.
+// Remove removes the worktree and its branch if its work is merged.
 func (m WorktreeMaker) Remove(ctx context.Context, w ralph.Worktree) error {
 	return m.Repo.Worktrees().Remove(ctx, m.known(w), RemoveMerged)
 }
 
-// known is the worktree whose workspace is w.Path.
+// known returns the worktree whose workspace is w.Path.
 func (m WorktreeMaker) known(w ralph.Worktree) Worktree {
 	path := w.Path
 	if below := strings.TrimSuffix(m.Repo.Prefix, "/"); below != "" {

@@ -18,7 +18,9 @@ import (
 // worktree adds one beside the repository.
 func addWorktree(w gittest.Workspace, branch string) (gittest.Workspace, gitrepo.Worktree) {
 	w.Helper()
-	added, said, err := w.Find().Worktrees().Add(w.Context(), gitrepo.WorktreeInput{Path: beside(w, branch), Branch: branch})
+	added, said, err := w.Find().
+		Worktrees().
+		Add(w.Context(), gitrepo.WorktreeInput{Path: beside(w, branch), Branch: branch})
 	if err != nil || len(said) > 0 {
 		w.Fatalf("got %v, %v", said, err)
 	}
@@ -35,7 +37,12 @@ func TestAddWorktree(t *testing.T) {
 	w.Write("below/file", "x")
 	base := committedAs(w)
 	before := pictureOf(w)
-	got, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x/y"), Branch: "ralph/x"})
+	got, said, err := gittest.Workspace{
+		TB:  t,
+		Dir: w.Path("below"),
+	}.Find().
+		Worktrees().
+		Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x/y"), Branch: "ralph/x"})
 	w.Must(err)
 	want := gitrepo.Worktree{Path: beside(w, "x/y"), Branch: "ralph/x", Base: base, Below: "below"}
 	if !cmp.Equal(got, want) || said != nil {
@@ -45,10 +52,18 @@ func TestAddWorktree(t *testing.T) {
 	if content, err := os.ReadFile(filepath.Join(got.Dir(), "file")); string(content) != "x" || err != nil {
 		t.Errorf("got %q, %v", content, err)
 	}
-	if head := tree.Git("rev-parse", "--symbolic-full-name", "HEAD", "HEAD@{0}"); !strings.HasPrefix(head, "refs/heads/ralph/x") {
+	if head := tree.Git("rev-parse", "--symbolic-full-name", "HEAD", "HEAD@{0}"); !strings.HasPrefix(
+		head,
+		"refs/heads/ralph/x",
+	) {
 		t.Errorf("HEAD is %s", head)
 	}
-	before.Refs = strings.Replace(before.Refs, "refs/heads/main\n", "refs/heads/main\n"+base+" commit\trefs/heads/ralph/x\n", 1)
+	before.Refs = strings.Replace(
+		before.Refs,
+		"refs/heads/main\n",
+		"refs/heads/main\n"+base+" commit\trefs/heads/ralph/x\n",
+		1,
+	)
 	unchanged(w, before)
 }
 
@@ -62,13 +77,19 @@ func TestAddWorktreeSaysWhatIsNotInIt(t *testing.T) {
 	}
 	w.Git("checkout", "-q", "--detach")
 	head := w.Git("rev-parse", "HEAD")
-	_, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
+	_, said, err := gittest.Workspace{
+		TB:  t,
+		Dir: w.Path("below"),
+	}.Find().
+		Worktrees().
+		Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
 	w.Must(err)
 	want := []string{
 		"HEAD is detached at " + head[:10],
-		"the worktree begins at the last commit, without 7 uncommitted changes: below/new, dirty0, dirty1, dirty2, dirty3 and 2 more",
-		"folders of submodules are empty in a new worktree: lib; if they are needed, git submodule update --init in there fills them",
-		"nothing in below is committed: it is empty in the worktree",
+		"the worktree starts at the last commit, without 7 uncommitted changes: below/new, dirty0, dirty1, dirty2, " +
+			"dirty3 and 2 more",
+		"submodule folders are empty in a new worktree: lib; if you need them, run git submodule update --init there",
+		"nothing in below is committed, so it is empty in the worktree",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -93,21 +114,52 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		holds []string
 	}{
 		"a name that is none": {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/a..b" },
-			gitrepo.ProblemBadBranch, []string{`"a..b" cannot be the name of a branch`}},
-		"an empty name":       {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/" }, gitrepo.ProblemBadBranch, nil},
-		"a name with blanks":  {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/a b" }, gitrepo.ProblemBadBranch, nil},
-		"a branch of others":  {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "main" }, gitrepo.ProblemBadBranch, nil},
-		"an option as a name": {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "--force" }, gitrepo.ProblemBadBranch, nil},
-		"a branch above":      {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) { w.Git("branch", "ralph") }, gitrepo.ProblemBadBranch, []string{"git branch -m ralph"}},
-		"inside":              {func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path("trees/x") }, gitrepo.ProblemBadPath, []string{"inside of the repository"}},
-		"inside of .git":      {func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path(".git/x") }, gitrepo.ProblemBadPath, nil},
+			gitrepo.ProblemBadBranch, []string{`"a..b" is not a valid branch name`}},
+		"an empty name": {
+			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/" },
+			gitrepo.ProblemBadBranch,
+			nil,
+		},
+		"a name with blanks": {
+			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/a b" },
+			gitrepo.ProblemBadBranch,
+			nil,
+		},
+		"a branch of others": {
+			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "main" },
+			gitrepo.ProblemBadBranch,
+			nil,
+		},
+		"an option as a name": {
+			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "--force" },
+			gitrepo.ProblemBadBranch,
+			nil,
+		},
+		"a branch above": {
+			func(w gittest.Workspace, _ *gitrepo.WorktreeInput) { w.Git("branch", "ralph") },
+			gitrepo.ProblemBadBranch,
+			[]string{"git branch -m ralph"},
+		},
+		"inside": {
+			func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path("trees/x") },
+			gitrepo.ProblemBadPath,
+			[]string{"inside the repository"},
+		},
+		"inside of .git": {
+			func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path(".git/x") },
+			gitrepo.ProblemBadPath,
+			nil,
+		},
 		"inside, through a link": {func(w gittest.Workspace, in *gitrepo.WorktreeInput) {
 			link := filepath.Join(w.TempDir(), "link")
 			w.Must(os.Symlink(w.At("below").Dir, link))
 			in.Path = filepath.Join(link, "x", "y")
 		}, gitrepo.ProblemBadPath, nil},
-		"a folder with something in it": {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = gittest.NewRepo(t).Dir },
-			gitrepo.ProblemBadPath, []string{"is there already"}},
+		"a folder with something in it": {
+			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = gittest.NewRepo(t).Dir },
+			gitrepo.ProblemBadPath,
+			[]string{"already exists"},
+		},
 		"no commit yet": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) { w.Git("checkout", "-q", "--orphan", "new") },
 			gitrepo.ProblemNoCommits, []string{`git commit -m "first commit"`, "without --worktree"}},
 		"a rebase under way": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) { w.At(".git/rebase-merge") },
@@ -116,7 +168,9 @@ func TestAddWorktreeRefuses(t *testing.T) {
 			w.Git("switch", "-q", "-c", "ralph/x")
 			w.Commit()
 			w.Git("switch", "-q", "main")
-		}, gitrepo.ProblemBranchTaken, []string{"ralph/x holds 1 commit that no other branch has", "git merge ralph/x", "git branch -D ralph/x"}},
+		}, gitrepo.ProblemBranchTaken, []string{
+			"ralph/x holds 1 commit that no other branch has", "git merge ralph/x", "git branch -D ralph/x",
+		}},
 		"unmerged work in a worktree": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) {
 			tree, _ := addWorktree(w, "ralph/x")
 			tree.Commit()
@@ -190,9 +244,11 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 			w := gittest.NewRepo(t)
 			act(w)
 			idle := func(path string) bool { return path == beside(w, "ralph/x") }
-			got, said, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x", Idle: idle})
+			got, said, err := w.Find().
+				Worktrees().
+				Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x", Idle: idle})
 			w.Must(err)
-			if diff := cmp.Diff([]string{"the branch ralph/x was merged and begins anew"}, said); diff != "" {
+			if diff := cmp.Diff([]string{"the branch ralph/x was already merged and starts over"}, said); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if tip := w.Git("rev-parse", "ralph/x", "main"); tip != got.Base+"\n"+got.Base {
@@ -249,7 +305,11 @@ func TestAWorktreeThatIsCutShortLeavesNothing(t *testing.T) {
 			}
 		}
 	}()
-	if got, _, err := repo.Worktrees().Add(ctx, gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"}); !errors.Is(err, context.Canceled) {
+	if got, _, err := repo.Worktrees().
+		Add(ctx, gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"}); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if after := w.Git("for-each-ref") + w.Git("worktree", "list"); after != before {
@@ -265,16 +325,25 @@ func TestReopenWorktree(t *testing.T) {
 		act  func(tree gittest.Workspace)
 		said []string
 	}{
-		"as it was":      {func(gittest.Workspace) {}, nil},
-		"folder gone":    {func(tree gittest.Workspace) { tree.Must(os.RemoveAll(tree.Dir)) }, []string{"the folder PATH was gone and was made again from the branch ralph/x"}},
-		".git gone":      {func(tree gittest.Workspace) { tree.Must(os.Remove(tree.Path(".git"))) }, nil},
-		"another branch": {func(tree gittest.Workspace) { tree.Git("switch", "-q", "-c", "own") }, []string{"in PATH not ralph/x is checked out but own"}},
-		"no branch":      {func(tree gittest.Workspace) { tree.Git("switch", "-q", "--detach") }, []string{"in PATH not ralph/x is checked out but no branch"}},
+		"as it was": {func(gittest.Workspace) {}, nil},
+		"folder gone": {
+			func(tree gittest.Workspace) { tree.Must(os.RemoveAll(tree.Dir)) },
+			[]string{"the folder PATH was missing and was recreated from the branch ralph/x"},
+		},
+		".git gone": {func(tree gittest.Workspace) { tree.Must(os.Remove(tree.Path(".git"))) }, nil},
+		"another branch": {
+			func(tree gittest.Workspace) { tree.Git("switch", "-q", "-c", "own") },
+			[]string{"in PATH not ralph/x is checked out but own"},
+		},
+		"no branch": {
+			func(tree gittest.Workspace) { tree.Git("switch", "-q", "--detach") },
+			[]string{"in PATH not ralph/x is checked out but no branch"},
+		},
 		"folder gone and forgotten": {func(tree gittest.Workspace) {
 			tree.Git("worktree", "lock", ".") // git worktree list says so, too
 			tree.Git("worktree", "unlock", ".")
 			tree.Must(os.RemoveAll(tree.Dir))
-		}, []string{"the folder PATH was gone and was made again from the branch ralph/x"}},
+		}, []string{"the folder PATH was missing and was recreated from the branch ralph/x"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +352,9 @@ func TestReopenWorktree(t *testing.T) {
 			tree.Write("new", "x")
 			tree.Commit()
 			c.act(tree)
-			got, said, err := w.Find().Worktrees().Reopen(t.Context(), gitrepo.Worktree{Path: added.Path, Branch: added.Branch, Base: added.Base})
+			got, said, err := w.Find().
+				Worktrees().
+				Reopen(t.Context(), gitrepo.Worktree{Path: added.Path, Branch: added.Branch, Base: added.Base})
 			w.Must(err)
 			for i := range said {
 				said[i] = strings.ReplaceAll(said[i], added.Path, "PATH")
@@ -308,7 +379,7 @@ func TestReopenWorktreeRefuses(t *testing.T) {
 	w.Git("worktree", "prune")
 	w.Must(os.Rename(tree.Dir+"2", tree.Dir))
 	_, _, err := w.Find().Worktrees().Reopen(t.Context(), added)
-	gittest.Refused(t, err, gitrepo.ProblemNotOurs, "is no worktree of", "ralph/x")
+	gittest.Refused(t, err, gitrepo.ProblemNotOurs, "is no longer a worktree of", "ralph/x")
 
 	w.Must(os.RemoveAll(tree.Dir))
 	w.Git("branch", "-D", "ralph/x")

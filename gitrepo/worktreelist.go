@@ -14,26 +14,26 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// WorktreeState is a worktree of the harness as it stands, or a branch of the harness
-// without one: then Path is "".
+// WorktreeState is the state of one of the harness's worktrees, or of a branch without a worktree:
+// then Path is "".
 type WorktreeState struct {
-	Worktree        // without its Base, which nobody wrote down
-	Merged   bool   // what is committed there is also in a branch that is not the harness's, here or at a remote
-	Ahead    int    // how many commits are not
-	Dirty    int    // files with changes that are not committed
+	Worktree        // without its Base, which is not recorded
+	Merged   bool   // its commits are also in a local or remote branch of the user's
+	Ahead    int    // number of commits that are not merged
+	Dirty    int    // files with uncommitted changes
 	Missing  bool   // the folder is gone
-	Locked   bool   // somebody wants it to be kept
-	Trouble  string // why it cannot be told what else would be lost, "" if it can
+	Locked   bool   // the user locked it with git worktree lock
+	Trouble  string // why its changes cannot be determined; "" if they can
 }
 
-// Removable reports whether nothing would be lost with it.
+// Removable reports whether removing it loses nothing.
 func (s WorktreeState) Removable() bool {
 	return s.Merged && s.Dirty == 0 && s.Trouble == "" && !s.Locked
 }
 
-// List lists the harness's worktrees of this repository, those whose folder lies
-// below under or whose branch is ralph/…, and its branches without one. The main working
-// tree is never among them, nor what is checked out in it.
+// List lists the harness's worktrees of this repository, which are below the folder under or on a
+// branch ralph/…, and the harness's branches without a worktree. It never includes the main working
+// tree or its checked-out branch.
 func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, error) {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, er
 		return nil, err
 	}
 	if under != "" {
-		if under, err = resolved(under); err != nil {
+		if under, err = resolvePath(under); err != nil {
 			return nil, fmt.Errorf("list worktrees: %w", err)
 		}
 	}
@@ -70,9 +70,13 @@ func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, er
 	return states, nil
 }
 
-// state looks at a worktree, or at a branch if the worktreeEntry has no path.
+// state inspects a worktree, or a branch if the entry has no path.
 func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
-	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
+	s := WorktreeState{
+		Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")},
+		Locked:   e.locked,
+		Missing:  e.gone(),
+	}
 	tip, err := ws.tip(ctx, e.branch)
 	if err != nil {
 		return s, err
@@ -90,7 +94,7 @@ func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, 
 	return s, err
 }
 
-// tip is the last commit of a branch, "" if there is none.
+// tip returns the last commit of a branch, or "" if there is none.
 func (ws Worktrees) tip(ctx context.Context, branch string) (string, error) {
 	if branch == "" {
 		return "", nil
@@ -98,7 +102,7 @@ func (ws Worktrees) tip(ctx context.Context, branch string) (string, error) {
 	return ws.repo.resolve(ctx, "refs/heads/"+branch)
 }
 
-// ahead counts the commits that are in no branch but the harness's own.
+// ahead counts the commits that are only in the harness's branches.
 func (ws Worktrees) ahead(ctx context.Context, tips ...string) (int, error) {
 	args := append([]string{"rev-list", "--count"}, tips...)
 	args = append(args, "--not", "--exclude="+ourBranches+"*", "--branches", "--exclude=*/"+ourBranches+"*", "--remotes")
@@ -107,11 +111,11 @@ func (ws Worktrees) ahead(ctx context.Context, tips ...string) (int, error) {
 	if err == nil {
 		n, err = strconv.Atoi(strings.TrimSpace(out))
 	}
-	return n, wrapped("count commits", err)
+	return n, wrapError("count commits", err)
 }
 
-// changesIn counts the changes in a worktree that are not committed, without the
-// harness's view. A worktree that an agent broke is no error.
+// changesIn counts the uncommitted changes in a worktree, without the harness's progress file. If
+// an agent broke the worktree, it returns a description, not an error.
 func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, error) {
 	there, ok, err := Find(ctx, ws.repo.Git, folder)
 	if ctx.Err() != nil {
@@ -123,7 +127,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), ws.repo.CommonDir()) {
 		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, ws.repo.Top), nil
 	}
-	there.filters = ws.repo.filters // what an agent added meanwhile is not trusted
+	there.filters = ws.repo.filters // do not trust filters that an agent added meanwhile
 	if err := there.refreshFilters(ctx); err != nil {
 		return 0, "", err
 	}
@@ -133,7 +137,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 	}
 	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == ws.repo.Prefix+scan.ProgressFile })
 	if modules, _ := os.ReadDir(filepath.Join(there.GitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
-		return 0, fmt.Sprintf("the submodules in %s have repositories of their own, which would go with it", folder), err
+		return 0, fmt.Sprintf("the submodules in %s have their own repositories, which would be removed with it", folder), err
 	}
 	return len(changed), "", err
 }
@@ -147,7 +151,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-// worktreeEntry is a worktree as git has it on its list.
+// worktreeEntry is one worktree in git's list.
 type worktreeEntry struct {
 	path   string
 	head   string // "" before the first commit of a branch
@@ -175,11 +179,11 @@ func (ws Worktrees) entries(ctx context.Context) ([]worktreeEntry, error) {
 		out, err = ws.repo.run(ctx, "worktree", "list", "--porcelain")
 		out = strings.ReplaceAll(out, "\n", "\x00")
 	}
-	return parseEntries(out), wrapped("list worktrees", err)
+	return parseEntries(out), wrapError("list worktrees", err)
 }
 
-// parseEntries reads `git worktree list --porcelain -z`: lines of "key value", each
-// worktree ended by an empty one.
+// parseEntries parses `git worktree list --porcelain -z`: lines of "key value", with an empty line
+// after each worktree.
 func parseEntries(out string) []worktreeEntry {
 	var list []worktreeEntry
 	for line := range strings.SplitSeq(out, "\x00") {
@@ -206,11 +210,11 @@ func parseEntries(out string) []worktreeEntry {
 	return list
 }
 
-// Strayed looks whether what was last committed in a worktree is on its branch, or home
-// already. An agent may have switched to another branch; a merge of the worktree's own
-// would then find nothing, and say that all is well.
+// Strayed checks whether the last commit in a worktree is on its branch or already merged. An agent
+// may have switched to another branch. Then a merge of the worktree's branch would find nothing and
+// report success.
 func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
-	path, err := resolved(w.Path)
+	path, err := resolvePath(w.Path)
 	if err != nil {
 		return nil, fmt.Errorf("look at worktree: %w", err)
 	}
@@ -234,9 +238,17 @@ func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
 				return nil, err
 			}
 		}
-		return &Problem{Kind: ProblemStrayed, Stops: true,
-			Text: fmt.Sprintf("not %s but %s is checked out in %s, with commits that are not on it", w.Branch, e.checkedOut(), e.path),
-			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head)}, nil
+		return &Problem{
+			Kind:  ProblemStrayed,
+			Stops: true,
+			Text: fmt.Sprintf(
+				"not %s but %s is checked out in %s, with commits that are not on it",
+				w.Branch,
+				e.checkedOut(),
+				e.path,
+			),
+			Hint: fmt.Sprintf("git merge %.10s merges them", e.head),
+		}, nil
 	}
 	return nil, nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on with and removed.
+// A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on
+// with and removed.
 func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.At("app")
@@ -27,20 +28,28 @@ func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
 	}}
 	var events []ralph.Event
 	loop, err := loop.New(
-		loop.Config{Task: "write made", Checks: []string{"written"}, UseWorktree: true, Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
-			return "<promise>COMPLETE</promise>", os.WriteFile(filepath.Join(dir, "made"), []byte("x"), 0o600)
-		})},
-		loop.WithChecker(checks), loop.WithWorktrees(maker),
+		loop.Config{
+			Task:        "write made",
+			Checks:      []string{"written"},
+			UseWorktree: true,
+			Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
+				return "<promise>COMPLETE</promise>", os.WriteFile(filepath.Join(dir, "made"), []byte("x"), 0o600)
+			}),
+		},
+		loop.WithChecker(checks),
+		loop.WithWorktrees(maker),
 		loop.WithObserver(func(e ralph.Event) {
 			events = append(events, e)
 			if started, ok := e.Data.(ralph.RunStarted); ok {
 				dir = started.Workspace
 			}
-		}))
+		}),
+	)
 	w.Must(err)
 	result, err := loop.Run(t.Context())
 	w.Must(err)
-	if !result.Success || result.Branch != "ralph/"+loop.ID() || result.WorktreePath != dir || filepath.Base(dir) != "app" {
+	if !result.Success || result.Branch != "ralph/"+loop.ID() || result.WorktreePath != dir ||
+		filepath.Base(dir) != "app" {
 		t.Errorf("result %+v in %s", result, dir)
 	}
 	if _, err := os.Stat(w.Path("app/made")); err == nil {

@@ -11,30 +11,29 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Removal says what may be removed.
+// Removal selects what may be removed.
 type Removal string
 
 const (
-	// RemoveMerged removes only what is to be found elsewhere.
+	// RemoveMerged removes only work that also exists elsewhere.
 	RemoveMerged Removal = "merged"
-	// RemoveAnyway also removes work that is nowhere else.
+	// RemoveAnyway also removes work that exists nowhere else.
 	RemoveAnyway Removal = "anyway"
 )
 
-// Remove removes a worktree of the harness with its branch; either may be gone
-// already. With RemoveMerged, commits that are in no other branch and changes that are
-// not committed are a refusal, a *Problem, and so is a worktree whose changes cannot be
-// seen. One that the user locked is refused in any case. Whether a run is still at work
-// in it the caller has to know.
+// Remove removes one of the harness's worktrees and its branch; either may already be gone. With
+// RemoveMerged, it refuses with a *Problem if there are unmerged commits or uncommitted changes, or
+// if the changes cannot be determined. It always refuses if the user locked the worktree. The
+// caller must know whether a run still uses it.
 func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return err
 	}
-	e, err := ws.listedAs(ctx, w)
+	e, err := ws.findEntry(ctx, w)
 	if err != nil {
 		return err
 	}
-	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch; it is looked at, too
+	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch, so check that too
 	tip, err := ws.tip(ctx, e.branch)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err != nil {
 		return err
 	}
-	if p := state.refuse(how); p != nil {
+	if p := state.refusal(how); p != nil {
 		return p
 	}
 	if err := ws.removeFolder(ctx, e, how); err != nil {
@@ -58,15 +57,15 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	return ws.removeBranch(ctx, e.branch, tip)
 }
 
-// listedAs finds a worktree on git's list; without a path it is a branch alone.
-func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
+// findEntry finds a worktree in git's list. Without a path, w is only a branch.
+func (ws Worktrees) findEntry(ctx context.Context, w Worktree) (worktreeEntry, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
 		return worktreeEntry{}, err
 	}
 	path := ""
 	if w.Path != "" {
-		if path, err = resolved(w.Path); err != nil {
+		if path, err = resolvePath(w.Path); err != nil {
 			return worktreeEntry{}, fmt.Errorf("remove worktree: %w", err)
 		}
 	}
@@ -75,50 +74,78 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 		case e.path == path && !e.main:
 			return e, nil
 		case e.path == path, e.branch == w.Branch && w.Branch != "":
-			return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is checked out in %s, which is not the worktree to be removed", e.checkedOut(), e.path)}
+			return worktreeEntry{}, &Problem{
+				Kind:  ProblemNotOurs,
+				Stops: true,
+				Text:  fmt.Sprintf("%s is checked out in %s, which is not the worktree to remove", e.checkedOut(), e.path),
+			}
 		}
 	}
 	if path == "" {
 		return worktreeEntry{}, nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top), Hint: "if it is of no use any more, remove it yourself"}
+		return worktreeEntry{}, &Problem{
+			Kind:  ProblemNotOurs,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is not a worktree of %s", path, ws.repo.Top),
+			Hint:  "if you no longer need it, delete it yourself",
+		}
 	}
 	return worktreeEntry{}, nil
 }
 
-// refuse is why a worktree may not be removed.
-func (s WorktreeState) refuse(how Removal) *Problem {
+// refusal returns why a worktree must not be removed, or nil.
+func (s WorktreeState) refusal(how Removal) *Problem {
 	name := cmp.Or(s.Branch, s.Path)
 	switch {
 	case s.Locked:
-		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Path + " is locked", Hint: "if it is of no use any more: git worktree unlock " + s.Path}
+		return &Problem{
+			Kind:  ProblemWorktreeChanged,
+			Stops: true,
+			Text:  s.Path + " is locked",
+			Hint:  "if you no longer need it: git worktree unlock " + s.Path,
+		}
 	case how == RemoveAnyway:
 		return nil
 	case !s.Merged:
-		return &Problem{Kind: ProblemUnmerged, Stops: true, Text: fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")), Hint: keepOrDrop(s)}
+		return &Problem{
+			Kind:  ProblemUnmerged,
+			Stops: true,
+			Text:  fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")),
+			Hint:  unmergedHint(s),
+		}
 	case s.Trouble != "":
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Trouble, Hint: "remove it with --force"}
 	case s.Dirty > 0:
-		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: fmt.Sprintf("%s has %s", s.Path, text.Count(s.Dirty, "uncommitted change")), Hint: "commit them, or remove it with --force"}
+		return &Problem{
+			Kind:  ProblemWorktreeChanged,
+			Stops: true,
+			Text:  fmt.Sprintf("%s has %s", s.Path, text.Count(s.Dirty, "uncommitted change")),
+			Hint:  "commit them, or remove it with --force",
+		}
 	}
 	return nil
 }
 
-// keepOrDrop names the two ways to go on with work that is not merged.
-func keepOrDrop(s WorktreeState) string {
+// unmergedHint names the two ways to deal with unmerged work.
+func unmergedHint(s WorktreeState) string {
 	if s.Branch == "" {
-		return fmt.Sprintf("keep it with git -C %s switch -c NAME, or give it up with git worktree remove --force %s", s.Path, s.Path)
+		return fmt.Sprintf(
+			"keep it with git -C %s switch -c NAME, or discard it with git worktree remove --force %s",
+			s.Path,
+			s.Path,
+		)
 	}
 	drop := "git branch -D " + s.Branch
 	if s.Path != "" {
 		drop = "git worktree remove --force " + s.Path + " && " + drop
 	}
-	return fmt.Sprintf("bring it home with git merge %s, or give it up with %s", s.Branch, drop)
+	return fmt.Sprintf("merge it with git merge %s, or discard it with %s", s.Branch, drop)
 }
 
-// removeFolder takes a worktree off git's list, with its folder. Force is needed for the
-// harness's view and for submodules; what it could harm was looked for before.
+// removeFolder removes a worktree's folder and its entry in git's list. --force is needed because
+// of the progress file and submodules; the callers have checked what it could destroy.
 func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
 	if e.path == "" {
 		return nil
@@ -132,21 +159,20 @@ func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Remov
 		}
 		_, err = ws.repo.run(ctx, remove...)
 	}
-	return wrapped("remove worktree", err)
+	return wrapError("remove worktree", err)
 }
 
-// removeBranch removes a branch of the harness if it is still where it was looked at.
+// removeBranch removes one of the harness's branches if it still points to tip.
 func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 	if name == "" || !strings.HasPrefix(name, ourBranches) {
 		return nil
 	}
 	_, err := ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
-	return wrapped("remove branch", err)
+	return wrapError("remove branch", err)
 }
 
-// makeRoom clears away what is left of an earlier, merged worktree of the branch, and
-// says so.
-func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
+// removeEarlier removes an earlier, merged worktree of the branch. It returns a warning about that.
+func (ws Worktrees) removeEarlier(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
 		return "", err
@@ -160,36 +186,46 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 		held = entries[i]
 	}
 	if tip != "" {
-		if err := ws.giveWay(ctx, held, idle); err != nil {
+		if err := ws.removeIfMerged(ctx, held, idle); err != nil {
 			return "", err
 		}
 		if entries, err = ws.entries(ctx); err != nil {
 			return "", err
 		}
 	}
-	err = ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
+	err = ws.pruneMissing(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
 	if err != nil {
 		return "", err
 	}
 	if left, err := os.ReadDir(w.Path); err == nil && len(left) > 0 || err != nil && !os.IsNotExist(err) {
-		return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s is there already", w.Path), Hint: "name another"}
+		return "", &Problem{
+			Kind:  ProblemBadPath,
+			Stops: true,
+			Text:  fmt.Sprintf("the worktree folder %s already exists", w.Path),
+			Hint:  "choose another folder",
+		}
 	}
 	if tip == "" {
 		return "", nil
 	}
-	return fmt.Sprintf("the branch %s was merged and begins anew", w.Branch), nil
+	return fmt.Sprintf("the branch %s was already merged and starts over", w.Branch), nil
 }
 
-// giveWay removes an earlier worktree of a branch if nothing is lost with it.
-func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
+// removeIfMerged removes an earlier worktree of a branch if that loses nothing.
+func (ws Worktrees) removeIfMerged(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
 	if e.main {
-		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or switch to another branch there"}
+		return &Problem{
+			Kind:  ProblemBranchTaken,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
+			Hint:  "choose another name, or switch to another branch there",
+		}
 	}
 	state, err := ws.state(ctx, e)
 	if err != nil {
 		return err
 	}
-	if p := state.refuse(RemoveMerged); p != nil {
+	if p := state.refusal(RemoveMerged); p != nil {
 		p.Kind = ProblemBranchTaken
 		return p
 	}
@@ -197,14 +233,19 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 		return nil
 	}
 	if !state.Missing && (idle == nil || !idle(e.path)) {
-		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or remove it with ralph clean if its run has ended"}
+		return &Problem{
+			Kind:  ProblemBranchTaken,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
+			Hint:  "choose another name, or remove it with ralph clean if its run has ended",
+		}
 	}
 	return ws.removeFolder(ctx, e, RemoveMerged)
 }
 
-// forget takes worktrees off git's list whose folder is gone. `git worktree prune` would
-// do it for all, and so for those of the user that are on a disk which is not mounted.
-func (ws Worktrees) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
+// pruneMissing removes worktrees whose folder is gone from git's list. `git worktree prune` would
+// also remove those of the user on a disk that is not mounted.
+func (ws Worktrees) pruneMissing(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
 	for _, e := range entries {
 		if e.main || !e.gone() || !which(e) {
 			continue

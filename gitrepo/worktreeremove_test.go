@@ -99,7 +99,8 @@ func TestCleaningRemovesOnlyWhatIsMerged(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if diff := cmp.Diff([]string{"ralph-ahead", "ralph-broken", "ralph-detached", "ralph-dirty", "ralph-locked", "ralph-unborn"}, left); diff != "" {
+	stay := []string{"ralph-ahead", "ralph-broken", "ralph-detached", "ralph-dirty", "ralph-locked", "ralph-unborn"}
+	if diff := cmp.Diff(stay, left); diff != "" {
 		t.Errorf("folders (-want +got)\n%s", diff)
 	}
 	want := "main\nralph/ahead\nralph/broken\nralph/dirty\nralph/locked\nuser"
@@ -120,14 +121,58 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 		want  gitrepo.ProblemKind
 		holds []string
 	}{
-		"unmerged":             {at("ralph/ahead"), gitrepo.RemoveMerged, gitrepo.ProblemUnmerged, []string{"ralph/ahead holds 2 commits that no other branch has", "git merge ralph/ahead", "git branch -D ralph/ahead"}},
-		"detached":             {at("ralph/detached"), gitrepo.RemoveMerged, gitrepo.ProblemUnmerged, []string{"holds 1 commit"}},
-		"dirty":                {at("ralph/dirty"), gitrepo.RemoveMerged, gitrepo.ProblemWorktreeChanged, []string{"has 1 uncommitted change", "--force"}},
-		"broken":               {at("ralph/broken"), gitrepo.RemoveMerged, gitrepo.ProblemWorktreeChanged, []string{"has lost its connection"}},
-		"locked":               {at("ralph/locked"), gitrepo.RemoveAnyway, gitrepo.ProblemWorktreeChanged, []string{"is locked", "git worktree unlock "}},
-		"the main one":         {gitrepo.Worktree{Path: w.Dir, Branch: "main"}, gitrepo.RemoveAnyway, gitrepo.ProblemNotOurs, nil},
-		"a branch in use":      {gitrepo.Worktree{Branch: "ralph/merged"}, gitrepo.RemoveAnyway, gitrepo.ProblemNotOurs, []string{"ralph/merged is checked out in "}},
-		"a folder of somebody": {gitrepo.Worktree{Path: gittest.NewRepo(t).Dir, Branch: "ralph/none"}, gitrepo.RemoveAnyway, gitrepo.ProblemNotOurs, []string{"is no worktree of "}},
+		"unmerged": {
+			at("ralph/ahead"),
+			gitrepo.RemoveMerged,
+			gitrepo.ProblemUnmerged,
+			[]string{
+				"ralph/ahead holds 2 commits that no other branch has",
+				"git merge ralph/ahead",
+				"git branch -D ralph/ahead",
+			},
+		},
+		"detached": {
+			at("ralph/detached"),
+			gitrepo.RemoveMerged,
+			gitrepo.ProblemUnmerged,
+			[]string{"holds 1 commit"},
+		},
+		"dirty": {
+			at("ralph/dirty"),
+			gitrepo.RemoveMerged,
+			gitrepo.ProblemWorktreeChanged,
+			[]string{"has 1 uncommitted change", "--force"},
+		},
+		"broken": {
+			at("ralph/broken"),
+			gitrepo.RemoveMerged,
+			gitrepo.ProblemWorktreeChanged,
+			[]string{"has lost its connection"},
+		},
+		"locked": {
+			at("ralph/locked"),
+			gitrepo.RemoveAnyway,
+			gitrepo.ProblemWorktreeChanged,
+			[]string{"is locked", "git worktree unlock "},
+		},
+		"the main one": {
+			gitrepo.Worktree{Path: w.Dir, Branch: "main"},
+			gitrepo.RemoveAnyway,
+			gitrepo.ProblemNotOurs,
+			nil,
+		},
+		"a branch in use": {
+			gitrepo.Worktree{Branch: "ralph/merged"},
+			gitrepo.RemoveAnyway,
+			gitrepo.ProblemNotOurs,
+			[]string{"ralph/merged is checked out in "},
+		},
+		"a folder of somebody": {
+			gitrepo.Worktree{Path: gittest.NewRepo(t).Dir, Branch: "ralph/none"},
+			gitrepo.RemoveAnyway,
+			gitrepo.ProblemNotOurs,
+			[]string{"is not a worktree of "},
+		},
 	}
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
 	for name, c := range cases {
@@ -148,13 +193,18 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 func TestRemoveWorktreeAnyway(t *testing.T) {
 	w := trees(t)
 	repo := w.Find()
-	for _, branch := range []string{"ralph/ahead", "ralph/dirty", "ralph/broken", "ralph/detached", "ralph/missing", "ralph/unborn", "ralph/never"} {
-		w.Must(repo.Worktrees().Remove(t.Context(), gitrepo.Worktree{Path: beside(w, branch), Branch: branch}, gitrepo.RemoveAnyway))
+	for _, branch := range []string{"ralph/ahead", "ralph/dirty", "ralph/broken", "ralph/detached", "ralph/missing",
+		"ralph/unborn", "ralph/never"} {
+		w.Must(
+			repo.Worktrees().
+				Remove(t.Context(), gitrepo.Worktree{Path: beside(w, branch), Branch: branch}, gitrepo.RemoveAnyway),
+		)
 		if _, err := os.Lstat(beside(w, branch)); err == nil {
 			t.Errorf("%s is there", branch)
 		}
 	}
-	if got := w.Git("for-each-ref", "--format=%(refname:short)"); got != "main\nralph/alone\nralph/locked\nralph/merged\nralph/unborn\nuser" {
+	if got := w.Git("for-each-ref",
+		"--format=%(refname:short)"); got != "main\nralph/alone\nralph/locked\nralph/merged\nralph/unborn\nuser" {
 		t.Errorf("branches %q", got)
 	}
 	if list := w.Git("worktree", "list"); strings.Count(list, "\n") != 3 {
@@ -184,7 +234,9 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	w, other := gittest.NewRepo(t), gittest.NewRepo(t)
 	w.Git("submodule", "--quiet", "add", "file://"+other.Dir, "sub")
 	w.Commit()
-	added, _, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x"})
+	added, _, err := w.Find().
+		Worktrees().
+		Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x"})
 	w.Must(err)
 	tree := gittest.Workspace{TB: t, Dir: added.Path}
 	tree.Git("submodule", "--quiet", "update", "--init")
@@ -193,7 +245,8 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	sub.Commit()
 	tree.Commit()
 	mergeBy(w, gittest.Program(), "ralph/x")
-	gittest.Refused(t, w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged), gitrepo.ProblemWorktreeChanged, "repositories of their own", "--force")
+	gittest.Refused(t, w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged),
+		gitrepo.ProblemWorktreeChanged, "their own repositories", "--force")
 	if _, err := os.Lstat(sub.Path("work")); err != nil {
 		t.Error(err)
 	}

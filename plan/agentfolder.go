@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// agentFolder is the layout of an .agent folder: a list with one line a task, and a file beside it for each task that says what it is about.
+// agentFolder is the layout of an .agent folder: a list with one line per task, and a file beside
+// it for each task that describes it.
 var agentFolder = folderFormat{jsonFormat{
 	label: "agent-folder",
 	detect: func(s sketch) bool {
@@ -34,10 +35,10 @@ var agentFolder = folderFormat{jsonFormat{
 	boolean: true,
 }}
 
-// folderFormat is a list whose tasks have files of their own.
+// folderFormat is a list whose tasks have separate files.
 type folderFormat struct{ jsonFormat }
 
-// companions are the files that may belong to a list, besides the list itself.
+// companions returns the files that may belong to a list, besides the list itself.
 func (f folderFormat) companions(src source) []string {
 	all, _ := f.jsonFormat.parse(src)
 	var names []string
@@ -47,7 +48,8 @@ func (f folderFormat) companions(src source) []string {
 	return names
 }
 
-// specPaths are the places where the spec of a task may lie, the likeliest first. A list that is read from elsewhere has it beside itself.
+// specPaths returns the possible paths of a task's spec, likeliest first. If the list was read from
+// elsewhere, the spec is beside it.
 func specPaths(list string, t ralph.Task) []string {
 	var names []string
 	if named := path.Clean(filepath.ToSlash(t.SpecFile)); t.SpecFile != "" && filepath.IsLocal(filepath.FromSlash(named)) {
@@ -71,7 +73,7 @@ func (f folderFormat) parse(src source) ([]item, []Problem) {
 	return all, problems
 }
 
-// readSpec adds what a task's own file says about it.
+// readSpec adds the content of a task's own file.
 func readSpec(src source, it *item) []Problem {
 	named := it.SpecFile
 	for _, name := range specPaths(src.path, it.Task) {
@@ -87,7 +89,7 @@ func readSpec(src source, it *item) []Problem {
 		case err != nil:
 			r.faultAt(err.offset, "%s", err.text)
 		case top.kind != '{':
-			r.fault(top, "the file holds %s, where the spec of task %s should stand", top.kindName(), it.ID)
+			r.fault(top, "the file holds %s, where the spec of task %s was expected", top.kindName(), it.ID)
 		default:
 			mergeSpec(r, top, &it.Task)
 		}
@@ -96,10 +98,19 @@ func readSpec(src source, it *item) []Problem {
 	if named == "" {
 		return nil
 	}
-	return []Problem{{File: src.path, Line: it.line, Task: it.ID, Text: fmt.Sprintf("the spec of task %s is missing: %s", it.ID, shorten(named)), Warning: true}}
+	return []Problem{
+		{
+			File:    src.path,
+			Line:    it.line,
+			Task:    it.ID,
+			Text:    fmt.Sprintf("the spec of task %s is missing: %s", it.ID, shorten(named)),
+			Warning: true,
+		},
+	}
 }
 
-// mergeSpec takes over all that tells an agent what to do. Whether a step is ticked is the agent's own note.
+// mergeSpec copies everything that tells an agent what to do. Whether a step is ticked is the
+// agent's own note, so it is ignored.
 func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 	var spec ralph.Task
 	var steps, notes []string
@@ -110,7 +121,7 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 		switch m.key {
 		case "id":
 			if id := r.text("id", m.value); id != "" && id != t.ID {
-				r.fault(m.value, "the spec of task %s calls itself %s", t.ID, shorten(id))
+				r.fault(m.value, "the spec of task %s has the id %s", t.ID, shorten(id))
 			}
 		case "description":
 			spec.Description = r.text("description", m.value)
@@ -130,7 +141,7 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 	t.DependsOn = append(t.DependsOn, spec.DependsOn...)
 }
 
-// stepTexts reads steps, which come as objects or as plain texts.
+// stepTexts reads steps, which are objects or plain texts.
 func stepTexts(v *node) []string {
 	var all []string
 	for _, e := range v.elements {
@@ -151,7 +162,7 @@ func stepTexts(v *node) []string {
 	return all
 }
 
-// looseTexts reads a text or a list of texts: nothing depends on what people note down, so its form is theirs.
+// looseTexts reads a text or a list of texts. Nothing depends on notes, so any form is accepted.
 func looseTexts(v *node) []string {
 	if v.kind == '"' && v.text != "" {
 		return []string{v.text}
@@ -197,7 +208,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 		return source{}, err
 	}
 	if _, taken := src.files[name]; taken {
-		return source{}, fmt.Errorf("add task: %s is there already", name)
+		return source{}, fmt.Errorf("add task: %s already exists", name)
 	}
 	spec, err := marshal(struct {
 		ID          string   `json:"id"`

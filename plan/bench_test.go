@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// BenchmarkInspect is what every iteration pays for a list of 5,000 tasks in which the agent ticked one.
+// BenchmarkInspect is what every iteration pays for a list of 5,000 tasks in which the agent ticked
+// one.
 func BenchmarkInspect(b *testing.B) {
 	var tasks []ralph.Task
 	for i := range 5000 {
@@ -23,7 +24,7 @@ func BenchmarkInspect(b *testing.B) {
 	if _, err := Create(dir, tasks); err != nil {
 		b.Fatal(err)
 	}
-	book, err := OpenBook(dir, OwnPath, b.TempDir(), "")
+	book, err := OpenTracker(dir, OwnPath, b.TempDir(), "")
 	if err != nil {
 		b.Fatal(err)
 	}

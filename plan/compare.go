@@ -9,10 +9,12 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// mostAdded is how many tasks an agent may add in one iteration: it is to work the list, not to drown it.
+// mostAdded is how many tasks an agent may add in one iteration. It should work on the list, not
+// flood it.
 const mostAdded = 100
 
-// compare finds what an agent did to tasks that it may only work on and tick off: a sentence each. States do not count; they are claims.
+// compare describes what an agent changed in tasks that it may only work on and tick off, one
+// sentence each. States do not count; they are claims.
 func compare(before, now []item) []string {
 	known, current := statesOf(before), map[string]item{}
 	for _, it := range now {
@@ -26,7 +28,10 @@ func compare(before, now []item) []string {
 			injuries = append(injuries, changes(was.Task, is.Task)...)
 			continue
 		}
-		i := slices.IndexFunc(now, func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title })
+		i := slices.IndexFunc(
+			now,
+			func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title },
+		)
 		if i < 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s was deleted", was.ID))
 			continue
@@ -36,19 +41,22 @@ func compare(before, now []item) []string {
 	}
 	for _, it := range now {
 		if known[it.ID] == "" && !renamed[it.ID] && len(it.Checks) > 0 {
-			injuries = append(injuries, fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID))
+			injuries = append(
+				injuries,
+				fmt.Sprintf("task %s, which the agent added, has its own checks; only the user may add commands", it.ID),
+			)
 		}
 	}
 	if added := len(now) - len(before); added > mostAdded {
-		injuries = append(injuries, fmt.Sprintf("%d tasks were added, and %d are the most", added, mostAdded))
+		injuries = append(injuries, fmt.Sprintf("%d tasks were added; the limit is %d", added, mostAdded))
 	}
 	if len(injuries) == 0 && reordered(before, now) {
-		injuries = append(injuries, "open tasks were put into another order")
+		injuries = append(injuries, "open tasks were reordered")
 	}
 	return injuries
 }
 
-// changes are the injuries of one task.
+// changes describes the damage to one task.
 func changes(was, is ralph.Task) []string {
 	var all []string
 	note := func(changed bool, format string) {
@@ -65,13 +73,14 @@ func changes(was, is ralph.Task) []string {
 	note(was.Category != is.Category, "the category of task %s was changed")
 	note(!was.Optional && is.Optional, "task %s was made optional")
 	note(was.Optional && !is.Optional, "task %s is no longer optional")
-	note(!was.Human && is.Human, "task %s was left to a person")
-	note(was.Human && !is.Human, "task %s is no longer left to a person")
+	note(!was.Human && is.Human, "task %s was assigned to a person")
+	note(was.Human && !is.Human, "task %s is no longer assigned to a person")
 	note(was.SpecFile != is.SpecFile, "the spec file of task %s was changed")
 	return all
 }
 
-// stillThere reports whether every line of a text is in another one, in its order: an agent may add what it found out.
+// stillThere reports whether every line of a text is in another one, in the same order. An agent
+// may add what it found out.
 func stillThere(was, is string) bool {
 	lines := strings.Split(was, "\n")
 	for line := range strings.Lines(is) {
@@ -82,7 +91,8 @@ func stillThere(was, is string) bool {
 	return len(lines) == 0 || strings.TrimSpace(strings.Join(lines, "")) == ""
 }
 
-// reordered reports whether tasks that are still open come in another order. Where finished work is listed is a matter of tidiness.
+// reordered reports whether open tasks are in another order. The position of finished tasks does
+// not matter.
 func reordered(before, now []item) bool {
 	status := statesOf(now)
 	var was, is []string

@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// A sample is the same list of three tasks in one format, with the edits that people and agents make to it. Every sample goes through the whole
-// suite. A format adds its own with
+// A sample is the same list of three tasks in one format, with the edits that people and agents
+// make to it. Every sample goes through the whole suite. A format adds its own with
 //
 //	func init() { samples = append(samples, sample{...}) }
 //
@@ -36,7 +36,8 @@ type sample struct {
 	broken  change // what makes the list unreadable; zero if nothing can
 }
 
-// change replaces old, which occurs exactly once in the file, by new. That must hold after the sample's other changes too.
+// change replaces old, which occurs exactly once in the file, by new. That must hold after the
+// sample's other changes too.
 type change struct{ file, old, new string } // file "" is the list itself
 
 var samples []sample
@@ -112,9 +113,10 @@ func TestFormatEditsOnlyStates(t *testing.T) {
 			states map[string]ralph.TaskStatus
 			want   []change
 		}{
-			"first done":             {map[string]ralph.TaskStatus{first: ralph.TaskDone}, []change{s.done}},
-			"second pending":         {map[string]ralph.TaskStatus{second: ralph.TaskPending}, []change{s.undone}},
-			"both":                   {map[string]ralph.TaskStatus{first: ralph.TaskDone, second: ralph.TaskPending}, []change{s.done, s.undone}},
+			"first done":     {map[string]ralph.TaskStatus{first: ralph.TaskDone}, []change{s.done}},
+			"second pending": {map[string]ralph.TaskStatus{second: ralph.TaskPending}, []change{s.undone}},
+			"both": {map[string]ralph.TaskStatus{first: ralph.TaskDone, second: ralph.TaskPending},
+				[]change{s.done, s.undone}},
 			"nothing that is not so": {map[string]ralph.TaskStatus{first: ralph.TaskPending, second: ralph.TaskDone}, nil},
 			"nothing":                {nil, nil},
 		} {
@@ -171,7 +173,11 @@ func TestFormatAdds(t *testing.T) {
 		}
 		added := got[3]
 		diff(t, s.tasks, got[:3])
-		diff(t, ralph.Task{ID: id, Title: "One more", Status: ralph.TaskPending}, ralph.Task{ID: added.ID, Title: added.Title, Status: added.Status})
+		diff(
+			t,
+			ralph.Task{ID: id, Title: "One more", Status: ralph.TaskPending},
+			ralph.Task{ID: added.ID, Title: added.Title, Status: added.Status},
+		)
 		if crlf := strings.Count(string(next.list()), "\r\n"); crlf > 0 && crlf != strings.Count(string(next.list()), "\n") {
 			t.Errorf("mixed line ends:\n%q", next.list())
 		}

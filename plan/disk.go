@@ -22,18 +22,20 @@ const (
 	maxFiles = 64 << 20 // a list with all the files that belong to it
 )
 
-// location is where a list lies. Nothing outside its folder is ever read or written, whatever links an agent lays.
+// location is where a list is. Nothing outside its folder is ever read or written, whatever links
+// an agent creates.
 type location struct {
-	dir   string // the workspace; for a list that the user named outside of it, the list's folder
+	dir   string // the workspace; for a list outside it, the list's folder
 	path  string // in dir, with slashes
-	shown string // as people write it: path, or the absolute path of a list outside
+	shown string // for messages: path, or the absolute path of a list outside
 }
 
-// locate finds the place of a list. A path outside the workspace has to be absolute: then the user meant it.
+// locate returns the location of a list. A path outside the workspace must be absolute, to show
+// that the user meant it.
 func locate(dir, name string) (location, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsLocal(name) {
-			return location{}, fmt.Errorf("%s lies outside the workspace; name it by its absolute path", name)
+			return location{}, fmt.Errorf("%s is outside the workspace; use its absolute path", name)
 		}
 		inside := path.Clean(filepath.ToSlash(name))
 		return location{dir, inside, inside}, nil
@@ -55,11 +57,11 @@ func realPath(name string) string {
 	return name
 }
 
-// snapshot is a list and its files as they were found.
+// snapshot is the content of a list and its files at one time.
 type snapshot struct {
 	source
 	modes   map[string]fs.FileMode
-	links   map[string]string // files that are symbolic links, and where they lead
+	links   map[string]string // symbolic links and their targets
 	trouble map[string]string // files that are there or should be, and why they cannot be read: "is a pipe"
 	size    int               // of all files
 }
@@ -71,7 +73,7 @@ func newSnapshot(list string) snapshot {
 	}
 }
 
-// mode is that of a file when the snapshot was taken, or that of a new one.
+// mode returns the mode of a file in the snapshot, or that of a new file.
 func (s snapshot) mode(name string) fs.FileMode {
 	if mode, known := s.modes[name]; known {
 		return mode
@@ -81,7 +83,8 @@ func (s snapshot) mode(name string) fs.FileMode {
 
 const isMissing = "is not there"
 
-// read takes a snapshot. Without a format it is detected. The files named in also are read beside those that the list refers to.
+// read takes a snapshot. If f is nil, it detects the format. It also reads the files named in also,
+// besides those that the list refers to.
 func (l location) read(f format, also []string) (snapshot, format, error) {
 	s := newSnapshot(l.path)
 	root, err := os.OpenRoot(l.dir)
@@ -116,7 +119,7 @@ func detect(path string, data []byte) format {
 	return nil
 }
 
-// take reads one file into the snapshot. A file that is not there leaves no trace.
+// take reads one file into the snapshot. It ignores a missing file.
 func (s *snapshot) take(root *os.Root, name string) {
 	if _, taken := s.files[name]; taken {
 		return
@@ -140,9 +143,9 @@ func (s *snapshot) take(root *os.Root, name string) {
 	}
 }
 
-// readRegular reads a file of sensible size, or says why it does not.
+// readRegular reads a file of sensible size, or returns why it does not.
 func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, trouble string) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to must not hold us
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe without a writer
 	if err != nil {
 		return nil, 0, "cannot be read: " + reason(err)
 	}
@@ -168,7 +171,7 @@ func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, tro
 	return data, info.Mode().Perm(), ""
 }
 
-// reason is an error without the path, which stands before it already.
+// reason returns an error without the path, which the message already contains.
 func reason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
@@ -178,11 +181,12 @@ func reason(err error) string {
 
 // equal reports whether nothing that can be read or seen differs.
 func (s snapshot) equal(other snapshot) bool {
-	return maps.EqualFunc(s.files, other.files, bytes.Equal) && maps.Equal(s.links, other.links) && maps.Equal(s.trouble, other.trouble)
+	return maps.EqualFunc(s.files, other.files, bytes.Equal) && maps.Equal(s.links, other.links) &&
+		maps.Equal(s.trouble, other.trouble)
 }
 
-// writeFile replaces a file of the workspace as a whole: whoever reads it sees the old content or the new one. A link is followed as long as it
-// stays in the workspace.
+// writeFile replaces a file of the workspace atomically: readers see either the old content or the
+// new. It follows a link as long as that stays in the workspace.
 func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	name, err := followLink(root, name)
 	if err != nil {
@@ -193,7 +197,7 @@ func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	defer root.Remove(temp) //nolint:errcheck // in vain once it is renamed
+	defer root.Remove(temp) //nolint:errcheck // fails once it is renamed
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Chmod(mode)
@@ -210,7 +214,7 @@ func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error 
 	return flushFolder(root, path.Dir(name))
 }
 
-// followLink is the file that a name stands for in the end.
+// followLink returns the file that a name finally refers to.
 func followLink(root *os.Root, name string) (string, error) {
 	start := name
 	for range 8 {
@@ -227,10 +231,10 @@ func followLink(root *os.Root, name string) (string, error) {
 		}
 		name = path.Join(path.Dir(name), filepath.ToSlash(target))
 		if filepath.IsAbs(target) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return "", fmt.Errorf("%s is a link that leads out of the workspace", start)
+			return "", fmt.Errorf("%s is a link to a file outside the workspace", start)
 		}
 	}
-	return "", fmt.Errorf("%s is a link that leads nowhere", start)
+	return "", fmt.Errorf("%s is a link loop", start)
 }
 
 // flushFolder makes the names in a folder durable. Windows has no such call and needs none.
@@ -246,14 +250,15 @@ func flushFolder(root *os.Root, name string) error {
 	return folder.Sync()
 }
 
-// clearWay removes what stands in the place of a file or of one of its folders, so that the file can be put back.
+// clearWay removes what is in place of a file or of one of its folders, so that the file can be
+// restored.
 func clearWay(root *os.Root, name string, link string) error {
 	parts := strings.Split(path.Dir(name), "/")
 	for i := range parts {
 		folder := path.Join(parts[:i+1]...)
 		info, err := root.Lstat(folder)
 		if err != nil || info.IsDir() {
-			continue // what is missing is made below, and what cannot be seen is not removed
+			continue // missing folders are created below, and unreadable ones are not removed
 		}
 		if target, err := root.Stat(folder); err == nil && target.IsDir() {
 			continue

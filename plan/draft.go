@@ -14,38 +14,48 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// DraftMode says what becomes of a list that is there already.
+// DraftMode selects what happens to an existing list.
 type DraftMode int
 
-// The modes of a draft. In none of them a task that is done is lost.
+// The modes of a draft. None of them loses a task that is done.
 const (
-	DraftFresh  DraftMode = iota // there may be no list with tasks in it
-	DraftBehind                  // what is there stays as it is, byte for byte, and the new tasks follow it
-	DraftAnew                    // the list that is there is replaced, or, if it is not ours, hidden by one that is found first
+	DraftNew    DraftMode = iota // there must be no list with tasks
+	DraftAppend                  // append the new tasks to the existing list, which stays unchanged
+	// Replace the existing list or, if it is in another format, hide it with one that is found first.
+	DraftReplace
 )
 
-// DraftOptions say where a new list is to go.
+// DraftOptions are the options of a new list.
 type DraftOptions struct {
-	List   string // its file; "" is the list that the workspace has, or OwnPath
-	Mode   DraftMode
-	Around Surroundings
+	List string // its file; default: the workspace's list, or OwnPath
+	Mode DraftMode
+	Lint LintOptions
 }
 
-// Draft is a list of our own format that is written as a whole: all of its tasks arrive at once, or none does.
+// Draft is a list in our own format that is written as a whole: either all of its tasks are written
+// or none.
+//
+//	draft, err := plan.NewDraft(dir, plan.DraftOptions{Mode: plan.DraftAppend})
+//	…                                            // an ExistsError here costs nothing yet
+//	text, faults, doubts := draft.Preview(tasks) // as often as needed
+//	list, err := draft.Write(tasks)
+//
+// Time may pass between these calls: Write reads the existing list again, and appends to that.
 //
 //	draft, err := plan.NewDraft(dir, plan.DraftOptions{Mode: plan.DraftBehind})
 //	…                                          // an ExistsError here costs nothing yet
 //	text, faults, doubts := draft.Try(tasks)   // as often as it takes
 //	list, err := draft.Land(tasks)
 //
-// Between the three of them time may pass: Land looks again at what is there, and adds to that, not to what was there once.
+// Between the three of them time may pass: Land looks again at what is there, and adds to that, not
+// to what was there once.
 type Draft struct {
 	dir     string
 	options DraftOptions
-	ground  List // the place of the new list, and what of the old one stays
+	ground  List // the location of the new list, and what stays of the old one
 }
 
-// NewDraft refuses with an *ExistsError what Land would refuse, too.
+// NewDraft returns a draft. It refuses with an *ExistsError what Write would refuse.
 func NewDraft(dir string, o DraftOptions) (*Draft, error) {
 	d := &Draft{dir: dir, options: o}
 	if err := d.survey(); err != nil {
@@ -54,15 +64,15 @@ func NewDraft(dir string, o DraftOptions) (*Draft, error) {
 	return d, nil
 }
 
-// Path is where the list will be, as people write it.
+// Path returns where the list will be, for messages.
 func (d *Draft) Path() string { return d.ground.where.shown }
 
-// Existing are the tasks that the new ones will follow.
+// Existing returns the tasks that the new ones will follow.
 func (d *Draft) Existing() []ralph.Task { return d.ground.Tasks() }
 
-// Try makes the list that Land would write, and says in sentences what keeps it from being worked, and what is legal and yet likely to end badly. Of tasks
-// that were there before, nothing is said.
-func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
+// Preview returns the list that Write would write, the errors that prevent work on it, and
+// warnings. It says nothing about existing tasks.
+func (d *Draft) Preview(tasks []ralph.Task) (text string, faults, doubts []string) {
 	data, problems, err := d.compose(tasks)
 	if err != nil {
 		return "", []string{err.Error()}, nil
@@ -77,9 +87,9 @@ func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
 	return string(data), faults, doubts
 }
 
-// Land writes the list. The error is of type Problems if it cannot be worked, and an *ExistsError if there is one by now that must not be lost; then,
-// and whenever writing fails, what was there before is there still.
-func (d *Draft) Land(tasks []ralph.Task) (*List, error) {
+// Write writes the list. The error is of type Problems if the list is invalid, and an *ExistsError
+// if there is a list by now that must not be lost. If it fails, the old files stay.
+func (d *Draft) Write(tasks []ralph.Task) (*List, error) {
 	if err := d.survey(); err != nil {
 		return nil, fmt.Errorf("write task list: %w", err)
 	}
@@ -90,13 +100,13 @@ func (d *Draft) Land(tasks []ralph.Task) (*List, error) {
 	if bad := Errors(problems); len(bad) > 0 {
 		return nil, bad
 	}
-	if err := d.write(data); err != nil {
+	if err := d.writeFile(data); err != nil {
 		return nil, fmt.Errorf("write task list: %w", err)
 	}
 	return Open(d.dir, d.ground.where.shown)
 }
 
-func (d *Draft) write(data []byte) error {
+func (d *Draft) writeFile(data []byte) error {
 	root, err := os.OpenRoot(d.ground.where.dir)
 	if err != nil {
 		return err
@@ -107,7 +117,7 @@ func (d *Draft) write(data []byte) error {
 		if err := root.MkdirAll(filepath.FromSlash(folder), 0o755); err != nil {
 			return err
 		}
-		if err := flushFolder(root, "."); err != nil { // or the new folder may be gone after a crash, and the list with it
+		if err := flushFolder(root, "."); err != nil { // or a crash may lose the new folder with the list
 			return err
 		}
 	}
@@ -115,11 +125,11 @@ func (d *Draft) write(data []byte) error {
 	return writeFile(root, name, data, d.ground.snapshot.mode(name))
 }
 
-// compose gives the bytes of the list with the new tasks in it, and what is to be said about them.
+// compose returns the bytes of the list with the new tasks, and the problems of these tasks.
 func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {
-		tasks[i].Status = ralph.TaskPending // nothing is done before anybody worked
+		tasks[i].Status = ralph.TaskPending // no new task is done
 	}
 	data, err := d.with(tasks)
 	if err != nil {
@@ -128,15 +138,16 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	l, file := d.ground, d.ground.where.path
 	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
-	around := d.options.Around
-	around.TaskTests = around.TaskTests || around.RunChecks // a check of its own is then a thing that a task may do without
+	around := d.options.Lint
+	// Then a task needs no check of its own.
+	around.TaskTests = around.TaskTests || around.RunChecks
 	before := idsOf(d.Existing())
 	problems := l.Lint(around)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Warning && slices.Contains(before, p.Task) })
 	return data, problems, nil
 }
 
-// with gives the old list with tasks behind it, each set as its neighbours are.
+// with returns the old list with tasks appended, each formatted like its neighbors.
 func (d *Draft) with(tasks []ralph.Task) ([]byte, error) {
 	if len(d.ground.items) == 0 {
 		return Encode(tasks)
@@ -152,24 +163,24 @@ func (d *Draft) with(tasks []ralph.Task) ([]byte, error) {
 	return src.list(), nil
 }
 
-// ExistsError says why a list is not written: there is one already.
+// ExistsError says why a list is not written: there already is one.
 type ExistsError struct {
-	List   string // as people write it
+	List   string // its path, for messages
 	Format string // "" if it is unknown
-	Tasks  int    // that it has
+	Tasks  int    // the number of its tasks
 	Done   int    // how many of them are done
 	Why    string // a sentence
 }
 
 func (e *ExistsError) Error() string { return e.Why }
 
-// Own reports whether the list is in our own format, so that tasks can be put behind it.
+// Own reports whether the list is in our own format, so that tasks can be appended.
 func (e *ExistsError) Own() bool { return e.Format == ownFormat.label }
 
-// Is makes it an fs.ErrExist.
+// Is makes the error match fs.ErrExist.
 func (e *ExistsError) Is(target error) bool { return target == fs.ErrExist }
 
-// survey finds the place of the list, and refuses where something would be lost.
+// survey finds the location of the list, and refuses where something would be lost.
 func (d *Draft) survey() error {
 	found, there, err := d.find()
 	if err != nil || !there {
@@ -180,7 +191,7 @@ func (d *Draft) survey() error {
 		return err
 	}
 	if len(bytes.TrimSpace(bytes.TrimPrefix(before.list(), byteOrderMark))) == 0 && before.trouble[found.path] == "" {
-		return nil // an empty file is no list
+		return nil // an empty file is not a list
 	}
 	all, problems := examine(f, before)
 	done := slices.DeleteFunc(tasksOf(all), func(t ralph.Task) bool { return t.Status != ralph.TaskDone })
@@ -189,16 +200,16 @@ func (d *Draft) survey() error {
 		e.Format = f.name()
 	}
 	if bad := Errors(problems); len(bad) > 0 && !hasNoTasks(f, before, all) {
-		e.Why = fmt.Sprintf("%s cannot be read, so that nobody knows what would be lost: %s", e.List, bad[0].Text)
+		e.Why = fmt.Sprintf("%s cannot be read, so tasks in it could be lost: %s", e.List, bad[0].Text)
 		return &e
 	}
 	if e.Tasks == 0 && !e.Own() && d.options.List == "" {
-		return nil // prose, or a list that never began: ours goes where it always goes
+		return nil // prose or an empty list: ours goes to OwnPath
 	}
 	if e.Why = d.refusal(e); e.Why != "" {
 		return &e
 	}
-	if d.options.Mode == DraftBehind {
+	if d.options.Mode == DraftAppend {
 		d.ground.snapshot, d.ground.items = before, all
 	}
 	if e.Own() {
@@ -207,11 +218,12 @@ func (d *Draft) survey() error {
 	return nil
 }
 
-// find names the list that is there, and takes the place of the one that will be. If a list is named, it is both.
+// find returns the existing list, and sets the location of the new one. If the options name a list,
+// it is both.
 func (d *Draft) find() (location, bool, error) {
 	name, there := d.options.List, d.options.List != ""
 	if there && path.Ext(filepath.ToSlash(name)) != ".json" {
-		return location{}, false, fmt.Errorf("%s: a new list is JSON, and so its name ends in .json", name)
+		return location{}, false, fmt.Errorf("%s: a new list is JSON; choose a name that ends in .json", name)
 	}
 	if !there {
 		var err error
@@ -242,7 +254,7 @@ func (d *Draft) find() (location, bool, error) {
 	return found, err == nil, err
 }
 
-// hasNoTasks reports whether a list is sound, and only empty. Markdown without a task in it is prose.
+// hasNoTasks reports whether a list is valid and only empty. Markdown without a task is prose.
 func hasNoTasks(f format, s snapshot, all []item) bool {
 	if f == nil || len(all) > 0 || s.trouble[s.path] != "" {
 		return false
@@ -254,20 +266,24 @@ func hasNoTasks(f format, s snapshot, all []item) bool {
 	return len(Errors(problems)) == 0
 }
 
-// refusal says why nothing can be written beside or over a list; "" if it can.
+// refusal returns why the list cannot be written beside or over an existing one, or "".
 func (d *Draft) refusal(e ExistsError) string {
 	foreign := !e.Own()
 	switch mode := d.options.Mode; {
 	case foreign && d.options.List != "":
-		return fmt.Sprintf("%s is in the format %s, and what is written here is in our own", e.List, e.Format)
+		return fmt.Sprintf("%s is in the format %s, and new lists are written in ralph's own format", e.List, e.Format)
 	case e.Tasks == 0:
 		return ""
-	case foreign && mode == DraftBehind:
-		return fmt.Sprintf("%s is in the format %s, which has no place for all that a plan says; import it first", e.List, e.Format)
-	case mode == DraftFresh:
-		return fmt.Sprintf("%s is there already: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
-	case mode == DraftAnew && e.Done > 0:
-		return fmt.Sprintf("%s has %s done, and that would be lost", e.List, text.Count(e.Done, "task"))
+	case foreign && mode == DraftAppend:
+		return fmt.Sprintf(
+			"%s is in the format %s, which cannot store a whole plan; import it first",
+			e.List,
+			e.Format,
+		)
+	case mode == DraftNew:
+		return fmt.Sprintf("%s already exists: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
+	case mode == DraftReplace && e.Done > 0:
+		return fmt.Sprintf("%s has %s done, which would be lost", e.List, text.Count(e.Done, "task"))
 	}
 	return ""
 }

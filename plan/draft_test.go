@@ -16,7 +16,13 @@ import (
 func draftTasks() []ralph.Task {
 	return []ralph.Task{
 		{ID: "N-1", Title: "Tests", Acceptance: []string{"they are red"}, Checks: []string{"test -f a_test"}, Status: done},
-		{ID: "N-2", Title: "Code", Acceptance: []string{"they are green"}, DependsOn: []string{"N-1"}, Checks: []string{"sh a_test"}},
+		{
+			ID:         "N-2",
+			Title:      "Code",
+			Acceptance: []string{"they are green"},
+			DependsOn:  []string{"N-1"},
+			Checks:     []string{"sh a_test"},
+		},
 	}
 }
 
@@ -46,10 +52,10 @@ func TestADraftLandsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, OwnPath, d.Path())
-	text, faults, doubts := d.Try(draftTasks())
+	text, faults, doubts := d.Preview(draftTasks())
 	diff(t, []string(nil), append(faults, doubts...))
 	diff(t, map[string]string{}, tree(t, dir))
-	list, err := d.Land(draftTasks())
+	list, err := d.Write(draftTasks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +77,12 @@ func TestADraftSaysWhatIsWrong(t *testing.T) {
 	}
 	tasks := draftTasks()
 	tasks[0].ID, tasks[1].DependsOn = "no id", []string{"N-2"}
-	_, faults, _ := d.Try(tasks)
-	diff(t, []string{badID("no id"), "tasks wait for each other: N-2 -> N-2"}, faults)
-	if _, err := d.Land(tasks); !errors.As(err, new(Problems)) {
+	_, faults, _ := d.Preview(tasks)
+	diff(t, []string{badID("no id"), "tasks depend on each other: N-2 -> N-2"}, faults)
+	if _, err := d.Write(tasks); !errors.As(err, new(Problems)) {
 		t.Error(err)
 	}
-	_, faults, _ = d.Try(nil)
+	_, faults, _ = d.Preview(nil)
 	diff(t, []string{"the list has no tasks"}, faults)
 }
 
@@ -84,18 +90,18 @@ func TestADraftSaysWhatIsDoubtful(t *testing.T) {
 	tasks := draftTasks()
 	tasks[0].Checks, tasks[1].Acceptance = nil, nil
 	for _, c := range []struct {
-		around Surroundings
+		around LintOptions
 		want   []string
 	}{
-		{Surroundings{}, []string{"task N-1 has no check of its own", "task N-2 has no acceptance criteria"}},
-		{Surroundings{RunChecks: true}, []string{"task N-2 has no acceptance criteria"}},
-		{Surroundings{TaskTests: true}, []string{"task N-2 has no acceptance criteria"}},
+		{LintOptions{}, []string{"task N-1 has no check of its own", "task N-2 has no acceptance criteria"}},
+		{LintOptions{RunChecks: true}, []string{"task N-2 has no acceptance criteria"}},
+		{LintOptions{TaskTests: true}, []string{"task N-2 has no acceptance criteria"}},
 	} {
-		d, err := NewDraft(t.TempDir(), DraftOptions{Around: c.around})
+		d, err := NewDraft(t.TempDir(), DraftOptions{Lint: c.around})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, faults, doubts := d.Try(tasks)
+		_, faults, doubts := d.Preview(tasks)
 		diff(t, []string(nil), faults)
 		diff(t, c.want, doubts)
 	}
@@ -104,15 +110,15 @@ func TestADraftSaysWhatIsDoubtful(t *testing.T) {
 func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 	s := newDesk(t, ownSample)
 	s.must(os.Chmod(s.path(OwnPath), 0o600))
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	diff(t, ownSample.tasks, d.Existing())
 	tasks := draftTasks()
 	tasks[0].DependsOn = []string{"T-003"}
-	text, faults, doubts := d.Try(tasks)
+	text, faults, doubts := d.Preview(tasks)
 	diff(t, []string(nil), faults)
 	diff(t, []string{"task N-1 depends on T-003, which is optional"}, doubts)
-	list, err := d.Land(tasks)
+	list, err := d.Write(tasks)
 	s.must(err)
 	tasks[0].Status, tasks[1].Status = pending, pending
 	diff(t, append(slices.Clone(ownSample.tasks), tasks...), list.Tasks())
@@ -126,7 +132,7 @@ func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 	diff(t, fs.FileMode(0o600), info.Mode().Perm())
 
 	tasks[0].ID = "T-002"
-	_, faults, _ = d.Try(tasks)
+	_, faults, _ = d.Preview(tasks)
 	if len(faults) == 0 || !strings.HasPrefix(faults[0], "the id T-002 is used twice") {
 		t.Error(faults)
 	}
@@ -134,18 +140,18 @@ func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 
 func TestADraftAddsToWhatIsThereByNow(t *testing.T) {
 	s := newDesk(t, ownSample)
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	list, err := Open(s.dir, OwnPath)
 	s.must(err)
 	s.must(list.Set(map[string]ralph.TaskStatus{"T-001": done})) // while the model was thinking
-	landed, err := d.Land(draftTasks())
+	landed, err := d.Write(draftTasks())
 	s.must(err)
 	diff(t, done, landed.Tasks()[0].Status)
 	diff(t, 5, len(landed.Tasks()))
 
 	tasks := draftTasks()
-	if _, err := d.Land(tasks); !errors.As(err, new(Problems)) { // the same ids again
+	if _, err := d.Write(tasks); !errors.As(err, new(Problems)) { // the same ids again
 		t.Error(err)
 	}
 }
@@ -158,7 +164,7 @@ func TestADraftDoesNotLandOnAListThatAppeared(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "prd.json"), `[{"id":"A","title":"a","status":"done"}]`)
 	before := tree(t, dir)
-	if _, err := d.Land(draftTasks()); !errors.Is(err, fs.ErrExist) {
+	if _, err := d.Write(draftTasks()); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 	diff(t, before, tree(t, dir))
@@ -180,27 +186,39 @@ func TestWhatADraftRefuses(t *testing.T) {
 		anew        string
 		lands, also string // where it lands, if it does
 	}{
-		"nothing":             {nil, "", itself, itself, itself, OwnPath, ""},
-		"an empty file":       {map[string]string{OwnPath: " \n"}, "", itself, itself, itself, OwnPath, ""},
-		"an empty list":       {map[string]string{OwnPath: `{"version":1,"tasks":[]}`}, "", itself, itself, itself, OwnPath, ""},
-		"open tasks":          {map[string]string{OwnPath: open}, "", ".ralph/tasks.json is there already: 2 tasks, 0 done", itself, itself, OwnPath, ""},
-		"tasks that are done": {map[string]string{OwnPath: worked}, "", ".ralph/tasks.json is there already: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, and that would be lost", OwnPath, ""},
+		"nothing":       {nil, "", itself, itself, itself, OwnPath, ""},
+		"an empty file": {map[string]string{OwnPath: " \n"}, "", itself, itself, itself, OwnPath, ""},
+		"an empty list": {map[string]string{OwnPath: `{"version":1,"tasks":[]}`}, "", itself, itself, itself,
+			OwnPath, ""},
+		"open tasks": {map[string]string{OwnPath: open}, "", ".ralph/tasks.json already exists: 2 tasks, 0 done",
+			itself, itself, OwnPath, ""},
+		"tasks that are done": {map[string]string{OwnPath: worked}, "",
+			".ralph/tasks.json already exists: 1 task, 1 done", itself,
+			".ralph/tasks.json has 1 task done, which would be lost", OwnPath, ""},
 		"a broken list": {map[string]string{OwnPath: `{"tasks":[{"id":"A"}]}`}, "",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title", "", ""},
-		"another format": {map[string]string{"prd.json": prd}, "", "prd.json is there already: 1 task, 0 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", itself, OwnPath, "prd.json"},
-		"another format, done": {map[string]string{"prd.json": done}, "", "prd.json is there already: 2 tasks, 1 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", "prd.json has 1 task done, and that would be lost", "", ""},
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title", "", ""},
+		"another format": {map[string]string{"prd.json": prd}, "", "prd.json already exists: 1 task, 0 done",
+			"prd.json is in the format prd-tasks, which cannot store a whole plan; import it first", itself,
+			OwnPath, "prd.json"},
+		"another format, done": {map[string]string{"prd.json": done}, "", "prd.json already exists: 2 tasks, 1 done",
+			"prd.json is in the format prd-tasks, which cannot store a whole plan; import it first",
+			"prd.json has 1 task done, which would be lost", "", ""},
 		"another format, empty": {map[string]string{"prd.json": `[]`}, "", itself, itself, itself, OwnPath, "prd.json"},
-		"prose":                 {map[string]string{"IMPLEMENTATION_PLAN.md": "# How\n\nWell.\n"}, "", itself, itself, itself, OwnPath, "IMPLEMENTATION_PLAN.md"},
-		"a named place":         {map[string]string{OwnPath: worked}, "plans/next.json", itself, itself, itself, "plans/next.json", OwnPath},
-		"a named list":          {map[string]string{"x.json": open}, "x.json", "x.json is there already: 2 tasks, 0 done", itself, itself, "x.json", ""},
-		"a named other format": {map[string]string{"prd.json": prd}, "prd.json", "prd.json is in the format prd-tasks, and what is written here is in our own",
-			"prd.json is in the format prd-tasks, and what is written here is in our own", "prd.json is in the format prd-tasks, and what is written here is in our own", "", ""},
+		"prose": {map[string]string{"IMPLEMENTATION_PLAN.md": "# How\n\nWell.\n"}, "", itself, itself,
+			itself, OwnPath, "IMPLEMENTATION_PLAN.md"},
+		"a named place": {map[string]string{OwnPath: worked}, "plans/next.json", itself, itself, itself,
+			"plans/next.json", OwnPath},
+		"a named list": {map[string]string{"x.json": open}, "x.json", "x.json already exists: 2 tasks, 0 done",
+			itself, itself, "x.json", ""},
+		"a named other format": {map[string]string{"prd.json": prd}, "prd.json",
+			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format",
+			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format",
+			"prd.json is in the format " +
+				"prd-tasks, and new lists are written in ralph's own format", "", ""},
 	} {
-		for mode, want := range map[DraftMode]string{DraftFresh: c.fresh, DraftBehind: c.behind, DraftAnew: c.anew} {
+		for mode, want := range map[DraftMode]string{DraftNew: c.fresh, DraftAppend: c.behind, DraftReplace: c.anew} {
 			t.Run(name, func(t *testing.T) {
 				dir := t.TempDir()
 				for file, text := range c.files {
@@ -220,12 +238,12 @@ func TestWhatADraftRefuses(t *testing.T) {
 				if err != nil {
 					t.Fatal(mode, err)
 				}
-				list, err := d.Land(draftTasks())
+				list, err := d.Write(draftTasks())
 				if err != nil {
 					t.Fatal(mode, err)
 				}
 				diff(t, c.lands, list.Path())
-				if n := len(list.Tasks()); n != 2 && !(mode == DraftBehind && n > 2) {
+				if n := len(list.Tasks()); n != 2 && !(mode == DraftAppend && n > 2) {
 					t.Error(mode, n)
 				}
 				files := []string{c.lands}
@@ -251,7 +269,7 @@ func TestNamesThatADraftDoesNotTake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := d.Land(draftTasks())
+	list, err := d.Write(draftTasks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,15 +282,16 @@ func TestADraftThatCannotBeRenamedLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where the list goes there is a folder by the time that it is renamed: the draft finds none, since a list is looked for before.
+	// Where the list goes there is a folder by the time that it is renamed: the draft finds none,
+	// since a list is looked for before.
 	if err := os.MkdirAll(filepath.Join(dir, OwnPath, "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write([]byte("{}")); err == nil {
+	if err := d.writeFile([]byte("{}")); err == nil {
 		t.Fatal("a folder was replaced")
 	}
 	diff(t, map[string]string{}, tree(t, dir))
-	if _, err := d.Land(draftTasks()); !errors.Is(err, fs.ErrExist) {
+	if _, err := d.Write(draftTasks()); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 }
@@ -284,7 +303,7 @@ func TestADraftWithoutAFolderToGoTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, map[string]string{".ralph": "a file"}, tree(t, dir))
@@ -298,7 +317,7 @@ func TestADraftLandsBesideWhatAKilledOneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err != nil {
+	if _, err := d.Write(draftTasks()); err != nil {
 		t.Fatal(err)
 	}
 	diff(t, []string{left, OwnPath}, slices.Sorted(maps.Keys(tree(t, dir))))
@@ -313,7 +332,7 @@ func TestADraftFollowsNoLinkOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, map[string]string{}, tree(t, outside))
@@ -324,12 +343,12 @@ func TestAFolderThatCannotBeWrittenKeepsTheOldList(t *testing.T) {
 		t.Skip("nothing is forbidden to root; TestADraftThatCannotBeRenamedLeavesNothing fails at a later step for everybody")
 	}
 	s := newDesk(t, ownSample)
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	folder := filepath.Dir(s.path(OwnPath))
 	s.must(os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, ownSample.files, tree(t, s.dir))

@@ -15,10 +15,13 @@ var idForm = text.LazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 func validID(id string) bool { return idForm().MatchString(id) }
 
 func badID(id string) string {
-	return fmt.Sprintf("bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens", shorten(id))
+	return fmt.Sprintf(
+		"bad id %q: an id starts with a letter or digit and contains only letters, digits, dots, underscores and hyphens",
+		shorten(id),
+	)
 }
 
-// shorten keeps a message readable when a file holds a whole novel in one field.
+// shorten truncates a long field, so that a message stays readable.
 func shorten(text string) string {
 	const limit = 60
 	if utf8.RuneCountInString(text) <= limit {
@@ -27,10 +30,10 @@ func shorten(text string) string {
 	return string([]rune(text)[:limit]) + "…"
 }
 
-// numbered is an id that was counted up, such as TASK-8, T-004 or US-005.
+// numbered matches an id with a number, such as TASK-8, T-004 or US-005.
 var numbered = text.LazyRegexp(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
 
-// nextID counts on in the style of the last task that has a number; false if none has.
+// nextID returns the next id in the style of the last task that has a number; false if none has.
 func nextID(tasks []item) (string, bool) {
 	for i := len(tasks) - 1; i >= 0; i-- {
 		style := numbered().FindStringSubmatch(tasks[i].ID)
@@ -53,7 +56,7 @@ func nextID(tasks []item) (string, bool) {
 	return "", false
 }
 
-// didYouMean hints at the candidate that name was most likely meant to be.
+// didYouMean suggests the candidate that name was most likely meant to be.
 func didYouMean(name string, candidates []string) string {
 	if best := text.Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
@@ -61,7 +64,7 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// idsOf are the ids of a list, in its order.
+// idsOf returns the ids of a list, in its order.
 func idsOf(tasks []ralph.Task) []string {
 	return text.Mapped(tasks, func(t ralph.Task) string { return t.ID })
 }

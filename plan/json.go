@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// The standard decoder forgets where a value stood, so this reads JSON into nodes that remember their bytes. It is as strict as the standard says.
+// The standard decoder does not keep the position of a value, so this reads JSON into nodes that
+// know their bytes. It is as strict as the standard.
 
-// maxDepth is far beyond any list; it keeps a hostile file from using up the stack.
+// maxDepth is far beyond any list; it keeps a hostile file from exhausting the stack.
 const maxDepth = 100
 
 var byteOrderMark = []byte("\ufeff")
@@ -33,7 +34,7 @@ type member struct {
 	value      *node
 }
 
-// get is the member of that name, nil if there is none.
+// get returns the member of that name, or nil.
 func (n *node) get(key string) *member {
 	for i := range n.members {
 		if n.members[i].key == key {
@@ -45,10 +46,10 @@ func (n *node) get(key string) *member {
 
 var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number", 'n': "null"}
 
-// kindName names the kind of a value as people say it.
+// kindName returns the kind of a value for messages.
 func (n *node) kindName() string { return cmp.Or(kindNames[n.kind], "true or false") }
 
-// syntaxError is where and why bytes are no JSON.
+// syntaxError says where and why bytes are not JSON.
 type syntaxError struct {
 	offset int
 	text   string
@@ -82,7 +83,7 @@ type jsonScanner struct {
 
 func (s *jsonScanner) fail(text string) *syntaxError { return &syntaxError{offset: s.at, text: text} }
 
-// unexpected says what stands at the cursor, and where in the grammar that is.
+// unexpected describes the byte at the cursor, and where in the grammar it is.
 func (s *jsonScanner) unexpected(where string) *syntaxError {
 	if s.at >= len(s.data) {
 		return s.fail("the file ends " + where)
@@ -100,7 +101,7 @@ func (s *jsonScanner) blanks() {
 	}
 }
 
-// next is the byte at the cursor, 0 at the end.
+// next returns the byte at the cursor, or 0 at the end.
 func (s *jsonScanner) next() byte {
 	if s.at < len(s.data) {
 		return s.data[s.at]
@@ -129,14 +130,14 @@ func (s *jsonScanner) value(depth int) (*node, *syntaxError) {
 			return n, nil
 		}
 	}
-	return nil, s.unexpected("where a value should stand")
+	return nil, s.unexpected("where a value was expected")
 }
 
 func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 	n := &node{kind: '{', start: s.at}
 	return n, s.sequence(n, '}', "in an object", func() *syntaxError {
 		if s.next() != '"' {
-			return s.unexpected("where a key should stand")
+			return s.unexpected("where a key was expected")
 		}
 		key, err := s.string()
 		if err != nil {
@@ -144,7 +145,7 @@ func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 		}
 		s.blanks()
 		if s.next() != ':' {
-			return s.unexpected(fmt.Sprintf("after the key %q, where a colon should stand", key.text))
+			return s.unexpected(fmt.Sprintf("after the key %q, where a colon was expected", key.text))
 		}
 		s.at++
 		s.blanks()
@@ -169,7 +170,7 @@ func (s *jsonScanner) array(depth int) (*node, *syntaxError) {
 	})
 }
 
-// sequence reads the parts of a node, between commas, up to the closing byte.
+// sequence reads the comma-separated parts of a node, up to the closing byte.
 func (s *jsonScanner) sequence(n *node, closing byte, where string, part func() *syntaxError) *syntaxError {
 	s.at++
 	s.blanks()
@@ -183,7 +184,7 @@ func (s *jsonScanner) sequence(n *node, closing byte, where string, part func() 
 			continue
 		case ',':
 		default:
-			return s.unexpected(where + ", where a comma or " + string(rune(closing)) + " should stand")
+			return s.unexpected(where + ", where a comma or " + string(rune(closing)) + " was expected")
 		}
 		comma := s.at
 		s.at++
@@ -220,7 +221,7 @@ func (s *jsonScanner) string() (*node, *syntaxError) {
 	return nil, s.unexpected("inside a text")
 }
 
-// decode fills in what a string says.
+// decode sets the text of a string node.
 func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
 	if plain {
 		n.text = string(s.data[n.start+1 : n.end-1])
@@ -228,7 +229,7 @@ func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
 	}
 	if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
 		s.at = n.start
-		return s.fail("the text holds a control character or a wrong escape")
+		return s.fail("the text contains a control character or an invalid escape")
 	}
 	return nil
 }
@@ -247,8 +248,8 @@ func (s *jsonScanner) number() (*node, *syntaxError) {
 	return n, nil
 }
 
-// lines turns offsets into line numbers.
-type lines []int // where each line begins
+// lines converts offsets to line numbers.
+type lines []int // the start of each line
 
 func linesOf(data []byte) lines {
 	begins := lines{0}
@@ -260,10 +261,10 @@ func linesOf(data []byte) lines {
 	return begins
 }
 
-// at is the number of the line that an offset is in.
+// at returns the number of the line that contains an offset.
 func (l lines) at(offset int) int { return sort.SearchInts(l, offset+1) }
 
-// splice replaces the bytes of data by the given patches, which come in the order of their places.
+// splice applies patches to data. They must be sorted by position.
 func splice(data []byte, patches []patch) []byte {
 	var out []byte
 	at := 0
@@ -275,7 +276,7 @@ func splice(data []byte, patches []patch) []byte {
 	return append(out, data[at:]...)
 }
 
-// patch puts text in the place of data[start:end].
+// patch replaces data[start:end] with text.
 type patch struct {
 	start, end int
 	text       string

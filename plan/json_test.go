@@ -16,21 +16,21 @@ func TestScanJSONSaysWhatIsWrong(t *testing.T) {
 		"nothing":            {" \n", 2, "the file is empty"},
 		"only a mark":        {"\ufeff", 3, "the file is empty"},
 		"trailing comma":     {`{"a":1 , }`, 7, "trailing comma before }"},
-		"no comma":           {`[1 2]`, 3, "unexpected '2' in a list, where a comma or ] should stand"},
-		"no colon":           {`{"a" 1}`, 5, `unexpected '1' after the key "a", where a colon should stand`},
-		"key without quotes": {`{a:1}`, 1, "unexpected 'a' where a key should stand"},
-		"single quotes":      {`['a']`, 1, `unexpected '\'' where a value should stand`},
+		"no comma":           {`[1 2]`, 3, "unexpected '2' in a list, where a comma or ] was expected"},
+		"no colon":           {`{"a" 1}`, 5, `unexpected '1' after the key "a", where a colon was expected`},
+		"key without quotes": {`{a:1}`, 1, "unexpected 'a' where a key was expected"},
+		"single quotes":      {`['a']`, 1, `unexpected '\'' where a value was expected`},
 		"comment":            {"[1, # one\n2]", 4, "JSON has no comments"},
 		"open text":          {"[\"a\nb\"]", 3, "the text is not closed on its line"},
-		"control character":  {"[\"a\tb\"]", 1, "the text holds a control character or a wrong escape"},
-		"wrong escape":       {`["a\x"]`, 1, "the text holds a control character or a wrong escape"},
+		"control character":  {"[\"a\tb\"]", 1, "the text contains a control character or an invalid escape"},
+		"wrong escape":       {`["a\x"]`, 1, "the text contains a control character or an invalid escape"},
 		"ends in a text":     {`["a\`, 4, "the file ends inside a text"},
-		"ends in a list":     {`[1`, 2, "the file ends in a list, where a comma or ] should stand"},
-		"ends in an object":  {`{"a":`, 5, "the file ends where a value should stand"},
+		"ends in a list":     {`[1`, 2, "the file ends in a list, where a comma or ] was expected"},
+		"ends in an object":  {`{"a":`, 5, "the file ends where a value was expected"},
 		"leading zero":       {`[01]`, 1, "01 is not a number"},
 		"minus alone":        {`[-]`, 1, "- is not a number"},
 		"two documents":      {`[] []`, 3, "unexpected '[' after the end of the list"},
-		"wrong word":         {`[True]`, 1, "unexpected 'T' where a value should stand"},
+		"wrong word":         {`[True]`, 1, "unexpected 'T' where a value was expected"},
 		"too deep":           {strings.Repeat("[", 200), maxDepth + 1, "nested deeper than 100"},
 	}
 	for name, test := range tests {
@@ -75,21 +75,31 @@ func TestAddKeepsTheStyleOfTheList(t *testing.T) {
 		f             format
 		before, after string
 	}{
-		"lines": {ownFormat,
+		"lines": {
+			ownFormat,
 			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t}\n\t]\n}\n",
-			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t},\n\t\t{\n\t\t\t\"id\": \"T-2\",\n\t\t\t\"title\": \"Two < 3\",\n" +
-				"\t\t\t\"acceptance\": [\n\t\t\t\t\"a\"\n\t\t\t],\n\t\t\t\"status\": \"pending\"\n\t\t}\n\t]\n}\n"},
-		"one line": {stories,
+			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t},\n\t\t{\n" +
+				"\t\t\t\"id\": \"T-2\",\n\t\t\t\"title\": \"Two < 3\",\n" +
+				"\t\t\t\"acceptance\": [\n\t\t\t\t\"a\"\n\t\t\t],\n\t\t\t\"status\": \"pending\"\n\t\t}\n\t]\n}\n",
+		},
+		"one line": {
+			stories,
 			`{"userStories":[{"id":"T-1","title":"One"}]}`,
-			`{"userStories":[{"id":"T-1","title":"One"},{"id":"T-2","title":"Two < 3","description":"","acceptanceCriteria":["a"],"passes":false,"notes":""}]}`},
+			`{"userStories":[{"id":"T-1","title":"One"},` +
+				`{"id":"T-2","title":"Two < 3","description":"","acceptanceCriteria":["a"],"passes":false,"notes":""}]}`,
+		},
 		"a line each": {caseList,
 			"[\r\n  {\"id\":\"T-0\",\"title\":\"Zero\"},\r\n  {\"id\":\"T-1\",\"title\":\"One\"}\r\n]\r\n",
 			"[\r\n  {\"id\":\"T-0\",\"title\":\"Zero\"},\r\n  {\"id\":\"T-1\",\"title\":\"One\"},\r\n" +
-				"  {\"id\":\"T-2\",\"title\":\"Two < 3\",\"description\":\"\",\"acceptance_criteria\":[\"a\"],\"status\":\"pending\"}\r\n]\r\n"},
-		"the first": {ownFormat,
+				"  {\"id\":\"T-2\",\"title\":\"Two < " +
+				"3\",\"description\":\"\",\"acceptance_criteria\":[\"a\"],\"status\":\"pending\"}\r\n]\r\n"},
+		"the first": {
+			ownFormat,
 			"{\n  \"version\": 1,\n  \"tasks\": []\n}\n",
-			"{\n  \"version\": 1,\n  \"tasks\": [\n    {\n      \"id\": \"T-2\",\n      \"title\": \"Two < 3\",\n      \"acceptance\": [\n        \"a\"\n      ],\n" +
-				"      \"status\": \"pending\"\n    }\n  ]\n}\n"},
+			"{\n  \"version\": 1,\n  \"tasks\": [\n    {\n      \"id\": \"T-2\",\n      \"title\": \"Two < 3\",\n" +
+				"      \"acceptance\": [\n        \"a\"\n      ],\n" +
+				"      \"status\": \"pending\"\n    }\n  ]\n}\n",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,9 +119,19 @@ func TestAddRefusesWhatTheFormatWouldDrop(t *testing.T) {
 		task ralph.Task
 		want string
 	}{
-		"checks":       {stories, `{"userStories":[]}`, ralph.Task{Checks: []string{"true"}}, "add task: this format has no place for checks"},
-		"dependencies": {caseList, `[]`, ralph.Task{DependsOn: []string{"A"}}, "add task: this format has no place for depends_on"},
-		"human":        {agentFolder, `[]`, ralph.Task{Human: true}, "add task: this format has no place for human"},
+		"checks": {
+			stories,
+			`{"userStories":[]}`,
+			ralph.Task{Checks: []string{"true"}},
+			"add task: this format cannot store checks",
+		},
+		"dependencies": {
+			caseList,
+			`[]`,
+			ralph.Task{DependsOn: []string{"A"}},
+			"add task: this format cannot store depends_on",
+		},
+		"human": {agentFolder, `[]`, ralph.Task{Human: true}, "add task: this format cannot store human"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +149,10 @@ func TestPriorities(t *testing.T) {
 		`1`: number(1), `0`: number(0), `-2`: number(-2), `3.0`: number(3), `1e2`: number(100),
 		`"high"`: number(1), `"Medium"`: number(2), `"LOW"`: number(3), `null`: nil,
 	} {
-		src := source{path: "l.json", files: map[string][]byte{"l.json": []byte(`{"tasks":[{"id":"A","title":"a","priority":` + text + `}]}`)}}
+		src := source{
+			path:  "l.json",
+			files: map[string][]byte{"l.json": []byte(`{"tasks":[{"id":"A","title":"a","priority":` + text + `}]}`)},
+		}
 		diff(t, want, itemsOf(t, ownFormat, src)[0].Priority, text)
 	}
 }

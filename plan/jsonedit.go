@@ -42,7 +42,7 @@ func (f jsonFormat) edit(src source, states map[string]ralph.TaskStatus) (source
 	return source{path: src.path, files: map[string][]byte{src.path: splice(src.list(), patches)}}, nil
 }
 
-// listOf is the node that holds the tasks of a list which could be read before.
+// listOf returns the node with the tasks of a list that was valid before.
 func (f jsonFormat) listOf(src source) (*node, error) {
 	r, list := f.open(src)
 	if list == nil {
@@ -51,7 +51,7 @@ func (f jsonFormat) listOf(src source) (*node, error) {
 	return list, nil
 }
 
-// setState says which bytes of a task have to change; false if none.
+// setState returns the patch that sets a task's state; false if nothing changes.
 func (f jsonFormat) setState(data []byte, n *node, wanted ralph.TaskStatus) (patch, bool) {
 	now := ralph.TaskPending
 	m := n.get(f.state)
@@ -72,7 +72,7 @@ func (f jsonFormat) setState(data []byte, n *node, wanted ralph.TaskStatus) (pat
 	return f.newState(data, n, text), true
 }
 
-// onlyDone is what a format can say that has nothing but true and false.
+// onlyDone reduces a state to what a format with only true and false can express.
 func onlyDone(s ralph.TaskStatus) ralph.TaskStatus {
 	if s == ralph.TaskDone {
 		return s
@@ -80,12 +80,15 @@ func onlyDone(s ralph.TaskStatus) ralph.TaskStatus {
 	return ralph.TaskPending
 }
 
-// newState adds the key of the state behind the task's last one, set as its neighbours are.
+// newState adds the state's key after the task's last key, formatted like its neighbors.
 func (f jsonFormat) newState(data []byte, n *node, text string) patch {
 	last := n.members[len(n.members)-1]
 	before := n.start + 1
 	if len(n.members) > 1 {
-		before = bytes.IndexByte(data[n.members[len(n.members)-2].value.end:], ',') + n.members[len(n.members)-2].value.end + 1
+		before = bytes.IndexByte(
+			data[n.members[len(n.members)-2].value.end:],
+			',',
+		) + n.members[len(n.members)-2].value.end + 1
 	}
 	blanks, colon := string(data[before:last.start]), string(data[last.end:last.value.start])
 	return patch{last.value.end, last.value.end, "," + blanks + `"` + f.state + `"` + colon + text}
@@ -108,7 +111,7 @@ func (f jsonFormat) add(src source, t ralph.Task) (source, error) {
 	return source{path: src.path, files: map[string][]byte{src.path: splice(src.list(), []patch{p})}}, nil
 }
 
-// freeID is for lists whose ids follow no style.
+// freeID returns an unused id, for lists whose ids follow no style.
 func freeID(list *node) string {
 	taken := map[string]bool{}
 	for _, n := range list.elements {
@@ -123,7 +126,7 @@ func freeID(list *node) string {
 	return fmt.Sprintf("TASK-%d", n)
 }
 
-// appendValue adds an element behind the last of a list, set as that one is.
+// appendValue appends an element to a list, formatted like the last one.
 func appendValue(data []byte, list *node, value any) (patch, error) {
 	if len(list.elements) == 0 {
 		outer := indentAt(data, list.start)
@@ -145,7 +148,7 @@ func appendValue(data []byte, list *node, value any) (patch, error) {
 	return patch{last.end, last.end, "," + string(data[before:last.start]) + asIn(data, text)}, err
 }
 
-// marshal writes a value as people write JSON: one line without a unit, indented with one.
+// marshal writes a value as readable JSON: on one line if unit is "", otherwise indented.
 func marshal(value any, prefix, unit string) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -157,7 +160,7 @@ func marshal(value any, prefix, unit string) (string, error) {
 	return strings.TrimRight(text.String(), "\n"), err
 }
 
-// indentAt is the blank beginning of the line on which an offset lies.
+// indentAt returns the indentation of the line that contains an offset.
 func indentAt(data []byte, offset int) string {
 	start := bytes.LastIndexByte(data[:offset], '\n') + 1
 	end := start
@@ -174,5 +177,5 @@ func lineBreak(data []byte) string {
 	return "\n"
 }
 
-// asIn gives text the line breaks of a file.
+// asIn converts text to the line breaks of a file.
 func asIn(data []byte, text string) string { return strings.ReplaceAll(text, "\n", lineBreak(data)) }

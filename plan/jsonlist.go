@@ -12,16 +12,17 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// jsonFormat is a task list in JSON. Those that exist differ in where the tasks stand and in what the keys are called.
+// jsonFormat is a task list in JSON. The formats differ in where the tasks are and in the names of
+// keys.
 type jsonFormat struct {
 	label   string
 	detect  func(sketch) bool
 	items   func(r *jsonReader, top *node) *node // the list of tasks; nil, with a problem, if there is none
-	keys    []key                                // of a task, its state aside
+	keys    []key                                // of a task, without its state
 	state   string                               // the key of the state
 	boolean bool                                 // the state is true or false, not a word
 	strict  bool                                 // an unknown key is an error
-	write   func(ralph.Task) (any, error)        // a new task, ready to be marshalled
+	write   func(ralph.Task) (any, error)        // a new task, ready to be marshaled
 }
 
 func (f jsonFormat) name() string { return f.label }
@@ -40,7 +41,7 @@ func (f jsonFormat) parse(src source) ([]item, []Problem) {
 	return all, r.problems
 }
 
-// open finds the node that holds the tasks; nil, with a problem, if there is none.
+// open finds the node with the tasks. It returns nil, with a problem, if there is none.
 func (f jsonFormat) open(src source) (*jsonReader, *node) {
 	r := newJSONReader(src.path, src.list())
 	top, err := scanJSON(src.list())
@@ -67,11 +68,11 @@ func (f jsonFormat) item(r *jsonReader, n *node) item {
 		m := &n.members[i]
 		known := f.member(r, m, &it.Task)
 		if known && seen[m.key] {
-			r.faultAt(m.start, "the key %q is there twice", m.key)
+			r.faultAt(m.start, "the key %q appears twice", m.key)
 		}
 		seen[m.key] = true
 	}
-	switch sound := len(r.problems) == before; { // one complaint about a task is enough to look at it
+	switch sound := len(r.problems) == before; { // one problem per task is enough
 	case it.ID == "" && sound:
 		r.fault(n, "the task has no id")
 	case strings.TrimSpace(it.Title) == "" && sound:
@@ -80,7 +81,7 @@ func (f jsonFormat) item(r *jsonReader, n *node) item {
 	return it
 }
 
-// member reads one key of a task, and reports whether it is one that counts.
+// member reads one key of a task, and reports whether the format uses it.
 func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
 	if m.key == f.state {
 		t.Status = r.status(m.value, f.boolean)
@@ -96,7 +97,7 @@ func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
 	}
 	switch {
 	case m.key == "passes" || m.key == "status":
-		r.faultAt(m.start, "the tasks of this list carry %q; %q beside it contradicts or repeats it", f.state, m.key)
+		r.faultAt(m.start, "the tasks of this list use %q; remove %q, which contradicts or repeats it", f.state, m.key)
 	case f.strict:
 		r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, f.names()))
 	}
@@ -107,14 +108,14 @@ func (f jsonFormat) names() []string {
 	return append([]string{f.state}, text.Mapped(f.keys, func(k key) string { return k.name })...)
 }
 
-// sketch is what can be seen of a list at first sight, even of one that is broken.
+// sketch is a first impression of a list, even of a broken one.
 type sketch struct {
 	path    string
 	opening byte            // '{' or '['
 	keys    map[string]bool // of the object, or of the list's objects
 }
 
-// sketchOf reports false for what is no JSON at all.
+// sketchOf returns false if data is not JSON at all.
 func sketchOf(name string, data []byte) (sketch, bool) {
 	s := sketch{path: name, keys: map[string]bool{}}
 	body := bytes.TrimLeft(bytes.TrimPrefix(data, byteOrderMark), " \t\r\n")
@@ -124,7 +125,8 @@ func sketchOf(name string, data []byte) (sketch, bool) {
 	s.opening = body[0]
 	top, err := scanJSON(data)
 	if err != nil {
-		// Broken: a name that says JSON, or a beginning like that of objects, is taken at its word, so that the message is about JSON.
+		// Broken JSON: trust a .json name, or a start like that of objects, so that the message is about
+		// JSON.
 		inner := bytes.TrimLeft(body[1:], " \t\r\n")
 		if path.Ext(name) != ".json" && (len(inner) == 0 || inner[0] != '{' && inner[0] != '"') {
 			return s, false
@@ -142,11 +144,11 @@ func sketchOf(name string, data []byte) (sketch, bool) {
 	return s, true
 }
 
-// jsonReader gathers what is wrong while a list is read.
+// jsonReader collects problems while it reads a list.
 type jsonReader struct {
 	file     string
 	lines    lines
-	task     string // under way
+	task     string // the current task
 	problems []Problem
 }
 
@@ -157,10 +159,13 @@ func newJSONReader(file string, data []byte) *jsonReader {
 func (r *jsonReader) fault(n *node, format string, args ...any) { r.faultAt(n.start, format, args...) }
 
 func (r *jsonReader) faultAt(offset int, format string, args ...any) {
-	r.problems = append(r.problems, Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)})
+	r.problems = append(
+		r.problems,
+		Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)},
+	)
 }
 
-// status reads a state. null is as good as none.
+// status reads a state. null counts as missing.
 func (r *jsonReader) status(v *node, boolean bool) ralph.TaskStatus {
 	switch {
 	case v.kind == 'n':
@@ -176,7 +181,7 @@ func (r *jsonReader) status(v *node, boolean bool) ralph.TaskStatus {
 		case ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed:
 			return s
 		}
-		r.fault(v, "unknown status %q; it is pending, done or failed", v.text)
+		r.fault(v, "unknown status %q; choose one of: pending, done, failed", v.text)
 	}
 	return ralph.TaskPending
 }
@@ -204,7 +209,7 @@ func flagKey(name string, field func(*ralph.Task) *bool) key {
 	}}
 }
 
-// The fields that every JSON format has, under the names that most of them use.
+// Fields of every JSON format, under the names that most of them use.
 var (
 	idKey = key{"id", func(r *jsonReader, t *ralph.Task, v *node) {
 		t.ID = r.text("id", v)
@@ -242,7 +247,7 @@ func (r *jsonReader) texts(name string, v *node) []string {
 	return all
 }
 
-// priority is a whole number or a word.
+// priority reads a whole number or a word.
 func (r *jsonReader) priority(v *node) *int {
 	switch v.kind {
 	case '0':
@@ -263,7 +268,7 @@ func (r *jsonReader) priority(v *node) *int {
 	return nil
 }
 
-// priorityOf turns the words that people use into numbers.
+// priorityOf converts a word to a number.
 func priorityOf(word string) (int, bool) {
 	i := slices.Index([]string{"high", "medium", "low"}, strings.ToLower(strings.TrimSpace(word)))
 	return i + 1, i >= 0

@@ -19,8 +19,10 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// What is kept lies in a folder outside the workspace: the files of the list in one archive, so that a kill leaves all of them or none, and anybody
-// can take them out with tar; what an agent injured last; the mark of a list that could not be read; and that of a list that could not be written.
+// Files of the keep folder, outside the workspace: the files of the list in one archive, so that a
+// kill leaves all of them or none, and anyone can extract them with tar; the list that an agent
+// damaged last; the mark of a list that could not be read; and that of a list that could not be
+// written.
 const (
 	keptName     = "list.tar"
 	injuredName  = "injured.tar"
@@ -28,7 +30,7 @@ const (
 	owedName     = "owed"
 )
 
-// linkRecord notes that a file was reached over a symbolic link.
+// linkRecord records that a file was reached through a symbolic link.
 const linkRecord = "RALPH.link"
 
 func saveSnapshot(dir, name string, s snapshot) error {
@@ -53,7 +55,7 @@ func saveSnapshot(dir, name string, s snapshot) error {
 	return keepFile(dir, name, archive.Bytes())
 }
 
-// order has the list first, then its other files by name.
+// order returns the list first, then its other files by name.
 func (s snapshot) order() []string {
 	names := slices.Sorted(maps.Keys(s.files))
 	if i := slices.Index(names, s.path); i >= 0 {
@@ -74,7 +76,7 @@ func keepFile(dir, name string, data []byte) error {
 	return nil
 }
 
-// loadSnapshot reads what was kept; false if nothing was.
+// loadSnapshot reads a saved snapshot; false if there is none.
 func loadSnapshot(dir, name string) (snapshot, bool, error) {
 	s := newSnapshot("")
 	data, err := os.ReadFile(filepath.Join(dir, name))
@@ -104,7 +106,7 @@ func loadSnapshot(dir, name string) (snapshot, bool, error) {
 	}
 }
 
-// fingerprint tells snapshots apart, those that cannot be read too.
+// fingerprint identifies a snapshot, including files that cannot be read.
 func (s snapshot) fingerprint() string {
 	h := sha256.New()
 	for _, name := range s.order() {
@@ -120,6 +122,7 @@ func (s snapshot) fingerprint() string {
 }
 
 func loadMark(dir, name string) string {
-	data, _ := os.ReadFile(filepath.Join(dir, name)) // without it a list is blamed on whoever could touch it last: no more than that
+	// Without the mark, a change is attributed to the last possible writer; nothing worse happens.
+	data, _ := os.ReadFile(filepath.Join(dir, name))
 	return strings.TrimSpace(string(data))
 }

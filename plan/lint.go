@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Problems are errors of a list, in the order of its lines. As an error they say why the list cannot be worked.
+// Problems are errors of a list, sorted by line. As an error they say why the list cannot be used.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -24,7 +24,7 @@ func (p Problems) Error() string {
 	return strings.Join(all, "\n")
 }
 
-// examine reads a list and gives all that is wrong with it.
+// examine reads a list and returns all its problems.
 func examine(f format, s snapshot) ([]item, []Problem) {
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(s.trouble)) {
@@ -50,22 +50,25 @@ func examine(f format, s snapshot) ([]item, []Problem) {
 }
 
 func sortProblems(problems []Problem) {
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+	slices.SortStableFunc(
+		problems,
+		func(a, b Problem) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) },
+	)
 }
 
 func unknownFormat(data []byte) string {
 	if top, err := scanJSON(data); err == nil && top.kind == '{' {
-		return `no task list: the object has neither "tasks" nor "userStories"`
+		return `not a task list: the object has neither "tasks" nor "userStories"`
 	}
-	return "no task list in any format that is known"
+	return "not a task list in any known format"
 }
 
-// Errors are those problems that keep a list from being worked.
+// Errors returns the problems that prevent using a list.
 func Errors(problems []Problem) Problems {
 	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return p.Warning })
 }
 
-// crossCheck finds what no single task can show: ids used twice, dependencies on nothing, circles.
+// crossCheck finds problems between tasks: duplicate ids, unknown dependencies, cycles.
 func crossCheck(file string, tasks []item) []Problem {
 	var problems []Problem
 	first := map[string]int{}
@@ -86,11 +89,14 @@ func crossCheck(file string, tasks []item) []Problem {
 				continue
 			}
 			hint := ""
-			if len(problems) < 20 { // each costs a look at the whole list
-				// Nobody means to make a task wait for itself.
+			if len(problems) < 20 { // each hint scans the whole list
+				// A task never depends on itself, so do not suggest it.
 				hint = didYouMean(on, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == t.ID }))
 			}
-			problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint))
+			problems = append(
+				problems,
+				t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint),
+			)
 		}
 	}
 	return append(problems, circles(file, tasks, first)...)
@@ -100,7 +106,8 @@ func (t item) problem(file, format string, args ...any) Problem {
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
 
-// circles finds tasks that wait for each other; each circle is named once, from its first task in the list.
+// circles finds tasks that depend on each other. Each cycle is reported once, from its first task
+// in the list.
 func circles(file string, tasks []item, index map[string]int) []Problem {
 	const (
 		unseen = iota
@@ -122,7 +129,10 @@ func circles(file string, tasks []item, index map[string]int) []Problem {
 				visit(next)
 			default:
 				circle := way[slices.Index(way, next):]
-				problems = append(problems, tasks[circle[0]].problem(file, "tasks wait for each other: %s", circleText(tasks, circle)))
+				problems = append(
+					problems,
+					tasks[circle[0]].problem(file, "tasks depend on each other: %s", circleText(tasks, circle)),
+				)
 			}
 		}
 		way = way[:len(way)-1]
@@ -145,14 +155,14 @@ func circleText(tasks []item, circle []int) string {
 	return strings.Join(append(names, tasks[circle[0]].ID), " -> ")
 }
 
-// Surroundings are what a list cannot know about the run that it is meant for.
-type Surroundings struct {
-	RunChecks bool // the run has checks of its own
+// LintOptions describe the run that a list is meant for.
+type LintOptions struct {
+	RunChecks bool // the run has checks
 	TaskTests bool // checks.task_tests is set: a task's tests are found by its id
 }
 
-// Lint gives all errors and warnings, by line.
-func (l *List) Lint(around Surroundings) []Problem {
+// Lint returns all errors and warnings, sorted by line.
+func (l *List) Lint(around LintOptions) []Problem {
 	problems := slices.Clone(l.problems)
 	if len(Errors(problems)) == 0 {
 		problems = append(problems, l.advise(around)...)
@@ -161,8 +171,8 @@ func (l *List) Lint(around Surroundings) []Problem {
 	return problems
 }
 
-// advise warns of what is legal and yet likely to end badly.
-func (l *List) advise(around Surroundings) []Problem {
+// advise warns about what is valid but likely to cause trouble.
+func (l *List) advise(around LintOptions) []Problem {
 	var problems []Problem
 	warn := func(t item, format string, args ...any) {
 		p := t.problem(l.where.path, format, args...)
@@ -177,7 +187,7 @@ func (l *List) advise(around Surroundings) []Problem {
 	}
 	if !testable {
 		problems = append(problems, Problem{File: l.where.path, Line: 1, Warning: true,
-			Text: "nothing can prove this list: neither the run nor any task has a check"})
+			Text: "nothing can prove this list: add a check to the run or to a task"})
 	}
 	for _, t := range l.items {
 		if t.Status != ralph.TaskDone && !t.Human {
@@ -193,7 +203,7 @@ func (l *List) advise(around Surroundings) []Problem {
 		for _, on := range t.DependsOn {
 			switch other := byID[on]; {
 			case t.Blocks() && other.Human:
-				warn(t, "task %s depends on %s, which is for a person and never waited for", t.ID, on)
+				warn(t, "task %s depends on %s, which is for a person, so the run never waits for it", t.ID, on)
 			case t.Blocks() && other.Optional:
 				warn(t, "task %s depends on %s, which is optional", t.ID, on)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Every file of testdata/lint is a list with a file NAME.want beside it: one problem a line, as `ralph tasks lint` finds it in a run with checks,
-// warnings marked as such.
+// Every file of testdata/lint is a list with a file NAME.want beside it: one problem a line, as
+// `ralph tasks lint` finds it in a run with checks, warnings marked as such.
 func TestLintNamesFileLineAndReason(t *testing.T) {
 	names, err := filepath.Glob("testdata/lint/*")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestLintNamesFileLineAndReason(t *testing.T) {
 			}
 			list, _ := Open("testdata/lint", filepath.Base(name))
 			var got strings.Builder
-			for _, p := range list.Lint(Surroundings{RunChecks: true}) {
+			for _, p := range list.Lint(LintOptions{RunChecks: true}) {
 				if p.Warning {
 					got.WriteString("warning: ")
 				}
@@ -55,30 +55,38 @@ func TestLintWarns(t *testing.T) {
 ]}`
 	tests := map[string]struct {
 		list   string
-		around Surroundings
+		around LintOptions
 		want   []string
 	}{
-		"with checks": {list, Surroundings{RunChecks: true}, []string{
+		"with checks": {list, LintOptions{RunChecks: true}, []string{
 			"tasks.json:3: task B has no check of its own",
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person and never waited for",
+			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has neither acceptance criteria nor a check of its own",
 		}},
-		"with tests by id": {list, Surroundings{TaskTests: true}, []string{
+		"with tests by id": {list, LintOptions{TaskTests: true}, []string{
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person and never waited for",
+			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has no acceptance criteria",
 		}},
-		"nothing testable": {`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"]}]}`, Surroundings{}, []string{
-			"tasks.json:1: nothing can prove this list: neither the run nor any task has a check",
+		"nothing testable": {`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"]}]}`, LintOptions{}, []string{
+			"tasks.json:1: nothing can prove this list: add a check to the run or to a task",
 			"tasks.json:1: task A has no check of its own",
 		}},
-		"a task's check is enough": {`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"], "checks": ["true"]}]}`, Surroundings{}, nil},
-		"missing spec": {`[{"id": "A", "title": "a", "specFilePath": "tasks/A.json", "passes": true}]`, Surroundings{RunChecks: true}, []string{
-			"tasks.json:1: the spec of task A is missing: tasks/A.json",
-		}},
+		"a task's check is enough": {
+			`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"], "checks": ["true"]}]}`,
+			LintOptions{},
+			nil,
+		},
+		"missing spec": {
+			`[{"id": "A", "title": "a", "specFilePath": "tasks/A.json", "passes": true}]`,
+			LintOptions{RunChecks: true},
+			[]string{
+				"tasks.json:1: the spec of task A is missing: tasks/A.json",
+			},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +130,7 @@ func TestCirclesAreNamed(t *testing.T) {
 			}
 			var got []string
 			for _, p := range crossCheck("list", tasks) {
-				_, circle, _ := strings.Cut(p.Text, "tasks wait for each other: ")
+				_, circle, _ := strings.Cut(p.Text, "tasks depend on each other: ")
 				got = append(got, circle)
 			}
 			diff(t, test.want, got)

@@ -14,24 +14,24 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Places are where a list is looked for when nobody names one, in this order.
+// Places are the paths where a list is searched if none is named, in this order.
 var Places = []string{OwnPath, ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"}
 
-// Find names the first list that the workspace has, with slashes. It may still be one that cannot be read.
+// Find returns the first list in the workspace, with slashes. It may still be unreadable.
 func Find(dir string) (name string, ok bool, err error) {
 	for _, place := range Places {
 		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(place)))
 		switch {
 		case err == nil:
 			return place, true, nil
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR): // .agent may be a file of somebody else's
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR): // .agent may be an unrelated file
 			return "", false, fmt.Errorf("look for a task list: %w", err)
 		}
 	}
 	return "", false, nil
 }
 
-// List is a task list as its file has it.
+// List is a task list as it is in its file.
 type List struct {
 	where    location
 	format   format // nil if it is unknown
@@ -40,8 +40,9 @@ type List struct {
 	problems []Problem
 }
 
-// Open reads a list. The error is of type Problems when the list cannot be worked, and fs.ErrNotExist, too, when it is not there; the List is then
-// good for Lint and for what could be read. A path that is not absolute lies in dir.
+// Open reads a list. The error is of type Problems if the list cannot be used, and also
+// fs.ErrNotExist if it is missing. The List then still supports Lint and contains what could be
+// read. A relative path is relative to dir.
 func Open(dir, name string) (*List, error) {
 	where, err := locate(dir, name)
 	if err != nil {
@@ -60,7 +61,7 @@ func Open(dir, name string) (*List, error) {
 	return l, nil
 }
 
-// missingError is a list that is not there.
+// missingError is the error for a missing list.
 type missingError struct{ Problems }
 
 func (e missingError) Unwrap() []error { return []error{e.Problems, fs.ErrNotExist} }
@@ -75,7 +76,8 @@ func (l *List) reload() error {
 	return nil
 }
 
-// Create writes a first list in our own format where the workspace has none. A task without an id gets its number.
+// Create writes a first list in our own format if the workspace has none. A task without an id gets
+// its number.
 func Create(dir string, tasks []ralph.Task) (*List, error) {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {
@@ -102,7 +104,7 @@ func Create(dir string, tasks []ralph.Task) (*List, error) {
 	return Open(dir, OwnPath)
 }
 
-// Tasks are the tasks in the order of the file.
+// Tasks returns the tasks in the order of the file.
 func (l *List) Tasks() []ralph.Task { return tasksOf(l.items) }
 
 func tasksOf(items []item) []ralph.Task {
@@ -113,7 +115,7 @@ func tasksOf(items []item) []ralph.Task {
 	return tasks
 }
 
-// Format names the format, "" if it is unknown.
+// Format returns the name of the format, "" if it is unknown.
 func (l *List) Format() string {
 	if l.format == nil {
 		return ""
@@ -121,10 +123,10 @@ func (l *List) Format() string {
 	return l.format.name()
 }
 
-// Path is that of the list in the workspace, or its absolute path if it lies elsewhere.
+// Path returns the list's path in the workspace, or its absolute path if it is elsewhere.
 func (l *List) Path() string { return l.where.shown }
 
-// Line is where a task stands, 0 if it is not in the list.
+// Line returns the line of a task, 0 if it is not in the list.
 func (l *List) Line(id string) int {
 	for _, it := range l.items {
 		if it.ID == id {
@@ -134,7 +136,7 @@ func (l *List) Line(id string) int {
 	return 0
 }
 
-// Set writes states into the file and touches nothing else in it.
+// Set writes states into the file and changes nothing else.
 func (l *List) Set(states map[string]ralph.TaskStatus) error {
 	if bad := Errors(l.problems); len(bad) > 0 {
 		return bad
@@ -152,7 +154,8 @@ func (l *List) Set(states map[string]ralph.TaskStatus) error {
 	return l.put(changed)
 }
 
-// Add appends a task and gives its id. A task without one gets the next in the list's own style. Of an empty list of a known format, it makes the first.
+// Add appends a task and returns its id. A task without one gets the next id in the list's own
+// style. It also adds the first task to an empty list of a known format.
 func (l *List) Add(t ralph.Task) (string, error) {
 	if bad := Errors(l.problems); len(bad) > 0 && (l.format == nil || len(l.items) > 0) {
 		return "", bad
@@ -177,10 +180,10 @@ func (l *List) Add(t ralph.Task) (string, error) {
 			return it.ID, nil
 		}
 	}
-	return "", fmt.Errorf("add task: it did not arrive in %s", l.where.shown)
+	return "", fmt.Errorf("add task: it cannot be found in %s", l.where.shown)
 }
 
-// identify gives a task its id, where there is a style to follow; otherwise the format makes one.
+// identify sets a task's id, if there is a style to follow; otherwise the format creates one.
 func (l *List) identify(t *ralph.Task, taken []string) error {
 	switch {
 	case t.ID == "":
@@ -189,12 +192,12 @@ func (l *List) identify(t *ralph.Task, taken []string) error {
 	case !validID(t.ID):
 		return errors.New(badID(t.ID))
 	case slices.Contains(taken, t.ID):
-		return fmt.Errorf("%s has a task %s already", l.where.shown, t.ID)
+		return fmt.Errorf("%s already has a task %s", l.where.shown, t.ID)
 	}
 	return nil
 }
 
-// refuse keeps an addition from breaking the list, for example by a dependency on nothing.
+// refuse keeps an addition from breaking the list, for example by an unknown dependency.
 func (l *List) refuse(changed source) error {
 	next := l.snapshot
 	next.source = next.with(changed)

@@ -95,7 +95,15 @@ func TestAddToAnAgentFolderWritesTheSpec(t *testing.T) {
 	d := newDesk(t, agentSample)
 	l, err := Open(d.dir, d.s.path)
 	d.must(err)
-	task := ralph.Task{Title: "More", Description: "All of it", Acceptance: []string{"a"}, DependsOn: []string{"TASK-3"}, Category: "docs", Priority: number(7), Status: pending}
+	task := ralph.Task{
+		Title:       "More",
+		Description: "All of it",
+		Acceptance:  []string{"a"},
+		DependsOn:   []string{"TASK-3"},
+		Category:    "docs",
+		Priority:    number(7),
+		Status:      pending,
+	}
 	_, err = l.Add(task)
 	d.must(err)
 	task.ID, task.SpecFile = "TASK-4", ".agent/tasks/TASK-4.json"

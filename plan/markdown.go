@@ -14,7 +14,8 @@ import (
 
 // markdown reads checklists: IMPLEMENTATION_PLAN.md, fix_plan.md, plans with "### Task N" sections.
 //
-// In a plain checklist every list item with a box is a task, and boxes nested in it are its criteria:
+// In a plain checklist every list item with a box is a task, and boxes nested in it are its
+// criteria:
 //
 //	## High priority
 //	- [ ] T-3: Store sessions (optional)
@@ -22,13 +23,32 @@ import (
 //	  - Check: `go test ./store`
 //	  - [ ] survives a kill
 //
-// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description. Without an id in front, the title makes one.
-// Headings such as Optional, Manual testing or High priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
+// Other fields are Priority, Spec, Category and Acceptance; everything else is the description. A
+// task without an id gets one made from its title. Headings such as Optional, Manual testing or
+// High priority apply to all items under them, and boxes under Success criteria or Notes are not
+// tasks.
 //
-// In a file with Task sections each section is one task, done when every box in it is ticked, and boxes elsewhere are nobody's.
+// In a file with Task sections each section is one task, done when every box in it is ticked, and
+// boxes elsewhere are ignored.
 //
-// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none. The only bytes that are ever edited are those
-// between the brackets of boxes.
+// A Markdown parser finds the structure, so boxes in code, comments and quotations do not count.
+// Only the bytes between the brackets of boxes are ever edited.
+//
+//	## High priority
+//	- [ ] T-3: Store sessions (optional)
+//	  - Depends on: T-1, T-2
+//	  - Check: `go test ./store`
+//	  - [ ] survives a kill
+//
+// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description.
+// Without an id in front, the title makes one. Headings such as Optional, Manual testing or High
+// priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
+//
+// In a file with Task sections each section is one task, done when every box in it is ticked, and
+// boxes elsewhere are ignored.
+//
+// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none.
+// The only bytes that are ever edited are those between the brackets of boxes.
 type markdown struct{}
 
 func (markdown) name() string { return "markdown" }
@@ -55,7 +75,7 @@ func (markdown) edit(src source, states map[string]ralph.TaskStatus) (source, er
 		known[t.ID] = true
 		status, asked := states[t.ID]
 		if !asked || (status == ralph.TaskDone) == (t.Status == ralph.TaskDone) {
-			continue // steps that an agent ticked on its way stay
+			continue // keep steps that an agent ticked
 		}
 		for _, b := range t.boxes {
 			if b.ticked != (status == ralph.TaskDone) {
@@ -92,10 +112,11 @@ type checklist struct {
 	problems []Problem
 }
 
-// checklistTask is a task with the boxes that hold its state: its own one, or those of its section. Without any it cannot be marked.
+// checklistTask is a task with the boxes that contain its state: its own box, or those of its
+// section. Without a box it cannot be marked.
 type checklistTask struct {
 	item
-	givenID bool // written in the file, not made from the title
+	givenID bool // from the file, not made from the title
 	boxes   []checkbox
 	place   place
 }

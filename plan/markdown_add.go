@@ -14,8 +14,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// add writes the new task behind the last list that has work in it, or as a section in a file of sections. There are many ways in which a text can
-// turn out to mean something else at its place, so the result is read back: it has to be the old list and the new task, or the next way is tried.
+// add writes the new task after the last list with open tasks, or as a section in a file of
+// sections. A text may turn out to mean something else at its position. So the result is read back:
+// it must be the old list plus the new task, or the next candidate is tried.
 func (markdown) add(src source, t ralph.Task) (source, error) {
 	t.Title = oneLine(t.Title)
 	if t.Title == "" {
@@ -37,9 +38,9 @@ func (markdown) add(src source, t ralph.Task) (source, error) {
 	return source{}, fmt.Errorf("add task to %s: %w", src.path, errNoPlace)
 }
 
-var errNoPlace = errors.New("it would not be read back as it is; give it an id such as T-7 or none, and plain text")
+var errNoPlace = errors.New("it would not be read back unchanged; use an id such as T-7 or none, and plain text")
 
-// addition is one task on its way into a list.
+// addition is one task to be added to a list.
 type addition struct {
 	list checklist
 	task ralph.Task
@@ -48,13 +49,13 @@ type addition struct {
 
 func (a addition) candidates(title string) [][]byte {
 	var out [][]byte
-	last := a.neighbour()
+	last := a.neighbor()
 	switch {
 	case last != nil && a.list.sections:
 		level := last.place.block.(*ast.Heading).Level
 		out = append(out, a.insert(a.endOf(last.place.end), "", append([]string{""}, a.section(title, level)...)))
 	case last != nil:
-		out = append(out, a.behind(last, title))
+		out = append(out, a.after(last, title))
 	}
 	end := a.endOf(nil)
 	var gap []string
@@ -65,12 +66,16 @@ func (a addition) candidates(title string) [][]byte {
 		return append(out, a.insert(end, "", append(gap, a.section(title, 3)...)))
 	}
 	entry := a.entry("- ", title)
-	return append(out, a.insert(end, "", append(gap, entry...)), a.insert(end, "", append(append(gap, "## Tasks", ""), entry...)))
+	return append(
+		out,
+		a.insert(end, "", append(gap, entry...)),
+		a.insert(end, "", append(append(gap, "## Tasks", ""), entry...)),
+	)
 }
 
-// neighbour is the task to follow: the last one that is not under a heading such as Optional, in a list where something is still to be done if there
-// is one.
-func (a addition) neighbour() *checklistTask {
+// neighbor returns the task to follow: the last one that is not under a heading such as Optional,
+// preferably in a list with open tasks.
+func (a addition) neighbor() *checklistTask {
 	open := map[ast.Node]bool{}
 	for _, t := range a.list.tasks {
 		open[t.place.block.Parent()] = open[t.place.block.Parent()] || t.Status != ralph.TaskDone
@@ -89,8 +94,8 @@ func (a addition) neighbour() *checklistTask {
 	return cmp.Or(lastOpen, last)
 }
 
-// behind puts the task at the end of its neighbour's list, in the way of that list.
-func (a addition) behind(neighbour *checklistTask, title string) []byte {
+// after puts the task at the end of its neighbor's list, in the style of that list.
+func (a addition) after(neighbour *checklistTask, title string) []byte {
 	doc := a.list.doc
 	list := neighbour.place.block.Parent().(*ast.List)
 	begin := doc.start(neighbour.place.block)
@@ -106,7 +111,7 @@ func (a addition) behind(neighbour *checklistTask, title string) []byte {
 	return a.insert(a.endOf(following(list)), indent, rows)
 }
 
-// following is the block that comes after n in the file.
+// following returns the block after n in the file.
 func following(n ast.Node) ast.Node {
 	for ; n != nil; n = n.Parent() {
 		if next := n.NextSibling(); next != nil {
@@ -116,7 +121,8 @@ func following(n ast.Node) ast.Node {
 	return nil
 }
 
-// endOf is where what stands before next ends, without blank lines; nil stands for the end of the file.
+// endOf returns where the text before next ends, without blank lines. For nil it is the end of the
+// file.
 func (a addition) endOf(next ast.Node) int {
 	doc := a.list.doc
 	end := len(doc.text)
@@ -125,12 +131,12 @@ func (a addition) endOf(next ast.Node) int {
 	}
 	at := len(bytes.TrimRight(doc.text[:end], " \t\r\n"))
 	for at < end && (doc.text[at] == ' ' || doc.text[at] == '\t') {
-		at++ // blanks at the end of a line stay on it
+		at++ // keep trailing spaces on their line
 	}
 	return at
 }
 
-// insert puts rows on lines of their own behind an offset.
+// insert puts rows on separate lines after an offset.
 func (a addition) insert(at int, indent string, rows []string) []byte {
 	at += a.list.doc.bom
 	end := a.lineEnd()
@@ -152,7 +158,7 @@ func (a addition) insert(at int, indent string, rows []string) []byte {
 	return b.Bytes()
 }
 
-// lineEnd is how the file ends its first line.
+// lineEnd returns the line ending of the file's first line.
 func (a addition) lineEnd() string {
 	i := bytes.IndexAny(a.data, "\r\n")
 	switch {
@@ -182,7 +188,7 @@ func (a addition) marks() string {
 	return marks
 }
 
-// entry is the task as a list item.
+// entry returns the task as a list item.
 func (a addition) entry(mark, title string) []string {
 	head := title
 	if a.task.ID != "" && a.task.ID != slug(a.task.Title) {
@@ -202,7 +208,7 @@ func (a addition) entry(mark, title string) []string {
 	return out
 }
 
-// section is the task as a section with boxes.
+// section returns the task as a section with boxes.
 func (a addition) section(title string, level int) []string {
 	head := "Task " + strconv.Itoa(a.nextNumber())
 	if id := a.task.ID; id != "" {
@@ -227,7 +233,7 @@ func (a addition) section(title string, level int) []string {
 	return out
 }
 
-// steps of a section: it needs a box to be ticked.
+// steps returns the steps of a section, which needs at least one box.
 func (a addition) steps() []string {
 	if len(a.task.Acceptance) > 0 {
 		return a.task.Acceptance
@@ -285,7 +291,7 @@ func escapeMarkdown(s string) string {
 	return b.String()
 }
 
-// arrived says whether a list is the old one and the new task.
+// arrived reports whether a list is the old one plus the new task.
 func (a addition) arrived(now checklist) bool {
 	before := a.list.tasks
 	if len(now.tasks) != len(before)+1 || now.sections != a.list.sections {
@@ -305,7 +311,7 @@ func (a addition) arrived(now checklist) bool {
 	if want.Status != ralph.TaskDone {
 		want.Status = ralph.TaskPending
 	}
-	want.Priority = cmp.Or(want.Priority, got.Priority) // that of the heading it came under
+	want.Priority = cmp.Or(want.Priority, got.Priority) // the priority of the heading above it
 	want.Acceptance = nil
 	for _, criterion := range a.task.Acceptance {
 		want.Acceptance = append(want.Acceptance, trimDone(oneLine(criterion)))
@@ -314,7 +320,7 @@ func (a addition) arrived(now checklist) bool {
 		want.Acceptance = a.steps()
 	}
 	if want.Description != "" {
-		want.Description = got.Description // laid out as the list has it
+		want.Description = got.Description // formatted by the list
 	}
 	if len(want.DependsOn) == 0 {
 		want.DependsOn = nil

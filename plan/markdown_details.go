@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// taskDetails reads what is written under a task: its steps, fields and description.
+// taskDetails reads the content under a task: its steps, fields and description.
 type taskDetails struct {
 	doc  *markdownDoc
 	task *ralph.Task
@@ -21,8 +21,8 @@ type taskDetails struct {
 	steps       []step
 	role        role // of the heading above, within a section
 	roleLevel   int
-	pending     field  // a label that waits for its list
-	nested      []step // boxes found while rendering what they are nested in
+	pending     field  // a label whose list follows
+	nested      []step // nested boxes found while rendering
 	problems    []Problem
 }
 
@@ -33,7 +33,7 @@ type step struct {
 	item  ast.Node
 }
 
-// field is something about a task that has a place of its own in ralph.Task.
+// field is a property of a task that has its own field in ralph.Task.
 type field int
 
 const (
@@ -50,17 +50,25 @@ const (
 )
 
 var fields = map[string]field{
-	"depends on": dependsField, "depends": dependsField, "dependencies": dependsField, "dependency": dependsField, "blocked by": dependsField,
-	"priority": priorityField,
-	"check":    checkField, "checks": checkField,
-	"spec": specField, "spec file": specField, "specification": specField,
-	"category":    categoryField,
-	"description": descriptionField,
+	"depends on":    dependsField,
+	"depends":       dependsField,
+	"dependencies":  dependsField,
+	"dependency":    dependsField,
+	"blocked by":    dependsField,
+	"priority":      priorityField,
+	"check":         checkField,
+	"checks":        checkField,
+	"spec":          specField,
+	"spec file":     specField,
+	"specification": specField,
+	"category":      categoryField,
+	"description":   descriptionField,
 }
 
 var fieldOfRole = map[roleKind]field{criteriaRole: criteriaField, humanRole: humanField, optionalRole: optionalField}
 
-// fieldIn reads a row such as "Depends on: T-1" or "**Acceptance criteria**". Without a value the list that follows holds the values.
+// fieldIn reads a row such as "Depends on: T-1" or "**Acceptance criteria**". Without a value the
+// following list contains the values.
 func fieldIn(row string) (f field, value string, ok bool) {
 	name, value, colon := strings.Cut(row, ":")
 	if !colon || len(name) > 40 {
@@ -82,18 +90,20 @@ func fieldIn(row string) (f field, value string, ok bool) {
 	return f, strings.TrimSpace(value), f != noField
 }
 
-// labelIn gives the name in a row that stands for a heading: it ends with a colon or is bold as a whole.
+// labelIn returns the name in a row that serves as a heading: it ends with a colon or is entirely
+// bold.
 func labelIn(row string) (string, bool) {
 	if len(row) > 80 {
 		return "", false
 	}
 	bare := strings.Trim(row, "*_")
-	bold := len(row)-len(bare) >= 4 && (strings.HasPrefix(row, "**") || strings.HasPrefix(row, "__")) && !strings.Contains(bare, "**")
+	bold := len(row)-len(bare) >= 4 && (strings.HasPrefix(row, "**") || strings.HasPrefix(row, "__")) &&
+		!strings.Contains(bare, "**")
 	name, colon := strings.CutSuffix(strings.TrimRight(bare, "*_ "), ":")
 	return name, bold || colon
 }
 
-// blocks reads a block and all that follow it.
+// blocks reads a block and all its following siblings.
 func (d *taskDetails) blocks(n ast.Node) {
 	for ; n != nil; n = n.NextSibling() {
 		d.block(n)
@@ -115,7 +125,9 @@ func (d *taskDetails) block(n ast.Node) {
 		d.list(n, pending)
 	default:
 		if pending == checkField && n.Kind() == ast.KindFencedCodeBlock {
-			d.task.Checks = append(d.task.Checks, slices.DeleteFunc(d.code(n), func(s string) bool { return strings.TrimSpace(s) == "" })...)
+			d.task.Checks = append(
+				d.task.Checks,
+				slices.DeleteFunc(d.code(n), func(s string) bool { return strings.TrimSpace(s) == "" })...)
 			return
 		}
 		d.describe(d.render(n, ""))
@@ -123,7 +135,7 @@ func (d *taskDetails) block(n ast.Node) {
 	d.nestedSteps(noField)
 }
 
-// heading: within a section, "#### Manual testing" says what the boxes under it are.
+// heading reads a heading within a section: "#### Manual testing" says what the boxes under it are.
 func (d *taskDetails) heading(h *ast.Heading) {
 	rows := d.doc.rows(h)
 	if box, ok := d.doc.boxed(h); ok {
@@ -140,7 +152,7 @@ func (d *taskDetails) heading(h *ast.Heading) {
 	}
 }
 
-// paragraph takes the fields out of a paragraph and keeps the rest as description.
+// paragraph extracts the fields of a paragraph and keeps the rest as description.
 func (d *taskDetails) paragraph(rows []string) {
 	var prose []string
 	for i, row := range rows {
@@ -164,7 +176,8 @@ func (d *taskDetails) describe(rows []string) {
 	}
 }
 
-// list reads the list under a task. Under a label its items are values; otherwise an item may be a field of its own.
+// list reads the list under a task. Under a label its items are values; otherwise an item may be a
+// field.
 func (d *taskDetails) list(list *ast.List, under field) {
 	var prose []string
 	number := list.Start - 1
@@ -190,7 +203,7 @@ func (d *taskDetails) list(list *ast.List, under field) {
 	d.describe(prose)
 }
 
-// fieldItem reads a list item that is a field, or a label over a list of values.
+// fieldItem reads a list item that is a field, or a label above a list of values.
 func (d *taskDetails) fieldItem(li ast.Node) bool {
 	rows := d.doc.rows(li.FirstChild())
 	f, value, ok := fieldIn(rows[0])
@@ -207,7 +220,8 @@ func (d *taskDetails) fieldItem(li ast.Node) bool {
 	return true
 }
 
-// step is a box within a task: a criterion, unless it is for a person or optional. So are the boxes nested in it.
+// step reads a box within a task: a criterion, unless it is for a person or optional. The same
+// applies to boxes nested in it.
 func (d *taskDetails) step(s step, under field) {
 	rows := afterBox(d.doc.rows(s.item.FirstChild()), s.checkbox)
 	t := readTitle(d.doc, rows)
@@ -236,7 +250,7 @@ func (d *taskDetails) nestedSteps(under field) {
 	}
 }
 
-// entry is an item's text with what is nested in it. Boxes nested in it become steps of their own.
+// entry returns an item's text with its nested content. Nested boxes become separate steps.
 func (d *taskDetails) entry(li ast.Node, rows []string) string {
 	out := []string{oneLine(strings.Join(rows, " "))}
 	for n := li.FirstChild().NextSibling(); n != nil; n = n.NextSibling() {
@@ -251,21 +265,27 @@ func (d *taskDetails) set(f field, value string) {
 	}
 	switch f {
 	case dependsField:
-		d.task.DependsOn = append(d.task.DependsOn, plainText(d.doc, []string{value})) // told apart when every id is known
+		d.task.DependsOn = append(d.task.DependsOn, plainText(d.doc, []string{value})) // split when every id is known
 	case priorityField:
 		word := plainText(d.doc, []string{value})
 		n, ok := priorityIn(word)
 		if !ok {
 			d.problems = append(d.problems, Problem{Line: d.line, Warning: true,
-				Text: fmt.Sprintf("priority %q is no number and none of high, medium, low", word)})
+				Text: fmt.Sprintf("priority %q is not a number; choose a number, or one of: high, medium, low", word)})
 			return
 		}
 		d.task.Priority = &n
 	case checkField:
 		commands := commandsIn(d.doc, value)
-		if commands == nil { // prose, more often than not
-			d.problems = append(d.problems, Problem{Line: d.line, Warning: true,
-				Text: fmt.Sprintf("%q is taken for a remark; write a command in backticks", plainText(d.doc, []string{"Check: " + value}))})
+		if commands == nil { // usually prose
+			d.problems = append(d.problems, Problem{
+				Line:    d.line,
+				Warning: true,
+				Text: fmt.Sprintf(
+					"%q is not a command; write commands in backticks",
+					plainText(d.doc, []string{"Check: " + value}),
+				),
+			})
 			d.describe([]string{"Check: " + value})
 		}
 		d.task.Checks = append(d.task.Checks, commands...)
@@ -285,11 +305,11 @@ func (d *taskDetails) set(f field, value string) {
 	}
 }
 
-// commandsIn are the commands in a value, each in backticks.
+// commandsIn returns the commands in a value, each in backticks.
 func commandsIn(doc *markdownDoc, value string) []string {
 	var out []string
 	if overflows([]string{value}) {
-		return nil // half a command is another command
+		return nil // half a command is a different command
 	}
 	for _, r := range runs(doc, []string{value}) {
 		if r.code {
@@ -299,7 +319,7 @@ func commandsIn(doc *markdownDoc, value string) []string {
 	return out
 }
 
-// pathIn is the file that a value names: the target of a link, or its text.
+// pathIn returns the file that a value names: the target of a link, or its text.
 func pathIn(doc *markdownDoc, value string) string {
 	if _, rest, ok := strings.Cut(value, "]("); ok && strings.HasPrefix(value, "[") {
 		if target, _, ok := strings.Cut(rest, ")"); ok {
@@ -309,7 +329,8 @@ func pathIn(doc *markdownDoc, value string) string {
 	return plainText(doc, []string{value})
 }
 
-// required are the boxes that make a section done: what only a person can do, or nobody has to, is not waited for unless there is nothing else.
+// required returns the boxes that must be ticked for a section to be done. Steps for a person and
+// optional steps count only if there are no others.
 func (d *taskDetails) required() []checkbox {
 	needed := slices.DeleteFunc(slices.Clone(d.steps), func(s step) bool { return s.human || s.optional })
 	if len(needed) == 0 {
@@ -318,7 +339,7 @@ func (d *taskDetails) required() []checkbox {
 	return text.Mapped(needed, func(s step) checkbox { return s.checkbox })
 }
 
-// only reports whether there are steps and all of them are so.
+// only reports whether there are steps and all of them satisfy is.
 func (d *taskDetails) only(is func(step) bool) bool {
 	return len(d.steps) > 0 && !slices.ContainsFunc(d.steps, func(s step) bool { return !is(s) })
 }

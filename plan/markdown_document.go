@@ -10,24 +10,26 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Bounds of what is read with care. A list is rewritten by agents; whatever they write must be read in a time that grows with its length only, and
-// a Markdown parser's own time grows with the square of nested quotations and lists, of link definitions in a row and of emphasis in one paragraph.
+// Limits that keep reading fast. Agents rewrite the list, and whatever they write must be read in
+// time linear in its length. But a Markdown parser's time is quadratic in nested quotations and
+// lists, in consecutive link definitions and in emphasis within one paragraph.
 const (
 	maxContainersPerLine  = 100
 	maxLinkDefinitionRows = 200
 	maxInlineBytes        = 2048
 )
 
-// markdownDoc is a parsed file. Offsets of its nodes are offsets in text, which is the file without its byte order mark.
+// markdownDoc is a parsed file. Offsets of its nodes are offsets in text, which is the file without
+// its byte order mark.
 type markdownDoc struct {
 	bom     int // bytes before text
 	text    []byte
 	lines   lines // of text
 	root    ast.Node
-	context parser.Context // knows the link definitions
+	context parser.Context // contains the link definitions
 }
 
-// openMarkdown gives a problem in place of the root for what cannot be parsed in good time.
+// openMarkdown parses a file. It returns a problem if the file cannot be parsed in reasonable time.
 func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	doc := &markdownDoc{}
 	doc.text = bytes.TrimPrefix(data, byteOrderMark)
@@ -36,7 +38,7 @@ func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	doc.lines = linesOf(doc.text)
 	for i, begin := range doc.lines {
 		if nestsTooDeep(doc.text[begin:]) {
-			return doc, &Problem{Line: i + 1, Text: "too many quotations or lists within each other"}
+			return doc, &Problem{Line: i + 1, Text: "quotations or lists are nested too deeply"}
 		}
 	}
 	doc.context = parser.NewContext()
@@ -44,7 +46,7 @@ func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	return doc, nil
 }
 
-// endLinesAlike makes a carriage return that stands alone the line end that it is, keeping every offset.
+// endLinesAlike converts each lone carriage return to a newline, keeping every offset.
 func endLinesAlike(data []byte) []byte {
 	if bytes.Count(data, []byte("\r")) == bytes.Count(data, []byte("\r\n")) {
 		return data
@@ -58,8 +60,8 @@ func endLinesAlike(data []byte) []byte {
 	return out
 }
 
-// nestsTooDeep looks at the marks of quotations and lists that a line begins with, and at how many lists its indentation may go on with. A row of one
-// bullet alone is a rule across the page.
+// nestsTooDeep checks the quotation and list marks at the start of a line, and how many lists its
+// indentation may continue. A row of one bullet character alone is a horizontal rule.
 func nestsTooDeep(rest []byte) bool {
 	count, bullet, mixed := 0, byte(0), false
 	above := listsAbove(rest)
@@ -85,13 +87,14 @@ scan:
 	return (mixed || above > 0) && count > 0 && above+count > maxContainersPerLine
 }
 
-// listsAbove is how many lists a line can be within by its indentation, in quotations too: each takes two columns at least.
+// listsAbove returns how many lists may contain a line, by its indentation, also in quotations:
+// each takes at least two columns.
 func listsAbove(line []byte) int {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t>"))]
 	return (bytes.Count(indent, []byte(" ")) + 4*bytes.Count(indent, []byte("\t"))) / 2
 }
 
-// blockParser finds blocks and leaves their text alone: only titles are ever parsed further.
+// blockParser finds blocks without parsing their text: only titles are parsed further.
 var blockParser = parser.NewParser(
 	parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 	parser.WithParagraphTransformers(util.Prioritized(boundedLinkDefinitions{}, 100)),
@@ -105,10 +108,11 @@ func (boundedLinkDefinitions) Transform(p *ast.Paragraph, reader text.Reader, pc
 	}
 }
 
-// line is the number of the line that an offset is in.
+// line returns the number of the line that contains an offset.
 func (d *markdownDoc) line(offset int) int { return d.lines.at(offset) }
 
-// start is the offset of a block's first byte. A heading underlined with = or - has its own position at the underline.
+// start returns the offset of a block's first byte. The position of a heading underlined with = or
+// - is at the underline.
 func (d *markdownDoc) start(n ast.Node) int {
 	begin := n.Pos()
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
@@ -122,7 +126,7 @@ func (d *markdownDoc) start(n ast.Node) int {
 	return max(begin, 0)
 }
 
-// rows are the lines of a paragraph or heading, without blanks at their ends.
+// rows returns the trimmed lines of a paragraph or heading.
 func (d *markdownDoc) rows(n ast.Node) []string {
 	var out []string
 	for i := range n.Lines().Len() {
@@ -132,20 +136,20 @@ func (d *markdownDoc) rows(n ast.Node) []string {
 	return out
 }
 
-// row is the whole line that an offset is in.
+// row returns the whole line that contains an offset.
 func (d *markdownDoc) row(offset int) string {
 	line, _, _ := bytes.Cut(d.text[d.lines[d.line(offset)-1]:], []byte("\n"))
 	return string(bytes.TrimSpace(bytes.ToValidUTF8(line, []byte("\ufffd"))))
 }
 
-// checkbox is a box and the offset of the byte that says whether it is ticked.
+// checkbox is a box and the offset of its mark.
 type checkbox struct {
 	mark     int
 	ticked   bool
 	optional bool // "[ ]*"
 }
 
-// boxed gives the box that a paragraph or heading begins with.
+// boxed returns the box at the start of a paragraph or heading.
 func (d *markdownDoc) boxed(n ast.Node) (checkbox, bool) {
 	if !holdsText(n) || n.Lines().Len() == 0 {
 		return checkbox{}, false
@@ -164,8 +168,8 @@ func (d *markdownDoc) boxed(n ast.Node) (checkbox, bool) {
 	return box, util.IsSpace(rest[0]) && len(bytes.TrimSpace(rest)) > 0
 }
 
-// isMark says whether a byte between brackets makes a box. Marks that people give to begun, moved or doubtful work mean that it is not done; not to
-// see the box would mean that the task is not there at all.
+// isMark reports whether a byte between brackets makes a box. Marks for started, moved or doubtful
+// work mean that it is not done. Ignoring such a box would make the task disappear.
 func isMark(c byte) bool { return bytes.IndexByte([]byte(" \txX"+openMarks), c) >= 0 }
 
 const openMarks = "-~/>!?"
@@ -178,7 +182,7 @@ func holdsText(n ast.Node) bool {
 	return false
 }
 
-// afterBox is what the rows of a boxed block say beside the box.
+// afterBox returns the rows of a boxed block without the box.
 func afterBox(rows []string, box checkbox) []string {
 	skip := len("[ ]")
 	if box.optional {

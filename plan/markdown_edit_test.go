@@ -17,14 +17,20 @@ func TestMarkdownEdit(t *testing.T) {
 		{"back", "- [x] a\n* [X] b\n", "a=pending b=failed", "- [ ] a\n* [ ] b\n"},
 		{"failed is not done", "- [ ] a\n- [~] b\n", "a=failed b=pending", "- [ ] a\n- [~] b\n"},
 		{"begun to done", "- [~] a\n- [\t] b\n", "a=done b=done", "- [x] a\n- [x] b\n"},
-		{"steps are not the task", "- [ ] a\n  - [ ] b\n- [x] c\n  - [x] d\n", "a=done c=pending", "- [x] a\n  - [ ] b\n- [ ] c\n  - [x] d\n"},
+		{"steps are not the task", "- [ ] a\n  - [ ] b\n- [x] c\n  - [x] d\n", "a=done c=pending",
+			"- [x] a\n  - [ ] b\n- [ ] c\n  - [x] d\n"},
 		{"byte order mark, tab, no newline", "\ufeff-\t[ ]\ta", "a=done", "\ufeff-\t[x]\ta"},
 		{"lone CR", "- [ ] a\r- [x] b\r", "a=done b=pending", "- [x] a\r- [ ] b\r"},
-		{"a section ticks what is open", "## Task 1: A\n- [x] a\n- [ ] b\n  - [ ] c\n", "Task-1=done", "## Task 1: A\n- [x] a\n- [x] b\n  - [x] c\n"},
-		{"and unticks all", "## Task 1: A\n- [x] a\n- [X] b\n## Task 2: B\n- [x] c\n", "Task-1=pending Task-2=done", "## Task 1: A\n- [ ] a\n- [ ] b\n## Task 2: B\n- [x] c\n"},
-		{"a section half done is pending as it is", "## Task 1: A\n- [x] a\n- [ ] b\n", "Task-1=failed", "## Task 1: A\n- [x] a\n- [ ] b\n"},
-		{"what a person ticks", "## Task 1: A\n- [ ] a\n- [ ] b (manual)\n### Optional\n- [ ] c\n", "Task-1=done", "## Task 1: A\n- [x] a\n- [ ] b (manual)\n### Optional\n- [ ] c\n"},
-		{"box in the heading", "## [ ] Task 1: A\n## [ ] Task 2: B\n- [ ] b\n", "Task-1=done Task-2=done", "## [x] Task 1: A\n## [x] Task 2: B\n- [x] b\n"},
+		{"a section ticks what is open", "## Task 1: A\n- [x] a\n- [ ] b\n  - [ ] c\n", "Task-1=done",
+			"## Task 1: A\n- [x] a\n- [x] b\n  - [x] c\n"},
+		{"and unticks all", "## Task 1: A\n- [x] a\n- [X] b\n## Task 2: B\n- [x] c\n", "Task-1=pending Task-2=done",
+			"## Task 1: A\n- [ ] a\n- [ ] b\n## Task 2: B\n- [x] c\n"},
+		{"a section half done is pending as it is", "## Task 1: A\n- [x] a\n- [ ] b\n", "Task-1=failed",
+			"## Task 1: A\n- [x] a\n- [ ] b\n"},
+		{"what a person ticks", "## Task 1: A\n- [ ] a\n- [ ] b (manual)\n### Optional\n- [ ] c\n", "Task-1=done",
+			"## Task 1: A\n- [x] a\n- [ ] b (manual)\n### Optional\n- [ ] c\n"},
+		{"box in the heading", "## [ ] Task 1: A\n## [ ] Task 2: B\n- [ ] b\n", "Task-1=done Task-2=done",
+			"## [x] Task 1: A\n## [x] Task 2: B\n- [x] b\n"},
 		{"no box", "## Task 1: A\n## Task 2: B\n- [ ] b\n", "Task-1=done", "## Task 1: A\n## Task 2: B\n- [ ] b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -49,8 +55,19 @@ func TestMarkdownEdit(t *testing.T) {
 
 func TestMarkdownAdd(t *testing.T) {
 	plain := ralph.Task{Title: "New one"}
-	full := ralph.Task{ID: "T-9", Title: "New one", Description: "Two\nlines.", Acceptance: []string{"it `works`", "fast"}, DependsOn: []string{"T-1"}, Priority: number(2),
-		Checks: []string{"make a", "echo `b`"}, Category: "ui", SpecFile: "specs/a.md", Human: true, Status: ralph.TaskDone}
+	full := ralph.Task{
+		ID:          "T-9",
+		Title:       "New one",
+		Description: "Two\nlines.",
+		Acceptance:  []string{"it `works`", "fast"},
+		DependsOn:   []string{"T-1"},
+		Priority:    number(2),
+		Checks:      []string{"make a", "echo `b`"},
+		Category:    "ui",
+		SpecFile:    "specs/a.md",
+		Human:       true,
+		Status:      ralph.TaskDone,
+	}
 	for _, c := range []struct {
 		name, text string
 		task       ralph.Task
@@ -65,22 +82,35 @@ func TestMarkdownAdd(t *testing.T) {
 		{"lone CR", "- [ ] a\r", plain, "- [ ] a\r- [ ] New one\r"},
 		{"numbered", "1. [ ] a\n2. [x] b\n", plain, "1. [ ] a\n2. [x] b\n3. [ ] New one\n"},
 		{"loose", "- [ ] a\n\n- [ ] b\n", plain, "- [ ] a\n\n- [ ] b\n\n- [ ] New one\n"},
-		{"nested", "- Group\n  - [ ] a\n    more\n- Other\n", plain, "- Group\n  - [ ] a\n    more\n  - [ ] New one\n- Other\n"},
+		{"nested", "- Group\n  - [ ] a\n    more\n- Other\n", plain,
+			"- Group\n  - [ ] a\n    more\n  - [ ] New one\n- Other\n"},
 		{"blanks at the end of the line stay", "- [ ] a  \n\n\n", plain, "- [ ] a  \n- [ ] New one\n\n\n"},
-		{"behind code", "- [ ] a\n  ```\n  x\n  ```\n\n# End\n", plain, "- [ ] a\n  ```\n  x\n  ```\n- [ ] New one\n\n# End\n"},
-		{"not among the optional", "- [ ] a\n\n## Optional\n- [ ] b\n", plain, "- [ ] a\n- [ ] New one\n\n## Optional\n- [ ] b\n"},
-		{"not among what is done", "# P\n## Open\n- [ ] a\n## Completed\n- [x] b\n", plain, "# P\n## Open\n- [ ] a\n- [ ] New one\n## Completed\n- [x] b\n"},
-		{"nothing but optional ones", "# P\n## Optional\n- [ ] b\n", plain, "# P\n## Optional\n- [ ] b\n\n## Tasks\n\n- [ ] New one\n"},
+		{"behind code", "- [ ] a\n  ```\n  x\n  ```\n\n# End\n", plain,
+			"- [ ] a\n  ```\n  x\n  ```\n- [ ] New one\n\n# End\n"},
+		{"not among the optional", "- [ ] a\n\n## Optional\n- [ ] b\n", plain,
+			"- [ ] a\n- [ ] New one\n\n## Optional\n- [ ] b\n"},
+		{"not among what is done", "# P\n## Open\n- [ ] a\n## Completed\n- [x] b\n", plain,
+			"# P\n## Open\n- [ ] a\n- [ ] New one\n## Completed\n- [x] b\n"},
+		{"nothing but optional ones", "# P\n## Optional\n- [ ] b\n", plain,
+			"# P\n## Optional\n- [ ] b\n\n## Tasks\n\n- [ ] New one\n"},
 		{"same title again", "- [ ] New one\n", plain, "- [ ] New one\n- [ ] New one\n"},
-		{"id that the title has anyway", "- [ ] a\n", ralph.Task{ID: "new-one", Title: "New one"}, "- [ ] a\n- [ ] New one\n"},
+		{"id that the title has anyway", "- [ ] a\n", ralph.Task{ID: "new-one", Title: "New one"},
+			"- [ ] a\n- [ ] New one\n"},
 		{"optional", "- [ ] a\n", ralph.Task{Title: "New one", Optional: true}, "- [ ] a\n- [ ] New one (optional)\n"},
-		{"markup is escaped where it has to be", "- [ ] a\n", ralph.Task{Title: "Use *args and **kw of f_x_y <b>"}, "- [ ] a\n- [ ] Use \\*args and \\*\\*kw of f\\_x\\_y \\<b\\>\n"},
-		{"all of it", "- [ ] T-1: a\n", full, "- [ ] T-1: a\n- [x] T-9: New one (human)\n  - Depends on: T-1\n  - Priority: 2\n  - Category: ui\n  - Spec: `specs/a.md`\n  - Check: `make a`\n" +
-			"  - Check: ``` echo `b` ```\n  - [ ] it `works`\n  - [ ] fast\n\n  Two\n  lines.\n"},
-		{"section", "# Plan\n### Task 1: A\n- [ ] a\n\n## Notes\n- [ ] x\n", plain, "# Plan\n### Task 1: A\n- [ ] a\n\n### Task 2: New one\n\n- [ ] New one\n\n## Notes\n- [ ] x\n"},
-		{"section with all of it", "## Task 1: A\n- [ ] a\n", ralph.Task{ID: "Task-7", Title: "New one", Description: "Text.", Acceptance: []string{"b", "c"}, DependsOn: []string{"Task-1"}},
+		{"markup is escaped where it has to be", "- [ ] a\n", ralph.Task{Title: "Use *args and **kw of f_x_y <b>"},
+			"- [ ] a\n- [ ] Use \\*args and \\*\\*kw of f\\_x\\_y \\<b\\>\n"},
+		{"all of it", "- [ ] T-1: a\n", full,
+			"- [ ] T-1: a\n- [x] T-9: New one (human)\n  - Depends on: T-1\n  - Priority: 2\n  - Category: ui\n" +
+				"  - Spec: `specs/a.md`\n  - Check: `make a`\n" +
+				"  - Check: ``` echo `b` ```\n  - [ ] it `works`\n  - [ ] fast\n\n  Two\n  lines.\n"},
+		{"section", "# Plan\n### Task 1: A\n- [ ] a\n\n## Notes\n- [ ] x\n", plain,
+			"# Plan\n### Task 1: A\n- [ ] a\n\n### Task 2: New one\n\n- [ ] New one\n\n## Notes\n- [ ] x\n"},
+		{"section with all of it", "## Task 1: A\n- [ ] a\n",
+			ralph.Task{ID: "Task-7", Title: "New one", Description: "Text.", Acceptance: []string{"b", "c"},
+				DependsOn: []string{"Task-1"}},
 			"## Task 1: A\n- [ ] a\n\n## Task 7: New one\n\nText.\n\n- Depends on: Task-1\n- [ ] b\n- [ ] c\n"},
-		{"section in the list's own style", "## US-001: A\n- [ ] a\n", ralph.Task{ID: "US-002", Title: "New one"}, "## US-001: A\n- [ ] a\n\n## US-002: New one\n\n- [ ] New one\n"},
+		{"section in the list's own style", "## US-001: A\n- [ ] a\n", ralph.Task{ID: "US-002", Title: "New one"},
+			"## US-001: A\n- [ ] a\n\n## US-002: New one\n\n- [ ] New one\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := markdownSource(c.text)
@@ -134,8 +164,8 @@ func TestMarkdownDetects(t *testing.T) {
 	}
 }
 
-// Lists that are made to take long are read in a time that grows with their length: some of these took minutes, or all memory, when a Markdown parser
-// had them whole.
+// Hostile lists must be read in time linear in their length. Some of these took minutes, or all
+// memory, when a Markdown parser got them whole.
 func TestMarkdownReadsHostileLists(t *testing.T) {
 	const size = 1 << 16
 	for unit, want := range map[string]int{
@@ -156,7 +186,8 @@ func FuzzMarkdown(f *testing.F) {
 			f.Add(s.source().list(), uint64(1))
 		}
 	}
-	for _, text := range []string{"- [ ] a\n  - [x] b\n- [~] c\r\n", "\ufeff## Task 1\n- [ ] a\n- [x] b (human)\n", "- - [ ] a\n\t1) [X]\tb", "- [x]\n  a\n\n[x]: b\n", "### [ ] Task 1\n# Task 1.1\n> - [ ] a",
+	for _, text := range []string{"- [ ] a\n  - [x] b\n- [~] c\r\n", "\ufeff## Task 1\n- [ ] a\n- [x] b (human)\n",
+		"- - [ ] a\n\t1) [X]\tb", "- [x]\n  a\n\n[x]: b\n", "### [ ] Task 1\n# Task 1.1\n> - [ ] a",
 		"- [ ]* a\r- [x] b\n***\n    - [ ] c\n"} {
 		f.Add([]byte(text), uint64(2))
 	}
@@ -202,7 +233,8 @@ func checkBoxBytes(t *testing.T, before, after []byte) {
 		t.Fatalf("%d bytes became %d", len(before), len(after))
 	}
 	for i := range before {
-		if before[i] != after[i] && (before[i-1] != '[' || before[i+1] != ']' || !bytes.ContainsRune([]byte("x "), rune(after[i]))) {
+		if before[i] != after[i] &&
+			(before[i-1] != '[' || before[i+1] != ']' || !bytes.ContainsRune([]byte("x "), rune(after[i]))) {
 			t.Fatalf("byte %d: %q became %q", i, before[i], after[i])
 		}
 	}
@@ -235,7 +267,12 @@ func FuzzMarkdownAdd(f *testing.F) {
 func BenchmarkMarkdownParse(b *testing.B) {
 	var text strings.Builder
 	for i := range 5000 {
-		fmt.Fprintf(&text, "- [ ] **T-%d**: Item with `code` and [link](x.md)\n  - Depends on: T-%d\n  - [ ] criterion\n", i, max(0, i-1))
+		fmt.Fprintf(
+			&text,
+			"- [ ] **T-%d**: Item with `code` and [link](x.md)\n  - Depends on: T-%d\n  - [ ] criterion\n",
+			i,
+			max(0, i-1),
+		)
 	}
 	src := markdownSource(text.String())
 	b.SetBytes(int64(text.Len()))

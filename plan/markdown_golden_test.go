@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Every testdata/markdown/NAME.md is a list as people write it; NAME.md.json is what has to be read from it.
+// Every testdata/markdown/NAME.md is a list as people write it; NAME.md.json is what has to be read
+// from it.
 func TestMarkdownGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/markdown/*.md")
 	if err != nil || len(names) < 3 {
@@ -40,7 +41,12 @@ func TestMarkdownGolden(t *testing.T) {
 			diff(t, string(want), got)
 
 			crlf := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
-			diff(t, string(want), goldenOf(t, source{path: base, files: map[string][]byte{base: append([]byte("\ufeff"), crlf...)}}), "with CRLF and a byte order mark")
+			diff(
+				t,
+				string(want),
+				goldenOf(t, source{path: base, files: map[string][]byte{base: append([]byte("\ufeff"), crlf...)}}),
+				"with CRLF and a byte order mark",
+			)
 		})
 	}
 }

@@ -10,10 +10,13 @@ import (
 
 const maxSlug = 40
 
-// nameTasks gives every task an id and resolves dependencies. An id comes from the file or from the title alone, never from the place in the list,
-// so that it stays when other tasks come, go or move.
+// nameTasks gives every task an id and resolves dependencies. An id comes from the file or from the
+// title alone, never from the position in the list, so that it stays the same when other tasks are
+// added, removed or moved.
 func (r *checklistReader) nameTasks() {
-	reserved := map[string]int{} // id to the line of its task; made ids are reserved too, so that no suffix takes another title's own
+	// Maps each id to the line of its task. Ids made from titles are also reserved, so that no suffix
+	// takes the id of another title.
+	reserved := map[string]int{}
 	for i := range r.tasks {
 		t := &r.tasks[i]
 		if !t.givenID {
@@ -23,7 +26,7 @@ func (r *checklistReader) nameTasks() {
 			}
 			continue
 		}
-		reserved[t.ID] = t.line // one that is used twice is found by the check that all formats share
+		reserved[t.ID] = t.line // crossCheck reports duplicates
 	}
 	next := map[string]int{}
 	for i := range r.tasks {
@@ -41,7 +44,8 @@ func (r *checklistReader) nameTasks() {
 	r.resolveDependencies()
 }
 
-// freeSlug appends the first number that makes an id new. next remembers where to go on, per id.
+// freeSlug appends the first number that makes an id unique. next remembers where to continue, per
+// id.
 func freeSlug(base string, taken map[string]int, next map[string]int) string {
 	for n := max(next[base], 2); ; n++ {
 		suffix := "-" + strconv.Itoa(n)
@@ -54,12 +58,16 @@ func freeSlug(base string, taken map[string]int, next map[string]int) string {
 }
 
 var unaccented = strings.NewReplacer(
-	"ä", "a", "à", "a", "á", "a", "â", "a", "ã", "a", "å", "a", "æ", "ae", "ç", "c", "è", "e", "é", "e", "ê", "e", "ë", "e", "ì", "i", "í", "i",
-	"î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "œ", "oe", "ß", "ss", "ù", "u", "ú", "u", "û", "u",
-	"ü", "u", "ý", "y", "ÿ", "y", "ł", "l", "ś", "s", "š", "s", "ž", "z", "ż", "z", "ź", "z", "č", "c", "ć", "c", "ę", "e", "ą", "a", "ń", "n",
-	"ř", "r", "ů", "u", "ě", "e", "ğ", "g", "ş", "s", "ı", "i")
+	"ä", "a", "à", "a", "á", "a", "â", "a", "ã", "a", "å", "a", "æ", "ae", "ç", "c", "è", "e",
+	"é", "e", "ê", "e", "ë", "e", "ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o",
+	"ó", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "œ", "oe", "ß", "ss", "ù", "u", "ú", "u",
+	"û", "u", "ü", "u", "ý", "y", "ÿ", "y", "ł", "l", "ś", "s", "š", "s", "ž", "z", "ż", "z",
+	"ź", "z", "č", "c", "ć", "c", "ę", "e", "ą", "a", "ń", "n", "ř", "r", "ů", "u", "ě", "e",
+	"ğ", "g", "ş", "s", "ı", "i",
+)
 
-// slug makes an id of a title. A title whose letters are mostly not Latin ones would lose what tells it from others, so it gets a hash.
+// slug makes an id from a title. A title with mostly non-Latin letters would lose what
+// distinguishes it, so it gets a hash.
 func slug(title string) string {
 	folded := unaccented.Replace(strings.ToLower(title))
 	latin, other := 0, 0
@@ -86,8 +94,8 @@ func slug(title string) string {
 	return out
 }
 
-// resolveDependencies turns what was written after "Depends on" into ids: "T-1, T-2", "Task 3", "#3" or a title. What fits no task stays as it is,
-// for the linter to name.
+// resolveDependencies converts the text after "Depends on" to ids: "T-1, T-2", "Task 3", "#3" or a
+// title. Text that matches no task stays as it is, for the linter to report.
 func (r *checklistReader) resolveDependencies() {
 	known := map[string]string{}
 	for _, t := range r.tasks {
@@ -118,7 +126,8 @@ func dependencies(text string, known map[string]string) []string {
 	if id, ok := dependency(text, known); ok && id != "" {
 		return []string{id}
 	}
-	for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' || c == '&' || c == '\n' }) {
+	for _, part := range strings.FieldsFunc(text,
+		func(c rune) bool { return c == ',' || c == ';' || c == '&' || c == '\n' }) {
 		id, ok := dependency(part, known)
 		if first, second, two := strings.Cut(part, " and "); !ok && two {
 			out = append(append(out, dependencies(first, known)...), dependencies(second, known)...)
@@ -131,7 +140,7 @@ func dependencies(text string, known map[string]string) []string {
 	return out
 }
 
-// dependency finds the task that a text means; "" is none.
+// dependency returns the task that a text refers to; "" means none.
 func dependency(text string, known map[string]string) (string, bool) {
 	text = strings.Trim(oneLine(text), ". ")
 	switch strings.ToLower(text) {
@@ -141,7 +150,8 @@ func dependency(text string, known map[string]string) (string, bool) {
 	head, _, _ := cutName(text)
 	head, _ = cutParentheses(head)
 	bare := strings.TrimPrefix(strings.TrimSpace(head), "#")
-	for _, key := range []string{text, strings.ToLower(text), strings.ToLower(bare), strings.ToLower(strings.ReplaceAll(bare, " ", "-")),
+	for _, key := range []string{text, strings.ToLower(text), strings.ToLower(bare),
+		strings.ToLower(strings.ReplaceAll(bare, " ", "-")),
 		"task-" + strings.ToLower(bare), slug(text)} {
 		if id, ok := known[key]; ok {
 			return id, true

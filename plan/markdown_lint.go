@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Texts that were meant as boxes. They are looked for only where a box could stand, in the text that the parser found there.
+// Texts that were meant as boxes. They are searched only where a box could be, in the text that the
+// parser found there.
 var (
 	falseBox  = text.LazyRegexp(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
 	gluedBox  = text.LazyRegexp(`^\[[ xX]\][^\s(\[:*]`)
@@ -18,7 +19,7 @@ var (
 	boxInCode = text.LazyRegexp(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
 )
 
-// findFalseBoxes warns of what looks like a task to a person and is none to Markdown.
+// findFalseBoxes warns about text that looks like a task but is not one in Markdown.
 func (r *checklistReader) findFalseBoxes() {
 	_ = ast.Walk(r.doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -46,10 +47,10 @@ func (r *checklistReader) falseBoxesIn(n ast.Node) {
 		switch {
 		case leads && isBoxed:
 			if mark := r.doc.text[box.mark]; strings.IndexByte(openMarks, mark) >= 0 {
-				r.warn(at, fmt.Sprintf("`[%c]` is read as a box that is not ticked; write `- [ ] title`", mark))
+				r.warn(at, fmt.Sprintf("`[%c]` is read as an unticked box; write `- [ ] title`", mark))
 			}
 		case leads && emptyBox().MatchString(row):
-			r.warn(at, "a box without a title is no task; write `- [ ] title`")
+			r.warn(at, "a box without a title is not a task; write `- [ ] title`")
 		case leads && (falseBox().MatchString(row) || gluedBox().MatchString(row)), !leads && loneBox().MatchString(row):
 			r.warn(at, fmt.Sprintf("not a box: `%s`; write `- [ ] title`", shorten(r.doc.row(at))))
 		}
@@ -60,7 +61,7 @@ func (r *checklistReader) boxesInCode(n ast.Node) {
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
 		if boxInCode().Match(segment.Value(r.doc.text)) {
-			r.warn(segment.Start, "a box that is indented this far is code, not a task; indent it less")
+			r.warn(segment.Start, "a box indented this far is code, not a task; indent it less")
 		}
 	}
 }

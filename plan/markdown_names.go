@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// role is what a heading or label makes of the boxes under it.
+// role is the effect of a heading or label on the boxes under it.
 type role struct {
 	kind     roleKind
 	priority int // of priorityRole
@@ -23,37 +23,93 @@ const (
 	noRole roleKind = iota
 	optionalRole
 	humanRole
-	criteriaRole // how success is measured: no tasks, but criteria of the task that it belongs to
-	proseRole    // notes and the like
+	criteriaRole // not tasks, but criteria of the containing task
+	proseRole    // notes and similar
 	priorityRole
 )
 
 var roles = map[string]roleKind{
-	"optional": optionalRole, "future": optionalRole, "future enhancements": optionalRole, "nice to have": optionalRole,
-	"nice to haves": optionalRole, "backlog": optionalRole, "stretch": optionalRole, "later": optionalRole, "ideas": optionalRole,
-	"out of scope": optionalRole, "someday": optionalRole, "icebox": optionalRole, "wishlist": optionalRole, "deferred": optionalRole,
+	"optional":            optionalRole,
+	"future":              optionalRole,
+	"future enhancements": optionalRole,
+	"nice to have":        optionalRole,
+	"nice to haves":       optionalRole,
+	"backlog":             optionalRole,
+	"stretch":             optionalRole,
+	"later":               optionalRole,
+	"ideas":               optionalRole,
+	"out of scope":        optionalRole,
+	"someday":             optionalRole,
+	"icebox":              optionalRole,
+	"wishlist":            optionalRole,
+	"deferred":            optionalRole,
 
-	"manual": humanRole, "manual testing": humanRole, "manual tests": humanRole, "manual test": humanRole, "manual verification": humanRole,
-	"manual validation": humanRole, "manual qa": humanRole, "human": humanRole, "humans": humanRole, "for a person": humanRole,
-	"for a human": humanRole, "for humans": humanRole, "for people": humanRole, "human only": humanRole, "human review": humanRole,
+	"manual":              humanRole,
+	"manual testing":      humanRole,
+	"manual tests":        humanRole,
+	"manual test":         humanRole,
+	"manual verification": humanRole,
+	"manual validation":   humanRole,
+	"manual qa":           humanRole,
+	"human":               humanRole,
+	"humans":              humanRole,
+	"for a person":        humanRole,
+	"for a human":         humanRole,
+	"for humans":          humanRole,
+	"for people":          humanRole,
+	"human only":          humanRole,
+	"human review":        humanRole,
 
-	"success criteria": criteriaRole, "acceptance criteria": criteriaRole, "acceptance": criteriaRole, "definition of done": criteriaRole,
-	"validation": criteriaRole, "validation commands": criteriaRole, "verification": criteriaRole, "verification commands": criteriaRole,
-	"done when": criteriaRole, "completion criteria": criteriaRole, "exit criteria": criteriaRole, "success metrics": criteriaRole,
+	"success criteria":      criteriaRole,
+	"acceptance criteria":   criteriaRole,
+	"acceptance":            criteriaRole,
+	"definition of done":    criteriaRole,
+	"validation":            criteriaRole,
+	"validation commands":   criteriaRole,
+	"verification":          criteriaRole,
+	"verification commands": criteriaRole,
+	"done when":             criteriaRole,
+	"completion criteria":   criteriaRole,
+	"exit criteria":         criteriaRole,
+	"success metrics":       criteriaRole,
 
-	"overview": proseRole, "notes": proseRole, "note": proseRole,
+	"overview": proseRole,
+	"notes":    proseRole,
+	"note":     proseRole,
 }
 
-// Words that say nothing more at the end of a name: "optional tasks", "future work", "stretch goals".
+// fillers are words without meaning at the end of a name: "optional tasks", "future work", "stretch
+// goals".
 var fillers = map[string]bool{
-	"tasks": true, "items": true, "goals": true, "features": true, "work": true, "ideas": true, "enhancements": true, "improvements": true,
-	"steps": true, "additions": true, "extras": true, "section": true, "list": true, "checklist": true,
+	"tasks":        true,
+	"items":        true,
+	"goals":        true,
+	"features":     true,
+	"work":         true,
+	"ideas":        true,
+	"enhancements": true,
+	"improvements": true,
+	"steps":        true,
+	"additions":    true,
+	"extras":       true,
+	"section":      true,
+	"list":         true,
+	"checklist":    true,
 }
 
-// Words that number a group: in "Phase 3: Optional" the name comes after the colon.
-var groups = map[string]bool{"phase": true, "stage": true, "part": true, "section": true, "milestone": true, "step": true, "sprint": true}
+// groups are words that number a group: in "Phase 3: Optional" the name comes after the colon.
+var groups = map[string]bool{
+	"phase":     true,
+	"stage":     true,
+	"part":      true,
+	"section":   true,
+	"milestone": true,
+	"step":      true,
+	"sprint":    true,
+}
 
-// roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done: taking it for notes would drop tasks in silence.
+// roleNamed matches only whole names. "Validation layer" or "Notes API" is the name of work to do:
+// treating it as notes would silently drop tasks.
 func roleNamed(name string) role {
 	name, aside := cutParentheses(name)
 	head, tail, split := cutName(name)
@@ -75,7 +131,7 @@ func roleNamed(name string) role {
 	return role{}
 }
 
-// marksWork says whether the boxes are tasks all the same.
+// marksWork reports whether the boxes are still tasks.
 func (r role) marksWork() bool {
 	return r.kind == optionalRole || r.kind == humanRole || r.kind == priorityRole
 }
@@ -97,7 +153,7 @@ func roleOfWords(words []string) role {
 	return role{}
 }
 
-// priorityOfName knows "high priority", "priority 2" and "P0".
+// priorityOfName parses "high priority", "priority 2" and "P0".
 func priorityOfName(name string) (int, bool) {
 	word, ok := strings.CutSuffix(name, " priority")
 	if !ok {
@@ -109,9 +165,18 @@ func priorityOfName(name string) (int, bool) {
 	return priorityIn(word)
 }
 
-var priorityWords = map[string]int{"critical": 0, "urgent": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
+var priorityWords = map[string]int{
+	"critical": 0,
+	"urgent":   0,
+	"highest":  0,
+	"high":     1,
+	"medium":   2,
+	"normal":   2,
+	"low":      3,
+	"lowest":   4,
+}
 
-// priorityIn reads the value of a priority: a number, P1 or a word.
+// priorityIn parses the value of a priority: a number, P1 or a word.
 func priorityIn(value string) (int, bool) {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if n, ok := priorityWords[value]; ok {
@@ -121,16 +186,20 @@ func priorityIn(value string) (int, bool) {
 	return n, err == nil
 }
 
-// nameWords are the words of a heading in lower case, without punctuation, emoji and the number in front.
+// nameWords returns the words of a heading in lower case, without punctuation, emoji and a leading
+// number.
 func nameWords(name string) []string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(
+		strings.ToLower(name),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+	)
 	for len(words) > 1 && strings.Trim(words[0], "0123456789") == "" {
 		words = words[1:]
 	}
 	return words
 }
 
-// cutParentheses parts a name from what is said in parentheses at its end.
+// cutParentheses separates a name from trailing parentheses.
 func cutParentheses(name string) (rest, aside string) {
 	begin := strings.IndexByte(name, '(')
 	if begin <= 0 || !strings.HasSuffix(strings.TrimSpace(name), ")") {
@@ -139,7 +208,7 @@ func cutParentheses(name string) (rest, aside string) {
 	return name[:begin], name[begin:]
 }
 
-// cutName parts a heading at its colon or dash.
+// cutName splits a heading at its colon or dash.
 func cutName(name string) (head, tail string, ok bool) {
 	at, size := -1, 0
 	for _, sep := range []string{":", " - ", " – ", " — "} {
@@ -153,15 +222,15 @@ func cutName(name string) (head, tail string, ok bool) {
 	return name[:at], name[at+size:], true
 }
 
-// Forms of ids that people write into a list. What could as well be a word with a number in it (UTF-8, SHA-256) counts only if it is set off by a
-// colon or markup.
+// Forms of ids in a list. A form that could also be a word with a number (UTF-8, SHA-256) counts
+// only if a colon or markup sets it off.
 var (
 	loudID  = text.LazyRegexp(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
 	plainID = text.LazyRegexp(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
 	setOff  = text.LazyRegexp(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
 )
 
-// leadingID parts an id from the title that it leads. raw are the title's rows as written.
+// leadingID splits an id from the title that follows it. raw is the title's rows as written.
 func leadingID(raw []string, text string) (id, rest string) {
 	body, closing := text, ""
 	if text != "" && strings.IndexByte("[(", text[0]) >= 0 {
@@ -194,7 +263,7 @@ func leadingToken(s string) string {
 	return strings.TrimRight(s[:end], "._-")
 }
 
-// cutSeparator takes away what stands between an id and a title.
+// cutSeparator removes the separator between an id and a title.
 func cutSeparator(s string) (string, bool) {
 	trimmed := strings.TrimSpace(s)
 	for _, sep := range []string{":", ".", ")", "- ", "– ", "— "} {
@@ -205,7 +274,7 @@ func cutSeparator(s string) (string, bool) {
 	return trimmed, false
 }
 
-// isMarkedUp says whether a token stands in bold, code or a link of its own.
+// isMarkedUp reports whether a token by itself is bold, code or a link.
 func isMarkedUp(raw []string, token string) bool {
 	if len(raw) == 0 {
 		return false
@@ -222,11 +291,12 @@ func isMarkedUp(raw []string, token string) bool {
 var (
 	sectionWord   = text.LazyRegexp(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 	sectionNumber = text.LazyRegexp(`^\d+(?:[.-]\d+)*[a-z]?$`)
-	sectionRange  = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
+	// "Task 1-3 overview" is about tasks.
+	sectionRange = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`)
 )
 
-// sectionNamed reads a heading that makes its section a task: "Task 3: title", "Task T-3 - title", "Iteration 2" and
-// "US-001: title". The id is "" for any other.
+// sectionNamed parses a heading that makes its section a task: "Task 3: title", "Task T-3 - title",
+// "Iteration 2" and "US-001: title". The id is "" for any other heading.
 func sectionNamed(doc *markdownDoc, h *ast.Heading) (id string, t title) {
 	rows := doc.rows(h)
 	if box, ok := doc.boxed(h); ok {

@@ -14,23 +14,23 @@ import (
 // checklistReader finds the tasks of a document.
 type checklistReader struct {
 	checklist
-	passedOver int // line of the first box that is no task because of the heading that it stands under
+	passedOver int // line of the first box that is not a task because of its heading
 }
 
 func (r *checklistReader) problem(p Problem) { r.problems = append(r.problems, p) }
 
-// place is where a task stands, for those who want to put another one behind it.
+// place is the position of a task, used to add another one after it.
 type place struct {
 	block ast.Node // its list item, or the heading of its section
 	end   ast.Node // the block that follows the section, nil at the end of the file or for a list item
-	apart bool     // among what is optional or for a person
+	apart bool     // optional or for a person
 }
 
-// governed is what headings and labels say about everything under them.
+// governed is what headings and labels say about the items under them.
 type governed struct {
 	optional bool
 	human    bool
-	apart    bool // criteria, notes: no tasks at all
+	apart    bool // criteria or notes: not tasks
 	priority *int
 }
 
@@ -44,13 +44,13 @@ func (g governed) under(r role) governed {
 	return g
 }
 
-// outline follows the headings of the document from top to bottom.
+// outline tracks the open headings of the document from top to bottom.
 type outline struct{ open []openSection }
 
 type openSection struct {
 	level    int
 	governed governed
-	task     *taskSection // the section of a task that this one is, or is part of
+	task     *taskSection // the task section that this is, or is part of
 }
 
 func (o *outline) top() openSection {
@@ -66,7 +66,8 @@ func (o *outline) closeFor(h *ast.Heading) {
 	}
 }
 
-// roleOfHeading leaves the document's title out: a file called "Backlog" or "Notes" whose items were all optional would be done before it began.
+// roleOfHeading ignores the document's title: a file called "Backlog" or "Notes" whose items were
+// all optional would be done before it began.
 func (r *checklistReader) roleOfHeading(h *ast.Heading) role {
 	if h.Level == 1 && r.isTitle(h) {
 		return role{}
@@ -95,7 +96,10 @@ func (r *checklistReader) readItems() {
 		switch n := n.(type) {
 		case *ast.Heading:
 			headings.closeFor(n)
-			headings.open = append(headings.open, openSection{level: n.Level, governed: headings.top().governed.under(r.roleOfHeading(n))})
+			headings.open = append(
+				headings.open,
+				openSection{level: n.Level, governed: headings.top().governed.under(r.roleOfHeading(n))},
+			)
 			label = role{}
 		case *ast.List:
 			r.readList(n, headings.top().governed.under(label))
@@ -105,7 +109,8 @@ func (r *checklistReader) readItems() {
 	}
 }
 
-// labelOf gives the role of a paragraph that stands for a heading: "**Optional**" or "Success criteria:".
+// labelOf returns the role of a paragraph that serves as a heading: "**Optional**" or "Success
+// criteria:".
 func (r *checklistReader) labelOf(n ast.Node) role {
 	if n.Kind() == ast.KindHeading || !holdsText(n) {
 		return role{}
@@ -151,7 +156,11 @@ func (r *checklistReader) itemTask(li ast.Node, box checkbox, g governed) {
 	title := readTitle(r.doc, heading)
 	t := checklistTask{boxes: []checkbox{box}, place: place{block: li}}
 	t.line = r.doc.line(box.mark)
-	t.Task = ralph.Task{Title: title.text, Optional: g.optional || title.optional || box.optional, Human: g.human || title.human}
+	t.Task = ralph.Task{
+		Title:    title.text,
+		Optional: g.optional || title.optional || box.optional,
+		Human:    g.human || title.human,
+	}
 	t.ID, t.Title = leadingID(heading, title.text)
 	t.givenID = t.ID != ""
 	d := taskDetails{doc: r.doc, task: &t.Task, line: t.line}
@@ -163,7 +172,7 @@ func (r *checklistReader) itemTask(li ast.Node, box checkbox, g governed) {
 	r.finish(t, d, g)
 }
 
-// finish gives a task its state and adds it to the list.
+// finish sets a task's state and adds it to the list.
 func (r *checklistReader) finish(t checklistTask, d taskDetails, g governed) {
 	t.Description = strings.Join(d.description, "\n\n")
 	t.Priority = cmp.Or(t.Priority, g.priority)
@@ -176,7 +185,7 @@ func (r *checklistReader) finish(t checklistTask, d taskDetails, g governed) {
 	r.tasks = append(r.tasks, t)
 }
 
-// taskSection is a "### Task N: title" heading and what belongs to it.
+// taskSection is a "### Task N: title" heading and its content.
 type taskSection struct {
 	heading  *ast.Heading
 	governed governed
@@ -185,7 +194,7 @@ type taskSection struct {
 	end      ast.Node
 }
 
-// findSections gives those of tasks, in the order of the file.
+// findSections returns the task sections, in the order of the file.
 func (r *checklistReader) findSections() []*taskSection {
 	var headings outline
 	var all []*taskSection
@@ -237,13 +246,13 @@ func (r *checklistReader) sectionTask(s *taskSection) {
 		t.boxes = append(t.boxes, box)
 	}
 	if len(t.boxes) == 0 && s.parts > 0 {
-		return // a heading over the sections of its parts
+		return // only a heading above other task sections
 	}
 	t.Optional = s.governed.optional || title.optional || d.only(func(s step) bool { return s.optional })
 	t.Human = s.governed.human || title.human || d.only(func(s step) bool { return s.human })
 	if len(t.boxes) == 0 {
 		r.problem(Problem{Line: t.line, Task: t.ID, Warning: true,
-			Text: fmt.Sprintf("section %s has no box to tick, so its state is not written to the file; add `- [ ] step`", t.ID)})
+			Text: fmt.Sprintf("section %s has no box, so its state cannot be saved; add `- [ ] step`", t.ID)})
 	}
 	r.finish(t, d, s.governed)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// render gives a block of a description as it was written, without the indentation of the list it stands in. Boxes are no description: they are
-// kept aside as steps, so that ticking one does not change what the task says.
+// render returns a block of a description as it was written, without the indentation of its list.
+// It collects boxes as steps instead, so that ticking one does not change the description.
 func (d *taskDetails) render(n ast.Node, indent string) []string {
 	switch n := n.(type) {
 	case *ast.Paragraph, *ast.TextBlock, *ast.Heading:
@@ -55,7 +55,7 @@ func (d *taskDetails) renderList(list *ast.List, indent string) []string {
 	return out
 }
 
-// quoted is a block of a quotation: its boxes are part of the text.
+// quoted returns a block of a quotation: its boxes are part of the text.
 func (d *taskDetails) quoted(n ast.Node) []string {
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
 		return d.doc.rows(n)
@@ -78,7 +78,7 @@ func (d *taskDetails) renderItem(li ast.Node, mark, indent string) []string {
 	return out
 }
 
-// bullet is the mark of an item in its list, with the blank behind it.
+// bullet returns the mark of an item in its list, with a space.
 func bullet(list *ast.List, number int) string {
 	if !list.IsOrdered() {
 		return string(list.Marker) + " "
@@ -86,7 +86,7 @@ func bullet(list *ast.List, number int) string {
 	return strconv.Itoa(number) + string(list.Marker) + " "
 }
 
-// fenceAround is longer than every row of backticks in the code.
+// fenceAround returns a fence that is longer than every run of backticks in the code.
 func fenceAround(code []byte) string {
 	longest, row := 2, 0
 	for _, c := range code {

@@ -12,7 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// inlineParser reads one paragraph, whatever its lines begin with: the text of an item such as "1. first" is no list of its own.
+// inlineParser parses one paragraph, whatever its lines start with: the text of an item such as "1.
+// first" is not a nested list.
 var inlineParser = parser.NewParser(
 	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
 	parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikeParser{}, 500))...),
@@ -21,10 +22,10 @@ var inlineParser = parser.NewParser(
 // run is a piece of text without markup.
 type run struct {
 	text string
-	code bool // in backticks: what stands there is meant literally
+	code bool // in backticks, so meant literally
 }
 
-// runs takes the markup out of a paragraph. More than a title can hold is cut off.
+// runs removes the markup from a paragraph. It cuts off more than a title can contain.
 func runs(doc *markdownDoc, rows []string) []run {
 	source := []byte(strings.Join(rows, "\n"))
 	if len(source) > maxInlineBytes {
@@ -39,7 +40,7 @@ func runs(doc *markdownDoc, rows []string) []run {
 	return w.out
 }
 
-// overflows says whether rows are more than a title can hold.
+// overflows reports whether rows are more than a title can contain.
 func overflows(rows []string) bool { return len(strings.Join(rows, "\n")) > maxInlineBytes }
 
 type runWriter struct {
@@ -88,7 +89,7 @@ func unescape(b []byte) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b))))
 }
 
-// plainText is a paragraph or heading without markup, on one line.
+// plainText returns a paragraph or heading without markup, on one line.
 func plainText(doc *markdownDoc, rows []string) string {
 	var b strings.Builder
 	for _, r := range runs(doc, rows) {
@@ -99,18 +100,21 @@ func plainText(doc *markdownDoc, rows []string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// title is what a task is called, without markup and without the marks that say something about it.
+// title is a task's title, without markup and without marks.
 type title struct {
 	text     string
 	optional bool
 	human    bool
 }
 
-// marks of an item, apart from its box. They may stand anywhere in the title but in code.
+// Marks of an item besides its box. They may be anywhere in the title except in code.
 var (
 	humanMarks    = []string{"(human)", "(manual)", "[human]", "[manual]", "@human", "@manual"}
 	optionalMarks = []string{"(optional)", "[optional]", "@optional"}
-	doneMarks     = []string{"✅", "☑️", "☑", "✔️", "✔", "✓", "(done)", "[done]", "(completed)", "[x]", "[X]"}
+	doneMarks     = []string{
+		"✅", "☑️", "☑", "✔️", "✔", "✓",
+		"(done)", "[done]", "(completed)", "[x]", "[X]",
+	}
 )
 
 func readTitle(doc *markdownDoc, rows []string) title {
@@ -127,7 +131,7 @@ func readTitle(doc *markdownDoc, rows []string) title {
 	return t
 }
 
-// cutMarks takes marks out of a text and says whether there was one, or had been before.
+// cutMarks removes marks from a text and reports whether there was one, or found was already true.
 func cutMarks(s string, marks []string, found bool) (string, bool) {
 	for _, m := range marks {
 		for from := 0; ; {
@@ -160,7 +164,7 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
 }
 
-// indexFold finds an ASCII text whatever its case.
+// indexFold finds an ASCII text in any case.
 func indexFold(s, ascii string) int {
 	for i := 0; i+len(ascii) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(ascii)], ascii) {
@@ -170,7 +174,7 @@ func indexFold(s, ascii string) int {
 	return -1
 }
 
-// trimTitle takes away what says that something is done and what a mark left behind.
+// trimTitle removes done marks and what a removed mark left behind.
 func trimTitle(s string) string {
 	for {
 		before := s
@@ -184,7 +188,8 @@ func trimTitle(s string) string {
 	}
 }
 
-// trimDone takes away what says that something is done: that is the box's business, and an agent that adds it has not changed the task.
+// trimDone removes done marks: the box holds the state, and an agent that adds such a mark has not
+// changed the task.
 func trimDone(s string) string {
 	for {
 		before := s
@@ -204,7 +209,8 @@ func cutSuffixFold(s, suffix string) string {
 	return s
 }
 
-// splitTitle parts the rows of an item's first paragraph: a title may run over several lines, up to a forced line break or the first field.
+// splitTitle splits the rows of an item's first paragraph: a title may span several lines, up to a
+// hard line break or the first field.
 func splitTitle(rows []string) (heading, rest []string) {
 	for i, row := range rows {
 		if i > 0 {
@@ -219,7 +225,8 @@ func splitTitle(rows []string) (heading, rest []string) {
 	return rows, nil
 }
 
-// strikeParser reads ~~struck out~~ text. The library has one, in a package that takes longer to load than the rest of this program.
+// strikeParser parses ~~struck out~~ text. The library has a parser for it, in a package that takes
+// longer to load than the rest of this program.
 type strikeParser struct{}
 
 var strikeKind = ast.NewNodeKind("Strike")
@@ -244,7 +251,7 @@ func (strikeParser) Parse(_ ast.Node, block text.Reader, context parser.Context)
 	return mark
 }
 
-// tildes are what struck-out text begins and ends with.
+// tildes are the delimiters of struck-out text.
 type tildes struct{}
 
 func (tildes) IsDelimiter(b byte) bool                             { return b == '~' }

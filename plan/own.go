@@ -9,10 +9,11 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// OwnPath is where the list lies that Ralph writes itself.
+// OwnPath is the path of the list that Ralph writes itself.
 const OwnPath = ".ralph/tasks.json"
 
-// ownFormat is that of .ralph/tasks.json. It is ours, so it is strict: a misspelt key would be a criterion that nobody ever reads.
+// ownFormat is the format of .ralph/tasks.json. It is strict: a misspelled key would be a criterion
+// that is never read.
 var ownFormat = jsonFormat{
 	label: "ralph",
 	detect: func(s sketch) bool {
@@ -44,18 +45,18 @@ func ownItems(r *jsonReader, top *node) *node {
 		case !slices.Contains(known, m.key):
 			r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, known))
 		case m.key == "version" && m.value.text != fmt.Sprint(ownVersion):
-			r.fault(m.value, "this ralph reads version %d of the list", ownVersion)
+			r.fault(m.value, "this version of ralph reads version %d of the list", ownVersion)
 		}
 	}
 	return listUnder(r, top, "tasks")
 }
 
-// listUnder is the list that an object holds under a key.
+// listUnder returns the list that an object contains under a key.
 func listUnder(r *jsonReader, top *node, name string) *node {
 	m := top.get(name)
 	switch {
 	case top.kind != '{':
-		r.fault(top, "the file holds %s, where an object with %q should stand", top.kindName(), name)
+		r.fault(top, "the file holds %s, where an object with %q was expected", top.kindName(), name)
 	case m == nil:
 		r.fault(top, "the file has no %q", name)
 	case m.value.kind != '[':
@@ -66,10 +67,10 @@ func listUnder(r *jsonReader, top *node, name string) *node {
 	return nil
 }
 
-// plainList is a document that is nothing but a list of tasks.
+// plainList reads a document that is just a list of tasks.
 func plainList(r *jsonReader, top *node) *node {
 	if top.kind != '[' {
-		r.fault(top, "the file holds %s, where a list of tasks should stand", top.kindName())
+		r.fault(top, "the file holds %s, where a list of tasks was expected", top.kindName())
 		return nil
 	}
 	return top

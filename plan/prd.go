@@ -7,7 +7,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Two formats are both called prd.json: a list of tasks with a status each, and an object with user stories that pass or do not.
+// Two formats are both called prd.json: a list of tasks with a status each, and an object with user
+// stories that pass or do not.
 
 // caseList is the list of tasks, each proven by a case that its agent submits.
 var caseList = jsonFormat{
@@ -20,13 +21,14 @@ var caseList = jsonFormat{
 	},
 	state: "status",
 	write: func(t ralph.Task) (any, error) {
+		lost := hasNoPlaceFor(t, "depends_on", "priority", "category", "checks", "optional", "human")
 		return struct {
 			ID          string           `json:"id"`
 			Title       string           `json:"title"`
 			Description string           `json:"description"`
 			Acceptance  []string         `json:"acceptance_criteria"`
 			Status      ralph.TaskStatus `json:"status"`
-		}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.Status}, hasNoPlaceFor(t, "depends_on", "priority", "category", "checks", "optional", "human")
+		}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.Status}, lost
 	},
 }
 
@@ -64,7 +66,7 @@ var stories = jsonFormat{
 	},
 }
 
-// hasNoPlaceFor refuses a task that says something which the format would silently drop.
+// hasNoPlaceFor refuses a task with content that the format would silently drop.
 func hasNoPlaceFor(t ralph.Task, fields ...string) error {
 	for _, f := range []struct {
 		name string
@@ -78,7 +80,7 @@ func hasNoPlaceFor(t ralph.Task, fields ...string) error {
 		{"human", t.Human},
 	} {
 		if f.used && slices.Contains(fields, f.name) {
-			return fmt.Errorf("this format has no place for %s", f.name)
+			return fmt.Errorf("this format cannot store %s", f.name)
 		}
 	}
 	return nil

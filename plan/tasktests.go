@@ -13,10 +13,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// idMark stands for a task's id in checks.task_tests.
+// idMark is the placeholder of a task's id in checks.task_tests.
 const idMark = "{id}"
 
-// testPattern is checks.task_tests, cut at its slashes; nil if there is none.
+// testPattern is checks.task_tests, split at its slashes; nil if it is not set.
 type testPattern []string
 
 func parseTestPattern(text string) (testPattern, error) {
@@ -28,7 +28,7 @@ func parseTestPattern(text string) (testPattern, error) {
 	}
 	clean := path.Clean(filepath.ToSlash(text))
 	if !filepath.IsLocal(filepath.FromSlash(clean)) {
-		return nil, fmt.Errorf("%q leads out of the workspace", text)
+		return nil, fmt.Errorf("%q is outside the workspace", text)
 	}
 	p := testPattern(strings.Split(clean, "/"))
 	if p[len(p)-1] == "**" {
@@ -42,12 +42,12 @@ func parseTestPattern(text string) (testPattern, error) {
 	return p, nil
 }
 
-// with puts an id in the place of the mark.
+// with replaces the placeholder with an id.
 func (p testPattern) with(id string) testPattern {
 	return text.Mapped(p, func(part string) string { return strings.ReplaceAll(part, idMark, id) })
 }
 
-// spellings are the ways in which a file name may hold an id: in lower case, with and without punctuation.
+// spellings returns the forms of an id in a file name: in lower case, with and without punctuation.
 func spellings(id string) []string {
 	id = strings.ToLower(id)
 	plain := strings.Map(func(r rune) rune {
@@ -62,8 +62,9 @@ func spellings(id string) []string {
 	return []string{id, plain}
 }
 
-// Tests lists the test files of these tasks, sorted, each once, as paths in the workspace.
-func (b *Book) Tests(ids []string) ([]string, error) {
+// Tests lists the test files of these tasks, sorted and without duplicates, as paths in the
+// workspace.
+func (b *Tracker) Tests(ids []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
 		return nil, err
@@ -71,23 +72,27 @@ func (b *Book) Tests(ids []string) ([]string, error) {
 	return b.testsAmong(files, ids), nil
 }
 
-// Suite lists every file that the pattern could mean, but those of the tasks named.
-func (b *Book) Suite(without []string) ([]string, error) {
+// Suite lists every file that the pattern could match, except those of the named tasks.
+func (b *Tracker) Suite(without []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
 		return nil, err
 	}
 	left := b.testsAmong(files, without)
-	return slices.DeleteFunc(files, func(name string) bool { _, found := slices.BinarySearch(left, name); return found }), nil
+	return slices.DeleteFunc(
+		files,
+		func(name string) bool { _, found := slices.BinarySearch(left, name); return found },
+	), nil
 }
 
-func (b *Book) testsAmong(files, ids []string) []string {
+func (b *Tracker) testsAmong(files, ids []string) []string {
 	var all []string
 	for _, id := range ids {
 		for _, spelling := range spellings(id) {
 			longer := b.longer(id, spelling)
 			for _, name := range files {
-				if b.tests.means(name, spelling) && !slices.ContainsFunc(longer, func(other string) bool { return b.tests.means(name, other) }) {
+				if b.tests.means(name, spelling) &&
+					!slices.ContainsFunc(longer, func(other string) bool { return b.tests.means(name, other) }) {
 					all = append(all, name)
 				}
 			}
@@ -97,8 +102,9 @@ func (b *Book) testsAmong(files, ids []string) []string {
 	return slices.Compact(all)
 }
 
-// longer are the spellings of other tasks that begin with this one: what means T-10 is no test of T-1.
-func (b *Book) longer(id, spelling string) []string {
+// longer returns the spellings of other tasks that start with this one: a test of T-10 is not a
+// test of T-1.
+func (b *Tracker) longer(id, spelling string) []string {
 	var all []string
 	for _, it := range b.items {
 		if it.ID == id {
@@ -118,7 +124,7 @@ func (p testPattern) means(name, id string) bool {
 	return strings.Contains(name, id) && matchParts(p.with(id), strings.Split(name, "/"))
 }
 
-// matchParts matches a path with a pattern, part by part; ** stands for any number of folders.
+// matchParts matches a path with a pattern, part by part; ** matches any number of folders.
 func matchParts(pattern, name []string) bool {
 	if len(pattern) == 0 {
 		return len(name) == 0
@@ -133,8 +139,8 @@ func matchParts(pattern, name []string) bool {
 	return err == nil && ok && matchParts(pattern[1:], name[1:])
 }
 
-// candidates are all files that the pattern means for some id, sorted.
-func (b *Book) candidates() ([]string, error) {
+// candidates returns all files that the pattern matches for any id, sorted.
+func (b *Tracker) candidates() ([]string, error) {
 	if b.tests == nil {
 		return nil, nil
 	}
@@ -151,7 +157,7 @@ func (b *Book) candidates() ([]string, error) {
 	return slices.Compact(s.found), nil
 }
 
-// search walks only where the pattern can lead.
+// search walks only folders that the pattern can match.
 type search struct {
 	root  *os.Root
 	found []string

@@ -11,7 +11,8 @@ import (
 func TestTaskTests(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	for _, name := range []string{
-		"tests/test_t001_add.py", "tests/test_t-001_more.py", "tests/test_t002_sub.py", "tests/test_T003_mul.py", "tests/test_t0010_x.py",
+		"tests/test_t001_add.py", "tests/test_t-001_more.py", "tests/test_t002_sub.py", "tests/test_T003_mul.py",
+		"tests/test_t0010_x.py",
 		"tests/helper.py", "tests/deep/er/t001_test.go", "t001_test.go", "node_modules/t001_test.go", ".git/t001_test.go",
 		"specs/t001/a.js", "specs/t001/b/c.js", "specs/t002/a.js",
 	} {
@@ -27,26 +28,60 @@ func TestTaskTests(t *testing.T) {
 			t.Skip(err) // no right to make links on this system
 		}
 	}
-	list := `{"tasks":[{"id":"T-001","title":"a"},{"id":"T-002","title":"b"},{"id":"T-0010","title":"c"},{"id":"T-003","title":"c"}]}`
+	list := `{"tasks":[{"id":"T-001","title":"a"},{"id":"T-002","title":"b"},` +
+		`{"id":"T-0010","title":"c"},{"id":"T-003","title":"c"}]}`
 	write(t, filepath.Join(dir, "l.json"), list)
 	tests := map[string]struct {
 		pattern     string
 		ids         []string
 		want, suite []string // the suite without those ids
 	}{
-		"none":         {"", []string{"T-001"}, nil, nil},
-		"one":          {"tests/test_{id}_*.py", []string{"T-001"}, []string{"tests/test_t-001_more.py", "tests/test_t001_add.py"}, []string{"tests/test_T003_mul.py", "tests/test_t0010_x.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"}},
-		"some, twice":  {"tests/test_{id}_*.py", []string{"T-002", "T-001", "T-002"}, []string{"tests/test_t-001_more.py", "tests/test_t001_add.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"}, []string{"tests/test_T003_mul.py", "tests/test_t0010_x.py"}},
-		"no tests":     {"tests/test_{id}_*.py", []string{"T-9"}, nil, []string{"tests/test_T003_mul.py", "tests/test_t-001_more.py", "tests/test_t0010_x.py", "tests/test_t001_add.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"}},
-		"not its name": {"tests/test_{id}*.py", []string{"T-001"}, []string{"tests/test_t-001_more.py", "tests/test_t001_add.py"}, []string{"tests/test_T003_mul.py", "tests/test_t0010_x.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"}},
-		"any folder":   {"**/{id}_test.go", []string{"T-001"}, []string{"t001_test.go", "tests/deep/er/t001_test.go"}, []string{}},
-		"all below":    {"specs/{id}/**", []string{"T-001"}, []string{"specs/t001/a.js", "specs/t001/b/c.js"}, []string{"specs/t002/a.js"}},
-		"class":        {"tests/test_{id}_[a-b]??.py", []string{"T-001"}, []string{"tests/test_t001_add.py"}, []string{}},
-		"no folder":    {"test/{id}.py", []string{"T-001"}, nil, nil},
+		"none": {"", []string{"T-001"}, nil, nil},
+		"one": {
+			"tests/test_{id}_*.py",
+			[]string{"T-001"},
+			[]string{"tests/test_t-001_more.py", "tests/test_t001_add.py"},
+			[]string{"tests/test_T003_mul.py", "tests/test_t0010_x.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"},
+		},
+		"some, twice": {
+			"tests/test_{id}_*.py",
+			[]string{"T-002", "T-001", "T-002"},
+			[]string{"tests/test_t-001_more.py", "tests/test_t001_add.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"},
+			[]string{"tests/test_T003_mul.py", "tests/test_t0010_x.py"},
+		},
+		"no tests": {
+			"tests/test_{id}_*.py",
+			[]string{"T-9"},
+			nil,
+			[]string{
+				"tests/test_T003_mul.py", "tests/test_t-001_more.py", "tests/test_t0010_x.py", "tests/test_t001_add.py",
+				"tests/test_t002_in.py", "tests/test_t002_sub.py",
+			},
+		},
+		"not its name": {
+			"tests/test_{id}*.py",
+			[]string{"T-001"},
+			[]string{"tests/test_t-001_more.py", "tests/test_t001_add.py"},
+			[]string{"tests/test_T003_mul.py", "tests/test_t0010_x.py", "tests/test_t002_in.py", "tests/test_t002_sub.py"},
+		},
+		"any folder": {
+			"**/{id}_test.go",
+			[]string{"T-001"},
+			[]string{"t001_test.go", "tests/deep/er/t001_test.go"},
+			[]string{},
+		},
+		"all below": {
+			"specs/{id}/**",
+			[]string{"T-001"},
+			[]string{"specs/t001/a.js", "specs/t001/b/c.js"},
+			[]string{"specs/t002/a.js"},
+		},
+		"class":     {"tests/test_{id}_[a-b]??.py", []string{"T-001"}, []string{"tests/test_t001_add.py"}, []string{}},
+		"no folder": {"test/{id}.py", []string{"T-001"}, nil, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			book, err := OpenBook(dir, "l.json", t.TempDir(), test.pattern)
+			book, err := OpenTracker(dir, "l.json", t.TempDir(), test.pattern)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,11 +105,11 @@ func TestTaskTests(t *testing.T) {
 func TestTaskTestsPatternIsChecked(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"tests/*.py":      `read checks.task_tests: "tests/*.py" has no {id}, so every file would belong to every task`,
-		"../{id}.py":      `read checks.task_tests: "../{id}.py" leads out of the workspace`,
-		"/tests/{id}.py":  `read checks.task_tests: "/tests/{id}.py" leads out of the workspace`,
+		"../{id}.py":      `read checks.task_tests: "../{id}.py" is outside the workspace`,
+		"/tests/{id}.py":  `read checks.task_tests: "/tests/{id}.py" is outside the workspace`,
 		"tests/{id}_[.py": `read checks.task_tests: "tests/{id}_[.py": syntax error in pattern`,
 	} {
-		_, err := OpenBook(t.TempDir(), "l.json", t.TempDir(), pattern)
+		_, err := OpenTracker(t.TempDir(), "l.json", t.TempDir(), pattern)
 		if err == nil {
 			t.Errorf("%s was taken", pattern)
 			continue

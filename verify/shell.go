@@ -57,7 +57,7 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	whole := sha256.New()
 	ended, err := process.Run(ctx, s.entered(process.Spec{
 		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
-		Stdout: process.Sink{Path: path, Cap: s.cap(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
+		Stdout: process.Sink{Path: path, Limit: s.cap(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}))
 	if err != nil {

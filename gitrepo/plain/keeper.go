@@ -1,12 +1,13 @@
-// Package plain is for workspaces without git. A [Tree] knows a folder by every file in it but those of
-// well-known dependency and cache folders: what else would be ignored is not known there.
+// Package plain handles workspaces without git. A [Tree] identifies a folder by every file in it
+// except those of well-known dependency and cache folders. It cannot know what else should be
+// ignored.
 //
-// A [Keeper], made by [Tree.Keep], keeps snapshots, too. They serve to
-// compare and to look things up; a workspace cannot be restored from them. Contents are
-// files in a folder, named by their hash, and a snapshot is a list of names and hashes, named by
-// the hash of that list: the same tree has the same snapshot. The limits are those of package snapshot. A
-// file is read again only if its size, its permissions, its times or its inode have
-// changed since it was kept, or if that was less than two seconds after it was written.
+// A [Keeper], returned by [Tree.Keep], also keeps snapshots. They serve to compare trees and to
+// look up files; a workspace cannot be restored from them. Contents are files in a folder, named by
+// their hash. A snapshot is a list of names and hashes, named by the hash of that list, so the same
+// tree has the same snapshot. The limits are those of package snapshot. A file is read again only
+// if its size, permissions, times or inode changed since it was saved, or if it was saved less than
+// two seconds after it was written.
 package plain
 
 import (
@@ -28,9 +29,9 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// Tree is a workspace without git. It implements [ralph.Tree] by looking at every file
-// but those of well-known dependency and cache folders, up to 200,000 of them. Lines
-// that look unfinished are not listed, since nothing tells which of them are new.
+// Tree is a workspace without git. It implements [ralph.Tree] by reading up to 200,000 files,
+// except those of well-known dependency and cache folders. It does not list unfinished lines,
+// because it cannot know which lines are new.
 type Tree struct {
 	Dir string
 
@@ -40,14 +41,14 @@ type Tree struct {
 
 var _ ralph.Tree = (*Tree)(nil)
 
-// Fingerprint says what the workspace looks like now. Head is "" and Dirty 0: there is
-// no commit to differ from.
+// Fingerprint returns the state of the workspace. Head is "" and Dirty is 0, because there is no
+// commit to differ from.
 func (p *Tree) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
-	return p.look(ctx, func(*os.Root, []string) {})
+	return p.scan(ctx, func(*os.Root, []string) {})
 }
 
-// look says what the workspace looks like, and shows its files to somebody else.
-func (p *Tree) look(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
+// scan returns the state of the workspace and passes its files to also.
+func (p *Tree) scan(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -68,15 +69,15 @@ func (p *Tree) look(ctx context.Context, also func(root *os.Root, names []string
 	return state, nil
 }
 
-// Keeper is a workspace without git of which a copy is kept whenever it has changed.
-// It implements [ralph.Tree] and [ralph.Copies] and may be used by several goroutines,
-// but only one Keeper may be at work on a folder of copies.
+// Keeper saves a snapshot of a workspace without git whenever it has changed. It implements
+// [ralph.Tree] and [ralph.Snapshots]. Several goroutines may use it, but only one Keeper may use a
+// snapshot folder.
 type Keeper struct {
 	tree  *Tree
 	store *store
 
 	mu   sync.Mutex
-	last map[string]sighting // by this process
+	last map[string]sighting // files seen by this process
 }
 
 var (
@@ -84,36 +85,36 @@ var (
 	_ ralph.Snapshots = (*Keeper)(nil)
 )
 
-// sighting is a file as it was seen when it was kept, or left out.
+// sighting is the state of a file when it was last saved or left out.
 type sighting struct {
 	look scan.Stamp
-	file manifest.Entry   // the last that was kept; with an empty mode none was
-	out  manifest.LeftOut // says why not the last that was seen
+	file manifest.Entry   // the last saved version; the mode is empty if there is none
+	out  manifest.LeftOut // why the last version seen was not saved
 }
 
-// Keep makes a Keeper that has its copies in a folder, which is made if it is not
-// there. It must lie outside of the workspace.
+// Keep returns a Keeper that stores its snapshots in a folder, which it creates if needed. The
+// folder must be outside the workspace.
 func (p *Tree) Keep(folder string) (*Keeper, error) {
-	folder, err := scan.Outside(p.Dir, folder, "keep copies")
+	folder, err := scan.Outside(p.Dir, folder, "keep snapshots")
 	if err != nil {
 		return nil, err
 	}
 	kept, err := newStore(folder)
 	if err != nil {
-		return nil, fmt.Errorf("keep copies: %w", err)
+		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
 	return &Keeper{tree: p, store: kept}, nil
 }
 
-// Fingerprint is that of Plain, and the name of a copy of that very tree. If none can be
-// made, Left says why.
+// Fingerprint is that of Tree, with the name of a snapshot of the same tree. If no snapshot could
+// be taken, Omitted says why.
 func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var id string
 	var left []string
 	var failed error
-	state, err := k.tree.look(ctx, func(root *os.Root, names []string) {
+	state, err := k.tree.scan(ctx, func(root *os.Root, names []string) {
 		id, left, failed = k.take(ctx, root, names)
 	})
 	if err != nil {
@@ -129,8 +130,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 	return state, nil
 }
 
-// take keeps a copy of files. Only those are read that look other than they did when they
-// were kept.
+// take saves a snapshot. It reads only files that changed since they were last saved.
 func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id string, left []string, err error) {
 	next := make(map[string]sighting, len(names))
 	looks := map[string]scan.Stamp{}
@@ -138,7 +138,7 @@ func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id st
 	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(name)))
 		if err != nil {
-			continue // gone meanwhile
+			continue // deleted meanwhile
 		}
 		before := k.last[name]
 		next[name] = before
@@ -152,14 +152,14 @@ func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id st
 		delete(next, name)
 	}
 	for _, out := range load.Left {
-		// It stays left out for as long as it looks like this, so that one tree has one copy.
+		// It stays left out as long as it is unchanged, so that one tree has one snapshot.
 		next[out.Name] = sighting{looks[out.Name], next[out.Name].file, out}
 	}
 	for _, name := range load.Take {
 		if ctx.Err() != nil {
 			return "", nil, context.Cause(ctx)
 		}
-		seen, err := k.keep(root, name)
+		seen, err := k.save(root, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			delete(next, name)
@@ -172,7 +172,7 @@ func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id st
 	return k.list(next)
 }
 
-// list makes a copy of what was seen.
+// list saves a snapshot of the files in seen.
 func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err error) {
 	files := make([]manifest.Entry, 0, len(seen))
 	var out manifest.Selection
@@ -189,15 +189,18 @@ func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err e
 	}
 	k.last = seen
 	left = out.Sentences()
-	if len(seen) >= scan.WalkLimit-1 { // one of them may have been the view
-		left = append(left, fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit))
+	if len(seen) >= scan.WalkLimit-1 { // one of them may have been the progress file
+		left = append(
+			left,
+			fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit),
+		)
 	}
 	return id, left, nil
 }
 
-// keep keeps one file. What it looked like is from before it was read, so that one that is
-// written meanwhile is read again.
-func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
+// save saves one file. It checks the file's state before it reads the content, so that a file that
+// is written meanwhile is read again.
+func (k *Keeper) save(root *os.Root, name string) (sighting, error) {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil {
 		return sighting{}, err
@@ -216,7 +219,7 @@ func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
 		}
 		f, ok := scan.Open(root, name)
 		if !ok {
-			return sighting{}, fs.ErrNotExist // or something else than it was a moment ago
+			return sighting{}, fs.ErrNotExist // or no longer a regular file
 		}
 		defer f.Close()
 		seen.file.ID, err = k.store.put(f)
@@ -228,11 +231,11 @@ func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
 	return seen, err
 }
 
-// Changes lists the files that differ between two copies.
+// Changes lists the files that differ between two snapshots.
 func (k *Keeper) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
 	edits, err := k.edits(from, to)
 	if err != nil {
-		return nil, fmt.Errorf("compare copies: %w", err)
+		return nil, fmt.Errorf("compare snapshots: %w", err)
 	}
 	return manifest.FileChanges(edits), nil
 }
@@ -249,7 +252,7 @@ func (k *Keeper) edits(from, to string) ([]manifest.Edit, error) {
 	return manifest.Compare(before, after), nil
 }
 
-// Between sums up what changed from one copy to another. Lines are not counted.
+// Between summarizes the changes from one snapshot to another. It does not count lines.
 func (k *Keeper) Between(_ context.Context, from, to string) (string, error) {
 	edits, err := k.edits(from, to)
 	if err != nil {
@@ -264,18 +267,18 @@ func (k *Keeper) Between(_ context.Context, from, to string) (string, error) {
 	return sum.String(), nil
 }
 
-// Diff gives no patch: lines are not compared here.
+// Diff returns no patch, because this package does not compare lines.
 func (k *Keeper) Diff(context.Context, string, string, int) (patch string, cut bool, err error) {
 	return "", false, nil
 }
 
-// Files lists the files of a copy.
+// Files lists the files of a snapshot.
 func (k *Keeper) Files(_ context.Context, id string) ([]string, error) {
 	files, err := k.store.files(id)
 	return manifest.Names(files), err
 }
 
-// Read gives up to limit bytes of a file of a copy, and of a link its target.
+// Read returns up to limit bytes of a file in a snapshot, or the target of a link.
 func (k *Keeper) Read(_ context.Context, id, name string, limit int) ([]byte, error) {
 	files, err := k.store.files(id)
 	if err != nil {
@@ -287,12 +290,12 @@ func (k *Keeper) Read(_ context.Context, id, name string, limit int) ([]byte, er
 	}
 	text, err := k.store.read(file.ID, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read copy %s: %w", id, err)
+		return nil, fmt.Errorf("read snapshot %s: %w", id, err)
 	}
 	return text, nil
 }
 
-// Extract writes files of a copy below a folder, as that of package snapshot does.
+// Extract writes files of a snapshot below a folder, like Extract in package snapshot.
 func (k *Keeper) Extract(ctx context.Context, id, dir string, names []string) error {
 	files, err := k.store.files(id)
 	if err != nil {
@@ -301,7 +304,7 @@ func (k *Keeper) Extract(ctx context.Context, id, dir string, names []string) er
 	return manifest.Extract(ctx, k.store, files, dir, names)
 }
 
-// Join keeps a copy of base with everything that changed between from and to.
+// Join saves a snapshot of base with all changes between from and to.
 func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) {
 	onto, err := k.store.files(base)
 	edits, failed := k.edits(from, to)
@@ -310,7 +313,7 @@ func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) 
 		id, err = k.store.putList(manifest.Apply(onto, edits))
 	}
 	if err != nil {
-		return "", fmt.Errorf("join copies: %w", err)
+		return "", fmt.Errorf("join snapshots: %w", err)
 	}
 	return id, nil
 }

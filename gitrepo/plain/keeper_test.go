@@ -114,7 +114,8 @@ func TestPlainKeeperFingerprint(t *testing.T) {
 func TestPlainKeeperInTheWorkspace(t *testing.T) {
 	k := keepPlain(t)
 	inside := filepath.Join(k.dir, "state", "copies")
-	if _, err := (&Tree{Dir: k.dir}).Keep(inside); err == nil || !strings.HasPrefix(err.Error(), "keep copies in "+inside+": it lies in the workspace") {
+	if _, err := (&Tree{Dir: k.dir}).Keep(inside); err == nil ||
+		!strings.HasPrefix(err.Error(), "keep snapshots in "+inside+": it is in the workspace") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -162,7 +163,11 @@ func TestPlainKeeperLeavesOut(t *testing.T) {
 	seen := k.keeper.last["b"]
 	info, err := os.Lstat(filepath.Join(k.dir, "b"))
 	k.must(err)
-	k.keeper.last["b"] = sighting{scan.StampOf(info), manifest.Entry{}, manifest.LeftOut{Name: "b", Why: "it was too much"}}
+	k.keeper.last["b"] = sighting{
+		scan.StampOf(info),
+		manifest.Entry{},
+		manifest.LeftOut{Name: "b", Why: "it was too much"},
+	}
 	for range 2 {
 		state := k.look()
 		k.wantEqual("left", []string{"b is not in the snapshot as it is now: it was too much"}, state.Omitted)
@@ -190,9 +195,9 @@ func TestPlainKeeperDamaged(t *testing.T) {
 	k.must(os.WriteFile(k.keeper.store.list(state.Snapshot), []byte(listTitle), 0o600))
 	_, files := k.keeper.Files(t.Context(), state.Snapshot)
 	for want, err := range map[string]error{
-		"read copy " + state.Snapshot + ": read content: " + content + " is damaged": read,
-		"extract snapshot: read content: " + content + " is damaged":                 extract,
-		"read copy " + state.Snapshot + ": its list of files is damaged":             files,
+		"read snapshot " + state.Snapshot + ": read content: " + content + " is damaged": read,
+		"extract snapshot: read content: " + content + " is damaged":                     extract,
+		"read snapshot " + state.Snapshot + ": its list of files is damaged":             files,
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

@@ -21,11 +21,17 @@ func TestPlainSeesWhatCounts(t *testing.T) {
 		"touching without change": {func(w gittest.Workspace) { w.Age("a/file") }, false},
 		"large file touched":      {func(w gittest.Workspace) { w.Age("large") }, true},
 		"empty folder":            {func(w gittest.Workspace) { w.At("c") }, false},
-		"dependencies":            {func(w gittest.Workspace) { w.Write("a/node_modules/x", "x"); w.Write("target/x", "x") }, false},
-		"caches":                  {func(w gittest.Workspace) { w.Write(".pytest_cache/x", "x"); w.Write("__pycache__/x", "x") }, false},
-		"hidden file":             {func(w gittest.Workspace) { w.Write(".env", "x") }, true},
-		"the harness's own view":  {func(w gittest.Workspace) { w.Write(".ralph/progress.md", "x") }, false},
-		"behind a link":           {func(w gittest.Workspace) { w.Write("../outside/x", "x") }, false},
+		"dependencies": {
+			func(w gittest.Workspace) { w.Write("a/node_modules/x", "x"); w.Write("target/x", "x") },
+			false,
+		},
+		"caches": {
+			func(w gittest.Workspace) { w.Write(".pytest_cache/x", "x"); w.Write("__pycache__/x", "x") },
+			false,
+		},
+		"hidden file":            {func(w gittest.Workspace) { w.Write(".env", "x") }, true},
+		"the harness's own view": {func(w gittest.Workspace) { w.Write(".ralph/progress.md", "x") }, false},
+		"behind a link":          {func(w gittest.Workspace) { w.Write("../outside/x", "x") }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -51,14 +57,21 @@ func TestPlainThroughALinkIsTheSame(t *testing.T) {
 	w := gittest.NewFolder(t).At("work")
 	w.Write("file", "x")
 	w.Must(os.Symlink("work", w.Path("../link")))
-	direct, linked := w.Fingerprint(&plain.Tree{Dir: w.Dir}, gittest.Since), w.Fingerprint(&plain.Tree{Dir: w.Path("../link")}, gittest.Since)
+	direct, linked := w.Fingerprint(
+		&plain.Tree{Dir: w.Dir},
+		gittest.Since,
+	), w.Fingerprint(
+		&plain.Tree{Dir: w.Path("../link")},
+		gittest.Since,
+	)
 	if direct.Hash != linked.Hash {
 		t.Errorf("%s and %s", direct.Hash, linked.Hash)
 	}
 }
 
 func TestPlainReportsWhatItCannotRead(t *testing.T) {
-	if state, err := (&plain.Tree{Dir: gittest.NewFolder(t).Path("missing")}).Fingerprint(t.Context(), gittest.Since); err == nil {
+	if state, err := (&plain.Tree{Dir: gittest.NewFolder(t).Path("missing")}).Fingerprint(t.Context(),
+		gittest.Since); err == nil {
 		t.Errorf("missing folder: %+v", state)
 	}
 	if state, err := (&plain.Tree{Dir: t.TempDir()}).Fingerprint(gittest.Canceled(t), gittest.Since); err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// store is a folder of contents and of lists of files, each named by its hash. What is in
-// it is never changed or deleted. It has three folders: "contents", "copies" and "tmp".
+// store is a folder of file contents and file lists, each named by its hash. Its files are never
+// changed or deleted. It has three folders: "contents", "copies" and "tmp".
 type store struct {
 	dir      string
 	listings manifest.Listings
@@ -39,9 +39,9 @@ func (s *store) content(id string) string { return filepath.Join(s.dir, "content
 
 func (s *store) list(id string) string { return filepath.Join(s.dir, "copies", id) }
 
-// put keeps what can be read, up to the size of a file that is taken, and names it. It is written before its name
-// is known; content that is there already is not written again, unless a machine that went
-// down left it cut off.
+// put saves content, up to the largest file size that is saved, and returns its name. It writes the
+// content before the name is known. Content that already exists is not written again, unless a
+// crash truncated it.
 func (s *store) put(from io.Reader) (id string, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "new-*") // with mode 0600
 	if err != nil {
@@ -72,10 +72,10 @@ func idOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// listTitle begins every list of files, and says how to read it.
+// listTitle is the first line of every file list and identifies its format.
 const listTitle = "files of a workspace, 1\n"
 
-// putList keeps a list of files, in the order of their names, and gives the copy's name.
+// putList saves a list of files, sorted by name, and returns the snapshot's name.
 func (s *store) putList(files []manifest.Entry) (id string, err error) {
 	var text bytes.Buffer
 	text.WriteString(listTitle)
@@ -92,27 +92,27 @@ func (s *store) putList(files []manifest.Entry) (id string, err error) {
 	return id, nil
 }
 
-// files lists the files of a copy.
+// files lists the files of a snapshot.
 func (s *store) files(id string) ([]manifest.Entry, error) {
 	if !manifest.ID().MatchString(id) {
-		return nil, fmt.Errorf("read copy %q: %w", id, manifest.ErrNoSnapshot)
+		return nil, fmt.Errorf("read snapshot %q: %w", id, manifest.ErrNoSnapshot)
 	}
 	return s.listings.List(id, func() ([]manifest.Entry, error) {
 		text, err := os.ReadFile(s.list(id))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read copy %s: %w", id, manifest.ErrNoSnapshot)
+			return nil, fmt.Errorf("read snapshot %s: %w", id, manifest.ErrNoSnapshot)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read copy %s: %w", id, err)
+			return nil, fmt.Errorf("read snapshot %s: %w", id, err)
 		}
 		records, known := strings.CutPrefix(string(text), listTitle)
 		if !known || idOf(text) != id {
-			return nil, fmt.Errorf("read copy %s: its list of files is damaged", id)
+			return nil, fmt.Errorf("read snapshot %s: its list of files is damaged", id)
 		}
 		var files []manifest.Entry
 		for record := range strings.SplitSeq(strings.TrimSuffix(records, "\x00"), "\x00") {
 			if record == "" {
-				break // there are none
+				break // the list is empty
 			}
 			about, name, _ := strings.Cut(record, "\t")
 			mode, content, _ := strings.Cut(about, " ")
@@ -122,7 +122,7 @@ func (s *store) files(id string) ([]manifest.Entry, error) {
 	})
 }
 
-// open opens content and tells its size.
+// open opens content and returns its size.
 func (s *store) open(id string) (*os.File, int64, error) {
 	f, err := os.Open(s.content(id))
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *store) open(id string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// read gives up to limit bytes of content.
+// read returns up to limit bytes of content.
 func (s *store) read(id string, limit int) ([]byte, error) {
 	f, size, err := s.open(id)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *store) read(id string, limit int) ([]byte, error) {
 	return text, nil
 }
 
-// Give writes contents as git would. The line break at the end of one makes it count: it
-// comes only if all before it is what was kept.
+// Give writes contents in the format of git cat-file --batch. It ends each with a newline only if
+// the content was intact.
 func (s *store) Give(ctx context.Context, ids []string, to io.Writer) error {
 	for _, id := range ids {
 		if ctx.Err() != nil {

@@ -11,18 +11,19 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// always are the files that are part of every snapshot although git ignores them. Names are below the top.
+// always are the files that every snapshot includes although git ignores them. Names are relative
+// to the top of the working tree.
 type always struct {
 	named []string
 	like  func(name string) bool
-	files []string // those that were named, and those that are like it
-	taken string   // what they looked like when they were taken
+	files []string // the named files and those that match like
+	taken string   // their hash when the last snapshot was taken
 }
 
-// Always names files below the workspace that are part of every copy from now on, even if
-// they are ignored. The tree's hash does not count them, so that an agent cannot make
-// progress by writing to them; that one of them changed makes a new copy all the same.
-// They replace those that were named before.
+// Always sets the files below the workspace that every later snapshot includes, even if they are
+// ignored. The tree's hash does not count them, so an agent cannot make progress by writing to
+// them. A change to one of them still causes a new snapshot. The names replace those of earlier
+// calls.
 func (k *Keeper) Always(names []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -39,26 +40,27 @@ func sortedOnce(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// AlwaysLike does what Always does for every ignored file, named below the workspace, of
-// which pick says so: what git is told to ignore is in an agent's hands, and checks see such
-// files. Folders that are ignored as a whole are looked into only if they are small and
-// none of the well-known ones: dependencies and build output are not what is meant.
+// AlwaysLike does the same as Always for every ignored file below the workspace for which pick
+// returns true. An agent controls what git ignores, and checks see such files. Folders that are
+// ignored as a whole are searched only if they are small and not a well-known cache folder, because
+// dependencies and build output are not meant.
 func (k *Keeper) AlwaysLike(pick func(name string) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.always.like = pick
 }
 
-// smallFolder is how many files an ignored folder may have to be looked into.
+// smallFolder is the most files that an ignored folder may have to be searched.
 const smallFolder = 200
 
-// find looks for the files of AlwaysLike. It asks the repository itself, whose rules
-// decide what the fingerprint does not see. If git cannot tell, those stay that were known.
+// find looks for the files of AlwaysLike. It asks the repository itself, whose rules decide what
+// the fingerprint does not see. If git fails, the known files stay.
 func (a *always) find(ctx context.Context, repo *gitrepo.Repo) {
 	if a.like == nil {
 		return
 	}
-	out, err := repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "--full-name")
+	out, err := repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory",
+		"--no-empty-directory", "--full-name")
 	if err != nil {
 		return
 	}
@@ -73,7 +75,7 @@ func (a *always) find(ctx context.Context, repo *gitrepo.Repo) {
 	a.files = sortedOnce(found)
 }
 
-// inIgnored is a file that git listed, or the files of a folder.
+// inIgnored returns a file that git listed, or the files of a folder that it listed.
 func inIgnored(top, listed string) []string {
 	folder, whole := strings.CutSuffix(listed, "/")
 	if !whole {
@@ -89,8 +91,8 @@ func inIgnored(top, listed string) []string {
 	return files
 }
 
-// sum tells what those files look like. They are few and small, and an agent may set
-// the time of a file to what it was: nothing is remembered of them.
+// sum returns a hash of the files. It caches nothing, because the files are few and small and an
+// agent may reset the time of a file.
 func (a *always) sum(folder string) string {
 	if len(a.files) == 0 {
 		return ""
@@ -104,8 +106,7 @@ func (a *always) sum(folder string) string {
 	return forgetful.Sum(top, a.files)
 }
 
-// due tells what those files look like, and lists them if that is not how they were
-// taken.
+// due returns the hash of the files, and lists them if the hash differs from the last snapshot's.
 func (a *always) due(folder string) (sum string, due []string) {
 	if sum = a.sum(folder); sum == a.taken {
 		return sum, nil

@@ -27,12 +27,22 @@ func ignoring(t *testing.T) gittest.Workspace {
 func TestAlwaysKeepsWhatIsIgnored(t *testing.T) {
 	w := ignoring(t)
 	keeper, dir := newKeeper(w)
-	keeper.Always([]string{".ralph/config.yaml", "a.local", "../kept", "/etc/passwd", "", "code", ".ralph", ".ralph/progress.md"})
+	keeper.Always(
+		[]string{".ralph/config.yaml", "a.local", "../kept", "/etc/passwd", "", "code", ".ralph", ".ralph/progress.md"},
+	)
 	w.Write(".ralph/progress.md", "a view\n")
 	k := kept{w, keeper}
 	base := w.Fingerprint(keeper, input)
 	k.wantEqual("left", []string(nil), base.Omitted)
-	k.whole("base", base.Snapshot, map[string]string{".gitignore": "file .ralph/\n*.local\n", ".ralph/config.yaml": "file checks: []\n", "code": "file one\n"})
+	k.whole(
+		"base",
+		base.Snapshot,
+		map[string]string{
+			".gitignore":         "file .ralph/\n*.local\n",
+			".ralph/config.yaml": "file checks: []\n",
+			"code":               "file one\n",
+		},
+	)
 	k.wantEqual("again", base, w.Fingerprint(keeper, input))
 
 	// Each of these is seen by the copies, and by nothing else.
@@ -105,7 +115,8 @@ func TestAlwaysLikeKeepsWhatAnAgentHadIgnored(t *testing.T) {
 	}{
 		{"echo 'x*' >>../.git/info/exclude; echo x >xx; echo x >xx.py", []string{"added xx.py"}},
 		{"echo y >xx; echo y >xx.py", []string{"changed xx.py"}},
-		{"mkdir -p xdir/deep node_modules; echo node_modules >>../.git/info/exclude; echo z >xdir/deep/z.py; echo z >node_modules/z.py", []string{"added xdir/deep/z.py"}},
+		{"mkdir -p xdir/deep node_modules; echo node_modules >>../.git/info/exclude; echo z >xdir/deep/z.py; echo z " +
+			">node_modules/z.py", []string{"added xdir/deep/z.py"}},
 		{"mkdir xlarge; cd xlarge; for i in $(seq 300); do echo >$i.py; done", nil},
 		{"rm xx.py", []string{"deleted xx.py"}},
 		{"echo 2 >.ralph/config.yaml", []string{"changed .ralph/config.yaml"}},
@@ -120,5 +131,9 @@ func TestAlwaysLikeKeepsWhatAnAgentHadIgnored(t *testing.T) {
 	again.AlwaysLike(like)
 	w.Fingerprint(again, input)
 	w.Sh("echo changed >xdir/deep/z.py")
-	k.wantEqual("later", []string{"changed xdir/deep/z.py"}, k.changes(before.Snapshot, w.Fingerprint(again, input).Snapshot))
+	k.wantEqual(
+		"later",
+		[]string{"changed xdir/deep/z.py"},
+		k.changes(before.Snapshot, w.Fingerprint(again, input).Snapshot),
+	)
 }

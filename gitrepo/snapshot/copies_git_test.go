@@ -133,7 +133,8 @@ func TestReadOfADamagedCopy(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "read snapshot "+id+": git cat-file: exit 128") {
 		t.Errorf("read %q: %v", got, err)
 	}
-	if err := keeper.Extract(t.Context(), id, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "extract snapshot: ") {
+	if err := keeper.Extract(t.Context(), id, t.TempDir(), nil); err == nil ||
+		!strings.Contains(err.Error(), "extract snapshot: ") {
 		t.Errorf("extract: %v", err)
 	}
 }

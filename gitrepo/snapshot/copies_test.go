@@ -133,24 +133,52 @@ func TestCopiesTellWhatChanged(t *testing.T) {
 		before, script string
 		want           []string
 	}{
-		"nothing":        {before: "echo a >a", script: "true"},
-		"touched":        {before: "echo a >a; touch -d '2 hours ago' a", script: "touch a"},
-		"added":          {before: "echo b >b", script: "echo a >a; mkdir -p c/d; echo e >c/d/e", want: []string{"added a", "added c/d/e"}},
-		"changed":        {before: "echo a >a", script: "echo b >a", want: []string{"changed a"}},
-		"deleted":        {before: "mkdir a; echo b >a/b; echo c >c", script: "rm -r a", want: []string{"deleted a/b"}},
-		"all deleted":    {before: "echo a >a", script: "rm a", want: []string{"deleted a"}},
-		"first":          {before: "true", script: "echo a >a", want: []string{"added a"}},
-		"empty folder":   {before: "echo a >a", script: "mkdir b"},
-		"renamed":        {before: "echo a >a", script: "mv a b", want: []string{"deleted a", "added b"}},
-		"mode":           {before: "echo a >a; echo b >b; chmod +x b", script: "chmod +x a; chmod -x b", want: []string{"changed a", "changed b"}},
-		"file to link":   {before: "printf b >a; echo b >b", script: "ln -sf b a", want: []string{"changed a"}},
-		"link to file":   {before: "ln -s b a; echo b >b", script: "rm a; printf b >a", want: []string{"changed a"}},
-		"link retarget":  {before: "ln -s b a; echo b >b", script: "ln -sfn c a", want: []string{"changed a"}},
-		"file to folder": {before: "echo a >a; echo x >a.x", script: "rm a; mkdir a; echo b >a/b; echo y >a.x", want: []string{"deleted a", "changed a.x", "added a/b"}},
-		"folder to file": {before: "mkdir a; echo b >a/b", script: "rm -r a; echo a >a", want: []string{"added a", "deleted a/b"}},
-		"folder to link": {before: "mkdir a; echo b >a/b", script: "mv a c; ln -s c a", want: []string{"added a", "deleted a/b", "added c/b"}},
-		"outer link":     {before: "mkdir a; echo b >a/b", script: "rm -r a; ln -s / a", want: []string{"added a", "deleted a/b"}},
-		"bytes":          {before: `printf 'a\r\n' >a; echo '* text=auto eol=lf' >.gitattributes`, script: `printf 'a\n' >a; printf '$ID$\0\r\n' >b`, want: []string{"changed a", "added b"}},
+		"nothing": {before: "echo a >a", script: "true"},
+		"touched": {before: "echo a >a; touch -d '2 hours ago' a", script: "touch a"},
+		"added": {
+			before: "echo b >b",
+			script: "echo a >a; mkdir -p c/d; echo e >c/d/e",
+			want:   []string{"added a", "added c/d/e"},
+		},
+		"changed":      {before: "echo a >a", script: "echo b >a", want: []string{"changed a"}},
+		"deleted":      {before: "mkdir a; echo b >a/b; echo c >c", script: "rm -r a", want: []string{"deleted a/b"}},
+		"all deleted":  {before: "echo a >a", script: "rm a", want: []string{"deleted a"}},
+		"first":        {before: "true", script: "echo a >a", want: []string{"added a"}},
+		"empty folder": {before: "echo a >a", script: "mkdir b"},
+		"renamed":      {before: "echo a >a", script: "mv a b", want: []string{"deleted a", "added b"}},
+		"mode": {
+			before: "echo a >a; echo b >b; chmod +x b",
+			script: "chmod +x a; chmod -x b",
+			want:   []string{"changed a", "changed b"},
+		},
+		"file to link":  {before: "printf b >a; echo b >b", script: "ln -sf b a", want: []string{"changed a"}},
+		"link to file":  {before: "ln -s b a; echo b >b", script: "rm a; printf b >a", want: []string{"changed a"}},
+		"link retarget": {before: "ln -s b a; echo b >b", script: "ln -sfn c a", want: []string{"changed a"}},
+		"file to folder": {
+			before: "echo a >a; echo x >a.x",
+			script: "rm a; mkdir a; echo b >a/b; echo y >a.x",
+			want:   []string{"deleted a", "changed a.x", "added a/b"},
+		},
+		"folder to file": {
+			before: "mkdir a; echo b >a/b",
+			script: "rm -r a; echo a >a",
+			want:   []string{"added a", "deleted a/b"},
+		},
+		"folder to link": {
+			before: "mkdir a; echo b >a/b",
+			script: "mv a c; ln -s c a",
+			want:   []string{"added a", "deleted a/b", "added c/b"},
+		},
+		"outer link": {
+			before: "mkdir a; echo b >a/b",
+			script: "rm -r a; ln -s / a",
+			want:   []string{"added a", "deleted a/b"},
+		},
+		"bytes": {
+			before: `printf 'a\r\n' >a; echo '* text=auto eol=lf' >.gitattributes`,
+			script: `printf 'a\n' >a; printf '$ID$\0\r\n' >b`,
+			want:   []string{"changed a", "added b"},
+		},
 	}
 	// Each case has a folder of its own, and all of them two copies: those cost the most.
 	overCopiers(t, func(t *testing.T, k kept) {
@@ -194,7 +222,8 @@ func TestCopiesOfOddNames(t *testing.T) {
 	overCopiers(t, func(t *testing.T, k kept) {
 		names := []string{"blank name", " ", "-dash/--", "plain"}
 		if runtime.GOOS != "windows" {
-			names = append(names, "line\nbreak", "tab\tstop", `quo"te's`, `back\slash`, "ümlaut/日本", "*", "[z]*", ":colon", ":(top)y", ":!x", "a/...", "HEAD:x", "..a/..b")
+			names = append(names, "line\nbreak", "tab\tstop", `quo"te's`, `back\slash`, "ümlaut/日本", "*", "[z]*", ":colon",
+				":(top)y", ":!x", "a/...", "HEAD:x", "..a/..b")
 		}
 		if runtime.GOOS == "linux" {
 			names = append(names, "not\xffutf8")
@@ -211,7 +240,11 @@ func TestCopiesOfOddNames(t *testing.T) {
 		slices.Sort(names)
 		for _, name := range names {
 			added = append(added, "added "+name)
-			k.wantEqual("one", map[string]string{filepath.FromSlash(name): want[filepath.FromSlash(name)]}, k.extracted(to, []string{name}))
+			k.wantEqual(
+				"one",
+				map[string]string{filepath.FromSlash(name): want[filepath.FromSlash(name)]},
+				k.extracted(to, []string{name}),
+			)
 		}
 		k.wantEqual("changes", added, k.changes(from, to))
 	})
@@ -252,7 +285,8 @@ func TestCopiesRead(t *testing.T) {
 			k.Must(err)
 			k.wantEqual("content", want, string(got))
 		}
-		for _, name := range []string{"b", "a", "a/", "a/file/", "a/file/x", "", ".", "..", "/a/file", "./a/file", "a/../a/file", "a//file", "../kept", "a\x00"} {
+		for _, name := range []string{"b", "a", "a/", "a/file/", "a/file/x", "", ".", "..", "/a/file", "./a/file",
+			"a/../a/file", "a//file", "../kept", "a\x00"} {
 			if got, err := k.copies.Read(k.Context(), id, name, 10); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%q: %q, %v", name, got, err)
 			}
@@ -265,7 +299,8 @@ func TestCopiesThatAreNotThere(t *testing.T) {
 	overCopiers(t, func(t *testing.T, k kept) {
 		k.Write("a", "a")
 		id := k.take()
-		for _, none := range []string{"", "HEAD", "--help", "../../x", strings.Repeat("0", len(id)), strings.Repeat("a", 40), strings.Repeat("a", 64)} {
+		for _, none := range []string{"", "HEAD", "--help", "../../x", strings.Repeat("0", len(id)),
+			strings.Repeat("a", 40), strings.Repeat("a", 64)} {
 			_, changes := k.copies.Changes(k.Context(), none, id)
 			_, back := k.copies.Changes(k.Context(), id, none)
 			_, files := k.copies.Files(k.Context(), none)
@@ -273,7 +308,8 @@ func TestCopiesThatAreNotThere(t *testing.T) {
 			_, onto := k.copies.Join(k.Context(), none, id, id)
 			_, join := k.copies.Join(k.Context(), id, none, id)
 			extract := k.copies.Extract(k.Context(), none, t.TempDir(), nil)
-			for what, err := range map[string]error{"changes": changes, "back": back, "files": files, "read": read, "onto": onto, "join": join, "extract": extract} {
+			for what, err := range map[string]error{"changes": changes, "back": back, "files": files, "read": read,
+				"onto": onto, "join": join, "extract": extract} {
 				if !errors.Is(err, manifest.ErrNoSnapshot) {
 					t.Errorf("%s of %q: %v", what, none, err)
 				}
@@ -294,7 +330,8 @@ func TestCopiesLeaveOut(t *testing.T) {
 		k.Sh("mkfifo pipe")
 		now := k.Fingerprint(k.copies, input)
 		want := []string{
-			"grows is not in the snapshot as it is now: it is larger than 100 MiB", "large is not in the snapshot as it is now: it is larger than 100 MiB",
+			"grows is not in the snapshot as it is now: it is larger than 100 MiB",
+			"large is not in the snapshot as it is now: it is larger than 100 MiB",
 		}
 		var left []string
 		for _, said := range now.Omitted {
@@ -317,13 +354,23 @@ func TestCopiesExtractSome(t *testing.T) {
 		k.Sh("mkdir -p a/b c; echo 1 >a/b/1; echo 2 >a/2; echo 3 >c/3; ln -s ../a c/link; echo 'exit 0' >run; chmod +x run")
 		id := k.take()
 		k.Sh("rm -rf a; echo other >c/3")
-		k.wantEqual("some", map[string]string{filepath.FromSlash("a/b/1"): "file 1\n", filepath.FromSlash("c/link"): "link ../a", "run": "program exit 0\n"},
-			k.extracted(id, []string{"c/link", "a/b/1", "run", "a/b/1", "a", "missing", "../outside", "/etc/passwd", ""}))
+		k.wantEqual(
+			"some",
+			map[string]string{
+				filepath.FromSlash("a/b/1"):  "file 1\n",
+				filepath.FromSlash("c/link"): "link ../a",
+				"run":                        "program exit 0\n",
+			},
+			k.extracted(id, []string{"c/link", "a/b/1", "run", "a/b/1", "a", "missing", "../outside", "/etc/passwd", ""}),
+		)
 		k.wantEqual("none", map[string]string{}, k.extracted(id, []string{}))
 
 		k.Must(k.copies.Extract(k.Context(), id, k.Dir, []string{"a/2", "c/3"}))
 		k.wantEqual("in place", map[string]string{
-			filepath.FromSlash("a/2"): "file 2\n", filepath.FromSlash("c/3"): "file 3\n", filepath.FromSlash("c/link"): "link ../a", "run": "program exit 0\n",
+			filepath.FromSlash("a/2"):    "file 2\n",
+			filepath.FromSlash("c/3"):    "file 3\n",
+			filepath.FromSlash("c/link"): "link ../a",
+			"run":                        "program exit 0\n",
 		}, treeOf(k.Workspace))
 	})
 }
@@ -345,7 +392,16 @@ func TestCopiesExtractStaysInside(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		same(outside, "outside", before)
-		same(to, "inside", map[string]string{"2": "file 2\n", filepath.FromSlash("3/full"): "file stays\n", "4": "file 4\n", "a": "link " + outside.Dir})
+		same(
+			to,
+			"inside",
+			map[string]string{
+				"2":                          "file 2\n",
+				filepath.FromSlash("3/full"): "file stays\n",
+				"4":                          "file 4\n",
+				"a":                          "link " + outside.Dir,
+			},
+		)
 	})
 }
 
@@ -354,21 +410,76 @@ func TestCopiesJoin(t *testing.T) {
 		base, from, to string
 		want           map[string]string
 	}{
-		"added":               {base: "echo b >b", from: "echo b >b; echo mine >mine", to: "echo n >n", want: map[string]string{"b": "file b\n", "n": "file n\n"}},
-		"changed":             {base: "echo b >b; echo a >a", from: "echo other >a", to: "echo new >b", want: map[string]string{"a": "file a\n", "b": "file new\n"}},
-		"deleted":             {base: "echo b >b; echo a >a", from: "true", to: "rm b", want: map[string]string{"a": "file a\n"}},
-		"deleted, not there":  {base: "echo a >a", from: "echo b >b", to: "rm b", want: map[string]string{"a": "file a\n"}},
-		"changed, not there":  {base: "echo a >a", from: "echo b >b", to: "echo c >b", want: map[string]string{"a": "file a\n", "b": "file c\n"}},
-		"the agent's changed": {base: "echo b >b", from: "echo agent >b", to: "echo user >b", want: map[string]string{"b": "file user\n"}},
-		"mode":                {base: "echo b >b", from: "true", to: "chmod +x b", want: map[string]string{"b": "program b\n"}},
-		"link":                {base: "echo b >b", from: "true", to: "ln -sf c b", want: map[string]string{"b": "link c"}},
-		"file to folder":      {base: "echo b >b; echo b >b.x", from: "true", to: "rm b; mkdir b; echo c >b/c", want: map[string]string{"b.x": "file b\n", filepath.FromSlash("b/c"): "file c\n"}},
-		"folder to file":      {base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e", from: "true", to: "rm -r b; echo b >b", want: map[string]string{"b": "file b\n"}},
-		"over a folder":       {base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e", from: "rm -r b", to: "echo b >b", want: map[string]string{"b": "file b\n"}},
-		"under a file":        {base: "echo b >b", from: "rm b", to: "mkdir b; echo c >b/c", want: map[string]string{filepath.FromSlash("b/c"): "file c\n"}},
-		"nothing":             {base: "echo b >b", from: "echo c >b", to: "true", want: map[string]string{"b": "file b\n"}},
-		"to nothing":          {base: "echo b >b", from: "true", to: "rm b", want: map[string]string{}},
-		"there already":       {base: "echo b >b; echo n >n", from: "rm n", to: "echo n >n", want: map[string]string{"b": "file b\n", "n": "file n\n"}},
+		"added": {
+			base: "echo b >b",
+			from: "echo b >b; echo mine >mine",
+			to:   "echo n >n",
+			want: map[string]string{"b": "file b\n", "n": "file n\n"},
+		},
+		"changed": {
+			base: "echo b >b; echo a >a",
+			from: "echo other >a",
+			to:   "echo new >b",
+			want: map[string]string{"a": "file a\n", "b": "file new\n"},
+		},
+		"deleted": {
+			base: "echo b >b; echo a >a",
+			from: "true",
+			to:   "rm b",
+			want: map[string]string{"a": "file a\n"},
+		},
+		"deleted, not there": {base: "echo a >a", from: "echo b >b", to: "rm b", want: map[string]string{"a": "file a\n"}},
+		"changed, not there": {
+			base: "echo a >a",
+			from: "echo b >b",
+			to:   "echo c >b",
+			want: map[string]string{"a": "file a\n", "b": "file c\n"},
+		},
+		"the agent's changed": {
+			base: "echo b >b",
+			from: "echo agent >b",
+			to:   "echo user >b",
+			want: map[string]string{"b": "file user\n"},
+		},
+		"mode": {
+			base: "echo b >b",
+			from: "true",
+			to:   "chmod +x b",
+			want: map[string]string{"b": "program b\n"},
+		},
+		"link": {base: "echo b >b", from: "true", to: "ln -sf c b", want: map[string]string{"b": "link c"}},
+		"file to folder": {
+			base: "echo b >b; echo b >b.x",
+			from: "true",
+			to:   "rm b; mkdir b; echo c >b/c",
+			want: map[string]string{"b.x": "file b\n", filepath.FromSlash("b/c"): "file c\n"},
+		},
+		"folder to file": {
+			base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e",
+			from: "true",
+			to:   "rm -r b; echo b >b",
+			want: map[string]string{"b": "file b\n"},
+		},
+		"over a folder": {
+			base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e",
+			from: "rm -r b",
+			to:   "echo b >b",
+			want: map[string]string{"b": "file b\n"},
+		},
+		"under a file": {
+			base: "echo b >b",
+			from: "rm b",
+			to:   "mkdir b; echo c >b/c",
+			want: map[string]string{filepath.FromSlash("b/c"): "file c\n"},
+		},
+		"nothing":    {base: "echo b >b", from: "echo c >b", to: "true", want: map[string]string{"b": "file b\n"}},
+		"to nothing": {base: "echo b >b", from: "true", to: "rm b", want: map[string]string{}},
+		"there already": {
+			base: "echo b >b; echo n >n",
+			from: "rm n",
+			to:   "echo n >n",
+			want: map[string]string{"b": "file b\n", "n": "file n\n"},
+		},
 	}
 	// Each case has a folder of its own, and all of them three copies: those cost the most.
 	overCopiers(t, func(t *testing.T, k kept) {

@@ -18,26 +18,26 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// distrust is how far the user's repository is believed. Its index and its settings are in an
-// agent's hands: a file that is marked to be passed over, or one that is given the times
-// that it had, is unchanged to git. The index of the copies is nobody's but the harness's.
+// distrust decides how far to trust the user's repository. An agent controls its index and its
+// settings: git sees no change in a file that is flagged to be skipped, or whose times were reset.
+// Only the harness controls the index of the snapshots.
 type distrust struct {
-	run       string // a claim was last judged in this iteration of this run
+	run       string // the run and iteration in which a claim was last judged
 	iteration int
-	proven    bool                 // git was wrong about files once
-	first     map[string]firstLook // by what git said of the tree
-	uncounted map[string]bool      // files that were no part of a fingerprint once
+	proven    bool                 // git was wrong about files before
+	first     map[string]firstLook // by the tree's ID according to git
+	uncounted map[string]bool      // files that a fingerprint did not include
 }
 
-// firstLook is the copy that was kept when git said something for the first time.
+// firstLook is the first snapshot for a tree ID that git reported.
 type firstLook struct {
 	tree string
-	out  map[string]bool // not in it as they were
+	out  map[string]bool // files that it does not contain as they were
 }
 
-// fullScan reports whether to look at the files whatever the user's git says of them: when a
-// claim is judged, until the end of that iteration, so that what is compared was seen with
-// the same eyes, and for good once git was wrong.
+// fullScan reports whether to compare the files regardless of what the user's git says. It does so
+// when a claim is judged and until the end of that iteration, so that both sides of a comparison
+// are read the same way, and always once git was wrong.
 func (d *distrust) fullScan(in ralph.TreeInput) bool {
 	if in.Claimed {
 		d.run, d.iteration = in.Run, in.Iteration
@@ -46,8 +46,8 @@ func (d *distrust) fullScan(in ralph.TreeInput) bool {
 	return d.proven || in.Iteration > 0 && in.Run == d.run && in.Iteration == d.iteration
 }
 
-// gitStamp is the user's index and configuration: as long as nobody wrote there, git sees
-// what it saw before.
+// gitStamp identifies the user's index and configuration. While they are unchanged, git sees what
+// it saw before.
 func (k *Keeper) gitStamp() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, scan.StampAt(filepath.Join(k.home.GitDir, "index")))
@@ -57,9 +57,10 @@ func (k *Keeper) gitStamp() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// verifiedHash is the hash of a tree. It is git's, unless the copy shows that the files are not
-// those that git said the same of before: then what differs is in it as well. Files that no
-// fingerprint counts, or that the first copy did not hold, say nothing about git.
+// verifiedHash returns the hash of a tree. It is git's hash, unless the snapshot shows that the
+// files differ from those for which git reported the same hash before. Then the hash includes the
+// differences. Files that no fingerprint counts, or that the first snapshot did not contain, say
+// nothing about git.
 func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now taken) string {
 	d := &k.distrust
 	if d.first == nil {
@@ -80,7 +81,7 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	scan.Put(sum, state.Hash)
 	edits, err := k.edits(ctx, first.tree, now.tree)
 	if err != nil {
-		scan.Put(sum, now.tree) // what cannot be compared may be anything
+		scan.Put(sum, now.tree) // without a comparison, assume that it differs
 		return hex.EncodeToString(sum.Sum(nil))
 	}
 	manifest.SortEdits(edits)
@@ -98,14 +99,14 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// debugLimit bounds what git may say of every file in the index, at some ten lines each.
+// debugLimit limits git's output about every file in the index, at about ten lines each.
 const debugLimit = 512 << 20
 
-// hiddenWrites lists files that git takes for those in the index of the copies, though
-// somebody wrote to them. It compares times by the second: whoever writes a file within the
-// second in which it was taken, as long as before, and gives it its old time back, is not
-// seen. When a file was last written to at all nobody can set, and the index knows it
-// more precisely than git asks. What it does not know is not doubted.
+// hiddenWrites lists files that were written although they match the index of the snapshots
+// according to git. Git compares times by the second. It misses a write within the second in which
+// the file was saved, if the size stays the same and the modification time is reset. But no program
+// can set the change time, and the index stores it more precisely than git compares it. Files
+// without a stored time are trusted.
 func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []string {
 	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.home.pathspec()}
 	text, err := k.inTree(ctx, git.Call{Args: args, Limit: debugLimit})
@@ -126,7 +127,7 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 	}
 }
 
-// rewritten reports whether a file was written in the second in which it was, but later.
+// rewritten reports whether a file was written in the recorded second, but later.
 func rewritten(path string, recorded [2]uint32) bool {
 	if recorded[0] == 0 || recorded[1] == 0 {
 		return false
@@ -137,20 +138,20 @@ func rewritten(path string, recorded [2]uint32) bool {
 	}
 	const second = 1_000_000_000
 	changed := scan.StampOf(info).Changed
-	fraction := uint32(changed % second)                                                     //nolint:gosec // below a second
-	return fraction != 0 && fraction != recorded[1] && uint32(changed/second) == recorded[0] //nolint:gosec // cut off in the index, too
+	fraction := uint32(changed % second) //nolint:gosec // below a second
+	// The index also truncates the seconds.
+	return fraction != 0 && fraction != recorded[1] && uint32(changed/second) == recorded[0] //nolint:gosec
 }
 
-// recordedTime reads "  ctime: SECONDS:NANOSECONDS", which is what git tells first of a file.
+// recordedTime parses "  ctime: SECONDS:NANOSECONDS", which git prints first about a file.
 func recordedTime(text string) (at [2]uint32) {
 	_, _ = fmt.Sscanf(text, "  ctime: %d:%d", &at[0], &at[1])
 	return at
 }
 
-// runnable is what git may run on the user's behalf: hooks, and programs that the
-// repository's configuration names. An agent that changes them reaches further than its
-// own run: the user's next git command runs them, and the next run of ralph takes them
-// for the user's.
+// runnable is what git may run on the user's behalf: hooks, and programs that the repository's
+// configuration names. If an agent changes them, the effect outlives its run: the user's next git
+// command runs them, and the next run of ralph takes them for the user's.
 type runnable struct {
 	hooks  git.Hooks
 	config []byte
@@ -158,19 +159,25 @@ type runnable struct {
 
 // namesPrograms are parts of the names of settings whose value git may run.
 var namesPrograms = []string{
-	"filter", "clean", "smudge", "process", "hookspath", "fsmonitor", "sshcommand", "textconv", "driver", "program", "alias", "path", "pager", "editor",
-	"helper", "insteadof", "askpass", "command", "cmd", "tool",
+	"filter", "clean", "smudge", "process", "hookspath", "fsmonitor", "sshcommand", "textconv", "driver",
+	"program", "alias", "path", "pager", "editor", "helper", "insteadof", "askpass", "command", "cmd", "tool",
 }
 
 func (k *Keeper) runnable() runnable {
 	return runnable{hooks: git.HooksIn(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
 }
 
-// planted says what is there now that was not, a sentence each.
+// planted describes what was added since before, one sentence each.
 func (r runnable) planted(before runnable) []string {
 	var said []string
 	if names := text.Mapped(r.hooks.Since(before.hooks), scan.Shorten); len(names) > 0 {
-		said = append(said, fmt.Sprintf("hooks came into the repository during this run: %s; look at them before your next git command runs them", strings.Join(names, ", ")))
+		said = append(
+			said,
+			fmt.Sprintf(
+				"hooks were added to the repository during this run: %s; review them before your next git command runs them",
+				strings.Join(names, ", "),
+			),
+		)
 	}
 	if bytes.Equal(r.config, before.config) {
 		return said
@@ -188,13 +195,19 @@ func (r runnable) planted(before runnable) []string {
 		lines[shown] = "…"
 	}
 	if len(lines) > 0 {
-		said = append(said, "the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(lines, "; "))
+		said = append(
+			said,
+			"the repository's configuration changed during this run and may make git run programs: "+strings.Join(
+				lines,
+				"; ",
+			),
+		)
 	}
 	return said
 }
 
-// mayRun reports whether a line of a configuration begins a section, or makes a setting,
-// by which git runs programs.
+// mayRun reports whether a configuration line starts a section, or contains a setting, that can
+// make git run programs.
 func mayRun(line string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(line), "=")
 	return slices.ContainsFunc(namesPrograms, func(part string) bool { return strings.Contains(name, part) })

@@ -21,13 +21,15 @@ func claimed(n int) ralph.TreeInput {
 	return in
 }
 
-// An agent that has git pass a test over, and weakens it, had the copy of the base taken for that of its tree.
+// An agent that has git pass a test over, and weakens it, had the copy of the base taken for that
+// of its tree.
 func TestAClaimIsNotHiddenByTheUsersIndex(t *testing.T) {
 	for name, hide := range map[string]string{
 		"skip-worktree":    "git update-index --skip-worktree a_test; echo weak >a_test",
 		"assume-unchanged": "echo weak >a_test; git update-index --assume-unchanged a_test",
 		"deleted":          "git update-index --skip-worktree a_test; rm a_test",
-		"settings":         "git update-index --skip-worktree a_test; echo weak >a_test; git config core.trustctime false; git config core.checkStat minimal",
+		"settings": "git update-index --skip-worktree a_test; echo weak >a_test; git config core.trustctime " +
+			"false; git config core.checkStat minimal",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gittest.NewRepo(t)
@@ -54,7 +56,8 @@ func TestAClaimIsNotHiddenByTheUsersIndex(t *testing.T) {
 	}
 }
 
-// The copy after an iteration without a claim is what a later process compares with: what it lacks would be taken for the user's work.
+// The copy after an iteration without a claim is what a later process compares with: what it lacks
+// would be taken for the user's work.
 func TestFlagsInTheUsersIndexAreSeenWithoutAClaim(t *testing.T) {
 	w := gittest.NewRepo(t)
 	keeper, _ := newKeeper(w)
@@ -78,7 +81,8 @@ func TestWhatIsSwappedWhileAClaimIsJudged(t *testing.T) {
 	}
 }
 
-// Git compares times by the second. A file that is written in the second in which it was taken and gets its old time back looks the same to it.
+// Git compares times by the second. A file that is written in the second in which it was taken and
+// gets its old time back looks the same to it.
 func TestAClaimSeesThroughATimeThatWasSet(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("when a file was last written to is not known here")
@@ -101,8 +105,9 @@ func TestAClaimSeesThroughATimeThatWasSet(t *testing.T) {
 // What an honest tree has that git does not tell of must not make it look changed.
 func TestAnHonestTreeKeepsItsNameWhenClaimed(t *testing.T) {
 	for name, prepare := range map[string]string{
-		"nothing special":  "",
-		"flags":            "git update-index --skip-worktree kept; git update-index --assume-unchanged code; echo mine >kept",
+		"nothing special": "",
+		"flags": "git update-index --skip-worktree kept; git update-index --assume-unchanged code; echo mine " +
+			">kept",
 		"sparse":           "mkdir far; echo x >far/x; git add far; git commit -q -m far; git sparse-checkout set near",
 		"line ends":        `echo '* text=auto' >.gitattributes; git add .; git commit -q -m x; printf 'one\r\n' >kept`,
 		"times not for us": "git config core.trustctime false; git config core.checkStat minimal; touch kept",

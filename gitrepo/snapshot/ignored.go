@@ -14,9 +14,9 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// ignoredBy finds the files that the rules of a snapshot ignore, tracked or not.
+// ignoredBy returns the files that the rules of a snapshot ignore, tracked or not.
 func (k *Keeper) ignoredBy(ctx context.Context, target header, files []string) (map[string]bool, error) {
-	const here = "./" // a name that begins with a colon would mean something else
+	const here = "./" // a leading colon in a name would have a special meaning
 	var names strings.Builder
 	for _, name := range files {
 		names.WriteString(here + name + "\x00")
@@ -49,14 +49,19 @@ func (k *Keeper) checkIgnore(ctx context.Context, target header, names string) (
 	if err != nil {
 		return "", err
 	}
-	out, err := k.feed(ctx, k.inTree, names, git.Call{Dir: folder, Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}})
+	out, err := k.feed(
+		ctx,
+		k.inTree,
+		names,
+		git.Call{Dir: folder, Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}},
+	)
 	if git.ExitCode(err) == 1 {
-		err = nil // none is
+		err = nil // no file is ignored
 	}
 	return out, cmp.Or(putBack(), err)
 }
 
-// excludeThen lets the info/exclude of the snapshot count, until it is put back.
+// excludeThen activates the info/exclude of the snapshot until putBack is called.
 func (k *Keeper) excludeThen(ctx context.Context, target header) (putBack func() error, err error) {
 	if target.repository == "" {
 		return func() error { return nil }, nil
@@ -72,8 +77,8 @@ func (k *Keeper) excludeThen(ctx context.Context, target header) (putBack func()
 	return func() error { return k.write("info/exclude", now) }, k.write("info/exclude", then)
 }
 
-// putRules writes the files that say what is ignored, and nothing else, into a folder:
-// those of the snapshot, and those above a workspace that is not the whole tree.
+// putRules writes only the .gitignore files into a folder: those of the snapshot, and those above a
+// workspace that is not the whole tree.
 func (k *Keeper) putRules(ctx context.Context, target header, folder string) error {
 	files, err := k.files(ctx, target.tree)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 )
 
-// Join keeps a snapshot of base with everything that changed between from and to. Where
-// nothing did, or base has it already, that is base itself. The same three give the same
-// one again.
+// Join saves a snapshot of base with all changes between from and to. If nothing changed, or base
+// already has the changes, it returns base. The same input gives the same result.
 func (s *Store) Join(ctx context.Context, base, from, to string) (string, error) {
 	onto, err := s.read(ctx, base)
 	var edits []manifest.Edit
@@ -41,8 +40,8 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 	return id, nil
 }
 
-// derive keeps a tree that was made of a snapshot and never lay in the workspace. No
-// iteration has a name of that kind, so it is never taken for the copy of one.
+// derive saves a tree that was computed from a snapshot and never existed in the workspace.
+// Iterations never use a ref name of that form, so it is never mistaken for the snapshot of one.
 func (s *Store) derive(of header, tree, kind string) (string, error) {
 	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix)
 	parents := []string{of.id}
@@ -50,7 +49,7 @@ func (s *Store) derive(of header, tree, kind string) (string, error) {
 		parents = append(parents, of.repository)
 		message += "\nrepository " + of.repository
 	}
-	// No time of day is in it: that which is the same has one name.
+	// A fixed time, so that equal content has one name.
 	id, err := s.putCommit(tree, parents, time.Unix(0, 0), message)
 	if err != nil {
 		return "", err
@@ -58,7 +57,7 @@ func (s *Store) derive(of header, tree, kind string) (string, error) {
 	return id, s.setRef(runRefs(of.run)+kind+"-"+id, id)
 }
 
-// edited is the tree of a snapshot with edits made to it, in an index of its own.
+// edited returns the tree of a snapshot with edits applied, using a separate index.
 func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) (string, error) {
 	folder, err := os.MkdirTemp(s.path("tmp"), "join-")
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 	if _, err := s.call(ctx, git.Call{Args: []string{"read-tree", onto.tree}, Env: index}); err != nil {
 		return "", err
 	}
-	// What goes is first: it makes room for files below its name.
+	// Deletions come first: they make room for files below the same name.
 	var gone, put strings.Builder
 	for _, e := range edits {
 		if e.After.Mode == manifest.ModeNone {
@@ -86,10 +85,9 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 	return strings.TrimSpace(tree), err
 }
 
-// Merge keeps a snapshot of Ours with everything that became of Base on the way to
-// Theirs, merged line by line as git does. Where that is nothing, it is Ours itself. Files
-// that both sides changed in the same place are conflicts, and then nothing is kept. A git
-// older than 2.38 can tell of whole files only.
+// Merge saves a snapshot of Ours with all changes between Base and Theirs, merged line by line as
+// git does. If there are none, it returns Ours. Files that both sides changed in the same place are
+// conflicts, and then nothing is saved. A git older than 2.38 can only merge whole files.
 func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conflicts []string, err error) {
 	var sides [3]header
 	for i, side := range []string{in.Base, in.Ours, in.Theirs} {
@@ -97,7 +95,7 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 			return "", nil, fmt.Errorf("merge snapshots: %w", err)
 		}
 		if sides[i].prefix != sides[0].prefix {
-			return "", nil, errors.New("merge snapshots: the workspace had another place in its repository then")
+			return "", nil, errors.New("merge snapshots: the workspace was elsewhere in its repository then")
 		}
 	}
 	tree, conflicts, err := s.mergeTrees(ctx, sides, in.Own)
@@ -119,9 +117,13 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 	return id, nil, nil
 }
 
-// mergeTrees makes commits of the three trees, since git finds what two have in common by
-// their past.
-func (s *Store) mergeTrees(ctx context.Context, sides [3]header, own func(string) bool) (tree string, conflicts []string, err error) {
+// mergeTrees creates commits of the three trees, because git finds the common base of two commits
+// by their history.
+func (s *Store) mergeTrees(
+	ctx context.Context,
+	sides [3]header,
+	own func(string) bool,
+) (tree string, conflicts []string, err error) {
 	trees := [3]string{sides[0].tree, sides[1].tree, ""}
 	if trees[2], err = s.withOwn(ctx, sides[2], sides[0], own); err != nil {
 		return "", nil, err
@@ -141,7 +143,7 @@ func (s *Store) mergeTrees(ctx context.Context, sides [3]header, own func(string
 	if errors.Is(err, git.ErrOldGit) {
 		tree, conflicts, err = git.MergeSimply(ctx, s.call, trees)
 	}
-	for i := range conflicts { // where a file meets a folder, git adds whose it is
+	for i := range conflicts { // where a file meets a folder, git appends ~SIDE to the name
 		for _, side := range commits[1:] {
 			conflicts[i] = strings.TrimSuffix(conflicts[i], "~"+side)
 		}
@@ -149,7 +151,7 @@ func (s *Store) mergeTrees(ctx context.Context, sides [3]header, own func(string
 	return tree, sortedOnce(conflicts), err
 }
 
-// withOwn is the tree of a snapshot with the harness's files as they are in another.
+// withOwn returns the tree of a snapshot with the harness's files as they are in another.
 func (s *Store) withOwn(ctx context.Context, of, from header, own func(string) bool) (string, error) {
 	edits, err := s.editsBetween(ctx, of.id, from.id)
 	if err != nil {

@@ -22,15 +22,21 @@ func TestMergeOfCopies(t *testing.T) {
 		conflicts    []string
 		old          []string // conflicts with an old git, if other ones
 	}{
-		"nothing":                {ours: "echo x >x", theirs: "true"},
-		"both the same":          {ours: "echo x >x; rm b", theirs: "echo x >x; rm b"},
-		"different files":        {ours: "echo x >x", theirs: "echo y >y; rm b; chmod +x c", want: map[string]string{"y": "file y\n", "b": "", "c": "program c\n"}},
-		"different lines":        {ours: "sed -i s/^1$/one/ a", theirs: "sed -i s/^9$/nine/ a", want: map[string]string{"a": "file one\n2\n3\n4\n5\n6\n7\n8\nnine\n"}, old: []string{"a"}},
-		"the same line":          {ours: "sed -i s/^1$/one/ a; echo y >y", theirs: "sed -i s/^1$/eins/ a; echo z >z", conflicts: []string{"a"}},
-		"added twice":            {ours: "echo ours >x", theirs: "echo theirs >x", conflicts: []string{"x"}},
-		"changed and deleted":    {ours: "rm a b", theirs: "sed -i s/^1$/one/ a; echo more >b", conflicts: []string{"a", "b"}},
-		"a file and a folder":    {ours: "echo x >x", theirs: "mkdir x; echo y >x/y", conflicts: []string{"x"}, old: []string{"x", "x/y"}},
-		"the harness's, by both": {ours: "echo ours >list.md; mkdir -p .ralph; echo a >.ralph/a", theirs: "echo theirs >list.md; mkdir -p .ralph; echo b >.ralph/a"},
+		"nothing":       {ours: "echo x >x", theirs: "true"},
+		"both the same": {ours: "echo x >x; rm b", theirs: "echo x >x; rm b"},
+		"different files": {ours: "echo x >x", theirs: "echo y >y; rm b; chmod +x c",
+			want: map[string]string{"y": "file y\n", "b": "", "c": "program c\n"}},
+		"different lines": {ours: "sed -i s/^1$/one/ a", theirs: "sed -i s/^9$/nine/ a",
+			want: map[string]string{"a": "file one\n2\n3\n4\n5\n6\n7\n8\nnine\n"}, old: []string{"a"}},
+		"the same line": {ours: "sed -i s/^1$/one/ a; echo y >y", theirs: "sed -i s/^1$/eins/ a; echo z >z",
+			conflicts: []string{"a"}},
+		"added twice": {ours: "echo ours >x", theirs: "echo theirs >x", conflicts: []string{"x"}},
+		"changed and deleted": {ours: "rm a b", theirs: "sed -i s/^1$/one/ a; echo more >b",
+			conflicts: []string{"a", "b"}},
+		"a file and a folder": {ours: "echo x >x", theirs: "mkdir x; echo y >x/y", conflicts: []string{"x"},
+			old: []string{"x", "x/y"}},
+		"the harness's, by both": {ours: "echo ours >list.md; mkdir -p .ralph; echo a >.ralph/a",
+			theirs: "echo theirs >list.md; mkdir -p .ralph; echo b >.ralph/a"},
 	} {
 		for kind, git := range map[string]git.Program{"git": gittest.Program(), "old git": gittest.OldGit(t)} {
 			t.Run(kind+", "+name, func(t *testing.T) {

@@ -21,25 +21,24 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Keeper is a workspace of which a copy is kept whenever it has changed. It implements
-// [ralph.Tree], [ralph.Copies] and what else the loop asks of a tree, and may be used by several goroutines,
-// but only one Keeper may be at work on a workspace: whoever makes it holds the
-// workspace's lock.
+// Keeper saves a snapshot of a workspace whenever it has changed. It implements [ralph.Tree],
+// [ralph.Snapshots] and the other interfaces that the loop needs of a tree. Several goroutines may
+// use it, but only one Keeper may use a workspace: its creator must hold the workspace's lock.
 type Keeper struct {
 	*Store
 	repo *gitrepo.Repo
 
 	mu       sync.Mutex
 	begun    bool
-	last     header          // in the folder, by whomever
-	seen     seenTree        // by this process
-	forced   map[string]bool // tracked in spite of being ignored, and known to be
-	index    scan.Stamp      // the user's index when forced was last asked for
-	before   runnable        // what git could run when this process began
-	refs     []ref           // when they were last asked for
-	refsAt   string          // their stamp then
-	linkedAt string          // refs of which every object is linked
-	unlinked error           // why that did not work for them
+	last     header          // the last snapshot in the folder, by any process
+	seen     seenTree        // the last tree seen by this process
+	forced   map[string]bool // files known to be tracked though ignored
+	index    scan.Stamp      // the user's index when forced was last updated
+	before   runnable        // what git could run when this process started
+	refs     []ref           // as last read
+	refsAt   string          // the stamp of refs
+	linkedAt string          // hash of the refs whose objects are all linked
+	unlinked error           // why linking failed for linkedAt
 	always   always
 	distrust distrust
 }
@@ -49,17 +48,17 @@ var (
 	_ ralph.Changer = (*Keeper)(nil)
 )
 
-// seenTree is a tree whose copy is there already.
+// seenTree is a tree that already has a snapshot.
 type seenTree struct {
 	head, hash   string
-	always       string // what the files looked like that the hash does not know
-	gitStamp     string // what git went by
-	verifiedHash string // the hash that is told
+	always       string // hash of the files that hash does not include
+	gitStamp     string // git's index and configuration
+	verifiedHash string // the hash that Fingerprint returns
 	shot         taken
 }
 
-// New makes a Keeper that has its snapshots in gitDir, which is made if it is not there.
-// It must lie outside of the workspace.
+// New returns a Keeper that stores its snapshots in gitDir, which it creates if needed. gitDir must
+// be outside the workspace.
 func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	gitDir, err := scan.Outside(r.Dir, gitDir, "keep snapshots")
 	if err != nil {
@@ -72,11 +71,15 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	before, err := Open(r.Git, gitDir)
 	if err == nil && before.home.Format != store.home.Format {
-		return nil, fmt.Errorf("keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
-			gitDir, before.home.Format, store.home.Format)
+		return nil, fmt.Errorf(
+			"keep snapshots in %s: it contains snapshots of a %s repository, and this is a %s repository; move the folder away",
+			gitDir,
+			before.home.Format,
+			store.home.Format,
+		)
 	}
 	if err == nil && before.home.Prefix != store.home.Prefix {
-		// Its files had other names: what was kept stays, but there is nothing to go on from.
+		// The files had other names: old snapshots stay, but there is none to continue from.
 		if err := errors.Join(os.RemoveAll(store.path("index")), os.RemoveAll(store.path("HEAD"))); err != nil {
 			return nil, fmt.Errorf("keep snapshots: %w", err)
 		}
@@ -84,14 +87,14 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	if err := store.make(); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
-	scan.Empty(store.path("tmp")) // a harness that was killed may have left something there
+	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
 	k.before = k.runnable()
 	return k, nil
 }
 
-// Reopen opens the snapshots of a workspace to restore them. Other than New it needs no
-// repository there: what is known of it was written down by New.
+// Reopen opens the snapshots of a workspace to restore them. Unlike New it needs no repository: New
+// has recorded what must be known about it.
 func Reopen(g git.Program, gitDir string) (*Keeper, error) {
 	gitDir, err := filepath.Abs(gitDir)
 	if err != nil {
@@ -102,12 +105,19 @@ func Reopen(g git.Program, gitDir string) (*Keeper, error) {
 		return nil, err
 	}
 	h := snaps.home
-	repo := &gitrepo.Repo{Dir: h.workspace(), Top: h.Top, Git: snaps.git, GitDir: h.GitDir, Prefix: h.Prefix, Format: h.Format}
+	repo := &gitrepo.Repo{
+		Dir:    h.workspace(),
+		Top:    h.Top,
+		Git:    snaps.git,
+		GitDir: h.GitDir,
+		Prefix: h.Prefix,
+		Format: h.Format,
+	}
 	repo.Git.Timeout = g.Timeout
 	return &Keeper{repo: repo, Store: snaps}, nil
 }
 
-// homeOf says what has to be known of a repository that is gone.
+// homeOf returns what must be known about a repository in case it disappears.
 func homeOf(ctx context.Context, r *gitrepo.Repo) (home, error) {
 	h := home{Top: r.Top, Prefix: r.Prefix, GitDir: r.GitDir, Common: r.CommonDir(), Format: r.Format}
 	if info, err := os.Lstat(filepath.Join(r.Top, ".git")); err == nil && info.Mode().IsRegular() {
@@ -123,7 +133,7 @@ func homeOf(ctx context.Context, r *gitrepo.Repo) (home, error) {
 	return h, err
 }
 
-// usualExcludes is the file that git takes where no other is configured.
+// usualExcludes returns git's default excludes file.
 func usualExcludes(env []string) string {
 	var usual, configured string
 	for _, entry := range env {
@@ -139,11 +149,12 @@ func usualExcludes(env []string) string {
 	return cmp.Or(configured, usual)
 }
 
-// Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree, a file of [Keeper.Always], a ref, or git's index is not as it was at the last call. If it cannot be made, Left
-// says why. When a claim is judged, the files are looked at whatever git says of them, and if
-// they are not those that it said the same of before, the hash is not its own. A tree whose repository an agent removed or broke looks like what its copy
-// looks like.
+// Fingerprint is that of the Repo, with the name of a snapshot of the same tree. It takes a
+// snapshot if the tree, a file of [Keeper.Always], a ref or git's index changed since the last
+// call. If that fails, Omitted says why. When a claim is judged, it compares the files regardless
+// of what git says. If they differ from files for which git reported the same state before, the
+// hash is not git's. If an agent removed or broke the repository, the tree is identified by its
+// snapshot alone.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
 	k.mu.Lock()
@@ -154,7 +165,12 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		if failed != nil {
 			return state, err
 		}
-		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error())}, shot.left...)
+		left := append(
+			[]string{
+				"the repository can no longer be read, so the tree is identified by its snapshot alone: " +
+					scan.Shorten(err.Error()),
+			},
+			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
 	k.always.find(ctx, k.repo)
@@ -175,47 +191,48 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 	return state, nil
 }
 
-// holds reports whether the last copy is one of this tree, and of branches as they are.
+// holds reports whether the last snapshot matches this tree and the current refs.
 func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
-	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
+	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always ||
+		k.seen.gitStamp != at.gitStamp {
 		return false
 	}
 	now, err := k.look(ctx)
 	return err == nil && now.sum() == k.linkedAt
 }
 
-// Changed is the Repo's.
+// Changed calls the method of the Repo.
 func (k *Keeper) Changed(ctx context.Context, baseHead string) (string, error) {
 	return k.repo.Changed(ctx, baseHead)
 }
 
-// occasion is what a snapshot is taken for.
+// occasion says what a snapshot is taken for.
 type occasion struct {
 	run       string
 	iteration int
-	also      []string // files to take although they are ignored
-	fullScan  bool     // times that were set back are not believed
+	also      []string // files to include although they are ignored
+	fullScan  bool     // do not trust file times
 }
 
-// ref is the name of the last snapshot of an iteration. Those before it are its parents.
+// ref returns the ref name of an iteration's last snapshot. Earlier ones are its parents.
 func (o occasion) ref() string { return fmt.Sprintf("%s%d", runRefs(o.run), o.iteration) }
 
 var noRefName = text.LazyRegexp(`[^a-zA-Z0-9_-]`)
 
-// runRefs is the folder of the names that a run gives.
+// runRefs returns the prefix of a run's refs.
 func runRefs(run string) string {
 	return "refs/ralph/" + cmp.Or(noRefName().ReplaceAllString(run, "_"), "_") + "/"
 }
 
-// taken is a snapshot that was taken.
+// taken is a snapshot that was just taken.
 type taken struct {
 	id   string
 	tree string
 	left []string
-	out  map[string]bool // the files that left speaks of
+	out  map[string]bool // the files that left describes
 }
 
-// take makes a snapshot of the workspace as it is now.
+// take saves a snapshot of the current workspace.
 func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	if err := k.begin(ctx); err != nil {
 		return taken{}, fmt.Errorf("prepare snapshot: %w", err)
@@ -230,7 +247,8 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	}
 	files.id, files.left = k.last.id, append(left, files.left...)
 	named := k.ref(o.ref())
-	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository || named != "" && named != k.last.id {
+	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository ||
+		named != "" && named != k.last.id {
 		if files.id, err = k.commit(o, files.tree, repository); err != nil {
 			return taken{}, fmt.Errorf("take snapshot: %w", err)
 		}
@@ -238,8 +256,8 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	return files, k.setRef(o.ref(), files.id)
 }
 
-// commit makes a snapshot of a tree. Its parents are what else has to stay: the record
-// of the repository, the run's snapshot before, and the one whose name it takes.
+// commit creates the snapshot of a tree. Its parents keep other commits alive: the record of the
+// repository, the run's previous snapshot, and the one whose ref it takes over.
 func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
 	message += belowLine(k.repo.Prefix)
@@ -259,11 +277,11 @@ func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 		return "", err
 	}
 	k.last = header{id: id, tree: tree, run: o.run, repository: repository}
-	// With it as HEAD, git has only what is new to tell about.
+	// With it as HEAD, git reports only what is new.
 	return id, k.write("HEAD", []byte(id+"\n"))
 }
 
-// belowLine says in a snapshot where in the working tree the workspace is.
+// belowLine records in a snapshot where in the working tree the workspace is.
 func belowLine(prefix string) string {
 	if prefix == "" {
 		return ""
@@ -278,7 +296,7 @@ func noControl(c rune) rune {
 	return c
 }
 
-// begin reads where the last harness was, after what it left behind if it was killed.
+// begin reads the state of the last harness and cleans up after it if it was killed.
 func (k *Keeper) begin(ctx context.Context) error {
 	if k.begun {
 		return nil

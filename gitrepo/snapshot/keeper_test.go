@@ -330,7 +330,8 @@ func TestObjectsThatWereLost(t *testing.T) {
 	k, dir := newKeeper(w)
 	gittest.Workspace{TB: t, Dir: dir}.Sh("rm -rf history; echo in the way >history") // nothing can be linked
 	state := w.Fingerprint(k, ralph.TreeInput{BaseHead: "HEAD"})
-	if len(state.Omitted) != 1 || !strings.HasPrefix(state.Omitted[0], "the repository's history is not in the snapshot: ") {
+	if len(state.Omitted) != 1 ||
+		!strings.HasPrefix(state.Omitted[0], "the repository's history is not in the snapshot: ") {
 		t.Errorf("left %q", state.Omitted)
 	}
 	holds(w, k, state.Snapshot, without(treeOf(w), ignored...))
@@ -345,7 +346,9 @@ func TestNamesThatGitDoesNotTake(t *testing.T) {
 	w.Write(".GITHUB/file", "x\n")
 	k, _ := newKeeper(w)
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git takes no file of that name"}, state.Omitted); diff != "" {
+	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git does not accept a file of " +
+		"that name"},
+		state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, without(treeOf(w), filepath.Join("folder", ".GIT", "file")))
@@ -372,7 +375,8 @@ func TestASnapshotThatFailsDoesNotFailTheFingerprint(t *testing.T) {
 
 func TestSnapshotsInsideOfTheWorkspaceAreRefused(t *testing.T) {
 	w := gittest.NewRepo(t)
-	if _, err := snapshot.New(t.Context(), w.Find(), w.Path("state/snapshots.git")); err == nil || !strings.Contains(err.Error(), "it lies in the workspace") {
+	if _, err := snapshot.New(t.Context(), w.Find(), w.Path("state/snapshots.git")); err == nil ||
+		!strings.Contains(err.Error(), "it is in the workspace") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -408,7 +412,8 @@ func TestAnotherKindOfRepository(t *testing.T) {
 	k, dir := newKeeper(w)
 	snapshotOf(w, k)
 	w.Sh("rm -rf .git; git init -q --object-format=sha256")
-	if _, err := snapshot.New(t.Context(), w.Find(), dir); err == nil || !strings.Contains(err.Error(), "of a sha1 repository, and this is a sha256 one") {
+	if _, err := snapshot.New(t.Context(), w.Find(), dir); err == nil ||
+		!strings.Contains(err.Error(), "of a sha1 repository, and this is a sha256 repository") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -441,8 +446,9 @@ func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
 	w.Git("config", "core.sshCommand", "touch planted")
 	w.Write("a", "2")
 	want := []string{
-		"hooks came into the repository during this run: post-merge; look at them before your next git command runs them",
-		`the repository's configuration was changed during this run, where it can make git run programs: sshCommand = touch planted; [filter "x"]; clean = "touch planted; cat"`,
+		"hooks were added to the repository during this run: post-merge; review them before your next git command runs them",
+		`the repository's configuration changed during this run and may make git run programs: ` +
+			`sshCommand = touch planted; [filter "x"]; clean = "touch planted; cat"`,
 	}
 	if diff := cmp.Diff(want, w.Fingerprint(k, ralph.TreeInput{}).Omitted); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)

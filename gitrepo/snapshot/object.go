@@ -20,11 +20,11 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// deflaters are used again: a new one takes most of a megabyte, for objects of a few hundred bytes.
+// deflaters are reused: a new one takes most of a megabyte, for objects of a few hundred bytes.
 var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
 
-// put stores one object as git does. Commits and what is said about the repository are
-// small and many: a call of git for each would cost more than all the rest of a snapshot.
+// put stores one object as git does. Commits and records of the repository are small and many: one
+// git call for each would cost more than all the rest of a snapshot.
 func (s *Store) put(kind string, body []byte) (string, error) {
 	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
 	sum := s.hash()
@@ -35,7 +35,7 @@ func (s *Store) put(kind string, body []byte) (string, error) {
 		return id, nil
 	}
 	var packed bytes.Buffer
-	w := deflaters.Get().(*zlib.Writer) //nolint:forcetypeassert // nothing else is put there
+	w := deflaters.Get().(*zlib.Writer) //nolint:forcetypeassert // the pool contains nothing else
 	defer deflaters.Put(w)
 	w.Reset(&packed)
 	_, err := w.Write(object)
@@ -48,9 +48,8 @@ func (s *Store) put(kind string, body []byte) (string, error) {
 	return id, nil
 }
 
-// loose reads a small object as put left it, which nobody has packed since: a call of git
-// costs more than all else that is asked about a snapshot. Whatever is odd about it is
-// for git to tell.
+// loose reads a small loose object, as put wrote it. A git call costs more than everything else
+// that is asked about a snapshot. If anything is unusual, it returns false and git must be asked.
 func (s *Store) loose(kind, id string) (body string, ok bool) {
 	f, err := os.Open(s.path("objects/" + id[:2] + "/" + id[2:]))
 	if err != nil {
@@ -78,8 +77,8 @@ func (s *Store) hash() hash.Hash {
 	return sha1.New()
 }
 
-// putFolder stores files as the tree of a commit without a past. Its time is always the
-// same, so that equal content has one name. The files are in the order of their names.
+// putFolder stores files as the tree of a commit without parents. Its time is fixed, so that equal
+// content has one name. The files must be sorted by name.
 func (s *Store) putFolder(files []named) (string, error) {
 	var tree bytes.Buffer
 	for _, file := range files {
@@ -116,7 +115,7 @@ func (s *Store) putCommit(tree string, parents []string, at time.Time, message s
 	return s.put("commit", []byte(text.String()))
 }
 
-// setRef names a snapshot, so that it counts as in use.
+// setRef sets a ref to a snapshot, so that it counts as in use.
 func (s *Store) setRef(name, id string) error {
 	err := os.MkdirAll(filepath.Dir(s.path(name)), 0o700)
 	if err == nil {
@@ -128,7 +127,7 @@ func (s *Store) setRef(name, id string) error {
 	return nil
 }
 
-// ref is the snapshot that has a name, "" if none has.
+// ref returns the snapshot of a ref, or "" if there is none.
 func (s *Store) ref(name string) string {
 	text, err := os.ReadFile(s.path(name))
 	id := strings.TrimSpace(string(text))

@@ -30,7 +30,7 @@ func (s *Store) list(ctx context.Context, id string) ([]manifest.Entry, error) {
 	return s.listing(ctx, c)
 }
 
-// listing lists the files of a snapshot, named below the workspace and in that order.
+// listing lists the files of a snapshot, named relative to the workspace and sorted.
 func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error) {
 	return s.listings.List(c.tree+" "+c.prefix, func() ([]manifest.Entry, error) {
 		all, err := s.files(ctx, c.tree)
@@ -48,7 +48,7 @@ func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error)
 	})
 }
 
-// Read gives up to limit bytes of a file of a snapshot, and of a link its target.
+// Read returns up to limit bytes of a file in a snapshot, or the target of a link.
 func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, error) {
 	c, err := s.read(ctx, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, e
 	}
 	text, err := s.call(ctx, git.Call{Args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, Limit: limit})
 	if git.Failed(err) {
-		// Git says the same of a file that is not there, of a folder and of one that it lost.
+		// Git's error is the same for a missing file, a folder and a lost object.
 		files, unread := s.listing(ctx, c)
 		if unread != nil {
 			return nil, unread
@@ -74,17 +74,17 @@ func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, e
 	return []byte(text[:min(len(text), limit)]), nil
 }
 
-// plainName reports whether a name can be one of a file: below the workspace, and
-// written in the one way that there is.
+// plainName reports whether a name can be that of a file: below the workspace and in canonical
+// form.
 func plainName(name string) bool {
 	odd := func(part string) bool { return part == "" || part == "." || part == ".." }
-	return !slices.ContainsFunc(strings.Split(name, "/"), odd) && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
+	return !slices.ContainsFunc(strings.Split(name, "/"), odd) && !strings.ContainsRune(name, 0) &&
+		filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// Extract writes files of a snapshot below a folder, which is made if it is not there.
-// A file or link that is in the place of one is replaced. Something else there, a file or
-// a link in the place of a folder above it, or a folder with files in its own, is an error,
-// and stays.
+// Extract writes files of a snapshot below a folder, which it creates if needed. It replaces a file
+// or link at the same path. It is an error if anything else is there, if a file or link is in place
+// of a parent folder, or if a folder with files is in place of the file; then that stays.
 func (s *Store) Extract(ctx context.Context, id, dir string, names []string) error {
 	files, err := s.list(ctx, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Extract(ctx context.Context, id, dir string, names []string) err
 	return manifest.Extract(ctx, s, files, dir, names)
 }
 
-// Changes lists the files that differ between two snapshots, with one call of git.
+// Changes lists the files that differ between two snapshots, with one git call.
 func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
 	edits, err := s.editsBetween(ctx, from, to)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChang
 	return manifest.FileChanges(edits), nil
 }
 
-// editsBetween is how the files of two snapshots differ. Names are below the workspace,
-// in their order.
+// editsBetween returns how the files of two snapshots differ, sorted by name. Names are relative to
+// the workspace.
 func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.Edit, error) {
 	a, err := s.read(ctx, from)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.E
 	return edits, nil
 }
 
-// editsOfMoved compares snapshots of a workspace that had another place in its repository
-// then: to git every file has another name.
+// editsOfMoved compares snapshots of a workspace that was elsewhere in its repository at the time
+// of one of them. To git every file has another name.
 func (s *Store) editsOfMoved(ctx context.Context, from, to header) ([]manifest.Edit, error) {
 	before, err := s.listing(ctx, from)
 	if err != nil {
@@ -168,10 +168,10 @@ func (s *Store) edits(ctx context.Context, from, to string) ([]manifest.Edit, er
 	return edits, nil
 }
 
-// Diff says what changed from one snapshot to another: a list of the changed files, a
-// letter for each as git has it (A, D, M, T), then the patch. Binary files are one line;
-// names are relative to the workspace. An empty from is the empty tree. At limit bytes it
-// stops, in the middle of a line if need be, and cut is true.
+// Diff returns the changes from one snapshot to another: a list of the changed files with git's
+// status letter (A, D, M, T), then the patch. A binary file is one line. Names are relative to the
+// workspace. An empty from is the empty tree. The patch ends at limit bytes, even in the middle of
+// a line, and then cut is true.
 func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error) {
 	trees, prefix := make([]string, 0, 2), ""
 	for _, id := range []string{from, to} {
@@ -208,9 +208,10 @@ func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch str
 	return patch, false, nil
 }
 
-// Between sums up what changed from one snapshot to another, as Changed does.
+// Between summarizes the changes from one snapshot to another, as Changed does.
 func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
-	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z", from, to)
+	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat",
+		"-z", from, to)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}

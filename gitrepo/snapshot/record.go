@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// repository is what is recorded of the user's repository beside its files.
+// repository is what is recorded about the user's repository beside its files.
 type repository struct {
 	config  []byte
 	exclude []byte
@@ -32,18 +32,25 @@ type ref struct {
 	target string // of a symbolic one
 }
 
-// record writes down what has to be known to bring the repository back, and sees to it
-// that its objects outlive it. It returns the record's name and what was left out.
+// record saves what is needed to restore the repository, and links its objects so that they survive
+// it. It returns the record's name and what was left out.
 func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	now, err := k.look(ctx)
 	if err != nil {
 		return "", []string{"the repository's branches are not in the snapshot: " + scan.Shorten(err.Error())}
 	}
 	if err := k.write("info/exclude", now.exclude); err != nil {
-		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
+		left = append(left, "the repository's info/exclude was not applied: "+err.Error())
 	}
 	id, err = k.putFolder([]named{
-		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()}, {"shallow", now.shallow},
+		{
+			"config",
+			now.config,
+		},
+		{"exclude", now.exclude},
+		{"head", []byte(now.head + "\n")},
+		{"refs", now.refText()},
+		{"shallow", now.shallow},
 	})
 	if err != nil {
 		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
@@ -54,7 +61,7 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	return id, left
 }
 
-// look reads the repository as it is now.
+// look reads the current state of the repository.
 func (k *Keeper) look(ctx context.Context) (repository, error) {
 	r := k.repo
 	now := repository{config: r.Config()}
@@ -73,7 +80,7 @@ func (k *Keeper) look(ctx context.Context) (repository, error) {
 	return now, err
 }
 
-// headOf is what HEAD says. Where refs are not kept in files, git has to be asked.
+// headOf returns the content of HEAD. Where refs are not stored in files, it asks git.
 func headOf(ctx context.Context, r *gitrepo.Repo) (string, error) {
 	text, known := scan.ReadSmall(filepath.Join(r.GitDir, "HEAD"))
 	head := strings.TrimSpace(string(text))
@@ -95,7 +102,7 @@ func (r repository) refText() []byte {
 	return text.Bytes()
 }
 
-// sum tells refs from others, HEAD included.
+// sum returns a hash of the refs, including HEAD.
 func (r repository) sum() string {
 	sum := sha256.Sum256(append([]byte(r.head+"\n"), r.refText()...))
 	return hex.EncodeToString(sum[:])
@@ -112,7 +119,7 @@ func parseRefs(text string) []ref {
 	return refs
 }
 
-// recorded reads what a snapshot says of the repository.
+// recorded reads the repository's state from a snapshot.
 func (s *Store) recorded(ctx context.Context, c header) (repository, error) {
 	var was repository
 	if c.repository == "" {
@@ -136,8 +143,8 @@ func (s *Store) recordedFile(ctx context.Context, c header, name string) ([]byte
 	return []byte(text), nil
 }
 
-// link links the repository's objects, unless its refs are those of the last time. What was
-// done is written down, since a look at every object costs as much as a snapshot.
+// link links the repository's objects, unless its refs are unchanged since the last time. It writes
+// down what it did, because visiting every object costs as much as a snapshot.
 func (k *Keeper) link(at string) error {
 	if k.linkedAt == at {
 		return k.unlinked
@@ -154,14 +161,16 @@ func (k *Keeper) link(at string) error {
 	return err
 }
 
-// trackedIgnored lists files that are ignored, and tracked all the same, as the user's
-// repository has it, if that may be more than last time.
+// trackedIgnored lists files that the user's repository tracks though it ignores them, if there may
+// be more than last time.
 func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
 	if k.forced != nil && now == k.index {
 		return nil
 	}
-	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec()}
+	args := []string{
+		"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec(),
+	}
 	if k.forced == nil {
 		out, err := k.inTree(ctx, git.Call{Args: args})
 		if err != nil {
@@ -171,7 +180,7 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	}
 	theirs, err := k.repo.Ask(ctx, args...)
 	if err != nil {
-		return nil // the repository is gone or broken, and so is what was tracked
+		return nil // the repository is gone or broken, and its index with it
 	}
 	k.index = now
 	var more []string
@@ -184,9 +193,9 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	return more
 }
 
-// refStamp tells whether a branch, a tag or HEAD has moved, by the files that git keeps
-// them in: asking git takes a process. It is not known where refs are kept otherwise, or
-// are too many to look at each.
+// refStamp identifies the state of the branches, tags and HEAD by the files that git stores them
+// in, because asking git takes a process. It is unknown if refs are stored in another way or are
+// too many to read.
 func (h home) refStamp() (stamp string, known bool) {
 	const most = 2_000
 	common, own := h.Common, h.GitDir

@@ -17,21 +17,20 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// RestoreInput says what to bring back, and where to.
+// RestoreInput says what to restore, and where.
 type RestoreInput struct {
 	// Snapshot is the name of the snapshot.
 	Snapshot string
-	// To is a folder that is new or empty and gets a plain copy; "" is the workspace.
+	// To is a new or empty folder for the files; default: the workspace.
 	To string
-	// Git brings branches, tags and HEAD back, too, and the repository itself if it is
-	// gone.
+	// Git also restores branches, tags and HEAD, and the repository itself if it is gone.
 	Git bool
-	// Begin is told what Restored.Undo will be, before the workspace is touched; an error
-	// ends the restore. It may be nil.
+	// Begin, if set, is called with the later value of Restored.Undo before the workspace is changed.
+	// An error ends the restore.
 	Begin func(undo string) error
 }
 
-// notRestorable is what the user can do something about.
+// notRestorable returns a refusal that the user can resolve.
 func notRestorable(format string, args ...any) error {
 	return &gitrepo.Problem{Kind: gitrepo.ProblemNotRestorable, Stops: true, Text: fmt.Sprintf(format, args...)}
 }
@@ -39,20 +38,19 @@ func notRestorable(format string, args ...any) error {
 // Restored is what a restore did.
 type Restored = manifest.Restored
 
-// restoring is the run that snapshots before a restore are named after.
+// restoring is the run name of snapshots that are taken before a restore.
 const restoring = "restore"
 
-// Restore makes the workspace what it was when the snapshot was taken: content, names,
-// links and which files are programs. Files that the snapshot does not have are deleted,
-// but never ignored ones, by the rules of then or of now, and nothing is deleted or
-// overwritten that the snapshot called Undo does not hold; what had to stay for that
-// reason is noted. Folders that become empty go, too. An error leaves the workspace half
-// done, and says how to go back.
+// Restore restores the workspace from a snapshot: content, names, links and the executable bit. It
+// deletes files that the snapshot lacks, but never files that the rules of the snapshot or the
+// current rules ignore. It deletes or overwrites nothing that the snapshot called Undo does not
+// contain; a note lists what stayed for that reason. It also removes folders that become empty.
+// After an error the workspace is only partly restored, and the error says how to go back.
 //
-// With Git, every ref that was recorded is set to what it was, HEAD too, and the index is
-// read from it. Refs that are newer are left alone and noted. In a linked working tree,
-// which shares its refs with others, that is HEAD and its own branch. What cannot be
-// restored as things stand is a *Problem.
+// With Git, Restore sets every recorded ref and HEAD to their old values, and reads the index from
+// HEAD. It leaves newer refs alone and notes them. In a linked working tree, which shares its refs
+// with others, it only restores HEAD and its own branch. If a restore is not possible, the error is
+// a *Problem.
 func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restored, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,35 +65,40 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 		return k.export(ctx, target, in.To)
 	}
 	if target.prefix != k.home.Prefix {
-		return manifest.Restored{}, notRestorable("the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere", k.repo.Dir)
+		return manifest.Restored{}, notRestorable(
+			"the snapshot is from a time when %s was elsewhere in its repository; write it to another folder with --to DIR",
+			k.repo.Dir,
+		)
 	}
 	r := restore{keeper: k, target: target, git: in.Git}
 	if err := r.begin(ctx, in.Begin); err != nil {
 		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	if err := r.run(ctx); err != nil {
-		return r.done, fmt.Errorf("restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back",
-			target.id, err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"), r.done.Undo)
+		return r.done, fmt.Errorf(
+			"restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back", target.id,
+			err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"),
+			r.done.Undo)
 	}
 	return r.done, nil
 }
 
-// restore is one restore of the workspace on its way.
+// restore is the state of one restore of the workspace.
 type restore struct {
 	keeper *Keeper
 	target header
-	git    bool       // the repository, too
-	was    repository // with git: what it was
-	before taken      // what was there before, which undoes it
+	git    bool       // also restore the repository
+	was    repository // with git: its recorded state
+	before taken      // the state before, which undoes the restore
 	done   manifest.Restored
 }
 
-// begin saves what is there, and touches nothing.
+// begin saves the current state. It changes nothing.
 func (r *restore) begin(ctx context.Context, told func(undo string) error) (err error) {
 	k := r.keeper
-	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo has to bring the files back at least
+	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo must at least restore the files
 		r.git = false
-		r.done.Note("there was no repository then; the one that is there now stays as it is")
+		r.done.Note("there was no repository then; the current one stays as it is")
 	}
 	if r.git {
 		if r.was, err = k.restorable(ctx, r.target); err != nil {
@@ -105,13 +108,13 @@ func (r *restore) begin(ctx context.Context, told func(undo string) error) (err 
 	if err := os.MkdirAll(k.repo.Dir, 0o755); err != nil {
 		return err
 	}
-	k.seen = seenTree{} // whatever happens, the tree is not the one of the last fingerprint
+	k.seen = seenTree{} // from here on the tree may differ from the last fingerprint
 	r.before, err = r.takeBefore(ctx)
 	if err == nil && told != nil {
 		err = told(r.before.id)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing was touched: %w", err)
+		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	r.done.Undo = r.before.id
 	return nil
@@ -122,7 +125,7 @@ func (r *restore) run(ctx context.Context) error {
 	if err == nil && r.git {
 		err = r.restoreGit(ctx)
 	} else if _, gone := os.Lstat(filepath.Join(r.keeper.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
-		r.done.Note("the repository itself is gone: restore with --git brings it back")
+		r.done.Note("the repository itself is gone: restore it with --git")
 	}
 	if err == nil {
 		err = r.verify(ctx)
@@ -130,8 +133,8 @@ func (r *restore) run(ctx context.Context) error {
 	return err
 }
 
-// takeBefore takes the snapshot that undoes the restore. It holds also what is ignored and
-// lies where the restore will write.
+// takeBefore takes the snapshot that undoes the restore. It includes ignored files where the
+// restore will write.
 func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 	k := r.keeper
 	before, err := k.take(ctx, occasion{run: restoring})
@@ -147,17 +150,17 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 		return taken{}, err
 	}
 	defer top.Close()
-	if also := inTheWay(top, edits); len(also) > 0 {
+	if also := blockingFiles(top, edits); len(also) > 0 {
 		return k.take(ctx, occasion{run: restoring, also: also})
 	}
 	return before, nil
 }
 
-// inTheWay lists files and links that no snapshot holds and that lie where files are to
-// be written, or above, or in a folder there.
-func inTheWay(top *os.Root, edits []manifest.Edit) []string {
+// blockingFiles lists files and links that no snapshot contains and that are at a path to be
+// written, above it, or in a folder there.
+func blockingFiles(top *os.Root, edits []manifest.Edit) []string {
 	found := map[string]bool{}
-	folders := map[string]bool{} // known to be real ones
+	folders := map[string]bool{} // known to be folders, not links
 	for _, e := range edits {
 		if e.Before.Mode != manifest.ModeNone {
 			continue
@@ -187,7 +190,7 @@ func inTheWay(top *os.Root, edits []manifest.Edit) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// walkAll lists the files and links below a folder, those of repositories apart.
+// walkAll lists the files and links below a folder, except those in .git folders.
 func walkAll(top *os.Root, folder string) []string {
 	var names []string
 	_ = fs.WalkDir(top.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
@@ -204,7 +207,7 @@ func walkAll(top *os.Root, folder string) []string {
 	return names
 }
 
-// restoreFiles deletes and writes what differs.
+// restoreFiles deletes and writes the files that differ.
 func (r *restore) restoreFiles(ctx context.Context) error {
 	k, done := r.keeper, &r.done
 	edits, err := k.edits(ctx, r.before.tree, r.target.tree)
@@ -223,16 +226,16 @@ func (r *restore) restoreFiles(ctx context.Context) error {
 	}
 	edits = slices.DeleteFunc(edits, func(e manifest.Edit) bool {
 		if r.before.out[e.Name] {
-			done.Note("%s is left as it is: it could not be saved first", scan.Shorten(e.Name))
+			done.Note("%s was left unchanged because it could not be saved first", scan.Shorten(e.Name))
 		}
 		return r.before.out[e.Name] || e.After.Mode == manifest.ModeNone && ignored[e.Name]
 	})
 	return w.Change(ctx, k.Store, edits)
 }
 
-// ignoredThen finds, among the files that a restore would delete, those that the rules of
-// the snapshot ignore. They may have been there when it was taken, without being in it;
-// an agent that deletes .gitignore makes them look like new ones.
+// ignoredThen returns, among the files that a restore would delete, those that the rules of the
+// snapshot ignore. They may have existed when it was taken, without being part of it. An agent that
+// deletes .gitignore makes them look new.
 func (r *restore) ignoredThen(ctx context.Context, edits []manifest.Edit) (map[string]bool, error) {
 	var names []string
 	due := manifest.Written(edits)
@@ -244,7 +247,7 @@ func (r *restore) ignoredThen(ctx context.Context, edits []manifest.Edit) (map[s
 	return r.keeper.ignoredBy(ctx, r.target, names)
 }
 
-// verify compares what is there now with what should be, and notes what stayed.
+// verify compares the result with the snapshot and notes what differs.
 func (r *restore) verify(ctx context.Context) error {
 	k, done := r.keeper, &r.done
 	now, err := k.copyFiles(ctx, occasion{})
@@ -270,15 +273,18 @@ func (r *restore) verify(ctx context.Context) error {
 		}
 	}
 	if len(stayed) > 0 {
-		done.Note("not in the snapshot, and ignored then or until now, so left where they are: %s", scan.List(stayed))
+		done.Note("not in the snapshot and ignored then or until now, so kept: %s", scan.List(stayed))
 	}
 	if len(other) > 0 {
-		done.Note("other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s", scan.List(other))
+		done.Note(
+			"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s",
+			scan.List(other),
+		)
 	}
 	return nil
 }
 
-// export writes a plain copy of a snapshot into a folder.
+// export writes the files of a snapshot into a folder.
 func (s *Store) export(ctx context.Context, from header, to string) (manifest.Restored, error) {
 	var done manifest.Restored
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -289,7 +295,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
 	if len(there) > 0 {
-		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
+		return done, notRestorable("%s is not empty; choose an empty or new folder", to)
 	}
 	files, err := s.listing(ctx, from)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// restorable reads what was recorded of the repository and refuses what cannot be
-// brought back.
+// restorable reads the recorded state of the repository, and refuses if it cannot be restored.
 func (k *Keeper) restorable(ctx context.Context, target header) (repository, error) {
 	was, err := k.recorded(ctx, target)
 	if err != nil {
@@ -25,17 +24,22 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 	}
 	h := k.home
 	if _, err := os.Stat(h.GitDir); h.linked() && err != nil {
-		return was, notRestorable("this was a working tree of the repository %s, which does not know it any more; "+
+		return was, notRestorable("this was a working tree of the repository %s, which no longer lists it; "+
 			"restore without branches, or add it again with git worktree add", h.Common)
 	}
 	out, err := k.repo.Ask(ctx, "rev-parse", "--show-object-format")
 	if now := strings.TrimSpace(out); err == nil && now != h.Format {
-		return was, notRestorable("the repository is a %s one now and was a %s one; move %s away and try again", now, h.Format, h.GitDir)
+		return was, notRestorable(
+			"the repository is a %s one now and was a %s one; move %s away and try again",
+			now,
+			h.Format,
+			h.GitDir,
+		)
 	}
 	return was, nil
 }
 
-// restoreGit brings branches, tags and HEAD back. It changes no file of the workspace.
+// restoreGit restores branches, tags and HEAD. It changes no file of the workspace.
 func (r *restore) restoreGit(ctx context.Context) error {
 	k := r.keeper
 	if err := r.ensureRepository(ctx); err != nil {
@@ -55,11 +59,11 @@ func (r *restore) restoreGit(ctx context.Context) error {
 	if err := r.setRefs(ctx, now); err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
-	r.noteUnderWay()
+	r.noteInProgress()
 	return r.readHead(ctx)
 }
 
-// ensureRepository makes the repository anew if it is gone or broken.
+// ensureRepository recreates the repository if it is gone or broken.
 func (r *restore) ensureRepository(ctx context.Context) error {
 	if err := r.freeDotGit(); err != nil {
 		return err
@@ -79,7 +83,7 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	}
 	foreign := bytes.Contains(bytes.ToLower(was.config), []byte("refstorage"))
 	if foreign {
-		r.done.Note("the repository's configuration was not restored: its refs were kept in a way of their own")
+		r.done.Note("the repository's configuration was not restored: its refs use another storage format")
 	} else if err := errors.Join(put("config", was.config), put("HEAD", []byte(was.head+"\n"))); err != nil {
 		return err
 	}
@@ -91,17 +95,20 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	if err := r.ask(ctx, "init", "--quiet", "--template=", "--object-format="+h.Format); err != nil {
 		return err
 	}
-	if !foreign { // git has added to it
+	if !foreign { // git init has added to it
 		if err := put("config", was.config); err != nil {
 			return err
 		}
 	}
-	r.done.Note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
+	r.done.Note(
+		"the repository was recreated: its history, branches and configuration are restored, " +
+			"its hooks and reflogs are not, nor are stashes before the last",
+	)
 	return put("info/exclude", was.exclude)
 }
 
-// freeDotGit sees to it that .git is what it was: a folder, or a file that names one.
-// What was put in its place is kept beside the snapshots.
+// freeDotGit ensures that .git is what it was: a folder, or a file that names one. It saves a file
+// that took its place beside the snapshots.
 func (r *restore) freeDotGit() error {
 	h := r.keeper.home
 	dotGit := filepath.Join(h.Top, ".git")
@@ -114,48 +121,48 @@ func (r *restore) freeDotGit() error {
 		if !there || info.IsDir() || h.GitDir != dotGit {
 			return nil
 		}
-		return r.setAside(dotGit, info)
+		return r.moveAway(dotGit, info)
 	}
 	if text, _ := scan.ReadSmall(dotGit); there && info.Mode().IsRegular() && string(text) == h.DotGit {
 		return nil
 	}
 	if there {
-		if err := r.setAside(dotGit, info); err != nil {
+		if err := r.moveAway(dotGit, info); err != nil {
 			return err
 		}
 	}
 	return atomicfile.Swap(dotGit, []byte(h.DotGit), 0o644)
 }
 
-// setAside takes something away that is not the repository.
-func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
+// moveAway removes a .git that is not the repository, and saves its content if it is a file.
+func (r *restore) moveAway(dotGit string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, _ := os.Readlink(dotGit)
-		r.done.Note(".git was a link to %s, which was taken away", scan.Shorten(target))
+		r.done.Note(".git was a link to %s, which was removed", scan.Shorten(target))
 	case info.Mode().IsRegular():
 		text, known := scan.ReadSmall(dotGit)
 		if !known {
-			return fmt.Errorf("%s is a file and no repository; move it away and try again", dotGit)
+			return fmt.Errorf("%s is a file, not a repository; move it away and try again", dotGit)
 		}
 		aside := r.keeper.path("dot-git-" + time.Now().UTC().Format("20060102T150405.000000000"))
 		if err := atomicfile.Swap(aside, text, 0o600); err != nil {
 			return err
 		}
-		r.done.Note(".git was a file, which is %s now", aside)
+		r.done.Note(".git was a file, which was moved to %s", aside)
 	}
 	return os.Remove(dotGit)
 }
 
-// ask runs git on the user's repository for what it does there.
+// ask runs git on the user's repository and discards the output.
 func (r *restore) ask(ctx context.Context, args ...string) error {
 	_, err := r.keeper.repo.Ask(ctx, args...)
 	return err
 }
 
-// setHead makes HEAD what it was.
+// setHead restores HEAD.
 func (r *restore) setHead(ctx context.Context, now string) error {
 	was := r.was.head
 	if was == now {
@@ -167,8 +174,7 @@ func (r *restore) setHead(ctx context.Context, now string) error {
 	return r.ask(ctx, "update-ref", "--no-deref", "-m", "ralph restore", "HEAD", was)
 }
 
-// setRefs sets those that differ, all at once, or, if one of them stands in the way, one
-// by one.
+// setRefs sets the refs that differ: all at once or, if one of them fails, one by one.
 func (r *restore) setRefs(ctx context.Context, now repository) error {
 	current := make(map[string]ref, len(now.refs))
 	for _, one := range now.refs {
@@ -193,7 +199,7 @@ func (r *restore) setRefs(ctx context.Context, now repository) error {
 	}
 	for _, one := range now.refs {
 		if _, newer := current[one.name]; newer && !r.keeper.home.linked() {
-			r.done.Note("%s is newer than the snapshot and was left alone", one.name)
+			r.done.Note("%s is newer than the snapshot and was kept", one.name)
 		}
 	}
 	if len(due) == 0 {
@@ -223,22 +229,28 @@ func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 		fmt.Fprintf(&orders, "option no-deref\x00update %s\x00%s\x00\x00", one.name, one.id)
 	}
 	k := r.keeper
-	_, err := k.feed(ctx, k.repo.Call, orders.String(), git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}})
+	_, err := k.feed(
+		ctx,
+		k.repo.Call,
+		orders.String(),
+		git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}},
+	)
 	return err
 }
 
-// noteUnderWay says what git was doing when the restore came.
-func (r *restore) noteUnderWay() {
-	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
+// noteInProgress notes which git operations are in progress.
+func (r *restore) noteInProgress() {
+	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
+		"BISECT_LOG"} {
 		path := filepath.Join(r.keeper.home.GitDir, sign)
 		if _, err := os.Lstat(path); err == nil {
-			r.done.Note("something is still under way in the repository: there is %s", path)
+			r.done.Note("an operation is still in progress in the repository: found %s", path)
 		}
 	}
 }
 
-// readHead makes the index what HEAD says. It keeps what is known of unchanged files, if
-// the index can be read.
+// readHead reads the index from HEAD. It keeps the cached state of unchanged files if the index can
+// be read.
 func (r *restore) readHead(ctx context.Context) error {
 	if r.ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{tree}") != nil {
 		return r.ask(ctx, "read-tree", "--empty")

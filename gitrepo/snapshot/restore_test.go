@@ -24,14 +24,17 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	trap := filepath.Join(gittest.NewFolder(t).Dir, "trap")
 	w.Must(os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+marker+"'\ncat\n"), 0o755))
 	for _, hook := range []string{
-		"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "fsmonitor-watchman", "pre-auto-gc", "post-rewrite", "update", "post-update",
+		"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "fsmonitor-watchman", "pre-auto-gc",
+		"post-rewrite", "update", "post-update",
 	} {
 		w.Must(os.Symlink(trap, w.Path(".git/hooks/"+hook)))
 	}
 	w.Write(".gitattributes", "* filter=trap diff=trap merge=trap text eol=crlf ident\n")
 	for _, setting := range []string{
-		"filter.trap.clean", "filter.trap.smudge", "filter.trap.process", "diff.trap.command", "diff.trap.textconv", "merge.trap.driver", "core.fsmonitor",
-		"core.pager", "core.editor", "core.sshCommand", "diff.external", "gpg.program", "credential.helper", "alias.status", "core.alternateRefsCommand",
+		"filter.trap.clean", "filter.trap.smudge", "filter.trap.process", "diff.trap.command", "diff.trap.textconv",
+		"merge.trap.driver", "core.fsmonitor",
+		"core.pager", "core.editor", "core.sshCommand", "diff.external", "gpg.program", "credential.helper", "alias.status",
+		"core.alternateRefsCommand",
 	} {
 		w.Git("config", setting, trap)
 	}
@@ -71,7 +74,12 @@ func TestRestoreSaysWhatItDid(t *testing.T) {
 		t.Errorf("undo is %q", got.Undo)
 	}
 	got.Undo = ""
-	want := manifest.Restored{Written: 3, Deleted: 1, Refs: 1, Notes: []string{"refs/heads/later is newer than the snapshot and was left alone"}}
+	want := manifest.Restored{
+		Written: 3,
+		Deleted: 1,
+		Refs:    1,
+		Notes:   []string{"refs/heads/later is newer than the snapshot and was kept"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -101,7 +109,7 @@ func TestARestoreThatFailsHalfway(t *testing.T) {
 	same(w, "undone", after)
 }
 
-// TestTheWayBackIsKnownFirst: whoever is killed in a restore can undo it.
+// TestTheWayBackIsKnownFirst: a restore that is killed can be undone.
 func TestTheWayBackIsKnownFirst(t *testing.T) {
 	w := gittest.NewRepo(t)
 	k, _ := newKeeper(w)
@@ -115,7 +123,8 @@ func TestTheWayBackIsKnownFirst(t *testing.T) {
 		same(w, "when it is told", after)
 		return errors.New("the disk is full")
 	}}
-	if _, err := k.Restore(t.Context(), in); err == nil || !strings.HasSuffix(err.Error(), "nothing was touched: the disk is full") {
+	if _, err := k.Restore(t.Context(), in); err == nil ||
+		!strings.HasSuffix(err.Error(), "nothing was changed: the disk is full") {
 		t.Errorf("got %v", err)
 	}
 	same(w, "refused", after)
@@ -139,7 +148,8 @@ func TestRestoreToAFolder(t *testing.T) {
 	}
 	same(w, "the workspace itself", before)
 	for _, in := range []snapshot.RestoreInput{
-		{Snapshot: id, To: to.Path("new")}, {Snapshot: id, To: to.Path("other"), Git: true}, {Snapshot: strings.Repeat("a", 40)}, {Snapshot: "HEAD"}, {},
+		{Snapshot: id, To: to.Path("new")}, {Snapshot: id, To: to.Path("other"),
+			Git: true}, {Snapshot: strings.Repeat("a", 40)}, {Snapshot: "HEAD"}, {},
 	} {
 		if done, err := k.Restore(t.Context(), in); err == nil {
 			t.Errorf("%+v: %+v", in, done)
@@ -191,9 +201,20 @@ func TestIgnoredFilesStay(t *testing.T) {
 	w.Write("made/a", "a\n")
 	w.Write("made/b", "b\n")
 	done := restore(w, k, snapshot.RestoreInput{Snapshot: id})
-	same(w, "restored", map[string]string{"kept": "file one\n", filepath.Join("made", "a"): "file a\n", filepath.Join("made", "b"): "file b\n"})
+	same(
+		w,
+		"restored",
+		map[string]string{
+			"kept":                     "file one\n",
+			filepath.Join("made", "a"): "file a\n",
+			filepath.Join("made", "b"): "file b\n",
+		},
+	)
 	done.Undo = ""
-	want := manifest.Restored{Deleted: 1, Notes: []string{"not in the snapshot, and ignored then or until now, so left where they are: made/a, made/b"}}
+	want := manifest.Restored{
+		Deleted: 1,
+		Notes:   []string{"not in the snapshot and ignored then or until now, so kept: made/a, made/b"},
+	}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Error(diff)
 	}
@@ -209,7 +230,8 @@ func TestWhatInfoExcludeIgnored(t *testing.T) {
 	w.Sh("rm -rf .git; git init -q; echo x >new")
 	done := restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
 	same(w, "restored", before)
-	if diff := cmp.Diff([]string{"not in the snapshot, and ignored then or until now, so left where they are: secret"}, done.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"not in the snapshot and ignored then or until now, so kept: secret"},
+		done.Notes); diff != "" {
 		t.Error(diff)
 	}
 	restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: done.Undo})
@@ -220,21 +242,26 @@ func TestWhatInfoExcludeIgnored(t *testing.T) {
 // TestObjectsThatWereForged: git does not look whether an object is what its name says.
 func TestObjectsThatWereForged(t *testing.T) {
 	w := gittest.NewRepo(t)
-	w.Sh(`echo forged >x; forged=$(git hash-object -w x | sed 's|^..|&/|'); echo two >x; two=$(git hash-object x | sed 's|^..|&/|'); rm x
-mkdir -p .git/objects/${two%/*}; cp .git/objects/$forged .git/objects/$two`)
+	w.Sh(
+		`echo forged >x; forged=$(git hash-object -w x | sed 's|^..|&/|')
+echo two >x; two=$(git hash-object x | sed 's|^..|&/|'); rm x
+mkdir -p .git/objects/${two%/*}; cp .git/objects/$forged .git/objects/$two`,
+	)
 	k, dir := newKeeper(w)
 	snapshotOf(w, k)
 	w.Write("kept", "two\n")
 	id := snapshotOf(w, k)
 	w.Write("kept", "three\n")
 	done := restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
-	want := []string{"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: kept"}
+	want := []string{
+		"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: kept",
+	}
 	if diff := cmp.Diff(want, done.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestNothingIsWrittenThroughALink that leads out of the workspace or elsewhere in it,
+// TestNothingIsWrittenThroughALink that is outside the workspace or elsewhere in it,
 // also where git does not look.
 func TestNothingIsWrittenThroughALink(t *testing.T) {
 	for _, target := range []string{"../outside", "elsewhere"} {
@@ -289,7 +316,8 @@ func TestLinkedWorkingTree(t *testing.T) {
 	k, dir := newKeeper(w)
 	id := snapshotOf(w, k)
 	home.Git("worktree", "remove", w.Dir)
-	if done, err := reopen(w, dir).Restore(t.Context(), snapshot.RestoreInput{Snapshot: id, Git: true}); err == nil || !strings.Contains(err.Error(), "git worktree add") {
+	if done, err := reopen(w, dir).Restore(t.Context(), snapshot.RestoreInput{Snapshot: id, Git: true}); err == nil ||
+		!strings.Contains(err.Error(), "git worktree add") {
 		t.Errorf("got %+v, %v", done, err)
 	}
 	if _, err := os.Lstat(w.Dir); err == nil {
@@ -312,7 +340,8 @@ func TestDiffOfSnapshots(t *testing.T) {
 	got, cut, err := k.Diff(t.Context(), from, to, 1<<20)
 	w.Must(err)
 	for _, want := range []string{
-		"M\tblob\nD\tgone\nM\tkept\nA\tnew\n\ndiff --git ", "-one\n+two\n", "-gone\n", "+new\n", "Binary files a/blob and b/blob differ\n",
+		"M\tblob\nD\tgone\nM\tkept\nA\tnew\n\ndiff --git ", "-one\n+two\n", "-gone\n", "+new\n", "Binary files a/blob " +
+			"and b/blob differ\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
@@ -333,7 +362,9 @@ func TestDiffOfSnapshots(t *testing.T) {
 	if same, cut, err := k.Diff(t.Context(), to, to, 100); same != "" || cut || err != nil {
 		t.Errorf("of the same: %q, %v, %v", same, cut, err)
 	}
-	if all, _, err := k.Diff(t.Context(), "", from, 1<<20); !strings.HasPrefix(all, "A\t.gitattributes\nA\tblob\nA\tgone\nA\tkept\n\n") || err != nil {
+	if all, _, err := k.Diff(t.Context(), "", from,
+		1<<20); !strings.HasPrefix(all, "A\t.gitattributes\nA\tblob\nA\tgone\nA\tkept\n\n") ||
+		err != nil {
 		t.Errorf("of nothing: %q, %v", all, err)
 	}
 	if _, _, err := k.Diff(t.Context(), from, "HEAD", 100); !errors.Is(err, manifest.ErrNoSnapshot) {
@@ -342,7 +373,10 @@ func TestDiffOfSnapshots(t *testing.T) {
 }
 
 func TestOpenSnapshots(t *testing.T) {
-	if _, err := snapshot.Open(gittest.Program(), gittest.NewFolder(t).Path("none")); !errors.Is(err, manifest.ErrNoSnapshot) {
+	if _, err := snapshot.Open(gittest.Program(), gittest.NewFolder(t).Path("none")); !errors.Is(
+		err,
+		manifest.ErrNoSnapshot,
+	) {
 		t.Errorf("got %v", err)
 	}
 	w := gittest.NewRepo(t)

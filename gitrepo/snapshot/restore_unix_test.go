@@ -44,7 +44,12 @@ func TestWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff(want, state.Omitted); diff != "" {
 		t.Error(diff)
 	}
-	holds(w, k, state.Snapshot, map[string]string{"kept": "file one\n", "new": "file new\n", "shut": "file before\n", "folder/file": "file before\n"})
+	holds(
+		w,
+		k,
+		state.Snapshot,
+		map[string]string{"kept": "file one\n", "new": "file new\n", "shut": "file before\n", "folder/file": "file before\n"},
+	)
 	done := restore(w, k, snapshot.RestoreInput{Snapshot: id})
 	done.Undo = ""
 	if diff := cmp.Diff(manifest.Restored{Deleted: 1}, done); diff != "" {
@@ -87,7 +92,8 @@ func TestPipesAndSocketsAreSkipped(t *testing.T) {
 	gittest.MakePipe(w, "turned")
 	gittest.MakePipe(w, "new")
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is no file, link or folder"}, state.Omitted); diff != "" {
+	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is not a file, link or folder"},
+		state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, map[string]string{"kept": "file one\n"})

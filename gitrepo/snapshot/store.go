@@ -22,21 +22,20 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// Give has git do it.
+// Give writes the contents with git cat-file --batch.
 func (s *Store) Give(ctx context.Context, ids []string, to io.Writer) error {
 	_, err := s.feed(ctx, s.call, strings.Join(ids, "\n")+"\n", git.Call{Args: []string{"cat-file", "--batch"}, Out: to})
 	return err
 }
 
-// ErrNoSnapshot says that there is no snapshot of that name, or none at all.
+// ErrNoSnapshot means that there is no snapshot of that name, or none at all.
 var ErrNoSnapshot = manifest.ErrNoSnapshot
 
-// Store is a git folder of the harness's own that holds copies of one workspace. A
-// snapshot is named by the id of a commit in it. Reading them needs neither the workspace
-// nor its repository.
+// Store is a git folder of the harness that contains snapshots of one workspace. A snapshot is
+// named by the ID of its commit. Reading them needs neither the workspace nor its repository.
 //
-// Nothing that the repository, the user or the system has configured counts there: no
-// hook, filter, attribute or conversion. Files are kept byte by byte.
+// All configuration of the repository, the user and the system is ignored there: hooks, filters,
+// attributes and conversions. Files are stored byte by byte.
 type Store struct {
 	dir  string
 	git  git.Program
@@ -47,18 +46,18 @@ type Store struct {
 
 var _ ralph.Snapshots = (*Store)(nil)
 
-// home is whose copies these are, as the file homeFile in the folder tells.
+// home identifies the workspace of the snapshots. It is stored in homeFile.
 type home struct {
 	Top      string `json:"top"`
 	Prefix   string `json:"prefix"`
 	GitDir   string `json:"git_dir"`
 	Common   string `json:"common_dir"`
 	Format   string `json:"object_format"`
-	DotGit   string `json:"dot_git,omitempty"` // what .git says where it is a file
+	DotGit   string `json:"dot_git,omitempty"` // the content of .git if it is a file
 	Excludes string `json:"excludes,omitempty"`
 }
 
-// workspace is the folder that the copies are of.
+// workspace returns the folder that the snapshots are of.
 func (h home) workspace() string { return filepath.Join(h.Top, filepath.FromSlash(h.Prefix)) }
 
 // linked reports whether the working tree shares its refs with another one.
@@ -66,15 +65,14 @@ func (h home) linked() bool { return h.Common != h.GitDir }
 
 const (
 	homeFile = "workspace.json"
-	// history is the folder of the repository's own objects, apart from those that
-	// snapshots are made of.
+	// history is the folder of the repository's own objects, separate from those of snapshots.
 	history = "history"
-	// snapshotTimeout bounds one git call on the snapshots: the first one reads every file.
+	// snapshotTimeout limits one git call on the snapshots: the first one reads every file.
 	snapshotTimeout = 10 * time.Minute
 )
 
-// Open opens the snapshots in a folder that [New] has made. An error that
-// wraps ErrNoSnapshot says that there are none.
+// Open opens the snapshots in a folder that [New] created. An error that wraps ErrNoSnapshot means
+// that there are none.
 func Open(git git.Program, gitDir string) (*Store, error) {
 	text, err := os.ReadFile(filepath.Join(gitDir, homeFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +92,7 @@ func Open(git git.Program, gitDir string) (*Store, error) {
 	return s, nil
 }
 
-// existing is the folder itself or the nearest one above that is there.
+// existing returns the folder itself or its nearest existing parent.
 func existing(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
@@ -104,7 +102,7 @@ func existing(dir string) string {
 	}
 }
 
-// make lays the folder out, or brings one that is there up to date.
+// make creates the files of the folder, or updates them.
 func (s *Store) make() error {
 	for _, folder := range []string{"", "objects/info", "objects/pack", "refs", "info", history + "/pack", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, filepath.FromSlash(folder)), 0o700); err != nil {
@@ -133,7 +131,7 @@ func (s *Store) make() error {
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// write replaces a file of the folder, if it says something else.
+// write replaces a file of the folder if its content differs.
 func (s *Store) write(name string, text []byte) error {
 	path := s.path(name)
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
@@ -142,12 +140,12 @@ func (s *Store) write(name string, text []byte) error {
 	return atomicfile.Swap(path, text, 0o600)
 }
 
-// exactBytes outranks every .gitattributes of the tree. An encoding has to be taken back,
-// git accepts no "no"; so has the kind of diff, which could hide changes.
+// exactBytes overrides every .gitattributes of the tree. An encoding must be unset with "!",
+// because git accepts no "-" for it. So must the diff driver, which could hide changes.
 const exactBytes = "* -text !eol !crlf !ident !filter !working-tree-encoding !diff !merge !whitespace\n"
 
-// configuration is the whole configuration of the folder. Git does not collect garbage
-// there, and does not clean up on its own.
+// configuration returns the whole configuration of the folder. It disables git's garbage collection
+// and maintenance.
 func (s *Store) configuration() string {
 	version, extensions := 0, ""
 	if s.home.Format != "sha1" {
@@ -177,41 +175,47 @@ func (s *Store) configuration() string {
 	auto = false
 `, version, strings.ReplaceAll(os.DevNull, `\`, `\\`), extensions)
 	if runtime.GOOS != "windows" && runtime.GOOS != "darwin" {
-		// Names that are special elsewhere only, such as git~1, are names like any other.
+		// Allow names that are special only on other systems, such as git~1.
 		text += "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
 	}
 	return text
 }
 
-// apart is the environment in which nothing but the folder's own configuration counts.
-// The index is refreshed, other than in the user's repository.
-func (s *Store) apart() []string {
+// environment makes git use only the folder's own configuration. Unlike in the user's repository,
+// git refreshes the index.
+func (s *Store) environment() []string {
 	return []string{
-		"GIT_DIR=" + s.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0",
-		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=1",
+		"GIT_DIR=" + s.dir,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_SYSTEM=" + os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_COUNT=0",
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_OPTIONAL_LOCKS=1",
 	}
 }
 
-// run runs git on what is kept.
+// run runs git on the snapshots.
 func (s *Store) run(ctx context.Context, args ...string) (string, error) {
 	return s.call(ctx, git.Call{Args: args})
 }
 
 func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
 	c.Dir = s.dir
-	c.Env = append(s.apart(), c.Env...)
+	c.Env = append(s.environment(), c.Env...)
 	return s.git.Run(ctx, c)
 }
 
-// inTree runs git on the working tree, or on another folder as if it were that, with what is kept as its repository.
+// inTree runs git on the working tree, or on another folder in its place, with the snapshots as its
+// repository.
 func (s *Store) inTree(ctx context.Context, c git.Call) (string, error) {
 	c.Dir = cmp.Or(c.Dir, s.home.Top)
-	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+c.Dir), c.Env...)
+	c.Env = append(append(s.environment(), "GIT_WORK_TREE="+c.Dir), c.Env...)
 	c.Args = append([]string{"-c", "core.excludesFile=" + s.home.Excludes}, c.Args...)
 	return s.git.Run(ctx, c)
 }
 
-// feed runs git with a text for it to read.
+// feed runs git with text on stdin.
 func (s *Store) feed(ctx context.Context, run git.Runner, text string, c git.Call) (string, error) {
 	f, err := os.CreateTemp(s.path("tmp"), "in-*")
 	if err != nil {
@@ -228,13 +232,13 @@ func (s *Store) feed(ctx context.Context, run git.Runner, text string, c git.Cal
 
 const snapshotTitle = "Snapshot of a workspace"
 
-// header is what a snapshot says about itself.
+// header is the metadata of a snapshot.
 type header struct {
 	id         string
 	tree       string
 	run        string
 	prefix     string // of the workspace below the top
-	repository string // the commit that holds what was recorded of the repository; "" if nothing
+	repository string // the commit with the record of the repository; "" if there is none
 }
 
 func (s *Store) read(ctx context.Context, id string) (header, error) {
@@ -252,7 +256,7 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 		}
 	}
 	c := header{id: id}
-	if !strings.Contains(text, "\n\n"+snapshotTitle) { // a commit of the user's
+	if !strings.Contains(text, "\n\n"+snapshotTitle) { // one of the user's commits
 		return header{}, fmt.Errorf("read snapshot %s: %w", id, ErrNoSnapshot)
 	}
 	for line := range strings.Lines(text) {
@@ -271,7 +275,7 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 	return c, nil
 }
 
-// files lists a snapshot's files.
+// files lists the files of a snapshot's tree.
 func (s *Store) files(ctx context.Context, tree string) ([]manifest.Entry, error) {
 	out, err := s.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {

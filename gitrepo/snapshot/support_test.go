@@ -36,7 +36,18 @@ func odd() []string {
 		return []string{"blank name", strings.Repeat("n", 255)}
 	}
 	return []string{
-		"blank name", strings.Repeat("n", 255), "line\nbreak", "tab\tstop", `quo"te's`, `back\slash`, "not\xffutf8", "ümlaut", "*", "-dash", ":colon", "a/...",
+		"blank name",
+		strings.Repeat("n", 255),
+		"line\nbreak",
+		"tab\tstop",
+		`quo"te's`,
+		`back\slash`,
+		"not\xffutf8",
+		"ümlaut",
+		"*",
+		"-dash",
+		":colon",
+		"a/...",
 	}
 }
 
@@ -180,7 +191,11 @@ func reopen(w gittest.Workspace, dir string) *snapshot.Keeper {
 func snapshotOf(w gittest.Workspace, k *snapshot.Keeper) string {
 	w.Helper()
 	state := w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"})
-	missing := slices.DeleteFunc(slices.Clone(state.Omitted), func(said string) bool { return strings.Contains(said, "during this run") }) // which is no file
+	// Which is no file.
+	missing := slices.DeleteFunc(
+		slices.Clone(state.Omitted),
+		func(said string) bool { return strings.Contains(said, "during this run") },
+	)
 	if state.Snapshot == "" || len(missing) > 0 {
 		w.Fatalf("snapshot %q, left %q", state.Snapshot, missing)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// leaveRules leaves the .gitignore files of the first snapshot where they are, if under
-// those of the second one files would come into sight that neither of the two holds: what
-// work installs and hides must not be taken for a part of the tree when the work is gone.
+// leaveRules keeps the .gitignore files of the first snapshot if the rules of the second would
+// reveal files that neither snapshot contains. Files that the work installed and ignored must not
+// become part of the tree when the work is gone.
 func (s *switching) leaveRules(ctx context.Context) error {
 	isRule := func(e manifest.Edit) bool { return slashpath.Base(e.Name) == ".gitignore" }
 	if !slices.ContainsFunc(s.planned, isRule) {
@@ -38,18 +38,22 @@ func (s *switching) leaveRules(ctx context.Context) error {
 	return nil
 }
 
-// hiding reports whether files are ignored now that would not be under the rules of the
-// second snapshot, and that it does not hold. If there are too many to tell, they are.
+// hiding reports whether files are ignored now that the rules of the second snapshot would not
+// ignore, and that it does not contain. If there are too many files to check, it reports true.
 func (s *switching) hiding(ctx context.Context) (bool, error) {
 	k := s.keeper
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--",
+		k.home.pathspec())
 	if err != nil {
 		if errors.Is(err, git.ErrTooMuch) {
 			return true, nil
 		}
 		return false, err
 	}
-	names := slices.DeleteFunc(git.SplitNames(out), func(name string) bool { return s.own(strings.TrimPrefix(name, k.repo.Prefix)) })
+	names := slices.DeleteFunc(
+		git.SplitNames(out),
+		func(name string) bool { return s.own(strings.TrimPrefix(name, k.repo.Prefix)) },
+	)
 	ignored, err := k.ignoredBy(ctx, s.to, names)
 	if err != nil {
 		return false, err
@@ -64,11 +68,10 @@ func (s *switching) hiding(ctx context.Context) (bool, error) {
 
 var _ ralph.Switcher = (*Keeper)(nil)
 
-// Switch makes the workspace what the snapshot To is, where that differs from the
-// snapshot From. Each file that differs must be as in the one or as in the other, and
-// every other file as in both: then nothing can be lost, however often it is done. Files
-// that the rules of To ignore are not deleted, and untracked ones that both ignore are
-// not written. What was staged stays so.
+// Switch changes the workspace from the snapshot From to the snapshot To. Each file that differs
+// between them must match one of the two, and every other file must match both: then nothing can be
+// lost, however often Switch runs. It does not delete files that the rules of To ignore, and does
+// not write untracked files that both ignore. Staged changes stay staged.
 func (k *Keeper) Switch(ctx context.Context, in ralph.SwitchInput) (ralph.Switched, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,18 +83,18 @@ func (k *Keeper) Switch(ctx context.Context, in ralph.SwitchInput) (ralph.Switch
 	return done, nil
 }
 
-// switching is one switch on its way. Names are below the top.
+// switching is the state of one switch. Names are relative to the top of the working tree.
 type switching struct {
 	keeper   *Keeper
 	own      func(name string) bool
 	from, to header
 
-	planned []manifest.Edit // from the one snapshot to the other
-	left    []manifest.Edit // of them, those that are not done yet
-	litter  []string        // half-written files of a switch that was cut
+	planned []manifest.Edit // from the first snapshot to the second
+	left    []manifest.Edit // the planned edits that are not done yet
+	litter  []string        // half-written files of an interrupted switch
 	others  []string
-	rules   []string // that stay, for what they hide
-	hidden  []string // that are not written, since somebody has ignored files in their place
+	rules   []string // .gitignore files that stay because of what they hide
+	hidden  []string // files that are not written because the user has ignored files there
 	seen    map[string]fs.FileInfo
 }
 
@@ -128,19 +131,24 @@ func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, e
 	return s.do(ctx, top)
 }
 
-// read reads a snapshot of the workspace in the place that it has now.
+// read reads a snapshot, which must be of the workspace at its current path in the repository.
 func (s *switching) read(ctx context.Context, id string) (header, error) {
 	k := s.keeper
 	c, err := k.read(ctx, id)
 	if err == nil && c.prefix != k.home.Prefix {
-		err = fmt.Errorf("the snapshot is of another time, when %s had another place in its repository", k.repo.Dir)
+		err = fmt.Errorf("the snapshot is from a time when %s was elsewhere in its repository", k.repo.Dir)
 	}
 	return c, err
 }
 
-// edits lead from the first snapshot to a tree, without what is the harness's, and without
-// what is ignored and not in the way; of that, hidden are those that would be new.
-func (s *switching) edits(ctx context.Context, to string, inTheWay []string) (edits []manifest.Edit, hidden []string, err error) {
+// edits returns the changes from the first snapshot to a tree, without the harness's files and
+// without ignored files that block nothing. Of the ignored files, hidden lists those that would be
+// new.
+func (s *switching) edits(
+	ctx context.Context,
+	to string,
+	inTheWay []string,
+) (edits []manifest.Edit, hidden []string, err error) {
 	all, err := s.keeper.edits(ctx, s.from.tree, to)
 	if err != nil {
 		return nil, nil, err
@@ -163,9 +171,9 @@ func (s *switching) edits(ctx context.Context, to string, inTheWay []string) (ed
 	return edits, hidden, nil
 }
 
-// ignored finds what is not ours to touch. A file that the second snapshot ignores may
-// have been there without being in it. One that both ignore is in them because checks see
-// it; one that is tracked all the same is a file like any other.
+// ignored returns the files that must not be changed. A file that the second snapshot ignores may
+// have existed without being part of it. A file that both ignore is in them because checks see it.
+// A tracked file is treated like any other.
 func (s *switching) ignored(ctx context.Context, edits []manifest.Edit) (map[string]bool, error) {
 	k := s.keeper
 	names := text.Mapped(edits, func(e manifest.Edit) string { return e.Name })
@@ -190,7 +198,7 @@ func (s *switching) ignored(ctx context.Context, edits []manifest.Edit) (map[str
 	return stays, nil
 }
 
-// note remembers how the files are that are going to be touched.
+// note records the current state of the files that will be changed.
 func (s *switching) note(top *os.Root) {
 	s.seen = map[string]fs.FileInfo{}
 	for _, e := range s.planned {
@@ -198,8 +206,8 @@ func (s *switching) note(top *os.Root) {
 	}
 }
 
-// compare says how far the workspace is, and what in it is neither of the two. What lies
-// in the place of new files is looked at although it may be ignored.
+// compare determines how far the workspace has been switched, and which files match neither
+// snapshot. It also checks ignored files at the paths of new files.
 func (s *switching) compare(ctx context.Context, top *os.Root) error {
 	k := s.keeper
 	if err := k.begin(ctx); err != nil {
@@ -209,7 +217,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 	if err != nil {
 		return err
 	}
-	also := inTheWay(top, s.planned)
+	also := blockingFiles(top, s.planned)
 	if len(also) > 0 {
 		if now, err = k.copyFiles(ctx, occasion{fullScan: true, also: also}); err != nil {
 			return err
@@ -243,13 +251,18 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 	return nil
 }
 
-// halfWritten is how a writer calls a file until it is whole.
+// halfWritten matches the temporary name of a file that is being written.
 var halfWritten = text.LazyRegexp(`(?:^|/)\.ralph-[A-Z2-7]{26}$`)
 
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {
 	k := s.keeper
-	w := &manifest.Writer{Root: top, Base: strings.TrimSuffix(k.repo.Prefix, "/"), Done: &manifest.Restored{}, Seen: s.seen}
+	w := &manifest.Writer{
+		Root: top,
+		Base: strings.TrimSuffix(k.repo.Prefix, "/"),
+		Done: &manifest.Restored{},
+		Seen: s.seen,
+	}
 	for _, name := range s.litter {
 		if err := w.Delete(name); err != nil {
 			return ralph.Switched{}, err
@@ -265,12 +278,15 @@ func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error
 	return ralph.Switched{Snapshot: id, Stayed: s.below(slices.Concat(s.rules, s.hidden, w.Stayed))}, nil
 }
 
-// keepDone keeps a copy of what the workspace is now, as far as it was switched.
+// keepDone saves a snapshot of the workspace as far as it was switched.
 func (s *switching) keepDone(ctx context.Context, stayed []string) (string, error) {
 	edits := make([]manifest.Edit, 0, len(s.planned))
 	for _, e := range s.planned {
 		if !slices.Contains(stayed, e.Name) {
-			edits = append(edits, manifest.Edit{Name: strings.TrimPrefix(e.Name, s.from.prefix), Before: e.Before, After: e.After})
+			edits = append(
+				edits,
+				manifest.Edit{Name: strings.TrimPrefix(e.Name, s.from.prefix), Before: e.Before, After: e.After},
+			)
 		}
 	}
 	if len(edits) == 0 {
@@ -283,7 +299,7 @@ func (s *switching) keepDone(ctx context.Context, stayed []string) (string, erro
 	return s.keeper.derive(s.from, tree, "planned")
 }
 
-// below are names as they are below the workspace.
+// below returns names relative to the workspace.
 func (s *switching) below(names []string) []string {
 	return text.Mapped(names, func(name string) string { return strings.TrimPrefix(name, s.keeper.repo.Prefix) })
 }

@@ -46,14 +46,15 @@ func mergedSnapshots(w gittest.Workspace, k *snapshot.Keeper, base, ours, theirs
 // half is what work left undone, each in a folder of its own: all of them share the copies,
 // which cost the most.
 var half = map[string]string{
-	"nothing":               "true",
-	"untracked":             "echo new >new; mkdir -p far/away; echo new >far/away/new",
-	"changed":               "echo more >>text; echo more >>src/deep/code",
-	"deleted":               "rm text 'blank name'; rm -r src",
-	"renamed":               "mv text moved; mv src lib",
-	"staged":                "echo more >>text; echo new >new; git add new text; rm empty; git add -A .",
-	"programs":              "chmod -x run; chmod +x empty; echo '#!/bin/sh' >tool; chmod +x tool",
-	"links":                 "rm link; ln -s empty link; rm dangling; echo x >dangling; ln -s nowhere fresh; rm empty; ln -s text empty",
+	"nothing":   "true",
+	"untracked": "echo new >new; mkdir -p far/away; echo new >far/away/new",
+	"changed":   "echo more >>text; echo more >>src/deep/code",
+	"deleted":   "rm text 'blank name'; rm -r src",
+	"renamed":   "mv text moved; mv src lib",
+	"staged":    "echo more >>text; echo new >new; git add new text; rm empty; git add -A .",
+	"programs":  "chmod -x run; chmod +x empty; echo '#!/bin/sh' >tool; chmod +x tool",
+	"links": "rm link; ln -s empty link; rm dangling; echo x >dangling; ln -s nowhere fresh; rm " +
+		"empty; ln -s text empty",
 	"file to folder":        "rm text empty; mkdir -p text/below empty; echo x >text/below/x; echo y >empty/y",
 	"folder to file":        "rm -r src; echo x >src",
 	"folder to link":        "mv src moved; ln -s moved src",
@@ -66,8 +67,10 @@ var half = map[string]string{
 
 // furnish fills a folder; what is dirty comes after the commit.
 const (
-	furnish = `printf 'one\ntwo\n' >text; printf 'one\r\ntwo\r\n' >crlf; : >empty; mkdir -p src/deep; echo code >src/deep/code; echo x >'blank name'
-echo '#!/bin/sh' >run; chmod +x run; ln -s src/deep link; ln -s /nowhere/at/all dangling; echo tracked >forced.log; echo clean >dirty; seq 2000 >large; git add -f forced.log`
+	furnish = `printf 'one\ntwo\n' >text; printf 'one\r\ntwo\r\n' >crlf; : >empty
+mkdir -p src/deep; echo code >src/deep/code; echo x >'blank name'
+echo '#!/bin/sh' >run; chmod +x run; ln -s src/deep link; ln -s /nowhere/at/all dangling
+echo tracked >forced.log; echo clean >dirty; seq 2000 >large; git add -f forced.log`
 	soil = `echo dirty >dirty; echo mine >untracked; echo ignored >noise.log; mkdir out; echo ignored >out/made`
 )
 
@@ -233,7 +236,9 @@ func TestRulesThatHideWhatTheWorkInstalledStay(t *testing.T) {
 	w := gittest.NewRepo(t)
 	k, _ := newKeeper(w)
 	base := snapshotOf(w, k)
-	w.Sh("echo /deps/ >.gitignore; mkdir deps; echo x >deps/lib; echo half >half; mkdir .ralph; echo '*' >.ralph/.gitignore")
+	w.Sh(
+		"echo /deps/ >.gitignore; mkdir deps; echo x >deps/lib; echo half >half; mkdir .ralph; echo '*' >.ralph/.gitignore",
+	)
 	work, after := snapshotOf(w, k), treeOf(w)
 	for range 2 {
 		done := switched(w, k, work, base)
@@ -318,7 +323,10 @@ func TestASwitchThatWasCut(t *testing.T) {
 	base, before := snapshotOf(w, k), treeOf(w)
 	w.Sh("rm -r b; echo b >b; echo half >a; echo half >kept; echo half >new; mkdir d; echo e >d/e")
 	work := snapshotOf(w, k)
-	w.Sh("rm new b; echo a >a; printf hal >.ralph-ABCDEFGHIJKLMNOPQRSTUVWX23; mkdir b; printf c >b/.ralph-23ABCDEFGHIJKLMNOPQRSTUVWX")
+	w.Sh(
+		"rm new b; echo a >a; printf hal >.ralph-ABCDEFGHIJKLMNOPQRSTUVWX23; mkdir b; printf c " +
+			">b/.ralph-23ABCDEFGHIJKLMNOPQRSTUVWX",
+	)
 	again := keep(w, dir)
 	switches(w, again, work, base)
 	same(w, "set aside", before)
@@ -353,7 +361,7 @@ func TestOnlyTheWorkspaceIsSwitched(t *testing.T) {
 }
 
 // TestASaveInTheLastMoment is not lost: between the comparison, which asks whose a file is,
-// and its being replaced or deleted somebody writes it.
+// and its replacement or deletion, another program writes it.
 func TestASaveInTheLastMoment(t *testing.T) {
 	for _, name := range []string{"kept", "new"} {
 		w := gittest.NewRepo(t)
@@ -369,7 +377,8 @@ func TestASaveInTheLastMoment(t *testing.T) {
 			}
 			return own(file)
 		}})
-		if err == nil || !strings.Contains(err.Error(), name+": it was changed meanwhile") || !cmp.Equal(done, ralph.Switched{}) {
+		if err == nil || !strings.Contains(err.Error(), name+": it changed meanwhile") ||
+			!cmp.Equal(done, ralph.Switched{}) {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 		if now := treeOf(w)[name]; !strings.Contains(now, "saved by somebody") {
@@ -412,7 +421,10 @@ func TestASwitchThatFails(t *testing.T) {
 		w.Must(os.RemoveAll(filepath.Join(dir, objects, lost[:2], lost[2:])))
 	}
 	before := treeOf(w)
-	if done, err := k.Switch(t.Context(), ralph.SwitchInput{From: work, To: base, Own: own}); err == nil || !strings.Contains(err.Error(), "switch to snapshot "+base) || !cmp.Equal(done, ralph.Switched{}) {
+	if done, err := k.Switch(t.Context(),
+		ralph.SwitchInput{From: work, To: base, Own: own}); err == nil ||
+		!strings.Contains(err.Error(), "switch to snapshot "+base) ||
+		!cmp.Equal(done, ralph.Switched{}) {
 		t.Errorf("got %+v, %v", done, err)
 	}
 	same(w, "untouched", before)

@@ -14,9 +14,9 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// copyFiles brings what is kept in line with the workspace: what differs is asked for,
-// taken over, and made a tree. An index that is damaged is made anew from the last
-// snapshot; if objects are missing that it counts on, from the files alone.
+// copyFiles updates the index to match the workspace and writes it as a tree. A damaged index is
+// rebuilt from the last snapshot. If objects are missing that it needs, it is rebuilt from the
+// files alone.
 func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 	if err := k.ensureIndex(ctx); err != nil {
 		return taken{}, err
@@ -35,10 +35,10 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 	return got, err
 }
 
-// ensureIndex begins with what the user's repository tracks, so that files that are
-// ignored in spite of it are seen. Submodules are left out: their files are taken
-// one by one. So are conflicts, of which the file itself is enough. Git's memory of what
-// has not changed is not taken over, since its files may be converted ones.
+// ensureIndex starts with the files that the user's repository tracks, so that tracked files that
+// are ignored are included. It skips submodules, whose files are taken one by one, and conflicts,
+// where the file itself is enough. It does not take over git's cached file state, because the
+// repository may convert files.
 func (k *Keeper) ensureIndex(ctx context.Context) error {
 	if _, err := os.Lstat(k.path("index")); err == nil {
 		return nil
@@ -48,7 +48,7 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		out = "" // without it every file is a new one
+		out = "" // without it every file is new
 	}
 	var entries strings.Builder
 	for _, record := range git.SplitNames(out) {
@@ -64,7 +64,7 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 	return k.updateIndex(ctx, entries.String(), "--index-info")
 }
 
-// renewIndex makes the index from the last snapshot, or from the user's.
+// renewIndex rebuilds the index from the last snapshot, or from the user's index.
 func (k *Keeper) renewIndex(ctx context.Context) error {
 	if err := k.dropIndex(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (k *Keeper) dropIndex(context.Context) error {
 	return nil
 }
 
-// pathspec is the workspace, from anywhere in the working tree.
+// pathspec returns a pathspec for the workspace that works anywhere in the working tree.
 func (h home) pathspec() string {
 	if h.Prefix == "" {
 		return ":(top)"
@@ -111,7 +111,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	defer top.Close()
 	load := manifest.Select(top, found)
 	for _, name := range due {
-		if _, due := slices.BinarySearch(load.Take, name); due { // git would not read a file that looks the same
+		if _, due := slices.BinarySearch(load.Take, name); due { // make git read a file that looks unchanged
 			load.Gone = append(load.Gone, name)
 		}
 	}
@@ -167,21 +167,26 @@ func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) 
 	return d, nil
 }
 
-// nested lists the files of a repository inside the workspace, or of a submodule, as git
-// would if it were asked in there. As soon as one of them is in the index, git looks into
-// the folder by itself.
+// nested lists the files of a submodule or of a repository inside the workspace, as git would if it
+// ran there. Once one of them is in the index, git descends into the folder by itself.
 func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, left []string) {
 	const deepest = 16
 	dir := filepath.Join(k.repo.Top, filepath.FromSlash(folder))
 	var out string
-	err := errors.New("too many repositories inside of each other")
+	err := errors.New("too many nested repositories")
 	if depth < deepest {
-		env := append(k.apart(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
+		env := append(k.environment(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
 		args := []string{"-c", "core.excludesFile=" + k.home.Excludes, "ls-files", "-z", "--others", "--exclude-standard"}
 		out, err = k.git.Run(ctx, git.Call{Dir: dir, Env: env, Args: args})
 	}
 	if err != nil {
-		return nil, []string{fmt.Sprintf("%s is a repository of its own, whose files are not in the snapshot: %s", scan.Shorten(folder), scan.Shorten(err.Error()))}
+		return nil, []string{
+			fmt.Sprintf(
+				"%s is a separate repository, whose files are not in the snapshot: %s",
+				scan.Shorten(folder),
+				scan.Shorten(err.Error()),
+			),
+		}
 	}
 	for _, name := range git.SplitNames(out) {
 		if !strings.HasSuffix(name, "/") {
@@ -194,11 +199,11 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 	return files, left
 }
 
-// takeOver puts files into the index. Git takes all or none: if it refuses, one half
-// and the other are tried, until those are found that cannot be taken.
+// takeOver adds files to the index. Git adds all or none: if it refuses, takeOver tries each half
+// until it has found the files that cannot be added.
 func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
-	// What goes is first: it makes room for files below its name. It may still be there,
-	// as something else, or seem to be, behind a link.
+	// Deletions come first: they make room for files below the same name. A deleted file may still
+	// exist as something else, or seem to exist behind a link.
 	if len(l.Gone) > 0 {
 		if err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
 			return err
@@ -214,10 +219,12 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		switch {
 		case !refused:
 			return err
-		case strings.Contains(failed.Stderr, "index.lock"), strings.Contains(failed.Stderr, "No space left"), strings.Contains(failed.Stderr, "index file"):
+		case strings.Contains(failed.Stderr, "index.lock"),
+			strings.Contains(failed.Stderr, "No space left"),
+			strings.Contains(failed.Stderr, "index file"):
 			return err
 		case len(names) == 1:
-			l.Leave(names[0], "git cannot take it: "+scan.Shorten(failed.Stderr))
+			l.Leave(names[0], "git cannot store it: "+scan.Shorten(failed.Stderr))
 			return nil
 		}
 		half := len(names) / 2

@@ -213,7 +213,7 @@ func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell 
 func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
 	options := []loop.Option{loop.WithTree(tree)}
 	if p.TaskFile != "" {
-		book, err := plan.OpenBook(p.Workspace.Dir, p.TaskFile, places.Tasks, p.Settings.Checks.TaskTests)
+		book, err := plan.OpenTracker(p.Workspace.Dir, p.TaskFile, places.Tasks, p.Settings.Checks.TaskTests)
 		if err == nil && !p.Resumed {
 			err = book.Adopt(nil)
 		}

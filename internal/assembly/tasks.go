@@ -44,9 +44,9 @@ func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, err
 }
 
 // Around is what a list cannot know about the run that it is meant for.
-func Around(w workspace.Workspace, s config.Settings) plan.Surroundings {
+func Around(w workspace.Workspace, s config.Settings) plan.LintOptions {
 	checks, _ := RunChecks(w, s)
-	return plan.Surroundings{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
+	return plan.LintOptions{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
 }
 
 // TaskCommands are the own checks of the list that a run would work: commands that a repository names.
@@ -82,7 +82,7 @@ func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, sta
 	if _, err := TaskList(w, s); err == nil && !unjudged {
 		return TaskCommands(w, s)
 	}
-	book, err := plan.OpenBook(w.Dir, s.Tasks.File, keep, "")
+	book, err := plan.OpenTracker(w.Dir, s.Tasks.File, keep, "")
 	if err != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (p *Plan) lintTasks() {
 	if p.list == nil {
 		return
 	}
-	around := plan.Surroundings{RunChecks: len(p.Checks) > 0, TaskTests: p.Settings.Checks.TaskTests != ""}
+	around := plan.LintOptions{RunChecks: len(p.Checks) > 0, TaskTests: p.Settings.Checks.TaskTests != ""}
 	switch warnings := p.list.Lint(around); len(warnings) {
 	case 0:
 	case 1:
@@ -201,7 +201,7 @@ func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }
 // EditKeptList lets the user change the list of a run that was cut off: what its agent left is put right before, and the run's own copy takes the change
 // over. keep is where that copy lies.
 func EditKeptList(w workspace.Workspace, state *fold.State, keep string, edit func() error) error {
-	book, err := plan.OpenBook(w.Dir, state.Started.TaskFile, keep, "")
+	book, err := plan.OpenTracker(w.Dir, state.Started.TaskFile, keep, "")
 	if err != nil || len(book.List()) == 0 { // without a copy nothing can be told apart
 		return edit()
 	}

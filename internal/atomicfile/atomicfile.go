@@ -1,5 +1,5 @@
-// Package atomicfile replaces files so that a reader sees the old content or the new one, never a part, and makes
-// names durable.
+// Package atomicfile replaces files so that a reader sees either the old content or the new, never
+// a part, and makes names durable.
 package atomicfile
 
 import (
@@ -10,7 +10,8 @@ import (
 	"runtime"
 )
 
-// Write replaces the file at path durably: the content is synced before the rename, and the folder after it.
+// Write replaces the file at path durably: the content is synced before the rename, and the folder
+// after it.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	if err := Swap(path, content, mode); err != nil {
 		return err
@@ -24,9 +25,9 @@ func Swap(path string, content []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // fails once the file is renamed, as it should
+	defer os.Remove(temp.Name()) // no-op once the file is renamed
 	_, err = temp.Write(content)
-	if err == nil && mode != 0o600 { // which a new file has; not every file system can change it
+	if err == nil && mode != 0o600 { // the mode of a new file; not every file system can change it
 		err = temp.Chmod(mode)
 	}
 	if err == nil {

@@ -71,14 +71,14 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range result.Said {
+	for _, text := range result.Warnings {
 		fmt.Fprintf(c.streams.Err, "ralph: %s\n", term.Clean(text))
 	}
 	var refused error
 	switch {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
-	case result.End == workspace.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
+	case result.End == workspace.MergeAlready && len(result.Warnings) > 0: // what there is lies uncommitted in the worktree
 		refused = usage("not merged: %s has no commits that %s lacks; commit the work in %s first", result.Branch, result.Into, worktree.Path)
 	}
 	if c.wantsJSON() {

@@ -1,4 +1,4 @@
-// Package login starts the login of an agent CLI, by the CLI's own command.
+// Package login runs the login command of an agent CLI.
 package login
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Login is how people log in to one agent CLI.
+// Login is how users log in to one agent CLI.
 type Login struct {
 	Agent     string   `json:"agent"`
 	Title     string   `json:"title"`
@@ -20,7 +20,7 @@ type Login struct {
 	Hint      string   `json:"hint"`
 }
 
-// List returns every known CLI's own login.
+// List returns the login of every known CLI.
 func List() []Login {
 	var all []Login
 	for _, d := range agent.Known() {
@@ -38,13 +38,20 @@ func List() []Login {
 	return all
 }
 
-// Of finds the login of the agent that a run with these settings would start, and the path of its program.
+// Of returns the login of the agent that a run with these settings would start, and the path of its
+// program.
 func Of(s config.Settings) (Login, string, error) {
 	if s.Agent.Command != "" {
-		return Login{}, "", &config.UsageError{Msg: "the agent is a command of your own, whose login is not known", Hint: "name an agent: ralph login claude"}
+		return Login{}, "", &config.UsageError{
+			Msg:  "the agent is a custom command, so its login is unknown",
+			Hint: "name an agent: ralph login claude",
+		}
 	}
 	if s.Agent.Name == config.Worker {
-		return Login{}, "", &config.UsageError{Msg: "the built-in worker has no login: it uses a key", Hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with worker.api_key_env"}
+		return Login{}, "", &config.UsageError{
+			Msg:  "the built-in worker has no login: it uses a key",
+			Hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with worker.api_key_env",
+		}
 	}
 	name, path, err := assembly.FirstAgent(s)
 	if err != nil {
@@ -55,10 +62,11 @@ func Of(s config.Settings) (Login, string, error) {
 			return login, path, nil
 		}
 	}
-	return Login{}, "", fmt.Errorf("find login of %s: it is not known", name)
+	return Login{}, "", fmt.Errorf("find login of %s: unknown agent", name)
 }
 
-// Attach runs a login in the user's terminal, with the user's whole environment: it is the user who logs in, not an agent.
+// Attach runs a login in the user's terminal, with the user's whole environment, because it is the
+// user who logs in, not an agent.
 func (l Login) Attach(ctx context.Context, terminal process.Attached, args []string) (int, error) {
 	terminal.Argv = append(append(terminal.Argv, l.Argv[1:]...), args...)
 	return process.Attach(ctx, terminal)

@@ -1,4 +1,4 @@
-// Package models decides which model plays which role of a run, how it is reached, and what it costs.
+// Package models decides which model plays which role of a run, how to reach it, and what it costs.
 package models
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/model/scripted"
 )
 
-// Role is what a model is asked for. One file of turns may serve them all.
+// Role is the purpose of a model. One script file may serve all roles.
 type Role string
 
 // The roles.
@@ -27,39 +27,39 @@ const (
 	Planner   Role = "planner"
 )
 
-// Request is what decides about models.
+// Request contains what the choice of models depends on.
 type Request struct {
 	Settings config.Settings
 	Env      config.Env
 	Dir      string         // the workspace's folder
-	Begun    map[string]int // conversations that a run that goes on has had with each model, by role
-	Resumed  bool           // the run goes on, with the settings that it began with
+	Begun    map[string]int // conversations that a resumed run already had, by role
+	Resumed  bool           // the run was resumed, with its original settings
 }
 
-// Choice is a model that plays a role, and how it is reached.
+// Choice is the model for a role, and how to reach it.
 type Choice struct {
 	Role     Role
 	Provider string
 	Model    string
-	KeyEnv   string        // the variable that holds the key; "" where no key is needed
-	Idle     time.Duration // how long it may be silent
+	KeyEnv   string        // the variable with the API key; "" if no key is needed
+	Idle     time.Duration // the longest silence
 
-	keys    Role   // whose settings say where it is reached: its own, or the worker's
-	baseURL string // for scripted, the file
+	keys    Role   // the role whose settings say how to reach it: its own, or the worker
+	baseURL string // for provider scripted, the script file
 	key     string
-	skip    int // conversations of a script that an earlier process of the run has had
+	skip    int // conversations of the script that an earlier process already had
 
-	reached model.Client // once it was asked for
+	reached model.Client // set by Client
 }
 
-// usualKeys are where makers of models want their keys looked for.
+// usualKeys are the providers' usual variables for API keys.
 var usualKeys = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
-// usualModels are taken if nothing says which one.
+// usualModels are the default models.
 var usualModels = map[string]string{"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "scripted"}
 
-// Choose finds the model for a role. What a role leaves open is as the worker's, as far as it is
-// the same provider's and at the same place: a key is sent nowhere that it was not meant for.
+// Choose returns the model for a role. Settings that a role leaves open are the worker's, if the
+// provider and the address are the same: a key is never sent where it was not meant for.
 func Choose(req Request, of Role) (Choice, error) {
 	s, env := req.Settings, req.Env
 	own := ownRole(of, s)
@@ -72,12 +72,19 @@ func Choose(req Request, of Role) (Choice, error) {
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
 	c := Choice{
-		Role: of, keys: keys, skip: req.Begun[string(of)], Idle: silence(s), Provider: own.Provider, Model: own.Model, baseURL: own.BaseURL, KeyEnv: own.APIKeyEnv,
+		Role:     of,
+		keys:     keys,
+		skip:     req.Begun[string(of)],
+		Idle:     silence(s),
+		Provider: own.Provider,
+		Model:    own.Model,
+		baseURL:  own.BaseURL,
+		KeyEnv:   own.APIKeyEnv,
 	}
 	c.Provider = cmp.Or(c.Provider, providerAtHand(own.BaseURL, env))
 	switch c.Provider {
 	case "":
-		return c, nobodyToAsk(of)
+		return c, noModel(of)
 	case "scripted":
 		return c.withScript(req.Dir)
 	}
@@ -85,10 +92,13 @@ func Choose(req Request, of Role) (Choice, error) {
 		return c, err
 	}
 	if c.Model == "" && c.baseURL != "" {
-		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
+		return c, &config.UsageError{
+			Msg:  fmt.Sprintf("no model configured on %s for the %s", c.baseURL, of),
+			Hint: fmt.Sprintf("set one: --set %s.model=NAME", of),
+		}
 	}
 	c.Model = cmp.Or(c.Model, usualModels[c.Provider])
-	// A server elsewhere gets a provider's key only if it is said to be that provider's.
+	// A custom server gets a provider's key only if the settings name that provider.
 	if c.KeyEnv == "" && (c.baseURL == "" || own.Provider != "" && value(env, usualKeys[c.Provider]) != "") {
 		c.KeyEnv = usualKeys[c.Provider]
 	}
@@ -96,19 +106,27 @@ func Choose(req Request, of Role) (Choice, error) {
 	return c, nil
 }
 
-// nobodyToAsk says how a role gets a model.
-func nobodyToAsk(of Role) error {
-	hint := fmt.Sprintf("set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url", of)
+// noModel returns the error that a role has no model, and how to set one.
+func noModel(of Role) error {
+	hint := fmt.Sprintf(
+		"set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url",
+		of,
+	)
 	if of != Worker {
-		hint += "; the same keys of worker.* do for all"
+		hint += "; the same keys under worker.* apply to all roles"
 	}
 	return &config.UsageError{
-		Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", of, usualKeys["anthropic"], usualKeys["openai"]),
+		Msg: fmt.Sprintf(
+			"no model configured for the %s: neither %s nor %s is set",
+			of,
+			usualKeys["anthropic"],
+			usualKeys["openai"],
+		),
 		Hint: hint,
 	}
 }
 
-// checkBase refuses an address that cannot be one while nothing is begun.
+// checkBase refuses an invalid address before anything has started.
 func (r Request) checkBase(c Choice) error {
 	err := model.CheckBaseURL(c.baseURL)
 	if err == nil {
@@ -116,16 +134,17 @@ func (r Request) checkBase(c Choice) error {
 	}
 	shown := c.baseURL
 	if strings.Contains(shown, "@") {
-		shown = "…" // a password may stand before it
+		shown = "…" // a password may precede the @
 	}
 	hint := ""
 	if r.Resumed {
-		hint = "a run keeps its settings, so that takes a new one"
+		hint = "a run keeps its settings; start a new run to change them"
 	}
 	return &config.UsageError{Msg: fmt.Sprintf("%s.base_url %s: %v", c.keys, shown, err), Hint: hint}
 }
 
-// silence is how long a model may say nothing: as the user wants, and less than an agent CLI may, which does more than to think.
+// silence returns how long a model may be silent: as the user set it, or less than an agent CLI
+// may, which does more than think.
 func silence(s config.Settings) time.Duration {
 	const usual, ofAgents = 5 * time.Minute, 30 * time.Minute
 	if idle := s.IdleTimeout.Duration(); idle > 0 && idle != ofAgents {
@@ -150,7 +169,8 @@ func ownRole(of Role, s config.Settings) config.RoleSettings {
 	return own
 }
 
-// evaluatorsModel is the model that an evaluator's name tells: worker:MODEL, or a model by itself. It is "" for worker alone.
+// evaluatorsModel returns the model in an evaluator's name: worker:MODEL, or just a model. It is ""
+// for worker alone.
 func evaluatorsModel(name string) string {
 	if name == config.Worker {
 		return ""
@@ -158,7 +178,8 @@ func evaluatorsModel(name string) string {
 	return strings.TrimPrefix(name, config.Worker+":")
 }
 
-// providerAtHand is the one whose key is there. A server of the user's own speaks as OpenAI does, as nearly all of them do.
+// providerAtHand returns the provider whose key is set. A custom server is assumed to speak
+// OpenAI's protocol, as nearly all do.
 func providerAtHand(baseURL string, env config.Env) string {
 	switch {
 	case baseURL != "":
@@ -173,7 +194,10 @@ func providerAtHand(baseURL string, env config.Env) string {
 
 func (c Choice) withScript(dir string) (Choice, error) {
 	if c.baseURL == "" {
-		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys)}
+		return c, &config.UsageError{
+			Msg:  "a scripted model needs a script file",
+			Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys),
+		}
 	}
 	if !filepath.IsAbs(c.baseURL) {
 		c.baseURL = filepath.Join(dir, c.baseURL)
@@ -197,8 +221,8 @@ func (c Choice) script() (model.Client, error) {
 	return client, nil
 }
 
-// Client reaches the model. A key that is not there is a fault like any other: the run says so and
-// ends with the code for it.
+// Client returns the client of the model. A missing key is an ordinary fault: the run reports it
+// and ends with the exit code for it.
 func (c *Choice) Client() (model.Client, error) {
 	if c.reached != nil {
 		return c.reached, nil
@@ -217,20 +241,20 @@ func (c *Choice) Client() (model.Client, error) {
 	return c.reached, err
 }
 
-// LacksKey reports whether the variable that should hold the key is not set.
+// LacksKey reports whether the variable for the key is not set.
 func (c Choice) LacksKey() bool { return c.KeyEnv != "" && c.key == "" }
 
 // HasKey reports whether there is a key.
 func (c Choice) HasKey() bool { return c.key != "" }
 
-// keyless is a model that cannot be asked.
+// keyless is the client of a model whose key is missing.
 type keyless struct{ variable string }
 
 func (k keyless) Send(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
 	return model.Reply{}, &model.Fault{Kind: model.FaultAuth, Message: k.variable + " is not set"}
 }
 
-// String is the model as people are told of it.
+// String describes the model to the user.
 func (c Choice) String() string {
 	switch {
 	case c.Provider == "scripted":
@@ -254,24 +278,29 @@ func value(env config.Env, name string) string {
 	return text
 }
 
-// BuiltIn says what a run with the built-in worker would ask, or what is missing for one. It asks nobody.
+// BuiltIn describes which model a run with the built-in worker would use, or what is missing. It
+// sends no request.
 func BuiltIn(req Request) (text string, ready bool) {
 	by, err := Choose(req, Worker)
 	switch {
 	case err != nil:
 		return err.Error(), false
 	case by.LacksKey():
-		return fmt.Sprintf("it would ask %s: set %s", by, by.KeyEnv), false
+		return fmt.Sprintf("it would use %s: set %s", by, by.KeyEnv), false
 	case by.KeyEnv != "":
-		return fmt.Sprintf("it would ask %s (%s is set)", by, by.KeyEnv), true
+		return fmt.Sprintf("it would use %s (%s is set)", by, by.KeyEnv), true
 	}
-	return fmt.Sprintf("it would ask %s", by), true
+	return fmt.Sprintf("it would use %s", by), true
 }
 
-// BuiltInWay is how one gets along without an agent CLI.
+// BuiltInWay describes how to run without an agent CLI.
 func BuiltInWay(req Request) string {
 	if text, ready := BuiltIn(req); ready {
-		return "take the built-in worker with --agent worker: " + text
+		return "use the built-in worker with --agent worker: " + text
 	}
-	return fmt.Sprintf("set %s or %s and take the built-in worker with --agent worker", usualKeys["anthropic"], usualKeys["openai"])
+	return fmt.Sprintf(
+		"set %s or %s and use the built-in worker with --agent worker",
+		usualKeys["anthropic"],
+		usualKeys["openai"],
+	)
 }

@@ -28,41 +28,62 @@ func TestWhichModelPlaysWhichPart(t *testing.T) {
 		want     reach
 		problem  bool
 	}{
-		{name: "by the key that is set", part: Worker, env: both, want: reach{"anthropic", "claude-sonnet-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
-		{name: "by the other", part: Worker, env: both[1:], want: reach{"openai", "gpt-6.1-sol", "", "OPENAI_API_KEY", "o-key"}},
-		{name: "no key at all", part: Worker, problem: true},
-		{name: "named, without a key", part: Worker, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("openai", "", "", "")}},
-			want: reach{"openai", "gpt-6.1-sol", "", "OPENAI_API_KEY", ""}},
-		{name: "a server of one's own needs no key", part: Worker, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:11434/v1", "")}},
-			want: reach{"openai", "qwen3", "http://localhost:11434/v1", "", ""}},
-		{name: "nor does it get one that nobody meant for it", part: Worker, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:1/v1", "")}},
-			want: reach{"openai", "qwen3", "http://localhost:1/v1", "", ""}},
-		{name: "unless it is that provider's", part: Worker, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("anthropic", "m", "http://gateway/v1", "")}},
-			want: reach{"anthropic", "m", "http://gateway/v1", "ANTHROPIC_API_KEY", "a-key"}},
-		{name: "a server without a model", part: Worker, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "", "http://localhost:1/v1", "")}}, problem: true},
-		{name: "--model", part: Worker, env: both, settings: config.Settings{Agent: config.AgentSettings{Name: "worker", Model: "claude-opus-5-5"}},
-			want: reach{"anthropic", "claude-opus-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
-		{name: "--model of another agent", part: Worker, env: both, settings: config.Settings{Agent: config.AgentSettings{Name: "codex", Model: "gpt-5"}},
+		{name: "by the key that is set", part: Worker, env: both,
 			want: reach{"anthropic", "claude-sonnet-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
+		{name: "by the other", part: Worker, env: both[1:],
+			want: reach{"openai", "gpt-6.1-sol", "", "OPENAI_API_KEY", "o-key"}},
+		{name: "no key at all", part: Worker, problem: true},
+		{name: "named, without a key", part: Worker,
+			settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("openai", "", "", "")}},
+			want:     reach{"openai", "gpt-6.1-sol", "", "OPENAI_API_KEY", ""}},
+		{name: "a server of one's own needs no key", part: Worker,
+			settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3",
+				"http://localhost:11434/v1", "")}},
+			want: reach{"openai", "qwen3", "http://localhost:11434/v1", "", ""}},
+		{name: "nor does it get one that nobody meant for it", part: Worker, env: both,
+			settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:1/v1",
+				"")}},
+			want: reach{"openai", "qwen3", "http://localhost:1/v1", "", ""}},
+		{name: "unless it is that provider's", part: Worker, env: both,
+			settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("anthropic", "m", "http://gateway/v1",
+				"")}},
+			want: reach{"anthropic", "m", "http://gateway/v1", "ANTHROPIC_API_KEY", "a-key"}},
+		{name: "a server without a model", part: Worker, env: both,
+			settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "", "http://localhost:1/v1",
+				"")}}, problem: true},
+		{name: "--model", part: Worker, env: both,
+			settings: config.Settings{Agent: config.AgentSettings{Name: "worker", Model: "claude-opus-5-5"}},
+			want:     reach{"anthropic", "claude-opus-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
+		{name: "--model of another agent", part: Worker, env: both,
+			settings: config.Settings{Agent: config.AgentSettings{Name: "codex", Model: "gpt-5"}},
+			want:     reach{"anthropic", "claude-sonnet-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
 		{name: "the evaluator is as the worker", part: Evaluator, env: both, settings: config.Settings{
-			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "http://here/v1", "MINE")}, Evaluator: config.EvaluatorSettings{Agent: "worker"}},
+			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "http://here/v1",
+				"MINE")}, Evaluator: config.EvaluatorSettings{Agent: "worker"}},
 			want: reach{"openai", "m", "http://here/v1", "MINE", "my-key"}},
 		{name: "with a model of its own", part: Evaluator, env: both, settings: config.Settings{
-			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "http://here/v1", "MINE")}, Evaluator: config.EvaluatorSettings{Agent: "other"}},
+			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "http://here/v1",
+				"MINE")}, Evaluator: config.EvaluatorSettings{Agent: "other"}},
 			want: reach{"openai", "other", "http://here/v1", "MINE", "my-key"}},
-		{name: "worker:MODEL", part: Evaluator, env: both, settings: config.Settings{Evaluator: config.EvaluatorSettings{Agent: "worker:claude-opus-5"}},
-			want: reach{"anthropic", "claude-opus-5", "", "ANTHROPIC_API_KEY", "a-key"}},
+		{name: "worker:MODEL", part: Evaluator, env: both,
+			settings: config.Settings{Evaluator: config.EvaluatorSettings{Agent: "worker:claude-opus-5"}},
+			want:     reach{"anthropic", "claude-opus-5", "", "ANTHROPIC_API_KEY", "a-key"}},
 		{name: "the key does not go elsewhere", part: Evaluator, env: both, settings: config.Settings{
-			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "", "MINE")}, Evaluator: config.EvaluatorSettings{Agent: "worker", RoleSettings: role("", "x", "http://elsewhere/v1", "")}},
+			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "", "MINE")},
+			Evaluator: config.EvaluatorSettings{
+				Agent: "worker", RoleSettings: role("", "x", "http://elsewhere/v1", ""),
+			}},
 			want: reach{"openai", "x", "http://elsewhere/v1", "", ""}},
-		{name: "the planner", part: Planner, env: both, settings: config.Settings{Planner: role("openai", "p", "", "")}, want: reach{"openai", "p", "", "OPENAI_API_KEY", "o-key"}},
+		{name: "the planner", part: Planner, env: both, settings: config.Settings{Planner: role("openai", "p", "", "")},
+			want: reach{"openai", "p", "", "OPENAI_API_KEY", "o-key"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Choose(Request{Settings: c.settings, Env: config.NewEnv(c.env)}, c.part)
 			if _, usage := errors.AsType[*config.UsageError](err); usage != c.problem || err != nil && !usage {
 				t.Fatalf("it says %v", err)
 			}
-			if diff := cmp.Diff(c.want, reach{got.Provider, got.Model, got.baseURL, got.KeyEnv, got.key}); diff != "" && !c.problem {
+			if diff := cmp.Diff(c.want, reach{got.Provider, got.Model, got.baseURL, got.KeyEnv, got.key}); diff != "" &&
+				!c.problem {
 				t.Error(diff)
 			}
 		})
@@ -76,7 +97,8 @@ func TestAModelThatCannotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = client.Send(t.Context(), model.Request{}, nil)
-	if fault, ok := errors.AsType[*model.Fault](err); !ok || fault.Kind != model.FaultAuth || fault.Message != "ANTHROPIC_API_KEY is not set" {
+	if fault, ok := errors.AsType[*model.Fault](err); !ok || fault.Kind != model.FaultAuth ||
+		fault.Message != "ANTHROPIC_API_KEY is not set" {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -87,7 +109,9 @@ func TestScriptsOfAModel(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"worker": [[{"text": "one"}], [{"text": "two"}]]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := config.Settings{Worker: config.WorkerSettings{RoleSettings: config.RoleSettings{Provider: "scripted", BaseURL: "turns.json"}}}
+	settings := config.Settings{
+		Worker: config.WorkerSettings{RoleSettings: config.RoleSettings{Provider: "scripted", BaseURL: "turns.json"}},
+	}
 	for begun, want := range map[int]string{0: "one", 1: "two", 5: "two"} {
 		got, err := Choose(Request{Settings: settings, Dir: dir, Begun: map[string]int{"worker": begun}}, Worker)
 		if err != nil {
@@ -136,12 +160,17 @@ func TestAddressesThatCannotBe(t *testing.T) {
 		resumed  bool
 		want     string
 	}{
-		{"the worker's", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}}, false, "worker.base_url foo: the base URL must look like https://host/v1"},
-		{"the planner's own", Planner, config.Settings{Planner: role("anthropic", "ftp://x")}, false, "planner.base_url ftp://x: the base URL must look like https://host/v1"},
-		{"the evaluator's is the worker's", Evaluator, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}, Evaluator: config.EvaluatorSettings{Agent: "worker"}}, false,
+		{"the worker's", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}}, false,
+			"worker.base_url foo: the base URL must look like https://host/v1"},
+		{"the planner's own", Planner, config.Settings{Planner: role("anthropic", "ftp://x")}, false,
+			"planner.base_url ftp://x: the base URL must look like https://host/v1"},
+		{"the evaluator's is the worker's", Evaluator,
+			config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")},
+				Evaluator: config.EvaluatorSettings{Agent: "worker"}}, false,
 			"worker.base_url foo: the base URL must look like https://host/v1"},
 		{"of a run that goes on", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: bad}}, true,
-			"worker.base_url …: the base URL must look like https://host/v1; a run keeps its settings, so that takes a new one"},
+			"worker.base_url …: the base URL must look like https://host/v1; a run keeps its settings; start a new run to " +
+				"change them"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Choose(Request{Settings: c.settings, Resumed: c.resumed}, c.part)

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Prices are those that the user gave, before those of the table.
+// Prices returns a lookup of prices: those that the user set, then those of the table.
 func Prices(s config.Settings) func(string) (model.Price, bool) {
 	own := map[string]model.Price{}
 	for _, text := range s.Prices {
@@ -27,7 +27,7 @@ func Prices(s config.Settings) func(string) (model.Price, bool) {
 	}
 }
 
-// IsPriced reports whether everything that a model may be asked for has a price.
+// IsPriced reports whether all kinds of tokens of a model have a price.
 func IsPriced(s config.Settings, name string) bool {
 	price, ok := Prices(s)(name)
 	if !ok {
@@ -37,11 +37,11 @@ func IsPriced(s config.Settings, name string) bool {
 	return ok
 }
 
-// Unpriced says that a model's cost cannot be reckoned, and how it could be.
+// Unpriced says that a model's cost cannot be estimated, and how to set its price.
 func Unpriced(s config.Settings, name string) string {
-	what := "no price is known for " + name
+	what := "the price is unknown for " + name
 	if _, some := Prices(s)(name); some {
-		what = "what it costs to read from a cache is not known for " + name
+		what = "the cache-read price is unknown for " + name
 	}
-	return fmt.Sprintf("--max-cost: %s: --set prices=%s=IN/OUT says it, in dollars for a million tokens", what, name)
+	return fmt.Sprintf("--max-cost: %s: --set prices=%s=IN/OUT sets it, in dollars per million tokens", what, name)
 }

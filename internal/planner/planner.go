@@ -58,9 +58,9 @@ type OldList = plan.DraftMode
 
 // What can become of it. Nowhere a task that is done is lost.
 const (
-	OldListRefused  = plan.DraftFresh  // there may be none
-	OldListKept     = plan.DraftBehind // the new tasks follow it
-	OldListReplaced = plan.DraftAnew   // the new one takes its place
+	OldListRefused  = plan.DraftNew  // there may be none
+	OldListKept     = plan.DraftAppend // the new tasks follow it
+	OldListReplaced = plan.DraftReplace   // the new one takes its place
 )
 
 // Planner is an interview that could begin: its model is chosen, and its list has a place.
@@ -75,7 +75,7 @@ type Planner struct {
 func New(req assembly.Request, old OldList) (*Planner, error) {
 	p := &Planner{request: req, old: old}
 	var err error
-	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Around: assembly.Around(req.Workspace, req.Settings)})
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Lint: assembly.Around(req.Workspace, req.Settings)})
 	if err != nil {
 		return nil, p.listTrouble(err)
 	}
@@ -130,7 +130,7 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	s := p.request.Settings
 	talked, err := interview.Run(ctx, interview.Options{
 		Client: client, Model: p.model.Model, KeyEnv: p.model.KeyEnv, Price: models.Prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
-		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
+		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Preview, Ask: t.Ask, Live: t.Live,
 		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
 	})
 	if talked.End == ralph.EndAuth && talked.Hint == "" { // a server that wants a key, and none was named
@@ -180,7 +180,7 @@ func (p *Planner) facts(root *os.Root) string {
 
 // Land writes the list of an interview, at once or not at all.
 func (p *Planner) Land(talked Interview) (file string, err error) {
-	list, err := p.draft.Land(talked.Tasks)
+	list, err := p.draft.Write(talked.Tasks)
 	if err != nil {
 		return "", p.listTrouble(err)
 	}

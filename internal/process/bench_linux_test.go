@@ -6,7 +6,7 @@ import (
 )
 
 // BenchmarkRunLibrary is what an embedding program pays, which cannot prove with
-// one system call that nobody is left and looks at /proc instead.
+// one system call that no process is left and reads /proc instead.
 func BenchmarkRunLibrary(b *testing.B) {
 	ownsOrphans.Store(false)
 	defer ownsOrphans.Store(true)

@@ -21,8 +21,8 @@ func benchmarkRun(b *testing.B) {
 	spec := Spec{
 		Argv:   []string{"/bin/sh", "-c", "true"},
 		Env:    os.Environ(),
-		Stdout: Sink{Path: filepath.Join(dir, "stdout"), Cap: 1 << 20},
-		Stderr: Sink{Path: filepath.Join(dir, "stderr"), Cap: 1 << 20},
+		Stdout: Sink{Path: filepath.Join(dir, "stdout"), Limit: 1 << 20},
+		Stderr: Sink{Path: filepath.Join(dir, "stderr"), Limit: 1 << 20},
 	}
 	measureCPU(b, func() {
 		if r, err := Run(b.Context(), spec); err != nil || r.ExitCode != 0 {

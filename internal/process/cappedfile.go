@@ -8,26 +8,30 @@ import (
 	"slices"
 )
 
-// CappedFile is a file that keeps the beginning and the end of what is written to
-// it and never grows beyond its cap by more than one line.
+// CappedFile is a file that keeps the start and the end of what is written to it. It never exceeds
+// its limit by more than one line.
 //
-// The first half of the cap is written straight through. The rest of the file is
-// a ring until Close puts it in order behind a line that says how much is missing:
+// The first half of the limit is written directly. The rest of the file is a ring buffer until
+// Close puts it in order after a line that says how much is missing:
+//
+//	[ralph: 1234 bytes cut here]
+//
+// Output within the limit is stored unchanged.
 //
 //	[ralph: 1234 bytes cut here]
 //
 // What fits under the cap is stored as it came.
 type CappedFile struct {
 	file       *os.File
-	head, tail int64 // bytes kept of the beginning and of the end
-	total      int64 // bytes ever written
+	head, tail int64 // bytes kept of the start and of the end
+	total      int64 // all bytes written so far
 	err        error // the first write error; nothing is written after it
 }
 
-// CreateCapped makes the file anew, with mode 0600. The cap must be positive.
+// CreateCapped creates or truncates the file, with mode 0600. The limit must be positive.
 func CreateCapped(path string, limit int64) (*CappedFile, error) {
 	if limit <= 0 {
-		return nil, fmt.Errorf("create %s: cap of %d bytes", path, limit)
+		return nil, fmt.Errorf("create %s: limit of %d bytes", path, limit)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -36,15 +40,15 @@ func CreateCapped(path string, limit int64) (*CappedFile, error) {
 	return &CappedFile{file: file, head: limit / 2, tail: limit - limit/2}, nil
 }
 
-// Write stores p, over the oldest bytes of the end if need be. After an error every
-// further call returns the same one.
+// Write stores p, overwriting the oldest bytes of the end if needed. After an error every later
+// call returns the same error.
 func (f *CappedFile) Write(p []byte) (int, error) {
 	if f.err != nil {
 		return 0, f.err
 	}
 	for rest := p; len(rest) > 0; {
 		if surplus := int64(len(rest)) - f.tail; f.total >= f.head && surplus > 0 {
-			// The end of this very write will overwrite its own beginning.
+			// The end of this write will overwrite its own start.
 			rest = rest[surplus:]
 			f.total += surplus
 		}
@@ -60,7 +64,7 @@ func (f *CappedFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// position is where the next byte goes, and how many fit there in one piece.
+// position returns where the next byte goes, and how many fit there without wrapping.
 func (f *CappedFile) position() (at, room int64) {
 	if f.total < f.head {
 		return f.total, f.head - f.total
@@ -69,7 +73,7 @@ func (f *CappedFile) position() (at, room int64) {
 	return f.head + turn, f.tail - turn
 }
 
-// Truncated says whether some are missing from the file.
+// Truncated reports whether bytes are missing from the file.
 func (f *CappedFile) Truncated() bool { return f.total > f.head+f.tail }
 
 // Close puts the end in order and closes the file.
@@ -81,9 +85,9 @@ func (f *CappedFile) Close() error {
 	return cmp.Or(err, f.file.Close())
 }
 
-// unroll turns head|newest|oldest into head|mark|oldest|newest. It does so in
-// place, because a full disk may have no room for a copy: with the mark appended,
-// reversing the whole and then each part swaps the outer two.
+// unroll turns head|newest|oldest into head|mark|oldest|newest. It works in place, because a full
+// disk may have no room for a copy: with the mark appended, reversing the whole and then each part
+// swaps the outer two.
 func (f *CappedFile) unroll() error {
 	cut := f.total - f.head - f.tail
 	mark := fmt.Appendf(nil, "\n[ralph: %d bytes cut here]\n", cut)
@@ -106,7 +110,7 @@ func (f *CappedFile) unroll() error {
 	return nil
 }
 
-// reverse turns the bytes of [from, to) round, working from both ends inwards.
+// reverse reverses the bytes of [from, to), from both ends inward.
 func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
 	for to-from > 1 {
 		n := min(int64(len(left)), (to-from)/2)
@@ -117,8 +121,8 @@ func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
 		if _, err := f.file.ReadAt(r, to-n); err != nil {
 			return err
 		}
-		turnRound(l)
-		turnRound(r)
+		reverseBytes(l)
+		reverseBytes(r)
 		if _, err := f.file.WriteAt(r, from); err != nil {
 			return err
 		}
@@ -130,9 +134,9 @@ func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
 	return nil
 }
 
-// turnRound reverses p, eight bytes at a time: it is done twice to every byte of the
-// end, and byte by byte it would cost as much as reading an agent's output.
-func turnRound(p []byte) {
+// reverseBytes reverses p, eight bytes at a time. Every byte of the end is reversed twice, and byte
+// by byte that would cost as much as reading an agent's output.
+func reverseBytes(p []byte) {
 	for len(p) >= 16 {
 		last := len(p) - 8
 		front, back := binary.BigEndian.Uint64(p), binary.BigEndian.Uint64(p[last:])

@@ -27,8 +27,18 @@ func TestCappedFile(t *testing.T) {
 		{"one over the cap", 10, []string{"abcdefghijk"}, "abcde\n[ralph: 1 bytes cut here]\nghijk"},
 		{"one over the cap, by one", 10, []string{"abcdefghij", "k"}, "abcde\n[ralph: 1 bytes cut here]\nghijk"},
 		{"one whole turn", 10, []string{"abcdefghij", "klmno"}, "abcde\n[ralph: 5 bytes cut here]\nklmno"},
-		{"several turns in one write", 10, []string{"abcdefghijklmnopqrstuvwxyz"}, "abcde\n[ralph: 16 bytes cut here]\nvwxyz"},
-		{"several turns in pieces", 10, strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "abcde\n[ralph: 16 bytes cut here]\nvwxyz"},
+		{
+			"several turns in one write",
+			10,
+			[]string{"abcdefghijklmnopqrstuvwxyz"},
+			"abcde\n[ralph: 16 bytes cut here]\nvwxyz",
+		},
+		{
+			"several turns in pieces",
+			10,
+			strings.Split("abcdefghijklmnopqrstuvwxyz", ""),
+			"abcde\n[ralph: 16 bytes cut here]\nvwxyz",
+		},
 		{"odd cap", 5, []string{"abcdefgh"}, "ab\n[ralph: 3 bytes cut here]\nfgh"},
 		{"cap of one", 1, []string{"abc"}, "\n[ralph: 2 bytes cut here]\nc"},
 		{"empty writes", 4, []string{"", "abc", "", "def", ""}, "ab\n[ralph: 2 bytes cut here]\nef"},
@@ -142,7 +152,7 @@ func TestTurnRound(t *testing.T) {
 		}
 		want := slices.Clone(p)
 		slices.Reverse(want)
-		if turnRound(p); !bytes.Equal(p, want) {
+		if reverseBytes(p); !bytes.Equal(p, want) {
 			t.Errorf("%d bytes: got %v, want %v", size, p, want)
 		}
 	}

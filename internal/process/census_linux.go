@@ -6,17 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census is one look at all processes and at the trees that they may belong to.
+// census is a list of all processes and of the trees that they may belong to.
 type census struct {
 	self, session int
 	processes     map[int]*procStat
 	trees         []*tree
-	owning        bool  // all orphans come to us
-	heir          *tree // gets those that outlived their tree
+	owning        bool  // OwnOrphans was called
+	fallback      *tree // the tree of processes that outlived their own
 	families      map[int]family
 }
 
-// family is where a process comes from.
+// family is the origin of a process.
 type family struct {
 	tree *tree
 	ours bool // a descendant of this process
@@ -34,19 +34,19 @@ func takeCensus(heir *tree) (*census, error) {
 		processes: all,
 		trees:     trees.all(),
 		owning:    ownsOrphans.Load(),
-		heir:      heir,
+		fallback:  heir,
 		families:  make(map[int]family, len(all)),
 	}, nil
 }
 
-// owner is the tree that a process belongs to, or nil.
+// owner returns the tree that a process belongs to, or nil.
 func (c *census) owner(p *procStat) *tree { return c.family(p).tree }
 
 func (c *census) family(p *procStat) family {
 	if f, ok := c.families[p.pid]; ok {
 		return f
 	}
-	// A process number used again while we looked could close a circle: this ends it.
+	// A process ID that was reused while we read could form a cycle: this entry ends it.
 	c.families[p.pid] = family{}
 	f := c.trace(p)
 	c.families[p.pid] = f
@@ -54,8 +54,8 @@ func (c *census) family(p *procStat) family {
 }
 
 func (c *census) trace(p *procStat) family {
-	// The main process of a tree leads a session of its own, and sessions cannot be
-	// entered from outside: what is in ours was started by somebody else.
+	// The main process of a tree leads a separate session, and a session cannot be entered from
+	// outside: processes in our session were not started by a tree.
 	if p.pid == c.self || p.session == c.session {
 		return family{}
 	}
@@ -68,12 +68,12 @@ func (c *census) trace(p *procStat) family {
 			return f
 		}
 	}
-	f.tree = c.recognise(p, f.ours)
+	f.tree = c.findTree(p, f.ours)
 	return f
 }
 
-// groupsOf are the process groups that a tree has for itself, also those of which
-// only dead members were seen.
+// groupsOf returns the process groups that belong to a tree alone, including those with only dead
+// members.
 func (c *census) groupsOf(t *tree) []int {
 	alone := make(map[int]bool)
 	for _, p := range c.processes {
@@ -82,7 +82,7 @@ func (c *census) groupsOf(t *tree) []int {
 	}
 	var groups []int
 	for group, whole := range alone {
-		// 0 and 1 would mean our own group and everybody.
+		// 0 would mean our own group, and 1 every process.
 		if whole && group > 1 {
 			groups = append(groups, group)
 		}
@@ -90,7 +90,7 @@ func (c *census) groupsOf(t *tree) []int {
 	return groups
 }
 
-// mainOf is the tree that p is the main process of.
+// mainOf returns the tree whose main process is p, or nil.
 func (c *census) mainOf(p *procStat) *tree {
 	for _, t := range c.trees {
 		if t.pid == p.pid && !t.reaped.Load() {
@@ -102,8 +102,8 @@ func (c *census) mainOf(p *procStat) *tree {
 
 func (c *census) isMain(p *procStat) bool { return c.mainOf(p) != nil }
 
-// recognise finds the tree of a process that has lost its ancestors.
-func (c *census) recognise(p *procStat, ours bool) *tree {
+// findTree finds the tree of a process that has lost its ancestors.
+func (c *census) findTree(p *procStat, ours bool) *tree {
 	var possible []*tree
 	for _, t := range c.trees {
 		if t.since > p.start {
@@ -129,7 +129,7 @@ func (c *census) recognise(p *procStat, ours bool) *tree {
 	case c.owning && len(possible) == 1:
 		return possible[0]
 	case c.owning && len(possible) == 0:
-		return c.heir
+		return c.fallback
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree reads a folder: files by their text, with a star for programs, links by their target, folders without any of these by a slash.
+// tree reads a folder: files by their text, with a star for programs, links by their target,
+// folders without any of these by a slash.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -81,22 +82,38 @@ func TestLay(t *testing.T) {
 		edits  []Edit
 		after  map[string]string
 	}{
-		"put over a file":        {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: text}}, map[string]string{"a": "base"}},
-		"put a program":          {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: prog}}, map[string]string{"a": "p*"}},
-		"put a link":             {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: link}}, map[string]string{"a": "-> somewhere"}},
-		"put over a link":        {map[string]string{"a": "-> b", "b": "2"}, []Edit{{Name: "a", Source: text}}, map[string]string{"a": "base", "b": "2"}},
-		"put over a folder":      {map[string]string{"a/b/c": "1"}, []Edit{{Name: "a", Source: text}}, map[string]string{"a": "base"}},
-		"folder for a file":      {map[string]string{"a": "1"}, []Edit{{Name: "a/b/c", Source: text}}, map[string]string{"a/b/c": "base"}},
-		"folder for a link":      {map[string]string{"a": "-> d", "d/x": "2"}, []Edit{{Name: "a/x", Source: text}}, map[string]string{"a/x": "base", "d/x": "2"}},
-		"folder for an absolute": {map[string]string{"a": "-> OUTSIDE/victim"}, []Edit{{Name: "a/file", Source: text}}, map[string]string{"a/file": "base"}},
-		"new folders":            {nil, []Edit{{Name: "a/b/c", Source: text}}, map[string]string{"a/b/c": "base"}},
-		"odd names":              {map[string]string{"a b:c,d\n\xff": "1"}, []Edit{{Name: "a b:c,d\n\xff", Source: ""}, {Name: "-rf *\\", Source: text}}, map[string]string{"-rf *\\": "base"}},
-		"take away a file":       {map[string]string{"a": "1", "b": "2"}, []Edit{{Name: "a", Source: ""}}, map[string]string{"b": "2"}},
-		"take away a folder":     {map[string]string{"a/b/c": "1", "a/d": "-> /", "b": "2"}, []Edit{{Name: "a", Source: ""}}, map[string]string{"b": "2"}},
-		"take away a link":       {map[string]string{"a": "-> OUTSIDE/victim", "b": "2"}, []Edit{{Name: "a", Source: ""}}, map[string]string{"b": "2"}},
-		"take away by a link":    {map[string]string{"a": "-> d", "d/x": "2", "e": "-> OUTSIDE/victim"}, []Edit{{Name: "a/x", Source: ""}, {Name: "e/file", Source: ""}}, map[string]string{"a": "-> d", "d/x": "2", "e": "-> OUTSIDE/victim"}},
-		"take away nothing":      {map[string]string{"a": "1"}, []Edit{{Name: "b", Source: ""}, {Name: "a/b", Source: ""}, {Name: "c/d", Source: ""}}, map[string]string{"a": "1"}},
-		"take away comes first":  {map[string]string{"a/b": "1", "a/c": "2"}, []Edit{{Name: "a/b", Source: text}, {Name: "a", Source: ""}}, map[string]string{"a/b": "base"}},
+		"put over a file": {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: text}},
+			map[string]string{"a": "base"}},
+		"put a program": {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: prog}},
+			map[string]string{"a": "p*"}},
+		"put a link": {map[string]string{"a": "1"}, []Edit{{Name: "a", Source: link}},
+			map[string]string{"a": "-> somewhere"}},
+		"put over a link": {map[string]string{"a": "-> b", "b": "2"}, []Edit{{Name: "a", Source: text}},
+			map[string]string{"a": "base", "b": "2"}},
+		"put over a folder": {map[string]string{"a/b/c": "1"}, []Edit{{Name: "a", Source: text}},
+			map[string]string{"a": "base"}},
+		"folder for a file": {map[string]string{"a": "1"}, []Edit{{Name: "a/b/c", Source: text}},
+			map[string]string{"a/b/c": "base"}},
+		"folder for a link": {map[string]string{"a": "-> d", "d/x": "2"}, []Edit{{Name: "a/x", Source: text}},
+			map[string]string{"a/x": "base", "d/x": "2"}},
+		"folder for an absolute": {map[string]string{"a": "-> OUTSIDE/victim"}, []Edit{{Name: "a/file", Source: text}},
+			map[string]string{"a/file": "base"}},
+		"new folders": {nil, []Edit{{Name: "a/b/c", Source: text}}, map[string]string{"a/b/c": "base"}},
+		"odd names": {map[string]string{"a b:c,d\n\xff": "1"},
+			[]Edit{{Name: "a b:c,d\n\xff", Source: ""}, {Name: "-rf *\\", Source: text}}, map[string]string{"-rf *\\": "base"}},
+		"take away a file": {map[string]string{"a": "1", "b": "2"}, []Edit{{Name: "a", Source: ""}},
+			map[string]string{"b": "2"}},
+		"take away a folder": {map[string]string{"a/b/c": "1", "a/d": "-> /", "b": "2"},
+			[]Edit{{Name: "a", Source: ""}}, map[string]string{"b": "2"}},
+		"take away a link": {map[string]string{"a": "-> OUTSIDE/victim", "b": "2"}, []Edit{{Name: "a", Source: ""}},
+			map[string]string{"b": "2"}},
+		"take away by a link": {map[string]string{"a": "-> d", "d/x": "2", "e": "-> OUTSIDE/victim"},
+			[]Edit{{Name: "a/x", Source: ""}, {Name: "e/file", Source: ""}}, map[string]string{"a": "-> d", "d/x": "2",
+				"e": "-> OUTSIDE/victim"}},
+		"take away nothing": {map[string]string{"a": "1"},
+			[]Edit{{Name: "b", Source: ""}, {Name: "a/b", Source: ""}, {Name: "c/d", Source: ""}}, map[string]string{"a": "1"}},
+		"take away comes first": {map[string]string{"a/b": "1", "a/c": "2"},
+			[]Edit{{Name: "a/b", Source: text}, {Name: "a", Source: ""}}, map[string]string{"a/b": "base"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, away := t.TempDir(), t.TempDir()
@@ -112,7 +129,7 @@ func TestLay(t *testing.T) {
 				return led
 			}
 			writeTree(t, dir, lead(c.before))
-			if err := Lay(dir, c.edits); err != nil {
+			if err := ApplyEdits(dir, c.edits); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(lead(c.after), readTree(t, dir)); diff != "" {
@@ -136,16 +153,16 @@ func TestLayRefuses(t *testing.T) {
 		edit Edit
 		want string
 	}{
-		{Edit{Name: "../a"}, `edit "../a": not a name below the folder`},
-		{Edit{Name: "/a"}, `edit "/a": not a name below the folder`},
-		{Edit{Name: "."}, `edit ".": not a name below the folder`},
-		{Edit{Name: "b/.."}, `edit "b/..": not a name below the folder`},
-		{Edit{Name: ""}, `edit "": not a name below the folder`},
-		{Edit{Name: "b", Source: sources}, "put b: " + sources + " is neither a file nor a link"},
-		{Edit{Name: "b", Source: pipe}, "put b: " + pipe + " is neither a file nor a link"},
-		{Edit{Name: "b", Source: missing}, "put b: lstat " + missing + ": no such file or directory"},
+		{Edit{Name: "../a"}, `edit "../a": not a path below the folder`},
+		{Edit{Name: "/a"}, `edit "/a": not a path below the folder`},
+		{Edit{Name: "."}, `edit ".": not a path below the folder`},
+		{Edit{Name: "b/.."}, `edit "b/..": not a path below the folder`},
+		{Edit{Name: ""}, `edit "": not a path below the folder`},
+		{Edit{Name: "b", Source: sources}, "write b: " + sources + " is neither a file nor a link"},
+		{Edit{Name: "b", Source: pipe}, "write b: " + pipe + " is neither a file nor a link"},
+		{Edit{Name: "b", Source: missing}, "write b: lstat " + missing + ": no such file or directory"},
 	} {
-		if err := Lay(dir, []Edit{c.edit}); err == nil || err.Error() != c.want {
+		if err := ApplyEdits(dir, []Edit{c.edit}); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 func init() { roles["network"] = network }
 
-// network says what can be reached: an own server, and one far away, which nobody answers for.
+// network says what can be reached: an own server, and a remote one that does not answer.
 func network([]string) int {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,7 +59,11 @@ func enclosedShell(script string) Spec {
 
 func TestEndsComeThroughAnEnclosure(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
-		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 7, StdoutBytes: 2}, Output: "x\n"}, enclosedShell("echo x; exit 7"))
+		u.same(
+			t,
+			enclosedReport{Result: Result{State: Exited, ExitCode: 7, StdoutBytes: 2}, Output: "x\n"},
+			enclosedShell("echo x; exit 7"),
+		)
 		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 137, Signal: "killed"}}, enclosedShell("kill -9 $$"))
 		late := enclosedShell("exec sleep 1000")
 		late.Timeout = time.Second
@@ -106,14 +110,54 @@ func TestWhatCannotBeStartedInAnEnclosure(t *testing.T) {
 			got  enclosedReport
 			want enclosedReport
 		}{
-			"no program":    {try("", Enclosure{}, "not-there-at-all"), enclosedReport{Error: "start not-there-at-all: program not found", Result: Result{State: NotStarted, ExitCode: 127}}},
-			"no such file":  {try("", Enclosure{}, "./nothing"), enclosedReport{Error: "start ./nothing: program not found", Result: Result{State: NotStarted, ExitCode: 127}}},
-			"text":          {try("", Enclosure{}, "./text"), enclosedReport{Error: "start ./text: program not executable: permission denied", Result: Result{State: NotStarted, ExitCode: 126}}},
-			"here":          {try("", Enclosure{}, "prog"), enclosedReport{Output: "from " + ws + "\n", Result: Result{State: Exited, StdoutBytes: int64(len(ws) + 6)}}},
-			"taken away":    {try("", Enclosure{Mounts: overlay, Root: ws, Edits: []Edit{{Name: "prog"}}}, "prog"), enclosedReport{Error: "start prog: program not found", Result: Result{State: NotStarted, ExitCode: 127}}},
-			"hidden folder": {try("", Enclosure{Mounts: []Mount{{Kind: Tmpfs, Target: dir}}}, "/bin/true"), enclosedReport{Error: "start /bin/true in " + ws + ": working folder not usable: no such file or directory", Result: Result{State: NotStarted, ExitCode: -1}}},
-			"no enclosure":  {try("", Enclosure{Mounts: []Mount{missing}}, "/bin/true"), enclosedReport{Error: "enclosure could not be made: mount overlay on " + ws + ": mkdir " + missing.Upper + ": no such file or directory", Result: Result{State: NotStarted, ExitCode: -1}}},
-			"bad edit":      {try("", Enclosure{Mounts: overlay, Root: ws, Edits: []Edit{{Name: "../top"}}}, "/bin/true"), enclosedReport{Error: `enclosure could not be made: edit "../top": not a name below the folder`, Result: Result{State: NotStarted, ExitCode: -1}}},
+			"no program": {
+				try("", Enclosure{}, "not-there-at-all"),
+				enclosedReport{
+					Error:  "start not-there-at-all: program not found",
+					Result: Result{State: NotStarted, ExitCode: 127},
+				},
+			},
+			"no such file": {
+				try("", Enclosure{}, "./nothing"),
+				enclosedReport{Error: "start ./nothing: program not found", Result: Result{State: NotStarted, ExitCode: 127}},
+			},
+			"text": {
+				try("", Enclosure{}, "./text"),
+				enclosedReport{
+					Error:  "start ./text: program not executable: permission denied",
+					Result: Result{State: NotStarted, ExitCode: 126},
+				},
+			},
+			"here": {
+				try("", Enclosure{}, "prog"),
+				enclosedReport{Output: "from " + ws + "\n", Result: Result{State: Exited, StdoutBytes: int64(len(ws) + 6)}},
+			},
+			"taken away": {
+				try("", Enclosure{Mounts: overlay, Root: ws, Edits: []Edit{{Name: "prog"}}}, "prog"),
+				enclosedReport{Error: "start prog: program not found", Result: Result{State: NotStarted, ExitCode: 127}},
+			},
+			"hidden folder": {
+				try("", Enclosure{Mounts: []Mount{{Kind: Tmpfs, Target: dir}}}, "/bin/true"),
+				enclosedReport{
+					Error:  "start /bin/true in " + ws + ": working folder not usable: no such file or directory",
+					Result: Result{State: NotStarted, ExitCode: -1},
+				},
+			},
+			"no enclosure": {
+				try("", Enclosure{Mounts: []Mount{missing}}, "/bin/true"),
+				enclosedReport{
+					Error: "cannot create the enclosure: mount overlay on " + ws + ": mkdir " + missing.Upper +
+						": no such file or directory",
+					Result: Result{State: NotStarted, ExitCode: -1},
+				},
+			},
+			"bad edit": {
+				try("", Enclosure{Mounts: overlay, Root: ws, Edits: []Edit{{Name: "../top"}}}, "/bin/true"),
+				enclosedReport{
+					Error:  `cannot create the enclosure: edit "../top": not a path below the folder`,
+					Result: Result{State: NotStarted, ExitCode: -1},
+				},
+			},
 		}
 		for name, c := range cases {
 			if diff := cmp.Diff(c.want, c.got); diff != "" {
@@ -123,12 +167,15 @@ func TestWhatCannotBeStartedInAnEnclosure(t *testing.T) {
 	})
 }
 
-// What a check leaves behind is found across namespaces: by its session, by its environment and, for one who owns orphans, by its parent.
+// What a check leaves behind is found across namespaces: by its session, by its environment and,
+// for one who owns orphans, by its parent.
 func TestNothingSurvivesInAnEnclosure(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		tag := newTag()
 		linger := u.startable(t, "linger", tag)
-		s := shell("nohup \"$0\" \"$1\" \"$2\" >/dev/null 2>&1 & setsid \"$0\" \"$1\" \"$2\" >/dev/null 2>&1 & sleep 0.1; exit 0")
+		s := shell(
+			"nohup \"$0\" \"$1\" \"$2\" >/dev/null 2>&1 & setsid \"$0\" \"$1\" \"$2\" >/dev/null 2>&1 & sleep 0.1; exit 0",
+		)
 		s.Argv = append(s.Argv, linger...)
 		s.Enclosure = &Enclosure{}
 		got := u.run(t, s)
@@ -169,8 +216,13 @@ func TestBindAndTmpfs(t *testing.T) {
 		before := texts(t, dir)
 		s := shell("cat file; cat empty/x; ls folder; touch folder/z; ls folder")
 		s.Dir = dir
-		s.Enclosure = &Enclosure{Mounts: []Mount{{Kind: Bind, Source: dir + "/other, file", Target: dir + "/file"}, {Kind: Bind, Source: dir + "/folder", Target: dir + "/empty"},
-			{Kind: Tmpfs, Target: dir + "/folder"}}}
+		s.Enclosure = &Enclosure{
+			Mounts: []Mount{
+				{Kind: Bind, Source: dir + "/other, file", Target: dir + "/file"},
+				{Kind: Bind, Source: dir + "/folder", Target: dir + "/empty"},
+				{Kind: Tmpfs, Target: dir + "/folder"},
+			},
+		}
 		u.same(t, enclosedReport{Output: "newxz\n", Result: Result{State: Exited, StdoutBytes: 6}}, s)
 		if diff := cmp.Diff(before, texts(t, dir)); diff != "" {
 			t.Errorf("folder (-before +after):\n%s", diff)
@@ -184,13 +236,23 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 		plant(t, dir, map[string]string{"ws/a": "a", "ws/node_modules/covered": "c", "volume/m": "m", "volume/deep/d": "d"})
 		u.give(t, dir)
 		ws := filepath.Join(dir, "ws")
-		mounts := []Mount{{Kind: Bind, Source: dir + "/volume", Target: ws + "/node_modules"}, {Kind: Tmpfs, Target: ws + "/node_modules/deep"}, overlayOf(ws, u.folder(t))}
+		mounts := []Mount{
+			{Kind: Bind, Source: dir + "/volume", Target: ws + "/node_modules"},
+			{Kind: Tmpfs, Target: ws + "/node_modules/deep"},
+			overlayOf(ws, u.folder(t)),
+		}
 		s := shell("cat a; ls node_modules node_modules/deep; echo w > node_modules/w; echo w > w")
 		s.Dir = ws
 		s.Enclosure = &Enclosure{Mounts: mounts}
 		want := "anode_modules:\ndeep\nm\n\nnode_modules/deep:\n"
 		u.same(t, enclosedReport{Output: want, Result: Result{State: Exited, StdoutBytes: int64(len(want))}}, s)
-		after := map[string]string{"ws/a": "a", "ws/node_modules/covered": "c", "volume/m": "m", "volume/w": "w\n", "volume/deep/d": "d"}
+		after := map[string]string{
+			"ws/a":                    "a",
+			"ws/node_modules/covered": "c",
+			"volume/m":                "m",
+			"volume/w":                "w\n",
+			"volume/deep/d":           "d",
+		}
 		if diff := cmp.Diff(after, texts(t, dir)); diff != "" {
 			t.Errorf("folder (-want +got):\n%s", diff)
 		}
@@ -201,7 +263,7 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 		for _, root := range []string{ws, link} {
 			s.Enclosure = &Enclosure{Mounts: mounts, Root: root, Edits: []Edit{{Name: "node_modules/m"}}}
 			got := u.run(t, s)
-			refused := "enclosure could not be made: edit node_modules/m: " + ws + "/node_modules is a file system of its own"
+			refused := "cannot create the enclosure: edit node_modules/m: " + ws + "/node_modules is a separate file system"
 			if got.Error != refused {
 				t.Errorf("got %+v, want %q", got, refused)
 			}
@@ -212,7 +274,8 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 	})
 }
 
-// The kernel lets nobody look below what was mounted outside of his namespace. That is told, and not taken for a broken system.
+// The kernel hides what is below a mount from outside the namespace. The error says so, and
+// not taken for a broken system.
 func TestForeignMountBelowAnOverlay(t *testing.T) {
 	u := user{}
 	if os.Getuid() == 0 {
@@ -228,12 +291,19 @@ func TestForeignMountBelowAnOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := u.run(t, Spec{Argv: u.startable(t, "enclosed", string(text)), Enclosure: &Enclosure{Mounts: []Mount{{Kind: Bind, Source: dir + "/volume", Target: ws + "/node_modules"}}}})
+	got := u.run(
+		t,
+		Spec{
+			Argv:      u.startable(t, "enclosed", string(text)),
+			Enclosure: &Enclosure{Mounts: []Mount{{Kind: Bind, Source: dir + "/volume", Target: ws + "/node_modules"}}},
+		},
+	)
 	var inside enclosedReport
 	if err := json.Unmarshal([]byte(got.Output), &inside); err != nil {
 		t.Fatalf("%v: %+v", err, got)
 	}
-	want := "enclosure could not be made: mount overlay on " + ws + ": invalid argument: " + ws + "/node_modules is mounted below it, which only root may lay open"
+	want := "cannot create the enclosure: mount overlay on " + ws + ": invalid argument: " + ws +
+		"/node_modules is mounted below it, and only root may expose it"
 	if inside.Error != want {
 		t.Errorf("got %q, want %q", inside.Error, want)
 	}
@@ -255,7 +325,11 @@ func BenchmarkEnclosure(b *testing.B) {
 	if err := os.WriteFile(source, []byte(strings.Repeat("x", 1000)), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	e := Enclosure{Mounts: []Mount{overlayOf(dir, folder)}, Root: dir, Edits: []Edit{{Name: "a/b", Source: source}, {Name: "c"}}}
+	e := Enclosure{
+		Mounts: []Mount{overlayOf(dir, folder)},
+		Root:   dir,
+		Edits:  []Edit{{Name: "a/b", Source: source}, {Name: "c"}},
+	}
 	for b.Loop() {
 		if err := e.Make(b.Context()); err != nil {
 			b.Skip("this system does not allow enclosures here: " + err.Error())

@@ -10,62 +10,66 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// ErrEnclosure says that an Enclosure could not be made, so that the program was never started. It is in Result.StartError.
-var ErrEnclosure = errors.New("enclosure could not be made")
+// ErrEnclosure means that an Enclosure could not be created, so that the program was never started.
+// It is in Result.StartError.
+var ErrEnclosure = errors.New("cannot create the enclosure")
 
-// Enclosure makes a tree see the file system otherwise than the rest of the machine does. Nothing of it is left when the tree is gone, however it
-// ends, except for what was written into the folders that it names.
+// Enclosure makes a tree see a different file system than the rest of the machine. Nothing of it
+// remains when the tree is gone, however it ends, except for what was written into the folders that
+// it names.
 //
-// It is there on Linux, for root and, where the system lets users have namespaces of their own, for everybody. Elsewhere, and where the system
-// forbids it, the tree does not start; the error is ErrEnclosure, and errors.ErrUnsupported where there is no such thing.
+// It works on Linux, for root and, where the system allows user namespaces, for every user.
+// Elsewhere, and where the system forbids it, the tree does not start. The error is ErrEnclosure,
+// and also errors.ErrUnsupported on a system without enclosures.
 //
-// The program keeps its user, its groups as far as the kernel shows them, and its rights. A user's files are his own inside, too; those of others
-// seem to belong to nobody.
+// The program keeps its user, its groups as far as the kernel shows them, and its capabilities. A
+// user owns the same files inside; files of other users seem to belong to nobody (the overflow
+// user).
 type Enclosure struct {
-	// Mounts are made one after the other.
+	// Mounts are created in order.
 	Mounts []Mount
-	// Root is the folder, as it is seen after the mounts, in which Edits are made. Edits without a Root are a mistake.
+	// Root is the folder, as seen after the mounts, in which Edits are made. Edits need a Root.
 	Root  string
 	Edits []Edit
-	// NoNetwork leaves the tree nothing but a loopback device of its own.
+	// NoNetwork leaves the tree only a private loopback device.
 	NoNetwork bool
 }
 
 type (
-	// Mount is one change of what is seen.
+	// Mount is one change to the visible file system.
 	Mount = inside.Mount
-	// MountKind is what a mount does.
+	// MountKind is the kind of a mount.
 	MountKind = inside.MountKind
-	// Edit is one file of a folder that is to be otherwise.
+	// Edit replaces or deletes one file of a folder.
 	Edit = inside.Edit
 )
 
-// The kinds of mounts; package inside says what they do.
+// The kinds of mounts; see package inside.
 const (
 	Overlay = inside.Overlay
 	Bind    = inside.Bind
 	Tmpfs   = inside.Tmpfs
 )
 
-// Lay makes edits in a folder, as an Enclosure does it in its Root.
-func Lay(dir string, edits []Edit) error {
+// ApplyEdits makes edits in a folder, as an Enclosure does in its Root.
+func ApplyEdits(dir string, edits []Edit) error {
 	if err := checkNames(edits); err != nil {
 		return err
 	}
-	return inside.Lay(dir, edits)
+	return inside.ApplyEdits(dir, edits)
 }
 
 func checkNames(edits []Edit) error {
 	for _, e := range edits {
 		if !filepath.IsLocal(filepath.FromSlash(e.Name)) || path.Clean(e.Name) == "." {
-			return fmt.Errorf("edit %q: not a name below the folder", e.Name)
+			return fmt.Errorf("edit %q: not a path below the folder", e.Name)
 		}
 	}
 	return nil
 }
 
-// Make makes the enclosure, with its edits, and takes it down again at once. What was edited stays in the Upper of an Overlay, where the next tree
-// finds it. The error is nil, ErrEnclosure, or the context's.
+// Make creates the enclosure with its edits, and removes it at once. The edits stay in the Upper of
+// an Overlay, where the next tree finds them. The error is nil, ErrEnclosure, or the context's.
 func (e *Enclosure) Make(ctx context.Context) error {
 	result, err := Run(ctx, Spec{Argv: []string{inside.Name}, Enclosure: e, makeOnly: true})
 	switch {
@@ -81,6 +85,6 @@ func (e *Enclosure) Make(ctx context.Context) error {
 	return nil
 }
 
-// CanEnclose tries whether this system lets this user have an enclosure at all. nil means yes. Whether an Overlay of a certain folder works,
-// only Make can tell.
+// CanEnclose checks whether this system allows this user to create an enclosure. nil means yes.
+// Only Make can tell whether an Overlay of a certain folder works.
 func CanEnclose(ctx context.Context) error { return (&Enclosure{}).Make(ctx) }

@@ -19,33 +19,42 @@ const selfProgram = "/proc/self/exe"
 
 func (s *Spec) orders(rights uint64) *inside.Orders {
 	e := s.Enclosure
-	return &inside.Orders{Mounts: e.Mounts, Root: e.Root, Edits: e.Edits, Dir: s.Dir, NoNetwork: e.NoNetwork, MakeOnly: s.makeOnly,
-		OwnUsers: os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0, Rights: rights}
+	return &inside.Orders{
+		Mounts:    e.Mounts,
+		Root:      e.Root,
+		Edits:     e.Edits,
+		Dir:       s.Dir,
+		NoNetwork: e.NoNetwork,
+		MakeOnly:  s.makeOnly,
+		OwnUsers:  os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0,
+		Rights:    rights,
+	}
 }
 
-// gate is where a program that makes an enclosure says that it is through.
-type gate struct {
+// handshake is the channel on which the helper process receives its orders and reports when the
+// enclosure is complete.
+type handshake struct {
 	orders *os.File
-	report *os.File // what we read
-	theirs *os.File
+	report *os.File // our end of the pipe
+	theirs *os.File // the end of the helper process
 }
 
-// enclose makes attr start a process in namespaces of its own that can read its orders.
-func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
+// enclose makes attr start a process in new namespaces that can read its orders.
+func enclose(s *Spec, attr *os.ProcAttr) (*handshake, error) {
 	if err := checkNames(s.Enclosure.Edits); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnclosure, err)
 	}
 	o := s.orders(ownRights())
-	g := &gate{}
+	g := &handshake{}
 	var err error
 	if g.orders, err = inMemory(o.Encode()); err != nil {
 		return nil, &IOError{Op: "write enclosure", Err: err}
 	}
 	if g.report, g.theirs, err = os.Pipe(); err != nil {
 		g.discard()
-		return nil, &IOError{Op: "make pipe", Err: bare(err)}
+		return nil, &IOError{Op: "make pipe", Err: withoutPath(err)}
 	}
-	attr.Dir = "" // it is entered when it looks as it should
+	attr.Dir = "" // the helper enters it after the mounts
 	attr.Files = append(attr.Files, g.orders, g.theirs)
 	attr.Sys.Cloneflags = unix.CLONE_NEWNS
 	if s.Enclosure.NoNetwork {
@@ -57,18 +66,22 @@ func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
 	return g, nil
 }
 
-// ownUserNamespace gives the process the rights that mounts take, over nothing but its own namespaces. It stays the user that it is: programs that
-// refuse to run as root, and those that do otherwise then, must not see a difference.
+// ownUserNamespace gives the process the capabilities that mounts need, only within its own
+// namespaces. It keeps its user ID: programs that refuse to run as root, or behave differently
+// then, must not see a difference.
 func ownUserNamespace(sys *syscall.SysProcAttr) {
 	sys.Cloneflags |= unix.CLONE_NEWUSER
 	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-	// An overlay acts with the rights of whoever mounts it: without these it could not copy a file up into a folder that is closed to its owner.
-	sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
-		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP}
+	// An overlay acts with the capabilities of the process that mounts it. Without these it could not
+	// copy a file up into a folder that is closed to its owner.
+	sys.AmbientCaps = []uintptr{
+		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
+		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP,
+	}
 }
 
-// ownRights are the capabilities of this process, as bits.
+// ownRights returns the capabilities of this process, as bits.
 func ownRights() uint64 {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -94,13 +107,13 @@ func inMemory(text []byte) (*os.File, error) {
 	return file, nil
 }
 
-// started lets go of what the process has by now, so that its end can be seen.
-func (g *gate) started() {
+// started closes our copy of the helper's end, so that we notice when the helper closes its own.
+func (g *handshake) started() {
 	g.theirs.Close()
 	g.theirs = nil
 }
 
-func (g *gate) discard() {
+func (g *handshake) discard() {
 	for _, file := range []*os.File{g.orders, g.report, g.theirs} {
 		if file != nil {
 			file.Close()
@@ -108,8 +121,9 @@ func (g *gate) discard() {
 	}
 }
 
-// wait returns when the program has taken over. A done context, or the limit, is no error: whoever watches the tree sees it, too.
-func (g *gate) wait(ctx context.Context, s *Spec) error {
+// wait returns when the program has taken over. A canceled context or a timeout is no error here:
+// Run, which watches the tree, sees it too.
+func (g *handshake) wait(ctx context.Context, s *Spec) error {
 	if s.Timeout > 0 {
 		_ = g.report.SetReadDeadline(time.Now().Add(s.Timeout))
 	}
@@ -128,9 +142,9 @@ func (g *gate) wait(ctx context.Context, s *Spec) error {
 	r, err := inside.DecodeReport(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: its maker ended too early", ErrEnclosure)
+		return fmt.Errorf("%w: its helper process ended too early", ErrEnclosure)
 	case r.Failed == inside.FindProgram:
-		return unfound(r.Text, r.Exists)
+		return notFoundError(r.Text, r.Exists)
 	case r.Failed == inside.StartProgram:
 		f := failedStart{name: s.Argv[0], program: r.Text, dir: r.Dir, cause: r.Errno, noDir: r.NoDir, exists: r.Exists}
 		return f.explain()

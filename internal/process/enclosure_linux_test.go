@@ -57,7 +57,8 @@ func enclosed(args []string) int {
 	return 0
 }
 
-// users are those who enclosures are tried for: whoever runs the test and, if that is root, somebody without rights.
+// users are the users to try enclosures for: the one who runs the test and, if that is root,
+// a user without rights.
 func users(t *testing.T, try func(t *testing.T, u user)) {
 	t.Run("self", func(t *testing.T) { try(t, user{}) })
 	t.Run("nobody", func(t *testing.T) {
@@ -68,7 +69,7 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 	})
 }
 
-// user is whoever runs a harness; the zero one runs the test.
+// user runs a harness; the zero value is the user who runs the test.
 type user struct {
 	id      int
 	harness string // a copy of the test binary: that one lies where only its owner can go
@@ -157,7 +158,11 @@ func (u user) run(t *testing.T, s Spec) enclosedReport {
 
 // shell is a spec for a script.
 func shell(script string) Spec {
-	return Spec{Argv: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Timeout: time.Minute}
+	return Spec{
+		Argv:    []string{"/bin/sh", "-c", script},
+		Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
+		Timeout: time.Minute,
+	}
 }
 
 // plant writes files, given as name and text.
@@ -203,7 +208,13 @@ func texts(t *testing.T, dir string) map[string]string {
 
 // overlayOf covers a folder, with its upper folder in another one.
 func overlayOf(dir, folder string) Mount {
-	return Mount{Kind: Overlay, Target: dir, Lower: dir, Upper: filepath.Join(folder, "upper"), Work: filepath.Join(folder, "work")}
+	return Mount{
+		Kind:   Overlay,
+		Target: dir,
+		Lower:  dir,
+		Upper:  filepath.Join(folder, "upper"),
+		Work:   filepath.Join(folder, "work"),
+	}
 }
 
 func TestOverlayTakesWhatIsWritten(t *testing.T) {
@@ -215,8 +226,10 @@ func TestOverlayTakesWhatIsWritten(t *testing.T) {
 		}
 		u.give(t, dir)
 		before := texts(t, dir)
-		s := shell(`id -u; pwd; echo new > changed; rm gone; rm -rf deep; mkdir deep; echo x > deep/y; mkdir made; mv made moved
-chmod u+w locked; rm locked/file; cat kept; ls; ls deep locked`)
+		s := shell(
+			`id -u; pwd; echo new > changed; rm gone; rm -rf deep; mkdir deep; echo x > deep/y; mkdir made; mv made moved
+chmod u+w locked; rm locked/file; cat kept; ls; ls deep locked`,
+		)
 		s.Dir = dir
 		s.Enclosure = &Enclosure{Mounts: []Mount{overlayOf(dir, u.folder(t))}}
 		got := u.run(t, s)
@@ -224,7 +237,10 @@ chmod u+w locked; rm locked/file; cat kept; ls; ls deep locked`)
 		if id == 0 {
 			id = os.Getuid()
 		}
-		want := enclosedReport{Result: got.Result, Output: fmt.Sprintf("%d\n%s\n1changed\ndeep\nkept\nlocked\nmoved\ndeep:\ny\n\nlocked:\n", id, dir)}
+		want := enclosedReport{
+			Result: got.Result,
+			Output: fmt.Sprintf("%d\n%s\n1changed\ndeep\nkept\nlocked\nmoved\ndeep:\ny\n\nlocked:\n", id, dir),
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// LookPath finds a program in the harness's own PATH. The error is ErrNotFound or
-// ErrNotExecutable. Run does not use it: there the PATH of Spec.Env counts.
+// LookPath finds a program in the harness's own PATH. The error is ErrNotFound or ErrNotExecutable.
+// Run does not use it: it uses the PATH of Spec.Env.
 func LookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -33,14 +33,14 @@ func LookPath(name string) (string, error) {
 	return "", fmt.Errorf("find %s: %w", name, ErrNotFound)
 }
 
-// Locate finds a program, by its bare name, in the PATH of env as Run does, but passes
-// over every file that skip reports. The error is ErrNotFound or ErrNotExecutable.
+// Locate finds a program by its bare name in the PATH of env, as Run does, but ignores every file
+// for which skip returns true. The error is ErrNotFound or ErrNotExecutable.
 func Locate(name string, env []string, skip func(path string) bool) (string, error) {
 	return search(name, (&exec.Cmd{Env: append([]string{}, env...)}).Environ(), skip)
 }
 
-// launch starts the main process and puts its tree on the list. One in an enclosure
-// is the program itself when launch returns.
+// launch starts the main process and registers its tree. With an enclosure, it returns after the
+// program itself has started.
 func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	stdin := s.Stdin
 	if stdin == nil {
@@ -55,63 +55,63 @@ func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	stdout, stderr := out.writeEnds()
 	attr := &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, stdout, stderr}, Sys: ownSession()}
 	if s.Enclosure != nil {
-		return t, t.plantEnclosed(ctx, s, attr)
+		return t, t.startEnclosed(ctx, s, attr)
 	}
 	program, err := resolve(s.Argv[0], env)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.plant(program, s.Argv, attr); err != nil {
+	if err := t.start(program, s.Argv, attr); err != nil {
 		return nil, startError(program, s, err)
 	}
 	return t, nil
 }
 
-// plant starts the main process. Afterwards the tree is on the list.
-func (t *tree) plant(program string, argv []string, attr *os.ProcAttr) error {
-	trees.planting.RLock()
-	defer trees.planting.RUnlock()
+// start starts the main process and registers the tree.
+func (t *tree) start(program string, argv []string, attr *os.ProcAttr) error {
+	trees.starting.RLock()
+	defer trees.starting.RUnlock()
 	var err error
 	if t.main, err = startProcess(program, argv, attr); err != nil {
 		return err
 	}
 	t.pid = t.main.Pid
-	offerToOOM(t.pid)
+	raiseOOMScore(t.pid)
 	trees.add(t)
 	return nil
 }
 
-// plantEnclosed starts this very program, which makes the enclosure and becomes the
-// wanted one. If it does not get there, nothing of it is left.
-func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) error {
+// startEnclosed starts this program again, which creates the enclosure and executes the actual
+// program. If that fails, no process is left.
+func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) error {
 	g, err := enclose(s, attr)
 	if err != nil {
 		return err
 	}
 	defer g.discard()
-	if err := t.plant(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
+	if err := t.start(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()
 	began := time.Now()
 	err = g.wait(ctx, s)
 	if s.Timeout > 0 {
-		s.Timeout = max(s.Timeout-time.Since(began), 1) // it bounds this, too
+		s.Timeout = max(s.Timeout-time.Since(began), 1) // the limit includes this time
 	}
 	if err != nil {
 		t.kill()
-		t.hunt()
+		t.killRest()
 		t.retire()
 		return err
 	}
 	return nil
 }
 
-// openStdin does not wait for a writer if a pipe lies where the file should be.
+// openStdin opens a regular file. It does not block if there is a pipe instead.
 func openStdin(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &IOError{Op: "open stdin file", Path: path, Err: bare(err)}
+		return nil, &IOError{Op: "open stdin file", Path: path, Err: withoutPath(err)}
 	}
 	if info, err := file.Stat(); path != os.DevNull && (err != nil || !info.Mode().IsRegular()) {
 		file.Close()
@@ -120,9 +120,8 @@ func openStdin(path string) (*os.File, error) {
 	return file, nil
 }
 
-// startProcess tries again when the program is "busy": a script that another
-// goroutine has just written is, while a third one's child still holds a copy of
-// the descriptor.
+// startProcess retries while the program is "busy". That happens to a script that another goroutine
+// has just written, while a child of a third one still has a copy of the descriptor.
 func startProcess(program string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	for pause := time.Millisecond; ; pause *= 2 {
 		p, err := os.StartProcess(program, argv, attr)
@@ -133,14 +132,15 @@ func startProcess(program string, argv []string, attr *os.ProcAttr) (*os.Process
 	}
 }
 
-// environment is the child's, without duplicates and with the marks of its tree.
+// environment returns the child's environment, without duplicates and with the variables of its
+// tree.
 func environment(s *Spec, token string) []string {
 	env := append(slices.Clip(s.Env), MarkerVariable+"="+cmp.Or(s.Marker, rand.Text()), tokenVariable+"="+token)
-	// Only os/exec knows how names compare and which entries are special on each system.
+	// os/exec knows how names compare and which entries are special on each system.
 	return (&exec.Cmd{Env: env}).Environ()
 }
 
-// startError says in our words why there is no process.
+// startError explains why there is no process.
 func startError(program string, s *Spec, err error) error {
 	f := failedStart{name: s.Argv[0], program: program, dir: s.Dir, cause: err}
 	if s.Dir != "" {
@@ -155,7 +155,7 @@ func startError(program string, s *Spec, err error) error {
 	return f.explain()
 }
 
-// failedStart is what there is to know of a program that could not be started.
+// failedStart describes a program that could not be started.
 type failedStart struct {
 	name, program, dir string
 	cause              error
@@ -182,7 +182,8 @@ func (f *failedStart) explain() error {
 	return fmt.Errorf("start %s: %w", f.program, cause)
 }
 
-// notStarted sorts a launch error: the program's fault is a result, ours an error.
+// notStarted turns the program's own failure into a result, and trouble of the harness into an
+// error.
 func notStarted(err error) (Result, error) {
 	r := Result{State: NotStarted, ExitCode: -1}
 	if _, ours := errors.AsType[*IOError](err); ours {
@@ -198,7 +199,7 @@ func notStarted(err error) (Result, error) {
 	return r, nil
 }
 
-// exitStatus is the status as a shell would give it.
+// exitStatus returns the status as a shell would.
 func exitStatus(exit *os.ProcessState) (code int, signal string) {
 	if exit == nil {
 		return -1, ""
@@ -211,17 +212,17 @@ func exitStatus(exit *os.ProcessState) (code int, signal string) {
 
 // Attached is a command in the user's own terminal.
 type Attached struct {
-	Argv           []string // the program by its path
+	Argv           []string // the path of the program and its arguments
 	Dir            string
 	Env            []string // the whole environment
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Attach runs a command in this process's terminal and waits for it: a login, where
-// the user talks to the program and not to us. It is neither bounded nor hunted
-// afterwards: what it leaves running, the user wanted. Ctrl-C reaches it, and does
-// not end us before it. The status is the one of Result.ExitCode.
+// Attach runs a command in this process's terminal and waits for it, such as a login, where the
+// user talks to the program directly. It has no time limit, and the processes that it leaves
+// running are not killed, because the user wanted them. Ctrl-C reaches the command, and does not
+// end this process before it. The status is that of Result.ExitCode.
 func Attach(ctx context.Context, a Attached) (status int, err error) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -239,7 +240,7 @@ func Attach(ctx context.Context, a Attached) (status int, err error) {
 
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
 
-// Words writes arguments so that the shell reads them back unchanged.
+// Words quotes arguments so that the shell reads them back unchanged.
 func Words(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// drainLimit is how long a stream may stay open once the tree is gone. Only a
-	// process that the hunt cannot see or kill makes use of it.
+	// drainLimit is how long a stream may stay open once the tree is gone. It only matters if a
+	// process cannot be found or killed.
 	drainLimit = 2 * time.Second
-	// salvageLimit is how much is still read from a pipe that is given up: more
-	// than pipes hold, so that only a flood is cut.
-	salvageLimit = 1 << 20
+	// remainderLimit is how much is still read from an abandoned pipe: more than pipes can store, so
+	// that only an endless stream is cut.
+	remainderLimit = 1 << 20
 )
 
-// buffer is small, since two of them live as long as each tree.
+// buffer is small, because two of them live as long as each tree.
 type buffer [32 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // output is the two streams of one tree and the goroutines that read them.
 type output struct {
-	streams []*stream // stdout, and stderr if it is not merged into it
-	readers sync.WaitGroup
-	drained chan struct{} // closed when every stream is read to its end
-	trouble chan struct{} // closed at the first error or panic
-	tell    sync.Once
-	pending atomic.Int32
-	// lastByte is when something was last read, in nanoseconds since born; kept
-	// only if somebody asks for it.
+	streams     []*stream // stdout, and stderr if it is not merged into it
+	readers     sync.WaitGroup
+	drained     chan struct{} // closed when every stream is read to its end
+	trouble     chan struct{} // closed at the first error or panic
+	troubleOnce sync.Once
+	pending     atomic.Int32
+	// lastByte is when a byte was last read, in nanoseconds since born. It is only updated if watched
+	// is set.
 	lastByte atomic.Int64
 	watched  bool
 	born     time.Time
@@ -42,18 +42,18 @@ type output struct {
 
 // stream is one pipe from the tree to its sink.
 type stream struct {
-	name           string
-	read, write    *os.File
-	file           *CappedFile
-	sink           Sink
-	bytes          int64
-	err            error
-	panicked       *TapPanic
-	tapOff, heldUp bool
+	name             string
+	read, write      *os.File
+	file             *CappedFile
+	sink             Sink
+	bytes            int64
+	err              error
+	panicked         *TapPanic
+	tapOff, heldOpen bool
 }
 
-// openOutput makes the files and pipes. The files come first: a state folder that
-// cannot be written must be noticed before a program runs.
+// openOutput creates the files and pipes. Files come first: a state folder that cannot be written
+// must be noticed before a program runs.
 func openOutput(s *Spec) (*output, error) {
 	o := &output{
 		drained: make(chan struct{}),
@@ -77,8 +77,8 @@ func (o *output) add(name string, sink Sink) error {
 	o.streams = append(o.streams, st)
 	var err error
 	if sink.Path != "" {
-		if st.file, err = CreateCapped(sink.Path, sink.Cap); err != nil {
-			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: bare(err)}
+		if st.file, err = CreateCapped(sink.Path, sink.Limit); err != nil {
+			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: withoutPath(err)}
 		}
 	}
 	if st.read, st.write, err = os.Pipe(); err != nil {
@@ -101,7 +101,7 @@ func (o *output) discard() {
 	}
 }
 
-// writeEnds are the files that become the child's fd 1 and 2.
+// writeEnds returns the files that become the child's fd 1 and 2.
 func (o *output) writeEnds() (stdout, stderr *os.File) {
 	return o.streams[0].write, o.streams[len(o.streams)-1].write
 }
@@ -120,8 +120,8 @@ func (o *output) begin() {
 	}
 }
 
-// finish waits until the streams are at their end, or gives them up if they stay
-// open, and completes the files. It returns the first error of all.
+// finish waits until the streams end, or abandons them if they stay open, and completes the files.
+// It returns the first error.
 func (o *output) finish() error {
 	o.drain()
 	o.readers.Wait()
@@ -130,7 +130,7 @@ func (o *output) finish() error {
 		_ = st.read.Close()
 		if st.file != nil {
 			if err := st.file.Close(); err != nil && st.err == nil {
-				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: bare(err)}
+				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)}
 			}
 		}
 		first = cmp.Or(first, st.err)
@@ -152,8 +152,8 @@ func (o *output) drain() {
 	}
 }
 
-// rethrow lets a panic of a Tap go on where Run was called.
-func (o *output) rethrow() {
+// repanic continues the panic of a Tap in the goroutine that called Run.
+func (o *output) repanic() {
 	for _, st := range o.streams {
 		if st.panicked != nil {
 			panic(st.panicked)
@@ -161,8 +161,8 @@ func (o *output) rethrow() {
 	}
 }
 
-// consume reads one stream to its end, whatever happens to its sink: a program must
-// never hang on a full pipe.
+// consume reads one stream to its end, even if its sink fails: a program must never hang on a full
+// pipe.
 func (o *output) consume(st *stream) {
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
@@ -172,8 +172,8 @@ func (o *output) consume(st *stream) {
 			o.take(st, buf[:n])
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			st.heldUp = true
-			o.salvage(st, buf[:])
+			st.heldOpen = true
+			o.readRemainder(st, buf[:])
 			return
 		}
 		if err != nil {
@@ -182,12 +182,12 @@ func (o *output) consume(st *stream) {
 	}
 }
 
-// salvage takes what already is in a pipe that is given up.
-func (o *output) salvage(st *stream, buf []byte) {
+// readRemainder reads what is already in a pipe that is abandoned.
+func (o *output) readRemainder(st *stream, buf []byte) {
 	if st.read.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
-	for left := salvageLimit; left > 0; {
+	for left := remainderLimit; left > 0; {
 		n := readReady(st.read, buf)
 		if n <= 0 {
 			return
@@ -204,7 +204,7 @@ func (o *output) take(st *stream, p []byte) {
 	}
 	if st.file != nil && st.file.err == nil {
 		if _, err := st.file.Write(p); err != nil {
-			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: bare(err)})
+			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)})
 		}
 	}
 	if !st.tapOff {
@@ -228,29 +228,29 @@ func (o *output) tap(st *stream, p []byte) {
 
 func (o *output) fail(st *stream, err error) {
 	st.err = cmp.Or(st.err, err)
-	o.tell.Do(func() { close(o.trouble) })
+	o.troubleOnce.Do(func() { close(o.trouble) })
 }
 
-// silence is how long nothing was read.
+// silence returns how long nothing was read.
 func (o *output) silence() time.Duration {
 	return time.Since(o.born) - time.Duration(o.lastByte.Load())
 }
 
-// describe puts the figures of the streams into the result.
+// describe copies the figures of the streams into the result.
 func (o *output) describe(r *Result) {
 	r.StdoutBytes, r.StdoutTruncated = o.streams[0].figures()
 	if len(o.streams) > 1 {
 		r.StderrBytes, r.StderrTruncated = o.streams[1].figures()
 	}
-	r.OutputHeld = slices.ContainsFunc(o.streams, func(st *stream) bool { return st.heldUp })
+	r.OutputHeld = slices.ContainsFunc(o.streams, func(st *stream) bool { return st.heldOpen })
 }
 
 func (st *stream) figures() (bytes int64, truncated bool) {
 	return st.bytes, st.file != nil && st.file.Truncated()
 }
 
-// bare takes the path out of an error that will be shown with it anyway.
-func bare(err error) error {
+// withoutPath removes the path from an error that is shown with it anyway.
+func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
 	}

@@ -62,8 +62,8 @@ func TestOutputFileCannotBeMade(t *testing.T) {
 	dir := t.TempDir()
 	trace, missing := filepath.Join(dir, "trace"), filepath.Join(dir, "missing", "out")
 	for name, spec := range map[string]Spec{
-		"stdout": {Stdout: Sink{Path: missing, Cap: 10}},
-		"stderr": {Stderr: Sink{Path: missing, Cap: 10}},
+		"stdout": {Stdout: Sink{Path: missing, Limit: 10}},
+		"stderr": {Stderr: Sink{Path: missing, Limit: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec.Argv = []string{"touch", trace}
@@ -90,7 +90,7 @@ func TestOutputDiskFull(t *testing.T) {
 	got, err := Run(t.Context(), Spec{
 		Argv:   Shell("trap 'echo tidied; exit 1' TERM; echo ready; while :; do sleep 0.01; done"),
 		Env:    []string{"TAG=" + tag},
-		Stdout: Sink{Path: "/dev/full", Cap: 100, Tap: &tapped},
+		Stdout: Sink{Path: "/dev/full", Limit: 100, Tap: &tapped},
 	})
 	wantErr := &IOError{Op: "write stdout file", Path: "/dev/full", Err: syscall.ENOSPC}
 	if !reflect.DeepEqual(err, error(wantErr)) {
@@ -118,7 +118,10 @@ func TestOutputTapFails(t *testing.T) {
 	if want := (&IOError{Op: "pass on stdout", Err: cause}); !reflect.DeepEqual(err, error(want)) {
 		t.Errorf("error = %v, want %v", err, want)
 	}
-	if want := (Result{State: Aborted, ExitCode: 137, Signal: "killed", StdoutBytes: 6}); !reflect.DeepEqual(steady(got), want) {
+	if want := (Result{State: Aborted, ExitCode: 137, Signal: "killed", StdoutBytes: 6}); !reflect.DeepEqual(
+		steady(got),
+		want,
+	) {
 		t.Errorf("Run = %+v\nwant  %+v", steady(got), want)
 	}
 	noBearers(t, tag)

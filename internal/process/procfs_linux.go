@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// procStat is what /proc/<pid>/stat says, as far as a hunt needs it.
+// procStat is the part of /proc/<pid>/stat that is needed to find processes.
 type procStat struct {
 	pid, parent, group, session int
 	state                       byte
@@ -21,17 +21,17 @@ type procStat struct {
 	name                        string
 }
 
-// gone says that nothing of the process runs any more. A dead main thread alone
-// does not: the others may go on without it.
+// gone reports whether no thread of the process runs any more. A dead main thread is not enough:
+// the others may continue without it.
 func (p *procStat) gone() bool {
 	return (p.state == 'Z' || p.state == 'X') && p.threads <= 1
 }
 
 const flagExiting = 0x4 // PF_EXITING of the kernel
 
-// processes reads the stat of every process that is there. The kernel's shorter
-// lists of children are no substitute: many kernels are built without them, and
-// they may leave out entries while processes come and go.
+// processes reads the stat of every process. The kernel's shorter lists of children are no
+// substitute: many kernels are built without them, and they may omit entries while processes come
+// and go.
 func processes() (map[int]*procStat, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -48,7 +48,7 @@ func processes() (map[int]*procStat, error) {
 			pids = append(pids, pid)
 		}
 	}
-	// The newest come first: those that fork and exit at once will soon be gone.
+	// Newest first: processes that fork and exit at once will soon be gone.
 	slices.Sort(pids)
 	slices.Reverse(pids)
 	all := make(map[int]*procStat, len(pids))
@@ -61,7 +61,7 @@ func processes() (map[int]*procStat, error) {
 	return all, nil
 }
 
-// readStat avoids os.File: a hunt opens hundreds of these.
+// readStat avoids os.File, because it is called for hundreds of processes.
 func readStat(pid int, buf []byte) (*procStat, bool) {
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -75,8 +75,8 @@ func readStat(pid int, buf []byte) (*procStat, bool) {
 	return parseStat(buf[:n])
 }
 
-// parseStat reads "pid (name) state parent …". The name may hold anything, also
-// blanks and brackets, so the fields are counted from its last bracket.
+// parseStat parses "pid (name) state parent …". The name may contain anything, including spaces and
+// parentheses, so the fields are counted from the last parenthesis.
 func parseStat(line []byte) (*procStat, bool) {
 	opening, closing := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if opening < 1 || closing < opening {
@@ -118,8 +118,8 @@ func parseStat(line []byte) (*procStat, bool) {
 	return nil, false
 }
 
-// environEntry reads one variable out of the environment that a process was
-// started with. It is false also if that may not be read.
+// environEntry reads one variable from the environment that a process was started with. It also
+// returns false if that may not be read.
 func environEntry(pid int, variable string) (string, bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -136,9 +136,9 @@ var bootID = sync.OnceValue(func() string {
 	return string(bytes.TrimSpace(id))
 })
 
-// Identity tells a process from a later one with the same number, also after a
-// reboot: it is the same text as long as it is the same process. It is false if
-// there is no such process or only its exit status is left.
+// Identity distinguishes a process from a later one with the same ID, even after a reboot: the text
+// is the same as long as it is the same process. It returns false if there is no such process or
+// only its exit status is left.
 func Identity(pid int) (string, bool) {
 	p, ok := readStat(pid, make([]byte, 1024))
 	if !ok || p.gone() {

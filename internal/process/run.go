@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Run starts a command, waits until its whole tree is gone and says what happened.
-// It blocks; a done context ends the tree and then Run, within the grace.
+// Run starts a command, waits until its whole tree is gone and returns what happened. It blocks; a
+// canceled context ends the tree and then Run, within the grace period.
 //
-// How the program fared is in the Result, also when it could not be started. An
-// error means trouble on the harness's side: a Spec that makes no sense, or an
-// *IOError for files that cannot be made, written or read. The tree is gone then,
-// too, and the Result is as true as it can be.
+// The Result describes how the program ended, also if it could not be started. An error means
+// trouble on the harness's side: an invalid Spec, or an *IOError for files that cannot be created,
+// written or read. The tree is gone then, too, and the Result is as complete as possible.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	if err := s.validate(); err != nil {
 		return Result{State: NotStarted, ExitCode: -1}, err
@@ -33,7 +32,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 
 	result := Result{Pid: t.pid}
 	result.State = t.watch(ctx, &s, out)
-	rest := t.hunt()
+	rest := t.killRest()
 	t.retire()
 	err = out.finish()
 
@@ -50,11 +49,11 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err != nil {
 		result.State = Aborted
 	}
-	out.rethrow()
+	out.repanic()
 	return result, err
 }
 
-// watch follows the main process to its end and ends it if it must.
+// watch waits for the main process to end, and ends it if needed.
 func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 	exited := make(chan struct{})
 	go func() {
@@ -69,7 +68,7 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 
 	stop := func(why State) {
 		select {
-		case <-exited: // it was faster
+		case <-exited: // it has already ended
 			return
 		default:
 		}
@@ -106,7 +105,7 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 	}
 }
 
-// alarm is a timer that never rings if d is 0, until it is reset.
+// alarm returns a timer that does not fire if d is 0, until it is reset.
 func alarm(d time.Duration) *time.Timer {
 	if d > 0 {
 		return time.NewTimer(d)

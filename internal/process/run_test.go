@@ -40,20 +40,45 @@ func TestRunResult(t *testing.T) {
 		{"status 255", Spec{Argv: Shell("exit 255")}, Result{State: Exited, ExitCode: 255}, nil},
 		{"killed", Spec{Argv: Shell("kill -KILL $$")}, Result{State: Exited, ExitCode: 137, Signal: "killed"}, nil},
 		{"terminated", Spec{Argv: Shell("kill -TERM $$")}, Result{State: Exited, ExitCode: 143, Signal: "terminated"}, nil},
-		{"output", Spec{Argv: Shell("echo hello; echo dear >&2")}, Result{State: Exited, StdoutBytes: 6, StderrBytes: 5}, nil},
+		{
+			"output",
+			Spec{Argv: Shell("echo hello; echo dear >&2")},
+			Result{State: Exited, StdoutBytes: 6, StderrBytes: 5},
+			nil,
+		},
 		{"by path", Spec{Argv: []string{script}}, Result{State: Exited, ExitCode: 4}, nil},
 		{"by path from the folder", Spec{Argv: []string{"./test-script"}, Dir: dir}, Result{State: Exited, ExitCode: 4}, nil},
-		{"by name", Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=/bin:" + dir}}, Result{State: Exited, ExitCode: 4}, nil},
-		{"by name, folder not absolute", Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=.::"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
+		{
+			"by name",
+			Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=/bin:" + dir}},
+			Result{State: Exited, ExitCode: 4},
+			nil,
+		},
+		{
+			"by name, folder not absolute",
+			Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=.::"}},
+			Result{State: NotStarted, ExitCode: 127},
+			ErrNotFound,
+		},
 		{"no such name", Spec{Argv: []string{"no-such-program"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
 		{"no such path", Spec{Argv: []string{"/no/such/program"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
 		{"path through a file", Spec{Argv: []string{script + "/x"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
 		{"not executable", Spec{Argv: []string{plain}}, Result{State: NotStarted, ExitCode: 126}, ErrNotExecutable},
-		{"not executable by name", Spec{Argv: []string{"plain"}, Env: []string{"PATH=" + dir}}, Result{State: NotStarted, ExitCode: 126}, ErrNotExecutable},
+		{
+			"not executable by name",
+			Spec{Argv: []string{"plain"}, Env: []string{"PATH=" + dir}},
+			Result{State: NotStarted, ExitCode: 126},
+			ErrNotExecutable,
+		},
 		{"a folder", Spec{Argv: []string{dir}}, Result{State: NotStarted, ExitCode: 126}, ErrNotExecutable},
 		{"no interpreter", Spec{Argv: []string{orphan}}, Result{State: NotStarted, ExitCode: 126}, ErrNotExecutable},
 		{"no known format", Spec{Argv: []string{noFormat}}, Result{State: NotStarted, ExitCode: 126}, ErrNotExecutable},
-		{"no folder", Spec{Argv: Shell("true"), Dir: filepath.Join(dir, "missing")}, Result{State: NotStarted, ExitCode: -1}, ErrNoDir},
+		{
+			"no folder",
+			Spec{Argv: Shell("true"), Dir: filepath.Join(dir, "missing")},
+			Result{State: NotStarted, ExitCode: -1},
+			ErrNoDir,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -81,9 +106,10 @@ func TestRunRefusesSenselessSpecs(t *testing.T) {
 		"no program":       {},
 		"empty program":    {Argv: []string{""}},
 		"two inputs":       {Argv: Shell("true"), Stdin: os.Stdin, StdinFile: os.DevNull},
-		"merged and apart": {Argv: Shell("true"), StderrToStdout: true, Stderr: Sink{Path: os.DevNull, Cap: 1}},
-		"one file":         {Argv: Shell("true"), Stdout: Sink{Path: os.DevNull, Cap: 1}, Stderr: Sink{Path: os.DevNull, Cap: 1}},
-		"no cap":           {Argv: Shell("true"), Stdout: Sink{Path: filepath.Join(t.TempDir(), "out")}},
+		"merged and apart": {Argv: Shell("true"), StderrToStdout: true, Stderr: Sink{Path: os.DevNull, Limit: 1}},
+		"one file": {Argv: Shell("true"), Stdout: Sink{Path: os.DevNull, Limit: 1},
+			Stderr: Sink{Path: os.DevNull, Limit: 1}},
+		"no cap": {Argv: Shell("true"), Stdout: Sink{Path: filepath.Join(t.TempDir(), "out")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Run(t.Context(), spec)
@@ -187,7 +213,8 @@ func TestLocate(t *testing.T) {
 		want string
 		err  error
 	}{
-		"the first":             {[]string{"PATH=" + plain + ":" + first + ":" + second}, "", filepath.Join(first, "tool"), nil},
+		"the first": {[]string{"PATH=" + plain + ":" + first + ":" + second}, "",
+			filepath.Join(first, "tool"), nil},
 		"passed over":           {[]string{"PATH=" + first + ":" + second}, first, filepath.Join(second, "tool"), nil},
 		"relative folders":      {[]string{"PATH=.::" + second}, "", filepath.Join(second, "tool"), nil},
 		"the last PATH counts":  {[]string{"PATH=" + first, "PATH=" + second}, "", filepath.Join(second, "tool"), nil},

@@ -10,70 +10,69 @@ import (
 )
 
 const (
-	// MarkerVariable holds Spec.Marker in the environment of every process of a tree.
+	// MarkerVariable contains Spec.Marker in the environment of every process of a tree.
 	MarkerVariable = "RALPH_PROCESS_MARKER"
 
-	// DefaultGrace is the time between TERM and KILL when a Spec names none.
-	// Agent programs were seen to need 1.7 s to stop the tools that they run.
+	// DefaultGrace is the time between SIGTERM and SIGKILL if a Spec sets none. Agent programs were
+	// seen to need 1.7 s to stop the tools that they run.
 	DefaultGrace = 3 * time.Second
 
-	// tokenVariable tells trees apart that share one marker.
+	// tokenVariable distinguishes trees that share one marker.
 	tokenVariable = "RALPH_PROCESS_TREE"
 )
 
 // Spec is one command, fully explicit: nothing is inherited that is not named here.
 type Spec struct {
-	// Argv is the program and its arguments. A bare program name is looked up in
-	// the PATH of Env, a relative one with a slash is taken from Dir.
+	// Argv is the program and its arguments. A bare program name is looked up in the PATH of Env; a
+	// relative path with a slash is relative to Dir.
 	Argv []string
-	// Dir is the working folder; "" is the harness's own.
+	// Dir is the working folder; default: the harness's own.
 	Dir string
-	// Env is the whole environment as KEY=value; of duplicates the last counts.
-	// Without a PATH in it the usual system folders are searched for the program.
+	// Env is the whole environment as KEY=value; of duplicates the last counts. Without a PATH the
+	// program is looked up in the usual system folders.
 	Env []string
 
-	// Stdin is what the program reads; it is not closed. It is a file, so that no
-	// goroutine feeds it and a program that does not read cannot block anybody.
+	// Stdin is the program's input; Run does not close it. It is a file, so that no goroutine has to
+	// feed it and a program that does not read cannot block one.
 	Stdin *os.File
-	// StdinFile is the path of a regular file instead. With neither the program reads
+	// StdinFile is the path of a regular file to use instead. With neither the program reads
 	// /dev/null.
 	StdinFile string
 
-	// Stdout and Stderr say where the two streams go.
+	// Stdout and Stderr are the destinations of the two streams.
 	Stdout, Stderr Sink
-	// StderrToStdout puts both streams into Stdout, in the order of writing, as
-	// 2>&1 does. Stderr must then be empty.
+	// StderrToStdout sends both streams to Stdout, in the order of writing, like 2>&1. Stderr must
+	// then be empty.
 	StderrToStdout bool
 
-	// Timeout bounds the whole run; 0 is no bound.
+	// Timeout limits the whole run; default: no limit.
 	Timeout time.Duration
-	// IdleTimeout bounds the time without a byte on either stream; 0 is no bound.
+	// IdleTimeout limits the time without a byte on either stream; default: no limit.
 	IdleTimeout time.Duration
-	// Grace is the time between TERM and KILL; 0 is DefaultGrace, less than 0 none.
+	// Grace is the time between SIGTERM and SIGKILL; default: DefaultGrace; less than 0: none.
 	Grace time.Duration
 
-	// Marker is put into the environment as MarkerVariable, for Sweep. Several
-	// trees may share one. "" is a random one.
+	// Marker is set in the environment as MarkerVariable, for Sweep. Several trees may share one.
+	// Default: a random marker.
 	Marker string
 
-	// Enclosure makes the tree see the file system otherwise; nil leaves it alone.
-	// The program is looked up, and Dir is entered, as they are seen inside.
+	// Enclosure, if set, makes the tree see a different file system. The program is looked up, and Dir
+	// is entered, inside it.
 	Enclosure *Enclosure
-	makeOnly  bool // end when the enclosure is made: there is no program
+	makeOnly  bool // exit when the enclosure is complete; there is no program
 }
 
-// Sink is where one stream goes: to a capped file, to a live consumer, to both, or
-// nowhere. The stream is read in every case, so the program never blocks on it.
+// Sink is the destination of one stream: a capped file, a live consumer, both or neither. The
+// stream is always read, so the program never blocks on it.
 type Sink struct {
-	// Path is the file, made anew with mode 0600; "" is none.
+	// Path is the file, created or truncated with mode 0600; default: no file.
 	Path string
-	// Cap is how many bytes the file keeps: half of them from the beginning, half
-	// from the end. It must be positive if Path is set.
-	Cap int64
-	// Tap sees every byte, also those that the cap cuts. It is called from one
-	// goroutine per stream and must not block for long or keep the slice. An error
-	// ends the tree and comes back from Run. A panic ends the tree, too, and goes
-	// on in the goroutine that called Run, as a *TapPanic.
+	// Limit is how many bytes the file keeps: half of them from the start, half from the end. It must
+	// be positive if Path is set.
+	Limit int64
+	// Tap sees every byte, also those that the file does not keep. It is called from one goroutine per
+	// stream and must not block for long or keep the slice. An error ends the tree, and Run returns
+	// it. A panic also ends the tree, and continues in the goroutine that called Run as a *TapPanic.
 	Tap io.Writer
 }
 
@@ -81,13 +80,13 @@ type Sink struct {
 type State string
 
 const (
-	// Exited means that the main process ended by itself, with whatever status.
+	// Exited means that the main process ended by itself, with any status.
 	Exited State = "exited"
 	// TimedOut means that Spec.Timeout ended it.
 	TimedOut State = "timed_out"
 	// Idle means that Spec.IdleTimeout ended it.
 	Idle State = "idle"
-	// Canceled means that the context ended it, or was done before it began.
+	// Canceled means that the context ended it, or was canceled before it started.
 	Canceled State = "canceled"
 	// Aborted means that its output could not be stored or consumed; Run returns
 	// the error.
@@ -96,7 +95,7 @@ const (
 	NotStarted State = "not_started"
 )
 
-// Result is the whole story of one process tree.
+// Result describes how one process tree ran and ended.
 type Result struct {
 	State State
 	// ExitCode is the status of the main process: 128+n if signal n killed it; 127
@@ -105,31 +104,30 @@ type Result struct {
 	ExitCode int
 	// Signal names the signal that killed the main process ("killed", "terminated"); "" if it exited.
 	Signal string
-	// StartError says why there was no process. errors.Is knows ErrNotFound,
-	// ErrNotExecutable, ErrNoDir and ErrEnclosure.
+	// StartError says why there was no process. It wraps ErrNotFound, ErrNotExecutable, ErrNoDir or
+	// ErrEnclosure where that is the reason.
 	StartError error
 
-	// Pid was the main process's; 0 if there was none.
+	// Pid is the process ID of the main process; 0 if there was none.
 	Pid int
-	// Duration is from the start until the tree was gone.
+	// Duration is the time from the start until the tree was gone.
 	Duration time.Duration
-	// CPU is user and system time of the main process and of all that it waited
-	// for, and of orphans that came back to us.
+	// CPU is the user and system time of the main process, of all processes that it waited for, and of
+	// orphans that we reaped.
 	CPU time.Duration
 
 	StdoutBytes, StderrBytes         int64
 	StdoutTruncated, StderrTruncated bool
-	// OutputHeld says that somebody out of reach kept a stream open after the end,
-	// so that what came later is lost.
+	// OutputHeld means that a process out of our reach kept a stream open after the end, so that later
+	// output is lost.
 	OutputHeld bool
 
-	// Survivors counts the processes that outlived the main process and had to be
-	// killed; 0 after a clean exit.
+	// Survivors counts the processes that outlived the main process and were killed; 0 after a clean
+	// exit.
 	Survivors int
-	// SurvivorNames are the first of their names, at most 8.
+	// SurvivorNames are the names of the first of them, at most 8.
 	SurvivorNames []string
-	// Unkillable counts those that are still alive: run by another user, or stuck
-	// in the kernel.
+	// Unkillable counts processes that are still alive: those of another user, or stuck in the kernel.
 	Unkillable int
 }
 
@@ -140,11 +138,11 @@ var (
 	ErrNoDir         = errors.New("working folder not usable")
 )
 
-// IOError is trouble on the harness's side: an output file that cannot be made or
-// written, an input file that cannot be read, no pipe to be had.
+// IOError is trouble on the harness's side: an output file that cannot be created or written, an
+// input file that cannot be read, or no pipe.
 type IOError struct {
-	Op   string // what was tried, as "create stdout file"
-	Path string // the file, if it was about one
+	Op   string // the failed operation, such as "create stdout file"
+	Path string // the file, if there is one
 	Err  error
 }
 
@@ -158,7 +156,7 @@ func (e *IOError) Error() string {
 // Unwrap returns the cause, for errors.Is(err, syscall.ENOSPC) and the like.
 func (e *IOError) Unwrap() error { return e.Err }
 
-// TapPanic is what Run panics with after a Tap panicked and the tree is gone.
+// TapPanic is the value that Run panics with after a Tap panicked and the tree is gone.
 type TapPanic struct {
 	Value any    // what the Tap panicked with
 	Stack []byte // where it did
@@ -177,9 +175,9 @@ func (s *Spec) validate() error {
 	case s.StderrToStdout && s.Stderr != Sink{}:
 		return errors.New("check spec: both StderrToStdout and Stderr")
 	case s.Stdout.Path != "" && s.Stdout.Path == s.Stderr.Path:
-		return errors.New("check spec: Stdout and Stderr in one file, which is StderrToStdout")
-	case s.Stdout.Path != "" && s.Stdout.Cap <= 0, s.Stderr.Path != "" && s.Stderr.Cap <= 0:
-		return errors.New("check spec: an output file needs a Cap")
+		return errors.New("check spec: Stdout and Stderr use one file; set StderrToStdout instead")
+	case s.Stdout.Path != "" && s.Stdout.Limit <= 0, s.Stderr.Path != "" && s.Stderr.Limit <= 0:
+		return errors.New("check spec: an output file needs a Limit")
 	}
 	return nil
 }

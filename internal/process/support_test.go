@@ -41,7 +41,7 @@ func steady(r Result) Result {
 func file(t *testing.T, limit int64) (Sink, func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out")
-	return Sink{Path: path, Cap: limit}, func() string {
+	return Sink{Path: path, Limit: limit}, func() string {
 		t.Helper()
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Sweep kills every process of this user whose environment carries the marker, and
-// says how many there were. It is for the time after a harness was killed and
-// could not hunt by itself. The caller and its ancestors are spared.
+// Sweep kills every process of this user whose environment contains the marker, and returns how
+// many there were. It is for the time after a harness was killed and could not kill its trees. It
+// spares the caller and its ancestors.
 func Sweep(marker string) (int, error) {
 	if marker == "" || strings.ContainsRune(marker, 0) {
 		return 0, errors.New("sweep: marker is empty or has a NUL")
 	}
 	killed := make(map[survivor]bool)
-	limit := time.Now().Add(huntLimit)
-	for quiet := 0; quiet < quietLooksAfterKill && time.Now().Before(limit); {
+	limit := time.Now().Add(killLimit)
+	for quiet := 0; quiet < emptyPassesAfterKill && time.Now().Before(limit); {
 		all, err := processes()
 		if err != nil {
 			return len(killed), err
@@ -41,7 +41,7 @@ func Sweep(marker string) (int, error) {
 	return len(killed), nil
 }
 
-// ancestry is this process and all above it.
+// ancestry returns this process and all its ancestors.
 func ancestry(all map[int]*procStat) map[int]bool {
 	line := make(map[int]bool)
 	for pid := os.Getpid(); pid != 0 && !line[pid]; {

@@ -11,26 +11,26 @@ import (
 
 const selfProgram = ""
 
-// gate is never opened: there are no enclosures on this system.
-type gate struct{}
+// handshake is never used: there are no enclosures on this system.
+type handshake struct{}
 
-func enclose(*Spec, *os.ProcAttr) (*gate, error) {
+func enclose(*Spec, *os.ProcAttr) (*handshake, error) {
 	return nil, fmt.Errorf("%w on this system: %w", ErrEnclosure, errors.ErrUnsupported)
 }
 
-func (*gate) started() {}
+func (*handshake) started() {}
 
-func (*gate) discard() {}
+func (*handshake) discard() {}
 
-func (*gate) wait(context.Context, *Spec) error { return nil }
+func (*handshake) wait(context.Context, *Spec) error { return nil }
 
 func systemNow() uint64 { return 0 }
 
-func offerToOOM(int) {}
+func raiseOOMScore(int) {}
 
 func (t *tree) await() { t.reap() }
 
-// OwnOrphans is not supported on this system; what it would add is lost.
+// OwnOrphans is not supported on this system.
 func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
 
 // Sweep is not supported on this system: other processes' environments cannot be

@@ -15,25 +15,25 @@ import (
 
 const errBusy = syscall.ETXTBSY
 
-// Shell is the command line that runs cmd in the system's shell. That is one fixed file
-// and never looked up in PATH: with a folder of the workspace in PATH, as an activated
-// virtual environment has it, an agent could bring a shell with which everything passes.
+// Shell returns the command line that runs cmd in the system's shell. That is one fixed file, never
+// looked up in PATH: with a folder of the workspace in PATH, such as an activated virtual
+// environment, an agent could provide a shell with which everything passes.
 func Shell(cmd string) []string { return []string{"/bin/sh", "-c", cmd} }
 
-// ownSession also gives the process its own group and no controlling terminal.
+// ownSession starts the process in a new session, with a new group and no controlling terminal.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// terminate asks the main process, and only it, to end.
+// terminate asks only the main process to end.
 func (t *tree) terminate() error { return t.main.Signal(syscall.SIGTERM) }
 
-// kill ends the whole group. The main process must not be reaped yet.
+// kill kills the whole group. The main process must not be reaped yet.
 func (t *tree) kill() {
 	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
 	_ = t.main.Kill()
 }
 
-// resolve finds the program as the child would, but not in folders of PATH that
-// depend on where it runs: an agent could put a program there.
+// resolve finds the program as the child would, but not in folders of PATH that depend on the
+// working folder: an agent could put a program there.
 func resolve(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -48,13 +48,14 @@ func search(name string, env []string, skip func(path string) bool) (string, err
 	}
 	program, exists := inside.Search(name, list, skip)
 	if program == "" {
-		return "", unfound(name, exists)
+		return "", notFoundError(name, exists)
 	}
 	return program, nil
 }
 
-// unfound is the error for a program that PATH does not lead to; exists says that there is a file that is not executable.
-func unfound(name string, exists bool) error {
+// notFoundError returns the error for a program that is not in PATH. exists means that there is a
+// file that is not executable.
+func notFoundError(name string, exists bool) error {
 	if exists {
 		return fmt.Errorf("start %s: %w", name, ErrNotExecutable)
 	}
@@ -66,7 +67,7 @@ func isNotExecutable(err error) bool {
 	return slices.Contains([]syscall.Errno{syscall.ENOEXEC, syscall.EISDIR, syscall.ETXTBSY, syscall.ELOOP}, errno)
 }
 
-// readReady reads what is there, without waiting.
+// readReady reads what is available, without blocking.
 func readReady(pipe *os.File, buf []byte) int {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -80,7 +81,7 @@ func readReady(pipe *os.File, buf []byte) int {
 	return n
 }
 
-// lookup reads one variable out of an environment without duplicates.
+// lookup reads one variable from an environment without duplicates.
 func lookup(env []string, name string) (string, bool) {
 	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

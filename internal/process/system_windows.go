@@ -13,14 +13,14 @@ import (
 
 const errBusy = syscall.Errno(32) // ERROR_SHARING_VIOLATION
 
-// Shell is the command line that runs cmd in the system's shell.
+// Shell returns the command line that runs cmd in the system's shell.
 func Shell(cmd string) []string { return []string{"cmd", "/c", cmd} }
 
 func ownSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// terminate always fails: there is no polite way to ask, so the caller kills.
+// terminate always fails, because Windows has no SIGTERM; the caller then kills.
 func (t *tree) terminate() error { return errors.ErrUnsupported }
 
 func (t *tree) kill() { _ = t.main.Kill() }
@@ -40,7 +40,7 @@ func search(name string, env []string, skip func(path string) bool) (string, err
 			continue
 		}
 		for _, folder := range filepath.SplitList(list) {
-			// LookPath knows the endings of programs.
+			// LookPath adds the file extensions of programs.
 			path, err := exec.LookPath(filepath.Join(folder, name))
 			if err == nil && filepath.IsAbs(folder) && !skip(path) {
 				return path, nil
@@ -58,11 +58,11 @@ func readReady(*os.File, []byte) int { return 0 }
 
 func (t *tree) remember() {}
 
-// hunt finds nobody: that would take a job object, which is not needed so far.
-func (t *tree) hunt() aftermath { return aftermath{} }
+// killRest does nothing: it would need a job object, which was not necessary so far.
+func (t *tree) killRest() leftovers { return leftovers{} }
 
-// Identity tells a process from a later one with the same number. It is false if
-// there is no such process.
+// Identity distinguishes a process from a later one with the same ID. It returns false if there is
+// no such process.
 func Identity(pid int) (string, bool) {
 	const queryLimitedInformation = 0x1000
 	handle, err := syscall.OpenProcess(queryLimitedInformation, false, uint32(pid))

@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// tree is one main process and everything that comes from it.
+// tree is one main process and all its descendants.
 type tree struct {
 	pid   int
 	token string // in the environment of all its processes
-	since uint64 // not later than the start of any of them, as the system counts
+	since uint64 // not later than the start of any of them, in system ticks
 
 	main   *os.Process
-	exit   *os.ProcessState // of the main process, once it is reaped; nil if it was lost
+	exit   *os.ProcessState // of the main process, once it is reaped; nil if unknown
 	reaped atomic.Bool
 
-	known []int // descendants seen before the kill, where no marker can be read
+	known []int // descendants seen before the kill, on systems where markers cannot be read
 }
 
-// aftermath is what the hunt found behind a main process.
-type aftermath struct {
+// leftovers is what was found after the main process ended.
+type leftovers struct {
 	survivors  map[survivor]bool
 	names      []string
 	unkillable int
 	cpu        time.Duration
 }
 
-// survivor is a process, told apart from a later one with the same number.
+// survivor identifies a process, distinct from a later one with the same ID.
 type survivor struct {
 	pid   int
 	start uint64
@@ -40,7 +40,7 @@ type survivor struct {
 
 const namesKept = 8
 
-func (a *aftermath) note(s survivor, name string) {
+func (a *leftovers) note(s survivor, name string) {
 	if a.survivors[s] {
 		return
 	}
@@ -53,46 +53,45 @@ func (a *aftermath) note(s survivor, name string) {
 	}
 }
 
-// forest is every tree of this process that is not yet known to be gone, so that
-// the hunt for one leaves the others alone.
-type forest struct {
-	// planting is held for reading from before a process exists until its tree is
-	// in live, and for writing while someone judges which processes have no tree.
-	planting sync.RWMutex
+// treeList contains every tree of this process that is not yet known to be gone, so that killing
+// one tree spares the others.
+type treeList struct {
+	// starting is held for reading from before a process exists until its tree is in live, and for
+	// writing while determining which processes have no tree.
+	starting sync.RWMutex
 
 	mu   sync.Mutex
 	live map[*tree]struct{}
 }
 
-var trees = forest{live: make(map[*tree]struct{})}
+var trees = treeList{live: make(map[*tree]struct{})}
 
-func (f *forest) add(t *tree) {
+func (f *treeList) add(t *tree) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live[t] = struct{}{}
 }
 
-func (f *forest) all() []*tree {
+func (f *treeList) all() []*tree {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Keys(f.live))
 }
 
-// retire takes a tree that is gone off the list.
+// retire removes a tree that is gone from the list.
 func (t *tree) retire() {
 	trees.mu.Lock()
 	defer trees.mu.Unlock()
 	delete(trees.live, t)
 }
 
-// reap collects the status of the main process. It must not be called twice at the
-// same time; afterwards the process number may be given to somebody else.
+// reap collects the status of the main process. It must not be called twice at the same time.
+// Afterwards the system may reuse the process ID.
 func (t *tree) reap() {
 	if t.reaped.Load() {
 		return
 	}
-	// An error means that somebody else waited for our child: the status is lost,
-	// the end is certain.
+	// An error means that other code waited for our child: the status is lost, but it has ended.
 	t.exit, _ = t.main.Wait()
 	t.reaped.Store(true)
 }
@@ -102,7 +101,7 @@ var (
 	treeNumber atomic.Uint64
 )
 
-// newToken is unlike that of any other tree, also of other harnesses.
+// newToken returns a token that no other tree has, even of other harnesses.
 func newToken() string {
 	return harnessID() + "." + strconv.FormatUint(treeNumber.Add(1), 10)
 }

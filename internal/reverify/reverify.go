@@ -13,17 +13,18 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// Check is one check of a run, as it was and as it is when it is run again on the same tree.
+// Check is one check of a run: the recorded result, and the result of running it again on the same
+// tree.
 type Check struct {
 	Name      string `json:"name"`
 	Task      string `json:"task,omitempty"`
 	Then      Fate   `json:"then"`
 	Now       Fate   `json:"now"`
 	Isolation string `json:"isolation"`
-	Same      bool   `json:"same"` // both passed, or both did not
+	Same      bool   `json:"same"` // both passed or both failed
 }
 
-// Fate is how a check ended.
+// Fate is the result of a check.
 type Fate struct {
 	Passed     bool   `json:"passed"`
 	ExitCode   int    `json:"exit_code"`
@@ -33,30 +34,32 @@ type Fate struct {
 
 func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
 
-// Run runs the checks of a run's last iteration again, each in a view of the tree that it was
-// judged by. The workspace may have changed since; it is left as it is, but for what a check writes
-// that runs in place. Whoever calls it holds the workspace's lock.
+// Run runs the checks of a run's last iteration again, each in a view of the tree that it judged.
+// The workspace may have changed since. Run leaves it as it is, except for what a check writes that
+// runs in place. The caller must hold the workspace's lock.
 func Run(ctx context.Context, req assembly.Request, state *fold.State, places assembly.Places) ([]Check, error) {
 	checks, tree := Judged(state)
 	switch {
 	case len(checks) == 0:
-		return nil, &config.UsageError{Msg: "no check ran in the last iteration, so that none can be run again"}
+		return nil, &config.UsageError{Msg: "no check ran in the last iteration, so there is nothing to run again"}
 	case tree.Snapshot == "":
-		return nil, &config.UsageError{Msg: "no copy was kept of the tree that its checks ran on"}
+		return nil, &config.UsageError{Msg: "no snapshot exists of the tree that its checks ran on"}
 	}
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
-		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
+		return nil, &config.UsageError{
+			Msg: fmt.Sprintf("run %s was not started by this program, so its settings are unknown", state.Run),
+		}
 	}
 	examiner, err := assembly.Examiner(ctx, req, state, places)
 	if err != nil {
 		return nil, err
 	}
-	again := rechecking{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
+	again := rechecker{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
 	return again.all(ctx)
 }
 
-// Judged are the checks that the last verdict of a run went by, and the tree that they ran on: those of its last iteration, or of its baseline if
-// no agent ever worked.
+// Judged returns the checks of a run's last verdict, and the tree that they ran on: those of its
+// last iteration, or of its baseline if no agent ever worked.
 func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	h := state.History
 	if h.Started == 0 {
@@ -65,27 +68,33 @@ func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	return h.Now.Checks, h.Now.Tree
 }
 
-// rechecking runs recorded checks, each in a view of its own.
-type rechecking struct {
+// rechecker runs recorded checks, each in a separate view.
+type rechecker struct {
 	examiner *verify.Examiner
 	state    *fold.State
 	dir      string
 	hidden   []string
 }
 
-func (r rechecking) all(ctx context.Context) ([]Check, error) {
+func (r rechecker) all(ctx context.Context) ([]Check, error) {
 	checks := []Check{}
 	number := 0
 	recorded, tree := Judged(r.state)
 	for _, then := range recorded {
-		in := ralph.CheckInput{Name: then.Name, Command: then.Command, Dir: r.dir, Marker: "verify-" + r.state.Run, Timeout: r.state.Policy.CheckTimeout.Duration()}
+		in := ralph.CheckInput{
+			Name:    then.Name,
+			Command: then.Command,
+			Dir:     r.dir,
+			Marker:  "verify-" + r.state.Run,
+			Timeout: r.state.Policy.CheckTimeout.Duration(),
+		}
 		if then.Hidden {
 			if number++; number > len(r.hidden) {
 				continue
 			}
 			in.Command = r.hidden[number-1]
 		}
-		if then.Name == ralph.CommitCheck { // no command of anybody's
+		if then.Name == ralph.CommitCheck { // it has no command
 			continue
 		}
 		now, err := r.one(ctx, then, tree, in)
@@ -93,13 +102,23 @@ func (r rechecking) all(ctx context.Context) ([]Check, error) {
 			return nil, err
 		}
 		checks = append(checks, Check{
-			Name: then.Name, Task: then.Task, Then: fateOf(then), Now: fateOf(now), Isolation: now.Isolation, Same: then.Passed == now.Passed,
+			Name:      then.Name,
+			Task:      then.Task,
+			Then:      fateOf(then),
+			Now:       fateOf(now),
+			Isolation: now.Isolation,
+			Same:      then.Passed == now.Passed,
 		})
 	}
 	return checks, nil
 }
 
-func (r rechecking) one(ctx context.Context, then ralph.CheckResult, tree ralph.TreeState, in ralph.CheckInput) (ralph.CheckResult, error) {
+func (r rechecker) one(
+	ctx context.Context,
+	then ralph.CheckResult,
+	tree ralph.TreeState,
+	in ralph.CheckInput,
+) (ralph.CheckResult, error) {
 	h := r.state.History
 	wanted := ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: r.dir, Marker: in.Marker, Base: h.Base, Now: tree}
 	if then.Hidden {

@@ -7,10 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// reader turns the parser's tree into commands.
+// reader converts the parser's tree into commands.
 type reader struct {
 	variant   syntax.LangVariant
-	functions []string // whose bodies are open
+	functions []string // the functions that contain the current command
 	depth     int
 	words     int
 	err       error
@@ -119,7 +119,7 @@ func (r *reader) command(node syntax.Command) (c Command) {
 		body("{", stmtsOf(cmd.Stmt))
 	case *syntax.CoprocClause:
 		if call := firstCall(cmd.Stmt); call != nil && (cmd.Name != nil || len(call.Assigns) > 0) {
-			r.err = errCoproc // the parser takes the command for a name, or its operands for assignments
+			r.err = errCoproc // the parser mistakes the command for a name, or its operands for assignments
 		}
 		body("{", stmtsOf(cmd.Stmt))
 	case *syntax.BinaryCmd: // with redirections of its own
@@ -134,13 +134,15 @@ func (r *reader) command(node syntax.Command) (c Command) {
 	return c
 }
 
-// appends reports whether a word is NAME+=value, which is an assignment in bash, even if it is called sh.
+// appends reports whether a word is NAME+=value, which is an assignment in bash, even when it runs
+// as sh.
 func appends(w Word) bool {
 	name, _, ok := strings.Cut(w.Text, "+=")
 	return ok && !w.Quoted && syntax.ValidName(name)
 }
 
-// firstCall is the simple command that a statement begins with, nil if it begins with another.
+// firstCall returns the simple command that a statement starts with, or nil if it starts with
+// another.
 func firstCall(stmt *syntax.Stmt) *syntax.CallExpr {
 	for stmt != nil {
 		binary, ok := stmt.Cmd.(*syntax.BinaryCmd)
@@ -160,7 +162,7 @@ func stmtsOf(stmt *syntax.Stmt) []*syntax.Stmt {
 	return []*syntax.Stmt{stmt}
 }
 
-// operands are the words anywhere below a node.
+// operands returns all words below a node.
 func (r *reader) operands(node syntax.Node) (words []Word) {
 	syntax.Walk(node, func(node syntax.Node) bool {
 		word, ok := node.(*syntax.Word)
@@ -172,7 +174,8 @@ func (r *reader) operands(node syntax.Node) (words []Word) {
 	return words
 }
 
-// assigns are NAME=value words. Of an array only the commands that make its elements are kept.
+// assigns returns NAME=value words. Of an array it keeps only the commands that produce its
+// elements.
 func (r *reader) assigns(nodes []*syntax.Assign) (words []Word) {
 	for _, node := range nodes {
 		w := Word{Start: offset(node.Pos()), End: offset(node.End())}

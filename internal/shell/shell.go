@@ -1,9 +1,10 @@
-// Package shell reads shell commands without running them.
+// Package shell parses shell commands without running them.
 //
-// It shows the syntax tree of mvdan.cc/sh as lists of pipelines of commands, whose words are resolved as far as they are
-// literal. What only a running shell knows stays in a word as a mark: the value of a variable ([ParameterMark]), or the
-// output of a command ([OutputMark]), which the word also holds as commands. Nothing is left out: whatever a shell would
-// run for a command is in [Command.Body] or in the outputs of one of its words.
+// It presents the syntax tree of mvdan.cc/sh as lists of pipelines of commands, whose words are
+// resolved as far as they are literal. What only a running shell knows stays in a word as a mark:
+// the value of a variable ([ParameterMark]), or the output of a command ([OutputMark]), which the
+// word also contains as commands. Nothing is left out: everything that a shell would run for a
+// command is in [Command.Body] or in the outputs of one of its words.
 package shell
 
 import (
@@ -14,34 +15,37 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// List is commands, one after the other.
+// List is a sequence of commands.
 type List []Pipeline
 
-// Pipeline is commands whose output goes from one to the next.
+// Pipeline is commands connected by pipes.
 type Pipeline []Command
 
 // Command is a simple command, or a compound one with other commands in its body.
 type Command struct {
-	// Before is the operator between this command and the one before it: ";", "&", "&&", "||" or "|"; "" for the first.
+	// Before is the operator between this command and the one before it: ";", "&", "&&", "||" or "|";
+	// "" for the first.
 	Before string
 	// Assigns are the NAME=value words before a simple command.
 	Assigns []Word
-	// Words are the program and its arguments. Only a simple command has some.
+	// Words are the program and its arguments. Only a simple command has them.
 	Words     []Word
 	Redirects []Redirect
-	// Keyword names a compound command: "(", "{", "((", "[[", "if", "while", "for", "case", "let" or "function".
+	// Keyword names a compound command: "(", "{", "((", "[[", "if", "while", "for", "case", "let" or
+	// "function".
 	Keyword string
-	// Operands are words of a compound command that start nothing: the items of for, the patterns of case, a function's name.
+	// Operands are words of a compound command that run nothing: the items of for, the patterns of
+	// case, a function's name.
 	Operands []Word
 	// Body is the commands of a compound command, its conditions first.
 	Body List
-	// Background is true for commands that end with &, Negated for those behind a !.
+	// Background is true for commands that end with &, Negated for those after a !.
 	Background, Negated bool
 	// Functions names the functions that contain this command.
 	Functions []string
 }
 
-// Outputs are the commands that a shell runs to expand the words of a command.
+// Outputs returns the commands that a shell runs to expand the words of a command.
 func (c Command) Outputs() (all []List) {
 	for _, words := range [][]Word{c.Assigns, c.Words, c.Operands} {
 		for _, w := range words {
@@ -55,14 +59,14 @@ func (c Command) Outputs() (all []List) {
 	return all
 }
 
-// Redirect is where input comes from, or where output goes.
+// Redirect is one redirection of input or output.
 type Redirect struct {
 	Operator string // as written; << also for <<-
-	Target   Word   // of << the delimiter
-	Body     Word   // of <<, and of <<< the same as its target
+	Target   Word   // for <<, the delimiter
+	Body     Word   // for <<, the document; for <<<, the same as Target
 }
 
-// Marks that stand in a word's text for what only a running shell knows.
+// Marks in a word's text for what only a running shell knows.
 const (
 	ParameterMark = '\ue000' // before the name of a variable
 	ParameterEnd  = '\ue001' // after it
@@ -74,9 +78,9 @@ const (
 const (
 	// depthLimit is how deep commands may be nested.
 	depthLimit = 200
-	// openLimit bounds the brackets in a text: the parser takes stack for each that may be open.
+	// openLimit limits the brackets in a text: the parser uses stack for each that may be open.
 	openLimit = 1 << 14
-	// wordLimit bounds the words of a text, which brace expansion multiplies.
+	// wordLimit limits the words of a text, which brace expansion multiplies.
 	wordLimit = 1 << 16
 )
 
@@ -87,7 +91,8 @@ var (
 	errBroken = errors.New("incomplete command")
 )
 
-// Parse reads a command as sh does. If that fails, it tries bash. The commands before an error are returned with it.
+// Parse parses a command as sh does. If that fails, it tries bash. It returns the commands before
+// an error along with it.
 func Parse(text string) (List, error) {
 	if list, err := parse(text, syntax.LangPOSIX); err == nil {
 		return list, nil
@@ -95,23 +100,25 @@ func Parse(text string) (List, error) {
 	return parse(text, syntax.LangBash)
 }
 
-// ParseBash reads a command as bash does. The commands before an error are returned with it.
+// ParseBash parses a command as bash does. It returns the commands before an error along with it.
 func ParseBash(text string) (List, error) { return parse(text, syntax.LangBash) }
 
 func parse(text string, variant syntax.LangVariant) (list List, err error) {
-	// The parser hands out what it has of a statement with a mistake, so any part of the tree may be missing.
+	// The parser also returns incomplete statements with a syntax error, so any part of the tree may
+	// be missing.
 	defer func() {
 		if recover() != nil {
 			err = cmp.Or(err, errBroken)
 		}
 	}()
 	text, err = cut(text)
-	// The texts of here-documents come after the statements that they belong to, so all are parsed before one is read.
+	// The text of a here-document comes after the statement that it belongs to, so parse everything
+	// before converting any statement.
 	var stmts []*syntax.Stmt
 	for stmt, wrong := range syntax.NewParser(syntax.Variant(variant)).StmtsSeq(strings.NewReader(text)) {
 		err = cmp.Or(err, wrong)
 		if wrong == nil {
-			stmts = append(stmts, stmt) // even behind a mistake: the parser does not let itself be stopped there
+			stmts = append(stmts, stmt) // even after a syntax error: the parser cannot be stopped there
 		}
 	}
 	r := reader{variant: variant}
@@ -122,7 +129,7 @@ func parse(text string, variant syntax.LangVariant) (list List, err error) {
 	return list, err
 }
 
-// cut ends a text before it has more brackets than the parser can take.
+// cut truncates a text before it has more brackets than the parser can handle.
 func cut(text string) (string, error) {
 	open := 0
 	for i := range len(text) {
@@ -136,10 +143,13 @@ func cut(text string) (string, error) {
 	return text, nil
 }
 
-// Loose splits a text that cannot be parsed: into commands at its operators, and those into words without quotes.
+// Loose splits a text that cannot be parsed: into commands at its operators, and those into words
+// without quotes.
 func Loose(text string) (commands [][]string) {
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n;&|()`", c) }) {
-		words := strings.Fields(strings.NewReplacer("'", "", `"`, "", `\`, "", "$", " ", "<", " < ", ">", " > ").Replace(part))
+		words := strings.Fields(
+			strings.NewReplacer("'", "", `"`, "", `\`, "", "$", " ", "<", " < ", ">", " > ").Replace(part),
+		)
 		if len(words) > 0 {
 			commands = append(commands, words)
 		}
@@ -147,5 +157,5 @@ func Loose(text string) (commands [][]string) {
 	return commands
 }
 
-// Quote makes one word of a text for the shell.
+// Quote quotes a text as one word for the shell.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -16,8 +16,10 @@ func TestWordsAreThoseOfTheShell(t *testing.T) {
 		t.Skip("there is no bash to ask")
 	}
 	for _, text := range []string{
-		`a b  c`, `'a b' "c d"`, `a'b'"c"d`, `a\ b \'c\' \"d\"`, `"a\"b" "a\\b" "a\nb" 'a\b'`, `"" '' a`, `pu""sh`, `su\do`, "a\\\nb c", "\"a\\\nb\"", `$'a\tb\n' $'\x41\102\u00e9' $'it\'s'`,
-		`"a;b" 'c|d' e\&f`, `a#b '#c' "# d"`, `é "ü ö" \ä`, `--x="a b" -y'z'`, `{a,b"}"`, `"'" '"'`, `a=b c=(`[:3], `"a b"'c d'\ e`, `$"hello"`, `'' "" \\`,
+		`a b  c`, `'a b' "c d"`, `a'b'"c"d`, `a\ b \'c\' \"d\"`, `"a\"b" "a\\b" "a\nb" 'a\b'`, `"" '' a`, `pu""sh`, `su\do`,
+		"a\\\nb c", "\"a\\\nb\"", `$'a\tb\n' $'\x41\102\u00e9' $'it\'s'`,
+		`"a;b" 'c|d' e\&f`, `a#b '#c' "# d"`, `é "ü ö" \ä`, `--x="a b" -y'z'`, `{a,b"}"`, `"'" '"'`, `a=b c=(`[:3],
+		`"a b"'c d'\ e`, `$"hello"`, `'' "" \\`,
 	} {
 		cmd := exec.CommandContext(t.Context(), shell, "--norc", "-c", "set -f; printf '%s\\0' "+text)
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
@@ -58,7 +60,8 @@ func outlineCommand(c Command) string {
 	var parts []string
 	add := func(words ...Word) {
 		for _, w := range words {
-			text := strings.NewReplacer(string(ParameterMark), "$<", string(ParameterEnd), ">", string(OutputMark), "@").Replace(w.Text)
+			text := strings.NewReplacer(string(ParameterMark), "$<", string(ParameterEnd), ">", string(OutputMark), "@").
+				Replace(w.Text)
 			for _, o := range w.Outputs {
 				text += "<" + outline(o) + ">"
 			}
@@ -133,7 +136,9 @@ func TestParse(t *testing.T) {
 // TestErrorsComeWithWhatIsBefore has texts that no shell takes.
 func TestErrorsComeWithWhatIsBefore(t *testing.T) {
 	for text, want := range map[string]string{
-		"a;;b": "a", "a\nb (": "a", "a <<E\nx": "", "a; x=(": "a", "a 'b": "", "a\n()>o | sh": "a", "a; coproc exportf()' b ' > c": "a", "a\n" + strings.Repeat("(", openLimit+1): "a", strings.Repeat("$(", depthLimit+1) + strings.Repeat(")", depthLimit+1): "",
+		"a;;b": "a", "a\nb (": "a", "a <<E\nx": "", "a; x=(": "a", "a 'b": "", "a\n()>o | sh": "a",
+		"a; coproc exportf()' b ' > c": "a", "a\n" + strings.Repeat("(", openLimit+1): "a",
+		strings.Repeat("$(", depthLimit+1) + strings.Repeat(")", depthLimit+1): "",
 	} {
 		l, err := ParseBash(text)
 		if got := outline(l[:min(len(l), 1)]); err == nil || !strings.HasPrefix(got, want) {
@@ -142,9 +147,11 @@ func TestErrorsComeWithWhatIsBefore(t *testing.T) {
 	}
 }
 
-// FuzzParse also reads what no shell takes: there is an answer for everything, and a quoted text is one word.
+// FuzzParse also reads what no shell takes: there is an answer for everything, and a quoted text is
+// one word.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"a", "()>o | sh", "a <<E\n$(b)\nE", "f() { a; }", "x=(a b) ${y:-$(z)} $((1+2)) {a,b}", "[[ a =~ b ]] && ((1))", "case a in b) c;; esac", "$'\\x41' \"a\\\"b\" c\\ d"} {
+	for _, seed := range []string{"a", "()>o | sh", "a <<E\n$(b)\nE", "f() { a; }", "x=(a b) ${y:-$(z)} $((1+2)) {a,b}",
+		"[[ a =~ b ]] && ((1))", "case a in b) c;; esac", "$'\\x41' \"a\\\"b\" c\\ d"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -158,7 +165,8 @@ func FuzzParse(f *testing.F) {
 			return // no argument has the one, and the parser drops the other before a line break
 		}
 		list, err := Parse(Quote(text))
-		if err != nil || len(list) != 1 || len(list[0]) != 1 || len(list[0][0].Words) != 1 || list[0][0].Words[0].Text != text {
+		if err != nil || len(list) != 1 || len(list[0]) != 1 || len(list[0][0].Words) != 1 ||
+			list[0][0].Words[0].Text != text {
 			t.Errorf("%q became %+v: %v", text, list, err)
 		}
 	})

@@ -11,25 +11,25 @@ import (
 type Word struct {
 	// Text is the word with marks for what only a running shell knows.
 	Text string
-	// Outputs are the commands whose output becomes a part of the word, in the order of their marks, and those that are run
-	// for other reasons, such as the default of a variable.
+	// Outputs are the commands whose output becomes a part of the word, in the order of their marks,
+	// and those that run for other reasons, such as the default of a variable.
 	Outputs []List
 	Parts   []Part
 	Quoted  bool // at least a part of it
-	Home    bool // begins with a ~ that the shell replaces
+	Home    bool // starts with a ~ that the shell replaces
 	// Start and End are offsets in the text that was parsed.
 	Start, End int
 }
 
-// Kind is what a part of a word is.
+// Kind is the kind of a part of a word.
 type Kind int
 
 // The kinds of parts.
 const (
 	Literal   Kind = iota // Text is the part itself
-	Parameter             // Text names the variable whose value is put in
-	Expansion             // the same, but the value may be another one, such as a default
-	Output                // of a command
+	Parameter             // Text names the variable whose value is inserted
+	Expansion             // the same, but the value may be different, such as a default
+	Output                // the output of a command
 )
 
 // Part is a piece of a word.
@@ -37,12 +37,12 @@ type Part struct {
 	Kind   Kind
 	Text   string
 	Quoted bool
-	// Default is what an Expansion puts in instead of the variable's value.
+	// Default is what an Expansion inserts instead of the variable's value.
 	Default string
 }
 
-// Constant is a word's text without marks: what remains of it if the shell puts in nothing. The marks may also come from
-// a text that was a word of another command.
+// Constant returns a word's text without marks: what remains if the shell inserts nothing. The
+// marks may also come from a text that was a word of another command.
 func (w Word) Constant() string {
 	inside := false
 	return strings.Map(func(c rune) rune {
@@ -54,7 +54,7 @@ func (w Word) Constant() string {
 	}, w.Text)
 }
 
-// Filled is a word's text with the defaults of variables instead of their marks.
+// Filled returns a word's text with the defaults of variables instead of their marks.
 func (w Word) Filled() string {
 	return w.render(func(p Part) string {
 		if p.Default != "" {
@@ -64,7 +64,7 @@ func (w Word) Filled() string {
 	})
 }
 
-// Default is what the word's first variable with a default puts in.
+// Default returns what the word's first variable with a default inserts.
 func (w Word) Default() string {
 	for _, p := range w.Parts {
 		if p.Default != "" {
@@ -106,23 +106,23 @@ func (w Word) finished() Word {
 	return w
 }
 
-// quoting is what a backslash means where a literal is.
+// quoting is the meaning of a backslash in a literal.
 type quoting int
 
 const (
-	plain    quoting = iota // it protects every character
-	double                  // those that mean something in double quotes
-	document                // the same in a here-document, where a quote means nothing
-	raw                     // it is a character
+	plain    quoting = iota // it escapes every character
+	double                  // it escapes characters that are special in double quotes
+	document                // the same in a here-document, where a quote is not special
+	raw                     // it is an ordinary character
 )
 
-// Brace expansion multiplies words, so there is only so much of it; what is beyond stays as it is written.
+// Limits of brace expansion, which multiplies words; beyond them a word stays as it is written.
 const (
 	braceLimit    = 16 // opening braces in a word
 	expandedLimit = 256
 )
 
-// wordList reads words and expands their braces, as bash does before anything else.
+// wordList converts words and expands their braces, as bash does before anything else.
 func (r *reader) wordList(nodes []*syntax.Word) (words []Word) {
 	for _, node := range nodes {
 		count, start, end := 0, offset(node.Pos()), offset(node.End())
@@ -184,7 +184,7 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 			text := part.Value
 			if part.Dollar {
 				if decoded, _, err := expand.Format(nil, text, nil); err == nil {
-					text, _, _ = strings.Cut(decoded, "\x00") // where bash ends it
+					text, _, _ = strings.Cut(decoded, "\x00") // bash ends the text at a NUL
 				}
 			}
 			w.add(Part{Text: text, Quoted: true})
@@ -207,7 +207,8 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 			w.Outputs = append(w.Outputs, r.outputs(part)...)
 		case *syntax.ExtGlob:
 			w.add(Part{Text: part.Op.String() + part.Pattern.Value + ")"})
-			if inner, err := syntax.NewParser(syntax.Variant(r.variant)).Document(strings.NewReader(part.Pattern.Value)); err != nil {
+			if inner, err := syntax.NewParser(syntax.Variant(r.variant)).
+				Document(strings.NewReader(part.Pattern.Value)); err != nil {
 				r.err = err
 			} else if inner != nil {
 				w.Outputs = append(w.Outputs, r.outputs(inner)...)
@@ -216,7 +217,7 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 	}
 }
 
-// outputs are the commands that are run somewhere below a node.
+// outputs returns the commands that run anywhere below a node.
 func (r *reader) outputs(node syntax.Node) (lists []List) {
 	for _, w := range r.operands(node) {
 		lists = append(lists, w.Outputs...)
@@ -224,7 +225,7 @@ func (r *reader) outputs(node syntax.Node) (lists []List) {
 	return lists
 }
 
-// parameter adds the value of a variable, and the commands that are run to make it another one.
+// parameter adds the value of a variable, and the commands that run to compute another value.
 func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
 	p := Part{Kind: Expansion, Quoted: q != plain}
 	if node.Param != nil && !node.Excl && !node.Length {
@@ -240,14 +241,19 @@ func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
 		inner := r.word(node.Exp.Word, q)
 		w.Outputs = append(w.Outputs, inner.Outputs...)
 		switch node.Exp.Op {
-		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		case syntax.DefaultUnset,
+			syntax.DefaultUnsetOrNull,
+			syntax.AssignUnset,
+			syntax.AssignUnsetOrNull,
+			syntax.AlternateUnset,
+			syntax.AlternateUnsetOrNull:
 			p.Default = inner.Filled()
 		}
 	}
 	w.add(p)
 }
 
-// unescape adds a literal. What a backslash protects is quoted; a line break after one is nothing.
+// unescape adds a literal. A character after a backslash is quoted; a newline after one is removed.
 func unescape(w *Word, text string, q quoting) {
 	special := map[quoting]string{double: "$`\"\\", document: "$`\\"}[q]
 	var b strings.Builder

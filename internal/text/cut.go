@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cut shortens s to limit characters: 35 % from its head, 65 % from its tail, with a mark between. It reports whether
-// it cut anything, as KeepHead and KeepTail do.
+// Cut shortens s to limit characters: 35 % from its start, 65 % from its end, with a mark between.
+// It reports whether it cut anything, as KeepHead and KeepTail do.
 func Cut(s string, limit int) (string, bool) {
 	head := limit * 35 / 100
 	return cut(s, head, limit-head)
@@ -16,7 +16,7 @@ func Cut(s string, limit int) (string, bool) {
 // KeepHead shortens s to its beginning.
 func KeepHead(s string, limit int) (string, bool) { return cut(s, limit, 0) }
 
-// KeepTail shortens s to its end, from the beginning of a line where one is near.
+// KeepTail shortens s to its end, starting at a new line if one is near.
 func KeepTail(s string, limit int) (string, bool) {
 	short, truncated := cut(s, 0, limit)
 	if !truncated {
@@ -30,7 +30,7 @@ func KeepTail(s string, limit int) (string, bool) {
 	return mark + "\n" + tail, true
 }
 
-// cut keeps head characters of the beginning and tail characters of the end.
+// cut keeps head characters of the start and tail characters of the end.
 func cut(s string, head, tail int) (string, bool) {
 	if len(s) <= head+tail {
 		return s, false
@@ -58,5 +58,5 @@ func cut(s string, head, tail int) (string, bool) {
 	return short, true
 }
 
-// CutMark stands where characters were cut out.
+// CutMark returns the mark for characters that were cut.
 func CutMark(characters int) string { return fmt.Sprintf("[… %d characters cut …]", characters) }

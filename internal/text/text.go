@@ -1,5 +1,6 @@
-// Package text has the few string helpers that more than one package needs: counting nouns, folding text into one
-// line, cutting long text, finding the nearest name, and compiling an expression on first use.
+// Package text has the few string helpers that more than one package needs: counting nouns, folding
+// text into one line, cutting long text, finding the nearest name, and compiling an expression on
+// first use.
 package text
 
 import (
@@ -31,8 +32,8 @@ func CountAre(n int, noun string) string {
 	return Count(n, noun) + " are"
 }
 
-// OneLine folds text into one line. Control characters and line separators become spaces, invalid UTF-8 becomes
-// U+FFFD, and runs of white space become one space.
+// OneLine folds text into one line. Control characters and line separators become spaces, invalid
+// UTF-8 becomes U+FFFD, and runs of white space become one space.
 func OneLine(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
@@ -49,7 +50,7 @@ func FirstLine(s string) string {
 	return line
 }
 
-// Mapped returns what f makes of each item, or nil if there is none.
+// Mapped returns the result of f for each item, or nil if there are none.
 func Mapped[T, R any](items []T, f func(T) R) []R {
 	var made []R
 	for _, item := range items {
@@ -58,8 +59,8 @@ func Mapped[T, R any](items []T, f func(T) R) []R {
 	return made
 }
 
-// Nearest is the candidate that name was most likely meant to be, or "" if none is near. Of equally near ones the first
-// is taken.
+// Nearest returns the candidate that name was most likely meant to be, or "" if none is near. Of
+// equally near candidates it returns the first.
 func Nearest(name string, candidates []string) string {
 	name = strings.ToLower(name)
 	best, bestDistance := "", 1+max(1, min(3, len(name)/3))
@@ -71,8 +72,9 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// EditDistance counts the insertions, deletions, replacements and swaps of neighbors that turn a into b. It returns
-// limit at once if the lengths alone differ by that much, so a huge name costs nothing.
+// EditDistance counts the insertions, deletions, replacements and swaps of neighbors that turn a
+// into b. It returns limit at once if the lengths alone differ by that much, so a huge name costs
+// nothing.
 func EditDistance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
@@ -99,7 +101,8 @@ func EditDistance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
-// LazyRegexp compiles an expression when it is first needed: most calls of the program need none of them.
+// LazyRegexp compiles an expression when it is first needed: most runs of the program need none of
+// them.
 func LazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

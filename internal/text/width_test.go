@@ -6,7 +6,8 @@ import (
 )
 
 func TestWidth(t *testing.T) {
-	for line, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "é": 1, "e\u0301": 1, "👩‍💻": 2, "a🎉b": 4, "…": 1, "\x1b[31mred\x1b[0m!": 4} {
+	for line, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "é": 1, "e\u0301": 1, "👩‍💻": 2, "a🎉b": 4, "…": 1,
+		"\x1b[31mred\x1b[0m!": 4} {
 		if got := Width(line); got != want {
 			t.Errorf("Width(%q) = %d, want %d", line, got, want)
 		}

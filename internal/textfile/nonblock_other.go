@@ -2,5 +2,5 @@
 
 package textfile
 
-// NonBlocking keeps the opening of a pipe from waiting for a writer, where a system has such a flag.
+// NonBlocking keeps open from waiting for a pipe's writer; this system has no such flag.
 const NonBlocking = 0

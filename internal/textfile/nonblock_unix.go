@@ -4,5 +4,5 @@ package textfile
 
 import "syscall"
 
-// NonBlocking keeps the opening of a pipe from waiting for a writer.
+// NonBlocking keeps open from waiting for a pipe's writer.
 const NonBlocking = syscall.O_NONBLOCK

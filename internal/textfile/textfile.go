@@ -1,5 +1,5 @@
-// Package textfile reads texts that people write for a run: goals, specs, prompts, steering. An agent can put anything
-// in their place, so only a regular file of sensible size is read.
+// Package textfile reads texts that people write for a run: goals, specs, prompts, steering. An
+// agent can replace them with anything, so only a regular file of sensible size is read.
 package textfile
 
 import (
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// maxSize is far more than a prompt can take.
+// maxSize is far more than fits into a prompt.
 const maxSize = 4 << 20
 
-// ErrEmpty means that the file holds nothing but white space.
+// ErrEmpty means that the file contains only white space.
 var ErrEmpty = errors.New("the file is empty")
 
-// Read reads the file at path, which lies in dir unless it is absolute.
+// Read reads the file at path, which is relative to dir unless it is absolute.
 func Read(dir, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -30,7 +30,7 @@ func Read(dir, path string) (string, error) {
 	return readAll(file, path)
 }
 
-// ReadInside reads a file that a repository may have brought along. Its name may not lead out of dir.
+// ReadInside reads a file that a repository may contain. Its name must not lead out of dir.
 func ReadInside(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -1,8 +1,10 @@
-// Package trust remembers which commands of a repository the user has agreed to.
+// Package trust records which commands of a repository the user has agreed to.
 //
-// A repository can name commands: its checks, its agent, its notifier. Whoever runs Ralph in a fresh clone has not read them, so they are run only
-// after the user has said yes once. Consent is given to the exact words, by digest, and to one workspace; anything that changes asks again.
-// Whether and how to ask is the caller's matter. The record lies in the user's state folder, never in the repository.
+// A repository can name commands: its checks, its agent, its notifier. A user who runs Ralph in a
+// fresh clone has not read them, so they run only after the user has agreed once. Consent applies
+// to the exact commands, by digest, and to one workspace; after any change the user must agree
+// again. The caller decides whether and how to ask. The record is in the user's state folder, never
+// in the repository.
 package trust
 
 import (
@@ -22,12 +24,13 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 )
 
-// Digest stands for the commands: their keys and values, in order. Where they are written does not matter, so a moved line asks nobody.
+// Digest identifies the commands: their keys and values, in order. Where they are written does not
+// matter, so moving a line needs no new consent.
 func Digest(commands []config.NamedCommand) string {
 	hash := sha256.New()
 	for _, c := range commands {
 		for _, part := range []string{c.Key, c.Value} {
-			// The length keeps "a"+"bc" apart from "ab"+"c".
+			// The length distinguishes "a"+"bc" from "ab"+"c".
 			hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 			io.WriteString(hash, part)
 		}
@@ -35,12 +38,13 @@ func Digest(commands []config.NamedCommand) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Store is a file of consents, one JSON line each. It is only ever added to, so that two runs that are told yes at the same moment both count.
+// Store is a file of consents, one JSON line each. It is append-only, so that consents of two runs
+// at the same moment both count.
 type Store struct {
 	Path string
 }
 
-// In is the store of a state folder.
+// In returns the store of a state folder.
 func In(stateDir string) Store { return Store{Path: filepath.Join(stateDir, "trust.jsonl")} }
 
 type consent struct {
@@ -52,8 +56,8 @@ type consent struct {
 // maxBytes is far more than a lifetime of consents.
 const maxBytes = 16 << 20
 
-// Trusted reports whether the user has agreed to this digest in this workspace. No file means no. A line that cannot be read counts for nothing: to
-// ask once too often is safe.
+// Trusted reports whether the user has agreed to this digest in this workspace. Without a file the
+// answer is no. A line that cannot be read is ignored: to ask once too often is safe.
 func (s Store) Trusted(workspace, digest string) (bool, error) {
 	file, err := os.Open(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +80,8 @@ func (s Store) Trusted(workspace, digest string) (bool, error) {
 	return false, nil
 }
 
-// Grant records that the user has agreed, and returns when that is on stable storage. Granting twice changes nothing.
+// Grant records that the user has agreed, and returns when the record is on stable storage.
+// Granting twice changes nothing.
 func (s Store) Grant(workspace, digest string, now time.Time) error {
 	if known, err := s.Trusted(workspace, digest); known || err != nil {
 		return err
@@ -92,7 +97,7 @@ func (s Store) Grant(workspace, digest string, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write trust: %w", err)
 	}
-	// The line break in front ends what a crash may have left of an earlier line.
+	// The newline in front ends what a crash may have left of an earlier line.
 	_, err = file.Write(bytes.Join([][]byte{nil, line, nil}, []byte("\n")))
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("write trust: %w", err)

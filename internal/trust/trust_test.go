@@ -77,7 +77,8 @@ func TestConsentIsRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("\n"+`{"workspace":"here","digest":"d1","at":"2026-01-02T12:00:00Z"}`+"\n", string(data)); diff != "" {
+	if diff := cmp.Diff("\n"+`{"workspace":"here","digest":"d1","at":"2026-01-02T12:00:00Z"}`+"\n",
+		string(data)); diff != "" {
 		t.Error(diff)
 	}
 }

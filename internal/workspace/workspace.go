@@ -1,5 +1,5 @@
-// Package workspace finds the folder that a run works on, and looks after what git keeps of it: snapshots of the tree,
-// and the worktrees and branches of runs.
+// Package workspace finds the folder that a run works in, and manages what git stores for it:
+// snapshots of the tree, and the worktrees and branches of runs.
 package workspace
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// Workspace is the folder that a run works on.
+// Workspace is the folder that a run works in.
 type Workspace struct {
 	Dir  string
 	Git  bool
@@ -28,7 +28,7 @@ type Workspace struct {
 	Repo *gitrepo.Repo // nil without git
 }
 
-// Top is the folder of the whole repository that the workspace is in, or of the workspace itself.
+// Top returns the top of the repository that contains the workspace, or the workspace itself.
 func (w Workspace) Top() string {
 	if w.Repo == nil {
 		return w.Dir
@@ -36,8 +36,9 @@ func (w Workspace) Top() string {
 	return w.Repo.Whole().Dir
 }
 
-// Keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
-// So are files that a check may run or be steered by: an agent can have git ignore what it adds.
+// Keep returns the workspace's tree, with snapshots of it below folder. Snapshots include the given
+// names even if they are ignored, and files that a check may run or depend on: an agent can make
+// git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.Repo == nil {
 		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
@@ -89,19 +90,19 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
-// At is the workspace in a folder that is known to be in a repository.
+// At returns the workspace in a folder that must be in a repository.
 func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, dir)
 	if err != nil {
 		return Workspace{}, err
 	}
 	if !inGit {
-		return Workspace{}, fmt.Errorf("find workspace: %s is in no repository", dir)
+		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
-// InitRepository puts a sample project under git. Without git it stays a plain folder.
+// InitRepository creates a repository for a sample project. Without git it stays a plain folder.
 func InitRepository(ctx context.Context, dir string, env config.Env) error {
 	err := gitrepo.Init(ctx, gitrepo.Git{Env: env.Environ}, dir, "sample project")
 	if errors.Is(err, gitrepo.ErrNoGit) {
@@ -110,14 +111,15 @@ func InitRepository(ctx context.Context, dir string, env config.Env) error {
 	return err
 }
 
-// isProject reports whether somebody set the folder up for ralph. A .ralph folder that a run made for its view is none: to have worked somewhere
-// once must not draw every folder below into it.
+// isProject reports whether the user set the folder up for ralph. A .ralph folder that contains
+// only a run's progress file does not count: an earlier run must not make its folder the workspace
+// of every folder below.
 func isProject(dir string) (bool, error) {
 	info, err := os.Stat(filepath.Join(dir, ".ralph"))
 	return err == nil && info.IsDir() && !progress.Alone(dir), err
 }
 
-// upward looks for a folder that is what is wanted, from dir to the root.
+// upward looks for a matching folder, from dir up to the root.
 func upward(dir string, wanted func(string) (bool, error)) (string, bool) {
 	for {
 		found, err := wanted(dir)

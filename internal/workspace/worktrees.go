@@ -13,13 +13,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored = snapshot.Restored
 
-// RestoreInput says what to bring back, and where to.
+// RestoreInput says what to restore, and where.
 type RestoreInput = snapshot.RestoreInput
 
-// SnapshotDiff is the patch between two snapshots, up to about limit bytes.
+// SnapshotDiff returns the patch between two snapshots, up to about limit bytes.
 func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) (patch string, cut bool, err error) {
 	const limit = 64 << 20
 	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
@@ -30,7 +30,8 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	return patch, cut, Refusal(err)
 }
 
-// Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
+// Restore restores a snapshot. It needs no repository in the workspace: an agent may have deleted
+// it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
 	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
@@ -40,16 +41,16 @@ func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env
 	return done, Refusal(err)
 }
 
-// MergeResult is what became of a merge.
+// MergeResult is the result of a merge.
 type MergeResult = gitrepo.MergeResult
 
-// MergeAlready is the end of a merge that found nothing to bring home.
+// MergeAlready is the outcome of a merge with nothing to merge.
 const MergeAlready = gitrepo.MergeAlready
 
-// Merge brings the work on a run's branch into the branch that is checked out in the workspace.
+// Merge merges a run's branch into the branch that is checked out in the workspace.
 func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult, error) {
 	if w.Repo == nil {
-		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
+		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is not in a git repository", w.Dir)}
 	}
 	strayed, err := w.Repo.Worktrees().Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
 	if err == nil && strayed != nil {
@@ -67,11 +68,11 @@ type Leftover struct {
 	Path    string `json:"path"`
 	Branch  string `json:"branch"`
 	Removed bool   `json:"removed"`
-	Why     string `json:"why"` // it was kept, or could be removed
+	Why     string `json:"why"` // why it was kept or removed
 }
 
-// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force. Those of other workspaces of the repository stay:
-// only this one's lock is held.
+// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
+// It keeps those of other workspaces of the repository: only this one's lock is held.
 func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal) ([]Leftover, error) {
 	if w.Repo == nil {
 		return nil, nil
@@ -85,8 +86,8 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
 		ours := state.Path == "" || LiesIn(folder, state.Path)
 		switch {
-		case !ours: // a run may be at work in it
-			l.Why = "it is of another workspace; clean that one"
+		case !ours: // a run may be using it
+			l.Why = "it belongs to another workspace; run ralph clean there"
 		case !state.Removable():
 			l.Why = whyKept(state)
 		}
@@ -105,7 +106,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 func whyKept(s gitrepo.WorktreeState) string {
 	switch {
 	case s.Locked:
-		return "somebody locked it"
+		return "it is locked (git worktree unlock removes the lock)"
 	case s.Trouble != "":
 		return s.Trouble
 	case s.Dirty > 0:
@@ -114,9 +115,13 @@ func whyKept(s gitrepo.WorktreeState) string {
 	return text.CountAre(s.Ahead, "commit") + " not merged"
 }
 
-// RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work in it.
+// RemoveWorktree removes a worktree that was created for a run, and its branch, if there is no work
+// in it.
 func (w Workspace) RemoveWorktree(ctx context.Context, made ralph.Worktree) error {
-	return Refusal(w.Repo.Worktrees().Remove(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged))
+	return Refusal(
+		w.Repo.Worktrees().
+			Remove(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged),
+	)
 }
 
 // RemoveMerged and RemoveAnyway say what Clean may remove.
@@ -125,13 +130,16 @@ const (
 	RemoveAnyway = gitrepo.RemoveAnyway
 )
 
-// Reenter gives the workspace of a run that works in a worktree. A folder that is gone is made
-// again from its branch, which is said.
+// Reenter returns the workspace of a run that works in a worktree. If its folder is gone, Reenter
+// recreates it from its branch and returns a warning.
 func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
 	if w.Repo == nil {
-		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
+		return w, nil, &config.UsageError{
+			Msg: fmt.Sprintf("the run's worktree %s belongs to a repository that is gone", known.Path),
+		}
 	}
-	opened, said, err := w.Repo.Worktrees().Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	opened, said, err := w.Repo.Worktrees().
+		Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
 	if err != nil {
 		return w, nil, Refusal(err)
 	}
@@ -139,8 +147,8 @@ func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config
 	return there, said, err
 }
 
-// LiesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A
-// repository may hold several workspaces.
+// LiesIn reports whether a worktree belongs to the workspace whose worktrees are in folder. A
+// repository may contain several workspaces.
 func LiesIn(folder, path string) bool {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
@@ -149,7 +157,7 @@ func LiesIn(folder, path string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// Refusal is a problem that the user can do something about, as a usage error.
+// Refusal turns a problem that the user can resolve into a usage error.
 func Refusal(err error) error {
 	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
 		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}

@@ -10,15 +10,18 @@ import (
 	"strings"
 )
 
-// ErrOldGit says that git cannot merge without a working tree, as it can since 2.38.
+// ErrOldGit means that git cannot merge without a working tree, which needs version 2.38.
 var ErrOldGit = errors.New("git is older than 2.38")
 
-// Runner runs git on one repository, with what the call adds to its environment.
+// Runner runs git on one repository, with the environment of the call added.
 type Runner func(ctx context.Context, c Call) (string, error)
 
-// MergeCommits merges two commits, or names the files in conflict.
+// MergeCommits merges two commits, or returns the files in conflict.
 func MergeCommits(ctx context.Context, run Runner, ours, theirs string) (tree string, conflicts []string, err error) {
-	text, err := run(ctx, Call{Args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs}})
+	text, err := run(
+		ctx,
+		Call{Args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs}},
+	)
 	switch {
 	case err == nil:
 		return strings.Trim(text, "\x00\n"), nil, nil
@@ -31,8 +34,8 @@ func MergeCommits(ctx context.Context, run Runner, ours, theirs string) (tree st
 	return "", nil, fmt.Errorf("try merge: %w", err)
 }
 
-// MergeSimply merges whole files only, of base, ours and theirs: each that both sides
-// changed differently counts as a conflict, since telling would take a working tree.
+// MergeSimply merges only whole files, of base, ours and theirs. Each file that both sides changed
+// differently counts as a conflict, because merging its content would need a working tree.
 func MergeSimply(ctx context.Context, run Runner, sides [3]string) (tree string, conflicts []string, err error) {
 	folder, err := os.MkdirTemp("", "ralph-merge-")
 	if err != nil {

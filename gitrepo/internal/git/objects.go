@@ -14,22 +14,24 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// CopyLimit is how many bytes of a repository's objects are copied, at one time, where
-// they cannot be linked.
+// CopyLimit is the most bytes of a repository's objects that are copied at one time if they cannot
+// be linked.
 const CopyLimit = 2 << 30
 
 var (
-	errCopyLimit = fmt.Errorf("its objects cannot be linked to where snapshots are kept, and are more than the %d GiB that are copied", CopyLimit>>30)
+	errCopyLimit = fmt.Errorf(
+		"its objects cannot be linked into the snapshot folder, and are larger than the copy limit of %d GiB",
+		CopyLimit>>30,
+	)
 
 	looseFolder = text.LazyRegexp(`^[0-9a-f]{2}$`)
 	looseFile   = text.LazyRegexp(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`)
 	packFile    = text.LazyRegexp(`^pack-[0-9a-f]+\.(pack|idx|rev|promisor)$`)
 )
 
-// LinkObjects makes every object of one objects folder, and of those that it borrows
-// from, available in another one. Git never changes the file of an object, so a hard link
-// is as good as a copy and outlives the first name. Where there cannot be links, files
-// are copied, all or, beyond the limit, none.
+// LinkObjects makes every object of one objects folder, and of its alternates, available in
+// another. Git never changes an object file, so a hard link is as good as a copy and survives the
+// original. If links are impossible, it copies all files or, above the limit, none.
 func LinkObjects(from, to string, limit int64) error {
 	info, err := os.Stat(to)
 	if err != nil {
@@ -44,7 +46,7 @@ func LinkObjects(from, to string, limit int64) error {
 				err = os.Link(file.from, file.to)
 			}
 			if err == nil && !file.indirect || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-				continue // linked, there already, or collected in the meantime
+				continue // linked, already there, or collected meanwhile
 			}
 			rest = append(rest, file)
 			bytes += file.size
@@ -61,15 +63,14 @@ func LinkObjects(from, to string, limit int64) error {
 	return nil
 }
 
-// objectFile is one that is not yet where it should be.
+// objectFile is an object file that is missing in the destination.
 type objectFile struct {
 	from, to string
 	size     int64
-	indirect bool // a link to the file
+	indirect bool // a symbolic link
 }
 
-// borrowed lists an objects folder and those that it names as alternates, the ones of
-// these, and so on, as far as git follows.
+// borrowed lists an objects folder and its alternates, recursively, as far as git follows them.
 func borrowed(objects string) []string {
 	const depth = 5
 	all, next := []string{objects}, []string{objects}
@@ -95,9 +96,9 @@ func borrowed(objects string) []string {
 	return all
 }
 
-// missingObjects lists the files of an objects folder that another one lacks. What is no
-// object, such as a file that git is just writing, is passed over. A pack comes before
-// its index, which is what makes it count.
+// missingObjects lists the files of an objects folder that another one lacks. It skips files that
+// are not objects, such as one that git is writing. A pack comes before its index, because the
+// index makes git use it.
 func missingObjects(from, to string) []objectFile {
 	var missing []objectFile
 	folders, _ := os.ReadDir(from)

@@ -19,8 +19,11 @@ func objectsFolder(t *testing.T) (folder string, objects map[string]string) {
 	folder, other := t.TempDir(), t.TempDir()
 	loose := func(c string) string { return filepath.Join(strings.Repeat(c, 2), strings.Repeat(c, 38)) }
 	objects = map[string]string{
-		loose("a"): "loose", loose("b"): "linked to", filepath.Join("pack", "pack-01.pack"): "pack", filepath.Join("pack", "pack-01.idx"): "index",
-		loose("c"): "borrowed",
+		loose("a"):                            "loose",
+		loose("b"):                            "linked to",
+		filepath.Join("pack", "pack-01.pack"): "pack",
+		filepath.Join("pack", "pack-01.idx"):  "index",
+		loose("c"):                            "borrowed",
 	}
 	write := func(path, text string) {
 		t.Helper()
@@ -34,7 +37,8 @@ func objectsFolder(t *testing.T) (folder string, objects map[string]string) {
 			write(filepath.Join(other, name), text)
 		case "linked to":
 			write(filepath.Join(other, "elsewhere"), text)
-			if err := errors.Join(os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o755), os.Symlink(filepath.Join(other, "elsewhere"), filepath.Join(folder, name))); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o755),
+				os.Symlink(filepath.Join(other, "elsewhere"), filepath.Join(folder, name))); err != nil {
 				t.Fatal(err)
 			}
 		default:

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// outputLimit bounds what git may say about a tree: half a million names.
+// outputLimit limits git's output about a tree: half a million names.
 const outputLimit = 64 << 20
 
-// ErrTooMuch says that git said more than a call allows.
-var ErrTooMuch = errors.New("git says too much")
+// ErrTooMuch means that git's output exceeds the limit of a call.
+var ErrTooMuch = errors.New("git printed too much output")
 
-// limited is a buffer that keeps the beginning of what is written to it and refuses to grow beyond its limit.
+// limited is a buffer that keeps the start of its input and fails beyond its limit.
 type limited struct {
 	limit int
 	text  strings.Builder
@@ -27,10 +27,10 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// headLimit is how much of git's complaints is kept.
+// headLimit is how much of git's stderr is kept.
 const headLimit = 4 << 10
 
-// Head keeps the beginning of what is written to it.
+// Head keeps the start of its input.
 type Head struct{ strings.Builder }
 
 func (h *Head) Write(p []byte) (int, error) {
@@ -38,7 +38,7 @@ func (h *Head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// SplitNames takes names apart that end with a zero byte each.
+// SplitNames splits names that each end with a zero byte.
 func SplitNames(text string) []string {
 	if text == "" {
 		return nil
@@ -46,9 +46,9 @@ func SplitNames(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 }
 
-// Status is what `git status --porcelain=v2 -z --no-renames` says.
+// Status is the output of `git status --porcelain=v2 -z --no-renames`.
 type Status struct {
-	Head    string // with --branch: the commit that is checked out, "" before the first
+	Head    string // with --branch: the checked-out commit, "" before the first commit
 	Entries []StatusEntry
 }
 
@@ -56,14 +56,14 @@ type Status struct {
 type StatusEntry struct {
 	Name      string
 	Untracked bool
-	XY        string // how the index and the file differ, of a tracked one
+	XY        string // git's two status letters, for a tracked file
 	Submodule bool
 }
 
 // fieldsBefore counts the fields of a record before its name.
 var fieldsBefore = map[byte]int{'1': 8, 'u': 10, '?': 1}
 
-// ParseStatus reads what git said.
+// ParseStatus parses git's output.
 func ParseStatus(out string) (Status, error) {
 	var st Status
 	for _, record := range SplitNames(out) {
@@ -72,7 +72,7 @@ func ParseStatus(out string) (Status, error) {
 		}
 		before, known := fieldsBefore[(record + " ")[0]]
 		if !known {
-			continue // other headers, and what later versions of git may add
+			continue // other headers, and records that later versions of git may add
 		}
 		fields := strings.SplitN(record, " ", before+1)
 		if len(fields) != before+1 {

@@ -1,5 +1,5 @@
-// Package git finds and runs the git program: on its own for questions that change nothing, and in the
-// user's name for commits and merges. It also reads what git says.
+// Package git finds and runs the git program: neutrally for queries that change nothing, and in the
+// user's name for commits and merges. It also parses git's output.
 package git
 
 import (
@@ -18,22 +18,22 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// DefaultTimeout bounds one git call when a Program names no other time. A status of a huge
-// repository on a cold disk takes a minute.
+// DefaultTimeout limits one git call if a Program sets no Timeout. A status of a huge repository on
+// a cold disk takes a minute.
 const DefaultTimeout = 2 * time.Minute
 
-// ErrNoGit says that there is no git to run; for errors.Is.
+// ErrNoGit means that there is no git program to run; for errors.Is.
 var ErrNoGit = errors.New("git is not installed or not executable")
 
-// Program is the git program and how it is run.
+// Program is the git program and its settings.
 type Program struct {
-	// Env is the environment that git is found and run in. GIT_ variables that would
-	// point to another repository or run a program are left out.
+	// Env is the environment in which git is found and run. GIT_ variables that would point to another
+	// repository or run a program are removed.
 	Env []string
-	// Timeout bounds one call; 0 is DefaultTimeout.
+	// Timeout limits one call; default: DefaultTimeout.
 	Timeout time.Duration
 
-	path string // its path; see Locate
+	path string // set by Locate
 }
 
 // Call is one run of git.
@@ -41,13 +41,13 @@ type Call struct {
 	Dir    string
 	Env    []string // added to the cleaned environment
 	Args   []string
-	Stdin  string    // a file for git to read; "" is none
-	Limit  int       // how much git may say; 0 is 64 MiB
-	Out    io.Writer // takes what git says, without a limit; nil has it returned
-	Warned *Head     // takes what git says on the side; nil takes it only for errors
+	Stdin  string    // a file for git to read; may be ""
+	Limit  int       // the most output in bytes; default: 64 MiB
+	Out    io.Writer // receives the output, without a limit; default: Run returns it
+	Warned *Head     // receives stderr; default: stderr is only used for errors
 }
 
-// Failure is a git that ended with an error of its own.
+// Failure is the error of a git command that exited with an error.
 type Failure struct {
 	what   string
 	Code   int
@@ -62,9 +62,8 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("git %s: exit %d: %s", f.what, f.Code, said)
 }
 
-// harmless is what keeps programs named in a repository's configuration from being run.
-// An external diff cannot be switched off here, only by --no-ext-diff: git would try to
-// run the empty name.
+// harmless keeps git from running programs named in a repository's configuration. An external diff
+// cannot be disabled here, only by --no-ext-diff: git would try to run the empty name.
 var harmless = []string{
 	"--no-pager",
 	"-c", "core.fsmonitor=false",
@@ -74,7 +73,7 @@ var harmless = []string{
 	"-c", "status.showStash=false",
 }
 
-// Run runs git and gives what it said, also with a Failure, and its beginning with ErrTooMuch.
+// Run runs git and returns its output, also with a Failure, and the start of it with ErrTooMuch.
 func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	timeout := g.CallTimeout()
 	argv := append(append([]string{g.path}, harmless...), c.Args...)
@@ -85,8 +84,8 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	if c.Out != nil {
 		out = c.Out
 	}
-	// Asked to end, git would wait for its filters. It has nothing to tidy up: it only
-	// reads, and a sample project that is half made is none.
+	// Git would wait for its filters if it were asked to terminate, so it is killed. It has nothing to
+	// clean up: it only reads, and a half-made sample project is useless.
 	ended, err := start(ctx, what, process.Spec{
 		Argv: argv, Dir: c.Dir, Env: append(g.environment(), c.Env...), Timeout: timeout, Grace: -1, StdinFile: c.Stdin,
 		Stdout: process.Sink{Tap: out}, Stderr: process.Sink{Tap: stderr},
@@ -94,14 +93,14 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	switch {
 	case err != nil:
 	case ended.State == process.TimedOut:
-		err = fmt.Errorf("run git %s: no end after %v", what, timeout)
+		err = fmt.Errorf("run git %s: not finished after %v", what, timeout)
 	case ended.ExitCode != 0:
 		err = &Failure{what: what, Code: ended.ExitCode, Stderr: stderr.String()}
 	}
 	return said.text.String(), err
 }
 
-// start runs git to its end. A git that did not start or was canceled is an error.
+// start runs git until it ends. It returns an error if git did not start or was canceled.
 func start(ctx context.Context, what string, spec process.Spec) (process.Result, error) {
 	ended, err := process.Run(ctx, spec)
 	switch {
@@ -118,7 +117,7 @@ func start(ctx context.Context, what string, spec process.Spec) (process.Result,
 	return ended, fmt.Errorf("run git %s: %w", what, err)
 }
 
-// ExitCode is that of a Failure, 0 for any other error.
+// ExitCode returns the exit code of a Failure, and 0 for any other error.
 func ExitCode(err error) int {
 	if failed, ok := errors.AsType[*Failure](err); ok {
 		return failed.Code
@@ -126,13 +125,13 @@ func ExitCode(err error) int {
 	return 0
 }
 
-// Failed reports whether git itself ended with an error.
+// Failed reports whether git itself exited with an error.
 func Failed(err error) bool {
 	_, failed := errors.AsType[*Failure](err)
 	return failed
 }
 
-// command names a call in messages: its first argument that is no setting.
+// command names a call in messages: its first argument that is not a setting.
 func command(args []string) string {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
@@ -140,26 +139,27 @@ func command(args []string) string {
 	return args[0]
 }
 
-// kept are the GIT_ variables that say how git works, not on what.
+// kept are the GIT_ variables that control how git works, not on which repository.
 var kept = []string{
-	"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=", "GIT_CONFIG_COUNT=", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_",
-	"GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=", "GIT_DISCOVERY_ACROSS_FILESYSTEM=",
+	"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=", "GIT_CONFIG_COUNT=", "GIT_CONFIG_KEY_",
+	"GIT_CONFIG_VALUE_", "GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=", "GIT_DISCOVERY_ACROSS_FILESYSTEM=",
 }
 
 func (g Program) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept)
 	})
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none")
 }
 
 func hasPrefixOf(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
-// Locate is g with its program settled for all calls. A git inside the working tree
-// that dir belongs to is passed over, also one that is only reached through it or links
-// into it: an agent could have put it there, and would then decide what the tree is.
+// Locate returns g with its program fixed for all calls. It skips a git program inside the working
+// tree that dir belongs to, even one that is only reached through it or links into it: an agent
+// could have put it there, and would then decide what the tree is.
 func (g Program) Locate(dir string) (Program, error) {
 	top := workingTree(dir)
 	tree, err := os.Stat(top)
@@ -170,8 +170,8 @@ func (g Program) Locate(dir string) (Program, error) {
 	if err != nil {
 		return g, fmt.Errorf("look for git outside of %s: %w: %w", top, ErrNoGit, err)
 	}
-	// Without links in the folder's path nobody can lead it elsewhere. The file itself
-	// keeps its name, from which some programs know what they are to be.
+	// Without links in the folder's path it cannot be redirected later. The file keeps its name,
+	// because some programs act according to it.
 	folder, err := filepath.EvalSymlinks(filepath.Dir(program))
 	if err != nil {
 		return g, fmt.Errorf("look for git outside of %s: %w: %w", top, ErrNoGit, err)
@@ -180,8 +180,7 @@ func (g Program) Locate(dir string) (Program, error) {
 	return g, nil
 }
 
-// workingTree guesses the top of the working tree, without the help of git, which is yet
-// to be found.
+// workingTree guesses the top of the working tree without git, which is not located yet.
 func workingTree(dir string) string {
 	for above := dir; ; above = filepath.Dir(above) {
 		if _, err := os.Lstat(filepath.Join(above, ".git")); err == nil {
@@ -193,8 +192,8 @@ func workingTree(dir string) string {
 	}
 }
 
-// leadsInto reports whether a path lies in the tree, as it is spelled, or with the links
-// of its folder or its own resolved. What cannot be resolved counts as inside.
+// leadsInto reports whether a path is in the tree, either as spelled or after resolving the links
+// of its folder or of the file. A path that cannot be resolved counts as inside.
 func leadsInto(tree os.FileInfo, path string) bool {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -19,40 +19,40 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// UserCall is one run of git in the user's name. Unlike a Call it runs the user's hooks
-// and signing program and knows who the user is; what it cannot do is ask.
+// UserCall is one git call in the user's name. Unlike a Call it runs the user's hooks and signing
+// program and has the user's identity. It cannot ask the user anything.
 type UserCall struct {
 	Dir     string
-	Env     []string // added to the user's
+	Env     []string // added to the user's environment
 	Args    []string
-	Stdin   *os.File // nil is nothing to read
+	Stdin   *os.File // may be nil
 	Timeout time.Duration
 }
 
-// Attempt is how a UserCall ended.
+// Attempt is the result of a UserCall.
 type Attempt struct {
 	State  process.State
 	Code   int
-	Stdout string // its beginning
+	Stdout string // the start of stdout
 	Output string // the end of both streams
 }
 
-// Worked reports whether git ended well.
+// Worked reports whether git succeeded.
 func (a Attempt) Worked() bool { return a.State == process.Exited && a.Code == 0 }
 
-// Failure is an attempt that did not work, as an error.
+// Failure returns an error if the attempt did not succeed.
 func (a Attempt) Failure(what string) error {
 	switch {
 	case a.Worked() || a.State == "":
 		return nil
 	case a.State == process.TimedOut:
-		return fmt.Errorf("run git %s: it did not end in time", what)
+		return fmt.Errorf("run git %s: it did not finish in time", what)
 	}
 	return &Failure{what: what, Code: a.Code, Stderr: a.Output}
 }
 
-// unattended is what keeps git from starting what nobody waits for: an upkeep in the
-// background would be killed with the rest of the tree, half done.
+// unattended keeps git from starting maintenance in the background, which would be killed half done
+// with the rest of the process tree.
 var unattended = []string{
 	"--no-pager",
 	"-c", "core.fsmonitor=false",
@@ -63,14 +63,14 @@ var unattended = []string{
 	"-c", "core.quotePath=false",
 }
 
-// AsUser runs git in the user's name. How it ended is a value; a context that is done is
-// an error.
+// AsUser runs git in the user's name. The result describes how it ended; only a canceled context or
+// a failed start is an error.
 func (g Program) AsUser(ctx context.Context, c UserCall) (Attempt, error) {
 	what := command(c.Args)
 	argv := append(append([]string{g.path}, unattended...), c.Args...)
 	var stdout Head
 	var both tail
-	// A TERM first: git removes its lock files before it goes.
+	// Terminate it with SIGTERM first: git then removes its lock files.
 	ended, err := start(ctx, what, process.Spec{
 		Argv: argv, Dir: c.Dir, Env: append(g.userEnvironment(), c.Env...), Stdin: c.Stdin, Timeout: c.Timeout,
 		Stdout: process.Sink{Tap: io.MultiWriter(&stdout, &both)}, Stderr: process.Sink{Tap: &both},
@@ -81,29 +81,30 @@ func (g Program) AsUser(ctx context.Context, c UserCall) (Attempt, error) {
 	return Attempt{State: ended.State, Code: ended.ExitCode, Stdout: stdout.String(), Output: both.String()}, nil
 }
 
-// CallTimeout bounds one call.
+// CallTimeout returns the time limit of one call.
 func (g Program) CallTimeout() time.Duration { return cmp.Or(g.Timeout, DefaultTimeout) }
 
-// identity are the variables by which a user may be known to git.
+// identity are the variables that can identify a user to git.
 var identity = []string{"GIT_AUTHOR_NAME=", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_NAME=", "GIT_COMMITTER_EMAIL="}
 
-// userEnvironment is the user's own, language included, for hooks to find themselves in
-// it, without what would lead git elsewhere or let a program ask for something.
+// userEnvironment returns the user's environment, including the language, so that hooks work as
+// usual. It removes variables that would lead git elsewhere or let a program prompt.
 func (g Program) userEnvironment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity) ||
 			hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="})
 	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never")
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=",
+		"SSH_ASKPASS_REQUIRE=never")
 }
 
 const (
-	// tailChars is how much of git's and its hooks' output is kept for a user to read.
+	// tailChars is how much output of git and its hooks is kept for the user.
 	tailChars = 4000
 	tailBytes = utf8.UTFMax * tailChars
 )
 
-// tail keeps the end of what is written to it, from two streams.
+// tail keeps the end of its input, from two streams.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -129,7 +130,7 @@ func (t *tail) String() string {
 // Hooks are the hashes of hooks, by name.
 type Hooks map[string][sha256.Size]byte
 
-// Since names the hooks that were not there before or were different.
+// Since returns the names of hooks that are new or different.
 func (h Hooks) Since(before Hooks) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -140,7 +141,7 @@ func (h Hooks) Since(before Hooks) []string {
 	return names
 }
 
-// HooksIn are the hooks in a folder; samples left out.
+// HooksIn returns the hooks in a folder, without samples.
 func HooksIn(folder string) Hooks {
 	files := Hooks{}
 	entries, _ := os.ReadDir(folder)
@@ -153,7 +154,7 @@ func HooksIn(folder string) Hooks {
 		if !known {
 			content = []byte(entry.Type().String())
 		}
-		if info, err := os.Stat(path); err == nil { // git passes over one that is no program
+		if info, err := os.Stat(path); err == nil { // git skips a hook that is not executable
 			content = append(content, scan.Executable(info)...)
 		}
 		files[entry.Name()] = sha256.Sum256(content)

@@ -1,4 +1,5 @@
-// Package gittest makes repositories for the tests of gitrepo and its parts, and plays the agent on them.
+// Package gittest creates repositories for the tests of gitrepo and its packages, and plays the
+// agent in them.
 package gittest
 
 import (
@@ -18,11 +19,13 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Since asks for the fingerprint alone.
+// Since requests only the fingerprint.
 var Since = ralph.TreeInput{BaseHead: "HEAD"}
 
-// Main runs the tests of a package for its TestMain. It takes in orphans, as the program does for a run. A git that left nothing behind is then known by one system call to be gone; without
-// that, everything in /proc is read twice for each of some thousand calls, which was most of the time of these tests.
+// Main runs the tests of a package, for its TestMain. It adopts orphans, as the program does for a
+// run. Then one system call shows that a git process left nothing behind. Without that, everything
+// in /proc is read twice for each of some thousand calls, which was most of the time of these
+// tests.
 func Main(m *testing.M) int {
 	err := process.OwnOrphans()
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -36,25 +39,36 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Environment is all that git gets in these tests: nothing of the user's, and no waiting for a disk or housekeeping that nobody looks at.
+// Environment returns git's whole environment in these tests: nothing of the user's, no fsync and
+// no maintenance.
 func Environment() []string {
 	return []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "HOME=" + os.DevNull,
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1",
+		"HOME=" + os.DevNull,
+		"GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@example.com",
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=core.fsync",
+		"GIT_CONFIG_VALUE_0=none",
+		"GIT_CONFIG_KEY_1=maintenance.auto",
+		"GIT_CONFIG_VALUE_1=false",
 	}
 }
 
-// Program is git in that environment.
+// Program returns git in that environment.
 func Program() git.Program { return git.Program{Env: Environment()} }
 
-// Workspace is a folder on which a test plays the agent.
+// Workspace is a folder in which a test plays the agent.
 type Workspace struct {
 	testing.TB
 	Dir string
 }
 
-// NewFolder is an empty folder.
+// NewFolder returns an empty folder.
 func NewFolder(t testing.TB) Workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -63,7 +77,7 @@ func NewFolder(t testing.TB) Workspace {
 	return w
 }
 
-// NewRepo is a repository with one commit that holds the file "kept".
+// NewRepo returns a repository with one commit that contains the file "kept".
 func NewRepo(t testing.TB) Workspace {
 	t.Helper()
 	return CopyOf(t, "small", func(w Workspace) {
@@ -73,29 +87,30 @@ func NewRepo(t testing.TB) Workspace {
 	})
 }
 
-// models has a repository of each kind that CopyOf gives out, for as long as the tests run.
+// models contains a repository of each kind that CopyOf copies, while the tests run.
 var models struct {
 	sync.Mutex
 	dir string
 }
 
-// CopyOf is a repository like the one of this name, which is made once: some hundred tests begin with one, and a copy needs one git.
+// CopyOf returns a copy of the repository of this name, which is created once: some hundred tests
+// start with one, and a copy needs only one git call.
 func CopyOf(t testing.TB, name string, fill func(model Workspace)) Workspace {
 	t.Helper()
 	models.Lock()
 	defer models.Unlock()
 	model, w := Workspace{t, filepath.Join(models.dir, name)}, NewFolder(t)
 	if _, err := os.Lstat(model.Dir); err != nil {
-		begun := NewFolder(t).At("model") // which is a model only when nothing failed
+		begun := NewFolder(t).At("model") // it becomes a model only if nothing failed
 		fill(begun)
 		w.Must(os.Rename(begun.Dir, model.Dir))
 	}
 	model.Sh("exec cp -a . '" + w.Dir + "'")
-	w.Git("update-index", "-q", "--refresh") // the index knows other files
+	w.Git("update-index", "-q", "--refresh") // the copied files have other inodes
 	return w
 }
 
-// At is a folder below.
+// At returns a folder below the workspace, and creates it.
 func (w Workspace) At(name string) Workspace {
 	w.Helper()
 	below := Workspace{w.TB, filepath.Join(w.Dir, name)}
@@ -103,13 +118,13 @@ func (w Workspace) At(name string) Workspace {
 	return below
 }
 
-// Git runs git in the workspace, as a user would, and gives what it said.
+// Git runs git in the workspace, as a user would, and returns its output.
 func (w Workspace) Git(args ...string) string {
 	w.Helper()
 	return w.run(append([]string{"git", "-c", "protocol.file.allow=always"}, args...)...)
 }
 
-// Sh plays what an agent does on a command line.
+// Sh runs a shell script in the workspace, as an agent would.
 func (w Workspace) Sh(script string) {
 	w.Helper()
 	w.run("/bin/sh", "-ec", script)
@@ -118,7 +133,10 @@ func (w Workspace) Sh(script string) {
 func (w Workspace) run(argv ...string) string {
 	w.Helper()
 	var out strings.Builder
-	ended, err := process.Run(w.Context(), process.Spec{Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true})
+	ended, err := process.Run(
+		w.Context(),
+		process.Spec{Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true},
+	)
 	if err != nil || ended.State != process.Exited || ended.ExitCode != 0 {
 		w.Fatalf("%q: %v %v %d: %s", argv, err, ended.StartError, ended.ExitCode, out.String())
 	}
@@ -132,7 +150,7 @@ func (w Workspace) Commit() {
 	w.Git("commit", "-q", "--allow-empty", "-m", "x")
 }
 
-// Path is that of a file in the workspace.
+// Path returns the path of a file in the workspace.
 func (w Workspace) Path(name string) string { return filepath.Join(w.Dir, filepath.FromSlash(name)) }
 
 func (w Workspace) Write(name, text string) {
@@ -141,21 +159,21 @@ func (w Workspace) Write(name, text string) {
 	w.Must(os.WriteFile(w.Path(name), []byte(text), 0o644))
 }
 
-// Script makes a program of a shell script.
+// Script writes an executable shell script.
 func (w Workspace) Script(name, script string) {
 	w.Helper()
 	w.Write(name, "#!/bin/sh\n"+script+"\n")
 	w.Must(os.Chmod(w.Path(name), 0o755))
 }
 
-// Age makes a file look old enough to be remembered.
+// Age makes a file look old enough for its hash to be cached.
 func (w Workspace) Age(name string) {
 	w.Helper()
 	old := time.Now().Add(-time.Hour)
 	w.Must(os.Chtimes(w.Path(name), old, old))
 }
 
-// Must ends the test on an error.
+// Must fails the test on an error.
 func (w Workspace) Must(err error) {
 	w.Helper()
 	if err != nil {
@@ -163,7 +181,7 @@ func (w Workspace) Must(err error) {
 	}
 }
 
-// Find is the repository that the workspace is in.
+// Find returns the repository of the workspace.
 func (w Workspace) Find() *gitrepo.Repo {
 	w.Helper()
 	repo, ok, err := gitrepo.Find(w.Context(), Program(), w.Dir)
@@ -173,7 +191,7 @@ func (w Workspace) Find() *gitrepo.Repo {
 	return repo
 }
 
-// Fingerprint is that of a tree, which must have one.
+// Fingerprint returns the fingerprint of a tree, or fails the test.
 func (w Workspace) Fingerprint(tree ralph.Tree, in ralph.TreeInput) ralph.TreeState {
 	w.Helper()
 	state, err := tree.Fingerprint(w.Context(), in)
@@ -181,7 +199,7 @@ func (w Workspace) Fingerprint(tree ralph.Tree, in ralph.TreeInput) ralph.TreeSt
 	return state
 }
 
-// Canceled is a context that is done.
+// Canceled returns a canceled context.
 func Canceled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +207,7 @@ func Canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-// Refused checks that an error is a problem of a kind that says certain things.
+// Refused checks that an error is a Problem of a kind and contains certain texts.
 func Refused(t *testing.T, err error, kind gitrepo.ProblemKind, holds ...string) {
 	t.Helper()
 	p, ok := errors.AsType[*gitrepo.Problem](err)
@@ -203,11 +221,14 @@ func Refused(t *testing.T, err error, kind gitrepo.ProblemKind, holds ...string)
 	}
 }
 
-// OldGit is one that does not know options which came later than 2.35.
+// OldGit returns a git that lacks options newer than 2.35.
 func OldGit(t *testing.T) git.Program {
 	t.Helper()
 	bin := NewFolder(t)
-	bin.Script("git", `case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
-PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`)
+	bin.Script(
+		"git",
+		`case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
+PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`,
+	)
 	return git.Program{Env: append(Environment(), "PATH="+bin.Dir)}
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// MakePipe puts a pipe in place of a file. Whoever opens it for reading waits for ever.
+// MakePipe replaces a file with a pipe. Opening it for reading blocks forever.
 func MakePipe(w Workspace, name string) {
 	w.Helper()
 	if err := os.Remove(w.Path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {

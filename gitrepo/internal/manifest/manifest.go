@@ -1,5 +1,5 @@
-// Package manifest lists the files of a snapshot, whoever keeps it: how two lists differ, which changed
-// files are taken, and how files are written out.
+// Package manifest handles the file lists of snapshots, independent of how they are stored: how two
+// lists differ, which changed files are included, and how files are written.
 package manifest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// FileChanges are edits as the loop knows them.
+// FileChanges converts edits to the type that the loop uses.
 func FileChanges(edits []Edit) []ralph.FileChange {
 	var changes []ralph.FileChange
 	for _, e := range edits {
@@ -31,10 +31,10 @@ func FileChanges(edits []Edit) []ralph.FileChange {
 	return changes
 }
 
-// Added is the edit that adds a file.
+// Added returns the edit that adds a file.
 func Added(file Entry) Edit { return Edit{file.Name, Entry{Mode: ModeNone}, file} }
 
-// Compare is how two lists of files differ, in the order of their names.
+// Compare returns how two lists of files differ, sorted by name.
 func Compare(before, after []Entry) []Edit {
 	var edits []Edit
 	was := make(map[string]Entry, len(before))
@@ -58,26 +58,26 @@ func Compare(before, after []Entry) []Edit {
 	return edits
 }
 
-// SortEdits puts edits in the order of their names.
+// SortEdits sorts edits by name.
 func SortEdits(edits []Edit) {
 	slices.SortFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Names are those of files.
+// Names returns the names of files.
 func Names(files []Entry) []string {
 	return text.Mapped(files, func(file Entry) string { return file.Name })
 }
 
 const (
-	// listingsKept is how many lists of files are remembered: a base and the copies that
-	// are compared with it are asked about again and again.
+	// listingsKept is how many file lists are cached: a base and the snapshots compared with it are
+	// requested again and again.
 	listingsKept = 3
-	// listingLimit is how long a list may be to be remembered.
+	// listingLimit is the longest list that is cached.
 	listingLimit = 100_000
 )
 
-// Listings remembers the files of copies, which never change. The one that was asked for
-// last is the last.
+// Listings caches the file lists of snapshots, which never change. The most recently used one is
+// last.
 type Listings struct {
 	mu   sync.Mutex
 	kept []listing
@@ -88,7 +88,7 @@ type listing struct {
 	files []Entry
 }
 
-// List gives the files of a copy, read if they are not known.
+// List returns the files of a snapshot, and calls read if they are not cached.
 func (l *Listings) List(of string, read func() ([]Entry, error)) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,19 +111,23 @@ func (l *Listings) List(of string, read func() ([]Entry, error)) ([]Entry, error
 
 // Find finds a file by its name.
 func Find(files []Entry, name string) (Entry, bool) {
-	i, there := slices.BinarySearchFunc(files, name, func(file Entry, name string) int { return cmp.Compare(file.Name, name) })
+	i, there := slices.BinarySearchFunc(
+		files,
+		name,
+		func(file Entry, name string) int { return cmp.Compare(file.Name, name) },
+	)
 	if !there {
 		return Entry{}, false
 	}
 	return files[i], true
 }
 
-// NotFound says that a copy has no file of that name.
+// NotFound returns the error that a snapshot has no file of that name.
 func NotFound(name string) error {
 	return &fs.PathError{Op: "read snapshot", Path: name, Err: fs.ErrNotExist}
 }
 
-// NameSet is a set of names.
+// NameSet returns a set of names.
 func NameSet(names []string) map[string]bool {
 	all := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -132,8 +136,8 @@ func NameSet(names []string) map[string]bool {
 	return all
 }
 
-// Apply is a list of files with edits made to it. A file that comes takes the place of a
-// folder, or of a file above it.
+// Apply returns a list of files with edits applied. An added file replaces a folder of its name,
+// and files in place of its parent folders.
 func Apply(files []Entry, edits []Edit) []Entry {
 	gone := map[string]bool{}
 	p := Written(edits)
@@ -155,7 +159,7 @@ func Apply(files []Entry, edits []Edit) []Entry {
 	return result
 }
 
-// Edit is how one file differs between two trees. A mode of zeros is none.
+// Edit is how one file differs between two trees. ModeNone means that it does not exist.
 type Edit struct {
 	Name   string
 	Before Entry
@@ -165,7 +169,7 @@ type Edit struct {
 // Places are the names that edits write to, and the folders above them.
 type Places struct{ files, folders map[string]bool }
 
-// Written are the places that edits write to.
+// Written returns the places that edits write to.
 func Written(edits []Edit) Places {
 	p := Places{map[string]bool{}, map[string]bool{}}
 	for _, e := range edits {
@@ -180,7 +184,8 @@ func Written(edits []Edit) Places {
 	return p
 }
 
-// Needs reports whether a file has to make way: for a folder, or as part of one.
+// Needs reports whether a file must be removed for a folder, or because it is in one that becomes a
+// file.
 func (p Places) Needs(name string) bool {
 	for folder := FolderOf(name); folder != "."; folder = FolderOf(folder) {
 		if p.files[folder] {
@@ -190,7 +195,7 @@ func (p Places) Needs(name string) bool {
 	return p.folders[name]
 }
 
-// ErrNoSnapshot says that there is no snapshot of that name, or none at all.
+// ErrNoSnapshot means that there is no snapshot of that name, or none at all.
 var ErrNoSnapshot = errors.New("there is no such snapshot")
 
 // ID matches the name of a snapshot.
@@ -203,7 +208,7 @@ type Entry struct {
 	Name string // below the top, with slashes
 }
 
-// The modes of files, as git has them. ModeNone is that of a file that is not there.
+// The modes of files, as in git. ModeNone is the mode of a missing file.
 const (
 	ModeNone    = "000000"
 	ModeFile    = "100644"
@@ -211,18 +216,18 @@ const (
 	ModeLink    = "120000"
 )
 
-// Summary counts what was done to a tree.
+// Summary counts the changes to a tree.
 type Summary struct{ Files, Insertions, deletions, Created int }
 
-// ParseSummary reads `git diff --raw --numstat -z --no-renames`: for each file a record
-// ":modes hashes status" and one with the name, then for each "added removed name".
+// ParseSummary parses `git diff --raw --numstat -z --no-renames`: for each file a record ":modes
+// hashes status" and one with the name, then for each "added removed name".
 func ParseSummary(out, except string) Summary {
 	var c Summary
 	created := false
 	raw := false
 	for record := range strings.SplitSeq(out, "\x00") {
 		switch {
-		case raw: // the name that belongs to the record before
+		case raw: // the name of the previous record
 			raw = false
 			if record != except {
 				c.Files++
@@ -243,13 +248,13 @@ func ParseSummary(out, except string) Summary {
 	return c
 }
 
-// lineCount reads a count; binary files have a dash in its place.
+// lineCount parses a count; binary files have a dash instead.
 func lineCount(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
 }
 
-// String is written as git writes it.
+// String formats the summary as git does.
 func (c Summary) String() string {
 	if c.Files == 0 {
 		return "no files changed"

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// FileLimit is the size up to which a changed file is taken into a snapshot.
+	// FileLimit is the largest changed file that a snapshot includes.
 	FileLimit = 100 << 20
-	// shotLimit is the same for all changed files of one snapshot together.
+	// shotLimit is the most bytes of all changed files of one snapshot together.
 	shotLimit = 1 << 30
-	// leftLimit is how many files are named that a snapshot does not hold.
+	// leftLimit is how many omitted files are named.
 	leftLimit = 20
 )
 
-// Selection is what one snapshot takes over, and what it leaves.
+// Selection is what one snapshot includes and what it leaves out.
 type Selection struct {
-	Gone []string // also what has become something that cannot be kept
+	Gone []string // deleted, or became something that cannot be stored
 	Take []string
 	Left []LeftOut
 }
 
-// LeftOut is a file that a snapshot does not hold as it is now.
+// LeftOut is a file that a snapshot does not contain in its current version.
 type LeftOut struct {
 	Name, Why string
-	nothing   bool // there is nothing in it that could be lost
+	nothing   bool // it has no content that could be lost
 }
 
-// Select looks at everything that differs and says what is taken. A file that is left out
-// stays in the index as it was taken last, if it ever was.
+// Select checks all differences and decides what to include. For a file that is left out, the index
+// keeps the last saved version, if there is one.
 func Select(top *os.Root, d Differences) Selection {
 	l := Selection{Gone: d.Gone}
 	type sized struct {
@@ -58,11 +58,11 @@ func Select(top *os.Root, d Differences) Selection {
 		case err != nil:
 			l.Leave(name, "it cannot be read")
 		case d.ByGit && reserved(name):
-			l.Leave(name, "git takes no file of that name")
+			l.Leave(name, "git does not accept a file of that name")
 		case info.Mode()&fs.ModeSymlink != 0:
 			l.Take = append(l.Take, name)
 		case !info.Mode().IsRegular():
-			l.Left = append(l.Left, LeftOut{name, "it is no file, link or folder", harmlessNode(info)})
+			l.Left = append(l.Left, LeftOut{name, "it is not a file, link or folder", harmlessNode(info)})
 			if tracked[name] {
 				l.Gone = append(l.Gone, name)
 			}
@@ -88,8 +88,8 @@ func Select(top *os.Root, d Differences) Selection {
 	return l
 }
 
-// reserved reports whether git passes a file over, without a complaint, because on other
-// systems its name would be .git.
+// reserved reports whether git silently skips a file because its name would be .git on other
+// systems.
 func reserved(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
@@ -108,7 +108,7 @@ func (l *Selection) Leave(name, why string) { l.Left = append(l.Left, LeftOut{Na
 // Empty reports whether nothing changes.
 func (l *Selection) Empty() bool { return len(l.Gone)+len(l.Take) == 0 }
 
-// Out are the files whose content is not in the snapshot, or not as it is now.
+// Out returns the files whose current content is not in the snapshot.
 func (l *Selection) Out() map[string]bool {
 	names := make(map[string]bool, len(l.Left))
 	for _, file := range l.Left {
@@ -119,8 +119,8 @@ func (l *Selection) Out() map[string]bool {
 	return names
 }
 
-// Sentences say the same to people. They are the same as long as nothing changes, since
-// each is told once.
+// Sentences describes the omitted files for the user. The texts stay the same as long as nothing
+// changes, because each is shown only once.
 func (l *Selection) Sentences() []string {
 	var said []string
 	for i, file := range l.Left {
@@ -133,12 +133,12 @@ func (l *Selection) Sentences() []string {
 	return said
 }
 
-// Differences is what git sees of the workspace that is not in the index.
+// Differences is how the workspace differs from the index, according to git.
 type Differences struct {
-	Changed []string // in the index, and other than there
+	Changed []string // in the index, but different
 	Gone    []string // in the index only
 	Fresh   []string // not in the index
-	Staged  bool     // the index itself is other than the last snapshot
-	ByGit   bool     // git has to take them
+	Staged  bool     // the index differs from the last snapshot
+	ByGit   bool     // git stores the files, so its rules for names apply
 	Left    []string
 }

@@ -15,7 +15,8 @@ func TestSentencesAreFew(t *testing.T) {
 		l.Leave(fmt.Sprintf("file%02d", i), "it cannot be read")
 	}
 	said := l.Sentences()
-	if len(said) != leftLimit+1 || said[0] != "file00 is not in the snapshot as it is now: it cannot be read" || said[leftLimit] != "and 3 more files are not in the snapshot" {
+	if len(said) != leftLimit+1 || said[0] != "file00 is not in the snapshot as it is now: it cannot be read" ||
+		said[leftLimit] != "and 3 more files are not in the snapshot" {
 		t.Errorf("got %q", said)
 	}
 }
@@ -28,11 +29,13 @@ func TestWeigh(t *testing.T) {
 	for i := range 12 {
 		name := fmt.Sprintf("part%02d", i)
 		names = append(names, name)
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Truncate(filepath.Join(dir, name), int64(90+i)<<20-1)); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600),
+			os.Truncate(filepath.Join(dir, name), int64(90+i)<<20-1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "folder"), 0o700), os.Symlink("folder", filepath.Join(dir, "link"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "folder"), 0o700),
+		os.Symlink("folder", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
 	top, err := os.OpenRoot(dir)
@@ -40,7 +43,14 @@ func TestWeigh(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	got := Select(top, Differences{Changed: []string{"gone", "folder", "part00"}, Fresh: append([]string{"link", "vanished"}, names...), Gone: []string{"old"}})
+	got := Select(
+		top,
+		Differences{
+			Changed: []string{"gone", "folder", "part00"},
+			Fresh:   append([]string{"link", "vanished"}, names...),
+			Gone:    []string{"old"},
+		},
+	)
 	together := "together the changed files are larger than 1 GiB"
 	want := Selection{
 		Gone: []string{"old", "folder", "gone"},

@@ -18,13 +18,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Extract writes the named files, nil are all, below a folder.
+// Extract writes the named files below a folder; default: all files.
 func Extract(ctx context.Context, from Source, files []Entry, dir string, names []string) error {
 	edits := make([]Edit, 0, len(files))
 	wanted := NameSet(names)
 	for _, file := range files {
 		if names == nil || wanted[file.Name] {
-			// As if it were known to be saved: what is there may be replaced.
+			// Pretend that the current file is saved, so that it may be replaced.
 			edits = append(edits, Edit{file.Name, Entry{Mode: ModeLink}, file})
 		}
 	}
@@ -41,18 +41,18 @@ func Extract(ctx context.Context, from Source, files []Entry, dir string, names 
 		return fmt.Errorf("extract snapshot: %w", err)
 	}
 	if len(w.Stayed) > 0 {
-		return fmt.Errorf("extract snapshot: something else is in the place of %s: %w", scan.List(w.Stayed), fs.ErrExist)
+		return fmt.Errorf("extract snapshot: something else is in place of %s: %w", scan.List(w.Stayed), fs.ErrExist)
 	}
 	return nil
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
-	// Undo is a snapshot of what was there before: restoring it takes everything back.
+	// Undo is a snapshot of the state before: restoring it undoes everything.
 	Undo string
-	// Written and Deleted count files, Refs counts branches, tags and the like.
+	// Written and Deleted count files, Refs counts branches, tags and other refs.
 	Written, Deleted, Refs int
-	// Notes say in a sentence each what is other than one might think.
+	// Notes describe what may be unexpected, one sentence each.
 	Notes []string
 }
 
@@ -61,7 +61,7 @@ func (r *Restored) Note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// UpTo lists the folders above a name, from the top, and the name itself.
+// UpTo lists the parent folders of a name, from the top, and the name itself.
 func UpTo(name string) []string {
 	var names []string
 	for i, c := range name {
@@ -72,7 +72,7 @@ func UpTo(name string) []string {
 	return append(names, name)
 }
 
-// FolderOf is the folder of a name, "." at the top.
+// FolderOf returns the folder of a name, "." at the top.
 func FolderOf(name string) string {
 	if slash := strings.LastIndexByte(name, '/'); slash >= 0 {
 		return name[:slash]
@@ -80,34 +80,37 @@ func FolderOf(name string) string {
 	return "."
 }
 
-// Writer writes and deletes below a folder. It never goes through a link, and replaces
-// a file as a whole.
+// Writer writes and deletes files below a folder. It never follows a link, and replaces a file
+// atomically.
 type Writer struct {
 	Root    *os.Root
-	Base    string // the folder that stays, even if it is empty; "" is the top
+	Base    string // a folder that is kept even if it is empty; default: the top
 	Done    *Restored
-	folders map[string]bool        // known to be real ones
-	emptied []string               // folders in which something was deleted
-	Stayed  []string               // files that were not written, for what is in their place
-	Seen    map[string]fs.FileInfo // how files were before they were compared, nil for none: those that are otherwise now are somebody's
+	folders map[string]bool // known to be folders, not links
+	emptied []string        // folders with deleted files
+	Stayed  []string        // files that were not written because of what is in their place
+	// Seen is the state of files before they were compared; nil means that a file did not exist. A
+	// file that differs now was changed by another program and is not touched.
+	Seen map[string]fs.FileInfo
 }
 
-// still wants a file to be the one that was compared.
-func (w *Writer) still(name string) error {
+// checkUnchanged returns an error if a file is not the one that was compared.
+func (w *Writer) checkUnchanged(name string) error {
 	before, noted := w.Seen[name]
 	now, err := w.Root.Lstat(filepath.FromSlash(name))
-	if !noted || err != nil || now.IsDir() { // there is nothing to lose, or it is not replaced
+	if !noted || err != nil || now.IsDir() { // nothing to lose, or a folder, which is not replaced
 		return nil
 	}
-	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) {
-		return errors.New("it was changed meanwhile")
+	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() ||
+		!before.ModTime().Equal(now.ModTime()) {
+		return errors.New("it changed meanwhile")
 	}
 	return nil
 }
 
-// Delete deletes a file, unless it was changed meanwhile.
+// Delete deletes a file, unless it changed meanwhile.
 func (w *Writer) Delete(name string) error {
-	if err := w.still(name); err != nil {
+	if err := w.checkUnchanged(name); err != nil {
 		return fmt.Errorf("delete %s: %w", name, err)
 	}
 	err := w.inFolder(FolderOf(name), func() error { return w.Root.Remove(filepath.FromSlash(name)) })
@@ -119,7 +122,7 @@ func (w *Writer) Delete(name string) error {
 	return nil
 }
 
-// prune removes folders that have become empty.
+// prune removes folders that became empty.
 func (w *Writer) prune() {
 	slices.Sort(w.emptied)
 	w.emptied = slices.Compact(w.emptied)
@@ -135,7 +138,7 @@ func (w *Writer) prune() {
 func (w *Writer) removeFolder(name string) bool {
 	info, err := w.Root.Lstat(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return true // with another name in it
+		return true // already removed
 	}
 	if err != nil || !info.IsDir() {
 		return false
@@ -143,7 +146,7 @@ func (w *Writer) removeFolder(name string) bool {
 	return w.inFolder(FolderOf(name), func() error { return w.Root.Remove(filepath.FromSlash(name)) }) == nil
 }
 
-// inFolder does something to the entries of a folder, also of one that is read-only.
+// inFolder runs do on an entry of a folder, even if the folder is read-only.
 func (w *Writer) inFolder(folder string, do func() error) error {
 	err := do()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -156,13 +159,13 @@ func (w *Writer) inFolder(folder string, do func() error) error {
 	return errors.Join(do(), w.Root.Chmod(filepath.FromSlash(folder), info.Mode().Perm()))
 }
 
-// Source is where the content of kept files comes from.
+// Source provides the content of saved files.
 type Source interface {
-	// Give writes the content of files, in their order and as `git cat-file --batch` does.
+	// Give writes the contents of files in order, in the format of `git cat-file --batch`.
 	Give(ctx context.Context, ids []string, to io.Writer) error
 }
 
-// Change deletes and writes what edits say.
+// Change deletes and writes files according to edits.
 func (w *Writer) Change(ctx context.Context, from Source, edits []Edit) error {
 	for _, e := range edits {
 		if e.After.Mode != ModeNone {
@@ -176,7 +179,7 @@ func (w *Writer) Change(ctx context.Context, from Source, edits []Edit) error {
 	return w.Put(ctx, from, edits)
 }
 
-// Put writes the files that edits lead to.
+// Put writes the files that edits add or change.
 func (w *Writer) Put(ctx context.Context, from Source, edits []Edit) error {
 	w.folders = map[string]bool{".": true}
 	var due []Edit
@@ -217,8 +220,8 @@ func (w *Writer) Put(ctx context.Context, from Source, edits []Edit) error {
 	return cmp.Or(<-gave, err)
 }
 
-// clear makes way for a file: folders above it, and nothing in its place that cannot be
-// replaced. It reports false if something has to stay.
+// clear prepares the path of a file: it creates the parent folders and checks that nothing is there
+// that must stay. It returns false if something must stay.
 func (w *Writer) clear(e Edit) (bool, error) {
 	names := UpTo(e.Name)
 	for _, folder := range names[:len(names)-1] {
@@ -241,7 +244,7 @@ func (w *Writer) clear(e Edit) (bool, error) {
 	return saved, nil
 }
 
-// harmlessNode reports whether there is nothing to lose: a pipe or a socket.
+// harmlessNode reports whether a file is a pipe or a socket, which have no content to lose.
 func harmlessNode(info fs.FileInfo) bool { return info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 }
 
 func (w *Writer) ensureFolder(name string) (bool, error) {
@@ -264,7 +267,7 @@ func (w *Writer) ensureFolder(name string) (bool, error) {
 	return err == nil, err
 }
 
-// removeEmpty removes a folder that holds nothing but folders.
+// removeEmpty removes a folder that contains nothing but folders.
 func (w *Writer) removeEmpty(name string) bool {
 	var folders []string
 	err := fs.WalkDir(w.Root.FS(), name, func(name string, entry fs.DirEntry, err error) error {
@@ -285,7 +288,7 @@ func (w *Writer) removeEmpty(name string) bool {
 	return true
 }
 
-// setProgram makes a file executable, or makes it plain.
+// setProgram sets or clears the executable bits of a file.
 func (w *Writer) setProgram(e Edit) error {
 	info, err := w.Root.Lstat(filepath.FromSlash(e.Name))
 	if err != nil {
@@ -294,7 +297,7 @@ func (w *Writer) setProgram(e Edit) error {
 	return w.Root.Chmod(filepath.FromSlash(e.Name), permission(info.Mode().Perm(), e.After.Mode))
 }
 
-// permission is that of a file as it should be: who may read it, may run it.
+// permission returns the permissions for a mode: those who may read a program may run it.
 func permission(now fs.FileMode, mode string) fs.FileMode {
 	if mode == ModeProgram {
 		return now | now&0o444>>2
@@ -302,12 +305,12 @@ func permission(now fs.FileMode, mode string) fs.FileMode {
 	return now &^ 0o111
 }
 
-// writeAll makes files of what `git cat-file --batch` says.
+// writeAll writes files from the output of `git cat-file --batch`.
 func (w *Writer) writeAll(in *bufio.Reader, due []Edit) error {
 	for _, e := range due {
 		header, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) && header == "" {
-			return fmt.Errorf("write %s: git did not give it", e.Name)
+			return fmt.Errorf("write %s: git did not return it", e.Name)
 		}
 		var id string
 		var size int64
@@ -322,7 +325,7 @@ func (w *Writer) writeAll(in *bufio.Reader, due []Edit) error {
 	return nil
 }
 
-// write makes one file beside its place, and puts it there when it is whole.
+// write writes a temporary file beside the target, and renames it when it is complete.
 func (w *Writer) write(e Edit, in *bufio.Reader, size int64) (err error) {
 	folder := FolderOf(e.Name)
 	temp := filepath.FromSlash(folder + "/.ralph-" + rand.Text())
@@ -337,10 +340,10 @@ func (w *Writer) write(e Edit, in *bufio.Reader, size int64) (err error) {
 	} else {
 		err = w.writeFile(e, temp, io.LimitReader(in, size))
 	}
-	if err == nil { // a line break behind the content says that it is all there
+	if err == nil { // a newline after the content means that it is complete
 		_, err = in.ReadByte()
 	}
-	if err := cmp.Or(err, w.still(e.Name)); err != nil {
+	if err := cmp.Or(err, w.checkUnchanged(e.Name)); err != nil {
 		return err
 	}
 	return w.inFolder(folder, func() error {
@@ -353,7 +356,7 @@ func (w *Writer) write(e Edit, in *bufio.Reader, size int64) (err error) {
 	})
 }
 
-// writeFile writes content to a new file, with the permissions of the one that it replaces.
+// writeFile writes content to a new file, with the permissions of the file that it replaces.
 func (w *Writer) writeFile(e Edit, temp string, content io.Reader) error {
 	mode := fs.FileMode(0o666)
 	if e.After.Mode == ModeProgram {

@@ -64,14 +64,16 @@ func (p *pieces) Read(to []byte) (int, error) {
 
 // TestBlobsThatAreNotThose: an answer that does not fit the question writes nothing.
 func TestBlobsThatAreNotThose(t *testing.T) {
-	for _, stream := range []string{"01 missing\n", "02 blob 1\nx\n", "01 tree 1\nx\n", "01 blob many\n", "\n", "01 blob 3\nx", "01 blob 1\nx", ""} {
+	for _, stream := range []string{"01 missing\n", "02 blob 1\nx\n", "01 tree 1\nx\n", "01 blob many\n", "\n",
+		"01 blob 3\nx", "01 blob 1\nx", ""} {
 		dir := t.TempDir()
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &Writer{Root: root, Done: &Restored{}}
-		if err := w.writeAll(bufio.NewReader(strings.NewReader(stream)), []Edit{{Name: "file", After: Entry{Mode: "100644", ID: "01"}}}); err == nil {
+		if err := w.writeAll(bufio.NewReader(strings.NewReader(stream)),
+			[]Edit{{Name: "file", After: Entry{Mode: "100644", ID: "01"}}}); err == nil {
 			t.Errorf("%q is taken", stream)
 		}
 		if got := readAll(t, dir); len(got) > 0 {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// ContentLimit is the size up to which a file is known by its content.
+	// ContentLimit is the largest file that is hashed by content.
 	ContentLimit = 1 << 20
-	// ContentBudget is the same for all files of a tree together. It counts sizes, not
-	// reads, so that the same tree has the same hash whatever is remembered.
+	// ContentBudget is the most bytes of content that are hashed for a tree. It counts sizes, not
+	// reads, so that the same tree has the same hash regardless of what is cached.
 	ContentBudget = 256 << 20
-	// Settled is the age from which a file's times can be trusted: a younger one may be
-	// changed again without its times showing it.
+	// Settled is the age at which a file's times can be trusted: a younger file may change again
+	// without a visible change of its times.
 	Settled = 2 * time.Second
 )
 
-// Digests remembers the content of files that have not changed since.
+// Digests caches the hashes of files that have not changed.
 type Digests struct{ known map[string]digest }
 
 type digest struct {
@@ -31,8 +31,8 @@ type digest struct {
 	content [sha256.Size]byte
 }
 
-// Sum is one hash over the named files, "" over none. Order matters; what was remembered
-// of other files is forgotten.
+// Sum returns one hash over the named files, or "" without names. The order matters. Sum drops
+// cached hashes of other files.
 func (d *Digests) Sum(root *os.Root, names []string) string {
 	if len(names) == 0 {
 		d.known = nil
@@ -65,7 +65,7 @@ func (d *Digests) Sum(root *os.Root, names []string) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// content adds a file's content to the hash; false if it cannot be read.
+// content adds a file's content to the hash. It returns false if the file cannot be read.
 func (d *Digests) content(root *os.Root, name string, info fs.FileInfo, next map[string]digest, all hash.Hash) bool {
 	now, known := d.known[name]
 	if stamp := StampOf(info); !known || now.stamp != stamp {
@@ -97,7 +97,7 @@ func hashFile(root *os.Root, name string) (sum [sha256.Size]byte, ok bool) {
 	return sum, true
 }
 
-// Put adds texts so that no two lists of texts look the same.
+// Put adds texts with their lengths, so that different lists of texts have different hashes.
 func Put(to hash.Hash, texts ...string) {
 	for _, text := range texts {
 		number(to, int64(len(text)))
@@ -111,22 +111,22 @@ func number(to hash.Hash, n int64) {
 	to.Write(buf[:])
 }
 
-// Stamp tells whether a file has been written. Its zero value is that of no file.
+// Stamp shows whether a file has been written. The zero value is that of a missing file.
 type Stamp struct {
 	mode    fs.FileMode
 	size    int64
 	Written int64 // when its content changed
-	Changed int64 // when anything about it changed, which nobody can set; 0 if that is not known
+	Changed int64 // when anything about it changed, which cannot be set; 0 if unknown
 	inode   uint64
 }
 
-// StampOf is the stamp of a file.
+// StampOf returns the stamp of a file.
 func StampOf(info fs.FileInfo) Stamp {
 	changed, inode := system(info)
 	return Stamp{info.Mode(), info.Size(), info.ModTime().UnixNano(), changed, inode}
 }
 
-// StampAt is the stamp of the file at a path.
+// StampAt returns the stamp of the file at a path.
 func StampAt(path string) Stamp {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// List puts names into a sentence: the first five and how many more there are.
+// List formats names for a sentence: the first five and how many more there are.
 func List(names []string) string {
 	return text.List(text.Mapped(names, Quote))
 }
 
-// Quote is a name as it is, or quoted if it could do something to a terminal.
+// Quote returns a name, quoted if it could affect a terminal.
 func Quote(name string) string {
 	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == unicode.ReplacementChar }) {
 		return strconv.Quote(name)
@@ -22,10 +22,10 @@ func Quote(name string) string {
 	return name
 }
 
-// sentenceChars is how long a name or an entry may be in a sentence.
+// sentenceChars is the most characters of a name or an entry in a sentence.
 const sentenceChars = 160
 
-// Shorten makes one printable line of an entry and cuts it.
+// Shorten makes an entry one printable line and truncates it.
 func Shorten(entry string) string {
 	entry = strings.Map(func(c rune) rune {
 		switch {

@@ -1,5 +1,6 @@
-// Package scan reads the files of a workspace, which an agent may change at any time, without waiting and
-// up to limits: it walks, opens, stamps and hashes them, and puts their names into sentences.
+// Package scan reads the files of a workspace, which an agent may change at any time, without
+// blocking and up to limits. It walks, opens, stamps and hashes them, and formats their names for
+// messages.
 package scan
 
 import (
@@ -13,16 +14,16 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file below root and nothing else. It does not block, even if the
-// file has just become a pipe.
+// Open opens a file below root if it is a regular file. It does not block, even if the file has
+// just become a pipe.
 func Open(root *os.Root, name string) (*os.File, bool) {
 	return Regular(root.OpenFile(filepath.FromSlash(name), Reading, 0))
 }
 
-// Reading is how every file of the workspace and of its git folder is opened.
+// Reading are the flags to open files of the workspace and of its git folder.
 const Reading = os.O_RDONLY | syscall.O_NONBLOCK
 
-// Regular passes a regular file on and closes anything else.
+// Regular returns a regular file and closes anything else.
 func Regular(f *os.File, err error) (*os.File, bool) {
 	if err != nil {
 		return nil, false
@@ -34,7 +35,7 @@ func Regular(f *os.File, err error) (*os.File, bool) {
 	return f, true
 }
 
-// Executable says what a file counts as: a program or a file.
+// Executable returns "program" or "file".
 func Executable(info fs.FileInfo) string {
 	if info.Mode()&0o100 != 0 {
 		return "program"
@@ -42,8 +43,8 @@ func Executable(info fs.FileInfo) string {
 	return "file"
 }
 
-// ReadSmall reads a file that an agent may have put there, or something else in
-// its place: known is false for what is no file or a huge one.
+// ReadSmall reads a file that an agent may have written or replaced. A missing file is known and
+// empty; known is false if it is huge, unreadable or not a regular file.
 func ReadSmall(path string) (content []byte, known bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -66,7 +67,7 @@ func Read(path string, limit int64) (content []byte, ok bool) {
 	return content, true
 }
 
-// Canonical is the path as git gives it: absolute and without links.
+// Canonical returns the path as git prints it: absolute and without links.
 func Canonical(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -75,7 +76,8 @@ func Canonical(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// Outside is a folder's absolute path. One that lies in the workspace is refused: what is kept there would hold itself.
+// Outside returns a folder's absolute path. It refuses one in the workspace, because the stored
+// data would contain itself.
 func Outside(workspace, folder, doing string) (string, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -86,7 +88,11 @@ func Outside(workspace, folder, doing string) (string, error) {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	if Below(info, folder) {
-		return "", fmt.Errorf("%s in %s: it lies in the workspace and would hold itself; choose a state folder elsewhere", doing, folder)
+		return "", fmt.Errorf(
+			"%s in %s: it is in the workspace and would contain itself; choose a state folder elsewhere",
+			doing,
+			folder,
+		)
 	}
 	return folder, nil
 }
@@ -99,8 +105,8 @@ func Empty(folder string) {
 	}
 }
 
-// Below compares folders themselves and not their names, which may be spelled in
-// several ways.
+// Below reports whether path is the folder tree or below it. It compares the folders themselves,
+// because a path can be spelled in several ways.
 func Below(tree os.FileInfo, path string) bool {
 	for above := path; ; above = filepath.Dir(above) {
 		if info, err := os.Stat(above); err == nil && os.SameFile(info, tree) {
@@ -112,11 +118,11 @@ func Below(tree os.FileInfo, path string) bool {
 	}
 }
 
-// WalkLimit is how many files of a folder are looked at.
+// WalkLimit is the most files of a folder that are listed.
 const WalkLimit = 200_000
 
-// Walk lists the files below a folder of top, with slashes and relative to top, in a
-// fixed order. Links are listed, not followed; what cannot be read is left out.
+// Walk lists the files below a folder of top, relative to top, with slashes and in a fixed order.
+// It lists links without following them, and skips what cannot be read.
 func Walk(top, folder string) []string { return WalkSome(top, folder, WalkLimit) }
 
 // WalkSome is Walk up to a limit.
@@ -145,10 +151,11 @@ func WalkSome(top, folder string, limit int) []string {
 	return names
 }
 
-// IsCache reports whether a folder of this name holds what programs made or fetched.
+// IsCache reports whether a folder of this name contains generated or downloaded files.
 func IsCache(folder string) bool {
 	switch folder {
-	case ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", ".gradle", ".next", ".nuxt", ".terraform", ".direnv":
+	case ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox",
+		".gradle", ".next", ".nuxt", ".terraform", ".direnv":
 		return true
 	}
 	return strings.HasPrefix(folder, ".") && strings.HasSuffix(folder, "cache")

@@ -10,18 +10,19 @@ import (
 	"path"
 )
 
-// Edit is one file of a folder that is to be otherwise.
+// Edit replaces or deletes one file of a folder.
 type Edit struct {
-	// Name is below the folder, with slashes.
+	// Name is a path below the folder, with slashes.
 	Name string
-	// Source is a file whose content is put there, as a program if it is one, or a link that is put there as a link. "" takes away what is there,
-	// be it a file or a whole folder.
+	// Source is a file whose content, with its executable bit, or a link whose target is put at Name.
+	// "" deletes what is there, be it a file or a whole folder.
 	Source string
 }
 
-// Lay makes edits in a folder, those that take away first. It never leaves the folder and follows no link in it: a link or a file where an edit
-// needs a folder makes way. What is put gets the time of the edit, since something that was built from what was there is out of date now.
-func Lay(dir string, edits []Edit) error {
+// ApplyEdits makes edits in a folder, deletions first. It never leaves the folder and follows no
+// link in it: it removes a link or a file where an edit needs a folder. New files get the current
+// time, because anything that was built from the old ones is now out of date.
+func ApplyEdits(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return wrap("open folder", err)
@@ -29,23 +30,24 @@ func Lay(dir string, edits []Edit) error {
 	defer root.Close()
 	for _, e := range edits {
 		if e.Source == "" {
-			if err := takeAway(root, path.Clean(e.Name)); err != nil {
-				return wrap("take away "+e.Name, err)
+			if err := remove(root, path.Clean(e.Name)); err != nil {
+				return wrap("delete "+e.Name, err)
 			}
 		}
 	}
 	for _, e := range edits {
 		if e.Source != "" {
 			if err := put(root, path.Clean(e.Name), e.Source); err != nil {
-				return wrap("put "+e.Name, err)
+				return wrap("write "+e.Name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// takeAway does nothing if a folder of the name is none: the name is not there then, whatever a link would lead to.
-func takeAway(root *os.Root, name string) error {
+// remove deletes a file or folder. It does nothing if a parent is not a folder: then the name does
+// not exist, whatever a link would lead to.
+func remove(root *os.Root, name string) error {
 	for folder := range ancestors(name) {
 		info, err := root.Lstat(folder)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -67,18 +69,18 @@ func put(root *os.Root, name, source string) error {
 		if err := discard(root, folder); err != nil {
 			return err
 		}
-		if err := changing(root, folder, func() error { return root.Mkdir(folder, 0o755) }); err != nil {
+		if err := withWritableParent(root, folder, func() error { return root.Mkdir(folder, 0o755) }); err != nil {
 			return err
 		}
 	}
 	if err := discard(root, name); err != nil {
 		return err
 	}
-	return changing(root, name, func() error { return place(root, name, source) })
+	return withWritableParent(root, name, func() error { return create(root, name, source) })
 }
 
-// place makes a file or a link where nothing is.
-func place(root *os.Root, name, source string) error {
+// create creates a file or a link where nothing is.
+func create(root *os.Root, name, source string) error {
 	info, err := os.Lstat(source)
 	if err != nil {
 		return err
@@ -110,23 +112,24 @@ func place(root *os.Root, name, source string) error {
 	return cmp.Or(err, to.Close())
 }
 
-// discard removes what is at a name, also folders that nothing may be taken out of.
+// discard deletes what is at a name, even read-only folders.
 func discard(root *os.Root, name string) error {
 	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return changing(root, name, func() error {
+	return withWritableParent(root, name, func() error {
 		err := root.RemoveAll(name)
 		if errors.Is(err, fs.ErrPermission) {
-			unlock(root, name)
+			makeWritable(root, name)
 			err = root.RemoveAll(name)
 		}
 		return err
 	})
 }
 
-// unlock lets the owner write in all folders from name on. What fails shows when they are used.
-func unlock(root *os.Root, name string) {
+// makeWritable lets the owner write in all folders from name on. Errors show up when the folders
+// are used.
+func makeWritable(root *os.Root, name string) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() {
 		return
@@ -140,13 +143,13 @@ func unlock(root *os.Root, name string) {
 	entries, _ := folder.ReadDir(-1)
 	for _, entry := range entries {
 		if entry.IsDir() {
-			unlock(root, path.Join(name, entry.Name()))
+			makeWritable(root, path.Join(name, entry.Name()))
 		}
 	}
 }
 
-// changing changes one name in its folder, also if that is closed to its owner at the moment.
-func changing(root *os.Root, name string, change func() error) error {
+// withWritableParent changes one name in its folder, even if the folder is closed to its owner.
+func withWritableParent(root *os.Root, name string, change func() error) error {
 	err := change()
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -159,7 +162,7 @@ func changing(root *os.Root, name string, change func() error) error {
 	return cmp.Or(change(), root.Chmod(folder, info.Mode().Perm()))
 }
 
-// ancestors are the folders above a name, the topmost first.
+// ancestors yields the folders above a name, topmost first.
 func ancestors(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, r := range name {
@@ -170,7 +173,7 @@ func ancestors(name string) func(yield func(string) bool) {
 	}
 }
 
-// failure is an error with a cause, as fmt.Errorf makes them.
+// failure is an error with a cause, like those of fmt.Errorf.
 type failure struct {
 	text  string
 	cause error
@@ -182,7 +185,7 @@ func (f *failure) Unwrap() error { return f.cause }
 
 func wrap(text string, cause error) error { return &failure{text, cause} }
 
-// split gives the parts of a text between separators.
+// split yields the parts of a text between separators.
 func split(text string, separator byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		begin := 0

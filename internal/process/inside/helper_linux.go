@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// init takes over before main and before nearly every other package of the program.
+// init takes over before main and before almost every other package of the program.
 func init() {
 	if len(os.Args) > 1 && os.Args[0] == Name {
 		makeEnclosure(os.Args[1:])
 	}
 }
 
-// makeEnclosure does not return.
+// makeEnclosure creates the enclosure and executes the program. It does not return.
 func makeEnclosure(argv []string) {
-	runtime.LockOSThread() // rights belong to threads
+	runtime.LockOSThread() // capabilities belong to threads
 	syscall.CloseOnExec(reportFD)
 	o, err := readOrders()
 	if err == nil {
-		err = o.carryOut()
+		err = o.apply()
 	}
 	if err == nil {
 		if _, err = syscall.Write(reportFD, []byte{Ready}); err == nil && o.MakeOnly {
@@ -33,13 +33,13 @@ func makeEnclosure(argv []string) {
 	if err != nil {
 		r.Text = err.Error()
 	} else {
-		r = become(argv, o.Dir)
+		r = execProgram(argv, o.Dir)
 	}
 	_, _ = syscall.Write(reportFD, r.encode())
 	syscall.Exit(1)
 }
 
-// readOrders does without os.File, which would start a goroutine and with it another thread.
+// readOrders avoids os.File, which would start a goroutine and with it another thread.
 func readOrders() (*Orders, error) {
 	var text []byte
 	for part := make([]byte, 4096); ; {
@@ -60,14 +60,15 @@ func readOrders() (*Orders, error) {
 	return o, nil
 }
 
-// become turns this process into the program, and returns only if that fails.
-func become(argv []string, dir string) Report {
+// execProgram replaces this process with the program. It returns only if that fails.
+func execProgram(argv []string, dir string) Report {
 	if err := syscall.Chdir(dir); err != nil {
 		return failedStart(argv[0], dir, err)
 	}
 	program := argv[0]
 	if path.Base(program) == program {
-		// These are the variables that the parent chose for the program, so nothing is read here that has another origin.
+		// These are the variables that the parent chose for the program, so nothing of another origin is
+		// read here.
 		list, ok := syscall.Getenv("PATH")
 		if !ok {
 			list = SystemPath
@@ -82,7 +83,7 @@ func become(argv []string, dir string) Report {
 		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
 			return failedStart(program, dir, err)
 		}
-		time.Sleep(pause) // another process may have just written it
+		time.Sleep(pause) // another process may have just written the program
 	}
 }
 
@@ -101,7 +102,7 @@ func failedStart(program, dir string, err error) Report {
 	return r
 }
 
-// Stage is how far the helper process got.
+// Stage is a step of the helper process.
 type Stage string
 
 // The stages that can fail.
@@ -111,14 +112,14 @@ const (
 	StartProgram  Stage = "start"
 )
 
-// Report is why there is no program.
+// Report says why there is no program.
 type Report struct {
 	Failed Stage
-	Text   string // why there is no enclosure, or the program
-	Dir    string // where the program was to run
+	Text   string // the error of the enclosure, or the program's name
+	Dir    string // the working folder
 	Errno  syscall.Errno
 	NoDir  bool // Dir is not a folder
-	Exists bool // the program's file is there; one that could not be found is not executable
+	Exists bool // the program's file exists; with FindProgram it is not executable
 }
 
 func (r *Report) encode() []byte {
@@ -131,7 +132,7 @@ func (r *Report) encode() []byte {
 	return joinFields(string(r.Failed), r.Text, r.Dir, itoa(int(r.Errno)), flag(r.NoDir), flag(r.Exists))
 }
 
-// DecodeReport reads a whole report. Anything else is an error.
+// DecodeReport parses a complete report.
 func DecodeReport(text []byte) (Report, error) {
 	fields := splitFields(text)
 	if len(fields) != 6 {

@@ -56,8 +56,22 @@ func collect(t *testing.T, ctx *build.Context, path string, seen map[string]bool
 
 func TestConstantsOfTheSystem(t *testing.T) {
 	type values struct{ path, drop, ambient, clearAll, format, size int }
-	got := values{openPathOnly, prCapBSetDrop, prCapAmbient, prCapAmbientClearAll, linuxCapabilityFormat, int(unsafe.Sizeof(interfaceRequest{}))}
-	want := values{unix.O_PATH, unix.PR_CAPBSET_DROP, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, unix.LINUX_CAPABILITY_VERSION_3, int(unsafe.Sizeof(unix.Ifreq{}))}
+	got := values{
+		openPathOnly,
+		prCapBSetDrop,
+		prCapAmbient,
+		prCapAmbientClearAll,
+		linuxCapabilityFormat,
+		int(unsafe.Sizeof(interfaceRequest{})),
+	}
+	want := values{
+		unix.O_PATH,
+		unix.PR_CAPBSET_DROP,
+		unix.PR_CAP_AMBIENT,
+		unix.PR_CAP_AMBIENT_CLEAR_ALL,
+		unix.LINUX_CAPABILITY_VERSION_3,
+		int(unsafe.Sizeof(unix.Ifreq{})),
+	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -67,8 +81,10 @@ func TestOrdersArrive(t *testing.T) {
 	for name, want := range map[string]Orders{
 		"nothing": {},
 		"everything": {
-			Mounts: []Mount{{Overlay, "/a b", "", "/lower\n", "/upper\xff", "/work"}, {Bind, "edit", "mount", "", "", ""}}, Root: "/root",
-			Edits: []Edit{{"gone", ""}, {"put", "/source"}}, Dir: "dir", NoNetwork: true, MakeOnly: true, OwnUsers: true, Rights: 1<<63 | 1<<21 | 1,
+			Mounts: []Mount{{Overlay, "/a b", "", "/lower\n", "/upper\xff", "/work"},
+				{Bind, "edit", "mount", "", "", ""}}, Root: "/root",
+			Edits: []Edit{{"gone", ""}, {"put",
+				"/source"}}, Dir: "dir", NoNetwork: true, MakeOnly: true, OwnUsers: true, Rights: 1<<63 | 1<<21 | 1,
 		},
 	} {
 		text := want.Encode()

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-func (o *Orders) carryOut() error {
+func (o *Orders) apply() error {
 	if dir, err := syscall.Getwd(); err == nil && !path.IsAbs(o.Dir) {
-		// What is our folder now may be hidden below a mount soon.
+		// A mount may soon hide what is our folder now.
 		o.Dir = path.Join(dir, o.Dir)
 	}
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
@@ -30,21 +30,21 @@ func (o *Orders) carryOut() error {
 	}
 	if o.NoNetwork {
 		if err := raiseLoopback(); err != nil {
-			return wrap("raise loopback", err)
+			return wrap("bring up loopback", err)
 		}
 	}
 	if o.OwnUsers {
-		return giveUpRights(o.Rights)
+		return dropCapabilities(o.Rights)
 	}
 	return nil
 }
 
-// edit refuses what would change one of the foreign folders, which no overlay covers.
+// edit makes the edits. It refuses to change one of the foreign folders, which no overlay covers.
 func (o *Orders) edit(foreign []string) error {
 	if len(o.Edits) == 0 {
 		return nil
 	}
-	root, err := realPath(o.Root) // as those of the foreign folders
+	root, err := realPath(o.Root) // like the paths of the foreign folders
 	if err != nil {
 		return wrap("find folder of edits", err)
 	}
@@ -52,18 +52,18 @@ func (o *Orders) edit(foreign []string) error {
 		name := path.Join(root, e.Name)
 		for _, folder := range foreign {
 			if isBelow(name, folder) || isBelow(folder, name) {
-				return errors.New("edit " + e.Name + ": " + folder + " is a file system of its own")
+				return errors.New("edit " + e.Name + ": " + folder + " is a separate file system")
 			}
 		}
 	}
-	return Lay(root, o.Edits)
+	return ApplyEdits(root, o.Edits)
 }
 
 func isBelow(path, folder string) bool {
 	return path == folder || len(path) > len(folder) && path[:len(folder)] == folder && path[len(folder)] == '/'
 }
 
-// mount says which folders it left to be what they are.
+// mount creates the mount. It returns the folders that it left unchanged.
 func (m *Mount) mount(ownUsers bool) (foreign []string, err error) {
 	target := m.Target
 	switch m.Kind {
@@ -89,14 +89,17 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Folders are named by descriptors: a path may hold what is a mark in options, and may be longer than options can be.
+	// Folders are named by descriptors: a path may contain characters that are special in options, and
+	// may be longer than options can be.
 	var opened handles
 	defer opened.close()
-	options := "lowerdir=" + opened.open(m.Lower) + ",upperdir=" + opened.open(m.Upper) + ",workdir=" + opened.open(m.Work) + ",index=off,"
+	options := "lowerdir=" + opened.open(m.Lower) +
+		",upperdir=" + opened.open(m.Upper) +
+		",workdir=" + opened.open(m.Work) + ",index=off,"
 	if ownUsers {
 		options += "userxattr"
 	} else {
-		options += "redirect_dir=on" // a folder can be renamed then
+		options += "redirect_dir=on" // allows renaming a folder
 	}
 	below := make([]string, len(submounts))
 	for i, path := range submounts {
@@ -107,7 +110,7 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	}
 	if err := mountOverlay(target, options); err != nil {
 		if ownUsers && len(submounts) > 0 && err == syscall.EINVAL {
-			return nil, wrap(err.Error(), errors.New(submounts[0]+" is mounted below it, which only root may lay open"))
+			return nil, wrap(err.Error(), errors.New(submounts[0]+" is mounted below it, and only root may expose it"))
 		}
 		return nil, err
 	}
@@ -119,7 +122,8 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	return submounts, nil
 }
 
-// mountOverlay makes it volatile if it can: otherwise its end waits until the whole disk is synced. Not every kernel knows that.
+// mountOverlay uses a volatile overlay if possible: otherwise unmounting waits until the whole disk
+// is synced. Not every kernel supports that.
 func mountOverlay(target, options string) error {
 	err := syscall.Mount("overlay", target, "overlay", 0, options+",volatile")
 	if err == syscall.EINVAL {
@@ -129,19 +133,19 @@ func mountOverlay(target, options string) error {
 }
 
 func (m *Mount) makeFolders() error {
-	// The root of an overlay is as open as its upper folder.
-	if err := makeLike(m.Upper, m.Lower); err != nil {
+	// The root of an overlay has the permissions of its upper folder.
+	if err := mkdirLike(m.Upper, m.Lower); err != nil {
 		return err
 	}
-	// What is in the work folder belongs to the mount before this one, which is gone.
+	// The content of the work folder belongs to the previous mount, which is gone.
 	if err := os.RemoveAll(m.Work); err != nil {
 		return err
 	}
 	return os.Mkdir(m.Work, 0o700)
 }
 
-// makeLike makes a folder, if it is missing, that is as open as another one.
-func makeLike(path, model string) error {
+// mkdirLike creates a folder, if it is missing, with the permissions of another one.
+func mkdirLike(path, model string) error {
 	var info syscall.Stat_t
 	if err := syscall.Stat(model, &info); err != nil {
 		return wrap("look at "+model, err)
@@ -154,13 +158,13 @@ func makeLike(path, model string) error {
 		return err
 	}
 	if int(info.Uid) != os.Getuid() || int(info.Gid) != os.Getgid() {
-		// Not all owners can be told to a user's own namespace.
+		// Not every owner can be mapped into a user namespace.
 		_ = os.Chown(path, int(info.Uid), int(info.Gid))
 	}
 	return os.Chmod(path, os.FileMode(info.Mode&0o777))
 }
 
-// realPath is the path of a folder without links.
+// realPath returns the path of a folder without links.
 func realPath(name string) (string, error) {
 	fd, err := openPath(name)
 	if err != nil {
@@ -174,13 +178,13 @@ func openPath(name string) (int, error) { return syscall.Open(name, openPathOnly
 
 func descriptor(fd int) string { return "/proc/self/fd/" + itoa(fd) }
 
-// handles are files opened by name alone.
+// handles are files opened with O_PATH.
 type handles struct {
 	fds []int
-	err error // the first
+	err error // all errors so far
 }
 
-// open gives a path that leads to the same file whatever is mounted over it.
+// open returns a path that leads to the same file regardless of what is mounted over it.
 func (h *handles) open(path string) string {
 	fd, err := openPath(path)
 	if err != nil {
@@ -197,7 +201,7 @@ func (h *handles) close() {
 	}
 }
 
-// mountsBelow lists the topmost places below a folder where something else is mounted.
+// mountsBelow lists the topmost mount points below a folder.
 func mountsBelow(folder string) ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -218,7 +222,7 @@ func parseMounts(mountinfo, folder string) []string {
 		if path == folder || folder != "/" && !isBelow(path, folder) {
 			continue
 		}
-		// A mount comes after the one that it is in, so the topmost one is there already.
+		// A mount is listed after the one that contains it, so the topmost one is already in the list.
 		covered := slices.ContainsFunc(found, func(other string) bool { return isBelow(path, other) })
 		if !covered {
 			found = append(found, path)
@@ -227,7 +231,7 @@ func parseMounts(mountinfo, folder string) []string {
 	return found
 }
 
-// unescapeMount undoes what the kernel does to blanks, tabs, newlines and backslashes: \040.
+// unescapeMount undoes the kernel's escaping of spaces, tabs, newlines and backslashes: \040.
 func unescapeMount(field string) string {
 	plain := make([]byte, 0, len(field))
 	for i := 0; i < len(field); i++ {

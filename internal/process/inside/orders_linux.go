@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// Where the helper process finds its orders and reports how it went.
+	// The descriptors on which the helper process reads its orders and reports its result.
 	ordersFD, reportFD = 3, 4
 
 	// Ready is reported right before the program takes over. A report after it is about the program.
 	Ready = '+'
 )
 
-// Orders are an enclosure on its way to the process that makes it.
+// Orders describe an enclosure to the process that creates it.
 type Orders struct {
 	Mounts    []Mount
 	Root      string
@@ -21,7 +21,7 @@ type Orders struct {
 	Dir       string
 	NoNetwork bool
 	MakeOnly  bool
-	// OwnUsers says that there is a user namespace, whose rights have to be given back.
+	// OwnUsers means that there is a user namespace, whose capabilities must be dropped.
 	OwnUsers bool
 	// Rights are the capabilities of the process that gives the orders.
 	Rights uint64
@@ -50,7 +50,7 @@ func (o *Orders) flags() map[string]*bool {
 	return map[string]*bool{"no network": &o.NoNetwork, "make only": &o.MakeOnly, "own users": &o.OwnUsers}
 }
 
-// rightsText has one digit for each right, the first one first.
+// rightsText has one digit for each capability, lowest first.
 func (o *Orders) rightsText() string {
 	var text []byte
 	for right := range 64 {
@@ -113,5 +113,5 @@ func joinFields(fields ...string) []byte {
 // splitFields undoes joinFields.
 func splitFields(text []byte) []string {
 	fields := slices.Collect(split(string(text), 0))
-	return fields[:len(fields)-1] // what follows the last NUL is no field
+	return fields[:len(fields)-1] // nothing follows the last NUL
 }

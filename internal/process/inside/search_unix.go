@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// SystemPath is searched for programs when there is no PATH.
+// SystemPath is searched for programs if there is no PATH.
 const SystemPath = "/usr/local/bin:/usr/bin:/bin"
 
-// Search finds a program in the folders of a PATH, but not in those that depend on where it runs: an agent could put a program there. It passes over
-// files that skip reports. If it finds none, it says whether there is a file of that name that is not executable.
+// Search finds a program in the folders of a PATH, but not in relative folders: an agent could put
+// a program there. It ignores files for which skip returns true. If it finds none, exists reports
+// whether there is a file of that name that is not executable.
 func Search(name, list string, skip func(path string) bool) (program string, exists bool) {
 	for folder := range split(list, ':') {
 		if !path.IsAbs(folder) {

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks, the same on every architecture; the names are those of x/sys/unix, whose values a test compares.
+// Constants that package syscall lacks. They are the same on every architecture, and a test
+// compares them with those of x/sys/unix.
 const (
 	openPathOnly          = 0x200000 // O_PATH
 	prCapBSetDrop         = 24       // PR_CAPBSET_DROP
@@ -15,7 +16,7 @@ const (
 	linuxCapabilityFormat = 0x20080522
 )
 
-// interfaceRequest is struct ifreq with the part of its union that holds flags. The rest of the union is only room.
+// interfaceRequest is struct ifreq with the flags of its union. The rest of the union is padding.
 type interfaceRequest struct {
 	name  [syscall.IFNAMSIZ]byte
 	flags uint16
@@ -30,7 +31,8 @@ func raiseLoopback() error {
 	defer syscall.Close(fd)
 	device := &interfaceRequest{name: [syscall.IFNAMSIZ]byte{'l', 'o'}}
 	for _, request := range []uintptr{syscall.SIOCGIFFLAGS, syscall.SIOCSIFFLAGS} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(device))); errno != 0 {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request,
+			uintptr(unsafe.Pointer(device))); errno != 0 {
 			return errno
 		}
 		device.flags |= syscall.IFF_UP
@@ -38,19 +40,20 @@ func raiseLoopback() error {
 	return nil
 }
 
-// giveUpRights leaves the program what it would have without an enclosure: nothing for most users. One who is user 0 gets with a program all rights
-// that are not out of bounds; out of bounds are those that the harness did not have either.
-func giveUpRights(had uint64) error {
+// dropCapabilities leaves the program the capabilities that it would have without an enclosure:
+// none for most users. For user 0, a program gets all capabilities of the bounding set, so those
+// that the harness did not have are removed from it.
+func dropCapabilities(had uint64) error {
 	if errno := prctl(prCapAmbient, prCapAmbientClearAll); errno != 0 {
-		return wrap("give up rights", errno)
+		return wrap("drop capabilities", errno)
 	}
 	for right := range 64 {
 		if os.Getuid() != 0 || had&(1<<right) != 0 {
 			continue
 		}
-		// The last ones are not known to every kernel.
+		// Not every kernel knows the last ones.
 		if errno := prctl(prCapBSetDrop, uintptr(right)); errno != 0 && errno != syscall.EINVAL {
-			return wrap("give up rights", errno)
+			return wrap("drop capabilities", errno)
 		}
 	}
 	header := struct {
@@ -58,8 +61,9 @@ func giveUpRights(had uint64) error {
 		pid     int32
 	}{version: linuxCapabilityFormat}
 	var none [2]struct{ effective, permitted, inheritable uint32 }
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
-		return wrap("give up rights", errno)
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)),
+		uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
+		return wrap("drop capabilities", errno)
 	}
 	return nil
 }
@@ -69,7 +73,7 @@ func prctl(option, argument uintptr) syscall.Errno {
 	return errno
 }
 
-// itoa writes a number that is not negative.
+// itoa formats a number that is not negative.
 func itoa(n int) string {
 	if n < 10 {
 		return string(rune('0' + n))

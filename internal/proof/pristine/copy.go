@@ -189,7 +189,7 @@ func (d *duplicate) lay(_ context.Context, edits []Edit) error {
 			return fmt.Errorf("edit %s: %w", e.Name, err)
 		}
 	}
-	return process.Lay(d.root, edits)
+	return process.ApplyEdits(d.root, edits)
 }
 
 // unshare makes folders of the links of ours that lead to a name, so that an edit does not take away all else that is shared there.

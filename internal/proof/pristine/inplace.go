@@ -42,7 +42,7 @@ func (v *inPlace) lay(ctx context.Context, edits []Edit) error {
 	if err := v.journal.begin(ctx, v.workspace, edits); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	return process.Lay(v.workspace, edits)
+	return process.ApplyEdits(v.workspace, edits)
 }
 
 // close is not bound by a context: a workspace is put back whatever else ends.

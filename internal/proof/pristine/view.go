@@ -196,7 +196,7 @@ func wipe(folder string, names ...string) error {
 	for _, name := range names {
 		edits = append(edits, Edit{Name: name})
 	}
-	err := process.Lay(folder, edits)
+	err := process.ApplyEdits(folder, edits)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -47,7 +47,7 @@ func TestDoubtsAreToldOnce(t *testing.T) {
 		t.Error(text)
 	}
 	diff(t, []string{
-		"nothing can prove this list: neither the run nor any task has a check",
+		"nothing can prove this list: add a check to the run or to a task",
 		"task T-001 has no check of its own", "task T-002 has no check of its own",
 	}, got.Warnings)
 }

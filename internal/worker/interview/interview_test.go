@@ -61,7 +61,7 @@ func TestAPlanIsWrittenAndLands(t *testing.T) {
 	}
 	diff(t, []model.Result{{ID: "call-0", Text: "The person answers: an argument"}}, s.results(2))
 
-	list, err := r.draft.Land(got.Tasks)
+	list, err := r.draft.Write(got.Tasks)
 	must(t, err)
 	diff(t, got.Tasks, list.Tasks())
 	data, err := os.ReadFile(filepath.Join(r.dir, plan.OwnPath))

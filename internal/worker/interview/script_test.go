@@ -119,7 +119,7 @@ func newRoom(t *testing.T) room {
 // with are options for an interview in the room.
 func (r room) with(turns ...turn) (Options, *script) {
 	s := &script{turns: turns}
-	return Options{Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Try}, s
+	return Options{Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Preview}, s
 }
 
 // hasty is a client that has patience and takes no time for it.

@@ -113,7 +113,7 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("not plain: %q", text)
 			}
 		}
-		text, faults, _ := draft.Try(p.Tasks)
+		text, faults, _ := draft.Preview(p.Tasks)
 		if len(faults) > 0 {
 			return
 		}

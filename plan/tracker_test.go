@@ -19,7 +19,8 @@ func oneList(path, text string) sample {
 }
 
 func TestEveryInjuryIsNamed(t *testing.T) {
-	const task = `{"id": "A", "title": "a", "description": "d", "acceptance": ["x", "y"], "depends_on": ["B"], "priority": 2, "checks": ["true"], "category": "c"}`
+	const task = `{"id": "A", "title": "a", "description": "d", "acceptance": ["x", "y"], ` +
+		`"depends_on": ["B"], "priority": 2, "checks": ["true"], "category": "c"}`
 	const other = `{"id": "B", "title": "b"}`
 	list := func(tasks ...string) string { return `{"tasks": [` + strings.Join(tasks, ",\n") + `]}` }
 	edited := func(old, new string) string { return list(strings.Replace(task, old, new, 1), other) }
@@ -27,24 +28,84 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		text string
 		want ralph.TaskEdits
 	}{
-		"title":            {edited(`"title": "a"`, `"title": "z"`), ralph.TaskEdits{ListDamage: []string{"the title of task A was changed"}}},
-		"description":      {edited(`"d"`, `"e"`), ralph.TaskEdits{ListDamage: []string{"the description of task A was changed"}}},
-		"criterion gone":   {edited(`["x", "y"]`, `["x"]`), ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}}},
-		"criterion more":   {edited(`["x", "y"]`, `["x", "y", "z"]`), ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}}},
-		"dependencies":     {edited(`["B"]`, `[]`), ralph.TaskEdits{ListDamage: []string{"the dependencies of task A were changed"}}},
-		"priority":         {edited(`"priority": 2`, `"priority": 1`), ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}}},
-		"no priority":      {edited(`"priority": 2`, `"priority": null`), ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}}},
-		"checks":           {edited(`["true"]`, `["false"]`), ralph.TaskEdits{ListDamage: []string{"the checks of task A were changed"}}},
-		"category":         {edited(`"c"}`, `"k"}`), ralph.TaskEdits{ListDamage: []string{"the category of task A was changed"}}},
-		"optional":         {edited(`"c"}`, `"c", "optional": true}`), ralph.TaskEdits{ListDamage: []string{"task A was made optional"}}},
-		"human":            {edited(`"c"}`, `"c", "human": true}`), ralph.TaskEdits{ListDamage: []string{"task A was left to a person"}}},
-		"id":               {list(strings.Replace(task, `"B"`, `"C"`, 1), `{"id": "C", "title": "b"}`), ralph.TaskEdits{Added: []string{"C"}, ListDamage: []string{"the dependencies of task A were changed", "the id of task B was changed to C"}}},
-		"id twice":         {list(task, other, other), ralph.TaskEdits{ListDamage: []string{"l.json:3: the id B is used twice; first in line 2"}}},
-		"circle":           {list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`), ralph.TaskEdits{ListDamage: []string{"l.json:1: tasks wait for each other: A -> B -> A"}}},
-		"unknown status":   {list(task, `{"id": "B", "title": "b", "status": "complete"}`), ralph.TaskEdits{ListDamage: []string{`l.json:2: unknown status "complete"; it is pending, done or failed`}}},
-		"added with check": {list(task, other, `{"id": "C", "title": "c", "checks": ["curl x | sh"]}`), ralph.TaskEdits{Added: []string{"C"}, ListDamage: []string{"task C, which was added, brings checks of its own; commands are the user's to name"}}},
-		"all at once":      {list(`{"id": "B", "title": "b", "status": "done"}`), ralph.TaskEdits{Claims: []string{"B"}, ListDamage: []string{"task A was deleted"}}},
-		"other format":     {`[{"id": "A", "title": "a", "status": "done"}]`, ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" should stand`}}},
+		"title": {
+			edited(`"title": "a"`, `"title": "z"`),
+			ralph.TaskEdits{ListDamage: []string{"the title of task A was changed"}},
+		},
+		"description": {
+			edited(`"d"`, `"e"`),
+			ralph.TaskEdits{ListDamage: []string{"the description of task A was changed"}},
+		},
+		"criterion gone": {
+			edited(`["x", "y"]`, `["x"]`),
+			ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}},
+		},
+		"criterion more": {
+			edited(`["x", "y"]`, `["x", "y", "z"]`),
+			ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}},
+		},
+		"dependencies": {
+			edited(`["B"]`, `[]`),
+			ralph.TaskEdits{ListDamage: []string{"the dependencies of task A were changed"}},
+		},
+		"priority": {
+			edited(`"priority": 2`, `"priority": 1`),
+			ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}},
+		},
+		"no priority": {
+			edited(`"priority": 2`, `"priority": null`),
+			ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}},
+		},
+		"checks": {
+			edited(`["true"]`, `["false"]`),
+			ralph.TaskEdits{ListDamage: []string{"the checks of task A were changed"}},
+		},
+		"category": {
+			edited(`"c"}`, `"k"}`),
+			ralph.TaskEdits{ListDamage: []string{"the category of task A was changed"}},
+		},
+		"optional": {
+			edited(`"c"}`, `"c", "optional": true}`),
+			ralph.TaskEdits{ListDamage: []string{"task A was made optional"}},
+		},
+		"human": {
+			edited(`"c"}`, `"c", "human": true}`),
+			ralph.TaskEdits{ListDamage: []string{"task A was assigned to a person"}},
+		},
+		"id": {
+			list(strings.Replace(task, `"B"`, `"C"`, 1), `{"id": "C", "title": "b"}`),
+			ralph.TaskEdits{
+				Added:      []string{"C"},
+				ListDamage: []string{"the dependencies of task A were changed", "the id of task B was changed to C"},
+			},
+		},
+		"id twice": {
+			list(task, other, other),
+			ralph.TaskEdits{ListDamage: []string{"l.json:3: the id B is used twice; first in line 2"}},
+		},
+		"circle": {
+			list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`),
+			ralph.TaskEdits{ListDamage: []string{"l.json:1: tasks depend on each other: A -> B -> A"}},
+		},
+		"unknown status": {
+			list(task, `{"id": "B", "title": "b", "status": "complete"}`),
+			ralph.TaskEdits{ListDamage: []string{`l.json:2: unknown status "complete"; choose one of: pending, done, failed`}},
+		},
+		"added with check": {
+			list(task, other, `{"id": "C", "title": "c", "checks": ["curl x | sh"]}`),
+			ralph.TaskEdits{
+				Added:      []string{"C"},
+				ListDamage: []string{"task C, which the agent added, has its own checks; only the user may add commands"},
+			},
+		},
+		"all at once": {
+			list(`{"id": "B", "title": "b", "status": "done"}`),
+			ralph.TaskEdits{Claims: []string{"B"}, ListDamage: []string{"task A was deleted"}},
+		},
+		"other format": {
+			`[{"id": "A", "title": "a", "status": "done"}]`,
+			ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" was expected`}},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +131,9 @@ func TestAnAgentMayAddToADescription(t *testing.T) {
 }
 
 func TestOrderOfFinishedTasksIsFree(t *testing.T) {
-	const a, b, c = `{"id":"A","title":"a","passes":false}`, `{"id":"B","title":"b","passes":false}`, `{"id":"C","title":"c","passes":true}`
+	const a = `{"id":"A","title":"a","passes":false}`
+	const b = `{"id":"B","title":"b","passes":false}`
+	const c = `{"id":"C","title":"c","passes":true}`
 	const bDone = `{"id":"B","title":"b","passes":true}`
 	list := func(stories ...string) string { return `{"userStories":[` + strings.Join(stories, ",") + `]}` }
 	d := newDesk(t, oneList("prd.json", list(a, b, c)))
@@ -79,7 +142,7 @@ func TestOrderOfFinishedTasksIsFree(t *testing.T) {
 	d.lay(map[string]string{"prd.json": list(bDone, c, a)})
 	diff(t, ralph.TaskEdits{Claims: []string{"B"}}, d.inspect(), "a claimed one may move, too")
 	d.lay(map[string]string{"prd.json": list(b, a, c)})
-	diff(t, ralph.TaskEdits{ListDamage: []string{"open tasks were put into another order"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"open tasks were reordered"}}, d.inspect())
 }
 
 func TestManyInjuriesAreCutShort(t *testing.T) {
@@ -91,7 +154,7 @@ func TestManyInjuriesAreCutShort(t *testing.T) {
 	d.lay(map[string]string{"prd.json": `[{"id":"X","title":"x"}]`})
 	injuries := d.inspect().ListDamage
 	diff(t, 21, len(injuries))
-	diff(t, "and 10 more injuries", injuries[20])
+	diff(t, "and 10 more changes", injuries[20])
 }
 
 func TestSpecFilesOfAnAgentFolder(t *testing.T) {
@@ -101,10 +164,16 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 		injury string
 	}{
 		"deleted": {func(d *desk) error { return os.Remove(d.path(spec)) }, spec + " is gone"},
-		"broken":  {func(d *desk) error { return os.WriteFile(d.path(spec), []byte("{\n\"id\""), 0o644) }, spec + `:2: the file ends after the key "id", where a colon should stand`},
+		"broken": {
+			func(d *desk) error { return os.WriteFile(d.path(spec), []byte("{\n\"id\""), 0o644) },
+			spec + `:2: the file ends after the key "id", where a colon was expected`,
+		},
 		"of another": {func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`{"id":"TASK-2"}`), 0o644) },
-			spec + ":1: the spec of task TASK-1 calls itself TASK-2"},
-		"no object":   {func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`[]`), 0o644) }, "where the spec of task TASK-1 should stand"},
+			spec + ":1: the spec of task TASK-1 has the id TASK-2"},
+		"no object": {
+			func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`[]`), 0o644) },
+			"where the spec of task TASK-1 was expected",
+		},
 		"folder gone": {func(d *desk) error { return os.RemoveAll(d.path(".agent/tasks")) }, ""},
 		"all gone":    {func(d *desk) error { return os.RemoveAll(d.path(".agent")) }, ""},
 		"folder a file": {func(d *desk) error {
@@ -219,7 +288,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 	elsewhere := t.TempDir()
 	path := filepath.Join(elsewhere, "plan.json")
 	write(t, path, s.files[s.path])
-	book, err := OpenBook(t.TempDir(), path, t.TempDir(), "")
+	book, err := OpenTracker(t.TempDir(), path, t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +304,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, s.edited(t, s.done)[s.path], string(text))
-	if _, err := OpenBook(t.TempDir(), "../plan.json", t.TempDir(), ""); err == nil {
+	if _, err := OpenTracker(t.TempDir(), "../plan.json", t.TempDir(), ""); err == nil {
 		t.Error("a relative path out of the workspace was taken")
 	}
 }
@@ -243,7 +312,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 func TestAnotherListWithTheSameKeepFolder(t *testing.T) {
 	d := newDesk(t, caseSample)
 	d.lay(storiesSample.files)
-	book, err := OpenBook(d.dir, storiesSample.path, d.keep, "")
+	book, err := OpenTracker(d.dir, storiesSample.path, d.keep, "")
 	d.must(err)
 	diff(t, []ralph.Task{}, book.List())
 	d.must(book.Adopt(nil))
@@ -253,7 +322,7 @@ func TestAnotherListWithTheSameKeepFolder(t *testing.T) {
 func TestAKeptListThatIsTornIsAnError(t *testing.T) {
 	d := newDesk(t, caseSample)
 	write(t, filepath.Join(d.keep, keptName), "no archive at all, but long enough to be one"+strings.Repeat(".", 512))
-	if _, err := OpenBook(d.dir, d.s.path, d.keep, ""); err == nil {
+	if _, err := OpenTracker(d.dir, d.s.path, d.keep, ""); err == nil {
 		t.Error("opened")
 	}
 }
@@ -262,7 +331,13 @@ func TestTheUserMayChangeTheFormat(t *testing.T) {
 	d := newDesk(t, caseSample)
 	d.lay(map[string]string{"prd.json": `{"userStories":[{"id":"T-001","title":"Add"},{"id":"T-009","title":"New"}]}`})
 	d.must(d.book.Adopt(map[string]ralph.TaskStatus{"T-001": done, "T-002": done}))
-	diff(t, map[string]string{"prd.json": `{"userStories":[{"id":"T-001","title":"Add","passes":true},{"id":"T-009","title":"New"}]}`}, d.files())
+	diff(
+		t,
+		map[string]string{
+			"prd.json": `{"userStories":[{"id":"T-001","title":"Add","passes":true},{"id":"T-009","title":"New"}]}`,
+		},
+		d.files(),
+	)
 	diff(t, []ralph.TaskStatus{done, pending}, d.states())
 }
 

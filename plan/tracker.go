@@ -12,31 +12,33 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Book is the list of one run. It implements ralph.Tasks and ralph.TaskTests.
-type Book struct {
+// Tracker manages the list of one run. It implements ralph.Tasks and ralph.TaskTests.
+type Tracker struct {
 	workspace string
 	where     location
 	keep      string
 	tests     testPattern
 
-	format   format // nil until there is something in force
+	format   format // nil until a list was adopted
 	kept     snapshot
-	items    []item // of kept, with the states that its file can hold
+	items    []item // of kept, with the states that its file can express
 	states   map[string]ralph.TaskStatus
 	rejected string // the fingerprint of a list by the user that could not be read; it is left alone until it changes
 	owed     bool   // what an agent left could not be put right, so what lies in the workspace is not the user's
 }
 
 var (
-	_ ralph.Tasks     = (*Book)(nil)
-	_ ralph.TaskTests = (*Book)(nil)
+	_ ralph.Tasks     = (*Tracker)(nil)
+	_ ralph.TaskTests = (*Tracker)(nil)
 )
 
-var errNotAdopted = errors.New("no task list was adopted yet")
+var errNotAdopted = errors.New("no task list has been adopted yet")
 
-// OpenBook opens the list at path. keep is a folder outside the workspace for copies of the last good files; what lies there already counts as the
-// last Adopt or Write, so that a harness which was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or "".
-func OpenBook(dir, path, keep, tests string) (*Book, error) {
+// OpenTracker opens the list at path. keep is a folder outside the workspace for copies of the last
+// good files. Files that already exist there count as the last Adopt or Write, so that a harness
+// that was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or
+// "".
+func OpenTracker(dir, path, keep, tests string) (*Tracker, error) {
 	where, err := locate(dir, path)
 	if err != nil {
 		return nil, fmt.Errorf("open task list: %w", err)
@@ -45,7 +47,14 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read checks.task_tests: %w", err)
 	}
-	b := &Book{workspace: dir, where: where, keep: keep, tests: pattern, rejected: loadMark(keep, rejectedName), owed: loadMark(keep, owedName) != ""}
+	b := &Tracker{
+		workspace: dir,
+		where:     where,
+		keep:      keep,
+		tests:     pattern,
+		rejected:  loadMark(keep, rejectedName),
+		owed:      loadMark(keep, owedName) != "",
+	}
 	kept, found, err := loadSnapshot(keep, keptName)
 	if err != nil {
 		return nil, err
@@ -56,7 +65,7 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	f := detect(kept.path, kept.list())
 	all, problems := examine(f, kept)
 	if len(Errors(problems)) > 0 {
-		return b, nil // it was written by a version with other rules; the list in the workspace is all there is
+		return b, nil // written by a version with other rules; only the list in the workspace is left
 	}
 	b.format, b.kept, b.items = f, kept, all
 	b.states = statesOf(all)
@@ -71,11 +80,11 @@ func statesOf(items []item) map[string]ralph.TaskStatus {
 	return states
 }
 
-// File names the list as people write it.
-func (b *Book) File() string { return b.where.shown }
+// File returns the list's path for messages.
+func (b *Tracker) File() string { return b.where.shown }
 
-// List is the list in force, with the states of the last Adopt or Write.
-func (b *Book) List() []ralph.Task {
+// List returns the current tasks, with the states of the last Adopt or Write.
+func (b *Tracker) List() []ralph.Task {
 	tasks := tasksOf(b.items)
 	for i := range tasks {
 		tasks[i].Status = b.states[tasks[i].ID]
@@ -83,8 +92,9 @@ func (b *Book) List() []ralph.Task {
 	return tasks
 }
 
-// Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that the list could not be read.
-func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
+// Adopt accepts the user's edits, as described in ralph.Tasks. An error of type Problems means that
+// the list could not be read.
+func (b *Tracker) Adopt(known map[string]ralph.TaskStatus) error {
 	if b.owed && b.format != nil {
 		if err := b.Write(known); err != nil {
 			return fmt.Errorf("adopt task list: %w", err)
@@ -107,15 +117,16 @@ func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 			wanted[id] = recorded
 		}
 	}
-	if err := b.bring(now, now, f, wanted); err != nil {
+	if err := b.replace(now, now, f, wanted); err != nil {
 		return fmt.Errorf("adopt task list: %w", err)
 	}
-	return b.forgive()
+	return b.clearRejected()
 }
 
-// reject leaves a list alone that the user broke. What the harness recorded holds all the same.
-func (b *Book) reject(known map[string]ralph.TaskStatus) error {
-	b.take(known)
+// reject leaves a list unchanged that the user broke. The states that the harness recorded still
+// apply.
+func (b *Tracker) reject(known map[string]ralph.TaskStatus) error {
+	b.setStates(known)
 	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
 	if err != nil {
 		return err
@@ -127,8 +138,8 @@ func (b *Book) reject(known map[string]ralph.TaskStatus) error {
 	return keepFile(b.keep, rejectedName, []byte(b.rejected+"\n"))
 }
 
-// take notes states of tasks that are in force, without a word to the file.
-func (b *Book) take(states map[string]ralph.TaskStatus) {
+// setStates records states of current tasks without writing the file.
+func (b *Tracker) setStates(states map[string]ralph.TaskStatus) {
 	for id, state := range states {
 		if _, listed := b.states[id]; listed {
 			b.states[id] = state
@@ -136,7 +147,7 @@ func (b *Book) take(states map[string]ralph.TaskStatus) {
 	}
 }
 
-func (b *Book) forgive() error {
+func (b *Tracker) clearRejected() error {
 	if b.rejected == "" {
 		return nil
 	}
@@ -144,26 +155,27 @@ func (b *Book) forgive() error {
 	return keepFile(b.keep, rejectedName, nil)
 }
 
-// Inspect says what an agent did to the list since the last Adopt or Write. It changes nothing.
-func (b *Book) Inspect() (ralph.TaskEdits, error) {
+// Inspect returns what an agent did to the list since the last Adopt or Write. It changes nothing.
+func (b *Tracker) Inspect() (ralph.TaskEdits, error) {
 	j, err := b.judge()
 	if err != nil {
-		return ralph.TaskEdits{}, errors.Join(fmt.Errorf("inspect task list: %w", err), b.owe())
+		return ralph.TaskEdits{}, errors.Join(fmt.Errorf("inspect task list: %w", err), b.markOwed())
 	}
 	return j.edits, nil
 }
 
-// Write brings the file to these states; ralph.Tasks says how. The last list that had to be put back lies in the keep folder, as injured.tar.
-func (b *Book) Write(states map[string]ralph.TaskStatus) error {
+// Write sets the states in the file, as described in ralph.Tasks. The last list that had to be
+// restored is in the keep folder, as injured.tar.
+func (b *Tracker) Write(states map[string]ralph.TaskStatus) error {
 	if err := b.write(states); err != nil {
-		b.take(states)
-		return errors.Join(fmt.Errorf("write task list: %w", err), b.owe())
+		b.setStates(states)
+		return errors.Join(fmt.Errorf("write task list: %w", err), b.markOwed())
 	}
-	return b.settle()
+	return b.clearOwed()
 }
 
-// owe notes that the list still has to be written before anything in it counts as the user's.
-func (b *Book) owe() error {
+// markOwed records that the list must be written before any content of it counts as the user's.
+func (b *Tracker) markOwed() error {
 	if b.owed || b.format == nil {
 		return nil
 	}
@@ -171,7 +183,7 @@ func (b *Book) owe() error {
 	return keepFile(b.keep, owedName, []byte("a write failed\n"))
 }
 
-func (b *Book) settle() error {
+func (b *Tracker) clearOwed() error {
 	if !b.owed {
 		return nil
 	}
@@ -179,14 +191,15 @@ func (b *Book) settle() error {
 	return keepFile(b.keep, owedName, nil)
 }
 
-func (b *Book) write(states map[string]ralph.TaskStatus) error {
+func (b *Tracker) write(states map[string]ralph.TaskStatus) error {
 	j, err := b.judge()
 	if err != nil {
 		return err
 	}
 	if j.rejected {
-		// The file still has the states that the kept copy has, so that the next Adopt can tell which of them the user changes.
-		b.take(states)
+		// The file still has the states of the kept copy, so that the next Adopt can tell which of them
+		// the user changes.
+		b.setStates(states)
 		return nil
 	}
 	base, items := j.now, j.items
@@ -198,7 +211,7 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	}
 	wanted := map[string]ralph.TaskStatus{}
 	for _, it := range items {
-		wanted[it.ID] = ralph.TaskPending // one that the agent added, whatever it says itself
+		wanted[it.ID] = ralph.TaskPending // a task that the agent added, regardless of its state in the file
 		if last, listed := b.states[it.ID]; listed {
 			wanted[it.ID] = last
 		}
@@ -206,15 +219,16 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 			wanted[it.ID] = asked
 		}
 	}
-	if err := b.bring(j.now, base, b.format, wanted); err != nil {
+	if err := b.replace(j.now, base, b.format, wanted); err != nil {
 		return err
 	}
-	return b.forgive()
+	return b.clearRejected()
 }
 
-// bring makes base with the wanted states the list in force, first in the workspace, where now is what lies there, then in the keep folder. In this
-// order a kill in between only makes the next Adopt see, as if by the user, states that the harness has recorded anyway.
-func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
+// replace makes base with the wanted states the current list: first in the workspace, whose current
+// files are now, then in the keep folder. In this order a kill in between only makes the next Adopt
+// see, as if by the user, states that the harness has recorded anyway.
+func (b *Tracker) replace(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
 	changed, err := f.edit(base.source, wanted)
 	if err != nil {
 		return err
@@ -237,8 +251,9 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 	return nil
 }
 
-// restore writes those files of next that differ from what lies in the workspace now, and removes those that would change what next says.
-func (b *Book) restore(now, next snapshot, f format) error {
+// restore writes the files of next that differ from the workspace, and removes files that would
+// change the meaning of next.
+func (b *Tracker) restore(now, next snapshot, f format) error {
 	root, err := os.OpenRoot(b.where.dir)
 	if err != nil {
 		return err
@@ -262,7 +277,7 @@ func (b *Book) restore(now, next snapshot, f format) error {
 			continue
 		}
 		if err := clearWay(root, name, next.links[name]); err != nil {
-			return fmt.Errorf("make room for %s: %w", name, err)
+			return fmt.Errorf("replace %s: %w", name, err)
 		}
 		if err := writeFile(root, name, next.files[name], next.modes[name]); err != nil {
 			return err
@@ -271,23 +286,23 @@ func (b *Book) restore(now, next snapshot, f format) error {
 	return nil
 }
 
-// judgement is what became of the list in an agent's hands.
-type judgement struct {
+// judgment describes what an agent did to the list.
+type judgment struct {
 	edits    ralph.TaskEdits
 	now      snapshot
 	items    []item
-	rejected bool // it is the list that the user left broken, untouched
+	rejected bool // it is the broken list of the user, unchanged
 }
 
-func (b *Book) judge() (judgement, error) {
+func (b *Tracker) judge() (judgment, error) {
 	if b.format == nil {
-		return judgement{}, errNotAdopted
+		return judgment{}, errNotAdopted
 	}
 	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
 	if err != nil {
-		return judgement{}, err
+		return judgment{}, err
 	}
-	j := judgement{now: now, items: b.items}
+	j := judgment{now: now, items: b.items}
 	if b.rejected != "" && now.fingerprint() == b.rejected {
 		j.rejected = true
 		return j, nil
@@ -305,8 +320,8 @@ func (b *Book) judge() (judgement, error) {
 	return j, nil
 }
 
-// damage is what happened to the files as such.
-func (b *Book) damage(now snapshot, bad Problems) []string {
+// damage describes what happened to the files as such.
+func (b *Tracker) damage(now snapshot, bad Problems) []string {
 	var all []string
 	for _, name := range b.kept.order() {
 		_, there := now.files[name]
@@ -328,17 +343,17 @@ func (b *Book) damage(now snapshot, bad Problems) []string {
 	return all
 }
 
-// few keeps a list that was rewritten as a whole from filling a prompt.
+// few limits the damage report, so that a rewritten list does not fill a prompt.
 func few(injuries []string) []string {
 	const enough = 20
 	if len(injuries) <= enough {
 		return injuries
 	}
-	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more injuries", len(injuries)-enough))
+	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more changes", len(injuries)-enough))
 }
 
-// claims are tasks marked done that are not, in the list's order.
-func (b *Book) claims(now []item) []string {
+// claims returns the tasks that are marked done but are not, in the list's order.
+func (b *Tracker) claims(now []item) []string {
 	marked := map[string]bool{}
 	for _, it := range now {
 		marked[it.ID] = marked[it.ID] || it.Status == ralph.TaskDone
@@ -352,7 +367,7 @@ func (b *Book) claims(now []item) []string {
 	return all
 }
 
-// additions are tasks that were not there before.
+// additions returns the tasks that are new.
 func additions(before, now []item) []string {
 	known := statesOf(before)
 	var all []string

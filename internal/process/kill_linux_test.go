@@ -48,13 +48,29 @@ func TestHuntFindsWhatIsLeft(t *testing.T) {
 		argv func(tag string) []string
 		want Result
 	}{
-		"nothing":                               {func(string) []string { return Shell("true") }, Result{State: Exited}},
-		"background child":                      {func(tag string) []string { return Shell(lingering(t, tag, " >/dev/null 2>&1")) }, survived(self)},
-		"background child that holds the pipes": {func(tag string) []string { return Shell(lingering(t, tag, "")) }, survived(self)},
-		"daemon":                                {func(tag string) []string { return play("detach", play("linger", tag)...) }, survived(self)},
-		"daemon of a daemon":                    {func(tag string) []string { return play("detach", play("detach", play("linger", tag)...)...) }, survived(self)},
-		"daemon without environment":            {func(tag string) []string { return play("detach-bare", play("linger", tag)...) }, survived(self)},
-		"daemon that ignores TERM":              {func(tag string) []string { return play("detach", play("stubborn", tag)...) }, survived(self)},
+		"nothing": {func(string) []string { return Shell("true") }, Result{State: Exited}},
+		"background child": {func(tag string) []string {
+			return Shell(lingering(t, tag,
+				" >/dev/null 2>&1"))
+		}, survived(self)},
+		"background child that holds the pipes": {func(tag string) []string { return Shell(lingering(t, tag, "")) },
+			survived(self)},
+		"daemon": {func(tag string) []string {
+			return play("detach",
+				play("linger", tag)...)
+		}, survived(self)},
+		"daemon of a daemon": {func(tag string) []string {
+			return play("detach",
+				play("detach", play("linger", tag)...)...)
+		}, survived(self)},
+		"daemon without environment": {func(tag string) []string {
+			return play("detach-bare",
+				play("linger", tag)...)
+		}, survived(self)},
+		"daemon that ignores TERM": {func(tag string) []string {
+			return play("detach",
+				play("stubborn", tag)...)
+		}, survived(self)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tag := newTag()
@@ -160,7 +176,7 @@ func TestHuntLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestHuntLeavesTracelessToTheLast: while two trees live nobody knows whose a
+// TestHuntLeavesTracelessToTheLast: while two trees live, it is unknown whose a
 // daemon without environment is. It may be its own tree's, so it stays until then.
 func TestHuntLeavesTracelessToTheLast(t *testing.T) {
 	tag, dir := newTag(), t.TempDir()

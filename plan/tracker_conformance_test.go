@@ -16,7 +16,7 @@ type desk struct {
 	*testing.T
 	s         sample
 	dir, keep string
-	book      *Book
+	book      *Tracker
 }
 
 func newDesk(t *testing.T, s sample) *desk {
@@ -38,7 +38,7 @@ func (d *desk) must(err error) {
 // reopen is what a harness does that was killed and started again.
 func (d *desk) reopen() {
 	d.Helper()
-	book, err := OpenBook(d.dir, d.s.path, d.keep, "")
+	book, err := OpenTracker(d.dir, d.s.path, d.keep, "")
 	d.must(err)
 	d.book = book
 }
@@ -119,12 +119,13 @@ func TestBookTellsClaimsFromInjuries(t *testing.T) {
 			"done task reopened": {agent: []change{s.undone}, unproven: s.files, proven: s.edited(t, s.done)},
 			"prose": {agent: []change{s.prose},
 				unproven: s.edited(t, s.prose), proven: s.edited(t, s.prose, s.done)},
-			"task deleted": {agent: []change{s.gone}, injury: "task " + s.tasks[2].ID + " was deleted", unproven: s.files, proven: s.edited(t, s.done)},
+			"task deleted": {agent: []change{s.gone}, injury: "task " + s.tasks[2].ID + " was deleted", unproven: s.files,
+				proven: s.edited(t, s.done)},
 			"criterion weaker": {agent: []change{s.weaker}, injury: "the acceptance criteria of task " + first + " were changed",
 				unproven: s.files, proven: s.edited(t, s.done)},
 			"claim with a weaker criterion": {agent: []change{s.weaker, s.done}, want: ralph.TaskEdits{Claims: []string{first}},
 				injury: "the acceptance criteria of task " + first, unproven: s.files, proven: s.edited(t, s.done)},
-			"reordered": {agent: []change{s.swapped}, injury: "another order", unproven: s.files, proven: s.edited(t, s.done)},
+			"reordered": {agent: []change{s.swapped}, injury: "reordered", unproven: s.files, proven: s.edited(t, s.done)},
 			"added": {agent: []change{s.added}, want: ralph.TaskEdits{Added: []string{s.addedID}},
 				unproven: s.edited(t, s.added), proven: s.edited(t, s.added, s.done)},
 			"added as done": {agent: []change{s.trick}, want: ralph.TaskEdits{Added: []string{s.addedID}},
@@ -292,7 +293,7 @@ func TestBookLeavesAListAloneThatTheUserBroke(t *testing.T) {
 }
 
 func TestBookNeedsAnAdoptedList(t *testing.T) {
-	book, err := OpenBook(t.TempDir(), "prd.json", t.TempDir(), "")
+	book, err := OpenTracker(t.TempDir(), "prd.json", t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

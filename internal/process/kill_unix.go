@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-const huntLimit = 10 * time.Second
+const killLimit = 10 * time.Second
 
-// remember notes the descendants while their ancestry can still be seen: those in
-// sessions of their own are found by nothing else later.
+// remember records the descendants while their ancestry is still visible. Those in separate
+// sessions cannot be found later.
 func (t *tree) remember() {
 	table := processTable()
 	family := []int{t.pid}
@@ -30,9 +30,9 @@ func (t *tree) remember() {
 	t.known = family[1:]
 }
 
-// hunt kills the group and the descendants that were noted before the kill.
-func (t *tree) hunt() aftermath {
-	var a aftermath
+// killRest kills the group and the descendants that were recorded before the kill.
+func (t *tree) killRest() leftovers {
+	var a leftovers
 	if len(t.known) == 0 && !groupExists(t.pid) {
 		return a
 	}
@@ -44,8 +44,9 @@ func (t *tree) hunt() aftermath {
 		}
 	}
 	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
-	limit := time.Now().Add(huntLimit)
-	for pause := time.Millisecond; groupExists(t.pid) && time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
+	limit := time.Now().Add(killLimit)
+	for pause := time.Millisecond; groupExists(t.pid) &&
+		time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
 	}
 	for s := range a.survivors {
@@ -63,7 +64,7 @@ type tableRow struct {
 	name          string
 }
 
-// processTable is empty if there is no ps to ask.
+// processTable returns all processes, or none if there is no ps.
 func processTable() map[int]tableRow {
 	listing, _ := exec.Command("/bin/ps", "-axo", "pid=,ppid=,pgid=,comm=").Output()
 	table := make(map[int]tableRow)
@@ -82,8 +83,8 @@ func processTable() map[int]tableRow {
 	return table
 }
 
-// Identity tells a process from a later one with the same number. It is false if
-// there is no such process.
+// Identity distinguishes a process from a later one with the same ID. It returns false if there is
+// no such process.
 func Identity(pid int) (string, bool) {
 	started, err := exec.Command("/bin/ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	text := strings.Join(strings.Fields(string(started)), " ")
