@@ -51,7 +51,11 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	if _, ok := worker.Agent.(ralph.Submitter); ok {
 		listen(&in, calls)
 	}
-	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
+	r.runWithHeartbeat(ctx, calls, activity.summary, func(
+		ctx context.Context,
+	) {
+		outcome, err = worker.Agent.Run(ctx, in)
+	})
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
 }
 

@@ -21,8 +21,18 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w, f, _, _ := unchanging(t, costly, accepts())
 		result := w.ends(ralph.MaxIterations, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "refusals", [][]string{{"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}}, refusedIn(result))
-		same(t, "the gate", "nothing changed since it was rejected: no rounding; next: mend it", w.loop.State().Verdict.Gates[8].Detail)
+		same(
+			t,
+			"refusals",
+			[][]string{{"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}},
+			refusedIn(result),
+		)
+		same(
+			t,
+			"the gate",
+			"nothing changed since it was rejected: no rounding; next: mend it",
+			w.loop.State().Verdict.Gates[8].Detail,
+		)
 		same(t, "paid", []any{0.5, int64(10)}, []any{*result.TotalCost, result.TotalTokens.Total()})
 		same(t, "counted", 1, w.loop.State().LedgerOf("").Counts[ralph.RejectedGap])
 		same(t, "towards the cap", 1, w.loop.State().History.RejectionsOf(""))
@@ -56,7 +66,12 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w, f, _, _ := unchanging(t, no, accepts())
 		result := w.ends(ralph.MaxIterations, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "refusals", [][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}}, refusedIn(result))
+		same(
+			t,
+			"refusals",
+			[][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}},
+			refusedIn(result),
+		)
 	})
 	bubble(t, "nor where the tree is not known", func(t *testing.T) {
 		w, f, k, _ := unchanging(t, rejects(ralph.RejectedGap, "no rounding"), accepts())
@@ -79,7 +94,9 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		committing(w, c, ralph.CommitIteration)
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail)
+		same(
+			t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail,
+		)
 	})
 }
 
@@ -118,6 +135,8 @@ func TestACaseWithOtherWordsIsTheSameWork(t *testing.T) {
 		f := w.judgedBy(rejects(ralph.RejectedWeakTest, "weak"), accepts())
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "asked", 2, len(f.inputs))
-		same(t, "rejected", []bool{true, true, false}, []bool{(*answers)[0].Rejected, (*answers)[1].Rejected, (*answers)[2].Rejected})
+		same(t, "rejected", []bool{true, true, false}, []bool{
+			(*answers)[0].Rejected, (*answers)[1].Rejected, (*answers)[2].Rejected,
+		})
 	})
 }

@@ -74,7 +74,12 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 
 // whyRefused tells the agent what to mend, in the words of the next iteration's prompt.
 func (l *Loop) whyRefused(v ralph.Verdict, rejected []ralph.Evaluation, over bool) string {
-	in := ralph.PromptInput{Policy: l.run.policy, Ledger: l.run.state.Ledger, Tasks: l.run.state.History.Tasks, Last: l.run.state.FeedbackOn(v)}
+	in := ralph.PromptInput{
+		Policy: l.run.policy,
+		Ledger: l.run.state.Ledger,
+		Tasks:  l.run.state.History.Tasks,
+		Last:   l.run.state.FeedbackOn(v),
+	}
 	in.Last.Number, in.Last.Rejections = max(in.Last.Number, 1), rejected
 	if l.run.state.History.Now.Task != "" {
 		in.Task = &ralph.Task{ID: l.run.state.History.Now.Task}

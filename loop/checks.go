@@ -44,12 +44,15 @@ func (r *checkRunner) runTaskBaseline(ctx context.Context) {
 	}
 	var fresh []check
 	for _, c := range r.suite.ownChecks([]string{r.state.History.Task}) {
-		if !slices.ContainsFunc(r.state.History.Baseline, func(r ralph.CheckResult) bool { return r.Task == c.task && r.Name == c.name }) {
+		if !slices.ContainsFunc(r.state.History.Baseline, func(r ralph.CheckResult) bool {
+			return r.Task == c.task && r.Name == c.name
+		}) {
 			fresh = append(fresh, c)
 		}
 	}
 	if len(fresh) > 0 {
-		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head}) // what the user did until now is not for checks to answer for
+		// what the user did until now is not for checks to answer for
+		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 		r.runChecks(ctx, fresh)
 	}
 }
@@ -75,7 +78,14 @@ func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
 
 func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.ViewInput {
 	base := r.state.History.Base
-	return ralph.ViewInput{Kind: kind, Dir: r.cfg.Dir, Marker: r.about.Marker, Base: base, Now: r.tree.treeUnderCheck(), Access: access}
+	return ralph.ViewInput{
+		Kind:   kind,
+		Dir:    r.cfg.Dir,
+		Marker: r.about.Marker,
+		Base:   base,
+		Now:    r.tree.treeUnderCheck(),
+		Access: access,
+	}
 }
 
 func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput {
@@ -87,7 +97,9 @@ func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput 
 
 // isRed reports whether a check is red in this iteration.
 func (r *checkRunner) isRed(c check) bool {
-	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool { return r.Name == c.name && r.Task == c.task && !r.Passed })
+	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool {
+		return r.Name == c.name && r.Task == c.task && !r.Passed
+	})
 }
 
 // noticeIsolation says once a run which kind of view is in use.
@@ -145,7 +157,8 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	result, ok := s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()): // later, an agent may have seen to it that only the weaker way is green
+	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()):
+		// later, an agent may have seen to it that only the weaker way is green
 		result, ok = s.rerunLessIsolated(ctx, i, c, result)
 	case !s.strict && h.PassedBefore(result):
 		result, ok = s.rerunFailed(ctx, i, c, result)
@@ -172,17 +185,23 @@ func (s *session) rerunFailed(ctx context.Context, i int, c check, red ralph.Che
 }
 
 // rerunLessIsolated runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
-func (s *session) rerunLessIsolated(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+func (s *session) rerunLessIsolated(
+	ctx context.Context, i int, c check, red ralph.CheckResult,
+) (ralph.CheckResult, bool) {
 	if s.view == nil || c.hidden {
 		return red, true
 	}
 	isolated, ok := red.Isolation, true
-	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() { // programs of the workspace in PATH may make all the difference
+	// programs of the workspace in PATH may make all the difference
+	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() {
 		byPath, went := s.runOnce(ctx, i, c, ralph.AccessWorkspacePath)
 		if !went {
 			return red, false
 		}
-		if faredBetter(byPath, red) || judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{red}}) {
+		if faredBetter(byPath, red) ||
+			judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{
+				Checks: []ralph.CheckResult{red},
+			}) {
 			red, red.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
@@ -196,9 +215,11 @@ func (s *session) rerunLessIsolated(ctx context.Context, i int, c check, red ral
 		return red, ok
 	}
 	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: "+
-		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name, isolated)
+		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name,
+		isolated)
 	if red.NeedsAccess == ralph.AccessWorkspacePath {
-		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
+		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these",
+			c.name)
 	}
 	s.runner.notice("check_isolation", text)
 	return red, ok
@@ -277,7 +298,8 @@ func (s *session) close() {
 		return
 	}
 	err := s.view.Close()
-	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
+	// the workspace is not what the agent left; the next process puts it back
+	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace {
 		s.runner.storageFailed(err)
 	} else if err != nil {
 		s.runner.warn("view_left", "what a view needed could not be removed: %v", err)

@@ -19,7 +19,8 @@ type commits struct {
 // list is written first as the verdict would leave it: what is proven is in the commit.
 func (l *Loop) commit(ctx context.Context) {
 	now := l.run.state.History.Now
-	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.run.storage != nil || ctx.Err() != nil || !ralph.CountsAsIteration(now.Agent.End) {
+	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.run.storage != nil || ctx.Err() != nil ||
+		!ralph.CountsAsIteration(now.Agent.End) {
 		return
 	}
 	likely := judge.Decide(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
@@ -36,8 +37,14 @@ func (l *Loop) commit(ctx context.Context) {
 	}
 	worked, _ := judge.FindTask(l.run.state.History.Tasks, now.Task)
 	facts := ralph.CommitFacts{
-		Run: l.run.id, Iteration: l.run.iteration, Goal: l.goals.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
-		Checks: fold.VisibleChecks(now.Checks),
+		Run:       l.run.id,
+		Iteration: l.run.iteration,
+		Goal:      l.goals.goal.text,
+		Task:      now.Task,
+		Title:     worked.Title,
+		Done:      likely.Tasks.Done,
+		Complete:  complete,
+		Checks:    fold.VisibleChecks(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
 	if err != nil {

@@ -300,7 +300,9 @@ func TestAPanicOfAPartDoesNotLeaveRun(t *testing.T) {
 		bubble(t, fmt.Sprintf("after %d looks at the tree", looks), func(t *testing.T) {
 			w := newWorld(t, done())
 			w.checker.results = []ralph.CheckResult{isRed, isGreen}
-			hooks := fakeHooks{stop: func(context.Context, ralph.RunEnd) []ralph.HookRun { return []ralph.HookRun{{Hook: ralph.OnStop}} }}
+			hooks := fakeHooks{stop: func(context.Context, ralph.RunEnd) []ralph.HookRun {
+				return []ralph.HookRun{{Hook: ralph.OnStop}}
+			}}
 			w.options = append(w.options, WithTree(&brokenLook{w.tree, looks}), WithHooks(&hooks))
 			result := w.run(t.Context())
 			if result.StopReason != ralph.Internal && (looks < 2 || result.StopReason != ralph.AllChecksPassed) {

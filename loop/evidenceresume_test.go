@@ -89,7 +89,12 @@ func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, r
 func TestResumeInTheMiddleOfEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, whole, result := liveSite(t, recordedSite{}, &site{files: "0"})
-		same(t, "refusals of the uncut run", [][]string{{ralph.RefusedTampered}, {"evaluator_rejected:weak_test"}, {ralph.RefusedCheckInert}, {}}, refusedIn(result))
+		same(
+			t,
+			"refusals of the uncut run",
+			[][]string{{ralph.RefusedTampered}, {"evaluator_rejected:weak_test"}, {ralph.RefusedCheckInert}, {}},
+			refusedIn(result),
+		)
 		for k := range cuts(whole.events) {
 			past := recordedSite{whole.events[:k:k], whole.sites[:k:k]}
 			s := whole.sites[k-1]
@@ -211,12 +216,15 @@ func TestWhatIsNotProven(t *testing.T) {
 	bubble(t, "where nothing can be kept", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
-		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(iteration int) error {
-			if iteration == 1 && len(e.ran) == 3 { // the baseline, plainly too, and the claim's
-				return errDisk
-			}
-			return nil
-		}}))
+		w.options = append(
+			w.options,
+			WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(iteration int) error {
+				if iteration == 1 && len(e.ran) == 3 { // the baseline, plainly too, and the claim's
+					return errDisk
+				}
+				return nil
+			}}),
+		)
 		w.ends(ralph.IOFailed, 1)
 		same(t, "proven", nil, e.proved)
 	})

@@ -67,12 +67,15 @@ func Example_blocked() {
 func ExampleWithObserver() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "<promise>COMPLETE</promise>", nil })
 	checks := ralph.CheckFuncs{"green": func(context.Context) error { return nil }}
-	run, err := loop.New(loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}}, loop.WithChecker(checks),
+	run, err := loop.New(
+		loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}},
+		loop.WithChecker(checks),
 		loop.WithObserver(func(e ralph.Event) {
 			if e.Type == ralph.EvVerdict || e.Type == ralph.EvCheckFinished {
 				fmt.Println(e.Iteration, e.Type)
 			}
-		}))
+		}),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

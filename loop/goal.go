@@ -58,7 +58,8 @@ func (g *goal) learnings(ctx context.Context) string {
 	if text, ok := g.tree.baseText(ctx, ralph.LearningsFile); ok {
 		return text
 	}
-	if slices.Contains(g.state.Tampered, ralph.LearningsFile) || slices.Contains(g.state.History.Now.Unseen, ralph.LearningsFile) {
+	if slices.Contains(g.state.Tampered, ralph.LearningsFile) ||
+		slices.Contains(g.state.History.Now.Unseen, ralph.LearningsFile) {
 		return ""
 	}
 	text, err := textfile.ReadInside(g.cfg.Dir, ralph.LearningsFile)

@@ -20,7 +20,12 @@ func nextSummary(worked time.Duration) time.Duration {
 
 // runWithHeartbeat waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
 // context is cancelled. A panic of work goes on here.
-func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
+func (j *journal) runWithHeartbeat(
+	ctx context.Context,
+	calls <-chan func(),
+	summary func(elapsed ralph.Span) ralph.AgentOutput,
+	work func(context.Context),
+) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	ended := make(chan *caught, 1)
@@ -56,7 +61,9 @@ func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), sum
 
 // withHeartbeat records now and then how far the run is while a check works.
 func (j *journal) withHeartbeat(ctx context.Context, work func(context.Context)) {
-	j.runWithHeartbeat(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
+	j.runWithHeartbeat(
+		ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work,
+	)
 }
 
 // activitySummary keeps the latest of what live news say, which come from another goroutine.
@@ -85,5 +92,12 @@ func (n *activitySummary) note(a ralph.Activity) {
 func (n *activitySummary) summary(elapsed ralph.Span) ralph.AgentOutput {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return ralph.AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}
+	return ralph.AgentOutput{
+		Elapsed:   elapsed,
+		Tool:      n.tool,
+		Events:    n.events,
+		Cost:      n.cost,
+		Tokens:    n.tokens,
+		Estimated: n.guess,
+	}
 }

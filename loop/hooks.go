@@ -62,7 +62,9 @@ func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph
 
 func callHookSafely(hook ralph.HookName, ask func() []ralph.HookRun) (runs []ralph.HookRun) {
 	if bug := catch(func() { runs = ask() }); bug != nil {
-		return []ralph.HookRun{{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)}}
+		return []ralph.HookRun{
+			{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)},
+		}
 	}
 	return runs
 }
@@ -97,7 +99,9 @@ func (h *hookCaller) warnCallHooks(runs []ralph.HookRun) {
 			h.callHooks = map[ralph.HookRun]bool{}
 		}
 		h.callHooks[once] = true
-		h.warn(ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, hookText(run.Text))
+		h.warn(
+			ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, hookText(run.Text),
+		)
 	}
 }
 
@@ -134,8 +138,12 @@ func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 	}
 	now := h.state.History.Now
 	judged := ralph.IterationJudged{
-		HookContext: h.hookContext(), Agent: now.Agent.Agent, End: now.Agent.End, Error: now.Agent.Error, Claims: judge.ClaimsOf(now),
-		Proven: v.Tasks.Done, Action: v.Action, Reason: v.Reason,
+		HookContext: h.hookContext(),
+		Agent:       now.Agent.Agent,
+		End:         now.Agent.End,
+		Error:       now.Agent.Error,
+		Claims:      judge.ClaimsOf(now),
+		Proven:      v.Tasks.Done, Action: v.Action, Reason: v.Reason,
 	}
 	judged.Task = now.Task
 	for _, r := range v.Refusals() {
@@ -154,7 +162,8 @@ func (h *hookCaller) warnChangedByHooks(ctx context.Context, reason ralph.StopRe
 		return
 	}
 	if now, ok := h.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()}); ok && now.Known && !now.Same(proven) {
-		h.warnOnce("changed_after_proof", "a hook changed files after the claim was proven: what is there now is not what was proven")
+		h.warnOnce("changed_after_proof",
+			"a hook changed files after the claim was proven: what is there now is not what was proven")
 	}
 }
 
@@ -168,7 +177,13 @@ func (h *hookCaller) runStopHooks(ctx context.Context, stopped ralph.RunStopped)
 		ctx, done = h.detached(ctx)
 		defer done()
 	}
-	end := ralph.RunEnd{HookContext: h.hookContext(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
+	end := ralph.RunEnd{
+		HookContext: h.hookContext(),
+		Status:      stopped.Status,
+		Reason:      stopped.Reason,
+		ExitCode:    stopped.ExitCode,
+		Summary:     stopped.Detail,
+	}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })
 	h.warnChangedByHooks(ctx, stopped.Reason)
 	h.sync()

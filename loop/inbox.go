@@ -72,7 +72,12 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 	if err != nil {
 		return err
 	}
-	b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Message: message.ID})
+	b.emit(ralph.EvSteering, ralph.SteeringSeen{
+		State:   ralph.SteeringDelivered,
+		File:    file,
+		Text:    item,
+		Message: message.ID,
+	})
 	return nil
 }
 
@@ -191,7 +196,9 @@ func (b *inbox) previewMessage(message ralph.Message) {
 		return
 	}
 	file, item, line, err := placeSteering(b.cfg.Dir, message.Text)
-	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool { return other.File == file && other.Text == item })
+	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool {
+		return other.File == file && other.Text == item
+	})
 	if err != nil || line == "" || known {
 		return
 	}

@@ -28,6 +28,8 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 		inputs := w.prompted()
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "warnings", []string{"letter_undelivered", "steering_unreadable", "steering_unreadable"}, notices(w.log))
-		same(t, "what the prompt is built from", ralph.PromptInput{}, ralph.PromptInput{Steering: (*inputs)[0].Steering, Learnings: (*inputs)[0].Learnings})
+		same(t, "what the prompt is built from", ralph.PromptInput{}, ralph.PromptInput{
+			Steering: (*inputs)[0].Steering, Learnings: (*inputs)[0].Learnings,
+		})
 	})
 }

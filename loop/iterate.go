@@ -66,13 +66,21 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: len(built.Text), Hash: text.Digest(built.Text), Parts: built.Parts})
+	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{
+		Bytes: len(built.Text),
+		Hash:  text.Digest(built.Text),
+		Parts: built.Parts,
+	})
 	for _, part := range built.Parts {
 		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
 			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt: its middle was cut out")
 		}
 	}
-	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{Agent: l.agents.currentAgent().Name, Model: l.agents.currentAgent().Model, Timeout: ralph.Span(l.run.timeLeft())})
+	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{
+		Agent:   l.agents.currentAgent().Name,
+		Model:   l.agents.currentAgent().Model,
+		Timeout: ralph.Span(l.run.timeLeft()),
+	})
 	l.run.sync()
 	return built.Text, nil
 }
@@ -83,11 +91,15 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	l.list.inspectTasks()
 	claimed := judge.MayComplete(l.run.policy, l.run.state.History)
 	if ctx.Err() == nil {
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head, Claimed: claimed || l.run.policy.Claim == ralph.ClaimOptional})
+		l.tree.snapshot(ctx, ralph.TreeInput{
+			BaseHead: l.run.state.History.Base.Head,
+			Claimed:  claimed || l.run.policy.Claim == ralph.ClaimOptional,
+		})
 	}
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
 	proven := judge.ProvenInCase(l.run.state.History)
-	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven && (l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
+	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
+		(l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
 	l.recordStatus()
@@ -98,7 +110,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	at := l.run.moment(ctx)
 	before := l.run.state.History.Breaker.State
 	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))
-	if at.Killed && ralph.CountsAsIteration(agent.End) { // the evidence is not whole: a resume gathers it and judges what the agent left
+	// the evidence is not whole: a resume gathers it and judges what the agent left
+	if at.Killed && ralph.CountsAsIteration(agent.End) {
 		return v
 	}
 	for _, gate := range v.Gates {
@@ -107,7 +120,10 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		}
 	}
 	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {
-		l.run.emit(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: append([]ralph.Refusal{}, refusals...), Tasks: v.Tasks.Refused})
+		l.run.emit(ralph.EvClaimRefused, ralph.ClaimRefused{
+			Refusals: append([]ralph.Refusal{}, refusals...),
+			Tasks:    v.Tasks.Refused,
+		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	if l.tree.ranInPlace() {

@@ -45,7 +45,15 @@ type journal struct {
 
 // emit records one event, applies it, and tells it.
 func (j *journal) emit(kind ralph.EventType, data any) {
-	e := ralph.Event{Version: ralph.EventVersion, Seq: j.state.Seq + 1, Time: time.Now().UTC(), Run: j.id, Iteration: j.iteration, Type: kind, Data: data}
+	e := ralph.Event{
+		Version:   ralph.EventVersion,
+		Seq:       j.state.Seq + 1,
+		Time:      time.Now().UTC(),
+		Run:       j.id,
+		Iteration: j.iteration,
+		Type:      kind,
+		Data:      data,
+	}
 	bug := j.store(func() error { return j.recorder.Append(e) })
 	if err := j.state.Apply(e); err != nil {
 		panic(err)
@@ -243,7 +251,8 @@ func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClas
 		j.warn("cost_unknown", "what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])
 	}
 	if tokens {
-		j.warn("tokens_unknown", "how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])
+		j.warn("tokens_unknown", "how many tokens %s took is %s, so more than --max-tokens may be spent", what,
+			known[s.Tokens != nil])
 	}
 }
 

@@ -94,15 +94,21 @@ func liveYard(t *testing.T, past recordedYard, y *yard) (*world, recordedYard, r
 		return ralph.AgentOutcome{End: ralph.EndOK, Said: y.agentWorks(task)}
 	})
 	w.cfg.Task, w.policy.MaxIterations = "", 30
-	w.options = append(w.options, WithTasks(y.book), WithPrompter(promptFunc(func(in ralph.PromptInput) (ralph.Prompt, error) {
-		task = ""
-		if in.Task != nil {
-			task = in.Task.ID
-		}
-		return ralph.Prompt{Text: "work"}, nil
-	})), WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
-		return ralph.CheckResult{Name: in.Name, Passed: y.green(in.Name)}
-	})), WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: fmt.Sprint(y.copied().work)} })))
+	w.options = append(
+		w.options,
+		WithTasks(y.book),
+		WithPrompter(promptFunc(func(in ralph.PromptInput) (ralph.Prompt, error) {
+			task = ""
+			if in.Task != nil {
+				task = in.Task.ID
+			}
+			return ralph.Prompt{Text: "work"}, nil
+		})),
+		WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
+			return ralph.CheckResult{Name: in.Name, Passed: y.green(in.Name)}
+		})),
+		WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: fmt.Sprint(y.copied().work)} })),
+	)
 	if len(past.events) > 0 {
 		state := refold(t, past.events)
 		w.options = append(w.options, WithState(&state))
@@ -138,7 +144,12 @@ func mustEndWell(t *testing.T, whole recordedYard, k int, late bool) {
 	if result.StopReason != ralph.TasksDone || result.ExitCode != 0 {
 		t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
 	}
-	same(t, name+"the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "N": ralph.TaskDone}, y.book.lies())
+	same(
+		t,
+		name+"the list",
+		map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "N": ralph.TaskDone},
+		y.book.lies(),
+	)
 	same(t, name+"tasks", ralph.TaskCount{Done: 4}, result.Tasks)
 	final := refold(t, again.events)
 	same(t, name+"the fold", w.loop.State().Result(), final.Result())
@@ -187,7 +198,12 @@ func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 		again := w.resumed(b, tagging("A", "B"))
 		inputs := again.prompted()
 		again.ends(ralph.TasksDone, 1)
-		same(t, "tampered", []ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: injured, Restored: true}}, payloads[ralph.FilesTampered](again.log))
+		same(
+			t,
+			"tampered",
+			[]ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: injured, Restored: true}},
+			payloads[ralph.FilesTampered](again.log),
+		)
 		same(t, "what the prompt says", injured, (*inputs)[0].Last.ListProblems)
 	})
 	bubble(t, "after it exited, and after that was told", func(t *testing.T) {
@@ -235,7 +251,15 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 			}
 			again.ends(ralph.TasksDone, tt.agents)
 			same(t, "tampered", nil, payloads[ralph.FilesTampered](again.log))
-			same(t, "the list", []ralph.Task{{ID: "A", Title: "do A", Status: ralph.TaskDone}, {ID: "C", Title: "something else", Status: ralph.TaskDone}}, b.file)
+			same(
+				t,
+				"the list",
+				[]ralph.Task{
+					{ID: "A", Title: "do A", Status: ralph.TaskDone},
+					{ID: "C", Title: "something else", Status: ralph.TaskDone},
+				},
+				b.file,
+			)
 		})
 	}
 }
@@ -309,7 +333,12 @@ func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 		again.options = append(again.options, WithTasks(&lostBook{memoryTasks: newMemoryTasks(entry("A", "own A"))}))
 		again.policy.MaxIterations, again.checker.results = 1, []ralph.CheckResult{isGreen, isRed}
 		again.ends(ralph.MaxIterations, 0)
-		same(t, "refused", refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"), payloads[ralph.ClaimRefused](again.log)[0].Tasks)
+		same(
+			t,
+			"refused",
+			refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"),
+			payloads[ralph.ClaimRefused](again.log)[0].Tasks,
+		)
 	})
 	bubble(t, "the file cannot be read", func(t *testing.T) {
 		again := cut(t).resumed(nil, nothing())

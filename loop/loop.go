@@ -88,11 +88,13 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.Phase == fold.PhaseNone:
 		l.stash.applyPendingMove(ctx)                                       // before anything is taken for the user's
 		unseen := l.run.state.History.TreeOf != l.run.state.History.Started // nobody saw what the last agent left
-		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {   // a check that was killed may have written what is there
+		// a check that was killed may have written what is there
+		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
-		if unseen || len(l.run.state.Last.Tampered) > 0 { // or a move was done, and the process died before it looked what came of it
+		// or a move was done, and the process died before it looked what came of it
+		if unseen || len(l.run.state.Last.Tampered) > 0 {
 			l.tree.compare(ctx, l.run.state.History.Tree)
 		}
 	}
@@ -116,8 +118,12 @@ func (l *Loop) started() ralph.RunStarted {
 func (l *Loop) reopen() {
 	l.run.iteration, l.run.crashed = l.run.state.History.Started, l.run.state.Stopped == nil
 	resumed := ralph.RunResumed{
-		Ralph: l.run.about.Ralph, Agent: l.run.cfg.AgentName, Model: l.run.cfg.Model, Policy: l.run.policy, Settings: l.run.about.Settings,
-		PID: l.run.about.PID, Marker: l.run.about.Marker, TornBytes: l.torn,
+		Ralph:    l.run.about.Ralph,
+		Agent:    l.run.cfg.AgentName,
+		Model:    l.run.cfg.Model,
+		Policy:   l.run.policy,
+		Settings: l.run.about.Settings,
+		PID:      l.run.about.PID, Marker: l.run.about.Marker, TornBytes: l.torn,
 	}
 	switch l.run.state.Phase {
 	case fold.PhaseBegun:
@@ -197,7 +203,11 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	}
 	stopped := ralph.RunStopped{
 		Reason: v.Reason, Signal: v.Signal, ExitCode: ralph.ExitCode(v.Reason, v.Signal), Status: ralph.StatusOf(v.Reason),
-		Detail: v.Detail, Hint: v.Hint, VerifiedBy: judge.ProvenBy(l.run.state.History), Changed: changed, Elapsed: l.run.elapsed(),
+		Detail:     v.Detail,
+		Hint:       v.Hint,
+		VerifiedBy: judge.ProvenBy(l.run.state.History),
+		Changed:    changed,
+		Elapsed:    l.run.elapsed(),
 	}
 	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // nothing that such a run says is proof
 		stopped.VerifiedBy = nil
@@ -246,7 +256,9 @@ func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
 
 // recordLost is the end of a run whose record cannot be relied on.
 func recordLost(stopped ralph.RunStopped, why string) ralph.RunStopped {
-	stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(ralph.IOFailed, ""), ralph.StatusFailed
+	stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(
+		ralph.IOFailed, "",
+	), ralph.StatusFailed
 	stopped.Detail, stopped.VerifiedBy = why, nil
 	return stopped
 }

@@ -33,7 +33,9 @@ var (
 )
 
 func newMemoryTree() *memoryTree {
-	return &memoryTree{files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{}}
+	return &memoryTree{
+		files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{},
+	}
 }
 
 // clone is the shelf as a kill leaves it.

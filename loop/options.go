@@ -39,7 +39,14 @@ type Loop struct {
 
 // newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
 func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, warned: map[string]bool{}, abandoned: make(chan struct{})}
+	run := &journal{
+		cfg:       cfg,
+		policy:    policyOf(cfg),
+		state:     &fold.State{},
+		live:      func(ralph.Activity) {},
+		warned:    map[string]bool{},
+		abandoned: make(chan struct{}),
+	}
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
@@ -175,9 +182,11 @@ func (l *Loop) validate() error {
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
-	case l.checks.checker == nil && l.tree.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
+	case l.checks.checker == nil && l.tree.examiner == nil &&
+		(len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
 		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
-	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified && l.reviews.evaluator == nil:
+	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
+		l.reviews.evaluator == nil:
 		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")

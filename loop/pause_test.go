@@ -43,7 +43,8 @@ func TestAViewThatPanicsDoesNotEndTheRun(t *testing.T) {
 			}),
 			WithObserver(func(e ralph.Event) { sound = append(sound, e.Type) }))
 		w.ends(ralph.AllChecksPassed, 1)
-		if !slices.Equal(broken, []ralph.EventType{ralph.EvRunStarted}) || !slices.Contains(sound, ralph.EvRunStopped) || !slices.Contains(sound, ralph.EvWarning) {
+		if !slices.Equal(broken, []ralph.EventType{ralph.EvRunStarted}) || !slices.Contains(sound, ralph.EvRunStopped) ||
+			!slices.Contains(sound, ralph.EvWarning) {
 			t.Errorf("the broken view saw %v, the sound one %v", broken, sound)
 		}
 	})

@@ -11,10 +11,16 @@ import (
 // runBaseTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
 // tests.
 func (r *checkRunner) runBaseTests(ctx context.Context) {
-	if len(r.tree.changed.Tests)+len(r.tree.changed.TestAware) == 0 || !r.couldStillPass(ctx) || len(r.state.History.Now.Checks) == 0 {
+	if len(r.tree.changed.Tests)+len(r.tree.changed.TestAware) == 0 || !r.couldStillPass(ctx) ||
+		len(r.state.History.Now.Checks) == 0 {
 		return
 	}
-	baseTests := ralph.BaseTestsRun{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.TestAware, OldPassed: true, Old: []ralph.CheckResult{}}
+	baseTests := ralph.BaseTestsRun{
+		Files:     append([]string{}, r.tree.changed.Tests...),
+		Aware:     r.tree.changed.TestAware,
+		OldPassed: true,
+		Old:       []ralph.CheckResult{},
+	}
 	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &baseTests) {
 		return
 	}
@@ -46,7 +52,9 @@ func (r *checkRunner) confirmFlaked(ctx context.Context) {
 }
 
 func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks []check) {
-	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task}) })
+	doubtful := slices.DeleteFunc(checks, func(c check) bool {
+		return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task})
+	})
 	if len(doubtful) > 0 && r.couldStillPass(ctx) {
 		session.strict = true
 		session.runAll(ctx, doubtful)
@@ -81,7 +89,10 @@ func (r *checkRunner) prove(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			proof = ralph.Proof{Canary: ralph.CanaryGreen, Detail: fmt.Sprintf("whether it can fail could not be tried (checks.canary: off does without): %v", err)}
+			proof = ralph.Proof{
+				Canary: ralph.CanaryGreen,
+				Detail: fmt.Sprintf("whether it can fail could not be tried (checks.canary: off does without): %v", err),
+			}
 		}
 		proof.Name, proof.Task = c.name, c.task
 		r.emit(ralph.EvCheckProof, proof)

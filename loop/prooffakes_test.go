@@ -200,12 +200,16 @@ func accepts(evidence ...string) ralph.Evaluation {
 }
 
 func rejects(category ralph.Rejection, concern string) ralph.Evaluation {
-	return ralph.Evaluation{End: ralph.EndOK, Tries: 1, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"}}
+	return ralph.Evaluation{
+		End: ralph.EndOK, Tries: 1, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"},
+	}
 }
 
 // unasked is what an evaluator says of what it need not look at.
 func unasked() ralph.Evaluation {
-	return ralph.Evaluation{End: ralph.EndOK, Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked"}
+	return ralph.Evaluation{
+		End: ralph.EndOK, Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked",
+	}
 }
 
 func cannotBeAsked(end ralph.EndClass, why string) ralph.Evaluation {

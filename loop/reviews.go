@@ -96,7 +96,8 @@ func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.E
 	if left := r.timeLeft(); left > 0 {
 		in.Timeout = min(in.Timeout, left)
 	}
-	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
+	// should the process be killed meanwhile, the log says what was paid for
+	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true})
 	var err error
 	r.withHeartbeat(ctx, func(ctx context.Context) { e, err = r.evaluator.Evaluate(ctx, in) })
 	if err != nil {
@@ -138,9 +139,21 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 	h := r.state.History
 	ledger := r.state.LedgerOf(task)
 	in := ralph.EvaluationInput{
-		Iteration: r.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.BaseTests,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: r.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: r.about.Marker, Case: h.Now.LastCase(),
-		Live: func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
+		Iteration:   r.iteration,
+		Task:        task,
+		Title:       title,
+		Goal:        text,
+		Criteria:    criteria,
+		Checks:      h.ChecksFor(task),
+		TestChanges: h.Now.BaseTests,
+		Ledger:      ledger.Last,
+		Recurring:   ledger.Counts,
+		Dir:         r.cfg.Dir,
+		Base:        h.Base,
+		Now:         h.Now.Tree,
+		Marker:      r.about.Marker,
+		Case:        h.Now.LastCase(),
+		Live:        func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
 	}
 	folder, err := r.folder()
 	if err != nil {

@@ -50,8 +50,10 @@ func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
 
 func TestWhatIsSaidOfACap(t *testing.T) {
 	const (
-		noCost, someCost     = "what this iteration cost is not known, so more than --max-cost may be spent", "what this iteration cost is known only in part, so more than --max-cost may be spent"
-		noTokens, someTokens = "how many tokens this iteration took is not known, so more than --max-tokens may be spent", "how many tokens this iteration took is known only in part, so more than --max-tokens may be spent"
+		noCost, someCost = "what this iteration cost is not known, so more than --max-cost may be " +
+			"spent", "what this iteration cost is known only in part, so more than --max-cost may be spent"
+		noTokens, someTokens = "how many tokens this iteration took is not known, so more than --max-tokens may be " +
+			"spent", "how many tokens this iteration took is known only in part, so more than --max-tokens may be spent"
 	)
 	whole := ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.1), Tokens: &ralph.Tokens{Input: 1}}
 	unpriced, untold, priced := whole, whole, whole

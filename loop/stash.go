@@ -61,10 +61,18 @@ func (s *stash) blocksNext(next string) bool {
 // planStash says what is to be set aside, and warns if that cannot be.
 func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, bool) {
 	left := s.state.Unproven
-	stashed := ralph.WorkStashed{Task: left.Task, Iteration: left.Iteration, Base: cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot), Work: work}
+	stashed := ralph.WorkStashed{
+		Task:      left.Task,
+		Iteration: left.Iteration,
+		Base:      cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot),
+		Work:      work,
+	}
 	_, can := s.tree.store.(ralph.Switcher)
 	if !can || stashed.Base == "" || stashed.Work == "" {
-		s.warnOnce(workLeft, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from")
+		s.warnOnce(
+			workLeft,
+			"the work on a task that was given up stays in the tree: no copies are kept here that it could come back from",
+		)
 		return stashed, false
 	}
 	others := slices.DeleteFunc(s.state.OtherOpenWork(left.Task), func(id string) bool { return s.leftNoChanges[id] })
@@ -121,7 +129,12 @@ func (s *stash) restoreWork(ctx context.Context, kept fold.StashedWork) {
 		s.warnNotRestored(kept, "no copy of the tree can be made", nil)
 		return
 	}
-	merged, conflicts, err := tree.Merge(ctx, ralph.MergeInput{Base: kept.Base, Ours: ours, Theirs: kept.Work, Own: s.list.ownFile()})
+	merged, conflicts, err := tree.Merge(ctx, ralph.MergeInput{
+		Base:   kept.Base,
+		Ours:   ours,
+		Theirs: kept.Work,
+		Own:    s.list.ownFile(),
+	})
 	switch {
 	case ctx.Err() != nil || s.storage != nil:
 	case err != nil:
@@ -136,9 +149,23 @@ func (s *stash) restoreWork(ctx context.Context, kept fold.StashedWork) {
 }
 
 func (s *stash) warnNotRestored(kept fold.StashedWork, why string, conflicts []string) {
-	s.emit(ralph.EvWorkRestored, ralph.WorkRestored{Task: kept.Task, Iteration: kept.Iteration, Why: why, Conflicts: conflicts})
-	s.warn(workNotRestored, "the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out",
-		kept.Task, why, s.id, kept.Task, s.id, kept.Iteration)
+	s.emit(ralph.EvWorkRestored, ralph.WorkRestored{
+		Task:      kept.Task,
+		Iteration: kept.Iteration,
+		Why:       why,
+		Conflicts: conflicts,
+	})
+	s.warn(
+		workNotRestored,
+		"the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes "+
+			"it out",
+		kept.Task,
+		why,
+		s.id,
+		kept.Task,
+		s.id,
+		kept.Iteration,
+	)
 }
 
 // changedSince says that files were changed, and names the first of them.
@@ -168,8 +195,14 @@ func (s *stash) applyPendingMove(ctx context.Context) {
 	case len(done.Others) > 0:
 		done.Snapshot = s.warnMoveFailed(*m, done)
 	case len(done.Stayed) > 0 && m.Restores:
-		s.warn(workNotRestored, "of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
-			m.Task, text.List(done.Stayed), s.id, kept.Iteration)
+		s.warn(
+			workNotRestored,
+			"of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
+			m.Task,
+			text.List(done.Stayed),
+			s.id,
+			kept.Iteration,
+		)
 	case len(done.Stayed) > 0:
 		s.warnWorkLeft(m.Task, "of it "+text.List(done.Stayed))
 	}

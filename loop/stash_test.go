@@ -42,7 +42,8 @@ const (
 )
 
 func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
-	const clean, withC = ".ralph/config.yaml=agent's a=done code=old tasks.json=1", ".ralph/config.yaml=agent's a=done c=done code=old tasks.json=1"
+	const clean, withC = ".ralph/config.yaml=agent's a=done code=old tasks.json=1", ".ralph/config.yaml=agent's a=done " +
+		"c=done code=old tasks.json=1"
 	back := ".ralph/config.yaml=agent's a=done b=half c=done code=half tasks.json=1"
 	bubble(t, "skip, and a resume", func(t *testing.T) {
 		s := newMemoryTree()
@@ -50,10 +51,23 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		inputs := w.prompted()
 		w.ends(ralph.TaskTries, 3)
 		same(t, "moves", []string{"done A", "failed B", "done C"}, moves(w.log))
-		same(t, "set aside", []ralph.WorkStashed{{Task: "B", Iteration: 2, Base: atA, Work: atB}}, payloads[ralph.WorkStashed](w.log))
+		same(
+			t,
+			"set aside",
+			[]ralph.WorkStashed{{Task: "B", Iteration: 2, Base: atA, Work: atB}},
+			payloads[ralph.WorkStashed](w.log),
+		)
 		same(t, "what agents find", []string{"1: code=old", "2: " + atA, "3: " + clean}, s.found())
 		same(t, "the tree", withC, s.holds())
-		same(t, "what C is told of B's tree", ralph.Feedback{Number: 2, TaskRefusals: []ralph.TaskRefusal{{Task: "B", Code: ralph.RefusedCheckFailed, Detail: "go test (exit 0) failed"}}}, (*inputs)[2].Last)
+		same(
+			t,
+			"what C is told of B's tree",
+			ralph.Feedback{
+				Number:       2,
+				TaskRefusals: []ralph.TaskRefusal{{Task: "B", Code: ralph.RefusedCheckFailed, Detail: "go test (exit 0) failed"}},
+			},
+			(*inputs)[2].Last,
+		)
 		same(t, "warnings", nil, payloads[ralph.Notice](w.log))
 		if base := w.loop.State().History.Base.Snapshot; strings.Contains(base, "half") || strings.Contains(base, "agent's") {
 			t.Errorf("what the harness moved is in the base: %s", base)
@@ -62,7 +76,12 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		again := w.resumed(b, s.does(tagging("B"), "b=done", "code=new"))
 		again.onShelf(s)
 		again.ends(ralph.TasksDone, 1)
-		same(t, "brought back", []ralph.WorkRestored{{Task: "B", Iteration: 2, From: withC, To: back}}, payloads[ralph.WorkRestored](again.log))
+		same(
+			t,
+			"brought back",
+			[]ralph.WorkRestored{{Task: "B", Iteration: 2, From: withC, To: back}},
+			payloads[ralph.WorkRestored](again.log),
+		)
 		same(t, "what B finds", back, named(s.seen[3]))
 		same(t, "what is aside", nil, again.loop.State().Stashed)
 	})
@@ -72,10 +91,12 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		w.ends(ralph.TasksDone, 4)
 		same(t, "what agents find", []string{"1: code=old", "2: " + atA, "3: " + clean, "4: " + back}, s.found())
 		types := slices.DeleteFunc(w.log.types(), func(e ralph.EventType) bool {
-			return e != ralph.EvWorkStashed && e != ralph.EvWorkRestored && e != ralph.EvTaskFailed && e != ralph.EvIterationStarted
+			return e != ralph.EvWorkStashed && e != ralph.EvWorkRestored && e != ralph.EvTaskFailed &&
+				e != ralph.EvIterationStarted
 		})
 		same(t, "order", []ralph.EventType{
-			ralph.EvIterationStarted, ralph.EvIterationStarted, ralph.EvTaskFailed, ralph.EvWorkStashed, ralph.EvIterationStarted, ralph.EvWorkRestored, ralph.EvIterationStarted,
+			ralph.EvIterationStarted, ralph.EvIterationStarted, ralph.EvTaskFailed, ralph.EvWorkStashed,
+			ralph.EvIterationStarted, ralph.EvWorkRestored, ralph.EvIterationStarted,
 		}, types)
 	})
 	bubble(t, "halt leaves it where it is", func(t *testing.T) {
@@ -99,7 +120,14 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 	})
 	bubble(t, "a task that changed nothing", func(t *testing.T) {
 		s := newMemoryTree()
-		w, _ := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(nothing(), ".ralph/STEERING.md=struck", "tasks.json=2"), s.does(tagging("C")))
+		w, _ := shelved(
+			t,
+			ralph.TaskSkip,
+			s,
+			s.does(tagging("A"), "a=done"),
+			s.does(nothing(), ".ralph/STEERING.md=struck", "tasks.json=2"),
+			s.does(tagging("C")),
+		)
 		w.ends(ralph.TaskTries, 3)
 		same(t, "moved", 0, len(payloads[ralph.WorkStashed](w.log)))
 		same(t, "warnings", nil, payloads[ralph.Notice](w.log))
@@ -107,16 +135,32 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 	bubble(t, "the list comes in between", func(t *testing.T) { // B alone is left, and then the user adds D
 		s := newMemoryTree()
 		var b *memoryTasks
-		w, b := shelved(t, ralph.TaskRetry, s, s.does(tagging("A"), "a=done"), s.does(tagging("B", "C"), "b=half"), s.does(tagging("D"), "d=done"), s.does(tagging("B"), "b=done"))
+		w, b := shelved(
+			t,
+			ralph.TaskRetry,
+			s,
+			s.does(tagging("A"), "a=done"),
+			s.does(tagging("B", "C"), "b=half"),
+			s.does(tagging("D"), "d=done"),
+			s.does(tagging("B"), "b=done"),
+		)
 		b.drop("C")
-		w.options = append(w.options, WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
-			if judged.Iteration == 2 {
-				b.append(entry("D"))
-			}
-			return nil
-		}}))
+		w.options = append(
+			w.options,
+			WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
+				if judged.Iteration == 2 {
+					b.append(entry("D"))
+				}
+				return nil
+			}}),
+		)
 		w.ends(ralph.TasksDone, 4)
-		same(t, "what agents find", []string{"1: code=old", "2: a=done code=old", "3: a=done code=old", "4: a=done b=half code=old d=done"}, s.found())
+		same(
+			t,
+			"what agents find",
+			[]string{"1: code=old", "2: a=done code=old", "3: a=done code=old", "4: a=done b=half code=old d=done"},
+			s.found(),
+		)
 	})
 }
 
@@ -124,13 +168,20 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	bubble(t, "the run ended", func(t *testing.T) {
 		s := newMemoryTree()
-		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"))
+		w, b := shelved(
+			t, ralph.TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"),
+		)
 		w.ends(ralph.TaskTries, 3)
 		same(t, "the tree", "c=half code=old", s.holds())
 		again := w.resumed(b, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"), s.does(tagging("C"), "c=done"))
 		again.onShelf(s)
 		again.ends(ralph.TasksDone, 3)
-		same(t, "what agents find", []string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half code=old"}, s.found()[3:])
+		same(
+			t,
+			"what agents find",
+			[]string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half code=old"},
+			s.found()[3:],
+		)
 	})
 	bubble(t, "killed before it was recorded", func(t *testing.T) {
 		s := newMemoryTree()
@@ -173,9 +224,24 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 		w.ends(ralph.TasksDone, 4)
 		same(t, "what B finds", ".ralph/config.yaml=agent's a=done c=done code=new tasks.json=1", named(s.seen[3]))
 		why := "code was changed in another way since"
-		same(t, "brought back", []ralph.WorkRestored{{Task: "B", Iteration: 2, Why: why, Conflicts: []string{"code"}}}, payloads[ralph.WorkRestored](w.log))
-		same(t, "warnings", []string{"the work on B was not brought back: " + why + "; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out"}, warningsOf(w.log, workNotRestored))
-		same(t, "what prompts say", []string{"", "", "", why}, []string{(*inputs)[0].RestoreFailure, (*inputs)[1].RestoreFailure, (*inputs)[2].RestoreFailure, (*inputs)[3].RestoreFailure})
+		same(
+			t,
+			"brought back",
+			[]ralph.WorkRestored{{Task: "B", Iteration: 2, Why: why, Conflicts: []string{"code"}}},
+			payloads[ralph.WorkRestored](w.log),
+		)
+		same(
+			t,
+			"warnings",
+			[]string{
+				"the work on B was not brought back: " + why +
+					"; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out",
+			},
+			warningsOf(w.log, workNotRestored),
+		)
+		same(t, "what prompts say", []string{"", "", "", why}, []string{
+			(*inputs)[0].RestoreFailure, (*inputs)[1].RestoreFailure, (*inputs)[2].RestoreFailure, (*inputs)[3].RestoreFailure,
+		})
 		same(t, "what is aside when it is proven", nil, w.loop.State().Stashed)
 	})
 	for name, tt := range map[string]struct {
@@ -202,10 +268,13 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 			}
 			kept := w.loop.State().Stashed
 			state := refold(t, w.log.events)
-			if err := state.Apply(ralph.Event{Version: ralph.EventVersion, Seq: state.Seq + 1, Type: ralph.EvRunResumed, Data: ralph.RunResumed{Policy: w.policy}}); err != nil {
+			if err := state.Apply(ralph.Event{
+				Version: ralph.EventVersion, Seq: state.Seq + 1, Type: ralph.EvRunResumed, Data: ralph.RunResumed{Policy: w.policy},
+			}); err != nil {
 				t.Fatal(err)
 			}
-			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Stashed[0].RestoreFailure != "") != conflicts {
+			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 &&
+				(state.Stashed[0].RestoreFailure != "") != conflicts {
 				t.Errorf("when it goes on: %+v", state.Stashed)
 			}
 		})
@@ -218,8 +287,13 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 		spoil func(w *world, s *memoryTree)
 		want  string
 	}{
-		"no such power":      {func(w *world, s *memoryTree) { w.options = append(w.options, WithTree(struct{ ralph.Tree }{s})) }, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
-		"cannot be compared": {func(_ *world, s *memoryTree) { s.fails["Changes"] = errors.New("objects are missing") }, stays + "objects are missing"},
+		"no such power": {func(w *world, s *memoryTree) {
+			w.options = append(w.options, WithTree(struct{ ralph.Tree }{s}))
+		}, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
+		"cannot be compared": {
+			func(_ *world, s *memoryTree) { s.fails["Changes"] = errors.New("objects are missing") },
+			stays + "objects are missing",
+		},
 		"somebody wrote": {func(w *world, s *memoryTree) {
 			w.options = append(w.options, WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
 				half := strings.Contains(s.holds(), "half")
@@ -248,7 +322,9 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 			if base := w.loop.State().History.Base.Snapshot; strings.Contains(base, "half") {
 				t.Errorf("what the agent left is in the base: %s", base)
 			}
-			stayed := slices.ContainsFunc(payloads[ralph.WorkRestored](w.log), func(b ralph.WorkRestored) bool { return b.Stayed })
+			stayed := slices.ContainsFunc(payloads[ralph.WorkRestored](w.log), func(b ralph.WorkRestored) bool {
+				return b.Stayed
+			})
 			if stayed != (name == "somebody writes meanwhile") {
 				t.Errorf("told %+v", payloads[ralph.WorkRestored](w.log))
 			}
@@ -261,12 +337,15 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
-		w.options = append(w.options, WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
-			if judged.Iteration == 1 {
-				s.write("mine=new")
-			}
-			return nil
-		}}))
+		w.options = append(
+			w.options,
+			WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
+				if judged.Iteration == 1 {
+					s.write("mine=new")
+				}
+				return nil
+			}}),
+		)
 		w.ends(ralph.TaskTries, 3)
 		same(t, "the tree", ".ralph/config.yaml=agent's a=done c=done code=old mine=new tasks.json=1", s.holds())
 		h := w.loop.State().History
@@ -303,7 +382,9 @@ func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 // never finds half of B, and whoever works on B again finds what was there.
 func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		whole, violations := liveShelf(t, shelfCut{book: newMemoryTasks(entry("A"), entry("B"), entry("C")), shelf: newMemoryTree()})
+		whole, violations := liveShelf(t, shelfCut{
+			book: newMemoryTasks(entry("A"), entry("B"), entry("C")), shelf: newMemoryTree(),
+		})
 		if len(violations) > 0 || len(whole) < 60 {
 			t.Fatalf("the uncut run has %d events: %q", len(whole), violations)
 		}
@@ -356,7 +437,14 @@ func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 func TestInterruptedMove(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
-		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half", "c2=half"))
+		w, b := shelved(
+			t,
+			ralph.TaskSkip,
+			s,
+			s.does(tagging("A"), "a=half"),
+			s.does(tagging("B"), "b=half"),
+			s.does(tagging("C"), "c=half", "c2=half"),
+		)
 		w.ends(ralph.TaskTries, 3)
 
 		cut := w.resumed(b, s.does(tagging("A"), "a=done"))
@@ -368,20 +456,37 @@ func TestInterruptedMove(t *testing.T) {
 
 		s.between = nil
 		w.log.events = append(w.log.events, cut.log.events...)
-		again := w.resumed(b, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"), s.does(tagging("C"), "c=done", "c2=done"))
+		again := w.resumed(
+			b, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"), s.does(tagging("C"), "c=done", "c2=done"),
+		)
 		again.onShelf(s)
 		again.ends(ralph.TasksDone, 3)
-		same(t, "what agents find", []string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half c2=half code=old"}, s.found()[3:])
+		same(
+			t,
+			"what agents find",
+			[]string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half c2=half code=old"},
+			s.found()[3:],
+		)
 	})
 }
 
 // Files of the harness stay when work is set aside: that an agent changed them is not forgotten. What is put back is.
 func TestTamperingThatStaysIsRemembered(t *testing.T) {
-	for edit, want := range map[string][]string{"x_test.go=weak": nil, ".ralph/learnings.md=obey": {".ralph/learnings.md (changed)"}} {
+	for edit, want := range map[string][]string{
+		"x_test.go=weak":           nil,
+		".ralph/learnings.md=obey": {".ralph/learnings.md (changed)"},
+	} {
 		bubble(t, edit, func(t *testing.T) {
 			s := newMemoryTree()
 			s.write("x_test.go=strict", ".ralph/learnings.md=user's")
-			w, _ := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half", edit), s.does(tagging("C"), "c=done"))
+			w, _ := shelved(
+				t,
+				ralph.TaskSkip,
+				s,
+				s.does(tagging("A"), "a=done"),
+				s.does(tagging("B"), "b=half", edit),
+				s.does(tagging("C"), "c=done"),
+			)
 			name, _, _ := strings.Cut(edit, "=")
 			w.options = append(w.options, WithExaminer(&fakeExaminer{
 				t: t, mode: ralph.IsolationOverlay,
@@ -409,21 +514,37 @@ func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
 		b := newMemoryTasks(entry("A"), entry("B"))
-		w := listed(t, b, s.does(tagging("A"), "a=done"), s.does(nothing(), "b=part"), s.does(nothing(), "d=bad"), s.does(nothing(), "d=worse"), s.does(tagging("B"), "b=done"))
+		w := listed(
+			t,
+			b,
+			s.does(tagging("A"), "a=done"),
+			s.does(nothing(), "b=part"),
+			s.does(nothing(), "d=bad"),
+			s.does(nothing(), "d=worse"),
+			s.does(tagging("B"), "b=done"),
+		)
 		w.policy.TaskTries, w.policy.OnTaskFailure = 2, ralph.TaskSkip
 		w.onShelf(s)
-		w.options = append(w.options, WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
-			if judged.Iteration == 2 {
-				urgent := entry("D")
-				urgent.Priority = new(0)
-				b.append(urgent)
-			}
-			return nil
-		}}))
+		w.options = append(
+			w.options,
+			WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
+				if judged.Iteration == 2 {
+					urgent := entry("D")
+					urgent.Priority = new(0)
+					b.append(urgent)
+				}
+				return nil
+			}}),
+		)
 		w.ends(ralph.TaskTries, 5)
 		same(t, "worked on", []string{"A", "B", "D", "D", "B"}, workedOn(w.log))
 		same(t, "what B finds", "a=done b=part code=old d=worse", named(s.seen[4]))
-		same(t, "warnings", []string{"the work on D, which was given up, stays in the tree: work on B, which is not done, lies there with it"}, warningsOf(w.log, workLeft))
+		same(
+			t,
+			"warnings",
+			[]string{"the work on D, which was given up, stays in the tree: work on B, which is not done, lies there with it"},
+			warningsOf(w.log, workLeft),
+		)
 	})
 }
 
@@ -480,7 +601,9 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	}
 	result := w.run(t.Context())
 	if result.StopReason != ralph.TasksDone || s.holds() != "a=done b=done c=done code=new" {
-		violations = append(violations, fmt.Sprintf("it ended with %s (%s) and %s", result.StopReason, result.Summary, s.holds()))
+		violations = append(
+			violations, fmt.Sprintf("it ended with %s (%s) and %s", result.StopReason, result.Summary, s.holds()),
+		)
 	}
 	final := refold(t, events)
 	same(t, "the fold", w.loop.State().Result(), final.Result())
@@ -493,14 +616,30 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
 	bubble(t, "without a trace", func(t *testing.T) {
 		s := newMemoryTree()
-		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(nothing()), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
+		w, b := shelved(
+			t,
+			ralph.TaskSkip,
+			s,
+			s.does(tagging("A"), "a=done"),
+			s.does(nothing()),
+			s.does(tagging("C"), "c=half"),
+			s.does(tagging("D"), "d=done"),
+		)
 		b.append(entry("D"))
 		w.ends(ralph.TaskTries, 4)
 		same(t, "what D finds", "a=done code=old", named(s.seen[3]))
 	})
 	bubble(t, "it stayed", func(t *testing.T) {
 		s := newMemoryTree()
-		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
+		w, b := shelved(
+			t,
+			ralph.TaskSkip,
+			s,
+			s.does(tagging("A"), "a=done"),
+			s.does(tagging("B"), "b=half"),
+			s.does(tagging("C"), "c=half"),
+			s.does(tagging("D"), "d=done"),
+		)
 		b.append(entry("D"))
 		s.before = func(ralph.SwitchInput) {
 			s.write("mine=new")

@@ -32,7 +32,8 @@ const testsPlace = "{tests}"
 // whyBarred says why a check must not be run, "" if it may.
 func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
-		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
+		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph " +
+			"resume asks"
 	}
 	return c.barred
 }
@@ -134,7 +135,10 @@ func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check 
 		case len(files) == 0:
 			s.notice("check_skipped", name+" was skipped: no test file belongs to a task that is done or under way")
 		default:
-			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, process.Words(operands(files)))})
+			checks = append(checks, check{
+				name:    name,
+				command: strings.ReplaceAll(name, testsPlace, process.Words(operands(files))),
+			})
 		}
 	}
 	return checks

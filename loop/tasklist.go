@@ -56,7 +56,12 @@ func (k *taskList) openTasks() error {
 	}
 	if k.crashed && k.state.History.Now.Agent.End == ralph.EndInterrupted {
 		if edits, err := k.tasks.Inspect(); err == nil && len(edits.ListDamage) > 0 {
-			k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
+			k.emit(ralph.EvTampered, ralph.FilesTampered{
+				What:     ralph.TamperedList,
+				File:     k.tasks.File(),
+				Details:  edits.ListDamage,
+				Restored: true,
+			})
 		}
 		k.writeTasks()
 	}
@@ -105,7 +110,13 @@ func (k *taskList) mergedTasks() []ralph.TaskState {
 	var merged []ralph.TaskState
 	for _, t := range k.tasks.List() {
 		state := ralph.TaskState{
-			ID: t.ID, Title: t.Title, DependsOn: t.DependsOn, Priority: t.Priority, Optional: t.Optional, Human: t.Human, Status: t.Status,
+			ID:        t.ID,
+			Title:     t.Title,
+			DependsOn: t.DependsOn,
+			Priority:  t.Priority,
+			Optional:  t.Optional,
+			Human:     t.Human,
+			Status:    t.Status,
 		}
 		before, ok := known[t.ID]
 		if ok && before.Status == t.Status {
@@ -123,7 +134,8 @@ func sameTask(a, b ralph.TaskState) bool {
 	samePriority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
 	sameDependencies := slices.Equal(a.DependsOn, b.DependsOn)
 	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
-	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title && a.Optional == b.Optional && a.Human == b.Human &&
+	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title && a.Optional == b.Optional &&
+		a.Human == b.Human &&
 		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
 }
 
@@ -150,7 +162,12 @@ func (k *taskList) inspectTasks() {
 		k.emit(ralph.EvSignal, ralph.SignalSeen{Kind: id + ":DONE", From: ralph.FromList})
 	}
 	if len(edits.ListDamage) > 0 {
-		k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
+		k.emit(ralph.EvTampered, ralph.FilesTampered{
+			What:     ralph.TamperedList,
+			File:     k.tasks.File(),
+			Details:  edits.ListDamage,
+			Restored: true,
+		})
 	}
 	k.sync()
 	k.writeTasks()

@@ -25,7 +25,8 @@ func (r *checkRunner) undoCheckWrites(ctx context.Context) {
 	if len(names) > 0 {
 		what = "a check that ran in the workspace itself changed " + text.List(names)
 	}
-	if err == nil && r.undoFailedAt != r.iteration+1 { // a second try could take what somebody wrote meanwhile for the check's
+	// a second try could take what somebody wrote meanwhile for the check's
+	if err == nil && r.undoFailedAt != r.iteration+1 {
 		kept, put := r.undo(ctx, left, before, names)
 		if put {
 			if r.firstTime("check_wrote " + strings.Join(names, "\n")) {
@@ -61,7 +62,9 @@ func (r *checkRunner) undo(ctx context.Context, now, before ralph.TreeState, nam
 	if err != nil {
 		return "", false
 	}
-	if _, err = r.tree.store.(ralph.Switcher).Switch(ctx, ralph.SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }}); err != nil {
+	if _, err = r.tree.store.(ralph.Switcher).Switch(ctx, ralph.SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool {
+		return false
+	}}); err != nil {
 		return "", false
 	}
 	after, ok := r.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: r.tree.baseHead()})

@@ -55,7 +55,12 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		w.policy.MaxIterations = 1
 		result := w.ends(ralph.MaxIterations, 1)
 		same(t, "refusals", []string{ralph.RefusedStale}, result.Iterations[0].Refusals)
-		same(t, "warnings", []string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"}, warningsOf(w.log, "check_wrote"))
+		same(
+			t,
+			"warnings",
+			[]string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"},
+			warningsOf(w.log, "check_wrote"),
+		)
 	})
 }
 
@@ -63,7 +68,9 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
-		w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
+		w := listed(
+			t, newMemoryTasks(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"),
+		)
 		e := &fakeExaminer{t: t, mode: ralph.IsolationInPlace}
 		e.check = func(_ ralph.ViewInput, name string) ralph.CheckResult {
 			green := name != "own B" || len(s.seen) > 1
@@ -116,7 +123,9 @@ func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 
 // Where the harness cannot put anything back, a check that unmakes what it proved has proved nothing; what it adds is no harm.
 func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
-	for edit, want := range map[string]ralph.StopReason{"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed} {
+	for edit, want := range map[string]ralph.StopReason{
+		"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed,
+	} {
 		bubble(t, edit, func(t *testing.T) {
 			s := newMemoryTree()
 			w, e := inPlace(t, s, s.does(done(), "code=new"))

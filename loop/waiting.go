@@ -24,7 +24,11 @@ func (r *waiter) waitForTurn(ctx context.Context) {
 		r.pause(ctx)
 	}
 	if wait := r.callRate(); wait > 0 {
-		r.wait(ctx, ralph.Waiting{For: ralph.WaitCalls, Wait: wait, Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", r.policy.CallsPerHour)})
+		r.wait(ctx, ralph.Waiting{
+			For:    ralph.WaitCalls,
+			Wait:   wait,
+			Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", r.policy.CallsPerHour),
+		})
 	}
 	if delay := r.policy.IterationDelay; delay > 0 && r.state.History.Started > 0 {
 		r.wait(ctx, ralph.Waiting{For: ralph.WaitDelay, Wait: delay, Detail: "iteration_delay"})
@@ -33,7 +37,11 @@ func (r *waiter) waitForTurn(ctx context.Context) {
 
 // pause waits until the order is taken away or the run is to end. It costs no time: somebody else's night must not eat the budget.
 func (r *waiter) pause(ctx context.Context) {
-	r.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Elapsed: r.elapsed(), Detail: "ralph resume lets it go on"})
+	r.emit(ralph.EvLimitWait, ralph.Waiting{
+		For:     ralph.WaitPause,
+		Elapsed: r.elapsed(),
+		Detail:  "ralph resume lets it go on",
+	})
 	r.sync()
 	paused := time.Now()
 	for r.moment(ctx).Signal == "" && r.storage == nil {
@@ -79,7 +87,8 @@ func (r *waiter) waitUntil(ctx context.Context, w ralph.Waiting, left func() tim
 // afterWait records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
 func (r *waiter) afterWait(ctx context.Context) {
 	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
-	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging { // the tree under judgement stays what it was
+	// the tree under judgement stays what it was
+	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging {
 		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 	}
 }

@@ -47,7 +47,10 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 		return
 	}
 	if err != nil { // what cannot be compared may have been tampered with
-		w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: []string{fmt.Sprintf("what became of them is not known: %v", err)}})
+		w.emit(ralph.EvTampered, ralph.FilesTampered{
+			What:    ralph.TamperedFiles,
+			Details: []string{fmt.Sprintf("what became of them is not known: %v", err)},
+		})
 		return
 	}
 	w.changed = found
@@ -62,7 +65,12 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	if !w.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
 		return
 	}
-	w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
+	w.emit(ralph.EvTampered, ralph.FilesTampered{
+		What:    ralph.TamperedFiles,
+		Files:   names,
+		Details: append([]string{}, lines...),
+		Unseen:  found.Unseen,
+	})
 }
 
 // withUserEdits names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
@@ -70,7 +78,8 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
+	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" ||
+		before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}
 	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
@@ -235,7 +244,9 @@ func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
 
 // ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
 func (w *workspace) ranInPlace() bool {
-	return slices.ContainsFunc(w.state.History.Now.Checks, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
+	return slices.ContainsFunc(w.state.History.Now.Checks, func(c ralph.CheckResult) bool {
+		return c.Isolation == ralph.IsolationInPlace
+	})
 }
 
 func changeNames(changes []ralph.FileChange) (names, lines []string) {

@@ -163,7 +163,11 @@ func TestChainBreaksWhereALogWasChanged(t *testing.T) {
 		{"the last line is gone", func(l []string) []string {
 			return l[:11]
 		}, Break{12, offset(11), "the head that result.json tells is not in the log"}},
-		{"everything is gone", func([]string) []string { return []string{""} }, Break{1, 0, "the head that result.json tells is not in the log"}},
+		{
+			"everything is gone",
+			func([]string) []string { return []string{""} },
+			Break{1, 0, "the head that result.json tells is not in the log"},
+		},
 	}
 	head := headOf(lines[11] + "\n")
 	if chain := verified(t, openStore(t), joined(lines), head); chain.Break != nil || chain.At != 12 {
@@ -212,7 +216,9 @@ func TestChainThatWasMadeAnewMissesItsRecordedHead(t *testing.T) {
 	events[4].Data = ralph.Notice{Code: "other"}
 	text, _ := logText(t, events)
 	got := verified(t, openStore(t), string(text), headOf(lines[11]+"\n"))
-	if want := (&Break{13, int64(len(text)), "the head that result.json tells is not in the log"}); !cmp.Equal(want, got.Break) {
+	if want := (&Break{13, int64(len(text)), "the head that result.json tells is not in the log"}); !cmp.Equal(
+		want, got.Break,
+	) {
 		t.Errorf("got %+v, want %+v", got.Break, want)
 	}
 	if chain := verified(t, openStore(t), string(text), ""); chain.Break != nil || chain.Recorded != "" {
@@ -306,7 +312,9 @@ func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 		changed := slices.Clone(lines)
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, ""), "").Break
-		if diff := cmp.Diff(&Break{8, int64(len(text) + len(middle)), "its link does not fit what stands before it"}, got); diff != "" {
+		if diff := cmp.Diff(
+			&Break{8, int64(len(text) + len(middle)), "its link does not fit what stands before it"}, got,
+		); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
 	}
@@ -317,7 +325,9 @@ func TestChainGoesOnBehindATornLine(t *testing.T) {
 	text, offsets := logText(t, events[:9])
 	torn := string(text[:offsets[6]+40])
 	got := verified(t, s, torn, "")
-	if diff := cmp.Diff(Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}, got); diff != "" {
+	if diff := cmp.Diff(
+		Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}, got,
+	); diff != "" {
 		t.Error(diff)
 	}
 	head := goOn(t, s, events[6:9]...)
@@ -352,7 +362,9 @@ func TestChainOfALongLog(t *testing.T) {
 	events, text, offsets := longLog(t, 600)
 	s, n := openStore(t), int64(len(events))
 	head := headOf(string(text[offsets[n-1]:]))
-	if diff := cmp.Diff(Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}, verified(t, s, string(text), head)); diff != "" {
+	if diff := cmp.Diff(
+		Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}, verified(t, s, string(text), head),
+	); diff != "" {
 		t.Error(diff)
 	}
 	line := string(text[offsets[4000]:offsets[4001]])
@@ -368,7 +380,14 @@ func TestChainThatCannotBeRead(t *testing.T) {
 	if _, err := s.Verify("R"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no log: got %v", err)
 	}
-	plant(t, s, "R", append(sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n'))
+	plant(
+		t,
+		s,
+		"R",
+		append(
+			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+		),
+	)
 	if _, err := s.Verify("R"); !strings.Contains(err.Error(), "use a newer ralph") {
 		t.Errorf("a newer log: got %v", err)
 	}

@@ -27,7 +27,8 @@ type TooNew struct {
 }
 
 func (t *TooNew) Error() string {
-	return fmt.Sprintf("log has version %d; this program reads up to version %d: use a newer ralph: %s", t.Version, ralph.EventVersion, t.Path)
+	return fmt.Sprintf("log has version %d; this program reads up to version %d: use a newer ralph: %s", t.Version,
+		ralph.EventVersion, t.Path)
 }
 
 // Tail tells what was cut off the end of a log when it was opened again.

@@ -61,7 +61,9 @@ func start(t *testing.T, role, state, workspace string, args ...string) *actor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	process, err := os.StartProcess(program, append([]string{program, role, state, workspace}, args...), &os.ProcAttr{Files: []*os.File{nil, in, os.Stderr}})
+	process, err := os.StartProcess(program, append([]string{program, role, state, workspace}, args...), &os.ProcAttr{
+		Files: []*os.File{nil, in, os.Stderr},
+	})
 	in.Close()
 	if err != nil {
 		t.Fatal(err)

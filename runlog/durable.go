@@ -47,5 +47,6 @@ func flushFolder(path string) error {
 
 // replaceFile puts a whole new file in a path's place, durably.
 func replaceFile(path string, content []byte) error {
-	return unwritable("rename", path, atomicfile.Write(path, content, fileMode)) // everything but a rename says what it did
+	// everything but a rename says what it did
+	return unwritable("rename", path, atomicfile.Write(path, content, fileMode))
 }

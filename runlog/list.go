@@ -30,8 +30,9 @@ type Summary struct {
 	Reason     ralph.StopReason `json:"stop_reason"` // "" while the run has not ended
 	ExitCode   int              `json:"exit_code"`   // of a run that has ended
 	Demo       bool             `json:"demo"`
-	Live       bool             `json:"live"`   // somebody works on it now; a run that has not ended and is not live was cut off
-	Broken     string           `json:"broken"` // why there is nothing to tell; "" for a good run
+	// somebody works on it now; a run that has not ended and is not live was cut off
+	Live   bool   `json:"live"`
+	Broken string `json:"broken"` // why there is nothing to tell; "" for a good run
 }
 
 // endSize is how much of each end of a log is read at first. The first event holds the settings of the run and is the longest.

@@ -70,7 +70,9 @@ func TestReleasedTwiceDoesNotFreeTheNextLock(t *testing.T) {
 
 func TestRecordOfADeadOwnerIsOverwritten(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	for name, record := range map[string]string{"a record": `{"pid":1,"run":"` + long + `"}`, "rubbish": "x{{{", "nothing": "", "zeros": "\x00\x00\x00"} {
+	for name, record := range map[string]string{
+		"a record": `{"pid":1,"run":"` + long + `"}`, "rubbish": "x{{{", "nothing": "", "zeros": "\x00\x00\x00",
+	} {
 		s := openStore(t)
 		if err := s.prepare(); err != nil {
 			t.Fatal(err)
@@ -104,7 +106,8 @@ func TestHolderThatHasNotSaidWhoItIs(t *testing.T) {
 	}
 	_, err = twin(s).Lock(Owner{})
 	locked, ok := errors.AsType[*Locked](err)
-	if !ok || locked.Owner != (Owner{}) || !strings.Contains(err.Error(), "another run holds this workspace: "+s.lockPath()) {
+	if !ok || locked.Owner != (Owner{}) ||
+		!strings.Contains(err.Error(), "another run holds this workspace: "+s.lockPath()) {
 		t.Errorf("got %v", err)
 	}
 }

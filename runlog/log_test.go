@@ -280,7 +280,10 @@ func TestResultIsReplacedWhole(t *testing.T) {
 	}
 	defer log.Close()
 	for _, summary := range []string{"first, and <longer> & longer", "second"} {
-		want := ralph.Result{RunID: sampleRun, Status: ralph.StatusCompleted, Summary: summary, VerifiedBy: []string{"checks"}, Iterations: []ralph.IterationResult{}}
+		want := ralph.Result{
+			RunID: sampleRun, Status: ralph.StatusCompleted, Summary: summary, VerifiedBy: []string{"checks"},
+			Iterations: []ralph.IterationResult{},
+		}
 		if err := log.WriteResult(want); err != nil {
 			t.Fatal(err)
 		}

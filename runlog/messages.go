@@ -72,9 +72,11 @@ func validateMessage(message ralph.Message) error {
 	case strings.TrimSpace(message.Text) == "":
 		return fmt.Errorf("%w: it says nothing", ErrInvalidMessage)
 	case len(message.Text) > MessageLimit:
-		return fmt.Errorf("%w: its text has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Text), MessageLimit)
+		return fmt.Errorf("%w: its text has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Text),
+			MessageLimit)
 	case len(message.Question) > MessageLimit:
-		return fmt.Errorf("%w: the question that it answers has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Question), MessageLimit)
+		return fmt.Errorf("%w: the question that it answers has %d bytes, and %d are the most", ErrInvalidMessage,
+			len(message.Question), MessageLimit)
 	}
 	return nil
 }

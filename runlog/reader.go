@@ -193,5 +193,13 @@ func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) 
 	if err != nil {
 		return ralph.Event{}, false, err
 	}
-	return ralph.Event{Version: e.version, Seq: e.seq, Time: e.time, Run: r.run, Iteration: e.iteration, Type: e.kind, Data: data}, linked, nil
+	return ralph.Event{
+		Version:   e.version,
+		Seq:       e.seq,
+		Time:      e.time,
+		Run:       r.run,
+		Iteration: e.iteration,
+		Type:      e.kind,
+		Data:      data,
+	}, linked, nil
 }

@@ -20,7 +20,8 @@ func BenchmarkTurn(b *testing.B) {
 	for i := range turns {
 		turns[i] = scripted.Turn{
 			Text:  "I look at the next file.",
-			Calls: []scripted.Call{{Name: "noop", Input: json.RawMessage(`{"path":"a.go"}`)}}, Usage: &scripted.Usage{Input: 1000, Output: 50},
+			Calls: []scripted.Call{{Name: "noop", Input: json.RawMessage(`{"path":"a.go"}`)}},
+			Usage: &scripted.Usage{Input: 1000, Output: 50},
 		}
 	}
 	client, err := scripted.New([][]scripted.Turn{turns}, scripted.Options{})
@@ -63,7 +64,9 @@ func bare(b *testing.B, client model.Client) int {
 			return n
 		}
 		c := reply.Message.Calls[0]
-		messages = append(messages, reply.Message, model.Message{Role: model.ToolRole, Results: []model.Result{{ID: c.ID, Text: noop{}.Run(b.Context(), c.Input).Text}}})
+		messages = append(messages, reply.Message, model.Message{
+			Role: model.ToolRole, Results: []model.Result{{ID: c.ID, Text: noop{}.Run(b.Context(), c.Input).Text}},
+		})
 	}
 	return benchTurns
 }

@@ -26,8 +26,9 @@ const (
 	maxCoverage    = 100
 	maxWorkArounds = 5
 	maxDoubts      = 20
-	hintCut        = "let the model's server allow longer answers, which is its own setting, or take a model that may write more"
-	proseWords     = 8 // so many words without a path among them are no pointer
+	hintCut        = "let the model's server allow longer answers, which is its own setting, or take a model that may " +
+		"write more"
+	proseWords = 8 // so many words without a path among them are no pointer
 )
 
 var (

@@ -56,7 +56,9 @@ func fails(err error) step {
 
 // says is a reply of words alone.
 func says(text string) step {
-	return replies(model.Reply{Message: model.Message{Text: text}, End: model.EndTurn, Usage: &model.Usage{Input: 100, Output: 10}})
+	return replies(model.Reply{
+		Message: model.Message{Text: text}, End: model.EndTurn, Usage: &model.Usage{Input: 100, Output: 10},
+	})
 }
 
 func empty() step { return replies(model.Reply{End: model.EndTurn, Usage: &model.Usage{Input: 100}}) }
@@ -67,7 +69,9 @@ func calls(nameAndInput ...string) step { return replies(calling(nameAndInput...
 func calling(nameAndInput ...string) model.Reply {
 	var m model.Message
 	for i := 0; i < len(nameAndInput); i += 2 {
-		m.Calls = append(m.Calls, model.Call{ID: fmt.Sprintf("c%d", i/2), Name: nameAndInput[i], Input: json.RawMessage(nameAndInput[i+1])})
+		m.Calls = append(m.Calls, model.Call{
+			ID: fmt.Sprintf("c%d", i/2), Name: nameAndInput[i], Input: json.RawMessage(nameAndInput[i+1]),
+		})
 	}
 	return model.Reply{Message: m, End: model.EndCalls, Usage: &model.Usage{Input: 100, Output: 10}}
 }
@@ -94,7 +98,8 @@ type judge struct {
 
 func (j *judge) input(t testing.TB) ralph.AgentInput {
 	return ralph.AgentInput{
-		Iteration: 1, Prompt: "Add two numbers.", Dir: t.TempDir(), Folder: t.TempDir(), Model: "claude-sonnet-4-5", Marker: "m",
+		Iteration: 1, Prompt: "Add two numbers.", Dir: t.TempDir(), Folder: t.TempDir(), Model: "claude-sonnet-4-5",
+		Marker: "m",
 		Live: func(a ralph.Activity) {
 			j.mu.Lock()
 			defer j.mu.Unlock()

@@ -75,7 +75,8 @@ func TestAWorkerInALoop(t *testing.T) {
 	var turns []ralph.Turn
 	var learned int
 	loop, err := loop.New(loop.Config{
-		Task: "Greet the world.", Agent: worker.New(options("worker")), AgentName: "worker", Checks: []string{"greets the world"}, Dir: dir, MaxIterations: 2,
+		Task: "Greet the world.", Agent: worker.New(options("worker")), AgentName: "worker",
+		Checks: []string{"greets the world"}, Dir: dir, MaxIterations: 2,
 	}, loop.WithChecker(checks), loop.WithTree(folder(dir)),
 		loop.WithEvaluator("reviewer", &evaluate.Evaluator{Agent: worker.NewReviewer(options("evaluator"))}),
 		loop.WithObserver(func(e ralph.Event) {
@@ -127,7 +128,8 @@ func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
 	}
 	checks := ralph.CheckFuncs{"greets": func(context.Context) error { return errors.New("nobody is greeted") }}
 	loop, err := loop.New(loop.Config{
-		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}), AgentName: "worker", Checks: []string{"greets"},
+		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}),
+		AgentName: "worker", Checks: []string{"greets"},
 		Dir: t.TempDir(), MaxIterations: 2, MaxTokens: 2000,
 	}, loop.WithChecker(checks))
 	if err != nil {

@@ -66,11 +66,14 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 					Client: connect(base), Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 				})
-				if result.ExitCode != 15 || result.StopReason != ralph.ProviderFailed || *result.Iterations[0].StepsTaken != 0 || result.Iterations[0].Counted {
+				if result.ExitCode != 15 || result.StopReason != ralph.ProviderFailed || *result.Iterations[0].StepsTaken != 0 ||
+					result.Iterations[0].Counted {
 					t.Errorf("ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 				second := time.Second
-				if diff := cmp.Diff([]time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}, waits); diff != "" {
+				if diff := cmp.Diff(
+					[]time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}, waits,
+				); diff != "" {
 					t.Errorf("waits (-want +got):\n%s", diff)
 				}
 				if asked := len(server.Requests()); scenario != "refused" && asked != 8 {
@@ -142,9 +145,16 @@ func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
 	policy := ralph.DefaultPolicy()
 	policy.MaxFailures, policy.MaxIterations, policy.Canary = 1, 3, false
 	loop, err := loop.New(loop.Config{
-		Task: "Make it right.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",
+		Task:  "Make it right.",
+		Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",
 		Checks: []string{"it is right"}, Dir: r.dir,
-	}, append(options, loop.WithTree(folder(r.dir)), loop.WithPolicy(policy), loop.WithRecorder(log), loop.WithRun(r.id, ralph.RunStarted{}))...)
+	}, append(
+		options,
+		loop.WithTree(folder(r.dir)),
+		loop.WithPolicy(policy),
+		loop.WithRecorder(log),
+		loop.WithRun(r.id, ralph.RunStarted{}),
+	)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,9 @@ type verdictInput struct {
 	NextStep string   `json:"next_step,omitempty" doc:"What to do about the concern, in one sentence, if you reject."`
 }
 
-var verdictTool = sync.OnceValue(func() model.Tool { return tools.Spec(submitVerdict, submitVerdictPage, verdictInput{}) })
+var verdictTool = sync.OnceValue(func() model.Tool {
+	return tools.Spec(submitVerdict, submitVerdictPage, verdictInput{})
+})
 
 // close takes a verdict that has the right form. Another one can be mended in the same conversation, until that was tried often enough.
 func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output, *ending) {

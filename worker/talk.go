@@ -78,7 +78,14 @@ func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
 	words := in.Words
 	words.Prompt = "" // a reply never holds the prompt
 	o.Model = cmp.Or(in.Model, o.Model)
-	t := &talk{o: o, in: in, begun: time.Now(), said: promise.NewScanner(words), record: record, toolCounts: map[string]int{}}
+	t := &talk{
+		o:          o,
+		in:         in,
+		begun:      time.Now(),
+		said:       promise.NewScanner(words),
+		record:     record,
+		toolCounts: map[string]int{},
+	}
 	t.chat = chat.New(chat.Options{
 		Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: in.Live,
 		Failed: func(err error) {
@@ -142,7 +149,12 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 		if end != nil {
 			return model.Reply{}, end
 		}
-		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: t.answering()}
+		turn := ralph.Turn{
+			Number:   t.turns + 1,
+			Duration: ralph.Span(time.Since(asked)),
+			End:      string(reply.End),
+			Model:    t.answering(),
+		}
 		turn.Free = reply.Empty() && reply.End != model.EndRefuse
 		for _, c := range reply.Message.Calls[:min(len(reply.Message.Calls), maxCalls)] {
 			turn.Calls = append(turn.Calls, promise.OneLine(c.Name, shownSize))
@@ -152,7 +164,13 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 			t.turns++
 			return reply.Reply, nil
 		}
-		t.record.write(entry{Role: model.Assistant, Model: t.chat.Answers(), End: reply.End, Error: "nothing came", Usage: (*ralph.Tokens)(reply.Usage)})
+		t.record.write(entry{
+			Role:  model.Assistant,
+			Model: t.chat.Answers(),
+			End:   reply.End,
+			Error: "nothing came",
+			Usage: (*ralph.Tokens)(reply.Usage),
+		})
 		switch {
 		case t.stopped:
 			return model.Reply{}, &ending{class: ralph.EndOK}
@@ -221,11 +239,21 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 	spent := t.chat.Spent()
 	steps := t.turns
 	o := ralph.AgentOutcome{
-		Agent: t.lead.name(), Model: t.answering(), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
-		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
+		Agent:      t.lead.name(),
+		Model:      t.answering(),
+		End:        end.class,
+		Error:      end.text,
+		Hint:       end.hint,
+		RetryAfter: ralph.Span(end.wait),
+		Duration:   ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
 		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
-		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, AnswersCut: end.cut, Answer: end.answer,
-		Denials: t.allDenials(), Hooks: t.hookWarnings,
+		OutputBytes: t.record.bytes,
+		Truncated:   t.record.full,
+		Said:        t.said.Report(),
+		TaskEnd:     end.task,
+		AnswersCut:  end.cut,
+		Answer:      end.answer,
+		Denials:     t.allDenials(), Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts

@@ -43,11 +43,31 @@ func TestTheTranscript(t *testing.T) {
 	got := works(t, Options{Client: fake}, in, &fakeTool{name: "noop"})
 	want := []entry{
 		{Role: model.User, Text: "Add two numbers."},
-		{Role: model.Assistant, Turn: 1, Text: "I look.", Model: "claude-sonnet-4-5-20250929", End: model.EndCalls, Usage: &ralph.Tokens{Input: 100, Output: 10},
-			Calls: []entryCall{{"c0", "noop", map[string]any{"n": 1.0}}, {"c1", "noop", `{"n":`}}},
-		{Role: model.ToolRole, Turn: 1, Results: []entryResult{{"c0", "noop 1", false}, {"c1", "the input is not valid JSON: unexpected end of JSON input", true}}},
-		{Role: model.Assistant, Turn: 2, Model: "claude-sonnet-4-5-20250929", End: model.EndCalls, Usage: &ralph.Tokens{Input: 100, Output: 10},
-			Calls: []entryCall{{"c0", submitCase, map[string]any{"summary": "it adds", "ac_coverage": []any{map[string]any{"criterion": "2 and 3 are 5", "addressed_by": "calc.go:Add"}}}}}},
+		{
+			Role: model.Assistant, Turn: 1, Text: "I look.", Model: "claude-sonnet-4-5-20250929", End: model.EndCalls,
+			Usage: &ralph.Tokens{Input: 100, Output: 10},
+			Calls: []entryCall{{"c0", "noop", map[string]any{"n": 1.0}}, {"c1", "noop", `{"n":`}},
+		},
+		{
+			Role: model.ToolRole, Turn: 1,
+			Results: []entryResult{
+				{"c0", "noop 1", false},
+				{"c1", "the input is not valid JSON: unexpected end of JSON input", true},
+			},
+		},
+		{
+			Role: model.Assistant, Turn: 2, Model: "claude-sonnet-4-5-20250929", End: model.EndCalls,
+			Usage: &ralph.Tokens{Input: 100, Output: 10},
+			Calls: []entryCall{
+				{
+					"c0", submitCase,
+					map[string]any{
+						"summary":     "it adds",
+						"ac_coverage": []any{map[string]any{"criterion": "2 and 3 are 5", "addressed_by": "calc.go:Add"}},
+					},
+				},
+			},
+		},
 		{Role: model.ToolRole, Turn: 2, Results: []entryResult{{"c0", "accepted", false}}},
 	}
 	entries := readTranscript(t, in.Folder)
@@ -67,7 +87,9 @@ func TestTheTranscript(t *testing.T) {
 }
 
 func TestALongTranscriptIsCut(t *testing.T) {
-	tool := &fakeTool{name: "long", run: func(_ ctxType, _ jsonText) tools.Output { return tools.Output{Text: strings.Repeat("x", 100_000)} }}
+	tool := &fakeTool{name: "long", run: func(_ ctxType, _ jsonText) tools.Output {
+		return tools.Output{Text: strings.Repeat("x", 100_000)}
+	}}
 	input := `{"text":"` + strings.Repeat("y", 300_000) + `"}`
 	fake, j := &fakeModel{steps: []step{calls("long", input), submits()}}, &judge{}
 	in := j.input(t)
@@ -96,9 +118,13 @@ func TestALongTranscriptIsCut(t *testing.T) {
 
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, folder string){
-		"no folder":           func(t *testing.T, folder string) { check(t, os.Remove(folder)) },
-		"no transcript":       func(t *testing.T, folder string) { check(t, os.Mkdir(filepath.Join(folder, "agent.jsonl"), 0o700)) },
-		"a prompt in the way": func(t *testing.T, folder string) { check(t, os.Mkdir(filepath.Join(folder, "prompt.md"), 0o700)) },
+		"no folder": func(t *testing.T, folder string) { check(t, os.Remove(folder)) },
+		"no transcript": func(t *testing.T, folder string) {
+			check(t, os.Mkdir(filepath.Join(folder, "agent.jsonl"), 0o700))
+		},
+		"a prompt in the way": func(t *testing.T, folder string) {
+			check(t, os.Mkdir(filepath.Join(folder, "prompt.md"), 0o700))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake, j := &fakeModel{steps: []step{submits()}}, &judge{}

@@ -34,11 +34,12 @@ func Deny(command, dir, home string) string {
 
 // Why a command is refused.
 const (
-	whySudo   = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
-	whyFetch  = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
-	whyBomb   = "refused: this is a fork bomb"
-	whyDisk   = "refused: this writes over a disk"
-	whyRoot   = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
+	whySudo  = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
+	whyFetch = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
+	whyBomb  = "refused: this is a fork bomb"
+	whyDisk  = "refused: this writes over a disk"
+	whyRoot  = "refused: this would delete the root, the home folder or the workspace with its git history; name what " +
+		"is to be deleted more narrowly"
 	whyUnread = "refused: the command does not parse as bash; fix its quotes and brackets, or write it more simply"
 	whyLong   = "refused: the command is too long; write it to a file and run that"
 	whyPush   = "refused: a forced push overwrites what others have; push without force"
@@ -216,7 +217,9 @@ func isBomb(s shell.Command) bool {
 }
 
 // disks are devices that hold file systems, or memory.
-var disks = text.LazyRegexp(`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`)
+var disks = text.LazyRegexp(
+	`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`,
+)
 
 func isDisk(name string) bool { return disks().MatchString(path.Clean(name)) }
 
@@ -232,7 +235,8 @@ func writesDisk(c invocation) bool {
 		return slices.ContainsFunc(c.args, func(w shell.Word) bool {
 			name, ok := strings.CutPrefix(w.Text, "of=")
 			name = path.Clean(name)
-			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) && !strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
+			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) &&
+				!strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
 		})
 	case slices.Contains([]string{"tee", "cp", "shred", "wipefs"}, c.name):
 		return slices.ContainsFunc(c.args, func(w shell.Word) bool { return isDisk(w.Text) })

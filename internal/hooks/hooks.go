@@ -110,12 +110,22 @@ func (s *Set) AfterEdit(ctx context.Context, edit Edit) Verdict {
 
 // BeforeIteration asks pre_iteration.
 func (s *Set) BeforeIteration(ctx context.Context, next ralph.IterationAhead) []Run {
-	return ask(ctx, s, moment[ralph.IterationAhead]{name: PreIteration, hooks: s.PreIteration, event: next, where: next.HookContext}).Runs
+	return ask(ctx, s, moment[ralph.IterationAhead]{
+		name:  PreIteration,
+		hooks: s.PreIteration,
+		event: next,
+		where: next.HookContext,
+	}).Runs
 }
 
 // AfterIteration asks post_iteration.
 func (s *Set) AfterIteration(ctx context.Context, judged ralph.IterationJudged) []Run {
-	return ask(ctx, s, moment[ralph.IterationJudged]{name: PostIteration, hooks: s.PostIteration, event: judged, where: judged.HookContext}).Runs
+	return ask(ctx, s, moment[ralph.IterationJudged]{
+		name:  PostIteration,
+		hooks: s.PostIteration,
+		event: judged,
+		where: judged.HookContext,
+	}).Runs
 }
 
 // AtStop asks on_stop.

@@ -25,13 +25,19 @@ type wrapper struct {
 }
 
 var wrappers = map[string]wrapper{
-	"env": {takes: "uC"}, "nice": {takes: "n"}, "nohup": {}, "time": {takes: "fo"}, "exec": {takes: "a"}, "command": {}, "builtin": {}, "setsid": {},
-	"xargs": {takes: "IEnPLdsa"}, "timeout": {takes: "sk", operands: 1}, "stdbuf": {takes: "ioe"}, "ionice": {takes: "cnpPu"}, "taskset": {operands: 1},
-	"flock": {takes: "wE", operands: 1}, "watch": {takes: "n"}, "busybox": {}, "unbuffer": {}, "caffeinate": {takes: "tw"}, "strace": {takes: "oepsu"},
+	"env": {takes: "uC"}, "nice": {takes: "n"}, "nohup": {}, "time": {takes: "fo"}, "exec": {takes: "a"}, "command": {},
+	"builtin": {}, "setsid": {},
+	"xargs": {takes: "IEnPLdsa"}, "timeout": {takes: "sk", operands: 1}, "stdbuf": {takes: "ioe"},
+	"ionice": {takes: "cnpPu"}, "taskset": {operands: 1},
+	"flock": {takes: "wE", operands: 1}, "watch": {takes: "n"}, "busybox": {}, "unbuffer": {}, "caffeinate": {takes: "tw"},
+	"strace": {takes: "oepsu"},
 }
 
 // longValues are long options of wrappers whose value is the next word.
-var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir", "--adjustment", "--interval"}
+var longValues = []string{
+	"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir",
+	"--adjustment", "--interval",
+}
 
 var assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`)
 
@@ -126,7 +132,8 @@ func interpretation(c invocation) (interpreted, bool) {
 		switch {
 		case text == "-" || text == "/dev/stdin" || text == "/dev/fd/0":
 			run.stdin = true
-		case text == "--eval" || text == "--print" || text == "--command" || run.isCluster(text) && strings.ContainsAny(text[1:], codes):
+		case text == "--eval" || text == "--print" || text == "--command" ||
+			run.isCluster(text) && strings.ContainsAny(text[1:], codes):
 			run.code = behindOption(c.args[i+1:])
 		case run.shell && run.isCluster(text) && strings.ContainsRune(text, 's'):
 			run.stdin = true
@@ -161,7 +168,8 @@ func behindOption(args []shell.Word) *shell.Word {
 
 // isFetched reports whether a word begins with what was fetched.
 func isFetched(w shell.Word) bool {
-	return strings.HasPrefix(strings.TrimSpace(w.Text), string(shell.OutputMark)) && len(w.Outputs) > 0 && fetches(w.Outputs[0])
+	return strings.HasPrefix(strings.TrimSpace(w.Text), string(shell.OutputMark)) && len(w.Outputs) > 0 &&
+		fetches(w.Outputs[0])
 }
 
 // fetches reports whether a command fetches something.

@@ -9,7 +9,9 @@ import (
 )
 
 // gitValues are options of git itself whose value is the next word.
-var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path"}
+var gitValues = []string{
+	"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path",
+}
 
 // gitRule looks at the arguments of git.
 func gitRule(args []shell.Word) string {
@@ -28,9 +30,13 @@ func gitRule(args []shell.Word) string {
 	switch {
 	case command == "push":
 		return pushRule(args)
-	case command == "reset" && slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--hard", "--ha") }):
+	case command == "reset" && slices.ContainsFunc(args, func(w shell.Word) bool {
+		return abbreviates(w.Text, "--hard", "--ha")
+	}):
 		return whyReset
-	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--force", "--f") })):
+	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w shell.Word) bool {
+		return abbreviates(w.Text, "--force", "--f")
+	})):
 		return whyClean
 	}
 	return ""
@@ -50,7 +56,8 @@ func pushRule(args []shell.Word) string {
 		forces = forces || abbreviates(text, "--mirror", "--m") || strings.HasPrefix(text, "+") ||
 			strings.HasPrefix(text, "--force") && !strings.HasPrefix(text, "--force-i")
 		// Nothing on the left of a colon deletes what is on its right; a colon alone means all branches that are on both sides.
-		deletes = deletes || abbreviates(text, "--delete", "--de") || abbreviates(text, "--prune", "--pru") || len(text) > 1 && text[0] == ':'
+		deletes = deletes || abbreviates(text, "--delete", "--de") || abbreviates(text, "--prune", "--pru") ||
+			len(text) > 1 && text[0] == ':'
 	}
 	switch {
 	case forces:
@@ -125,7 +132,8 @@ func (g guard) precious(w shell.Word, cwd string) bool {
 	folder, last := path.Split(name)
 	folder = path.Clean(folder)
 	if last == "*" {
-		return folder == "/" || folder == git || folder == g.home || folder != g.dir && (above(folder, g.dir) || above(folder, g.home))
+		return folder == "/" || folder == git || folder == g.home ||
+			folder != g.dir && (above(folder, g.dir) || above(folder, g.home))
 	}
 	if matched, err := path.Match(last, ".git"); err == nil && matched && strings.HasPrefix(last, ".") {
 		name = path.Join(folder, ".git")

@@ -75,7 +75,11 @@ type Planner struct {
 func New(req assembly.Request, old OldList) (*Planner, error) {
 	p := &Planner{request: req, old: old}
 	var err error
-	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Around: assembly.Around(req.Workspace, req.Settings)})
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{
+		List:   req.Settings.Tasks.File,
+		Mode:   old,
+		Around: assembly.Around(req.Workspace, req.Settings),
+	})
 	if err != nil {
 		return nil, p.listTrouble(err)
 	}
@@ -103,7 +107,10 @@ func CheckBrief(brief string) error {
 	case strings.TrimSpace(brief) == "":
 		return &config.UsageError{Msg: "the brief is empty", Hint: `say what is to be planned: ralph plan "what is wanted"`}
 	case utf8.RuneCountInString(brief) > BriefLimit:
-		return &config.UsageError{Msg: fmt.Sprintf("the brief has more than %d characters", BriefLimit), Hint: "say what it is about, and name the files that say more"}
+		return &config.UsageError{
+			Msg:  fmt.Sprintf("the brief has more than %d characters", BriefLimit),
+			Hint: "say what it is about, and name the files that say more",
+		}
 	}
 	return nil
 }
@@ -129,12 +136,17 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	defer root.Close()
 	s := p.request.Settings
 	talked, err := interview.Run(ctx, interview.Options{
-		Client: client, Model: p.model.Model, KeyEnv: p.model.KeyEnv, Price: models.Prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
-		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
+		Client: client,
+		Model:  p.model.Model,
+		KeyEnv: p.model.KeyEnv,
+		Price:  models.Prices(s),
+		Tools:  tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
+		Brief:  t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
 		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
 	})
 	if talked.End == ralph.EndAuth && talked.Hint == "" { // a server that wants a key, and none was named
-		talked.Hint = "set a key that is valid for this model's provider, and name its variable with planner.api_key_env or worker.api_key_env"
+		talked.Hint = "set a key that is valid for this model's provider, and name its variable with planner.api_key_env " +
+			"or worker.api_key_env"
 	}
 	return talked, err
 }
@@ -225,7 +237,8 @@ func StopReason(talked Interview) ralph.StopReason {
 		return ralph.MaxCost
 	}
 	ends := map[ralph.EndClass]ralph.StopReason{
-		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed, ralph.EndInterrupted: ralph.Interrupted,
+		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed,
+		ralph.EndInterrupted: ralph.Interrupted,
 	}
 	return cmp.Or(ends[talked.End], ralph.AgentFailed)
 }

@@ -21,7 +21,8 @@ const ignoreFile = ".ralph/.gitignore"
 const (
 	ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
 	// madeHere is what it holds in a folder that nobody but a view has made.
-	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n.gitignore\n"
+	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n" +
+		".gitignore\n"
 )
 
 // Alone reports whether the workspace's .ralph folder was made for the view and holds nothing else: nobody set the project up.
@@ -133,7 +134,8 @@ func (v *View) rewrite() error {
 	for _, r := range v.State.Iterations {
 		text.WriteString("\n" + fold.ProgressEntry(r))
 	}
-	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // whatever lies there: a link is not followed
+	// whatever lies there: a link is not followed
+	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	v.size, v.told = int64(text.Len()), len(v.State.Iterations)

@@ -19,7 +19,9 @@ func diagnose(in ralph.PromptInput) (words string, truncated bool) {
 	return fmt.Sprintf(`# Diagnosis only
 
 The last iterations did not get anywhere: %s. Do not edit files in this iteration. Find out what keeps failing and why: reproduce it, read the
-code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(in.Diagnose)), false
+code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(
+		in.Diagnose,
+	)), false
 }
 
 func isHidden(c ralph.CheckResult) bool { return c.Hidden }
@@ -82,14 +84,16 @@ func (a *account) under(heading string) (words string, truncated bool) {
 // evidence tells what was put back or has to be, that a hidden check failed, and what evaluators reject.
 func (a *account) evidence(in ralph.PromptInput, failed, rejected string) {
 	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.Last.ListProblems)
-	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back and remove what was added:", in.Last.Tampered)
+	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until "+
+		"you put them back and remove what was added:", in.Last.Tampered)
 	a.list("Checks do not see these files, which were added where files are protected:", in.Last.Unseen)
 	if slices.ContainsFunc(in.Last.Failed, isHidden) {
 		says := "the goal"
 		if in.Task != nil {
 			says = "your task"
 		}
-		a.say("A check that you cannot see %s. It asks for nothing but what %s says, so look there for what is missing.", failed, says)
+		a.say("A check that you cannot see %s. It asks for nothing but what %s says, so look there for what is missing.",
+			failed, says)
 	}
 	a.list(rejected, rejections(in))
 }
@@ -124,7 +128,8 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 		a.say("What was reported differs from what was seen: %s.", inline(m))
 	}
 	if len(last.Mentions) > 0 {
-		a.say("A tag stood in a sentence that talks about it, so it was not taken as a report: print the tag alone on its line.")
+		a.say("A tag stood in a sentence that talks about it, so it was not taken as a report: print the tag alone on its " +
+			"line.")
 	}
 	return a.under("# What happened last time")
 }
@@ -169,7 +174,8 @@ func rejections(in ralph.PromptInput) []string {
 		}
 		words += ": " + r.Concern
 		if r.Cached {
-			words += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
+			words += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them " +
+				"and not by its words"
 		}
 		if len(r.Evidence) > 0 {
 			words += "\nseen at: " + strings.Join(r.Evidence, ", ")

@@ -27,7 +27,8 @@ func diff(in ralph.PromptInput) (words string, truncated bool) {
 	if truncated {
 		more = " There is more than is shown here: look at the files."
 	}
-	return fmt.Sprintf("# What changed since the run began\n\nUntracked files are included.%s\n\n%s", more, quote(short)), truncated
+	return fmt.Sprintf("# What changed since the run began\n\nUntracked files are included.%s\n\n%s", more,
+		quote(short)), truncated
 }
 
 // progress keeps the end, which is the latest.
@@ -36,7 +37,8 @@ func progress(in ralph.PromptInput) (words string, truncated bool) {
 }
 
 func learnings(in ralph.PromptInput) (words string, truncated bool) {
-	return section("# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the files where they differ.", in.Learnings, text.Cut, learningsCap)
+	return section("# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the "+
+		"files where they differ.", in.Learnings, text.Cut, learningsCap)
 }
 
 // answers keeps the latest ones.

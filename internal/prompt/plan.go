@@ -12,7 +12,8 @@ import (
 
 const (
 	mayTick = "You may tick off your own task there, in its place, which is a claim like the tag. "
-	mayAdd  = "You may add tasks that you found, without commands of\ntheir own. Do not delete, reword or weaken what is there: it would be put back."
+	mayAdd  = "You may add tasks that you found, without commands of\n" +
+		"their own. Do not delete, reword or weaken what is there: it would be put back."
 )
 
 // allDone reports that every task is proven, though the run is not complete.

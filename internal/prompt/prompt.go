@@ -85,8 +85,10 @@ const lastTime = "last_time"
 
 // kinds are our parts, in their order.
 var kinds = []kind{
-	{"steering", steering}, {"goal", goal}, {"task", task}, {"iteration", iteration}, {"commits", commits}, {"signals", signals},
-	{"checks", checks}, {"plan", plan}, {"diff", diff}, {"diagnose", diagnose}, {"failed_checks", failures}, {lastTime, refusals},
+	{"steering", steering}, {"goal", goal}, {"task", task}, {"iteration", iteration}, {"commits", commits},
+	{"signals", signals},
+	{"checks", checks}, {"plan", plan}, {"diff", diff}, {"diagnose", diagnose}, {"failed_checks", failures},
+	{lastTime, refusals},
 	{"recommendation", recommendation}, {"progress", progress}, {"learnings", learnings}, {"answers", answers},
 }
 
@@ -98,7 +100,12 @@ func Build(in ralph.PromptInput) ralph.Prompt {
 		if p.name == lastTime {
 			p.name = "refusals"
 		}
-		built.Parts = append(built.Parts, ralph.PromptPart{Name: p.name, Bytes: len(p.text), Truncated: p.truncated, Hash: text.Digest(p.text)})
+		built.Parts = append(built.Parts, ralph.PromptPart{
+			Name:      p.name,
+			Bytes:     len(p.text),
+			Truncated: p.truncated,
+			Hash:      text.Digest(p.text),
+		})
 	}
 	return built
 }

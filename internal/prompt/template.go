@@ -22,7 +22,10 @@ func smallValues(in ralph.PromptInput) map[string]string {
 	if in.Task != nil {
 		own = *in.Task
 	}
-	return map[string]string{"i": strconv.Itoa(in.Ordinal), "n": n, "project_root": projectRoot(in), "task_id": inline(own.ID), "task_title": inline(own.Title)}
+	return map[string]string{
+		"i": strconv.Itoa(in.Ordinal), "n": n, "project_root": projectRoot(in), "task_id": inline(own.ID),
+		"task_title": inline(own.Title),
+	}
 }
 
 // projectRoot is one line, whatever the folder is called.
@@ -79,7 +82,8 @@ func Unknown(template string) []string {
 	var unknown []string
 	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		found, name, blanks := template[at[0]:at[1]], template[at[4]:at[5]], at[2] < at[3] || at[6] < at[7]
-		if isKnown(name) == blanks && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) && !slices.Contains(unknown, found) {
+		if isKnown(name) == blanks && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) &&
+			!slices.Contains(unknown, found) {
 			unknown = append(unknown, found)
 		}
 	}
@@ -123,7 +127,8 @@ func fill(file []piece, ours []part, in ralph.PromptInput) []part {
 		}
 	}
 	f.flush()
-	if in.Task != nil && (slices.Contains(file, piece{name: "task_id"}) || slices.Contains(file, piece{name: "task_title"})) {
+	if in.Task != nil &&
+		(slices.Contains(file, piece{name: "task_id"}) || slices.Contains(file, piece{name: "task_title"})) {
 		f.take("task")
 	}
 	for _, name := range neverLeftOut {

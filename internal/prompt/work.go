@@ -25,7 +25,8 @@ func steering(in ralph.PromptInput) (words string, truncated bool) {
 	list, truncated := text.KeepHead(strings.Join(items, "\n"), steeringCap)
 	struck := ""
 	if file := in.Steering[len(in.Steering)-1].File; file != "" {
-		struck = fmt.Sprintf("\nItems that stand in %s: remove each from that file as soon as it is done, and nothing else.", code(file))
+		struck = fmt.Sprintf("\nItems that stand in %s: remove each from that file as soon as it is done, and nothing else.",
+			code(file))
 	}
 	return fmt.Sprintf(`# First of all
 
@@ -80,13 +81,18 @@ func task(in ralph.PromptInput) (words string, truncated bool) {
 		b.WriteString("\n\nIt is done when all of this holds:\n\n" + quote(criteria))
 	}
 	if slices.ContainsFunc(in.Tasks, func(known ralph.TaskState) bool { return known.Regressed && isOwn(in, known) }) {
-		b.WriteString("\n\nThis task was proven done before, and now it does not hold any more. Find out what broke it and put that right; leave its tests as strict as they are.")
+		b.WriteString("\n\nThis task was proven done before, and now it does not hold any more. Find out what broke it " +
+			"and put that right; leave its tests as strict as they are.")
 	}
 	if in.Try > 1 {
 		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", in.Try)
 	}
 	if in.RestoreFailure != "" {
-		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(in.RestoreFailure))
+		fmt.Fprintf(
+			&b,
+			"\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.",
+			inline(in.RestoreFailure),
+		)
 	}
 	return b.String(), cutDescription || cutCriteria
 }

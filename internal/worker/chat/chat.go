@@ -26,12 +26,14 @@ const (
 type Options struct {
 	Client    model.Client // it is made patient; see model.Patient
 	Model     string
-	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
-	Window    int64                                          // tokens that the model holds; 0 is what is known of it, or DefaultWindow
-	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
-	Live      func(ralph.Activity)
-	Failed    func(error) // told of each call that brings no reply; may be nil
-	Terse     bool        // of what is said only the beginning is shown, when all of it is there; thoughts are shown as they come all the same
+	MaxOutput int // tokens of one reply; 0 leaves it to the client
+	// tokens that the model holds; 0 is what is known of it, or DefaultWindow
+	Window int64
+	Price  func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
+	Live   func(ralph.Activity)
+	Failed func(error) // told of each call that brings no reply; may be nil
+	// of what is said only the beginning is shown, when all of it is there; thoughts are shown as they come all the same
+	Terse bool
 }
 
 // Conversation is what was said so far, and what it took. It is for one goroutine.
@@ -96,7 +98,11 @@ func (c *Conversation) Waiting() string { return c.waiting }
 func (c *Conversation) Spent() ralph.Spending {
 	sum := c.bill.Sum()
 	return ralph.Spending{
-		Tokens: (*ralph.Tokens)(sum.Usage), TokensPartial: sum.Untold, Cost: sum.Cost, Estimated: sum.Cost != nil, CostPartial: sum.Untold || sum.Unpriced,
+		Tokens:        (*ralph.Tokens)(sum.Usage),
+		TokensPartial: sum.Untold,
+		Cost:          sum.Cost,
+		Estimated:     sum.Cost != nil,
+		CostPartial:   sum.Untold || sum.Unpriced,
 	}
 }
 
@@ -128,7 +134,12 @@ func (c *Conversation) Ask(ctx context.Context, must string) (Reply, error) {
 func (c *Conversation) send(ctx context.Context, must string) (Reply, error) {
 	c.shown, c.came = &lines{live: c.o.Live, terse: c.o.Terse}, false
 	reply, err := c.client.Send(ctx, model.Request{
-		Model: c.o.Model, System: c.system, Messages: c.history.messages, Tools: c.tools, MaxOutput: c.o.MaxOutput, MustCall: must,
+		Model:     c.o.Model,
+		System:    c.system,
+		Messages:  c.history.messages,
+		Tools:     c.tools,
+		MaxOutput: c.o.MaxOutput,
+		MustCall:  must,
 	}, c.hear)
 	if err != nil {
 		c.shown.flush()
@@ -174,7 +185,10 @@ func (c *Conversation) waits(p model.Pause) {
 	if p.Fault.Usage != nil {
 		c.unpaid = append(c.unpaid, *p.Fault.Usage)
 	}
-	c.o.Live(ralph.Activity{Kind: "retry", Detail: fmt.Sprintf("%s; again in %s", promise.OneLine(c.waiting, shownSize), p.Wait.Round(time.Second))})
+	c.o.Live(ralph.Activity{
+		Kind:   "retry",
+		Detail: fmt.Sprintf("%s; again in %s", promise.OneLine(c.waiting, shownSize), p.Wait.Round(time.Second)),
+	})
 }
 
 // lost counts what was paid for no reply: a fault has the sum of it, and where there is none each attempt told it.

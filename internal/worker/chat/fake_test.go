@@ -42,7 +42,9 @@ func says(text string) model.Reply { return model.Reply{Message: model.Message{T
 
 // reads is a reply that calls a tool.
 func reads() model.Reply {
-	return model.Reply{Message: model.Message{Calls: []model.Call{{ID: "c", Name: "read", Input: []byte(`{}`)}}}, End: model.EndCalls}
+	return model.Reply{
+		Message: model.Message{Calls: []model.Call{{ID: "c", Name: "read", Input: []byte(`{}`)}}}, End: model.EndCalls,
+	}
 }
 
 // talk is a conversation with a fake model, and what was seen of it.

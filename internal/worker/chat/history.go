@@ -120,7 +120,9 @@ func (h *history) overflowed() bool {
 			case i < len(h.messages)-lastKept:
 				made = h.drop(r) || made
 			case len(r.Text) > strictKept+worthDropping:
-				head, tail := strings.ToValidUTF8(r.Text[:strictKept/2], ""), strings.ToValidUTF8(r.Text[len(r.Text)-strictKept/2:], "")
+				head, tail := strings.ToValidUTF8(r.Text[:strictKept/2], ""), strings.ToValidUTF8(
+					r.Text[len(r.Text)-strictKept/2:], "",
+				)
 				h.replace(r, head+fmt.Sprintf(cutOut, len(r.Text)-strictKept)+tail)
 				made = true
 			}

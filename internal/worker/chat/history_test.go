@@ -170,7 +170,9 @@ func TestAnOverflowDropsWhatItCanOnce(t *testing.T) {
 		}
 		same(t, "calls", 5, len(s.fake.asked))
 	})
-	for name, result := range map[string]string{"but not twice for one": long, "nor where nothing can be dropped": "short"} {
+	for name, result := range map[string]string{
+		"but not twice for one": long, "nor where nothing can be dropped": "short",
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(Options{}, reading, fails(tooLong))
 			s.turn(t, result)

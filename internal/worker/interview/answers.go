@@ -145,7 +145,8 @@ func (a *Answers) readList(data []byte) error {
 	var texts []*string
 	if err := json.Unmarshal(data, &texts); err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("line %d: an answer in the list is no text", 1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
+			return fmt.Errorf("line %d: an answer in the list is no text",
+				1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
 		}
 		return fmt.Errorf("a list of texts is wanted: %w", err)
 	}
@@ -168,7 +169,9 @@ func expression(key string) (*regexp.Regexp, error) {
 	text, slashed := betweenSlashes(key)
 	switch {
 	case slashed && text == "":
-		return nil, fmt.Errorf("the question %q is an expression that matches everything; answers to whatever is asked are a list", brief(key))
+		return nil, fmt.Errorf(
+			"the question %q is an expression that matches everything; answers to whatever is asked are a list", brief(key),
+		)
 	case slashed && len(text) > patternLimit:
 		return nil, fmt.Errorf("the expression %q has more than %d bytes", brief(key), patternLimit)
 	case !slashed && (len(text) > patternLimit || !expressive().MatchString(text)):
@@ -180,7 +183,8 @@ func expression(key string) (*regexp.Regexp, error) {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			why = e.Code.String()
 		}
-		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that means itself, and below ## in Markdown all of them do",
+		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that "+
+			"means itself, and below ## in Markdown all of them do",
 			brief(key), why)
 	}
 	return pattern, nil

@@ -85,7 +85,10 @@ func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch
 	case in.asked:
 		return tools.Failf("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
 	case len(c.out.Asked) == MaxQuestions:
-		return tools.Failf("not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan", MaxQuestions), nil
+		return tools.Failf(
+			"not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan",
+			MaxQuestions,
+		), nil
 	}
 	in.asked = true
 	q.Number = len(c.out.Asked) + 1
@@ -121,7 +124,8 @@ func answered(text string) string {
 func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 	switch {
 	case in.asks:
-		return tools.Failf("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it")
+		return tools.Failf("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan " +
+			"that knows it")
 	case in.wrote:
 		return tools.Failf("not taken: one plan at a time")
 	}
@@ -136,7 +140,8 @@ func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 		return tools.Failf("not taken:\n%s\nMend this, and hand over the whole plan again.", listing(faults))
 	case len(doubts) > 0 && !c.doubted:
 		c.doubted = true
-		return tools.Failf("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you leave as it is will be taken then.", listing(doubts))
+		return tools.Failf("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you "+
+			"leave as it is will be taken then.", listing(doubts))
 	}
 	c.out.Plan, c.out.Text = p, text
 	for _, doubt := range doubts {

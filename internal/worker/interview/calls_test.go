@@ -25,7 +25,10 @@ func TestProblemsAreMended(t *testing.T) {
 	diff(t, 3, got.Turns)
 	diff(t, []model.Result{{ID: "call-0", Text: "not taken: field tasks[0].title is missing", Failed: true}}, s.results(1))
 	text := s.results(2)[0].Text
-	for _, want := range []string{"not taken:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`, "hand over the whole plan again"} {
+	for _, want := range []string{
+		"not taken:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`,
+		"hand over the whole plan again",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
 		}
@@ -66,8 +69,27 @@ func TestManyProblemsAreCut(t *testing.T) {
 func TestCallsThatMakeNoSense(t *testing.T) {
 	r := newRoom(t)
 	o, s := r.with(
-		calls(t, "bash", `{"command":"rm -rf /"}`, "read_file", `{"path":`, "read_file", `null`, "read_file", `{"path":"../../etc/passwd"}`,
-			askUser, `[]`, askUser, `{"question":" "}`, askUser, `{"question":"a","why":"b"}`, writePlan, `{"tasks":[]}`, "\x1b[31m", `{}`),
+		calls(
+			t,
+			"bash",
+			`{"command":"rm -rf /"}`,
+			"read_file",
+			`{"path":`,
+			"read_file",
+			`null`,
+			"read_file",
+			`{"path":"../../etc/passwd"}`,
+			askUser,
+			`[]`,
+			askUser,
+			`{"question":" "}`,
+			askUser,
+			`{"question":"a","why":"b"}`,
+			writePlan,
+			`{"tasks":[]}`,
+			"\x1b[31m",
+			`{}`,
+		),
 		calls(t, writePlan, somePlan()),
 	)
 	var shown []string
@@ -89,7 +111,11 @@ func TestCallsThatMakeNoSense(t *testing.T) {
 	diff(t, `there is no tool "bash"; there is read_file, glob, grep, ask_user, write_plan`, results[0].Text)
 	diff(t, "field question is empty", results[5].Text)
 	diff(t, map[string]int{"unknown": 2, "read_file": 3, askUser: 3, writePlan: 2}, got.Tools)
-	diff(t, []string{"unknown tool bash", "read_file", "read_file", "read_file", writePlan, "unknown tool [31m", writePlan}, shown)
+	diff(
+		t,
+		[]string{"unknown tool bash", "read_file", "read_file", "read_file", writePlan, "unknown tool [31m", writePlan},
+		shown,
+	)
 }
 
 func TestManyCallsInOneReply(t *testing.T) {
@@ -122,8 +148,15 @@ func TestOneQuestionAtATime(t *testing.T) {
 	diff(t, []Asked{{Question{Number: 1, Text: "First?"}, "yes"}}, got.Asked)
 	diff(t, []model.Result{
 		{ID: "call-0", Text: "The person answers: yes"},
-		{ID: "call-1", Text: "not asked: one question at a time; ask again if the answer to the other one leaves it open", Failed: true},
-		{ID: "call-2", Text: "not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it", Failed: true},
+		{
+			ID: "call-1", Text: "not asked: one question at a time; ask again if the answer to the other one leaves it open",
+			Failed: true,
+		},
+		{
+			ID:     "call-2",
+			Text:   "not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it",
+			Failed: true,
+		},
 	}, s.results(1))
 	diff(t, []model.Result{{ID: "call-0", Text: "This was asked before. The person answers: yes"}}, s.results(2))
 }
@@ -150,7 +183,9 @@ func TestTenQuestionsAreEnough(t *testing.T) {
 	diff(t, Written, got.Status)
 	diff(t, MaxQuestions, len(got.Asked))
 	diff(t, "", got.Asked[3].Answer)
-	diff(t, "The person leaves it to you: decide, and note what you took for granted in scope_notes.", s.results(1)[0].Text)
+	diff(
+		t, "The person leaves it to you: decide, and note what you took for granted in scope_notes.", s.results(1)[0].Text,
+	)
 	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: 10 questions are all there are") {
 		t.Error(text)
 	}
@@ -178,10 +213,12 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 func TestQuestionsWithinBounds(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	for input, want := range map[string]string{
-		`{"question":"` + long(questionLimit+1) + `"}`:                       "field question has more than 2000 characters; ask for less at once",
-		`{"question":"a","options":["` + long(optionLimit+1) + `"]}`:         "field options[0] must have 1 to 300 characters",
-		`{"question":"a","options":["b","\u001b"]}`:                          "field options[1] must have 1 to 300 characters",
-		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; at most 10 are taken",
+		`{"question":"` + long(questionLimit+1) + `"}`: "field question has more than 2000 " +
+			"characters; ask for less at once",
+		`{"question":"a","options":["` + long(optionLimit+1) + `"]}`: "field options[0] must have 1 to 300 characters",
+		`{"question":"a","options":["b","\u001b"]}`:                  "field options[1] must have 1 to 300 characters",
+		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; at most 10 are " +
+			"taken",
 		`{"options":["b"]}`: "field question is missing",
 	} {
 		_, err := decodeQuestion([]byte(input))
@@ -195,10 +232,15 @@ func TestWhatIsSeenLive(t *testing.T) {
 	r := newRoom(t)
 	o, _ := r.with(
 		func(ctx context.Context, tell func(model.Delta)) (model.Reply, error) {
-			for _, d := range []model.Delta{{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"}, {Thought: "Well"}} {
+			for _, d := range []model.Delta{
+				{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"},
+				{Thought: "Well"},
+			} {
 				tell(d)
 			}
-			got, err := calls(t, "read_file", `{"path":"greet.sh\u0007"}`, "grep", `{"pattern":"a","path":"."}`, "glob", `7`)(ctx, tell)
+			got, err := calls(t, "read_file", `{"path":"greet.sh\u0007"}`, "grep", `{"pattern":"a","path":"."}`, "glob", `7`)(
+				ctx, tell,
+			)
 			got.Message.Text = "Ah\nso\x1b."
 			return got, err
 		},
@@ -214,7 +256,8 @@ func TestWhatIsSeenLive(t *testing.T) {
 		{Kind: "thought", Detail: "I look[2J."}, {Kind: "thought", Detail: "Then I ask."}, {Kind: "thought", Detail: "Well"},
 		{Kind: "text", Detail: "Ah so."},
 		{Kind: "spent", Estimated: true},
-		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"}, {Kind: "tool", Name: "glob"},
+		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"},
+		{Kind: "tool", Name: "glob"},
 		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not taken: field tasks[0].title is missing"},
 		{Kind: "spent", Estimated: true},

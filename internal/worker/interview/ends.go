@@ -25,7 +25,9 @@ func (c *conversation) fail(ctx context.Context, err error) {
 		c.end(Failed, ralph.EndFailed, "the model cannot be asked: %s", err)
 		return
 	}
-	ends := map[model.FaultKind]ralph.EndClass{model.FaultAuth: ralph.EndAuth, model.FaultLimit: ralph.EndLimit, model.FaultProvider: ralph.EndProvider}
+	ends := map[model.FaultKind]ralph.EndClass{
+		model.FaultAuth: ralph.EndAuth, model.FaultLimit: ralph.EndLimit, model.FaultProvider: ralph.EndProvider,
+	}
 	end := cmp.Or(ends[fault.Kind], ralph.EndFailed)
 	c.end(Failed, end, "%s", fault)
 	switch end {

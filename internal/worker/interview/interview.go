@@ -102,7 +102,8 @@ func begin(o Options) (*conversation, error) {
 	case strings.TrimSpace(o.Brief) == "":
 		return nil, errors.New("the brief is empty")
 	case utf8.RuneCountInString(o.Brief) > BriefLimit:
-		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
+		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more",
+			BriefLimit)
 	}
 	o.MaxTurns = cmp.Or(max(o.MaxTurns, 0), DefaultTurns)
 	if o.Live == nil {
@@ -114,7 +115,9 @@ func begin(o Options) (*conversation, error) {
 		c.reading[spec.Name] = t
 		c.tools = append(c.tools, spec)
 	}
-	c.tools = append(c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}))
+	c.tools = append(
+		c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}),
+	)
 	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true})
 	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
 	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
@@ -183,9 +186,11 @@ func (c *conversation) nudge(why model.End) {
 		}
 		return
 	}
-	text := "Nobody reads text without a tool call. Ask with ask_user, look with the reading tools, or hand over the plan with write_plan."
+	text := "Nobody reads text without a tool call. Ask with ask_user, look with the reading tools, or hand over the " +
+		"plan with write_plan."
 	if why == model.EndLength {
-		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for one call, plan fewer or shorter tasks."
+		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for " +
+			"one call, plan fewer or shorter tasks."
 	}
 	c.chat.Add(model.Message{Role: model.User, Text: text + c.reminder()})
 }
@@ -220,7 +225,8 @@ func firstMessage(o Options) string {
 	}
 	if len(o.Existing) > 0 {
 		b.WriteString("\n# Tasks that are in the list already\n\n")
-		b.WriteString("They stay as they are. Write only new tasks, with ids that are not taken; they are put behind these and may depend on them.\n\n")
+		b.WriteString("They stay as they are. Write only new tasks, with ids that are not taken; they are put behind " +
+			"these and may depend on them.\n\n")
 		for i, t := range o.Existing {
 			if i == existingLimit {
 				fmt.Fprintf(&b, "- and %d more\n", len(o.Existing)-existingLimit)

@@ -63,7 +63,9 @@ func calls(t *testing.T, namesAndInputs ...any) turn {
 			}
 			input = string(data)
 		}
-		m.Calls = append(m.Calls, model.Call{ID: fmt.Sprintf("call-%d", i/2), Name: namesAndInputs[i].(string), Input: json.RawMessage(input)})
+		m.Calls = append(m.Calls, model.Call{
+			ID: fmt.Sprintf("call-%d", i/2), Name: namesAndInputs[i].(string), Input: json.RawMessage(input),
+		})
 	}
 	return reply(m, model.EndCalls)
 }
@@ -83,8 +85,15 @@ func somePlan() planInput {
 	return planInput{
 		Overview: "The greeter greets by name.",
 		Tasks: []taskInput{
-			{ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.", Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"}},
-			{ID: "T-002", Title: "Greet by name", Description: "In greet.sh.", Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"}, Checks: []string{"sh greet_test.sh"}},
+			{
+				ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.",
+				Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"},
+			},
+			{
+				ID: "T-002", Title: "Greet by name", Description: "In greet.sh.",
+				Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"},
+				Checks: []string{"sh greet_test.sh"},
+			},
 		},
 		OpenQuestions: []string{"Which languages follow?"},
 		Blockers:      []string{"No account for the name server."},
@@ -102,7 +111,9 @@ type room struct {
 func newRoom(t *testing.T) room {
 	t.Helper()
 	r := room{dir: t.TempDir()}
-	for name, text := range map[string]string{"greet.sh": "echo Hello\n", "greet_test.sh": "test \"$(sh greet.sh)\" = Hello\n", "docs/use.md": "# Use\n"} {
+	for name, text := range map[string]string{
+		"greet.sh": "echo Hello\n", "greet_test.sh": "test \"$(sh greet.sh)\" = Hello\n", "docs/use.md": "# Use\n",
+	} {
 		path := filepath.Join(r.dir, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, []byte(text), 0o644))
@@ -119,7 +130,9 @@ func newRoom(t *testing.T) room {
 // with are options for an interview in the room.
 func (r room) with(turns ...turn) (Options, *script) {
 	s := &script{turns: turns}
-	return Options{Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Try}, s
+	return Options{
+		Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Try,
+	}, s
 }
 
 // hasty is a client that has patience and takes no time for it.

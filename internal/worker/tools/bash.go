@@ -67,7 +67,9 @@ func (t bash) tool() Tool {
 	if t.shell == "" {
 		name = process.Shell("")[0] + " (there is no bash here)"
 	}
-	page := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most)).Replace(bashPage)
+	page := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most)).Replace(
+		bashPage,
+	)
 	return newTool("bash", page, t.call)
 }
 
@@ -128,7 +130,9 @@ func remarks(ended process.Result, timeout time.Duration) string {
 		}
 		b.WriteString("]\n")
 	case process.TimedOut:
-		fmt.Fprintf(&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout))
+		fmt.Fprintf(
+			&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout),
+		)
 	default:
 		b.WriteString("[the command was interrupted; this is its output until then]\n")
 	}

@@ -92,7 +92,10 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
-			return fmt.Errorf("%s is not known; there is %s", named(below(path, fmt.Sprint(name))), strings.Join(text.Mapped(fields, func(f field) string { return f.name }), ", "))
+			return fmt.Errorf("%s is not known; there is %s", named(below(path, fmt.Sprint(name))),
+				strings.Join(text.Mapped(fields, func(f field) string {
+					return f.name
+				}), ", "))
 		}
 		f := fields[i]
 		if seen[i] {
@@ -134,7 +137,8 @@ func decodeString(path string, raw []byte, v reflect.Value, enum string) error {
 		return fmt.Errorf("%s is no valid string: %w", named(path), err)
 	}
 	if enum != "" && !slices.Contains(strings.Split(enum, ","), text) {
-		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), Clip(text, nameLimit))
+		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "),
+			Clip(text, nameLimit))
 	}
 	v.SetString(text)
 	return nil
@@ -187,6 +191,8 @@ func kindOf(raw []byte) string {
 
 // wantedKind is what kindOf has to say about a value that fits into v.
 func wantedKind(v reflect.Value) string {
-	kinds := map[string]string{"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false"}
+	kinds := map[string]string{
+		"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false",
+	}
 	return cmp.Or(kinds[jsonType(v.Type())], "a number")
 }

@@ -96,7 +96,8 @@ func replace(content []byte, in editFileInput) (edited []byte, at []int, err err
 	case bytes.Equal(before, after):
 		return nil, nil, fmt.Errorf("old and new are the same but for line ends, which stay as the file has them")
 	case n > 1 && !in.All:
-		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n, lineList(linesOf(content, before)))
+		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n,
+			lineList(linesOf(content, before)))
 	case len(content)+n*(len(after)-len(before)) > editLimit:
 		return nil, nil, fmt.Errorf("the file would have more than %d bytes", editLimit)
 	}

@@ -49,7 +49,8 @@ func (e *excerpt) text(limit int, remarks string) (text string, cut bool) {
 	const markRoom = 60
 	half := (limit - markRoom) / 2
 	start, end = firstRunes(start, half), lastRunes(end, half)
-	return fmt.Sprintf("%s\n[… %d bytes cut …]\n%s", start, max(e.total-len(start)-len(end), 1), onLine(end)) + remarks, true
+	return fmt.Sprintf("%s\n[… %d bytes cut …]\n%s", start, max(e.total-len(start)-len(end), 1), onLine(end)) +
+		remarks, true
 }
 
 // whole reports whether nothing was dropped so far.

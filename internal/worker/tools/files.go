@@ -57,7 +57,9 @@ func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error
 	}
 	var names nameSplitter
 	// Git would start what the project's settings name as its file monitor.
-	spec := w.spec(folder, git, "-c", "core.fsmonitor=false", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	spec := w.spec(
+		folder, git, "-c", "core.fsmonitor=false", "ls-files", "--cached", "--others", "--exclude-standard", "-z",
+	)
 	spec.Env = append(slices.Clip(spec.Env), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
 	spec.Stdout, spec.Timeout = process.Sink{Tap: &names}, listTimeout
 	ended, err := process.Run(ctx, w.entered(spec))

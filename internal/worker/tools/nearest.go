@@ -26,7 +26,8 @@ func notFound(content []byte, old string) error {
 	at, hits := mostAlike(lines[:min(len(lines), fileLinesCompared)], wanted)
 	switch {
 	case hits == 0 && !utf8.Valid(content):
-		return errors.New("old does not occur, and no line of it does; the file is not UTF-8, so that what read_file shows of it need not be what is there")
+		return errors.New("old does not occur, and no line of it does; the file is not UTF-8, so that what read_file " +
+			"shows of it need not be what is there")
 	case hits == 0:
 		return errors.New("old does not occur, and no line of it does; read the file again")
 	}

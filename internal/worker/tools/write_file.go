@@ -30,7 +30,8 @@ type writeFileInput struct {
 
 func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 	if n := utf8.RuneCountInString(in.Content); n > writeLimit {
-		return Failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
+		return Failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n,
+			writeLimit)
 	}
 	name, err := w.findWritable(in.Path)
 	if err != nil {
@@ -53,7 +54,8 @@ func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 		did = "replaced"
 	}
 	return Output{
-		Text:   fmt.Sprintf("%s %s: %s, %s", did, in.Path, text.Count(lineCount(in.Content), "line"), text.Count(len(in.Content), "byte")),
+		Text: fmt.Sprintf("%s %s: %s, %s", did, in.Path, text.Count(lineCount(in.Content), "line"),
+			text.Count(len(in.Content), "byte")),
 		Edited: []string{filepath.ToSlash(name)},
 	}
 }
