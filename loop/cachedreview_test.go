@@ -6,7 +6,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// unchanging is an examined world whose agent claims again and again without touching anything after its first turn.
+// unchanging is an examined world whose agent claims again and again without touching anything
+// after its first turn.
 func unchanging(t *testing.T, verdicts ...ralph.Evaluation) (*world, *fakeEvaluator, *keeper, *fakeExaminer) {
 	w, e, k := examined(t)
 	w.agent.turns = []turn{done().then(k.becomes("1"))}
@@ -100,7 +101,8 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used up by it, and it neither stands nor counts.
+// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used
+// up by it, and it neither stands nor counts.
 func TestWhatNobodyWasAskedAbout(t *testing.T) {
 	bubble(t, "does not stand when the check is green again", func(t *testing.T) {
 		w, f, _, _ := unchanging(t, unasked(), accepts())

@@ -12,7 +12,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// committer commits what lies in the list, or fails to. What it was told is in messages, what it saw of the list in lies.
+// committer commits what lies in the list, or fails to. What it was told is in messages, what it
+// saw of the list in lies.
 type committer struct {
 	book     *memoryTasks
 	results  []ralph.CommitResult // the last one is repeated
@@ -286,7 +287,8 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	})
 }
 
-// HEAD moves when the harness commits. It is the iteration's work that it holds, not progress of the next one.
+// HEAD moves when the harness commits. It is the iteration's work that it holds, not progress of
+// the next one.
 func TestACommitIsNoProgressOfTheNextIteration(t *testing.T) {
 	bubble(t, "frozen files", func(t *testing.T) {
 		c := &committer{}

@@ -241,7 +241,7 @@ func TestTheOrderOfOptionsDoesNotMatter(t *testing.T) {
 		w := newWorld(t, done())
 		w.options = options
 		w.make()
-		same(t, "worktree", &worktree, w.loop.started().Worktree)
+		same(t, "worktree", &worktree, w.loop.startedEvent().Worktree)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestAbandonWaitsForAKill(t *testing.T) {
 		w.options = append(w.options, WithHooks(&hooks))
 		w.make()
 		w.loop.Abandon()
-		ctx, ended := w.loop.run.detached(t.Context())
+		ctx, ended := w.loop.run.detachedContext(t.Context())
 		synctest.Wait()
 		same(t, "before a kill", nil, ctx.Err())
 		ended()

@@ -142,11 +142,11 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 		},
 		{
 			"no checker", func(*loop.Config) {}, loop.WithInbox(nil),
-			"make loop: checks are named, but nobody runs them: use WithChecker",
+			"make loop: checks are configured, but nothing runs them: use WithChecker",
 		},
 		{
 			"nothing that could prove it", func(c *loop.Config) { c.Checks = nil }, checker,
-			"make loop: nothing could prove completion: name a check, or set AllowUnverified",
+			"make loop: nothing can prove completion: add a check, or set AllowUnverified",
 		},
 		{"a negative cap", func(c *loop.Config) { c.MaxIterations = -2 }, checker, "make loop: a limit is negative"},
 		{"negative time", func(c *loop.Config) { c.MaxTime = -1 }, checker, "make loop: a limit is negative"},
@@ -154,7 +154,7 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 		{"negative tokens", func(c *loop.Config) { c.MaxTokens = -1 }, checker, "make loop: a limit is negative"},
 		{
 			"a worktree", func(c *loop.Config) { c.UseWorktree = true }, checker,
-			"make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees",
+			"make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees",
 		},
 		{"an empty tag", func(c *loop.Config) { c.CompletionTag = " " }, checker, "make loop: empty completion tag"},
 	} {

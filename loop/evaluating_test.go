@@ -70,7 +70,7 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 			t.Errorf("the evaluator gets %+v", in)
 		}
 		first.Agent, second.Agent = "judge", "judge"
-		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", termsOf("", "make it green", nil)
+		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", criteriaDigest("", "make it green", nil)
 		second.Terms = first.Terms
 		in.Live, in.Over, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, nil, 0
 		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
@@ -89,7 +89,7 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]string{"the evaluator is not told what changed: the copy is gone"},
+			[]string{"the evaluator does not see the diff: the copy is gone"},
 			warningsOf(w.log, "diff_unknown"),
 		)
 		same(t, "asked", 1, len(f.inputs))
@@ -364,7 +364,7 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		told := payloads[ralph.Evaluation](w.log)
 		same(t, "told", []ralph.Evaluation{{
 			Agent: "judge", Tries: 1, End: ralph.EndInterrupted, Error: "interrupted", Tree: "c0+1",
-			Terms: termsOf("", "make it green", nil),
+			Terms: criteriaDigest("", "make it green", nil),
 			Cost:  costly.Cost, CostEstimated: true, Tokens: costly.Tokens,
 		}}, told)
 		w.mustFoldTheSame()

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// site is what outlives a crash of a run with every kind of evidence: the files, and how often the evaluator was asked.
+// site is what outlives a crash of a run with every kind of evidence: the files, and how often the
+// evaluator was asked.
 type site struct {
 	files string
 	asked int
@@ -22,8 +23,9 @@ type recordedSite struct {
 	sites  []site
 }
 
-// liveSite runs a loop over the site, going on with what was recorded. The first tree is tampered with, of the second an evaluator thinks little, the
-// third is inert, and the fourth is good; a check needs the workspace in PATH.
+// liveSite runs a loop over the site, going on with what was recorded. The first tree is tampered
+// with, of the second an evaluator thinks little, the third is inert, and the fourth is good; a
+// check needs the workspace in PATH.
 func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while others work
@@ -150,7 +152,8 @@ func TestGreenChecksThatClaimByThemselves(t *testing.T) {
 	})
 }
 
-// A kill in the middle of evidence says nothing about the work: a resume gathers it and judges, without another agent.
+// A kill in the middle of evidence says nothing about the work: a resume gathers it and judges,
+// without another agent.
 func TestAKillInTheMiddleOfEvidence(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -89,7 +89,8 @@ func ExampleWithObserver() {
 	// 1 verdict
 }
 
-// Functions are asked before an iteration begins, and told of its verdict and of the end. An error of the first keeps the iteration from starting.
+// Functions are asked before an iteration begins, and told of its verdict and of the end. An error
+// of the first keeps the iteration from starting.
 func ExampleHookFuncs() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "I am not done yet.", nil })
 	left := 2 // that the night has room for
@@ -127,5 +128,5 @@ func ExampleNew() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "", errors.New("never called") })
 	_, err := loop.New(loop.Config{Task: "anything", Agent: agent})
 	fmt.Println(err)
-	// Output: make loop: nothing could prove completion: name a check, or set AllowUnverified
+	// Output: make loop: nothing can prove completion: add a check, or set AllowUnverified
 }

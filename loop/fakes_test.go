@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// world is a run with everything around it in memory. Under synctest its clock stands still until everybody waits.
+// world is a run with everything around it in memory. Under synctest its clock stands still until
+// everybody waits.
 type world struct {
 	t       *testing.T
 	cfg     Config

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// fallbackWorld is a run of claude, with others that take over. Every turn of a player is played by its own agent.
+// fallbackWorld is a run of claude, with others that take over. Every turn of a player is played by
+// its own agent.
 func fallbackWorld(
 	t *testing.T, first []turn, others map[string][]turn, order ...string,
 ) (*world, map[string]*fakeAgent) {

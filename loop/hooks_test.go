@@ -155,7 +155,7 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 	bubble(t, "without a word", func(t *testing.T) {
 		w := newWorld(t, done())
 		w.withHooks().before = func(context.Context, ralph.IterationAhead) []ralph.HookRun { return blocking(" ") }
-		same(t, "reason", "a hook blocks, without a reason", w.ends(ralph.Blocked, 0).Reason)
+		same(t, "reason", "a hook blocks without giving a reason", w.ends(ralph.Blocked, 0).Reason)
 	})
 	bubble(t, "with too many words", func(t *testing.T) {
 		w := newWorld(t, done())
@@ -279,7 +279,7 @@ func TestHooksAfterAVerdict(t *testing.T) {
 			t,
 			"told",
 			slices.Concat(three, three, []ralph.Notice{
-				{Code: ralph.NoticeHookWarns, Text: "on_stop d warns: a hook blocks, without a reason"},
+				{Code: ralph.NoticeHookWarns, Text: "on_stop d warns: a hook blocks without giving a reason"},
 			}),
 			payloads[ralph.Notice](w.log),
 		)
@@ -413,15 +413,15 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 		same(t, "told", []ralph.Notice{
 			{
 				Code: ralph.NoticeHookWarns,
-				Text: "pre_tool guard.sh warns, which holds nothing up (said once): exit code 127: no such file",
+				Text: "pre_tool guard.sh warns but does not block (shown once): exit code 127: no such file",
 			},
 			{
 				Code: ralph.NoticeHookWarns,
-				Text: "pre_tool guard.sh warns, which holds nothing up (said once): it did not answer within 10s",
+				Text: "pre_tool guard.sh warns but does not block (shown once): it did not answer within 10s",
 			},
 			{
 				Code: ralph.NoticeHookWarns,
-				Text: "pre_tool other.sh warns, which holds nothing up (said once): exit code 127: no such file",
+				Text: "pre_tool other.sh warns but does not block (shown once): exit code 127: no such file",
 			},
 		}, told)
 		w.mustFoldTheSame()

@@ -15,7 +15,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// yard is what outlives a crash of a run with a list: the list, how often each task was worked on, and which mischief was done.
+// yard is what outlives a crash of a run with a list: the list, how often each task was worked on,
+// and which mischief was done.
 type yard struct {
 	mu        sync.Mutex
 	book      *memoryTasks
@@ -35,7 +36,8 @@ func (y *yard) copied() *yard {
 	return &yard{book: y.book.clone(), work: maps.Clone(y.work), mischiefs: y.mischiefs}
 }
 
-// agentWorks is one piece of work on a task, and what an agent does to the list beside it: it deletes a task, adds one, and ticks one.
+// agentWorks is one piece of work on a task, and what an agent does to the list beside it: it
+// deletes a task, adds one, and ticks one.
 func (y *yard) agentWorks(task string) promise.Report {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -74,7 +76,8 @@ type recordedYard struct {
 	yards  []*yard
 }
 
-// cutAfter is the run as a kill leaves it: right after event k, or with all that was done to the list before the next event could be told.
+// cutAfter is the run as a kill leaves it: right after event k, or with all that was done to the
+// list before the next event could be told.
 func (r recordedYard) cutAfter(k int, late bool) (recordedYard, *yard) {
 	at := k - 1
 	if late {
@@ -165,7 +168,8 @@ func statesOf(tasks []ralph.TaskState) map[string]ralph.TaskStatus {
 	return states
 }
 
-// mustBeDoneOnce: what was proven is never proven again, and nothing that was put back is told twice for one iteration.
+// mustBeDoneOnce: what was proven is never proven again, and nothing that was put back is told
+// twice for one iteration.
 func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 	t.Helper()
 	done := map[string]int{}
@@ -264,7 +268,8 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 	}
 }
 
-// A kill between the list's new task being kept and being told must not make the run complete without it.
+// A kill between the list's new task being kept and being told must not make the run complete
+// without it.
 func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A"))
@@ -282,7 +287,8 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	})
 }
 
-// A check that could not run before any agent started is forgotten once the user took it out of the list.
+// A check that could not run before any agent started is forgotten once the user took it out of the
+// list.
 func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A", "nosuch"))
@@ -320,7 +326,8 @@ func (b *lostBook) Inspect() (ralph.TaskEdits, error) {
 	return b.memoryTasks.Inspect()
 }
 
-// Without the harness's copy of the list, a claim is measured by the own checks that the file names, and without that not at all.
+// Without the harness's copy of the list, a claim is measured by the own checks that the file
+// names, and without that not at all.
 func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 	cut := func(t *testing.T) *world {
 		w := listed(t, newMemoryTasks(entry("A", "own A")), tagging("A"))

@@ -86,7 +86,7 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 			})
 			want := []ralph.Notice{{Code: "snapshot_incomplete", Text: "big.bin is larger than 10 MiB"}}
 			if unknown := (ralph.Notice{
-				Code: "diff_unknown", Text: "what changed so far is not in the prompt: git: object missing",
+				Code: "diff_unknown", Text: "the prompt does not show what changed so far: git: object missing",
 			}); tree.err != nil {
 				want = append(want, unknown, unknown)
 			}

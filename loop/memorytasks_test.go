@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memoryTasks is a task list in memory. People and agents write to the file; kept is the harness's copy. Both outlive a crash.
+// memoryTasks is a task list in memory. People and agents write to the file; kept is the harness's
+// copy. Both outlive a crash.
 type memoryTasks struct {
 	mu       sync.Mutex
 	file     []ralph.Task

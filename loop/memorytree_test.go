@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memoryTree is a workspace of files in memory that keeps copies, and can go from one to another. It outlives a crash.
+// memoryTree is a workspace of files in memory that keeps copies, and can go from one to another.
+// It outlives a crash.
 type memoryTree struct {
 	mu     sync.Mutex
 	files  map[string]string

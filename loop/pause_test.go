@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The user may edit while the run rests. Their work is not the agent's progress, so the breaker counts on.
+// The user may edit while the run rests. Their work is not the agent's progress, so the breaker
+// counts on.
 func TestWhatTheUserChangesInAPauseIsNoProgress(t *testing.T) {
 	bubble(t, "three idle iterations with an edit between", func(t *testing.T) {
 		w := newWorld(t, nothing())

@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and checks change it.
+// keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and
+// checks change it.
 type keeper struct {
 	mu         sync.Mutex // users change files while the loop looks
 	files      string
@@ -88,7 +89,8 @@ type fakeExaminer struct {
 
 var _ ralph.Snapshots = (*keeper)(nil)
 
-// examined is a world whose checks run in views. They are red before any agent worked and green then; nothing is tampered with; canaries work.
+// examined is a world whose checks run in views. They are red before any agent worked and green
+// then; nothing is tampered with; canaries work.
 func examined(t *testing.T, turns ...turn) (*world, *fakeExaminer, *keeper) {
 	w, k := newWorld(t, turns...), &keeper{files: "0"}
 	e := &fakeExaminer{t: t, mode: ralph.IsolationOverlay}

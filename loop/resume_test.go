@@ -18,7 +18,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// killedWorkspace is what outlives a crash: how much work was done, and what the outside world made of it.
+// killedWorkspace is what outlives a crash: how much work was done, and what the outside world made
+// of it.
 type killedWorkspace struct {
 	Work, Calls int
 	fallback    bool // the run has two agents
@@ -33,8 +34,8 @@ type recorded struct {
 // needed is how many pieces of work make the check green.
 const needed = 3
 
-// live runs a loop over ws, going on with what was recorded. The agent claims in every iteration; its second call meets a usage limit, its third
-// a failing model.
+// live runs a loop over ws, going on with what was recorded. The agent claims in every iteration;
+// its second call meets a usage limit, its third a failing model.
 func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while the agent works
@@ -110,7 +111,8 @@ func (f treeOf) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, 
 	return f(), nil
 }
 
-// cuts are the numbers of events after which a recorded run is cut: of all, or in a short run of every fifth and the first of each kind.
+// cuts are the numbers of events after which a recorded run is cut: of all, or in a short run of
+// every fifth and the first of each kind.
 func cuts(events []ralph.Event) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		seen := map[ralph.EventType]bool{}
@@ -234,7 +236,8 @@ func mustNeverGiveBack(t *testing.T, name string, events []ralph.Event) {
 	}
 }
 
-// provenIn reports whether the log holds the agent's last word and enough work: nothing is left but to judge it.
+// provenIn reports whether the log holds the agent's last word and enough work: nothing is left but
+// to judge it.
 func provenIn(events []ralph.Event) bool {
 	worked := 0
 	for _, e := range events {
@@ -320,7 +323,8 @@ func TestResumeAfterAFailingAgentCountsAnew(t *testing.T) {
 	})
 }
 
-// Whoever resumes may know that the limit is over; if it is not, the agent meets it again and the wait is asked for anew.
+// Whoever resumes may know that the limit is over; if it is not, the agent meets it again and the
+// wait is asked for anew.
 func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, limitTurn(time.Hour), done())
@@ -339,7 +343,8 @@ func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	})
 }
 
-// An iteration that was cut after its agent exited is judged from what it left: no other agent works for what is already there.
+// An iteration that was cut after its agent exited is judged from what it left: no other agent
+// works for what is already there.
 func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := ends(ralph.AgentOutcome{

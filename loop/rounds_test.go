@@ -16,7 +16,8 @@ type submitter struct{ *fakeAgent }
 
 func (submitter) SubmitsCases() {}
 
-// inRounds is an examined world whose agent submits a case after each step, until one is accepted or it is told to end.
+// inRounds is an examined world whose agent submits a case after each step, until one is accepted
+// or it is told to end.
 func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[]ralph.CaseAnswer) {
 	w, e, k := examined(t)
 	var answers []ralph.CaseAnswer
@@ -321,7 +322,8 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 	})
 }
 
-// spending is an agent that takes turns of a minute, 100 tokens and 10 cents until it is told to stop.
+// spending is an agent that takes turns of a minute, 100 tokens and 10 cents until it is told to
+// stop.
 func spending(turns *int, orders *[]ralph.TurnOrder) turn {
 	return func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 		var spent ralph.Spending
@@ -445,7 +447,7 @@ func TestCasesAndTheEndOfTheRun(t *testing.T) {
 		}
 		result := w.run(ctx)
 		same(t, "reason", ralph.Interrupted, result.StopReason)
-		same(t, "answers", []ralph.CaseAnswer{{Over: true, Text: runEnds}}, *answers)
+		same(t, "answers", []ralph.CaseAnswer{{Over: true, Text: runEndsText}}, *answers)
 		cases := w.loop.State().History.Now.Cases
 		if len(cases) != 1 || cases[0].Answer != nil {
 			t.Errorf("remembered are %+v", cases)

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// shelved is a world with tasks A, B and C, each tried once, over a shelf. The check is red as long as a file says "half".
+// shelved is a world with tasks A, B and C, each tried once, over a shelf. The check is red as long
+// as a file says "half".
 func shelved(t *testing.T, rule ralph.TaskRule, s *memoryTree, turns ...turn) (*world, *memoryTasks) {
 	b := newMemoryTasks(entry("A"), entry("B"), entry("C"))
 	w := listed(t, b, turns...)
@@ -164,7 +165,8 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 	})
 }
 
-// The last task that is given up leaves its work in the tree, since nothing comes after it. A resume works on another first.
+// The last task that is given up leaves its work in the tree, since nothing comes after it. A
+// resume works on another first.
 func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	bubble(t, "the run ended", func(t *testing.T) {
 		s := newMemoryTree()
@@ -199,7 +201,8 @@ func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	})
 }
 
-// What the harness takes out and puts in is no progress of the agent that comes next, nor is it that checks fare otherwise then.
+// What the harness takes out and puts in is no progress of the agent that comes next, nor is it
+// that checks fare otherwise then.
 func TestMovedWorkIsNoProgress(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -223,7 +226,7 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 		inputs := w.prompted()
 		w.ends(ralph.TasksDone, 4)
 		same(t, "what B finds", ".ralph/config.yaml=agent's a=done c=done code=new tasks.json=1", named(s.seen[3]))
-		why := "code was changed in another way since"
+		why := "code was changed since, and the changes conflict"
 		same(
 			t,
 			"brought back",
@@ -234,8 +237,8 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 			t,
 			"warnings",
 			[]string{
-				"the work on B was not brought back: " + why +
-					"; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out",
+				"the work on B was not restored: " + why +
+					"; show it with ralph diff R1 --task B, or write it to a folder with ralph restore R1 2 --to DIR",
 			},
 			warningsOf(w.log, workNotRestored),
 		)
@@ -282,14 +285,14 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 }
 
 func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
-	const stays = "the work on B, which was given up, stays in the tree: "
+	const stays = "the work on the abandoned task B stays in the tree: "
 	for name, tt := range map[string]struct {
 		spoil func(w *world, s *memoryTree)
 		want  string
 	}{
 		"no such power": {func(w *world, s *memoryTree) {
 			w.options = append(w.options, WithTree(struct{ ralph.Tree }{s}))
-		}, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
+		}, "the work on an abandoned task stays in the tree: there are no snapshots to restore it from"},
 		"cannot be compared": {
 			func(_ *world, s *memoryTree) { s.fails["Changes"] = errors.New("objects are missing") },
 			stays + "objects are missing",
@@ -332,7 +335,8 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 	}
 }
 
-// What the user writes between two iterations is none of the work that is set aside later, and joins what is settled as it joins the base.
+// What the user writes between two iterations is none of the work that is set aside later, and
+// joins what is settled as it joins the base.
 func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -355,7 +359,8 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	})
 }
 
-// An evaluator sees what a task changed in all, also what it did before it was set aside, and nothing of others.
+// An evaluator sees what a task changed in all, also what it did before it was set aside, and
+// nothing of others.
 func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -378,8 +383,9 @@ func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 	})
 }
 
-// A run is cut after every event, with what was done to the tree until the next, and in the middle of what the harness does to it. Whoever works on C
-// never finds half of B, and whoever works on B again finds what was there.
+// A run is cut after every event, with what was done to the tree until the next, and in the middle
+// of what the harness does to it. Whoever works on C never finds half of B, and whoever works on B
+// again finds what was there.
 func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		whole, violations := liveShelf(t, shelfCut{
@@ -433,7 +439,8 @@ func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 	})
 }
 
-// A key that ends the program in the middle of a move leaves the rest to the next process; no agent works on the halves.
+// A key that ends the program in the middle of a move leaves the rest to the next process; no agent
+// works on the halves.
 func TestInterruptedMove(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -470,7 +477,8 @@ func TestInterruptedMove(t *testing.T) {
 	})
 }
 
-// Files of the harness stay when work is set aside: that an agent changed them is not forgotten. What is put back is.
+// Files of the harness stay when work is set aside: that an agent changed them is not forgotten.
+// What is put back is.
 func TestTamperingThatStaysIsRemembered(t *testing.T) {
 	for edit, want := range map[string][]string{
 		"x_test.go=weak":           nil,
@@ -542,7 +550,7 @@ func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]string{"the work on D, which was given up, stays in the tree: work on B, which is not done, lies there with it"},
+			[]string{"the work on the abandoned task D stays in the tree: work on B, which is not done, is there as well"},
 			warningsOf(w.log, workLeft),
 		)
 	})
@@ -556,7 +564,8 @@ type shelfCut struct {
 	half   bool // in the middle of a move
 }
 
-// liveShelf runs tasks A, B and C to their end, of which B wants two iterations, and gives every moment at which it could be killed.
+// liveShelf runs tasks A, B and C to their end, of which B wants two iterations, and gives every
+// moment at which it could be killed.
 func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []string) {
 	t.Helper()
 	b, s := past.book, past.shelf
@@ -612,7 +621,8 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	return cuts, violations
 }
 
-// A task that is given up without a trace is in nobody's way, and work that had to stay is not taken along with another one's.
+// A task that is given up without a trace is in nobody's way, and work that had to stay is not
+// taken along with another one's.
 func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
 	bubble(t, "without a trace", func(t *testing.T) {
 		s := newMemoryTree()

@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// eventful is a run with a refused claim, a usage limit, a status block and a proven claim: every kind of event that matters.
+// eventful is a run with a refused claim, a usage limit, a status block and a proven claim: every
+// kind of event that matters.
 func eventful(t *testing.T) *world {
 	status := &promise.Status{
 		State: "IN_PROGRESS", Tests: "FAILING", WorkType: "TESTING", FilesModified: 1, Recommendation: "go on",

@@ -92,7 +92,7 @@ func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 			t,
 			"events",
 			[]ralph.FilesTampered{
-				{What: ralph.TamperedFiles, Details: []string{"what became of them is not known: the copy is gone"}},
+				{What: ralph.TamperedFiles, Details: []string{"cannot compare them: the copy is gone"}},
 			},
 			payloads[ralph.FilesTampered](w.log),
 		)
@@ -188,7 +188,7 @@ func TestTheBaseFollowsTheUserAndNobodyElse(t *testing.T) {
 		same(
 			t,
 			"warning",
-			[]string{"what you changed counts as the agent's: the copy is gone"},
+			[]string{"your changes count as the agent's: the copy is gone"},
 			warningsOf(w.log, "base_unknown"),
 		)
 	})

@@ -62,7 +62,7 @@ func TestTestFilesOfTasks(t *testing.T) {
 			w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
 			w.ends(ralph.MaxIterations, 1)
 			skipped := ralph.Notice{
-				Code: "check_skipped", Text: "pytest {tests} was skipped: no test file belongs to a task that is done or under way",
+				Code: "check_skipped", Text: "pytest {tests} was skipped: no done or current task has a test file",
 			}
 			same(t, "notices", []ralph.Notice{skipped, skipped}, payloads[ralph.Notice](w.log))
 			same(
@@ -106,7 +106,8 @@ func TestTestFilesOfTasks(t *testing.T) {
 	})
 }
 
-// testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?" cannot be found.
+// testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?"
+// cannot be found.
 type testedBook struct {
 	*memoryTasks
 	files map[string][]string

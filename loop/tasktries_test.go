@@ -88,11 +88,10 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		same(t, "worked on", []string{"A", "B", "B", "A"}, workedOn(w.log))
 		same(t, "moves", []string{"done A", "failed B", "reopened A", "done A"}, moves(w.log))
 		same(t, "warnings", []ralph.Notice{
-			{Code: "task_regressed", Text: "A was done, and its own check is red again"},
+			{Code: "task_regressed", Text: "A was done, but its own check fails again"},
 			{
 				Code: "work_left",
-				Text: "the work on a task that was given up stays in the tree: no copies are kept here that it could come back " +
-					"from",
+				Text: "the work on an abandoned task stays in the tree: there are no snapshots to restore it from",
 			},
 		}, payloads[ralph.Notice](w.log))
 	})

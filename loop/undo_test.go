@@ -20,9 +20,10 @@ func inPlace(t *testing.T, s *memoryTree, turns ...turn) (*world, *fakeExaminer)
 	return w, e
 }
 
-// What checks in place write is put back before anything is concluded from them, the user's files of before the run as well.
+// What checks in place write is put back before anything is concluded from them, the user's files
+// of before the run as well.
 func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
-	const wrote = "a check that ran in the workspace itself changed code, junk; that was put back"
+	const wrote = "a check that ran in the workspace itself changed code, junk; the changes were undone"
 	bubble(t, "after a claim", func(t *testing.T) {
 		s := newMemoryTree()
 		w, _ := inPlace(t, s, s.does(done(), "code=new"))
@@ -58,7 +59,7 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"},
+			[]string{wrote, "a check that ran in the workspace itself changed code, junk, and the changes could not be undone"},
 			warningsOf(w.log, "check_wrote"),
 		)
 	})
@@ -88,7 +89,8 @@ func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	})
 }
 
-// A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes that for the user's.
+// A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes
+// that for the user's.
 func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -121,7 +123,8 @@ func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	})
 }
 
-// Where the harness cannot put anything back, a check that unmakes what it proved has proved nothing; what it adds is no harm.
+// Where the harness cannot put anything back, a check that unmakes what it proved has proved
+// nothing; what it adds is no harm.
 func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	for edit, want := range map[string]ralph.StopReason{
 		"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed,
@@ -146,7 +149,8 @@ func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	}
 }
 
-// What somebody writes while the first try to put things back is under way is not taken for the check's by a second one.
+// What somebody writes while the first try to put things back is under way is not taken for the
+// check's by a second one.
 func TestPuttingBackIsTriedOnce(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()

@@ -34,7 +34,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(
 			t,
 			"told once",
-			[]string{"checks run in an overlay of the workspace: what they write is thrown away: because"},
+			[]string{"checks run in an overlay of the workspace; files they write are discarded: because"},
 			warningsOf(w.log, "isolation"),
 		)
 	})
@@ -44,7 +44,7 @@ func TestChecksRunInViews(t *testing.T) {
 		e.leftErr = errors.New("busy")
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isGreen }
 		w.ends(ralph.AllChecksPassed, 1)
-		same(t, "warning", "what a view needed could not be removed: busy", warningsOf(w.log, "view_left")[0])
+		same(t, "warning", "cannot remove the files of a view: busy", warningsOf(w.log, "view_left")[0])
 	})
 	bubble(t, "one in place that cannot be put back ends the run", func(t *testing.T) {
 		w, e, _ := examined(t, done())
@@ -81,14 +81,14 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 			true,
 			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessInPlace},
 			[]string{"claimed: go test", "claimed/path: go test"},
-			[]string{`"go test" needs programs from a folder of the workspace that is in PATH; an agent can change these`},
+			[]string{`"go test" needs programs from a workspace folder on PATH; an agent can change them`},
 			"claimed/path: go test",
 		},
 		{
 			"only in place", true, []ralph.Access{ralph.AccessInPlace},
 			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
 			[]string{
-				`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH`,
+				`"go test" does not work in a view of the tree (overlay), so it runs in place: files it writes are restored, except those that git ignores, and an agent can change the programs it finds on PATH`,
 			},
 			"claimed/inplace: go test",
 		},

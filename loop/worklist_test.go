@@ -122,8 +122,8 @@ func TestEventsOfARunWithAList(t *testing.T) {
 			payloads[ralph.SignalSeen](w.log),
 		)
 		same(t, "task_done", []ralph.TaskMoved{
-			{Task: "A", Title: "do A", Detail: "claimed, and every check is green"},
-			{Task: "B", Title: "do B", Detail: "claimed, and every check is green"},
+			{Task: "A", Title: "do A", Detail: "claimed, and every check passes"},
+			{Task: "B", Title: "do B", Detail: "claimed, and every check passes"},
 		}, payloads[ralph.TaskMoved](w.log))
 		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone}, b.lies())
 		same(t, "task_file", "tasks.json", payloads[ralph.RunStarted](w.log)[0].TaskFile)
@@ -167,7 +167,7 @@ func TestARefusedClaimIsToldToTheAgent(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]ralph.Notice{{Code: "unknown_task", Text: "the agent says that Z-9 is done; tasks.json has no such task"}},
+			[]ralph.Notice{{Code: "unknown_task", Text: "the agent claims that Z-9 is done, but tasks.json has no such task"}},
 			payloads[ralph.Notice](w.log),
 		)
 	})
@@ -273,7 +273,7 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json:3: no such thing; going on with the list as it was"}},
+			[]ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json:3: no such thing; continuing with the previous list"}},
 			payloads[ralph.Notice](w.log),
 		)
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
@@ -304,7 +304,7 @@ func TestAListThatCannotBeWrittenIsToldAndTheRunKnowsBetter(t *testing.T) {
 			same(
 				t,
 				"warning",
-				ralph.Notice{Code: "tasks_unwritable", Text: "tasks.json could not be brought up to date: read-only file system"},
+				ralph.Notice{Code: "tasks_unwritable", Text: "cannot update tasks.json: read-only file system"},
 				n,
 			)
 		}

@@ -94,7 +94,8 @@ func TestAWorktreeThatCannotBeMade(t *testing.T) {
 	if !errors.Is(err, shop.err) || !cmp.Equal(result, ralph.Result{}) || len(w.log.events) != 0 {
 		t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
 	}
-	if err := w.loop.CleanupWorktree(t.Context()); err == nil || err.Error() != "clean up worktree: the run had none" {
+	if err := w.loop.CleanupWorktree(t.Context()); err == nil ||
+		err.Error() != "clean up worktree: the run has no worktree" {
 		t.Errorf("error %v", err)
 	}
 	w.options = nil

@@ -47,7 +47,8 @@ func shortLog(tb testing.TB) []string {
 
 func joined(lines []string) string { return strings.TrimSuffix(strings.Join(lines, ""), "\n") + "\n" }
 
-// rewritten changes the body of a line, link included, and gives it the sum that makes it whole again.
+// rewritten changes the body of a line, link included, and gives it the sum that makes it whole
+// again.
 func rewritten(tb testing.TB, line, from, to string) string {
 	tb.Helper()
 	body := strings.TrimSuffix(line, "\n")
@@ -101,7 +102,7 @@ func TestChainOfALog(t *testing.T) {
 func TestChainBreaksWhereALogWasChanged(t *testing.T) {
 	lines := shortLog(t)
 	offset := func(line int) int64 { return int64(len(strings.Join(lines[:line], ""))) }
-	const link = "its link does not fit what stands before it"
+	const link = "its link does not match the lines before it"
 	tests := []struct {
 		name   string
 		change func(lines []string) []string
@@ -159,14 +160,14 @@ func TestChainBreaksWhereALogWasChanged(t *testing.T) {
 		}, Break{6, offset(5), link}},
 		{"the end is gone", func(l []string) []string {
 			return l[:9]
-		}, Break{10, offset(9), "the head that result.json tells is not in the log"}},
+		}, Break{10, offset(9), "the head recorded in result.json is not in the log"}},
 		{"the last line is gone", func(l []string) []string {
 			return l[:11]
-		}, Break{12, offset(11), "the head that result.json tells is not in the log"}},
+		}, Break{12, offset(11), "the head recorded in result.json is not in the log"}},
 		{
 			"everything is gone",
 			func([]string) []string { return []string{""} },
-			Break{1, 0, "the head that result.json tells is not in the log"},
+			Break{1, 0, "the head recorded in result.json is not in the log"},
 		},
 	}
 	head := headOf(lines[11] + "\n")
@@ -216,7 +217,7 @@ func TestChainThatWasMadeAnewMissesItsRecordedHead(t *testing.T) {
 	events[4].Data = ralph.Notice{Code: "other"}
 	text, _ := logText(t, events)
 	got := verified(t, openStore(t), string(text), headOf(lines[11]+"\n"))
-	if want := (&Break{13, int64(len(text)), "the head that result.json tells is not in the log"}); !cmp.Equal(
+	if want := (&Break{13, int64(len(text)), "the head recorded in result.json is not in the log"}); !cmp.Equal(
 		want, got.Break,
 	) {
 		t.Errorf("got %+v, want %+v", got.Break, want)
@@ -286,13 +287,14 @@ func TestOldLogThatGoesOnIsTiedAsAWhole(t *testing.T) {
 		changed := slices.Clone(lines)
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, "")+string(text[len(old):]), "").Break
-		if diff := cmp.Diff(&Break{7, int64(len(old)), "its link does not fit what stands before it"}, got); diff != "" {
+		if diff := cmp.Diff(&Break{7, int64(len(old)), "its link does not match the lines before it"}, got); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
 	}
 }
 
-// A version without links can take up a log that has some, and be followed by one that has: nothing falls between the links.
+// A version without links can take up a log that has some, and be followed by one that has: nothing
+// falls between the links.
 func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	text, offsets := logText(t, events[:4])
@@ -313,7 +315,7 @@ func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, ""), "").Break
 		if diff := cmp.Diff(
-			&Break{8, int64(len(text) + len(middle)), "its link does not fit what stands before it"}, got,
+			&Break{8, int64(len(text) + len(middle)), "its link does not match the lines before it"}, got,
 		); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
@@ -369,7 +371,7 @@ func TestChainOfALongLog(t *testing.T) {
 	}
 	line := string(text[offsets[4000]:offsets[4001]])
 	changed := string(text[:offsets[4000]]) + rewritten(t, line, `"ts":"2026`, `"ts":"2025`) + string(text[offsets[4001]:])
-	want := &Break{4002, int64(offsets[4001]), "its link does not fit what stands before it"}
+	want := &Break{4002, int64(offsets[4001]), "its link does not match the lines before it"}
 	if diff := cmp.Diff(want, verified(t, s, changed, head).Break); diff != "" {
 		t.Error(diff)
 	}

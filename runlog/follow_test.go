@@ -153,11 +153,8 @@ func TestFollowEndsWithDamageAndWithItsVisitor(t *testing.T) {
 	text, _ := logText(t, allTypes())
 	enough := errors.New("enough")
 	plant(t, s, sampleRun, text)
-	if err := s.Follow(t.Context(), sampleRun, func(
-		ralph.Event, []byte,
-	) error {
-		return enough
-	}); !errors.Is(err, enough) {
+	stop := func(ralph.Event, []byte) error { return enough }
+	if err := s.Follow(t.Context(), sampleRun, stop); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 	text[300] ^= 1

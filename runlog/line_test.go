@@ -40,7 +40,8 @@ func unlinked(tb testing.TB, e ralph.Event) string {
 	return string(sealed(string(body))) + "\n"
 }
 
-// sealed gives any text the sum that makes it a line, without the newline. The text is an object without its closing brace.
+// sealed gives any text the sum that makes it a line, without the newline. The text is an object
+// without its closing brace.
 func sealed(text string) []byte {
 	return fmt.Appendf(nil, `%s,"sum":"%08x"}`, text, crc32.Checksum([]byte(text), castagnoli))
 }
@@ -255,7 +256,7 @@ func FuzzParseLine(f *testing.F) {
 		rest, _ := cutLink(body)
 		own, ok := parseOwn(rest)
 		any, err := parseAny(line)
-		if !ok || err != nil || !json.Valid(own.data) || !isPlain(string(own.run)) { // no other run is ever asked for
+		if !ok || err != nil || !json.Valid(own.data) || !isPlainName(string(own.run)) { // no other run is ever asked for
 			return
 		}
 		if diff := cmp.Diff(any, own, cmp.AllowUnexported(envelope{})); diff != "" {

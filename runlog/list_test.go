@@ -116,13 +116,13 @@ func TestBrokenRunsAreListedAndNotPassedOver(t *testing.T) {
 	)) + "\n"
 	late := encoded(t, ralph.Event{Version: 1, Seq: 2, Run: "B6", Type: ralph.EvRunStarted, Data: ralph.RunStarted{}})
 	tests := map[string]struct{ text, why string }{
-		"B1": {"", "the log holds no event"},
-		"B2": {`{"v":1,"seq"`, "the log holds no event"},
+		"B1": {"", "the log has no events"},
+		"B2": {`{"v":1,"seq"`, "the log has no events"},
 		"B3": {"rubbish\n", "the checksum does not match"},
 		"B4": {other, "the log begins with notice, event 1"},
 		"B5": {newer, "use a newer ralph"},
 		"B6": {late, "the log begins with run_started, event 2"},
-		"B7": {strings.Repeat("\x00", 5000), "the log holds no event"},
+		"B7": {strings.Repeat("\x00", 5000), "the log has no events"},
 	}
 	for run, test := range tests {
 		plant(t, s, run, []byte(test.text))
@@ -203,7 +203,7 @@ func TestResolve(t *testing.T) {
 		!strings.Contains(err.Error(), "this workspace has none") {
 		t.Errorf("got %v", err)
 	}
-	if got := someOf(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {
+	if got := listSome(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {
 		t.Error(got)
 	}
 }

@@ -171,7 +171,8 @@ func TestReopenKeepsItsHandsOffALiveRun(t *testing.T) {
 	log.Close()
 }
 
-// A child that was forked by an owner and has not executed its program yet holds the lock for a moment longer than its owner lives.
+// A child that was forked by an owner and has not executed its program yet holds the lock for a
+// moment longer than its owner lives.
 func TestLockOfADeadOwnerIsWaitedFor(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	store, err := Open(state, workspace)

@@ -16,31 +16,33 @@ import (
 
 var _ ralph.MessageInbox = (*Log)(nil)
 
-// MessageLimit is how many bytes of text a letter may have. It all goes into a prompt.
+// MessageLimit is the maximum size of a message's text in bytes. All of it goes into a prompt.
 const MessageLimit = 16 << 10
 
 const (
 	messageExt = ".json"
-	// messageFileLimit bounds what is read of one file: text and question, each byte of them escaped.
+	// messageFileLimit limits how much of one file is read: text and question, with every byte
+	// escaped.
 	messageFileLimit = 16 * MessageLimit
 )
 
-// ErrInvalidMessage says that a letter was not taken for what it says, not because of the disk.
-var ErrInvalidMessage = errors.New("unfit letter")
+// ErrInvalidMessage means that a message was refused for its content, not because of the disk.
+var ErrInvalidMessage = errors.New("invalid message")
 
-// BadMessage is a file among the letters that cannot be read as one. It is left where it is.
+// BadMessage is a file among the messages that cannot be read as one. It is left in place.
 type BadMessage struct {
 	Path string
 	Why  string
 }
 
-func (b *BadMessage) Error() string { return fmt.Sprintf("not a letter: %s: %s", b.Why, b.Path) }
+func (b *BadMessage) Error() string { return fmt.Sprintf("not a message: %s: %s", b.Why, b.Path) }
 
-// SendMessage leaves a letter for the run under way, or for the next one, and returns when it is on stable storage. The letter gets an id of its own;
-// later ids are greater. One that nobody could act on is ErrUnfit.
+// SendMessage stores a message for the current run, or for the next one, and returns when it is on
+// stable storage. It assigns the message an ID; later IDs are greater. A message that is useless to
+// a run is ErrInvalidMessage.
 func (s *Store) SendMessage(message ralph.Message) (id string, err error) {
 	if err := validateMessage(message); err != nil {
-		return "", fmt.Errorf("post letter: %w", err)
+		return "", fmt.Errorf("send message: %w", err)
 	}
 	folder := messagesDir(s.dir)
 	err = s.prepare()
@@ -48,73 +50,74 @@ func (s *Store) SendMessage(message ralph.Message) (id string, err error) {
 		err = makeFolder(folder)
 	}
 	if err != nil {
-		return "", fmt.Errorf("post letter: %w", err)
+		return "", fmt.Errorf("send message: %w", err)
 	}
 	message.ID = ralph.NewRunID(time.Now())
 	content, err := json.Marshal(message)
 	if err != nil {
-		return "", fmt.Errorf("post letter: %w", err)
+		return "", fmt.Errorf("send message: %w", err)
 	}
 	if err := replaceFile(messagePath(folder, message.ID), append(content, '\n')); err != nil {
-		return "", fmt.Errorf("post letter: %w", err)
+		return "", fmt.Errorf("send message: %w", err)
 	}
 	return message.ID, nil
 }
 
-// validateMessage reports whether the letter says something, to somebody, at a bearable length.
+// validateMessage checks that a message has a known kind and a text of acceptable length.
 func validateMessage(message ralph.Message) error {
 	switch message.Kind {
 	case ralph.MessageSteer, ralph.MessageAnswer:
 	default:
-		return fmt.Errorf("%w: its kind is %q", ErrInvalidMessage, message.Kind)
+		return fmt.Errorf("%w: unknown kind %q", ErrInvalidMessage, message.Kind)
 	}
 	switch {
 	case strings.TrimSpace(message.Text) == "":
-		return fmt.Errorf("%w: it says nothing", ErrInvalidMessage)
+		return fmt.Errorf("%w: it is empty", ErrInvalidMessage)
 	case len(message.Text) > MessageLimit:
-		return fmt.Errorf("%w: its text has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Text),
+		return fmt.Errorf("%w: its text has %d bytes; the limit is %d", ErrInvalidMessage, len(message.Text),
 			MessageLimit)
 	case len(message.Question) > MessageLimit:
-		return fmt.Errorf("%w: the question that it answers has %d bytes, and %d are the most", ErrInvalidMessage,
+		return fmt.Errorf("%w: the question that it answers has %d bytes; the limit is %d", ErrInvalidMessage,
 			len(message.Question), MessageLimit)
 	}
 	return nil
 }
 
-// Messages gives the letters that nobody took yet, oldest first, and leaves them where they are. Files that are none are passed over; the error
-// then joins a *BadLetter for each, beside the letters that are good.
+// Messages returns the unread messages, oldest first, and leaves them in place. It skips invalid
+// files; the error then joins a *BadMessage for each, and the valid messages are still returned.
 func (s *Store) Messages() ([]ralph.Message, error) {
 	messages, bad, err := readMessages(messagesDir(s.dir))
 	if err != nil {
-		return nil, fmt.Errorf("read letters: %w", err)
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
 	return messages, errors.Join(bad...)
 }
 
-// Ack takes a letter away, after it was recorded. It may be gone already.
+// Ack removes a message after it was recorded. It may already be gone.
 func (s *Store) Ack(id string) error { return removeMessage(messagesDir(s.dir), id) }
 
-// Messages gives the letters of the run's workspace, oldest first. A file that is none does not stop a run: Store.Letters names it to whoever looks.
+// Messages returns the messages of the run's workspace, oldest first. An invalid file does not stop
+// a run; Store.Messages reports it.
 func (l *Log) Messages() ([]ralph.Message, error) {
 	messages, _, err := readMessages(messagesDir(l.workspaceDir()))
 	if err != nil {
-		return nil, fmt.Errorf("read letters: %w", err)
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
 	return messages, nil
 }
 
-// Ack takes a letter away, after it was recorded. It may be gone already.
+// Ack removes a message after it was recorded. It may already be gone.
 func (l *Log) Ack(id string) error { return removeMessage(messagesDir(l.workspaceDir()), id) }
 
-// workspaceDir is the folder of the workspace's state, two floors above that of the run.
+// workspaceDir returns the folder of the workspace's state, two levels above that of the run.
 func (l *Log) workspaceDir() string { return filepath.Dir(filepath.Dir(l.Dir())) }
 
 func messagesDir(dir string) string { return filepath.Join(dir, "letters") }
 
 func messagePath(folder, id string) string { return filepath.Join(folder, id+messageExt) }
 
-// readMessages reads a folder in the order of its names, which is that of time. Names that we never give, such as that of a letter that is being
-// written, are nobody's.
+// readMessages reads a folder in the order of its names, which is chronological. It ignores other
+// names, such as that of a message being written.
 func readMessages(folder string) (messages []ralph.Message, bad []error, err error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,13 +128,13 @@ func readMessages(folder string) (messages []ralph.Message, bad []error, err err
 	}
 	for _, entry := range entries {
 		id, named := strings.CutSuffix(entry.Name(), messageExt)
-		if !named || !isPlain(id) {
+		if !named || !isPlainName(id) {
 			continue
 		}
 		path := messagePath(folder, id)
 		message, err := readMessage(path, entry)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // taken in this moment
+		case errors.Is(err, fs.ErrNotExist): // acknowledged just now
 		case err != nil:
 			bad = append(bad, &BadMessage{Path: path, Why: err.Error()})
 		default:
@@ -165,21 +168,22 @@ func readMessage(path string, entry fs.DirEntry) (ralph.Message, error) {
 	return message, validateMessage(message)
 }
 
-// removeMessage flushes the folder, too: a letter that came back after a power cut would be delivered twice.
+// removeMessage also flushes the folder: a message that came back after a power cut would be
+// delivered twice.
 func removeMessage(folder, id string) error {
-	if !isPlain(id) {
-		return fmt.Errorf("take letter: %q cannot be the id of one", id)
+	if !isPlainName(id) {
+		return fmt.Errorf("acknowledge message: %q is not a valid message ID", id)
 	}
 	path := messagePath(folder, id)
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err = unwritable("remove", path, err); err == nil {
+	if err = ioError("remove", path, err); err == nil {
 		err = flushFolder(folder)
 	}
 	if err != nil {
-		return fmt.Errorf("take letter: %w", err)
+		return fmt.Errorf("acknowledge message: %w", err)
 	}
 	return nil
 }

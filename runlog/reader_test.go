@@ -145,7 +145,8 @@ func TestReadGivesBackWhatWasAppended(t *testing.T) {
 	}
 }
 
-// places are the bytes of a log at which a test has a go: all of them, or, where time is short, those around the lines' ends and one of 37.
+// places are the bytes of a log at which a test has a go: all of them, or, where time is short,
+// those around the lines' ends and one of 37.
 func places(size int, offsets []int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := range size {
@@ -419,7 +420,7 @@ func TestRubbishWithoutANewlineIsNotReadIntoMemory(t *testing.T) {
 	}
 	_, err := stateOf(s, "R")
 	damaged, ok := errors.AsType[*Damaged](err)
-	if !ok || *damaged != (Damaged{Path: s.logPath("R"), Line: 1, Why: "a line without an end"}) {
+	if !ok || *damaged != (Damaged{Path: s.logPath("R"), Line: 1, Why: "a line is too long"}) {
 		t.Errorf("got %v", err)
 	}
 }

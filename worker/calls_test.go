@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// TestBadCallsAreAnswered has whatever a model can do wrong with a call: each is answered, and the loop goes on.
+// TestBadCallsAreAnswered has whatever a model can do wrong with a call: each is answered, and the
+// loop goes on.
 func TestBadCallsAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, tool, input, want string }{
 		{
@@ -206,7 +207,7 @@ func TestOddResults(t *testing.T) {
 		}}
 		fake, j := &fakeModel{steps: []step{calls("odd", `{}`), submits()}}, &judge{}
 		works(t, Options{Client: fake}, j.input(t), tool)
-		if n := len(lastResults(fake.asked[1])[0].Text); n > resultCap+100 {
+		if n := len(lastResults(fake.asked[1])[0].Text); n > maxResultBytes+100 {
 			t.Errorf("the result has %d bytes", n)
 		}
 	})

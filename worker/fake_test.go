@@ -19,7 +19,8 @@ import (
 // step is one answer of a fake model.
 type step func(ctx context.Context, r model.Request) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was asked, as it was at that moment.
+// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was
+// asked, as it was at that moment.
 type fakeModel struct {
 	mu    sync.Mutex
 	steps []step
@@ -158,7 +159,7 @@ func (f *fakeTool) Run(ctx context.Context, input json.RawMessage) tools.Output 
 
 // fitted is a worker with other tools.
 type fitted struct {
-	*caseMaking
+	*caseRole
 	set []tools.Tool
 }
 
@@ -175,7 +176,7 @@ func works(t testing.TB, o Options, in ralph.AgentInput, set ...tools.Tool) ralp
 }
 
 func runFitted(ctx context.Context, o Options, in ralph.AgentInput, set ...tools.Tool) (ralph.AgentOutcome, error) {
-	return run(ctx, New(o).o, in, func(t *talk) role { return &fitted{&caseMaking{talk: t}, set} })
+	return run(ctx, New(o).o, in, func(t *conversation) role { return &fitted{&caseRole{conversation: t}, set} })
 }
 
 func same[T any](t *testing.T, what string, want, got T) {

@@ -25,7 +25,7 @@ func TestEndsByFaults(t *testing.T) {
 	}{
 		{
 			"auth", &model.Fault{Kind: model.FaultAuth, Status: 401, Message: "invalid x-api-key"}, ralph.EndAuth,
-			"invalid x-api-key (HTTP 401)", "set TEST_KEY to a key that is valid", 0, 1,
+			"invalid x-api-key (HTTP 401)", "set TEST_KEY to a valid key", 0, 1,
 		},
 		{
 			"limit", &model.Fault{Kind: model.FaultLimit, Status: 429, Message: "quota", RetryAfter: time.Hour}, ralph.EndLimit,
@@ -78,7 +78,7 @@ func TestARefusalEndsTheIteration(t *testing.T) {
 			}, &judge{}
 			got := works(t, Options{Client: fake}, j.input(t))
 			same(t, "end", ralph.EndFailed, got.End)
-			same(t, "error", strings.TrimSuffix("the model refuses to go on: "+text, ": "), got.Error)
+			same(t, "error", strings.TrimSuffix("the model refuses to continue: "+text, ": "), got.Error)
 			same(t, "calls", 1, len(fake.asked))
 			same(t, "turns", 1, *got.Steps)
 		})
@@ -190,7 +190,7 @@ func TestTimeUp(t *testing.T) {
 			fault := &model.Fault{Kind: model.FaultProvider, Message: "down"}
 			got := works(t, Options{Client: &fakeModel{steps: []step{fails(fault)}}}, in)
 			same(t, "end", ralph.EndTimeout, got.End)
-			same(t, "error", "timed out after 3s while it tried again: down", got.Error)
+			same(t, "error", "timed out after 3s while retrying: down", got.Error)
 		})
 	})
 	t.Run("while an empty reply is waited for", func(t *testing.T) {

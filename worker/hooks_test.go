@@ -86,7 +86,8 @@ func untimed(runs []hooks.Run) []hooks.Run {
 	return runs
 }
 
-// TestAGuardThatDoesNotWorkIsTold: a typo in a hook reaches the user, also when no other turn follows.
+// TestAGuardThatDoesNotWorkIsTold: a typo in a hook reaches the user, also when no other turn
+// follows.
 func TestAGuardThatDoesNotWorkIsTold(t *testing.T) {
 	set := &hooks.Set{
 		Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{"no-such-guard", "exit 3"}},

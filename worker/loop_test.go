@@ -18,7 +18,8 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// script has a worker whose first case fails the check, whose second one is rejected, and whose third one stands; and the reviewer of it.
+// script has a worker whose first case fails the check, whose second one is rejected, and whose
+// third one stands; and the reviewer of it.
 const script = `{
   "worker": [[
     {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": 1000, "output": 100}},
@@ -49,7 +50,8 @@ func (f folder) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, 
 	return ralph.TreeState{Known: true, Head: "h", Hash: string(text)}, nil
 }
 
-// TestAWorkerInALoop has everything that is real but the model: the loop, its rounds, the tools, the evaluator and a check.
+// TestAWorkerInALoop has everything that is real but the model: the loop, its rounds, the tools,
+// the evaluator and a check.
 func TestAWorkerInALoop(t *testing.T) {
 	dir := t.TempDir()
 	parsed, err := scripted.Parse([]byte(script))
@@ -115,7 +117,8 @@ func TestAWorkerInALoop(t *testing.T) {
 	}
 }
 
-// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no other turn is paid for.
+// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no
+// other turn is paid for.
 func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
 	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
 	parsed, err := scripted.Parse([]byte(`{"worker": [[` + strings.Repeat(turn+",", 7) + turn + `]]}`))

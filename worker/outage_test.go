@@ -49,7 +49,8 @@ var providers = map[string]func(base string) model.Client{
 	},
 }
 
-// TestAnOutageThatDoesNotPass has a provider fail for good: it is asked eight times, which is no turn, the run ends with 15, and goes on when it is resumed.
+// TestAnOutageThatDoesNotPass has a provider fail for good: it is asked eight times, which is no
+// turn, the run ends with 15, and goes on when it is resumed.
 func TestAnOutageThatDoesNotPass(t *testing.T) {
 	for name, connect := range providers {
 		for _, scenario := range []string{"503", "529", "cut", "end", "drop", "hang", "ping", "error", "refused"} {
@@ -62,7 +63,7 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				}
 				run := newOutageRun(t)
 				var waits []time.Duration
-				result := run.goOn(t, &model.Patient{
+				result := run.takeTurns(t, &model.Patient{
 					Client: connect(base), Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 				})
@@ -79,7 +80,7 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				if asked := len(server.Requests()); scenario != "refused" && asked != 8 {
 					t.Errorf("asked %d times", asked)
 				}
-				if result = run.goOn(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
+				if result = run.takeTurns(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
 					t.Errorf("resumed, it ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 			})
@@ -134,7 +135,7 @@ func newOutageRun(t *testing.T) *outageRun {
 }
 
 // goOn begins the run, or goes on with it, until it ends.
-func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
+func (r *outageRun) takeTurns(t *testing.T, client model.Client) ralph.Result {
 	t.Helper()
 	options := []loop.Option{loop.WithChecker(ralph.CheckFuncs{"it is right": r.isRight})}
 	log, err := r.open(&options)

@@ -103,7 +103,8 @@ func TestAReviewerOnlyReads(t *testing.T) {
 	}
 }
 
-// TestTheLastTurnOfAReview asks for a verdict by all means, and does without where an endpoint cannot.
+// TestTheLastTurnOfAReview asks for a verdict by all means, and does without where an endpoint
+// cannot.
 func TestTheLastTurnOfAReview(t *testing.T) {
 	fake := &fakeModel{}
 	fake.steps = []step{func(_ context.Context, r model.Request) (model.Reply, error) {
@@ -132,7 +133,8 @@ func lastText(r model.Request) string {
 	return ""
 }
 
-// TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form that the evaluator takes.
+// TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form
+// that the evaluator takes.
 func TestTheFormOfAVerdict(t *testing.T) {
 	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],"next_step":"s"}`
 	const fine = `{"nonce":"n","verdict":"accept","evidence":["a.go:1","b c.go:12-14"]}`
@@ -147,11 +149,11 @@ func TestTheFormOfAVerdict(t *testing.T) {
 			`field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, spec_violation, not "hardcoded"`,
 		},
 		"no category": {
-			but(`"category":"weak_test",`, ""), "field category is empty; whoever rejects names one of the list",
+			but(`"category":"weak_test",`, ""), "field category is empty; a rejection must name one of the categories",
 		},
-		"no concern": {but(`"c"`, `" "`), "field concern is empty; whoever rejects says what is wrong"},
+		"no concern": {but(`"c"`, `" "`), "field concern is empty; a rejection must say what is wrong"},
 		"no next step": {
-			but(`"s"`, `""`), "field next_step is empty; whoever rejects says what to do about the concern",
+			but(`"s"`, `""`), "field next_step is empty; a rejection must say what to do about the concern",
 		},
 		"another field": {
 			but(`"concern"`, `"notes":"x","concern"`),
@@ -167,14 +169,14 @@ func TestTheFormOfAVerdict(t *testing.T) {
 		"no nonce": {but(`"nonce":"n",`, ""), "field nonce is missing"},
 		"a category to accept": {
 			strings.Replace(fine, `"evidence"`, `"category":"weak_test","evidence"`, 1),
-			"field category must be left out by whoever accepts",
+			"field category must be left out of an acceptance",
 		},
 		"no evidence to accept": {
 			`{"nonce":"n","verdict":"accept","evidence":[]}`,
-			"field evidence is empty; to accept takes at least one path:line",
+			"field evidence is empty; an acceptance needs at least one path:line",
 		},
 		"longer than can be read": {
-			but(`"c"`, `"`+strings.Repeat("c", verdictCap)+`"`), "it has 16490 bytes, more than 16384",
+			but(`"c"`, `"`+strings.Repeat("c", maxVerdictBytes)+`"`), "it has 16490 bytes, more than 16384",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +275,8 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 	}
 }
 
-// TestTheVerdictToolAgreesWithTheInstructions: the same fields, in the tool and in the text that the evaluator sends.
+// TestTheVerdictToolAgreesWithTheInstructions: the same fields, in the tool and in the text that
+// the evaluator sends.
 func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "internal", "proof", "evaluate", "prompt.md"))
 	if err != nil {
@@ -317,7 +320,7 @@ func TestTheEndOfALongAnswerIsKept(t *testing.T) {
 	got := reviews(
 		t, &fakeModel{steps: []step{says(strings.Repeat("é", 1<<20) + `{"verdict":"accept"}`)}}, (&judge{}).input(t),
 	)
-	if len(got.Answer) > answerCap || !strings.HasSuffix(got.Answer, `é{"verdict":"accept"}`) {
+	if len(got.Answer) > maxAnswerBytes || !strings.HasSuffix(got.Answer, `é{"verdict":"accept"}`) {
 		t.Errorf("kept %d bytes", len(got.Answer))
 	}
 }

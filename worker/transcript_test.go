@@ -95,10 +95,10 @@ func TestALongTranscriptIsCut(t *testing.T) {
 	in := j.input(t)
 	works(t, Options{Client: fake}, in, tool)
 	entries := readTranscript(t, in.Folder)
-	if text := entries[2].Results[0].Text; len(text) > detailCap+50 || !contains(text, "91808 bytes more") {
+	if text := entries[2].Results[0].Text; len(text) > maxDetailBytes+50 || !contains(text, "91808 bytes more") {
 		t.Errorf("a result of %d bytes is kept", len(text))
 	}
-	if text, _ := entries[1].Calls[0].Input.(string); len(text) > detailCap+50 || !contains(text, "bytes more") {
+	if text, _ := entries[1].Calls[0].Input.(string); len(text) > maxDetailBytes+50 || !contains(text, "bytes more") {
 		t.Errorf("an input of %d bytes is kept", len(text))
 	}
 	record, err := openTranscript(in.Folder, "")
@@ -106,12 +106,12 @@ func TestALongTranscriptIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 300 {
-		record.message(model.Message{Role: model.User, Text: strings.Repeat("z", textCap)}, entry{})
+		record.message(model.Message{Role: model.User, Text: strings.Repeat("z", maxTextBytes)}, entry{})
 	}
 	if err := record.close(); err != nil || !record.full {
 		t.Errorf("full: %v, error: %v", record.full, err)
 	}
-	if info, err := os.Stat(filepath.Join(in.Folder, "agent.jsonl")); err != nil || info.Size() > transcriptCap {
+	if info, err := os.Stat(filepath.Join(in.Folder, "agent.jsonl")); err != nil || info.Size() > maxTranscriptBytes {
 		t.Errorf("it has %d bytes, error %v", info.Size(), err)
 	}
 }
@@ -143,8 +143,10 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 		}
 		j := &judge{}
 		in := j.input(t)
-		talk := newTalk(New(Options{Client: &fakeModel{steps: []step{calls("noop", `{}`)}}}).o, in, &transcript{file: full})
-		talk.lead = &fitted{&caseMaking{talk: talk}, []tools.Tool{&fakeTool{name: "noop"}}}
+		talk := newConversation(New(Options{Client: &fakeModel{steps: []step{calls("noop", `{}`)}}}).o, in, &transcript{
+			file: full,
+		})
+		talk.lead = &fitted{&caseRole{conversation: talk}, []tools.Tool{&fakeTool{name: "noop"}}}
 		talk.inWorkspace(t.Context())
 		if err := talk.record.close(); !errors.Is(err, ralph.ErrIO) {
 			t.Errorf("error %v", err)

@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// TestWhatCountsAsATurn holds every row of the table in the package comment's source: what a turn is, and what is none.
+// TestWhatCountsAsATurn holds every row of the table in the package comment's source: what a turn
+// is, and what is none.
 func TestWhatCountsAsATurn(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -163,7 +164,8 @@ func TestHowATaskEnds(t *testing.T) {
 	}
 }
 
-// What an answer asks for is done even if it is the last one that may be paid for, unless there is no time for it.
+// What an answer asks for is done even if it is the last one that may be paid for, unless there is
+// no time for it.
 func TestThePaidAnswerIsDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge *judge

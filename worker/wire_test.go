@@ -137,7 +137,8 @@ func anthropicStream(s spoken) string {
 	)...)
 }
 
-// checkAnthropic knows what the Messages API refuses: empty text, input that is no object, a call without its result, a reply that ends with a thought.
+// checkAnthropic knows what the Messages API refuses: empty text, input that is no object, a call
+// without its result, a reply that ends with a thought.
 func checkAnthropic(t *testing.T, body map[string]any) (replies int) {
 	t.Helper()
 	open := map[any]bool{}
@@ -210,7 +211,8 @@ func openaiStream(s spoken) string {
 	return sse(events...) + "data: [DONE]\n\n"
 }
 
-// checkOpenAI knows what Chat Completions endpoints refuse: a call without its result right behind, and a reply without content.
+// checkOpenAI knows what Chat Completions endpoints refuse: a call without its result right behind,
+// and a reply without content.
 func checkOpenAI(t *testing.T, body map[string]any) (replies int) {
 	t.Helper()
 	open := map[any]bool{}

@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// One set serves both: as worker.Options.Hooks it is asked about tool calls, with loop.WithHooks about iterations. Functions and commands go together.
+// One set serves both: as worker.Options.Hooks it is asked about tool calls, with loop.WithHooks
+// about iterations. Functions and commands go together.
 func ExampleSet() {
 	set := &hooks.Set{
 		PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{

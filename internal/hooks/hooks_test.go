@@ -83,7 +83,7 @@ func TestCommands(t *testing.T) {
 		{"blocks with stdout", "echo out; exit 2", Answer{Decision: Block, Text: "out"}},
 		{
 			"blocks without a word", "exit 2",
-			Answer{Decision: Block, Text: "a hook of this project refuses this, without a reason"},
+			Answer{Decision: Block, Text: "a hook of this project refuses this without giving a reason"},
 		},
 		{"warns", "echo hm >&2; exit 1", Answer{Decision: Warn, Text: "exit code 1: hm"}},
 		{"is not there", "exec /nonexistent/hook", Answer{Decision: Warn, Text: "exit code 127: "}},

@@ -64,7 +64,8 @@ func (s shellWith) runsSudo(command string) bool {
 	return err == nil
 }
 
-// TestWhatIsAllowedDoesNotRunIt asks a real shell about the commands of the table that mention sudo and are allowed.
+// TestWhatIsAllowedDoesNotRunIt asks a real shell about the commands of the table that mention sudo
+// and are allowed.
 func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "true", "grep", "ls")
 	if !s.runsSudo("echo a && env sudo x") {
@@ -84,8 +85,9 @@ func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 	}
 }
 
-// TestShufflingShellDoesNotHideIt puts pieces of shell together, always the same ones, and asks a real shell what the reader has allowed. Functions and loops
-// are no pieces: they could go on forever.
+// TestShufflingShellDoesNotHideIt puts pieces of shell together, always the same ones, and asks a
+// real shell what the reader has allowed. Functions and loops are no pieces: they could go on
+// forever.
 func TestShufflingShellDoesNotHideIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "xargs", "true", "bash", "nice")
 	pieces := []string{

@@ -147,8 +147,8 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# Brief\n\nwhat is wanted\n\n# What is known of the project\n\nAt its top: Makefile, src/\n" +
-		"Every task has to pass, besides its own checks: make test\n" +
+	want := "# Brief\n\nwhat is wanted\n\n# What is known about the project\n\nAt its top: Makefile, src/\n" +
+		"Besides its own checks, every task must pass: make test\n" +
 		"The tests of a task are the files tests/{id}_*.sh, with its id in place of {id}.\n"
 	if diff := cmp.Diff(want, (*all)[0].first); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -215,7 +215,7 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 		"our own, untouched": {&plan.ExistsError{Format: "ralph", Tasks: 2}, false, "--force writes it anew"},
 		"our own, begun": {
 			&plan.ExistsError{Format: "ralph", Tasks: 2, Done: 1}, false,
-			"--keep-existing puts the new tasks behind it; --tasks FILE",
+			"--keep-existing adds the new tasks to it; --tasks FILE",
 		},
 		"another format": {
 			&plan.ExistsError{List: "prd.json", Format: "stories", Tasks: 2}, false, "ralph tasks import prd.json",
@@ -223,7 +223,7 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 		"broken":   {&plan.ExistsError{}, false, "mend it"},
 		"problems": {plan.Problems{{Text: "the id T-1 is used twice"}}, false, "the id T-1 is used twice"},
 	} {
-		got := p.listTrouble(c.err)
+		got := p.classifyListError(c.err)
 		_, misuse := errors.AsType[*config.UsageError](got)
 		if errors.Is(got, ralph.ErrIO) != c.disk || misuse == c.disk || !strings.Contains(got.Error(), c.hint) {
 			t.Errorf("%s: %v", name, got)

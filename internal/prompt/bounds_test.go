@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// longest is what no prompt exceeds, in characters. Most of it is a goal and a prompt file of the greatest length, and output that is nothing but line breaks.
+// longest is what no prompt exceeds, in characters. Most of it is a goal and a prompt file of the
+// greatest length, and output that is nothing but line breaks.
 const longest = 400_000
 
 func TestEveryPartHasACapAndAMark(t *testing.T) {
@@ -149,9 +150,8 @@ func TestPromptsDoNotGrowWithTheRun(t *testing.T) {
 		})
 		return regexp.MustCompile(`\d+`).ReplaceAllString(Build(in).Text, "N")
 	}
-	if early, late := utf8.RuneCountInString(at(10)), utf8.RuneCountInString(at(
-		1000,
-	)); late > early+100 || early < 20_000 {
+	early, late := utf8.RuneCountInString(at(10)), utf8.RuneCountInString(at(1000))
+	if late > early+100 || early < 20_000 {
 		t.Errorf("iteration 10 has %d characters, iteration 1000 has %d", early, late)
 	}
 }

@@ -21,8 +21,8 @@ func small(change func(in *ralph.PromptInput)) ralph.PromptInput {
 const (
 	goalText  = "# Goal\n\nG"
 	diffText  = "# What changed since the run began\n\nUntracked files are included.\n\n> D"
-	learnText = "# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the " +
-		"files where they differ.\n\n> L"
+	learnText = "# Learnings\n\nEarlier iterations learned this about the project. Use it, but trust the files where " +
+		"they differ.\n\n> L"
 	taskText = "# Your task\n\nDo this one task in this iteration, and no other:\n\n> T-1: Title"
 )
 

@@ -14,7 +14,8 @@ import (
 // step is one answer of a fake model, or why there is none.
 type step func(r model.Request, tell func(model.Delta)) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was asked, as it was at that moment.
+// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was
+// asked, as it was at that moment.
 type fakeModel struct {
 	steps []step
 	asked []model.Request

@@ -113,7 +113,8 @@ func TestWhichWindow(t *testing.T) {
 
 var tooLong = &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"}
 
-// TestAWindowThatWasGuessedWrong: after an overflow the window is taken for smaller, so that the next call does not run into the same wall.
+// TestAWindowThatWasGuessedWrong: after an overflow the window is taken for smaller, so that the
+// next call does not run into the same wall.
 func TestAWindowThatWasGuessedWrong(t *testing.T) {
 	const real = 40_000 // bytes
 	refused := 0

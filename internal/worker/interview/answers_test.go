@@ -58,15 +58,15 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		"{\n\"a\": 7}":               `line 2: the answer to "a" is no text`,
 		"{\n\"a\": \"b\",\n\n}":      "line 4: ",
 		`{"a":"b"`:                   "line 1: ",
-		`{"a":"b"} x`:                "line 1: something follows the object",
-		`{"a":"b"}{}`:                "line 1: something follows the object",
+		`{"a":"b"} x`:                "line 1: unexpected content after the object",
+		`{"a":"b"}{}`:                "line 1: unexpected content after the object",
 		"{\"a\":\"b\",\n\"a\":\"\"}": `line 2: the question "a" is there twice`,
 		"## a\nb\n## a\nc":           `the question "a" is there twice`,
 		"# a\nb":                     "there is no question in it: ",
 		"yes\n### a\nb":              "there is no question in it: ",
-		"[\"a\",\n7]":                "line 2: an answer in the list is no text",
-		`["a",null]`:                 "an answer in the list is no text",
-		`["a"`:                       "a list of texts is wanted: ",
+		"[\"a\",\n7]":                "line 2: an answer in the list is not a string",
+		`["a",null]`:                 "an answer in the list is not a string",
+		`["a"`:                       "expected a list of strings: ",
 		`{"":"b"}`:                   `line 1: the answer "b" stands below no question`,
 		"## \nb":                     `the answer "b" stands below no question`,
 		`{"a?":"b","A":"c"}`:         `line 1: the question "A" is there twice`,
@@ -229,11 +229,12 @@ func TestANumberThatIsNoOption(t *testing.T) {
 		if got := c.q.Misses(c.answer); got != c.misses {
 			t.Errorf("%q of %q: %v", c.answer, c.q.Options, got)
 		}
-		diff(t, c.meant, c.q.meant(c.answer))
+		diff(t, c.meant, c.q.resolveAnswer(c.answer))
 	}
 }
 
-// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and one that stands below a question is given to no other one.
+// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and one that stands
+// below a question is given to no other one.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"a":"b","c.*":"d"}`), "a question")
 	f.Add([]byte("## a\nb\n```\n## c\n```\n## d\n"), "d?")

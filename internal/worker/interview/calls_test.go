@@ -153,8 +153,9 @@ func TestOneQuestionAtATime(t *testing.T) {
 			Failed: true,
 		},
 		{
-			ID:     "call-2",
-			Text:   "not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it",
+			ID: "call-2",
+			Text: "not accepted: you asked a question in the same reply; wait for the answer, then submit a plan that " +
+				"considers it",
 			Failed: true,
 		},
 	}, s.results(1))
@@ -167,7 +168,7 @@ func TestOnlyTheFirstPlanOfAReplyIsLookedAt(t *testing.T) {
 	got, err := Run(t.Context(), o)
 	must(t, err)
 	diff(t, 2, got.Turns)
-	diff(t, "not taken: one plan at a time", s.results(1)[1].Text)
+	diff(t, "not accepted: one plan at a time", s.results(1)[1].Text)
 }
 
 func TestTenQuestionsAreEnough(t *testing.T) {
@@ -184,7 +185,7 @@ func TestTenQuestionsAreEnough(t *testing.T) {
 	diff(t, MaxQuestions, len(got.Asked))
 	diff(t, "", got.Asked[3].Answer)
 	diff(
-		t, "The person leaves it to you: decide, and note what you took for granted in scope_notes.", s.results(1)[0].Text,
+		t, "The person lets you decide: do so, and note your assumptions in scope_notes.", s.results(1)[0].Text,
 	)
 	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: 10 questions are all there are") {
 		t.Error(text)
@@ -206,7 +207,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{nil, "2", "2"},
 		{nil, strings.Repeat("x", answerLimit+1), strings.Repeat("x", answerLimit) + "…"},
 	} {
-		diff(t, c.want, Question{Options: c.options}.meant(c.answer))
+		diff(t, c.want, Question{Options: c.options}.resolveAnswer(c.answer))
 	}
 }
 

@@ -182,11 +182,11 @@ func TestCaps(t *testing.T) {
 		},
 		"nobody counts tokens": {
 			[]turn{untold}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 1,
-			"the provider does not say what a call takes, so that the cap cannot be kept",
+			"the provider does not report what a call uses, so the limit cannot be enforced",
 		},
 		"nobody knows the price": {
 			[]turn{looks}, func(o *Options) { o.MaxCost = 1; o.Price = noPrice }, OverBudget, 1,
-			"the provider does not say what a call takes, so that the cap cannot be kept",
+			"the provider does not report what a call uses, so the limit cannot be enforced",
 		},
 		"nobody counts, and may": {
 			[]turn{untold}, func(o *Options) { o.MaxTokens, o.Unmetered = 2000, true }, NoPlan, 3,

@@ -108,13 +108,13 @@ func TestTheModelIsToldWhatIsKnown(t *testing.T) {
 
 Greet people by name.
 
-# What is known of the project
+# What is known about the project
 
 Checks: sh greet_test.sh
 
-# Tasks that are in the list already
+# Tasks already in the list
 
-They stay as they are. Write only new tasks, with ids that are not taken; they are put behind these and may depend on them.
+They stay as they are. Write only new tasks, with unused ids; they are added after these and may depend on them.
 
 - A (done): One[31m
 - B (pending): Two [after A]
@@ -189,9 +189,9 @@ func TestNoPlanAfterAllTurns(t *testing.T) {
 		diff(t, NoPlan, got.Status)
 		diff(t, c.turns, got.Turns)
 		diff(t, c.turns, len(s.asked))
-		diff(t, fmt.Sprintf("there is no plan after %d turns", c.turns), got.Error)
+		diff(t, fmt.Sprintf("no plan after %d turns", c.turns), got.Error)
 		for back, want := range map[int]string{
-			1: "[This is the last turn: call write_plan now.]", 5: "[5 turns are left: come to an end and call write_plan.]",
+			1: "[This is the last turn: call write_plan now.]", 5: "[5 turns are left: finish and call write_plan.]",
 		} {
 			if text := s.results(c.turns - back)[0].Text; !strings.HasSuffix(text, want) {
 				t.Errorf("%d before the end: %q", back, text)
@@ -310,7 +310,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"auth": {
 			&model.Fault{Kind: model.FaultAuth, Status: 401, Message: "bad key\x1b[2J"},
-			Outcome{End: ralph.EndAuth, Error: "bad key[2J (HTTP 401)", Hint: "set SOME_KEY to a key that works"},
+			Outcome{End: ralph.EndAuth, Error: "bad key[2J (HTTP 401)", Hint: "set SOME_KEY to a valid key"},
 		},
 		"limit": {
 			&model.Fault{Kind: model.FaultLimit, Message: "slow down", RetryAfter: time.Hour},

@@ -17,7 +17,8 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// script is a client that says what a test wrote down, and keeps what it was asked. Behind its end it repeats the last turn.
+// script is a client that says what a test wrote down, and keeps what it was asked. Behind its end
+// it repeats the last turn.
 type script struct {
 	turns []turn
 	asked []model.Request

@@ -117,11 +117,11 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		},
 		{
 			first(func(i *taskInput) { i.Checks = []string{"true \x1b[8m; rm -rf ~"} }),
-			"field tasks[0].checks[0] holds a character that cannot be seen; write the command in plain text",
+			"field tasks[0].checks[0] contains an invisible character; write the command in plain text",
 		},
 		{
 			first(func(i *taskInput) { i.Checks = []string{"true \u202e"} }),
-			"field tasks[0].checks[0] holds a character that cannot be seen; write the command in plain text",
+			"field tasks[0].checks[0] contains an invisible character; write the command in plain text",
 		},
 	} {
 		_, err := decodePlan([]byte(c.input))
@@ -133,7 +133,8 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// FuzzPlan: whatever a model writes, nothing panics; what is taken is plain, within bounds, and comes back from the list that is made of it.
+// FuzzPlan: whatever a model writes, nothing panics; what is taken is plain, within bounds, and
+// comes back from the list that is made of it.
 func FuzzPlan(f *testing.F) {
 	data, err := json.Marshal(somePlan())
 	if err != nil {
@@ -158,7 +159,7 @@ func FuzzPlan(f *testing.F) {
 		for _, text := range append(
 			[]string{p.Overview, p.Tasks[0].Title, p.Tasks[0].Description}, append(p.Blockers, p.Tasks[0].Checks...)...,
 		) {
-			if strings.ContainsFunc(text, hidden) || !utf8.ValidString(text) {
+			if strings.ContainsFunc(text, isHidden) || !utf8.ValidString(text) {
 				t.Errorf("not plain: %q", text)
 			}
 		}

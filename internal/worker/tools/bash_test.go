@@ -49,7 +49,7 @@ func TestBash(t *testing.T) {
 		},
 		{"NUL", `printf 'a\0b\n'`, Output{Text: "a\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n[exit code 0]\n"}},
 		{"empty", " \n", Output{Text: "the command is empty", Failed: true}},
-		{"NUL in the command", "echo \x00", Output{Text: "the command holds a NUL byte", Failed: true}},
+		{"NUL in the command", "echo \x00", Output{Text: "the command contains a NUL byte", Failed: true}},
 		{
 			"long", "echo " + strings.Repeat("x", 100_000),
 			Output{Text: "the command has more than 100000 bytes; write it to a file and run that", Failed: true},

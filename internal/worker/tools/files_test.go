@@ -243,7 +243,7 @@ func TestEditFile(t *testing.T) {
 		{name: "same", before: code, old: "a", with: "a", want: "old and new are the same; there is nothing to change"},
 		{
 			name: "same but for line ends", before: "a\r\nb\r\n", old: "a\nb", with: "a\r\nb",
-			want: "f: old and new are the same but for line ends, which stay as the file has them",
+			want: "f: old and new differ only in line ends, which stay as they are in the file",
 		},
 		{name: "empty old", before: code, with: "x", want: "old is empty; use write_file to write a whole file"},
 		{
@@ -251,15 +251,15 @@ func TestEditFile(t *testing.T) {
 			want: "f: old does not occur, and no line of it does; read the file again",
 		},
 		{name: "white space", before: code, old: "func b() {\n    return 1\n}", with: "x",
-			want: "f: old does not occur; the same text with other white space stands at line 5:\n     3\t}\n     4\t\n" +
+			want: "f: old does not occur; the same text with different white space is at line 5:\n     3\t}\n     4\t\n" +
 				"     5\tfunc b() {\n     6\t\treturn 1\n     7\t}"},
 		{name: "partly", before: code, old: "func b() {\n\treturn 7", with: "x",
-			want: "f: old does not occur; some of its lines stand at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n" +
+			want: "f: old does not occur; some of its lines are at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n" +
 				"     6\t\treturn 1\n     7\t}"},
 		{
 			name: "not UTF-8", before: "caf\xe9\n", old: "caf\uFFFD!", with: "x",
-			want: "f: old does not occur, and no line of it does; the file is not UTF-8, so that what read_file shows of it " +
-				"need not be what is there",
+			want: "f: old does not occur, and no line of it does; the file is not UTF-8, so read_file may not show its exact " +
+				"content",
 		},
 		{name: "binary", before: "a\x00b", old: "a", with: "b", want: "f is a binary file and cannot be edited here"},
 		{

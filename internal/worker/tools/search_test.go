@@ -107,7 +107,8 @@ func TestGlobWithoutGit(t *testing.T) {
 	}
 }
 
-// TestSearchStartsNothingOfTheWorkspace has a project that names a program as git's file monitor, and brings a git of its own.
+// TestSearchStartsNothingOfTheWorkspace has a project that names a program as git's file monitor,
+// and brings a git of its own.
 func TestSearchStartsNothingOfTheWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	p := placeIn(
@@ -192,12 +193,15 @@ func TestGrep(t *testing.T) {
 		{"nothing", fields{"pattern": "nowhere"}, Output{Text: "no line matches\n"}},
 		{
 			"malformed", fields{"pattern": "a("},
-			Output{Text: "the pattern is no regular expression: error parsing regexp: missing closing ): `a(`", Failed: true},
+			Output{
+				Text: "the pattern is not a valid regular expression: error parsing regexp: missing closing ): `a(`", Failed: true,
+			},
 		},
 		{
 			"look-ahead", fields{"pattern": "a(?=b)"},
 			Output{
-				Text:   "the pattern is no regular expression: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+				Text: "the pattern is not a valid regular expression: error parsing regexp: invalid or unsupported Perl " +
+					"syntax: `(?=`",
 				Failed: true,
 			},
 		},

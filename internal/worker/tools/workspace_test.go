@@ -88,8 +88,8 @@ func TestPathsThatLeadOut(t *testing.T) {
 	if entries, _ := os.ReadDir(outer); len(entries) != 2 {
 		t.Errorf("something was made outside: %v", entries)
 	}
-	if got := p.call("read_file", fields{"path": "../secret"}).Text; got != "../secret leads out of the workspace; the "+
-		"file tools stay inside of it" {
+	if got := p.call("read_file", fields{"path": "../secret"}).Text; got != "../secret is outside the workspace; the "+
+		"file tools stay inside it" {
 		t.Errorf("told %q", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestGitFolderIsReadOnly(t *testing.T) {
 		filepath.Join(p.dir, ".git/x"), "GIT~1/hooks/x",
 	} {
 		want := Output{
-			Text: path + " is inside of .git, which can be read but not written; use git commands instead", Failed: true,
+			Text: path + " is inside .git, which can be read but not written; use git commands instead", Failed: true,
 		}
 		for tool, input := range map[string]any{
 			"write_file": fields{"path": path, "content": "x"},

@@ -25,7 +25,7 @@ const writeLimit = 200_000
 
 type writeFileInput struct {
 	Path    string `json:"path" doc:"The file, relative to the workspace or absolute."`
-	Content string `json:"content" doc:"All that is to be in the file."`
+	Content string `json:"content" doc:"The whole content of the file."`
 }
 
 func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
@@ -68,7 +68,7 @@ func lineCount(text string) int {
 	return n
 }
 
-// put gives a file its content in one step, so that nobody sees half of it. before is the file that is there, nil if none is.
+// put writes a file atomically. before is the existing file, or nil.
 func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	if before != nil && before.Mode().Perm()&0o200 == 0 {
 		return errors.New("it is read-only")
@@ -91,7 +91,7 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	return nil
 }
 
-// draft writes the file that is to take the place of another, with its mode.
+// draft writes the file that will replace another, with the same mode.
 func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error {
 	file, err := w.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
