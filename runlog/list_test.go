@@ -187,10 +187,10 @@ func TestResolve(t *testing.T) {
 		{"01ja2", "01JA2", ""},
 		{"01JB1", "01JB1", ""},
 		{"01JB1x", "01JB1X", ""},
-		{"01JA", "", `"01JA" fits 01JA2, 01JA1`},
-		{"01K", "", `"01K"; there are 01JB1X, 01JB1, 01JA2, 01JA1`},
-		{"../01JA1", "", `"../01JA1"; there are`},
-		{"01JA1long", "", `"01JA1long"; there are`},
+		{"01JA", "", `"01JA" matches several runs: 01JA2, 01JA1`},
+		{"01K", "", `"01K"; the runs are 01JB1X, 01JB1, 01JA2, 01JA1`},
+		{"../01JA1", "", `"../01JA1"; the runs are`},
+		{"01JA1long", "", `"01JA1long"; the runs are`},
 	}
 	for _, test := range tests {
 		got, err := s.Resolve(test.name)
@@ -200,7 +200,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	if _, err := openStore(t).Resolve("01J"); !errors.Is(err, ErrNoRun) ||
-		!strings.Contains(err.Error(), "this workspace has none") {
+		!strings.Contains(err.Error(), "this workspace has no runs") {
 		t.Errorf("got %v", err)
 	}
 	if got := listSome(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {

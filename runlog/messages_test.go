@@ -135,7 +135,7 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 	}
 	reasons := []string{
 		"0A.json: unexpected end of JSON input", "0B.json: unexpected end of JSON input",
-		"0C.json: invalid message: it says nothing",
+		"0C.json: invalid message: it is empty",
 		fmt.Sprintf("0D.json: more than %d bytes", messageFileLimit), "0F.json: not a file",
 	}
 	if diff := cmp.Diff(reasons, named); diff != "" {

@@ -20,7 +20,7 @@ func TestBadCallsAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, tool, input, want string }{
 		{
 			"a tool that is not there", "fly", `{}`,
-			`there is no tool "fly"; there is bash, read_file, write_file, edit_file, glob, grep, submit_case`,
+			`there is no tool "fly"; the tools are bash, read_file, write_file, edit_file, glob, grep, submit_case`,
 		},
 		{"a name without end", strings.Repeat("x", 10_000), `{}`, strings.Repeat("x", 120) + "…"},
 		{"no JSON", "bash", `{"command":`, "the input is not valid JSON: unexpected end of JSON input"},
@@ -28,7 +28,7 @@ func TestBadCallsAreAnswered(t *testing.T) {
 		{"null", "bash", `null`, "must be an object, not null"},
 		{"an array", "bash", `[1]`, "must be an object, not an array"},
 		{"another type", "bash", `{"command":1}`, "field command must be a string, not a number"},
-		{"an unknown field", "bash", `{"command":"true","sudo":true}`, "field sudo is not known"},
+		{"an unknown field", "bash", `{"command":"true","sudo":true}`, "field sudo is unknown"},
 		{"a way out", "read_file", `{"path":"../../x"}`, "x"},
 		{"a path from the root", "read_file", `{"path":"/etc/passwd"}`, "/etc/passwd"},
 		{"NUL in a path", "read_file", `{"path":"a\u0000b"}`, ""},
@@ -101,7 +101,7 @@ func TestCallsKeepTheirOrder(t *testing.T) {
 		{ID: "c0", Text: `did {"n":1}`},
 		{ID: "c1", Text: red.Text, Failed: true},
 		{ID: "c2", Text: `did {"n":2}`},
-		{ID: "c3", Text: "not looked at: only the first submit_case of a reply is", Failed: true},
+		{ID: "c3", Text: "ignored: only the first submit_case call of a reply counts", Failed: true},
 		{ID: "c4", Text: `did {"n":3}`},
 	}, lastResults(fake.asked[1]))
 }
@@ -121,7 +121,7 @@ func TestAThousandCallsInOneReply(t *testing.T) {
 	same(
 		t,
 		"the first that was not",
-		model.Result{ID: "c64", Text: "not run: only the first 64 calls of a reply are", Failed: true},
+		model.Result{ID: "c64", Text: "not run: only the first 64 calls of a reply are run", Failed: true},
 		results[64],
 	)
 	same(t, "calls that the loop heard of", 64, len(j.turns[0].Calls))
@@ -227,7 +227,7 @@ func TestAWorkspaceThatIsNotThere(t *testing.T) {
 	in := j.input(t)
 	in.Dir = filepath.Join(in.Dir, "none")
 	got := works(t, Options{Client: &fakeModel{steps: []step{submits()}}}, in)
-	if got.End != ralph.EndFailed || !contains(got.Error, "the workspace cannot be opened") {
+	if got.End != ralph.EndFailed || !contains(got.Error, "cannot open the workspace") {
 		t.Errorf("ended with %s: %s", got.End, got.Error)
 	}
 }

@@ -42,11 +42,11 @@ func TestDecodeCase(t *testing.T) {
 		},
 		{
 			"extra key", `{"summary":"s","ac_coverage":[],"done":true}`,
-			"field done is not known; there is summary, ac_coverage, work_arounds, uncertainties",
+			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties",
 		},
 		{
 			"extra key inside", `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a","by":"me"}]}`,
-			"field ac_coverage[0].by is not known; there is criterion, addressed_by, evidence",
+			"field ac_coverage[0].by is unknown; the fields are criterion, addressed_by, evidence",
 		},
 		{"another type", `{"summary":"s","ac_coverage":"all of it"}`, "field ac_coverage must be an array, not a string"},
 		{"five work-arounds", strings.Replace(goodCase, `"it adds"`, `"it adds","work_arounds":`+list(5), 1), ""},
@@ -60,7 +60,7 @@ func TestDecodeCase(t *testing.T) {
 		},
 		{
 			"one problem at a time", `{"summary":"","ac_coverage":[],"done":true}`,
-			"field done is not known; there is summary, ac_coverage, work_arounds, uncertainties",
+			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties",
 		},
 		{
 			"prose", with("I changed the function so that it adds both numbers"),

@@ -157,7 +157,7 @@ func TestTheFormOfAVerdict(t *testing.T) {
 		},
 		"another field": {
 			but(`"concern"`, `"notes":"x","concern"`),
-			"field notes is not known; there is nonce, verdict, category, concern, evidence, next_step",
+			"field notes is unknown; the fields are nonce, verdict, category, concern, evidence, next_step",
 		},
 		"another verdict": {
 			but(`"reject"`, `"perhaps"`), `field verdict must be one of accept, reject, not "perhaps"`,

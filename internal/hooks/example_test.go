@@ -47,6 +47,6 @@ func ExampleSet() {
 	}
 	// Output:
 	// this project is worked on offline
-	// refused: a forced push overwrites what others have; push without force
+	// refused: a forced push overwrites other people's work; push without force
 	// the run ended: completed
 }

@@ -147,7 +147,7 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# Brief\n\nwhat is wanted\n\n# What is known about the project\n\nAt its top: Makefile, src/\n" +
+	want := "# Brief\n\nwhat is wanted\n\n# What is known about the project\n\nAt the top level: Makefile, src/\n" +
 		"Besides its own checks, every task must pass: make test\n" +
 		"The tests of a task are the files tests/{id}_*.sh, with its id in place of {id}.\n"
 	if diff := cmp.Diff(want, (*all)[0].first); diff != "" {
@@ -212,7 +212,7 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 			fmt.Errorf("write task list: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), true, "",
 		},
 		"a rename":           {&os.LinkError{Op: "rename", Old: "a", New: "b", Err: fs.ErrPermission}, true, ""},
-		"our own, untouched": {&plan.ExistsError{Format: "ralph", Tasks: 2}, false, "--force writes it anew"},
+		"our own, untouched": {&plan.ExistsError{Format: "ralph", Tasks: 2}, false, "--force replaces it"},
 		"our own, begun": {
 			&plan.ExistsError{Format: "ralph", Tasks: 2, Done: 1}, false,
 			"--keep-existing adds the new tasks to it; --tasks FILE",
@@ -220,7 +220,7 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 		"another format": {
 			&plan.ExistsError{List: "prd.json", Format: "stories", Tasks: 2}, false, "ralph tasks import prd.json",
 		},
-		"broken":   {&plan.ExistsError{}, false, "mend it"},
+		"broken":   {&plan.ExistsError{}, false, "fix it"},
 		"problems": {plan.Problems{{Text: "the id T-1 is used twice"}}, false, "the id T-1 is used twice"},
 	} {
 		got := p.classifyListError(c.err)

@@ -23,11 +23,11 @@ func TestProblemsAreMended(t *testing.T) {
 	must(t, err)
 	diff(t, Written, got.Status)
 	diff(t, 3, got.Turns)
-	diff(t, []model.Result{{ID: "call-0", Text: "not taken: field tasks[0].title is missing", Failed: true}}, s.results(1))
+	diff(t, []model.Result{{ID: "call-0", Text: "not accepted: field tasks[0].title is missing", Failed: true}}, s.results(1))
 	text := s.results(2)[0].Text
 	for _, want := range []string{
-		"not taken:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`,
-		"hand over the whole plan again",
+		"not accepted:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`,
+		"submit the whole plan again",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
@@ -46,7 +46,7 @@ func TestDoubtsAreToldOnce(t *testing.T) {
 	must(t, err)
 	diff(t, Written, got.Status)
 	diff(t, 2, got.Turns)
-	if text := s.results(1)[0].Text; !strings.HasPrefix(text, "not taken yet:\n- nothing can prove this list") {
+	if text := s.results(1)[0].Text; !strings.HasPrefix(text, "not accepted yet:\n- nothing can prove this list") {
 		t.Error(text)
 	}
 	diff(t, []string{
@@ -108,7 +108,7 @@ func TestCallsThatMakeNoSense(t *testing.T) {
 		}
 	}
 	diff(t, 9, len(results))
-	diff(t, `there is no tool "bash"; there is read_file, glob, grep, ask_user, write_plan`, results[0].Text)
+	diff(t, `there is no tool "bash"; the tools are read_file, glob, grep, ask_user, write_plan`, results[0].Text)
 	diff(t, "field question is empty", results[5].Text)
 	diff(t, map[string]int{"unknown": 2, "read_file": 3, askUser: 3, writePlan: 2}, got.Tools)
 	diff(
@@ -131,7 +131,7 @@ func TestManyCallsInOneReply(t *testing.T) {
 	results := s.results(1)
 	diff(t, callsLimit+2, len(results))
 	diff(t, false, results[callsLimit-1].Failed)
-	diff(t, "not done: at most 64 calls of one answer are made", results[callsLimit].Text)
+	diff(t, "not run: only the first 64 calls of a reply are run", results[callsLimit].Text)
 }
 
 func TestOneQuestionAtATime(t *testing.T) {
@@ -187,7 +187,7 @@ func TestTenQuestionsAreEnough(t *testing.T) {
 	diff(
 		t, "The person lets you decide: do so, and note your assumptions in scope_notes.", s.results(1)[0].Text,
 	)
-	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: 10 questions are all there are") {
+	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: the limit of 10 questions is reached") {
 		t.Error(text)
 	}
 }
@@ -218,8 +218,7 @@ func TestQuestionsWithinBounds(t *testing.T) {
 			"characters; ask for less at once",
 		`{"question":"a","options":["` + long(optionLimit+1) + `"]}`: "field options[0] must have 1 to 300 characters",
 		`{"question":"a","options":["b","\u001b"]}`:                  "field options[1] must have 1 to 300 characters",
-		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; at most 10 are " +
-			"taken",
+		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; the limit is 10",
 		`{"options":["b"]}`: "field question is missing",
 	} {
 		_, err := decodeQuestion([]byte(input))
@@ -260,7 +259,7 @@ func TestWhatIsSeenLive(t *testing.T) {
 		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"},
 		{Kind: "tool", Name: "glob"},
 		{Kind: "spent", Estimated: true},
-		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not taken: field tasks[0].title is missing"},
+		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not accepted: field tasks[0].title is missing"},
 		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "write_plan"},
 	}, got)

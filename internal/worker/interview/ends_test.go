@@ -42,7 +42,7 @@ func TestWhatAPersonSaidIsNeverDropped(t *testing.T) {
 	diff(t, Written, got.Status)
 	messages := s.asked[6].Messages
 	diff(t, "The person answers: "+answer, messages[2].Results[0].Text)
-	diff(t, "not taken: field tasks is missing", messages[4].Results[0].Text)
+	diff(t, "not accepted: field tasks is missing", messages[4].Results[0].Text)
 	diff(t, "[output dropped: 9000 bytes; make the call again if you need it]", messages[6].Results[0].Text)
 	diff(t, 9000, len(s.asked[5].Messages[6].Results[0].Text)) // as it was sent before
 	if got.Tokens.Input%1000 != 7 {
@@ -171,11 +171,11 @@ func TestCaps(t *testing.T) {
 	}{
 		"tokens": {
 			[]turn{looks}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 2,
-			"there is no plan after 2200 tokens; the cap is 2000",
+			"no plan after 2200 tokens; the limit is 2000",
 		},
 		"money": {
 			[]turn{looks}, func(o *Options) { o.MaxCost = 0.01 }, OverBudget, 4,
-			"there is no plan for $0.0120; the cap is $0.01",
+			"no plan after spending $0.0120; the limit is $0.01",
 		},
 		"a plan that crosses it": {
 			[]turn{calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens = 1 }, Written, 1, "",
@@ -190,14 +190,14 @@ func TestCaps(t *testing.T) {
 		},
 		"nobody counts, and may": {
 			[]turn{untold}, func(o *Options) { o.MaxTokens, o.Unmetered = 2000, true }, NoPlan, 3,
-			"the model talked and called no tool, 3 times in a row",
+			"the model replied 3 times in a row without calling a tool",
 		},
 		"nobody counts, uncapped": {
-			[]turn{untold}, func(*Options) {}, NoPlan, 3, "the model talked and called no tool, 3 times in a row",
+			[]turn{untold}, func(*Options) {}, NoPlan, 3, "the model replied 3 times in a row without calling a tool",
 		},
 		"a part reaches the cap": {
 			[]turn{untold, looks}, func(o *Options) { o.MaxCost, o.Unmetered = 0.01, true }, OverBudget, 5,
-			"there is no plan for $0.0120; the cap is $0.01",
+			"no plan after spending $0.0120; the limit is $0.01",
 		},
 		"far away from either cap": {[]turn{looks, calls(t, writePlan, somePlan())}, func(o *Options) {
 			o.MaxTokens, o.MaxCost = 9000, 9

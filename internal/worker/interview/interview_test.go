@@ -162,7 +162,7 @@ func TestNobodyAnswers(t *testing.T) {
 			must(t, err)
 			diff(t, NeedsAnswers, got.Status)
 			diff(t, &Question{1, "Which ]0;xname?\nAnd why?", []string{"a", "b"}}, got.Question)
-			diff(t, "nobody answers: Which ]0;xname? And why?", got.Error)
+			diff(t, "no answer to the question: Which ]0;xname? And why?", got.Error)
 			diff(t, ralph.EndOK, got.End)
 			diff(t, 1, len(s.asked))
 		})
@@ -227,7 +227,7 @@ func TestQuietTurns(t *testing.T) {
 	}{
 		"three in a row": {
 			[]turn{says("Well."), says("Well."), says("Well.")}, NoPlan, 3,
-			"the model talked and called no tool, 3 times in a row",
+			"the model replied 3 times in a row without calling a tool",
 		},
 		"a call between": {
 			[]turn{says("Well."), says("Well."), look, says("Well."), says("Well."), calls(t, writePlan, somePlan())}, Written,
@@ -273,7 +273,7 @@ func TestTheThirdEmptyReplyEnds(t *testing.T) {
 		diff(
 			t,
 			Outcome{
-				Status: NoPlan, End: ralph.EndEmpty, Error: "the model said nothing, 3 times in a row",
+				Status: NoPlan, End: ralph.EndEmpty, Error: "the model sent 3 empty replies in a row",
 				Spent: Spent{Duration: ralph.Span(6 * time.Second)},
 			},
 			got,

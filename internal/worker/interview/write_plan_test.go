@@ -54,12 +54,12 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{`{"overview":"x","tasks":{}}`, "field tasks must be an array, not an object"},
 		{
 			`{"overview":"x","tasks":[],"notes":1}`,
-			"field notes is not known; there is overview, tasks, open_questions, blockers, scope_notes",
+			"field notes is unknown; the fields are overview, tasks, open_questions, blockers, scope_notes",
 		},
 		{`{"overview":"x"}`, "field tasks is missing"},
 		{`{"overview":"x","tasks":[]}`, "field tasks must hold 1 to 200 tasks, not 0"},
 		{`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":["x"],"status":"done"}]}`,
-			"field tasks[0].status is not known; there is id, title, description, acceptance, depends_on, priority, checks, " +
+			"field tasks[0].status is unknown; the fields are id, title, description, acceptance, depends_on, priority, checks, " +
 				"category, optional, human"},
 		{`{"overview":"x","tasks":[{"id":1}]}`, "field tasks[0].id must be a string, not a number"},
 		{
@@ -74,46 +74,46 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{changed(t, func(p *planInput) { p.Overview = " " }), "field overview is empty"},
 		{
 			changed(t, func(p *planInput) { p.Overview = long(8001) }),
-			"field overview has 8001 characters; at most 8000 are taken",
+			"field overview has 8001 characters; the limit is 8000",
 		},
 		{changed(t, func(p *planInput) { p.Blockers = []string{""} }), "field blockers[0] is empty"},
 		{
 			changed(t, func(p *planInput) { p.ScopeNotes = slices.Repeat([]string{"x"}, 51) }),
-			"field scope_notes has 51 items; at most 50 are taken",
+			"field scope_notes has 51 items; the limit is 50",
 		},
 		{
 			changed(t, func(p *planInput) { p.OpenQuestions = []string{long(2001)} }),
-			"field open_questions[0] has 2001 characters; at most 2000 are taken",
+			"field open_questions[0] has 2001 characters; the limit is 2000",
 		},
-		{first(func(i *taskInput) { i.ID = long(65) }), "field tasks[0].id has 65 characters; at most 64 are taken"},
+		{first(func(i *taskInput) { i.ID = long(65) }), "field tasks[0].id has 65 characters; the limit is 64"},
 		{first(func(i *taskInput) { i.Title = "\x00\n" }), "field tasks[0].title is empty"},
-		{first(func(i *taskInput) { i.Title = long(201) }), "field tasks[0].title has 201 characters; at most 200 are taken"},
+		{first(func(i *taskInput) { i.Title = long(201) }), "field tasks[0].title has 201 characters; the limit is 200"},
 		{
 			first(func(i *taskInput) { i.Description = long(8001) }),
-			"field tasks[0].description has 8001 characters; at most 8000 are taken",
+			"field tasks[0].description has 8001 characters; the limit is 8000",
 		},
 		{
 			first(func(i *taskInput) { i.Acceptance = []string{} }),
-			"field tasks[0].acceptance is empty: say how one can tell that task T-001 is done",
+			"field tasks[0].acceptance is empty: say how to tell that task T-001 is done",
 		},
 		{
 			first(func(i *taskInput) { i.Acceptance = slices.Repeat([]string{"x"}, 41) }),
-			"field tasks[0].acceptance has 41 items; at most 40 are taken",
+			"field tasks[0].acceptance has 41 items; the limit is 40",
 		},
 		{
 			first(func(i *taskInput) { i.DependsOn = []string{long(65)} }),
-			"field tasks[0].depends_on[0] has 65 characters; at most 64 are taken",
+			"field tasks[0].depends_on[0] has 65 characters; the limit is 64",
 		},
 		{first(func(i *taskInput) { i.Priority = &below }), "field tasks[0].priority must be from 0 to 1000000"},
 		{first(func(i *taskInput) { i.Priority = &huge }), "field tasks[0].priority must be from 0 to 1000000"},
 		{
 			first(func(i *taskInput) { i.Category = long(65) }),
-			"field tasks[0].category has 65 characters; at most 64 are taken",
+			"field tasks[0].category has 65 characters; the limit is 64",
 		},
 		{first(func(i *taskInput) { i.Checks = []string{"a", " \n"} }), "field tasks[0].checks[1] is empty"},
 		{
 			first(func(i *taskInput) { i.Checks = slices.Repeat([]string{"x"}, 21) }),
-			"field tasks[0].checks has 21 items; at most 20 are taken",
+			"field tasks[0].checks has 21 items; the limit is 20",
 		},
 		{
 			first(func(i *taskInput) { i.Checks = []string{"true \x1b[8m; rm -rf ~"} }),

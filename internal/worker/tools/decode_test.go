@@ -70,15 +70,15 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			name: "unknown", input: `{"path":"a","file":"b"}`,
-			problem: "field file is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any",
+			problem: "field file is unknown; the fields are path, lines, share, deep, verdict, parts, words, maybe, any",
 		},
 		{
 			name: "other case", input: `{"Path":"a"}`,
-			problem: "field Path is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any",
+			problem: "field Path is unknown; the fields are path, lines, share, deep, verdict, parts, words, maybe, any",
 		},
 		{
 			name: "without a tag", input: `{"path":"a","Unnamed":1}`,
-			problem: "field Unnamed is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any",
+			problem: "field Unnamed is unknown; the fields are path, lines, share, deep, verdict, parts, words, maybe, any",
 		},
 		{name: "twice", input: `{"path":"a","path":"b"}`, problem: "field path is given twice"},
 		{name: "missing", input: `{}`, problem: "field path is missing"},
@@ -101,7 +101,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			name: "unknown in an object in a list", input: `{"path":"a","parts":[{"name":"x","no":1}]}`,
-			problem: "field parts[0].no is not known; there is name, note",
+			problem: "field parts[0].no is unknown; the fields are name, note",
 		},
 		{
 			name: "missing in an object in a list", input: `{"path":"a","parts":[{}]}`,

@@ -33,7 +33,7 @@ func TestReadFile(t *testing.T) {
 		{
 			"some",
 			fields{"path": "three", "offset": 2, "limit": 1},
-			Output{Text: "     2\ttwo\n[there is more, of 14 bytes in all: go on with offset 3]\n", Cut: true},
+			Output{Text: "     2\ttwo\n[there is more (14 bytes in total): continue with offset 3]\n", Cut: true},
 		},
 		{"exactly", fields{"path": "three", "limit": 3}, Output{Text: "     1\tone\n     2\ttwo\n     3\tthree\n"}},
 		{"beyond", fields{"path": "three", "offset": 4}, Output{Text: "three has only 3 lines", Failed: true}},
@@ -386,7 +386,7 @@ func TestALineWithoutEndIsGivenUp(t *testing.T) {
 }
 
 func TestCallsThatTakeTooLongSaySo(t *testing.T) {
-	want := Output{Text: "it took longer than 1m0s and was given up; ask for less", Failed: true}
+	want := Output{Text: "it took longer than 1m0s and was stopped; ask for less", Failed: true}
 	if diff := cmp.Diff(want, gaveUp(t.Context())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -175,9 +175,9 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	must(t, err)
 	defer listener.Close()
 	for path, want := range map[string]string{
-		"pipe":   "pipe is no regular file but a pipe, and is not opened",
-		"topipe": "topipe is no regular file but a pipe, and is not opened",
-		"socket": "socket is no regular file but a socket, and is not opened",
+		"pipe":   "pipe is a pipe, not a regular file, and is not opened",
+		"topipe": "topipe is a pipe, not a regular file, and is not opened",
+		"socket": "socket is a socket, not a regular file, and is not opened",
 		".":      ". is a folder; use glob to see what is in it",
 	} {
 		for tool, input := range map[string]any{
