@@ -88,7 +88,8 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 			"only in place", true, []ralph.Access{ralph.AccessInPlace},
 			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
 			[]string{
-				`"go test" does not work in a view of the tree (overlay), so it runs in place: files it writes are restored, except those that git ignores, and an agent can change the programs it finds on PATH`,
+				`"go test" does not work in a view of the tree (overlay), so it runs in place: files it writes are restored, ` +
+					`except those that git ignores, and an agent can change the programs it finds on PATH`,
 			},
 			"claimed/inplace: go test",
 		},

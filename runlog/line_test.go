@@ -64,7 +64,8 @@ func TestLineIsTheDocumentedFormat(t *testing.T) {
 		Data: ralph.Notice{Code: "c", Text: "<a> & \"b\"\nc\u2028"},
 	})
 	want := `{"v":1,"seq":7,"ts":"2026-01-02T03:04:05.0000006Z","run":"01J","iteration":3,"type":"notice",` +
-		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(
+		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},` +
+		`"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(
 		got,
 	)-11:len(got)-3] + "\"}\n"
 	if got != want {

@@ -282,7 +282,8 @@ func TestDamageIsToldInOneSentence(t *testing.T) {
 }
 
 func TestFieldsBehindTheDataAreAllowed(t *testing.T) {
-	const text = `{"v":1,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c","text":""},"later":{}`
+	const text = `{"v":1,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c",` +
+		`"text":""},"later":{}`
 	s := openStore(t)
 	for kind, want := range map[string]any{
 		"warning": ralph.Notice{Code: "c"}, "not_invented_yet": json.RawMessage(`{"code":"c","text":""}`),

@@ -17,7 +17,8 @@ func TestDecodeCase(t *testing.T) {
 	for _, c := range []struct{ name, input, problem string }{
 		{
 			"whole",
-			`{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a.go:B","evidence":"a_test.go"}],"work_arounds":["w"],"uncertainties":["u"]}`,
+			`{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a.go:B","evidence":"a_test.go"}],` +
+				`"work_arounds":["w"],"uncertainties":["u"]}`,
 			"",
 		},
 		{"least", goodCase, ""},
@@ -87,7 +88,8 @@ func TestDecodeCase(t *testing.T) {
 }
 
 func TestACaseIsSubmittedAsItIs(t *testing.T) {
-	input := `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a.go:B","evidence":"a_test.go"}],"work_arounds":["w"],"uncertainties":["u"]}`
+	input := `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a.go:B","evidence":"a_test.go"}],` +
+		`"work_arounds":["w"],"uncertainties":["u"]}`
 	j := &judge{}
 	works(t, Options{Client: &fakeModel{steps: []step{calls(submitCase, input)}}}, j.input(t))
 	same(t, "cases", []ralph.Case{{

@@ -22,19 +22,26 @@ import (
 // third one stands; and the reviewer of it.
 const script = `{
   "worker": [[
-    {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": 1000, "output": 100}},
-    {"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+    {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": ` +
+	`1000, "output": 100}},
+    {"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the ` +
+	`world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
     {"calls": [{"name": "edit_file", "input": {"path": "greeting.txt", "old": "Hello", "new": "Hello world"}},
-               {"name": "submit_case", "input": {"summary": "greets the world", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+               {"name": "submit_case", "input": {"summary": "greets the world", "ac_coverage": [{"criterion": ` +
+	`"greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
     {"calls": [{"name": "bash", "input": {"command": "printf '!\\n' >> greeting.txt"}},
-               {"name": "submit_case", "input": {"summary": "greets the world loudly", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
-    {"text": "{\"propose\": true, \"learning\": \"greetings end with an exclamation mark\"}", "usage": {"input": 1000, "output": 100}}
+               {"name": "submit_case", "input": {"summary": "greets the world loudly", "ac_coverage": ` +
+	`[{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+    {"text": "{\"propose\": true, \"learning\": \"greetings end with an exclamation mark\"}", "usage": {"input": ` +
+	`1000, "output": 100}}
   ]],
   "evaluator": [
     [{"calls": [{"name": "read_file", "input": {"path": "greeting.txt"}}], "usage": {"input": 500, "output": 50}},
-     {"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "reject", "category": "acceptance_gap", "concern": "it is not loud", "evidence": ["greeting.txt:1"], "next_step": "shout"}}],
+     {"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "reject", "category": ` +
+	`"acceptance_gap", "concern": "it is not loud", "evidence": ["greeting.txt:1"], "next_step": "shout"}}],
       "fill": {"nonce": "Its nonce is ([0-9a-f]+)"}, "usage": {"input": 500, "output": 50}}],
-    [{"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "accept", "evidence": ["greeting.txt:1"]}}],
+    [{"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "accept", "evidence": ` +
+	`["greeting.txt:1"]}}],
       "fill": {"nonce": "Its nonce is ([0-9a-f]+)"}, "usage": {"input": 500, "output": 50}}]
   ]
 }`
@@ -120,7 +127,8 @@ func TestAWorkerInALoop(t *testing.T) {
 // TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no
 // other turn is paid for.
 func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
-	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
+	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": ` +
+		`"greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
 	parsed, err := scripted.Parse([]byte(`{"worker": [[` + strings.Repeat(turn+",", 7) + turn + `]]}`))
 	if err != nil {
 		t.Fatal(err)

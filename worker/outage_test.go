@@ -35,7 +35,8 @@ const outages = `{
   "error": {"conversations": [[{"faults": [{"do": "error_event", "status": 529, "forever": true}]}]]},
   "well": {"conversations": [[
     {"tools": [{"shell": "echo right >greeting.txt"}]},
-    {"tools": [{"name": "submit_case", "input": {"summary": "it is right", "ac_coverage": [{"criterion": "it is right", "addressed_by": "greeting.txt:1"}]}}]}
+    {"tools": [{"name": "submit_case", "input": {"summary": "it is right", "ac_coverage": [{"criterion": "it is ` +
+	`right", "addressed_by": "greeting.txt:1"}]}}]}
   ]]}
 }`
 

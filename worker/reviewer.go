@@ -65,7 +65,7 @@ func (reviewRole) closing() model.Tool                { return verdictTool() }
 type verdictInput struct {
 	Nonce    string   `json:"nonce" doc:"The nonce from the instructions, unchanged."`
 	Verdict  string   `json:"verdict" enum:"accept,reject"`
-	Category string   `json:"category,omitempty" enum:"scope_creep,acceptance_gap,weak_test,tests_pass_but_wrong,half_finished,spec_violation" doc:"One of these if you reject. Leave it out if you accept."`
+	Category string   `json:"category,omitempty" enum:"scope_creep,acceptance_gap,weak_test,tests_pass_but_wrong,half_finished,spec_violation" doc:"One of these if you reject. Leave it out if you accept."` //nolint:lll // a struct tag cannot be split
 	Concern  string   `json:"concern,omitempty" doc:"What is wrong, in a sentence or two, if you reject."`
 	Evidence []string `json:"evidence" doc:"Pointers path:line to files in the workspace. Accepting needs at least one."`
 	NextStep string   `json:"next_step,omitempty" doc:"What to do about the concern, in one sentence, if you reject."`

@@ -136,7 +136,8 @@ func lastText(r model.Request) string {
 // TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form
 // that the evaluator takes.
 func TestTheFormOfAVerdict(t *testing.T) {
-	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],"next_step":"s"}`
+	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],` +
+		`"next_step":"s"}`
 	const fine = `{"nonce":"n","verdict":"accept","evidence":["a.go:1","b c.go:12-14"]}`
 	but := func(old, new string) string { return strings.Replace(ok, old, new, 1) }
 	for name, c := range map[string]struct{ input, problem string }{
@@ -146,7 +147,8 @@ func TestTheFormOfAVerdict(t *testing.T) {
 		"an empty category": {strings.Replace(fine, `"evidence"`, `"category":"","evidence"`, 1), ""},
 		"another category": {
 			but("weak_test", "hardcoded"),
-			`field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, spec_violation, not "hardcoded"`,
+			`field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, ` +
+				`spec_violation, not "hardcoded"`,
 		},
 		"no category": {
 			but(`"category":"weak_test",`, ""), "field category is empty; a rejection must name one of the categories",
@@ -225,8 +227,10 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 	nonce := regexp.MustCompile(`Its nonce is ([0-9a-f]+)`)
 	const (
 		accept = `{"nonce":"NONCE","verdict":"accept","evidence":["calc.go:3"]}`
-		reject = `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
-		flawed = `{"nonce":"NONCE","verdict":"reject","category":"hardcoded","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
+		reject = `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test",` +
+			`"evidence":["calc.go:3"],"next_step":"add one"}`
+		flawed = `{"nonce":"NONCE","verdict":"reject","category":"hardcoded","concern":"no test",` +
+			`"evidence":["calc.go:3"],"next_step":"add one"}`
 	)
 	for _, c := range []struct {
 		name     string

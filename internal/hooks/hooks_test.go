@@ -156,7 +156,8 @@ func TestWhatCommandsRead(t *testing.T) {
 	entered := 0
 	s.Marker, s.Enter = "the-marker", func(spec *process.Spec) { entered++; spec.Env = append(spec.Env, "ENTERED=yes") }
 	reader := []string{`cat > got; pwd -P > where; echo "$ENTERED $` + process.MarkerVariable + `" > env`}
-	s.PreTool.Commands, s.PostEdit.Commands, s.PreIteration.Commands, s.PostIteration.Commands, s.OnStop.Commands = reader, reader, reader, reader, reader
+	s.PreTool.Commands, s.PostEdit.Commands = reader, reader
+	s.PreIteration.Commands, s.PostIteration.Commands, s.OnStop.Commands = reader, reader, reader
 	at := fmt.Sprintf(`"run":"r1","iteration":3,"task":"T-001","dir":%q`, dir)
 	tests := []struct {
 		name string

@@ -25,7 +25,8 @@ import (
 )
 
 // onePlan is a plan that lints.
-const onePlan = `{"overview":"o","tasks":[{"id":"T-1","title":"t","description":"d","acceptance":["a"],"checks":["sh t.sh"]}]}`
+const onePlan = `{"overview":"o","tasks":[{"id":"T-1","title":"t","description":"d","acceptance":["a"],` +
+	`"checks":["sh t.sh"]}]}`
 
 // heard is one request to a model, as it came.
 type heard struct {
@@ -57,12 +58,14 @@ func planningServer(t *testing.T) (base string, all *[]heard) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(
 			w,
-			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"write_plan","arguments":%s}}]},"finish_reason":null}]}`+"\n\n",
+			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1",`+
+				`"type":"function","function":{"name":"write_plan","arguments":%s}}]},"finish_reason":null}]}`+"\n\n",
 			arguments,
 		)
 		fmt.Fprint(
 			w,
-			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n",
+			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],`+
+				`"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n",
 		)
 	}))
 	t.Cleanup(s.Close)

@@ -18,8 +18,10 @@ func diagnose(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	return fmt.Sprintf(`# Diagnosis only
 
-The last iterations made no progress: %s. Do not edit files in this iteration. Find out what keeps failing and why: reproduce it, read the
-code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(
+The last iterations made no progress: %s. Do not edit files in this iteration. Find out what keeps failing and `+
+		`why: reproduce it, read the
+code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED `+
+		`or DECIDE.`, inline(
 		in.Diagnose,
 	)), false
 }

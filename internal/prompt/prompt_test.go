@@ -139,7 +139,9 @@ func goalSituations() map[string]ralph.PromptInput {
 		}),
 		"green_without_claim": later(func(in *ralph.PromptInput) { in.Last.GreenNoClaim = true }),
 		"status_required": later(func(in *ralph.PromptInput) {
-			in.Policy.Status, in.Last.StatusProblem, in.Last.Recommendation = ralph.StatusRequired, "the field RECOMMENDATION is missing", "write the parser first"
+			in.Policy.Status = ralph.StatusRequired
+			in.Last.StatusProblem = "the field RECOMMENDATION is missing"
+			in.Last.Recommendation = "write the parser first"
 			in.Last.Mismatches = []string{"FILES_MODIFIED says 0, and files changed"}
 		}),
 		"diagnose": later(func(in *ralph.PromptInput) {

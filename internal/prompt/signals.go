@@ -92,7 +92,8 @@ func statusBlock(in ralph.PromptInput) string {
 		whole = " STATUS is COMPLETE and EXIT_SIGNAL\nis true only when no task of the whole list is left."
 	}
 	return fmt.Sprintf(
-		`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a valid one no claim is accepted.%s
+		`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a `+
+			`valid one no claim is accepted.%s
 
 ---RALPH_STATUS---
 STATUS: [IN_PROGRESS | COMPLETE | BLOCKED]

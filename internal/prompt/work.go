@@ -33,7 +33,8 @@ func steering(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	return fmt.Sprintf(`# First of all
 
-The user wrote this for you. It is an instruction, and it comes before everything else in this prompt. Do the items in order; only then continue
+The user wrote this for you. It is an instruction, and it comes before everything else in this prompt. Do the `+
+		`items in order; only then continue
 with the rest.%s
 
 %s`, struck, quote(list)), truncated
@@ -54,7 +55,8 @@ func goal(in ralph.PromptInput) (words string, truncated bool) {
 
 const nothingOpen = `# Your task
 
-Every task in the list is proven done, but the run is not complete yet. "What happened last time" below says what is missing. Fix that; start
+Every task in the list is proven done, but the run is not complete yet. "What happened last time" below says what ` +
+	`is missing. Fix that; start
 nothing new.`
 
 func task(in ralph.PromptInput) (words string, truncated bool) {
@@ -111,17 +113,21 @@ func iteration(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	return fmt.Sprintf(`# This iteration
 
-This is iteration %d%s. You start with a fresh context: what earlier iterations did is in the files. Look at the workspace first, %s, and leave the tree in a state that the next iteration can build on. No one can answer questions while you work.
+This is iteration %d%s. You start with a fresh context: what earlier iterations did is in the files. Look at the `+
+		`workspace first, %s, and leave the tree in a state that the next iteration can build on. No one can answer `+
+		`questions while you work.
 Stop every background process that you start.`, in.Ordinal, of, piece), false
 }
 
 func commits(in ralph.PromptInput) (words string, truncated bool) {
 	switch in.WhoCommits {
 	case "agent":
-		words = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with a conventional message (such as "fix: …"). Never
+		words = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with ` +
+			`a conventional message (such as "fix: …"). Never
 push, and leave remotes and other branches alone.`
 	case "harness":
-		words = `The harness commits for you after you end. Leave your changes uncommitted; do not commit, push, stash or switch branches.`
+		words = `The harness commits for you after you end. Leave your changes uncommitted; do not commit, push, stash ` +
+			`or switch branches.`
 	default:
 		words = `No commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
 	}

@@ -238,7 +238,8 @@ func (a *Answers) readLines(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
-			return errors.New(`no questions found: start each question with "## " and write the answer below it; without questions, each line is an answer, in order`)
+			return errors.New(`no questions found: start each question with "## " and write the answer below it; without ` +
+				`questions, each line is an answer, in order`)
 		}
 		if line = listMark().ReplaceAllString(line, ""); line == "" {
 			continue

@@ -70,10 +70,12 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		`{"":"b"}`:                   `line 1: the answer "b" has no question`,
 		"## \nb":                     `the answer "b" has no question`,
 		`{"a?":"b","A":"c"}`:         `line 1: the question "A" occurs twice`,
-		"{\n\"*bad(\":\"b\"}":        `line 2: the question "*bad(" is not a valid regular expression (missing argument to repetition operator); `,
-		`{"how (long|often":"b"}`:    `line 1: the question "how (long|often" is not a valid regular expression (missing closing )); `,
-		`{"/how (long/":"b"}`:        `line 1: the question "/how (long/" is not a valid regular expression (missing closing )); `,
-		`{"//":"b"}`:                 `line 1: the question "//" is an expression that matches everything`,
+		"{\n\"*bad(\":\"b\"}": `line 2: the question "*bad(" is not a valid regular expression (missing argument ` +
+			`to repetition operator); `,
+		`{"how (long|often":"b"}`: `line 1: the question "how (long|often" is not a valid regular expression (missing ` +
+			`closing )); `,
+		`{"/how (long/":"b"}`: `line 1: the question "/how (long/" is not a valid regular expression (missing closing )); `,
+		`{"//":"b"}`:          `line 1: the question "//" is an expression that matches everything`,
 		`{"/` + strings.Repeat("x", patternLimit+1) + `/":"b"}`: "line 1: the expression \"/xxx",
 		"## a\n\xff": "the file is not UTF-8",
 		"## a\n" + strings.Repeat("x", answersLimit): "the file has more than 1048576 bytes",
@@ -103,7 +105,8 @@ func manyAnswers(n int) string {
 }
 
 func TestWhichAnswerAQuestionGets(t *testing.T) {
-	const file = `{"Database?":"d","which database":"words","^how (many|much)":"n","colou?r":"red","Use C++?":"plus","empty":"","(Really) last.":"l"}`
+	const file = `{"Database?":"d","which database":"words","^how (many|much)":"n","colou?r":"red","Use ` +
+		`C++?":"plus","empty":"","(Really) last.":"l"}`
 	const postgres = `{"Which database do we use?":"postgres","Delete production data?":"yes"}`
 	for _, c := range []struct {
 		name, file string

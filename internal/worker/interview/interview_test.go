@@ -396,7 +396,8 @@ func TestAScriptedModelPlans(t *testing.T) {
 		{"calls": [{"name": "grep", "input": {"pattern": "echo (\\w+)"}}]},
 		{"calls": [{"name": "ask_user", "input": {"question": "Keep {{word}}?"}}], "fill": {"word": "echo (\\w+)"}},
 		{"calls": [{"name": "write_plan", "input": {"overview": "It is {{word}}.", "tasks": [
-			{"id": "T-1", "title": "Greet", "description": "", "acceptance": ["it greets"], "checks": ["sh greet_test.sh"]}]}}], "fill": {"word": "answers: (\\w+)"}}
+			{"id": "T-1", "title": "Greet", "description": "", "acceptance": ["it greets"], "checks": ["sh `+
+		`greet_test.sh"]}]}}], "fill": {"word": "answers: (\\w+)"}}
 	]]}`), 0o644))
 	script, err := scripted.Open(path)
 	must(t, err)

@@ -30,15 +30,15 @@ const (
 type planInput struct {
 	Overview      string      `json:"overview" doc:"The goal and how to reach it, in a few sentences, for people."`
 	Tasks         []taskInput `json:"tasks" doc:"The tasks, in working order."`
-	OpenQuestions []string    `json:"open_questions,omitempty" doc:"What a person should still decide, and what you assumed."`
+	OpenQuestions []string    `json:"open_questions,omitempty" doc:"What a person should still decide, and what you assumed."` //nolint:lll // a struct tag cannot be split
 	Blockers      []string    `json:"blockers,omitempty" doc:"What keeps tasks from being done until a person acts."`
-	ScopeNotes    []string    `json:"scope_notes,omitempty" doc:"What was left out on purpose, and what you decided yourself."`
+	ScopeNotes    []string    `json:"scope_notes,omitempty" doc:"What was left out on purpose, and what you decided yourself."` //nolint:lll // a struct tag cannot be split
 }
 
 type taskInput struct {
 	ID          string   `json:"id" doc:"Such as T-001."`
 	Title       string   `json:"title" doc:"One line: what is true when it is done."`
-	Description string   `json:"description,omitempty" doc:"What to do, where, and what is known about it. The agent sees nothing else of this conversation."`
+	Description string   `json:"description,omitempty" doc:"What to do, where, and what is known about it. The agent sees nothing else of this conversation."` //nolint:lll // a struct tag cannot be split
 	Acceptance  []string `json:"acceptance" doc:"Checkable statements, at least one unless human is set."`
 	DependsOn   []string `json:"depends_on,omitempty" doc:"Ids of tasks that must be done before."`
 	Priority    *int     `json:"priority,omitempty" doc:"The lowest number comes first; default: list order."`

@@ -15,8 +15,10 @@ import (
 
 func TestAPlanIsReadWhole(t *testing.T) {
 	two := 2
-	got, err := decodePlan([]byte(`{"overview":" One.\r\nTwo.\u001b[31m ","blockers":["b"],"open_questions":null,"scope_notes":[],"tasks":[
-		{"id":" T-1 ","title":"A\n title\u202e","description":"d\u0000\n\tmore","acceptance":["holds"],"depends_on":[" T-2"],"priority":2,"checks":[" go test ./... "],"category":"a  b","optional":true},
+	got, err := decodePlan([]byte(`{"overview":" One.\r\nTwo.\u001b[31m ","blockers":["b"],"open_questions":null,` +
+		`"scope_notes":[],"tasks":[
+		{"id":" T-1 ","title":"A\n title\u202e","description":"d\u0000\n\tmore","acceptance":["holds"],"depends_on":[" ` +
+		`T-2"],"priority":2,"checks":[" go test ./... "],"category":"a  b","optional":true},
 		{"id":"T-2","title":"b","acceptance":[],"human":true}]}`))
 	must(t, err)
 	diff(t, Plan{
@@ -146,7 +148,8 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(data))
-	f.Add(`{"overview":"\u001b","tasks":[{"id":"A","title":"\ud800","description":"\u2028","acceptance":["x"],"checks":["a\nb"],"priority":1e3}]}`)
+	f.Add(`{"overview":"\u001b","tasks":[{"id":"A","title":"\ud800","description":"\u2028","acceptance":["x"],` +
+		`"checks":["a\nb"],"priority":1e3}]}`)
 	f.Add(
 		`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":[],"human":true,"depends_on":["A"]}]}`,
 	)

@@ -37,8 +37,9 @@ func TestDecode(t *testing.T) {
 	}{
 		{name: "least", input: `{"path":"a"}`, want: sample{Path: "a"}},
 		{
-			name:  "all",
-			input: ` {"path":"ä\n","lines":-3,"share":0.5,"deep":true,"verdict":"reject","parts":[{"name":"x"},{"name":"y","note":"z"}],"words":["a",""],"maybe":7,"any":{"k": [1]}} `,
+			name: "all",
+			input: ` {"path":"ä\n","lines":-3,"share":0.5,"deep":true,"verdict":"reject","parts":[{"name":"x"},` +
+				`{"name":"y","note":"z"}],"words":["a",""],"maybe":7,"any":{"k": [1]}} `,
 			want: sample{
 				Path: "ä\n", Lines: -3, Share: 0.5, Deep: true, Verdict: "reject",
 				Parts: []part{{Name: "x"}, {Name: "y", Note: "z"}}, Words: []string{"a", ""}, Maybe: &seven,
@@ -150,9 +151,12 @@ func TestDecodeIntoNothing(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	want := `{"type":"object","properties":{"path":{"type":"string","description":"Where."},"lines":{"type":"integer"},"share":{"type":"number"},"deep":{"type":"boolean"},` +
-		`"verdict":{"type":"string","enum":["accept","reject"]},"parts":{"type":"array","description":"What it is made of.","items":{"type":"object","properties":{"name":{"type":"string"},"note":{"type":"string"}},` +
-		`"required":["name"],"additionalProperties":false}},"words":{"type":"array","items":{"type":"string"}},"maybe":{"type":"integer"},"any":{}},"required":["path"],"additionalProperties":false}`
+	want := `{"type":"object","properties":{"path":{"type":"string","description":"Where."},` +
+		`"lines":{"type":"integer"},"share":{"type":"number"},"deep":{"type":"boolean"},` +
+		`"verdict":{"type":"string","enum":["accept","reject"]},"parts":{"type":"array","description":"What it is made ` +
+		`of.","items":{"type":"object","properties":{"name":{"type":"string"},"note":{"type":"string"}},` +
+		`"required":["name"],"additionalProperties":false}},"words":{"type":"array","items":{"type":"string"}},` +
+		`"maybe":{"type":"integer"},"any":{}},"required":["path"],"additionalProperties":false}`
 	if diff := cmp.Diff(want, string(Schema(sample{}))); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
