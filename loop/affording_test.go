@@ -23,7 +23,7 @@ func priced(e ralph.Evaluation, dollars float64) ralph.Evaluation {
 	return e
 }
 
-// A review that the run cannot pay for is not made, and nothing is proven without it.
+// A review that the run cannot pay for is not made, and without it nothing is proven.
 func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -149,7 +149,8 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	})
 }
 
-// What needs no review, or has one, is proven at the budget's end like at the cap.
+// What needs no review, or has one, is proven even when the budget is used up, as at the iteration
+// limit.
 func TestWhatIsProvenGoesBeforeTheBudget(t *testing.T) {
 	bubble(t, "without an evaluator", func(t *testing.T) {
 		w, _, k := examined(t)

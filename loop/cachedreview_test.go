@@ -101,8 +101,8 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used
-// up by it, and it neither stands nor counts.
+// TestWhatNobodyWasAskedAbout: an answer without a request is no review. It uses up no step of the
+// evaluator's script, is not cached, and does not count.
 func TestWhatNobodyWasAskedAbout(t *testing.T) {
 	bubble(t, "does not stand when the check is green again", func(t *testing.T) {
 		w, f, _, _ := unchanging(t, unasked(), accepts())

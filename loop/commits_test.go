@@ -12,8 +12,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// committer commits what lies in the list, or fails to. What it was told is in messages, what it
-// saw of the list in lies.
+// committer commits the list, or fails to. messages holds the messages it got, lies the states it
+// saw in the list.
 type committer struct {
 	book     *memoryTasks
 	results  []ralph.CommitResult // the last one is repeated
@@ -47,7 +47,7 @@ func committing(w *world, c *committer, when ralph.CommitRule) *[]ralph.CommitFa
 	return &facts
 }
 
-// A hook that formats, or breaks, what the checks were green on.
+// A hook formats, or breaks, files that the checks passed on.
 func TestFilesThatAHookChangedAreCheckedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		again ralph.CheckResult
@@ -287,8 +287,8 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	})
 }
 
-// HEAD moves when the harness commits. It is the iteration's work that it holds, not progress of
-// the next one.
+// HEAD moves when the harness commits. The commit holds the iteration's work, not progress of the
+// next one.
 func TestACommitIsNoProgressOfTheNextIteration(t *testing.T) {
 	bubble(t, "frozen files", func(t *testing.T) {
 		c := &committer{}

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Built by concatenation so that no whole tag stands in this file, which agents read.
+// Built by concatenation so that this file, which agents read, contains no whole tag.
 const completeTag = "<promise>" + "COMPLETE" + "</promise>"
 
 func TestALoopOfFunctions(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// site is what outlives a crash of a run with every kind of evidence: the files, and how often the
+// site is what survives a crash of a run with every kind of evidence: the files, and how often the
 // evaluator was asked.
 type site struct {
 	files string
@@ -23,9 +23,9 @@ type recordedSite struct {
 	sites  []site
 }
 
-// liveSite runs a loop over the site, going on with what was recorded. The first tree is tampered
-// with, of the second an evaluator thinks little, the third is inert, and the fourth is good; a
-// check needs the workspace in PATH.
+// liveSite runs a loop over the site and continues from what was recorded. The first tree is
+// tampered with, the evaluator rejects the second, the third is inert, and the fourth is good. A
+// check needs the workspace on PATH.
 func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while others work
@@ -152,7 +152,7 @@ func TestGreenChecksThatClaimByThemselves(t *testing.T) {
 	})
 }
 
-// A kill in the middle of evidence says nothing about the work: a resume gathers it and judges,
+// A kill while evidence is gathered says nothing about the work: a resume gathers it and judges,
 // without another agent.
 func TestAKillInTheMiddleOfEvidence(t *testing.T) {
 	for _, tt := range []struct {
@@ -203,7 +203,7 @@ func TestAKillInTheMiddleOfEvidence(t *testing.T) {
 	}
 }
 
-// What nobody agreed to, or cannot be kept, is not proven either.
+// A check that the user did not agree to, or whose output cannot be stored, proves nothing.
 func TestWhatIsNotProven(t *testing.T) {
 	bubble(t, "a check that nobody agreed to", func(t *testing.T) {
 		w, e, k := examined(t)

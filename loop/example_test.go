@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// An agent that claims too early is refused, told why, and believed only when the check agrees.
+// An agent that claims too early is refused and told why. Its claim is accepted only when the check
+// passes.
 func Example() {
 	sum := 0
 	agent := ralph.AgentFunc(func(_ context.Context, prompt string) (string, error) {
@@ -89,8 +90,8 @@ func ExampleWithObserver() {
 	// 1 verdict
 }
 
-// Functions are asked before an iteration begins, and told of its verdict and of the end. An error
-// of the first keeps the iteration from starting.
+// Functions are asked before an iteration begins, and informed about its verdict and the end. An
+// error of the first prevents the iteration.
 func ExampleHookFuncs() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "I am not done yet.", nil })
 	left := 2 // that the night has room for

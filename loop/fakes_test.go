@@ -13,8 +13,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// world is a run with everything around it in memory. Under synctest its clock stands still until
-// everybody waits.
+// world is a run with everything around it in memory. Under synctest its clock stops until all
+// goroutines wait.
 type world struct {
 	t       *testing.T
 	cfg     Config
@@ -182,7 +182,8 @@ func (play turn) then(do func()) turn {
 	}
 }
 
-// fakeChecker gives results by the number of the call; the last is repeated, and none at all is red.
+// fakeChecker returns results by the number of the call; the last repeats, and without results the
+// check fails.
 type fakeChecker struct {
 	results []ralph.CheckResult
 	calls   int

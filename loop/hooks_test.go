@@ -347,7 +347,8 @@ func TestWhatHooksChangeIsNotTheAgents(t *testing.T) {
 			"0(0..by the hook of 1) by the hook of 1",
 			"0(0..by the hook of 1)(by the hook of 1..by the hook of 2) by the hook of 2",
 		}, e.compared)
-		same(t, "in a row without progress", 1, w.loop.State().History.NoProgress) // the check turned green in the first
+		// the check started to pass in the first
+		same(t, "in a row without progress", 1, w.loop.State().History.NoProgress)
 		same(t, "iterations", 2, result.TotalIterations)
 	})
 	bubble(t, "and nobody looks if nobody was asked", func(t *testing.T) {

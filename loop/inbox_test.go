@@ -18,13 +18,13 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// memoryInbox is a mailbox in memory.
+// memoryInbox is an inbox in memory.
 type memoryInbox struct {
 	mu      sync.Mutex
 	letters []ralph.Message
 	ids     int
-	closed  error // nobody can read it
-	jammed  error // nobody can take a letter out
+	closed  error // it cannot be read
+	jammed  error // messages cannot be acknowledged
 }
 
 func (p *memoryInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
@@ -44,7 +44,7 @@ func (p *memoryInbox) Ack(id string) error {
 	return p.jammed
 }
 
-// write puts a letter in.
+// write adds a message.
 func (p *memoryInbox) write(kind ralph.MessageKind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,7 +243,7 @@ func TestWhereSteeringIsWritten(t *testing.T) {
 	}
 }
 
-// Whatever people write, a run does not break on it, and says what it could not deliver.
+// Whatever people write, a run does not break, and reports what it could not deliver.
 func TestALetterThatIsNoItemOfAList(t *testing.T) {
 	for name, tt := range map[string]struct{ letter, before string }{
 		"nothing":                   {" \n", ""},
@@ -329,7 +329,7 @@ func TestSteeringItems(t *testing.T) {
 	}
 }
 
-// What people write is no progress of the agent's.
+// What people write is not the agent's progress.
 func TestSteeringIsNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, box := posted(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// A pipe that nobody writes to, in the place of a file that a run reads, is not waited for.
+// A run does not wait for a pipe without a writer in place of a file that it reads.
 func TestPipesAreNotWaitedFor(t *testing.T) {
 	bubble(t, "steering and learnings", func(t *testing.T) {
 		w, box := posted(t, nothing())

@@ -15,8 +15,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// yard is what outlives a crash of a run with a list: the list, how often each task was worked on,
-// and which mischief was done.
+// yard is what survives a crash of a run with a list: the list, how often each task was worked on,
+// and what the agent did to the list.
 type yard struct {
 	mu        sync.Mutex
 	book      *memoryTasks
@@ -55,7 +55,7 @@ func (y *yard) agentWorks(task string) promise.Report {
 	return promise.Report{Text: true, TasksDone: []string{task}}
 }
 
-// green: A and B want two pieces of work, everything else one.
+// green reports whether a check passes: A and B need two pieces of work, everything else one.
 func (y *yard) green(check string) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -76,8 +76,8 @@ type recordedYard struct {
 	yards  []*yard
 }
 
-// cutAfter is the run as a kill leaves it: right after event k, or with all that was done to the
-// list before the next event could be told.
+// cutAfter is the run as a kill leaves it: right after event k, or with everything done to the list
+// before the next event was recorded.
 func (r recordedYard) cutAfter(k int, late bool) (recordedYard, *yard) {
 	at := k - 1
 	if late {
@@ -138,7 +138,7 @@ func TestResumeOfAListAtEveryCut(t *testing.T) {
 	})
 }
 
-// mustEndWell cuts a run after k events and holds the resumed one against what resume promises.
+// mustEndWell cuts a run after k events and checks the resumed run against what resume promises.
 func mustEndWell(t *testing.T, whole recordedYard, k int, late bool) {
 	t.Helper()
 	past, y := whole.cutAfter(k, late)
@@ -168,8 +168,8 @@ func statesOf(tasks []ralph.TaskState) map[string]ralph.TaskStatus {
 	return states
 }
 
-// mustBeDoneOnce: what was proven is never proven again, and nothing that was put back is told
-// twice for one iteration.
+// mustBeDoneOnce: nothing is proven twice, and nothing restored is reported twice for one
+// iteration.
 func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 	t.Helper()
 	done := map[string]int{}
@@ -189,7 +189,7 @@ func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 	}
 }
 
-// What the agent did before a crash is put back; the next prompt says so, and says it once.
+// The harness reverts what the agent did before a crash; the next prompt says so once.
 func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 	injured := []string{"B was deleted"}
 	bubble(t, "before it exited", func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 	})
 }
 
-// Once a run has ended, the list is the user's again, however the run ended.
+// After a run has ended, the list belongs to the user again, however the run ended.
 func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -268,8 +268,7 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 	}
 }
 
-// A kill between the list's new task being kept and being told must not make the run complete
-// without it.
+// A kill between keeping a new task and recording it must not let the run complete without it.
 func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A"))
@@ -287,8 +286,8 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	})
 }
 
-// A check that could not run before any agent started is forgotten once the user took it out of the
-// list.
+// A check that could not run before any agent started is forgotten once the user removes it from
+// the list.
 func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A", "nosuch"))
@@ -326,8 +325,8 @@ func (b *lostBook) Inspect() (ralph.TaskEdits, error) {
 	return b.memoryTasks.Inspect()
 }
 
-// Without the harness's copy of the list, a claim is measured by the own checks that the file
-// names, and without that not at all.
+// Without the harness's copy of the list, a claim is checked with the own checks in the file, and
+// without the file not at all.
 func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 	cut := func(t *testing.T) *world {
 		w := listed(t, newMemoryTasks(entry("A", "own A")), tagging("A"))

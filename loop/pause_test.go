@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The user may edit while the run rests. Their work is not the agent's progress, so the breaker
-// counts on.
+// The user may edit while the run waits. Those edits are not the agent's progress, so the breaker
+// keeps counting.
 func TestWhatTheUserChangesInAPauseIsNoProgress(t *testing.T) {
 	bubble(t, "three idle iterations with an edit between", func(t *testing.T) {
 		w := newWorld(t, nothing())

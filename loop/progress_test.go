@@ -40,7 +40,7 @@ func TestAThousandIterationsMakeNoLongerPrompt(t *testing.T) {
 			})),
 		)
 		w.run(t.Context())
-		// Longer numbers are all that may be longer, and an answer that comes with each iteration.
+		// Only longer numbers may add length, and an answer that comes with each iteration.
 		if first, last := sizes[10], sizes[iterations]; first == 0 || last > first+200 {
 			t.Errorf("the prompt of iteration 10 is built from %d bytes, that of iteration %d from %d", first, iterations, last)
 		}

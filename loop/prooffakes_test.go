@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and
+// keeper is a tree with snapshots. A snapshot is named after the files' hash; agents, users and
 // checks change it.
 type keeper struct {
 	mu         sync.Mutex // users change files while the loop looks
@@ -82,15 +82,15 @@ type fakeExaminer struct {
 	stripsPath bool // a folder of the workspace is in PATH
 
 	isOpen   bool
-	compared []string // base and now, by their copies
-	ran      []string // kind, way and name of checks
+	compared []string // base and now, by their snapshots
+	ran      []string // kind, access and name of checks
 	proved   []string
 }
 
 var _ ralph.Snapshots = (*keeper)(nil)
 
-// examined is a world whose checks run in views. They are red before any agent worked and green
-// then; nothing is tampered with; canaries work.
+// examined is a world whose checks run in views. They fail before any agent worked and pass then;
+// nothing is tampered with; canaries work.
 func examined(t *testing.T, turns ...turn) (*world, *fakeExaminer, *keeper) {
 	w, k := newWorld(t, turns...), &keeper{files: "0"}
 	e := &fakeExaminer{t: t, mode: ralph.IsolationOverlay}

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// inertAt has canaries stay green on the trees that are named.
+// inertAt makes canaries pass on the named trees.
 func (e *fakeExaminer) inertAt(trees ...string) {
 	e.prove = func(in ralph.ViewInput, _ string) (ralph.Proof, error) {
 		if oneOf(in.Now.Hash, trees...) {
@@ -82,7 +82,7 @@ func TestWhatChecksWriteInPlaceDoesNotJoinTheBase(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		w, e, k := examined(t)
 		e.mode = ralph.IsolationInPlace
-		w.policy.IterationDelay = ralph.Span(worked) // so that somebody looks between iterations
+		w.policy.IterationDelay = ralph.Span(worked) // so that the tree is examined between iterations
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
 			result := greenIf(in.Now.Hash != "0")

@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// killedWorkspace is what outlives a crash: how much work was done, and what the outside world made
-// of it.
+// killedWorkspace is what survives a crash: how much work was done, and how outside services
+// responded.
 type killedWorkspace struct {
 	Work, Calls int
 	fallback    bool // the run has two agents
@@ -31,7 +31,7 @@ type recorded struct {
 	spaces []killedWorkspace
 }
 
-// needed is how many pieces of work make the check green.
+// needed is how many pieces of work make the check pass.
 const needed = 3
 
 // live runs a loop over ws, going on with what was recorded. The agent claims in every iteration;
@@ -170,7 +170,7 @@ func TestResumeOfAResumedRun(t *testing.T) {
 	})
 }
 
-// mustResumeWell holds a resumed run against everything that resume promises.
+// mustResumeWell checks a resumed run against everything that resume promises.
 func mustResumeWell(t *testing.T, name string, past, again recorded, result ralph.Result, w *world) {
 	t.Helper()
 	if result.StopReason != ralph.AllChecksPassed || result.ExitCode != 0 || !result.Verified {
@@ -323,8 +323,8 @@ func TestResumeAfterAFailingAgentCountsAnew(t *testing.T) {
 	})
 }
 
-// Whoever resumes may know that the limit is over; if it is not, the agent meets it again and the
-// wait is asked for anew.
+// The user who resumes may know that the limit is over. If it is not, the agent meets it again and
+// the run waits again.
 func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, limitTurn(time.Hour), done())
@@ -343,8 +343,8 @@ func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	})
 }
 
-// An iteration that was cut after its agent exited is judged from what it left: no other agent
-// works for what is already there.
+// An iteration that was cut after its agent exited is judged from what it left, without another
+// agent.
 func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := ends(ralph.AgentOutcome{
@@ -384,7 +384,7 @@ func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 	})
 }
 
-// What the outside world refused before a kill is tried again, not judged again.
+// Failures of outside services before a kill are retried, not judged again.
 func TestResumeTriesAgainWhatAKillCutOff(t *testing.T) {
 	for _, end := range []ralph.EndClass{ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted} {
 		bubble(t, string(end), func(t *testing.T) {

@@ -257,7 +257,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	})
 }
 
-// TestATaskThatIsGivenUpWithCases: what was submitted in vain is not called nothing.
+// TestATaskThatIsGivenUpWithCases: refused cases count as cases.
 func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end    ralph.StopReason
@@ -399,7 +399,8 @@ func indexOfLast(events []ralph.Event, kind ralph.EventType) int {
 	return -1
 }
 
-// What an agent does after a case was refused is not the user's doing, however its iteration ends.
+// What an agent does after a refused case is not attributed to the user, however its iteration
+// ends.
 func TestWhatComesAfterARefusedCaseIsTheAgents(t *testing.T) {
 	bubble(t, "killed", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// A cap that was not counted against is said: each time for an agent that was cut short, once for
-// one that never tells.
+// A limit with unknown spending causes a warning: each time for an agent that was cut short, once
+// for one that never reports.
 func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
 	count := func(t *testing.T, turns ...turn) (costs, tokens int) {
 		w := newWorld(t, turns...)

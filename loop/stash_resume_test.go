@@ -10,9 +10,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// A run is cut after every event, with what was done to the tree until the next, and in the middle
-// of what the harness does to it. Whoever works on C never finds half of B, and whoever works on B
-// again finds what was there.
+// A run is cut after every event, with what happened to the tree until the next, and in the middle
+// of a move. An agent on C never finds half of B, and the next agent on B finds all of it.
 func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		whole, violations := liveShelf(t, shelfCut{
@@ -39,7 +38,7 @@ func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 	})
 }
 
-// What the harness had written when it was killed is no user's, whatever the user writes then.
+// What the harness had written when it was killed is not the user's, whatever the user writes then.
 func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		whole, _ := liveShelf(t, shelfCut{book: newMemoryTasks(entry("A"), entry("B"), entry("C")), shelf: newMemoryTree()})
@@ -66,8 +65,8 @@ func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 	})
 }
 
-// A key that ends the program in the middle of a move leaves the rest to the next process; no agent
-// works on the halves.
+// An interrupt in the middle of a move leaves the rest to the next process; no agent works on
+// half-moved files.
 func TestInterruptedMove(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -104,8 +103,8 @@ func TestInterruptedMove(t *testing.T) {
 	})
 }
 
-// Files of the harness stay when work is set aside: that an agent changed them is not forgotten.
-// What is put back is.
+// Files of the harness stay when work is stashed, and tampering with them is remembered. Tampering
+// that was reverted is forgotten.
 func TestTamperingThatStaysIsRemembered(t *testing.T) {
 	for edit, want := range map[string][]string{
 		"x_test.go=weak":           nil,
@@ -144,7 +143,7 @@ func TestTamperingThatStaysIsRemembered(t *testing.T) {
 	}
 }
 
-// A task in the middle of another one's tries takes nothing of it along when it is given up.
+// Abandoning a task during the attempts at another one does not stash the other's work.
 func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -191,7 +190,7 @@ type shelfCut struct {
 	half   bool // in the middle of a move
 }
 
-// liveShelf runs tasks A, B and C to their end, of which B wants two iterations, and gives every
+// liveShelf runs tasks A, B and C to their end, where B needs two iterations, and returns every
 // moment at which it could be killed.
 func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []string) {
 	t.Helper()
@@ -225,7 +224,7 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	note := func(half bool) { cuts = append(cuts, shelfCut{slices.Clip(events), b.clone(), s.clone(), half}) }
 	w.log.onAppend = func(e ralph.Event) {
 		if len(events) > 0 {
-			note(false) // the last moment before this one is told
+			note(false) // the last moment before this one is recorded
 		}
 		events = append(events, e)
 		note(false)
@@ -248,8 +247,8 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	return cuts, violations
 }
 
-// A task that is given up without a trace is in nobody's way, and work that had to stay is not
-// taken along with another one's.
+// An abandoned task that left no changes blocks nothing, and work that had to stay is not stashed
+// with another task's.
 func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
 	bubble(t, "without a trace", func(t *testing.T) {
 		s := newMemoryTree()

@@ -11,8 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// shelved is a world with tasks A, B and C, each tried once, over a shelf. The check is red as long
-// as a file says "half".
+// shelved is a world with tasks A, B and C, each tried once, over a memoryTree. The check fails as
+// long as a file says "half".
 func shelved(t *testing.T, rule ralph.TaskRule, s *memoryTree, turns ...turn) (*world, *memoryTasks) {
 	b := newMemoryTasks(entry("A"), entry("B"), entry("C"))
 	w := listed(t, b, turns...)
@@ -165,8 +165,8 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 	})
 }
 
-// The last task that is given up leaves its work in the tree, since nothing comes after it. A
-// resume works on another first.
+// The last abandoned task leaves its work in the tree, because nothing comes after it. A resume
+// works on another task first.
 func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	bubble(t, "the run ended", func(t *testing.T) {
 		s := newMemoryTree()
@@ -201,8 +201,8 @@ func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	})
 }
 
-// What the harness takes out and puts in is no progress of the agent that comes next, nor is it
-// that checks fare otherwise then.
+// What the harness stashes and restores is not progress of the next agent, nor is a different check
+// result after it.
 func TestMovedWorkIsNoProgress(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -335,8 +335,8 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 	}
 }
 
-// What the user writes between two iterations is none of the work that is set aside later, and
-// joins what is settled as it joins the base.
+// What the user writes between two iterations is not part of work that is stashed later. It joins
+// the last proven tree as it joins the base.
 func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -359,8 +359,8 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	})
 }
 
-// An evaluator sees what a task changed in all, also what it did before it was set aside, and
-// nothing of others.
+// An evaluator sees everything that a task changed, also before it was stashed, and nothing of
+// other tasks.
 func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()

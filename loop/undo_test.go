@@ -65,7 +65,8 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 	})
 }
 
-// What the user wrote since the last look is his, also if a check writes in place right after it.
+// What the user wrote since the last snapshot is the user's, even if a check writes in place right
+// after it.
 func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -89,8 +90,8 @@ func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	})
 }
 
-// A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes
-// that for the user's.
+// A process that dies during a baseline in place leaves what the check wrote. It must not be
+// attributed to the user.
 func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -123,8 +124,8 @@ func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	})
 }
 
-// Where the harness cannot put anything back, a check that unmakes what it proved has proved
-// nothing; what it adds is no harm.
+// Where the harness cannot restore files, a check that undoes what it proved proves nothing; files
+// that it adds are allowed.
 func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	for edit, want := range map[string]ralph.StopReason{
 		"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed,
@@ -149,8 +150,8 @@ func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	}
 }
 
-// What somebody writes while the first try to put things back is under way is not taken for the
-// check's by a second one.
+// What a person writes during the first attempt to restore files is not mistaken for the check's by
+// a second one.
 func TestPuttingBackIsTriedOnce(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()

@@ -39,7 +39,7 @@ func (w *world) prompted() *[]ralph.PromptInput {
 	return &inputs
 }
 
-// resumed is another process that goes on with the log and the list as they lie there.
+// resumed is another process that continues with the same log and list.
 func (w *world) resumed(b *memoryTasks, turns ...turn) *world {
 	w.t.Helper()
 	again := listed(w.t, b, turns...)
@@ -234,7 +234,7 @@ func TestATaskThatTheAgentAddsIsWork(t *testing.T) {
 	})
 }
 
-// whileResting lets somebody do something in the pause before each further iteration.
+// whileResting runs functions in the pause before each further iteration.
 func (w *world) whileResting(do ...func()) {
 	w.policy.IterationDelay = ralph.Span(time.Minute)
 	for i, edit := range do {
@@ -404,7 +404,7 @@ func TestWhichOwnChecksRun(t *testing.T) {
 	}
 }
 
-// What was proven is measured again as long as the run has not ended: no claim is needed to break it.
+// Proven tasks are checked again until the run ends: breaking them needs no claim.
 func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 	unfinished := func(w *world, until int) {
 		w.policy.Unfinished = ralph.UnfinishedRefuse
@@ -459,7 +459,7 @@ func (f askedTree) Fingerprint(_ context.Context, in ralph.TreeInput) (ralph.Tre
 	return f(in), nil
 }
 
-// A check that nobody agreed to is not run: an agent could have written it.
+// A check that the user did not agree to is not run: an agent could have written it.
 func TestAnOwnCheckThatNobodyAgreedToIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A", "own A"))

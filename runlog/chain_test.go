@@ -189,7 +189,7 @@ func renumbered(tb testing.TB, line string, seq int) string {
 	return rewritten(tb, line, line[at:end], `"seq":`+strconv.Itoa(seq))
 }
 
-// Whatever bit is changed: as long as the head is known, it shows.
+// As long as the head is known, any changed bit shows.
 func TestChainShowsEveryFlippedByte(t *testing.T) {
 	lines := shortLog(t)
 	text := []byte(joined(lines))
@@ -210,7 +210,7 @@ func TestChainShowsEveryFlippedByte(t *testing.T) {
 	}
 }
 
-// A log that was made anew with good links throughout is not the one that the receipt is of.
+// A log that was rewritten with valid links does not match the receipt.
 func TestChainThatWasMadeAnewMissesItsRecordedHead(t *testing.T) {
 	events := allTypes()[:12]
 	lines := shortLog(t)
@@ -237,7 +237,7 @@ func oldLog(tb testing.TB, events []ralph.Event) string {
 	return text.String()
 }
 
-// goOn takes a run up again, as a resume does, and appends to it.
+// goOn reopens a run, as a resume does, and appends to it.
 func goOn(tb testing.TB, s *Store, events ...ralph.Event) string {
 	tb.Helper()
 	log, _, _, err := reopen(s, sampleRun)
@@ -293,8 +293,8 @@ func TestOldLogThatGoesOnIsTiedAsAWhole(t *testing.T) {
 	}
 }
 
-// A version without links can take up a log that has some, and be followed by one that has: nothing
-// falls between the links.
+// A version without links can continue a log that has some, and be followed by one that has:
+// nothing falls between the links.
 func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	text, offsets := logText(t, events[:4])

@@ -137,7 +137,7 @@ func openOrCreate(s *Store) (*Log, error) {
 	return log, err
 }
 
-// Fifty lives of one run, each ended by KILL at another moment: the next one finds every synced
+// Fifty processes write one run, each killed at another moment: the next one finds every synced
 // event and a sequence without a gap.
 func TestKilledWritersLoseNothingThatWasSynced(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()

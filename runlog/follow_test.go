@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// live is a run under way, in a bubble whose clock stands still unless everybody waits.
+// live is a current run, in a bubble whose clock stops unless all goroutines wait.
 func live(t *testing.T) (*Store, *Log, *Lock, []ralph.Event) {
 	t.Helper()
 	s := openStore(t)

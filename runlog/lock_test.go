@@ -112,7 +112,8 @@ func TestHolderThatHasNotSaidWhoItIs(t *testing.T) {
 	}
 }
 
-// Two hundred starts at once, while others look: exactly one works, and the others are told who.
+// Two hundred processes start at once while others look: exactly one works, and the others are told
+// which.
 func TestManyStartsOneRun(t *testing.T) {
 	s := openStore(t)
 	var won, named atomic.Int32

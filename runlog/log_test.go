@@ -94,7 +94,7 @@ func TestFullDiskLeavesAWholeLog(t *testing.T) {
 		if want, _ := logText(t, events[:3]); fileSize(t, log.path) != int64(len(want)) {
 			t.Fatalf("%d bytes of the line are left behind", fileSize(t, log.path)-int64(len(want)))
 		}
-		bad.full = nil // somebody made space
+		bad.full = nil // there is space again
 		if err := log.Append(events[3]); err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func TestUnfitLetters(t *testing.T) {
 	}
 }
 
-// The longest letter that Post takes must come back, also when JSON makes six bytes of one.
+// The longest message that SendMessage accepts must come back, even if JSON makes six bytes of one.
 func TestTheLongestLetterIsReadBack(t *testing.T) {
 	s := openStore(t)
 	text := strings.Repeat("\x01", MessageLimit-1) + "!"

@@ -145,8 +145,8 @@ func TestReadGivesBackWhatWasAppended(t *testing.T) {
 	}
 }
 
-// places are the bytes of a log at which a test has a go: all of them, or, where time is short,
-// those around the lines' ends and one of 37.
+// places returns the offsets of a log to test: all of them or, if time is short, those around line
+// ends and one in 37.
 func places(size int, offsets []int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := range size {

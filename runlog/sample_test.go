@@ -72,8 +72,8 @@ func (s *script) iteration(n int) {
 	})
 }
 
-// sampleCheck is a red check in two of three iterations, with about 700 bytes of output but in the
-// first ones.
+// sampleCheck fails in two of three iterations, with about 700 bytes of output except in the first
+// ones.
 func sampleCheck(n int) ralph.CheckResult {
 	var output strings.Builder
 	for i := range min(n, 8) {

@@ -14,7 +14,7 @@ import (
 const benchTurns = 200
 
 // BenchmarkTurn has a conversation of 200 turns with a model that answers at once and a tool that
-// does nothing. What the worker takes beyond the bare loop is its own.
+// does nothing. The difference to the bare loop is the worker's overhead.
 func BenchmarkTurn(b *testing.B) {
 	turns := make([]scripted.Turn, benchTurns)
 	for i := range turns {

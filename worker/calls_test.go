@@ -14,8 +14,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// TestBadCallsAreAnswered has whatever a model can do wrong with a call: each is answered, and the
-// loop goes on.
+// TestBadCallsAreAnswered has everything that a model can do wrong with a call: each is answered,
+// and the loop continues.
 func TestBadCallsAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, tool, input, want string }{
 		{

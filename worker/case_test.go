@@ -98,8 +98,8 @@ func TestACaseIsSubmittedAsItIs(t *testing.T) {
 	}}, j.cases)
 }
 
-// FuzzDecodeCase: whatever comes in, a case that is taken says something in every field that has
-// to, and survives being written and read again.
+// FuzzDecodeCase: an accepted case has text in every required field, and survives being written and
+// read again.
 func FuzzDecodeCase(f *testing.F) {
 	for _, seed := range []string{
 		goodCase, `{}`, `null`, `[`, `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a b c d e f g h"}]}`,

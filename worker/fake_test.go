@@ -19,8 +19,7 @@ import (
 // step is one answer of a fake model.
 type step func(ctx context.Context, r model.Request) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was
-// asked, as it was at that moment.
+// fakeModel follows steps; the last one repeats. It keeps a snapshot of every request.
 type fakeModel struct {
 	mu    sync.Mutex
 	steps []step

@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// script has a worker whose first case fails the check, whose second one is rejected, and whose
-// third one stands; and the reviewer of it.
+// script has a worker whose first case fails the check, whose second is rejected, and whose third
+// is accepted; and its reviewer.
 const script = `{
   "worker": [[
     {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": ` +
@@ -124,8 +124,8 @@ func TestAWorkerInALoop(t *testing.T) {
 	}
 }
 
-// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no
-// other turn is paid for.
+// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: the budget ends the run, and no further
+// turn is paid for.
 func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
 	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": ` +
 		`"greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`

@@ -40,7 +40,7 @@ const outages = `{
   ]]}
 }`
 
-// providers reach a model in both wire formats. Nobody waits for long here.
+// providers reach a model in both wire formats, with short waits.
 var providers = map[string]func(base string) model.Client{
 	"anthropic": func(base string) model.Client {
 		return anthropic.New(anthropic.Options{BaseURL: base, Key: "no-key", Idle: 300 * time.Millisecond})
@@ -50,8 +50,8 @@ var providers = map[string]func(base string) model.Client{
 	},
 }
 
-// TestAnOutageThatDoesNotPass has a provider fail for good: it is asked eight times, which is no
-// turn, the run ends with 15, and goes on when it is resumed.
+// TestAnOutageThatDoesNotPass has a provider that fails for good: it is asked eight times, which is
+// no turn, the run ends with 15, and it continues when resumed.
 func TestAnOutageThatDoesNotPass(t *testing.T) {
 	for name, connect := range providers {
 		for _, scenario := range []string{"503", "529", "cut", "end", "drop", "hang", "ping", "error", "refused"} {
@@ -64,7 +64,7 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				}
 				run := newOutageRun(t)
 				var waits []time.Duration
-				result := run.takeTurns(t, &model.Patient{
+				result := run.resume(t, &model.Patient{
 					Client: connect(base), Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 				})
@@ -81,7 +81,7 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				if asked := len(server.Requests()); scenario != "refused" && asked != 8 {
 					t.Errorf("asked %d times", asked)
 				}
-				if result = run.takeTurns(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
+				if result = run.resume(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
 					t.Errorf("resumed, it ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 			})
@@ -118,7 +118,7 @@ func nobodyListens(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// outageRun is a run that can be taken up again.
+// outageRun is a run that can be resumed.
 type outageRun struct {
 	id, dir string
 	store   *runlog.Store
@@ -135,8 +135,8 @@ func newOutageRun(t *testing.T) *outageRun {
 	return &outageRun{id: ralph.NewRunID(time.Now()), dir: dir, store: store}
 }
 
-// goOn begins the run, or goes on with it, until it ends.
-func (r *outageRun) takeTurns(t *testing.T, client model.Client) ralph.Result {
+// resume begins or resumes the run, until it ends.
+func (r *outageRun) resume(t *testing.T, client model.Client) ralph.Result {
 	t.Helper()
 	options := []loop.Option{loop.WithChecker(ralph.CheckFuncs{"it is right": r.isRight})}
 	log, err := r.open(&options)

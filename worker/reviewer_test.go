@@ -103,8 +103,8 @@ func TestAReviewerOnlyReads(t *testing.T) {
 	}
 }
 
-// TestTheLastTurnOfAReview asks for a verdict by all means, and does without where an endpoint
-// cannot.
+// TestTheLastTurnOfAReview forces a verdict, and does without where an endpoint does not support
+// it.
 func TestTheLastTurnOfAReview(t *testing.T) {
 	fake := &fakeModel{}
 	fake.steps = []step{func(_ context.Context, r model.Request) (model.Reply, error) {
@@ -133,8 +133,8 @@ func lastText(r model.Request) string {
 	return ""
 }
 
-// TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form
-// that the evaluator takes.
+// TestTheFormOfAVerdict: the model is told which field is wrong, and an accepted verdict has a form
+// that the evaluator accepts.
 func TestTheFormOfAVerdict(t *testing.T) {
 	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],` +
 		`"next_step":"s"}`

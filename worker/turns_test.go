@@ -164,8 +164,8 @@ func TestHowATaskEnds(t *testing.T) {
 	}
 }
 
-// What an answer asks for is done even if it is the last one that may be paid for, unless there is
-// no time for it.
+// What an answer asks for is done even if no further turn is allowed, unless there is no time for
+// it.
 func TestThePaidAnswerIsDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge *judge

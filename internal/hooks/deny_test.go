@@ -12,7 +12,7 @@ const (
 	testHome = "/home/somebody"
 )
 
-// denials are commands by why they are refused; "" is those that are not.
+// denials maps the reason of a refusal to commands; "" is for allowed commands.
 var denials = map[string][]string{
 	whySudo: {
 		"sudo ls", "  sudo ls", "sudo", "/usr/bin/sudo ls", "su\\do ls", `"sudo" x`, "'sudo' x", `s"u"d'o' x`, `$'su\x64o' x`,
@@ -212,7 +212,7 @@ func TestDenyWithoutPlaces(t *testing.T) {
 	}
 }
 
-// TestDenyIsQuickOnNonsense has inputs that make careless readers take forever or run out of stack.
+// TestDenyIsQuickOnNonsense has inputs that make careless parsers take forever or run out of stack.
 func TestDenyIsQuickOnNonsense(t *testing.T) {
 	for _, piece := range []string{
 		"(", "$(", "$((", "`", "${", "\"$(", "{ ", "$(( ( ", "<(", "bash -c '", "eval \"", "a|", "x=(", "[[ ", "<<A\n", "((",

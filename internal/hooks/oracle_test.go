@@ -85,9 +85,8 @@ func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 	}
 }
 
-// TestShufflingShellDoesNotHideIt puts pieces of shell together, always the same ones, and asks a
-// real shell what the reader has allowed. Functions and loops are no pieces: they could go on
-// forever.
+// TestShufflingShellDoesNotHideIt combines pieces of shell, always the same ones, and asks a real
+// shell about what Deny allowed. Functions and loops are left out because they could run forever.
 func TestShufflingShellDoesNotHideIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "xargs", "true", "bash", "nice")
 	pieces := []string{

@@ -28,7 +28,7 @@ import (
 const onePlan = `{"overview":"o","tasks":[{"id":"T-1","title":"t","description":"d","acceptance":["a"],` +
 	`"checks":["sh t.sh"]}]}`
 
-// heard is one request to a model, as it came.
+// heard is one request to a model, as it arrived.
 type heard struct {
 	key   string
 	model string
@@ -36,7 +36,7 @@ type heard struct {
 	first string // what the model is told
 }
 
-// planningServer is a model on loopback that hands over onePlan at once.
+// planningServer is a model on loopback that submits onePlan at once.
 func planningServer(t *testing.T) (base string, all *[]heard) {
 	t.Helper()
 	all = &[]heard{}

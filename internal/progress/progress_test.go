@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// told is a run that is told event by event.
+// told is a run that is reported event by event.
 type told struct {
 	t     *testing.T
 	state *fold.State

@@ -13,8 +13,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// longest is what no prompt exceeds, in characters. Most of it is a goal and a prompt file of the
-// greatest length, and output that is nothing but line breaks.
+// longest is the maximum length of a prompt in characters. Most of it is a goal and a prompt file
+// of maximum length, and output that consists only of line breaks.
 const longest = 400_000
 
 func TestEveryPartHasACapAndAMark(t *testing.T) {
@@ -89,7 +89,7 @@ func TestOutputIsCutWithItsEndKept(t *testing.T) {
 	}
 }
 
-// Whatever grows in a run, its prompts do not.
+// A prompt stays bounded, whatever grows in a run.
 func TestPromptsAreBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	units := []string{
@@ -125,7 +125,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	}
 }
 
-// The thousandth prompt is as long as the tenth, the digits of its numbers aside.
+// The thousandth prompt is as long as the tenth, except for the digits of its numbers.
 func TestPromptsDoNotGrowWithTheRun(t *testing.T) {
 	at := func(ordinal int) string {
 		in := laterTask(func(in *ralph.PromptInput) {

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// FuzzWordsOfOthers puts one text everywhere where others have a say.
+// FuzzWordsOfOthers puts one text everywhere where text from outside can appear.
 func FuzzWordsOfOthers(f *testing.F) {
 	for _, text := range smuggled() {
 		f.Add(text)

@@ -184,7 +184,7 @@ func TestWaitingIsShownAndPaidFor(t *testing.T) {
 	})
 }
 
-// An answer that broke off was paid for as far as it came, and nobody said how far that was.
+// An answer that broke off was paid for as far as it came, but the usage is unknown.
 func TestAnAnswerThatBrokeOffIsPaidFor(t *testing.T) {
 	down := &model.Fault{Kind: model.FaultProvider, Message: "down"}
 	refused := &model.Fault{Kind: model.FaultRefused, Message: "no"}
@@ -219,7 +219,7 @@ func TestAnAnswerThatBrokeOffIsPaidFor(t *testing.T) {
 						Price: func(string) (model.Price, bool) { return model.Price{Model: "priced", Input: 1}, true }, Model: "priced",
 					}, c.steps...,
 				)
-				_, _ = s.Ask(t.Context(), "") // what it took is told, whether there is a reply or not
+				_, _ = s.Ask(t.Context(), "") // the usage is reported with or without a reply
 				same(t, "tokens", c.partial, s.Spent().TokensPartial)
 				same(t, "cost", c.partial, s.Spent().CostPartial)
 			})

@@ -14,8 +14,7 @@ import (
 // step is one answer of a fake model, or why there is none.
 type step func(r model.Request, tell func(model.Delta)) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was
-// asked, as it was at that moment.
+// fakeModel follows steps; the last one repeats. It keeps a snapshot of every request.
 type fakeModel struct {
 	steps []step
 	asked []model.Request

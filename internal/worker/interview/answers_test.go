@@ -236,8 +236,8 @@ func TestANumberThatIsNoOption(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and one that stands
-// below a question is given to no other one.
+// FuzzAnswers: whatever a file contains, nothing panics, every answer is plain, and the answer to
+// one question is given to no other.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"a":"b","c.*":"d"}`), "a question")
 	f.Add([]byte("## a\nb\n```\n## c\n```\n## d\n"), "d?")

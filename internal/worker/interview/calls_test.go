@@ -23,7 +23,9 @@ func TestProblemsAreMended(t *testing.T) {
 	must(t, err)
 	diff(t, Written, got.Status)
 	diff(t, 3, got.Turns)
-	diff(t, []model.Result{{ID: "call-0", Text: "not accepted: field tasks[0].title is missing", Failed: true}}, s.results(1))
+	diff(
+		t, []model.Result{{ID: "call-0", Text: "not accepted: field tasks[0].title is missing", Failed: true}}, s.results(1),
+	)
 	text := s.results(2)[0].Text
 	for _, want := range []string{
 		"not accepted:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`,
@@ -187,7 +189,9 @@ func TestTenQuestionsAreEnough(t *testing.T) {
 	diff(
 		t, "The person lets you decide: do so, and note your assumptions in scope_notes.", s.results(1)[0].Text,
 	)
-	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: the limit of 10 questions is reached") {
+	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(
+		text, "not asked: the limit of 10 questions is reached",
+	) {
 		t.Error(text)
 	}
 }
@@ -216,8 +220,10 @@ func TestQuestionsWithinBounds(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"question":"` + long(questionLimit+1) + `"}`: "field question has more than 2000 " +
 			"characters; ask for less at once",
-		`{"question":"a","options":["` + long(optionLimit+1) + `"]}`: "field options[0] must have 1 to 300 characters",
-		`{"question":"a","options":["b","\u001b"]}`:                  "field options[1] must have 1 to 300 characters",
+		`{"question":"a","options":["` + long(optionLimit+1) +
+			`"]}`: "field options[0] must have 1 to 300 characters",
+		`{"question":"a","options":["b","\u001b"]}`: "field options[1] must have 1 to 300 " +
+			"characters",
 		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; the limit is 10",
 		`{"options":["b"]}`: "field question is missing",
 	} {

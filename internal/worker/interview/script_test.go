@@ -17,14 +17,14 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// script is a client that says what a test wrote down, and keeps what it was asked. Behind its end
-// it repeats the last turn.
+// script is a client that replies as the test says, and keeps the requests. At its end it repeats
+// the last turn.
 type script struct {
 	turns []turn
 	asked []model.Request
 }
 
-// turn is one answer of the model, or why there is none.
+// turn is one answer of the model, or an error.
 type turn func(ctx context.Context, tell func(model.Delta)) (model.Reply, error)
 
 func (s *script) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
@@ -136,12 +136,12 @@ func (r room) with(turns ...turn) (Options, *script) {
 	}, s
 }
 
-// hasty is a client that has patience and takes no time for it.
+// hasty is a patient client that does not wait.
 func hasty(s *script) model.Client {
 	return &model.Patient{Client: s, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
-// replies answers questions in order, and then not any more.
+// replies answers questions in order, and then no more.
 func replies(answers ...string) func(context.Context, Question) (string, bool, error) {
 	return func(_ context.Context, q Question) (string, bool, error) {
 		if q.Number > len(answers) {

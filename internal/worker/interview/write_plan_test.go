@@ -33,7 +33,7 @@ func TestAPlanIsReadWhole(t *testing.T) {
 	}, got)
 }
 
-// changed is a plan that is right but for one thing.
+// changed is a valid plan with one change.
 func changed(t *testing.T, change func(*planInput)) string {
 	t.Helper()
 	p := somePlan()
@@ -61,7 +61,8 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{`{"overview":"x"}`, "field tasks is missing"},
 		{`{"overview":"x","tasks":[]}`, "field tasks must hold 1 to 200 tasks, not 0"},
 		{`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":["x"],"status":"done"}]}`,
-			"field tasks[0].status is unknown; the fields are id, title, description, acceptance, depends_on, priority, checks, " +
+			"field tasks[0].status is unknown; the fields are id, title, description, acceptance, depends_on, priority, " +
+				"checks, " +
 				"category, optional, human"},
 		{`{"overview":"x","tasks":[{"id":1}]}`, "field tasks[0].id must be a string, not a number"},
 		{
@@ -135,8 +136,8 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// FuzzPlan: whatever a model writes, nothing panics; what is taken is plain, within bounds, and
-// comes back from the list that is made of it.
+// FuzzPlan: whatever a model writes, nothing panics; an accepted plan is plain, within limits, and
+// survives being written to a list.
 func FuzzPlan(f *testing.F) {
 	data, err := json.Marshal(somePlan())
 	if err != nil {

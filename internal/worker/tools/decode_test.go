@@ -177,7 +177,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		// What is accepted must mean what it means to everybody else.
+		// Accepted input must mean the same as in encoding/json.
 		if err := json.Unmarshal(input, &lax); err != nil {
 			t.Fatalf("accepted, but encoding/json says %v", err)
 		}

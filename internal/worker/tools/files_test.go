@@ -356,7 +356,7 @@ func FuzzEditFile(f *testing.F) {
 		if bytes.Equal(got, content) {
 			t.Fatal("nothing changed, and no error")
 		}
-		// Whoever names a CR means it.
+		// A CR in the input is intended.
 		if crlf(content) && !strings.Contains(before+after, "\r") &&
 			bytes.Count(got, []byte("\n")) != bytes.Count(got, []byte("\r\n")) {
 			t.Fatalf("%q got other line ends: %q", content, got)
@@ -369,7 +369,7 @@ func FuzzEditFile(f *testing.F) {
 	})
 }
 
-// TestALineWithoutEndIsGivenUp has a file with a hole that would take minutes to read.
+// TestALineWithoutEndIsGivenUp has a sparse file that would take minutes to read.
 func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	p := newPlace(t, map[string]string{"hole": strings.Repeat("x", binaryLook)})
 	if err := os.Truncate(filepath.Join(p.dir, "hole"), 1<<38); err != nil {

@@ -26,7 +26,7 @@ func TestGlob(t *testing.T) {
 	p.put("gone.go", "")
 	p.git("add", "gone.go")
 	must(t, os.Remove(filepath.Join(p.dir, "gone.go")))
-	// A repository inside of the other one, which git does not look into.
+	// A nested repository, which git does not look into.
 	p.put("nested/z.go", "package z\n")
 	inner := p
 	inner.dir = filepath.Join(p.dir, "nested")
