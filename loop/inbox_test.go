@@ -314,7 +314,7 @@ func TestSteeringItems(t *testing.T) {
 		{"a paragraph", "first\nsecond\n\nthird\n", []string{"first\nsecond", "third"}},
 		{"a paragraph before a list", "first\n- a\n", []string{"first", "a"}},
 		{"a paragraph after a list", "- a\n\nthen this\nand that\n\n- b\n", []string{"a", "then this\nand that", "b"}},
-		{"a lazy line goes on with its item", "- a\nmore of a\n", []string{"a\nmore of a"}},
+		{"a lazy line continues with its item", "- a\nmore of a\n", []string{"a\nmore of a"}},
 		{"headings and rules", "# Steering\n- a\n---\n## More\n***\n- b\n===\n", []string{"a", "b"}},
 		{"boxes", "- [ ] a\n* [ ] b\n- [x] c\n- [X] d\n", []string{"a", "b"}},
 		{"a comment", "<!-- how to use this -->\n- a\n", []string{"a"}},

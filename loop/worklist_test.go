@@ -343,7 +343,7 @@ func TestAListThatIsDoneNeedsNoAgent(t *testing.T) {
 			payloads[ralph.TaskSelected](w.log),
 		)
 	})
-	bubble(t, "its own check is red: it is open again", func(t *testing.T) {
+	bubble(t, "its own check is red: it reopened", func(t *testing.T) {
 		w := listed(t, list(), nothing(), tagging("A"))
 		w.checker.results = []ralph.CheckResult{isGreen, isRed, isGreen, isRed, isGreen}
 		w.ends(ralph.TasksDone, 2)

@@ -120,7 +120,7 @@ func (l *Log) Sync() error {
 
 // Folder creates and returns the folder for the files of an iteration. Iteration 0 is the baseline.
 func (l *Log) Folder(iteration int) (string, error) {
-	path := filepath.Join(l.Dir(), "iterations", fmt.Sprintf("%04d", iteration))
+	path := iterationDir(l.Dir(), iteration)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.folder == iteration+1 {
