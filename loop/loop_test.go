@@ -174,7 +174,7 @@ func TestThePhasesAreDurable(t *testing.T) {
 		w := newWorld(t)
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 			if all, last := w.log.durable(); !all || last != ralph.EvAgentStarted {
-				t.Errorf("agent running; durable is %v, and the last event is %s", all, last)
+				t.Errorf("an agent starts; durable is %v, and the last event is %s", all, last)
 			}
 			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Blocked: new("x")}})
 		}}

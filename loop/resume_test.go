@@ -38,7 +38,7 @@ const needed = 3
 // its second call meets a usage limit, its third a failing model.
 func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, ralph.Result) {
 	t.Helper()
-	var mu sync.Mutex // summaries are recorded while agent running
+	var mu sync.Mutex // summaries are recorded while the agent works
 	w := newWorld(t, func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 		mu.Lock()
 		ws.Calls++

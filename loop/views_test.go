@@ -34,7 +34,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(
 			t,
 			"told once",
-			[]string{"checks run in an overlay of the workspace; files they write are discarded: because"},
+			[]string{"checks run in an overlay; the files they write are discarded: because"},
 			warningsOf(w.log, "isolation"),
 		)
 	})

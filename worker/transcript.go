@@ -135,8 +135,8 @@ func truncate(text string, limit int) string {
 	return fmt.Sprintf("%s [… %d bytes more]", strings.ToValidUTF8(text[:limit], ""), len(text)-limit)
 }
 
-// ListenTranscript returns a writer that takes a transcript, in pieces of any size, and reports what the worker said and
-// did.
+// ListenTranscript returns a writer that takes a transcript, in pieces of any size, and reports
+// what the worker said and did.
 func ListenTranscript(live func(ralph.Activity)) io.WriteCloser {
 	read, write := io.Pipe()
 	l := &transcriptListener{PipeWriter: write, done: make(chan struct{})}
