@@ -23,7 +23,7 @@ func priced(e ralph.Evaluation, dollars float64) ralph.Evaluation {
 	return e
 }
 
-// A review that the run cannot pay for is not made, and nothing is proven without it.
+// A review that the run cannot pay for is not made, and without it nothing is proven.
 func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -33,7 +33,10 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	}{
 		{"money", func(p *ralph.Policy) { p.MaxCost = 5 }, ralph.MaxCost, "$6.00 of a budget of $5.00 is spent"},
 		{"tokens", func(p *ralph.Policy) { p.MaxTokens = 100 }, ralph.MaxTokens, "600 of 100 tokens are spent"},
-		{"time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(worked) + ralph.Span(time.Minute) }, ralph.Timeout, "the time budget of 1m6s is used up"},
+		{
+			"time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(worked) + ralph.Span(time.Minute) }, ralph.Timeout,
+			"the time budget of 1m6s is used up",
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -53,7 +56,8 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 			same(t, "refusals", [][]string{{"evaluator_rejected:unavailable"}}, refusedIn(result))
 			same(t, "checks", true, result.Iterations[0].AllChecksPassed)
 			same(t, "the gate", ralph.Gate{
-				Name: "the evaluator accepts", State: ralph.GateShut, Refusal: "evaluator_rejected:unavailable", Detail: "the evaluator could not be asked: " + tt.why,
+				Name: "the evaluator accepts", State: ralph.GateShut, Refusal: "evaluator_rejected:unavailable",
+				Detail: "the evaluator could not be asked: " + tt.why,
 			}, w.loop.State().Verdict.Gates[8])
 			same(t, "cost", new(6.0), result.TotalCost)
 			w.mustFoldTheSame()
@@ -83,7 +87,17 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 		w.policy.MaxCost = 5
 		w.ends(ralph.MaxCost, 1)
 		same(t, "asked", []string{"B"}, f.asked())
-		same(t, "refused", []ralph.TaskRefusal{{Task: "A", Code: "evaluator_rejected:unavailable", Detail: "the evaluator could not be asked: $5.00 of a budget of $5.00 is spent"}}, payloads[ralph.ClaimRefused](w.log)[0].Tasks)
+		same(
+			t,
+			"refused",
+			[]ralph.TaskRefusal{
+				{
+					Task: "A", Code: "evaluator_rejected:unavailable",
+					Detail: "the evaluator could not be asked: $5.00 of a budget of $5.00 is spent",
+				},
+			},
+			payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+		)
 	})
 	bubble(t, "a task is not given up for it", func(t *testing.T) {
 		w, _, k := examined(t)
@@ -135,7 +149,8 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	})
 }
 
-// What needs no review, or has one, is proven at the budget's end like at the cap.
+// What needs no review, or has one, is proven even when the budget is used up, as at the iteration
+// limit.
 func TestWhatIsProvenGoesBeforeTheBudget(t *testing.T) {
 	bubble(t, "without an evaluator", func(t *testing.T) {
 		w, _, k := examined(t)
@@ -146,7 +161,11 @@ func TestWhatIsProvenGoesBeforeTheBudget(t *testing.T) {
 	bubble(t, "by a verdict that stands", func(t *testing.T) {
 		w, f, k, _ := unchanging(t, priced(accepts(), 1))
 		w.agent.turns = []turn{done().costing(1, 1).then(k.becomes("1")), done().costing(6, 1)}
-		committing(w, &committer{results: []ralph.CommitResult{{Failed: true, Output: "the hook says no"}, {Commit: "c1"}}}, ralph.CommitIteration)
+		committing(
+			w,
+			&committer{results: []ralph.CommitResult{{Failed: true, Output: "the hook says no"}, {Commit: "c1"}}},
+			ralph.CommitIteration,
+		)
 		w.policy.MaxCost = 5
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "asked", 1, len(f.inputs))

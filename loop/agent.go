@@ -10,21 +10,21 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// agentRunner lets the agents of a run work, one at a time.
+// agentRunner runs the agents of a run, one at a time.
 type agentRunner struct {
 	*journal
 	list   *taskList
 	hooks  *hookCaller
-	agents []Fallback // the first one and those that may take over
+	agents []Fallback // the first agent and its fallbacks
 }
 
-// nextAgent is the name of the agent that would work now.
+// nextAgent returns the name of the agent that would work next.
 func (r *agentRunner) nextAgent() string {
 	next, _, _ := r.state.History.NextAgent(r.policy, r.elapsed())
 	return r.agents[min(next, len(r.agents)-1)].Name
 }
 
-// currentAgent is the agent of the iteration under way.
+// currentAgent returns the agent of the current iteration.
 func (r *agentRunner) currentAgent() Fallback {
 	return r.agents[min(r.state.History.Agent, len(r.agents)-1)]
 }
@@ -32,7 +32,7 @@ func (r *agentRunner) currentAgent() Fallback {
 // listener lets an agent that reports while it works call the loop.
 type listener func(in *ralph.AgentInput, calls chan<- func())
 
-// runAgent lets the agent work and records now and then how far it is.
+// runAgent runs the agent and periodically records its progress.
 func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener) (ralph.AgentOutcome, error) {
 	folder, err := r.folder()
 	if err != nil {
@@ -51,11 +51,14 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	if _, ok := worker.Agent.(ralph.Submitter); ok {
 		listen(&in, calls)
 	}
-	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
+	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) {
+		outcome, err = worker.Agent.Run(ctx, in)
+	})
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
 }
 
-// classifyCut tells an iteration that was cut because the run's time was up from one that used up its own.
+// classifyCut distinguishes an iteration that was cut because the run ran out of time from one that
+// reached its own timeout.
 func (r *agentRunner) classifyCut(ctx context.Context, o ralph.AgentOutcome) ralph.AgentOutcome {
 	if o.Agent == "" {
 		o.Agent = r.currentAgent().Name
@@ -77,7 +80,7 @@ func (r *agentRunner) classifyCut(ctx context.Context, o ralph.AgentOutcome) ral
 // recordOutcome records what the agent did and said.
 func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 	warned := o.Hooks
-	o.Hooks = nil // they are events of their own
+	o.Hooks = nil // recorded as separate events
 	r.emit(ralph.EvAgentExited, o)
 	r.emit(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: o.Survivors, Names: o.SurvivorNames})
 	if o.Truncated {
@@ -106,7 +109,7 @@ func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 	}
 	for _, id := range said.TasksDone {
 		if _, ok := judge.FindTask(r.state.History.Tasks, id); !ok && r.list.tasks != nil {
-			r.warn("unknown_task", "the agent says that %s is done; %s has no such task", id, r.list.tasks.File())
+			r.warn("unknown_task", "the agent claims that %s is done, but %s has no such task", id, r.list.tasks.File())
 		}
 	}
 	for _, unknown := range said.Unknown {
@@ -114,16 +117,18 @@ func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 	}
 }
 
-// withAcceptedClaim takes the claim of a Submitter from the case that was accepted, and from nothing that it says.
+// withAcceptedClaim takes the claim of a Submitter only from the case that was accepted, never from
+// what the agent printed.
 func (r *agentRunner) withAcceptedClaim(agent ralph.Agent, o ralph.AgentOutcome) ralph.AgentOutcome {
 	if _, ok := agent.(ralph.Submitter); !ok {
 		return o
 	}
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
 	if now := r.state.History.Now; now.Accepted {
-		o.Said.Status, o.Said.StatusProblem = nil, "" // what was proven needs no block
+		o.Said.Status, o.Said.StatusProblem = nil, "" // a proven claim needs no status block
 		said := now.Cases[len(now.Cases)-1].AsReport()
-		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
+		o.Said.Complete, o.Said.CompleteTag = said.Complete, said.CompleteTag
+		o.Said.CompleteText, o.Said.TasksDone = said.CompleteText, said.TasksDone
 	}
 	return o
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// unchanging is an examined world whose agent claims again and again without touching anything after its first turn.
+// unchanging is an examined world whose agent claims again and again without touching anything
+// after its first turn.
 func unchanging(t *testing.T, verdicts ...ralph.Evaluation) (*world, *fakeEvaluator, *keeper, *fakeExaminer) {
 	w, e, k := examined(t)
 	w.agent.turns = []turn{done().then(k.becomes("1"))}
@@ -21,8 +22,18 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w, f, _, _ := unchanging(t, costly, accepts())
 		result := w.ends(ralph.MaxIterations, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "refusals", [][]string{{"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}}, refusedIn(result))
-		same(t, "the gate", "nothing changed since it was rejected: no rounding; next: mend it", w.loop.State().Verdict.Gates[8].Detail)
+		same(
+			t,
+			"refusals",
+			[][]string{{"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}},
+			refusedIn(result),
+		)
+		same(
+			t,
+			"the gate",
+			"nothing changed since it was rejected: no rounding; next: mend it",
+			w.loop.State().Verdict.Gates[8].Detail,
+		)
 		same(t, "paid", []any{0.5, int64(10)}, []any{*result.TotalCost, result.TotalTokens.Total()})
 		same(t, "counted", 1, w.loop.State().LedgerOf("").Counts[ralph.RejectedGap])
 		same(t, "towards the cap", 1, w.loop.State().History.RejectionsOf(""))
@@ -56,7 +67,12 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w, f, _, _ := unchanging(t, no, accepts())
 		result := w.ends(ralph.MaxIterations, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "refusals", [][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}}, refusedIn(result))
+		same(
+			t,
+			"refusals",
+			[][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}},
+			refusedIn(result),
+		)
 	})
 	bubble(t, "nor where the tree is not known", func(t *testing.T) {
 		w, f, k, _ := unchanging(t, rejects(ralph.RejectedGap, "no rounding"), accepts())
@@ -79,11 +95,14 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		committing(w, c, ralph.CommitIteration)
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail)
+		same(
+			t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail,
+		)
 	})
 }
 
-// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used up by it, and it neither stands nor counts.
+// TestWhatNobodyWasAskedAbout: an answer without a request is no review. It uses up no step of the
+// evaluator's script, is not cached, and does not count.
 func TestWhatNobodyWasAskedAbout(t *testing.T) {
 	bubble(t, "does not stand when the check is green again", func(t *testing.T) {
 		w, f, _, _ := unchanging(t, unasked(), accepts())
@@ -118,6 +137,8 @@ func TestACaseWithOtherWordsIsTheSameWork(t *testing.T) {
 		f := w.judgedBy(rejects(ralph.RejectedWeakTest, "weak"), accepts())
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "asked", 2, len(f.inputs))
-		same(t, "rejected", []bool{true, true, false}, []bool{(*answers)[0].Rejected, (*answers)[1].Rejected, (*answers)[2].Rejected})
+		same(t, "rejected", []bool{true, true, false}, []bool{
+			(*answers)[0].Rejected, (*answers)[1].Rejected, (*answers)[2].Rejected,
+		})
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// listen lets an agent be heard while it works. It calls from its own goroutine, and what it calls for is done on the loop's.
+// listen lets an agent call the loop while it works. The agent calls from its own goroutine; the
+// loop does the work on its goroutine.
 func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
 	onLoop := func(ctx context.Context, do func()) bool {
 		done := make(chan struct{})
@@ -28,18 +29,18 @@ func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
 		return order
 	}
 	in.Submit = func(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
-		answer := ralph.CaseAnswer{Over: true, Text: runEnds}
+		answer := ralph.CaseAnswer{Over: true, Text: runEndsText}
 		onLoop(ctx, func() { answer = l.judgeSubmission(ctx, c) })
 		return answer
 	}
 }
 
-const runEnds = "the run ends"
+const runEndsText = "the run ends"
 
-// recordTurn records a turn and says whether another may follow.
+// recordTurn records a turn and decides whether another one may follow.
 func (l *Loop) recordTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 	warned := t.Hooks
-	t.Hooks = nil // they are events of their own
+	t.Hooks = nil // recorded as separate events
 	l.run.emit(ralph.EvTurn, t)
 	l.hooks.warnCallHooks(warned)
 	if l.run.storage != nil || ctx.Err() != nil {
@@ -48,7 +49,8 @@ func (l *Loop) recordTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 	return judge.MayTakeTurn(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
 }
 
-// judgeSubmission judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
+// judgeSubmission judges a case while the agent waits. It uses the same evidence and rules as the
+// end of an iteration.
 func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
 	round, reviews := len(l.run.state.History.Now.Cases)+1, len(l.run.state.History.Now.Evaluations)
 	l.run.emit(ralph.EvCase, ralph.CaseSubmitted{Round: round, Task: l.run.state.History.Now.Task, Case: c})
@@ -57,7 +59,7 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
 	l.gather(ctx, true)
 	if ctx.Err() != nil || l.run.storage != nil {
-		return ralph.CaseAnswer{Over: true, Text: runEnds}
+		return ralph.CaseAnswer{Over: true, Text: runEndsText}
 	}
 	decision := judge.DecideCase(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
 	v := decision.Verdict
@@ -72,9 +74,14 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 	return ralph.CaseAnswer{Accepted: answer.Accepted, Rejected: len(rejected) > 0, Over: answer.Over, Text: text}
 }
 
-// whyRefused tells the agent what to mend, in the words of the next iteration's prompt.
+// whyRefused tells the agent what to fix, in the words of the next iteration's prompt.
 func (l *Loop) whyRefused(v ralph.Verdict, rejected []ralph.Evaluation, over bool) string {
-	in := ralph.PromptInput{Policy: l.run.policy, Ledger: l.run.state.Ledger, Tasks: l.run.state.History.Tasks, Last: l.run.state.FeedbackOn(v)}
+	in := ralph.PromptInput{
+		Policy: l.run.policy,
+		Ledger: l.run.state.Ledger,
+		Tasks:  l.run.state.History.Tasks,
+		Last:   l.run.state.FeedbackOn(v),
+	}
 	in.Last.Number, in.Last.Rejections = max(in.Last.Number, 1), rejected
 	if l.run.state.History.Now.Task != "" {
 		in.Task = &ralph.Task{ID: l.run.state.History.Now.Task}

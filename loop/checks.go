@@ -10,20 +10,21 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// checkRunner runs checks in views of the tree and finds out what passing ones are worth.
+// checkRunner runs checks in views of the tree and finds out whether passing checks prove anything.
 type checkRunner struct {
 	*journal
-	tree         *workspace
-	list         *taskList
-	suite        *suite
-	checker      ralph.Checker
-	isolation    string // of views, as it was told
-	undoFailedAt int    // the iteration after which what checks wrote could not be put back, counted from 1
-	undoDirs     int    // folders with what checks wrote
+	tree      *workspace
+	list      *taskList
+	suite     *suite
+	checker   ralph.Checker
+	isolation string // isolation of views, as reported to the user
+	// iteration (counted from 1) after which the files written by checks could not be restored
+	undoFailedAt int
+	undoDirs     int // number of folders that hold files written by checks
 }
 
-// runChecks runs checks on the tree as it stands, one after the other. The baseline of a task that is selected later shares a folder with the
-// iteration.
+// runChecks runs checks on the current tree, one after the other. The baseline of a task that is
+// selected later writes to the same folder as the iteration, so its files get the prefix "base".
 func (r *checkRunner) runChecks(ctx context.Context, checks []check) {
 	if r.iteration > 0 && !r.state.History.Judging {
 		r.run(ctx, checks, "base")
@@ -32,24 +33,28 @@ func (r *checkRunner) runChecks(ctx context.Context, checks []check) {
 	r.run(ctx, checks, "")
 }
 
-// runHidden runs the checks that the agent must not know. They have views of their own.
+// runHidden runs the hidden checks. They get separate views.
 func (r *checkRunner) runHidden(ctx context.Context) {
 	r.run(ctx, r.suite.hiddenChecks(), checkFile("hidden"))
 }
 
-// runTaskBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
+// runTaskBaseline runs a task's own checks before its first iteration, so that the loop knows which
+// ones passed already.
 func (r *checkRunner) runTaskBaseline(ctx context.Context) {
 	if r.list.tasks == nil || !r.policy.Baseline {
 		return
 	}
 	var fresh []check
 	for _, c := range r.suite.ownChecks([]string{r.state.History.Task}) {
-		if !slices.ContainsFunc(r.state.History.Baseline, func(r ralph.CheckResult) bool { return r.Task == c.task && r.Name == c.name }) {
+		if !slices.ContainsFunc(r.state.History.Baseline, func(r ralph.CheckResult) bool {
+			return r.Task == c.task && r.Name == c.name
+		}) {
 			fresh = append(fresh, c)
 		}
 	}
 	if len(fresh) > 0 {
-		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head}) // what the user did until now is not for checks to answer for
+		// Checks must not be blamed for what the user changed until now.
+		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 		r.runChecks(ctx, fresh)
 	}
 }
@@ -75,7 +80,14 @@ func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
 
 func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.ViewInput {
 	base := r.state.History.Base
-	return ralph.ViewInput{Kind: kind, Dir: r.cfg.Dir, Marker: r.about.Marker, Base: base, Now: r.tree.treeUnderCheck(), Access: access}
+	return ralph.ViewInput{
+		Kind:   kind,
+		Dir:    r.cfg.Dir,
+		Marker: r.about.Marker,
+		Base:   base,
+		Now:    r.tree.treeUnderCheck(),
+		Access: access,
+	}
 }
 
 func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput {
@@ -85,12 +97,14 @@ func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput 
 	}
 }
 
-// isRed reports whether a check is red in this iteration.
-func (r *checkRunner) isRed(c check) bool {
-	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool { return r.Name == c.name && r.Task == c.task && !r.Passed })
+// isFailing reports whether a check fails in this iteration.
+func (r *checkRunner) isFailing(c check) bool {
+	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool {
+		return r.Name == c.name && r.Task == c.task && !r.Passed
+	})
 }
 
-// noticeIsolation says once a run which kind of view is in use.
+// noticeIsolation tells the user once per run which kind of view is in use.
 func (r *checkRunner) noticeIsolation(mode, why string) {
 	if r.isolation != "" {
 		return
@@ -107,12 +121,12 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	r.notice("isolation", text)
 }
 
-// session runs checks in one view after another, opening a new one only where a check needs it otherwise.
+// session runs checks in a view and opens a new view only for a check that needs different access.
 type session struct {
 	runner *checkRunner
 	kind   ralph.ViewKind
 	files  checkFile
-	strict bool // a red check is red, whatever it was before
+	strict bool // a failed check fails, even if it passed before
 
 	folder     string
 	view       ralph.View
@@ -133,7 +147,8 @@ func (s *session) runAll(ctx context.Context, checks []check) {
 	}
 }
 
-// check runs one check as often as it takes. It reports false if the run is to end, or its output could not be kept.
+// check runs one check, with retries if needed. It reports false if the run must end or if the
+// output could not be stored.
 func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult, bool) {
 	if c.missing != "" {
 		return ralph.CheckResult{Name: c.name, Output: c.missing, ExitCode: 1}, true
@@ -145,7 +160,8 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	result, ok := s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()): // later, an agent may have seen to it that only the weaker way is green
+	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()):
+		// Later, an agent may have made the check pass only with less isolation.
 		result, ok = s.rerunLessIsolated(ctx, i, c, result)
 	case !s.strict && h.PassedBefore(result):
 		result, ok = s.rerunFailed(ctx, i, c, result)
@@ -153,9 +169,9 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	return result, ok
 }
 
-// rerunFailed runs a red check that was green on this very tree: it may have flaked.
-func (s *session) rerunFailed(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
-	red.Attempts = 1
+// rerunFailed reruns a failed check that has passed on this exact tree: it may be flaky.
+func (s *session) rerunFailed(ctx context.Context, i int, c check, failed ralph.CheckResult) (ralph.CheckResult, bool) {
+	failed.Attempts = 1
 	for try := range s.runner.policy.Retries {
 		result, ok := s.runOnce(ctx, i, c, s.runner.state.History.AccessOf(c.name, c.task))
 		if !ok {
@@ -166,45 +182,53 @@ func (s *session) rerunFailed(ctx context.Context, i int, c check, red ralph.Che
 			result.Flaked = true
 			return result, true
 		}
-		red = result
+		failed = result
 	}
-	return red, true
+	return failed, true
 }
 
-// rerunLessIsolated runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
-func (s *session) rerunLessIsolated(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+// rerunLessIsolated reruns a check that fails before any agent has worked, the way the user's own
+// shell would run it. Isolation must not be the reason for the failure.
+func (s *session) rerunLessIsolated(
+	ctx context.Context, i int, c check, failed ralph.CheckResult,
+) (ralph.CheckResult, bool) {
 	if s.view == nil || c.hidden {
-		return red, true
+		return failed, true
 	}
-	isolated, ok := red.Isolation, true
-	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() { // programs of the workspace in PATH may make all the difference
+	isolated, ok := failed.Isolation, true
+	// The check may need programs of the workspace that are on PATH.
+	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() {
 		byPath, went := s.runOnce(ctx, i, c, ralph.AccessWorkspacePath)
 		if !went {
-			return red, false
+			return failed, false
 		}
-		if faredBetter(byPath, red) || judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{red}}) {
-			red, red.NeedsAccess = byPath, ralph.AccessWorkspacePath
+		fault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}})
+		oldFault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{failed}})
+		if faredBetter(byPath, failed) || fault != oldFault {
+			failed, failed.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
-	if !red.Passed {
+	if !failed.Passed {
 		var plain ralph.CheckResult
-		if plain, ok = s.runOnce(ctx, i, c, ralph.AccessInPlace); ok && faredBetter(plain, red) {
-			red, red.NeedsAccess = plain, ralph.AccessInPlace
+		if plain, ok = s.runOnce(ctx, i, c, ralph.AccessInPlace); ok && faredBetter(plain, failed) {
+			failed, failed.NeedsAccess = plain, ralph.AccessInPlace
 		}
 	}
-	if red.NeedsAccess == ralph.AccessIsolated {
-		return red, ok
+	if failed.NeedsAccess == ralph.AccessIsolated {
+		return failed, ok
 	}
-	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: "+
-		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name, isolated)
-	if red.NeedsAccess == ralph.AccessWorkspacePath {
-		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
+	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: files it writes are "+
+		"restored, except those that git ignores, and an agent can change the programs it finds on PATH", c.name,
+		isolated)
+	if failed.NeedsAccess == ralph.AccessWorkspacePath {
+		text = fmt.Sprintf("%q needs programs from a workspace folder on PATH; an agent can change them",
+			c.name)
 	}
 	s.runner.notice("check_isolation", text)
-	return red, ok
+	return failed, ok
 }
 
-// faredBetter reports whether a check fared better the first time.
+// faredBetter reports whether a is a better result than b.
 func faredBetter(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
 
 // runOnce runs a check a single time.
@@ -214,7 +238,8 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ralph.ErrIO) {
 		return ralph.CheckResult{
 			Name: c.name, Task: c.task, Hidden: c.hidden, Broken: true, ExitCode: -1,
-			Output: fmt.Sprintf("no view of the tree could be made for it (checks.isolation chooses another kind): %v", err),
+			Output: fmt.Sprintf("cannot make a view of the tree for this check: %v; choose another kind with checks.isolation",
+				err),
 		}, true
 	}
 	if err == nil && s.folder == "" {
@@ -232,7 +257,7 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 		result, err = checker.Check(ctx, r.checkInput(c, s.folder, s.files.name(i)))
 	})
 	s.ranInPlace = s.ranInPlace || isolation == ralph.IsolationInPlace
-	if ctx.Err() != nil { // killed with the run: it says nothing about the work
+	if ctx.Err() != nil { // killed with the run, so the result says nothing about the work
 		return result, false
 	}
 	if err != nil {
@@ -245,12 +270,13 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 	}
 	result.Tree = r.tree.treeUnderCheck().ID()
 	if c.hidden {
-		result.Output = "" // it stays in the run's folder, for people
+		result.Output = "" // stays in the run's folder, for people
 	}
 	return result, true
 }
 
-// openView gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
+// openView returns the view that a check needs. Where no view can be made, checks run in the
+// workspace itself, and the user is told.
 func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Checker, string, error) {
 	if s.runner.tree.examiner == nil {
 		return s.runner.checker, "", nil
@@ -266,7 +292,7 @@ func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Chec
 	}
 	s.view, s.access = view, access
 	mode, why := view.Isolation()
-	if access != ralph.AccessInPlace { // which is said of its check
+	if access != ralph.AccessInPlace { // the check's own notice reports that case
 		s.runner.noticeIsolation(mode, why)
 	}
 	return view, mode, nil
@@ -277,15 +303,16 @@ func (s *session) close() {
 		return
 	}
 	err := s.view.Close()
-	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
+	// The workspace is not what the agent left. The next process restores it.
+	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace {
 		s.runner.storageFailed(err)
 	} else if err != nil {
-		s.runner.warn("view_left", "what a view needed could not be removed: %v", err)
+		s.runner.warn("view_left", "cannot remove the files of a view: %v", err)
 	}
 	s.view = nil
 }
 
-// checkFile names the files that the output of checks goes to.
+// checkFile is the prefix of the files that checks write their output to.
 type checkFile string
 
 func (f checkFile) name(i int) string {

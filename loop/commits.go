@@ -8,18 +8,20 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// commits is how a loop commits; the zero value does not.
+// commits holds how a loop commits. The zero value does not commit.
 type commits struct {
 	by      ralph.Committer
 	when    ralph.CommitRule
 	message func(ralph.CommitFacts) string
 }
 
-// commit commits the iteration's work before it is judged, so that a hook or a signature that fails can refuse the claim like any check. The
-// list is written first as the verdict would leave it: what is proven is in the commit.
+// commit commits the iteration's work before it is judged, so that a failing hook or signature
+// refuses the claim like any check. It first writes the list as the verdict would leave it, so that
+// the commit contains what is proven.
 func (l *Loop) commit(ctx context.Context) {
 	now := l.run.state.History.Now
-	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.run.storage != nil || ctx.Err() != nil || !ralph.CountsAsIteration(now.Agent.End) {
+	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.run.storage != nil || ctx.Err() != nil ||
+		!ralph.CountsAsIteration(now.Agent.End) {
 		return
 	}
 	likely := judge.Decide(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
@@ -36,8 +38,14 @@ func (l *Loop) commit(ctx context.Context) {
 	}
 	worked, _ := judge.FindTask(l.run.state.History.Tasks, now.Task)
 	facts := ralph.CommitFacts{
-		Run: l.run.id, Iteration: l.run.iteration, Goal: l.goals.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
-		Checks: fold.VisibleChecks(now.Checks),
+		Run:       l.run.id,
+		Iteration: l.run.iteration,
+		Goal:      l.goals.goal.text,
+		Task:      now.Task,
+		Title:     worked.Title,
+		Done:      likely.Tasks.Done,
+		Complete:  complete,
+		Checks:    fold.VisibleChecks(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
 	if err != nil {

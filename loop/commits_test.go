@@ -12,7 +12,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// committer commits what lies in the list, or fails to. What it was told is in messages, what it saw of the list in lies.
+// committer commits the list, or fails to. messages holds the messages it got, lies the states it
+// saw in the list.
 type committer struct {
 	book     *memoryTasks
 	results  []ralph.CommitResult // the last one is repeated
@@ -46,7 +47,7 @@ func committing(w *world, c *committer, when ralph.CommitRule) *[]ralph.CommitFa
 	return &facts
 }
 
-// A hook that formats, or breaks, what the checks were green on.
+// A hook formats, or breaks, files that the checks passed on.
 func TestFilesThatAHookChangedAreCheckedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		again ralph.CheckResult
@@ -56,7 +57,9 @@ func TestFilesThatAHookChangedAreCheckedAgain(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			w := newWorld(t, done(), done())
 			w.checker.results = []ralph.CheckResult{isRed, isGreen, tt.again, isGreen}
-			committing(w, &committer{results: []ralph.CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}}, ralph.CommitIteration)
+			committing(
+				w, &committer{results: []ralph.CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}}, ralph.CommitIteration,
+			)
 			result := w.ends(ralph.AllChecksPassed, tt.ends)
 			tt.again.Name, tt.again.Tree, tt.again.Attribution = "go test", "c0+d", tt.means
 			same(t, "checks of the first iteration", []ralph.CheckResult{tt.again}, result.Iterations[0].CheckResults)
@@ -73,12 +76,28 @@ func TestWhenWorkIsCommitted(t *testing.T) {
 		want  []string
 	}{
 		{"off", ralph.CommitOff, true, []turn{tagging("A"), tagging("B")}, nil},
-		{"each task", ralph.CommitTask, true, []turn{nothing(), tagging("A"), ends(ralph.AgentOutcome{End: ralph.EndFailed}), tagging("B")}, []string{"iteration 2", "iteration 4"}},
-		{"each iteration", ralph.CommitIteration, true, []turn{nothing(), tagging("A"), tagging("B")}, []string{"iteration 1", "iteration 2", "iteration 3"}},
-		{"each iteration, one of a failed agent", ralph.CommitIteration, true, []turn{ends(ralph.AgentOutcome{End: ralph.EndFailed}), tagging("A", "B")}, []string{"iteration 1", "iteration 2"}},
-		{"not what a failed model left", ralph.CommitIteration, true, []turn{providerTurn(), limitTurn(time.Minute), tagging("A", "B")}, []string{"iteration 3"}},
+		{
+			"each task", ralph.CommitTask, true,
+			[]turn{nothing(), tagging("A"), ends(ralph.AgentOutcome{End: ralph.EndFailed}), tagging("B")},
+			[]string{"iteration 2", "iteration 4"},
+		},
+		{
+			"each iteration", ralph.CommitIteration, true, []turn{nothing(), tagging("A"), tagging("B")},
+			[]string{"iteration 1", "iteration 2", "iteration 3"},
+		},
+		{
+			"each iteration, one of a failed agent", ralph.CommitIteration, true,
+			[]turn{ends(ralph.AgentOutcome{End: ralph.EndFailed}), tagging("A", "B")}, []string{"iteration 1", "iteration 2"},
+		},
+		{
+			"not what a failed model left", ralph.CommitIteration, true,
+			[]turn{providerTurn(), limitTurn(time.Minute), tagging("A", "B")}, []string{"iteration 3"},
+		},
 		{"each task, without a list: the end", ralph.CommitTask, false, []turn{nothing(), done()}, []string{"iteration 2"}},
-		{"each iteration, without a list", ralph.CommitIteration, false, []turn{nothing(), done()}, []string{"iteration 1", "iteration 2"}},
+		{
+			"each iteration, without a list", ralph.CommitIteration, false, []turn{nothing(), done()},
+			[]string{"iteration 1", "iteration 2"},
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c := &committer{}
@@ -119,10 +138,15 @@ func TestWhatACommitMessageCanTell(t *testing.T) {
 		same(t, "facts", []ralph.CommitFacts{
 			{Run: "R1", Iteration: 1, Goal: "the goal", Task: "A", Title: "do A", Checks: green("c0+c")},
 			{Run: "R1", Iteration: 2, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"B"}, Checks: green("c0+e")},
-			{Run: "R1", Iteration: 3, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"A", "C"}, Complete: true, Checks: green("c0+h")},
+			{
+				Run: "R1", Iteration: 3, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"A", "C"}, Complete: true,
+				Checks: green("c0+h"),
+			},
 		}, *facts)
 		same(t, "the list at each commit: what is proven is in it", []map[string]ralph.TaskStatus{
-			{"A": ralph.TaskPending, "B": ralph.TaskPending, "C": ralph.TaskPending}, {"A": ralph.TaskPending, "B": ralph.TaskDone, "C": ralph.TaskPending}, {"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone},
+			{"A": ralph.TaskPending, "B": ralph.TaskPending, "C": ralph.TaskPending},
+			{"A": ralph.TaskPending, "B": ralph.TaskDone, "C": ralph.TaskPending},
+			{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone},
 		}, c.lies)
 	})
 	bubble(t, "the order of events: before the verdict, and the tree is looked at again", func(t *testing.T) {
@@ -130,8 +154,15 @@ func TestWhatACommitMessageCanTell(t *testing.T) {
 		committing(w, &committer{}, ralph.CommitTask)
 		w.ends(ralph.TasksDone, 1)
 		types := w.log.types()
-		same(t, "events", []ralph.EventType{ralph.EvCheckFinished, ralph.EvCommit, ralph.EvTreeSnapshot, ralph.EvVerdict, ralph.EvTaskDone, ralph.EvTreeSnapshot, ralph.EvRunStopped},
-			types[len(types)-7:])
+		same(
+			t,
+			"events",
+			[]ralph.EventType{
+				ralph.EvCheckFinished, ralph.EvCommit, ralph.EvTreeSnapshot, ralph.EvVerdict, ralph.EvTaskDone,
+				ralph.EvTreeSnapshot, ralph.EvRunStopped,
+			},
+			types[len(types)-7:],
+		)
 	})
 }
 
@@ -154,10 +185,27 @@ func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
 			})
 			w.ends(ralph.TasksDone, 2)
 			failed := ralph.CheckResult{Name: "git commit", ExitCode: 1, Output: "hook says no"}
-			same(t, "the check", []ralph.CheckResult{failed}, slices.DeleteFunc(payloads[ralph.CheckResult](w.log), func(c ralph.CheckResult) bool { return c.Name != ralph.CommitCheck }))
-			same(t, "refusals", []ralph.TaskRefusal{{Task: "A", Code: ralph.RefusedCheckFailed, Detail: "git commit (exit 1) failed"}}, payloads[ralph.ClaimRefused](w.log)[0].Tasks)
+			same(
+				t,
+				"the check",
+				[]ralph.CheckResult{failed},
+				slices.DeleteFunc(payloads[ralph.CheckResult](w.log), func(c ralph.CheckResult) bool {
+					return c.Name != ralph.CommitCheck
+				}),
+			)
+			same(
+				t,
+				"refusals",
+				[]ralph.TaskRefusal{{Task: "A", Code: ralph.RefusedCheckFailed, Detail: "git commit (exit 1) failed"}},
+				payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+			)
 			same(t, "what the next prompt says", []ralph.CheckResult{failed}, (*inputs)[1].Last.Failed)
-			same(t, "the list at each commit", []map[string]ralph.TaskStatus{{"A": ralph.TaskDone}, {"A": ralph.TaskDone}}, fails.lies)
+			same(
+				t,
+				"the list at each commit",
+				[]map[string]ralph.TaskStatus{{"A": ralph.TaskDone}, {"A": ralph.TaskDone}},
+				fails.lies,
+			)
 			same(t, "the list after the failed one", map[string]ralph.TaskStatus{"A": ralph.TaskPending}, between)
 			same(t, "moves", []string{"done A"}, moves(w.log))
 		})
@@ -167,7 +215,12 @@ func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
 		w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isRed, isGreen}, 1
 		committing(w, &committer{results: []ralph.CommitResult{{Failed: true, Output: "no"}}}, ralph.CommitTask)
 		w.ends(ralph.MaxIterations, 1)
-		same(t, "refusals", []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "git commit (exit 1) failed"}}, payloads[ralph.ClaimRefused](w.log)[0].Refusals)
+		same(
+			t,
+			"refusals",
+			[]ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "git commit (exit 1) failed"}},
+			payloads[ralph.ClaimRefused](w.log)[0].Refusals,
+		)
 	})
 }
 
@@ -197,18 +250,32 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	bubble(t, "killed while git was at work: nothing is proven, and a resume tries again", func(t *testing.T) {
 		b := newMemoryTasks(entry("A"))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		c := &committer{book: b, results: []ralph.CommitResult{{Failed: true}}, before: func() { cancel(ralph.Killed{Signal: ralph.SignalTerminate}) }}
+		c := &committer{book: b, results: []ralph.CommitResult{{Failed: true}}, before: func() {
+			cancel(ralph.Killed{Signal: ralph.SignalTerminate})
+		}}
 		w := listed(t, b, tagging("A"))
 		committing(w, c, ralph.CommitTask)
 		w.ended(w.run(ctx), ralph.Interrupted, 1)
 		same(t, "commits that are told", nil, payloads[ralph.CommitResult](w.log))
-		same(t, "checks that failed", nil, slices.DeleteFunc(payloads[ralph.CheckResult](w.log)[1:], func(c ralph.CheckResult) bool { return c.Passed }))
+		same(
+			t,
+			"checks that failed",
+			nil,
+			slices.DeleteFunc(payloads[ralph.CheckResult](w.log)[1:], func(c ralph.CheckResult) bool {
+				return c.Passed
+			}),
+		)
 
 		again, second := w.resumed(b), &committer{book: b}
 		committing(again, second, ralph.CommitTask)
 		again.ends(ralph.TasksDone, 0)
 		same(t, "the list at the second commit", []map[string]ralph.TaskStatus{{"A": ralph.TaskDone}}, second.lies)
-		same(t, "commits that are told", []ralph.CommitResult{{Commit: "c1", Subject: "iteration 1"}}, payloads[ralph.CommitResult](again.log))
+		same(
+			t,
+			"commits that are told",
+			[]ralph.CommitResult{{Commit: "c1", Subject: "iteration 1"}},
+			payloads[ralph.CommitResult](again.log),
+		)
 	})
 	bubble(t, "one INT: the iteration is finished, judged and committed", func(t *testing.T) {
 		c := &committer{}
@@ -220,7 +287,8 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	})
 }
 
-// HEAD moves when the harness commits. It is the iteration's work that it holds, not progress of the next one.
+// HEAD moves when the harness commits. The commit holds the iteration's work, not progress of the
+// next one.
 func TestACommitIsNoProgressOfTheNextIteration(t *testing.T) {
 	bubble(t, "frozen files", func(t *testing.T) {
 		c := &committer{}

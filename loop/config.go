@@ -9,36 +9,39 @@ import (
 // Config describes one run.
 type Config struct {
 	Task     string // the goal, as text
-	SpecFile string // or as a file; read anew before every iteration
-	// PromptFile is the user's own prompt, sent whole before our parts; read anew before every iteration. It can stand in for a goal.
+	SpecFile string // or as a file; read again before every iteration
+	// PromptFile is the user's own prompt. It is sent whole, before our parts, and read again before
+	// every iteration. It can replace the goal.
 	PromptFile string
 
 	Agent     ralph.Agent
-	AgentName string // how the agent is called in the log
+	AgentName string // the agent's name in the log
 	Model     string
-	Fallbacks []Fallback // who goes on when the agent cannot: at a usage limit, or after failures in a row
-	Checks    []string   // all must pass; what a name means is the Checker's matter
-	Hidden    []string   // checks of claims that the agent learns nothing of but that one failed
-	Dir       string     // the workspace; "" is the current folder
+	Fallbacks []Fallback // agents that take over at a usage limit or after consecutive failures
+	Checks    []string   // all must pass; the Checker defines what a name means
+	Hidden    []string   // hidden checks of claims; the agent learns only that one failed
+	Dir       string     // the workspace; default: the current folder
 
-	CompletionTag   string        // "" is COMPLETE or DONE
-	MaxIterations   int           // 0 is 10; Unlimited is no cap
-	MaxTime         time.Duration // 0 is no limit, as in the next two
+	CompletionTag   string        // default: COMPLETE or DONE
+	MaxIterations   int           // default: 10; Unlimited for no limit
+	MaxTime         time.Duration // 0 means no limit, also for the next two
 	MaxCost         float64       // in USD
 	MaxTokens       int64
 	AllowUnverified bool // let a run without checks complete
 	UseWorktree     bool // work in a worktree on a branch of its own; needs WithWorktrees
-	// Agreed says whether the user agreed to a task's own check. One that came with a change of the list under way cannot run. nil agrees to all.
+	// Agreed reports whether the user agreed to a task's own check. A check that was added to the list
+	// during the run cannot run without consent. nil agrees to all.
 	Agreed     func(check string) bool
-	WhoCommits string // what the prompt says: "agent", "harness", or "" for nobody
+	WhoCommits string // who commits, for the prompt: "agent", "harness", or "" for neither
 }
 
-// Unlimited is the MaxIterations of a run that has no cap. It must be spelled.
+// Unlimited is the MaxIterations of a run without a limit. It must be set explicitly, because 0 is
+// the default.
 const Unlimited = -1
 
-// Fallback is an agent that takes over when those before it cannot work.
+// Fallback is an agent that takes over when the agents before it cannot work.
 type Fallback struct {
-	Name  string // how it is called in the log; two agents of a run have different names
+	Name  string // name in the log; must be unique in a run
 	Model string
 	Agent ralph.Agent
 }

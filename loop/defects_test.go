@@ -241,7 +241,7 @@ func TestTheOrderOfOptionsDoesNotMatter(t *testing.T) {
 		w := newWorld(t, done())
 		w.options = options
 		w.make()
-		same(t, "worktree", &worktree, w.loop.started().Worktree)
+		same(t, "worktree", &worktree, w.loop.startedEvent().Worktree)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestAbandonWaitsForAKill(t *testing.T) {
 		w.options = append(w.options, WithHooks(&hooks))
 		w.make()
 		w.loop.Abandon()
-		ctx, ended := w.loop.run.detached(t.Context())
+		ctx, ended := w.loop.run.detachedContext(t.Context())
 		synctest.Wait()
 		same(t, "before a kill", nil, ctx.Err())
 		ended()
@@ -300,7 +300,9 @@ func TestAPanicOfAPartDoesNotLeaveRun(t *testing.T) {
 		bubble(t, fmt.Sprintf("after %d looks at the tree", looks), func(t *testing.T) {
 			w := newWorld(t, done())
 			w.checker.results = []ralph.CheckResult{isRed, isGreen}
-			hooks := fakeHooks{stop: func(context.Context, ralph.RunEnd) []ralph.HookRun { return []ralph.HookRun{{Hook: ralph.OnStop}} }}
+			hooks := fakeHooks{stop: func(context.Context, ralph.RunEnd) []ralph.HookRun {
+				return []ralph.HookRun{{Hook: ralph.OnStop}}
+			}}
 			w.options = append(w.options, WithTree(&brokenLook{w.tree, looks}), WithHooks(&hooks))
 			result := w.run(t.Context())
 			if result.StopReason != ralph.Internal && (looks < 2 || result.StopReason != ralph.AllChecksPassed) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Built by concatenation so that no whole tag stands in this file, which agents read.
+// Built by concatenation so that this file, which agents read, contains no whole tag.
 const completeTag = "<promise>" + "COMPLETE" + "</promise>"
 
 func TestALoopOfFunctions(t *testing.T) {
@@ -55,7 +55,9 @@ func TestALoopOfFunctions(t *testing.T) {
 			RunID: loop.ID(), Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true,
 			VerifiedBy: []string{ralph.VerifiedChecks}, Summary: "the claim stands and every check is green", TotalIterations: 2,
 			Iterations: []ralph.IterationResult{
-				iteration(1, ralph.CheckResult{ExitCode: 1, Output: "not two yet", Attribution: ralph.CheckWasBroken}, "check_failed"),
+				iteration(
+					1, ralph.CheckResult{ExitCode: 1, Output: "not two yet", Attribution: ralph.CheckWasBroken}, "check_failed",
+				),
 				iteration(2, ralph.CheckResult{Passed: true, Attribution: ralph.CheckFixed}),
 			},
 		}
@@ -72,9 +74,19 @@ func TestAgentFunc(t *testing.T) {
 		want ralph.AgentOutcome
 	}{
 		{"a claim", func(context.Context, string) (string, error) { return completeTag, nil },
-			ralph.AgentOutcome{End: ralph.EndOK, OutputBytes: 27, Said: promise.Report{Complete: true, CompleteTag: "COMPLETE", Text: true}}},
-		{"words", func(context.Context, string) (string, error) { return "hello", nil }, ralph.AgentOutcome{End: ralph.EndOK, OutputBytes: 5, Said: promise.Report{Text: true}}},
-		{"nothing", func(context.Context, string) (string, error) { return " \n", nil }, ralph.AgentOutcome{End: ralph.EndEmpty, Error: "the agent said nothing", OutputBytes: 2}},
+			ralph.AgentOutcome{
+				End: ralph.EndOK, OutputBytes: 27, Said: promise.Report{Complete: true, CompleteTag: "COMPLETE", Text: true},
+			}},
+		{
+			"words",
+			func(context.Context, string) (string, error) { return "hello", nil },
+			ralph.AgentOutcome{End: ralph.EndOK, OutputBytes: 5, Said: promise.Report{Text: true}},
+		},
+		{
+			"nothing",
+			func(context.Context, string) (string, error) { return " \n", nil },
+			ralph.AgentOutcome{End: ralph.EndEmpty, Error: "the agent said nothing", OutputBytes: 2},
+		},
 		{"an error", func(context.Context, string) (string, error) { return "half", errors.New("refused") },
 			ralph.AgentOutcome{End: ralph.EndFailed, Error: "refused", OutputBytes: 4, Said: promise.Report{Text: true}}},
 		{"too long", func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() },
@@ -124,14 +136,26 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 		want   string
 	}{
 		{"no agent", func(c *loop.Config) { c.Agent = nil }, checker, "make loop: no agent"},
-		{"no goal", func(c *loop.Config) { c.Task = " \n" }, checker, "make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks"},
-		{"no checker", func(*loop.Config) {}, loop.WithInbox(nil), "make loop: checks are named, but nobody runs them: use WithChecker"},
-		{"nothing that could prove it", func(c *loop.Config) { c.Checks = nil }, checker, "make loop: nothing could prove completion: name a check, or set AllowUnverified"},
+		{
+			"no goal", func(c *loop.Config) { c.Task = " \n" }, checker,
+			"make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks",
+		},
+		{
+			"no checker", func(*loop.Config) {}, loop.WithInbox(nil),
+			"make loop: checks are configured, but nothing runs them: use WithChecker",
+		},
+		{
+			"nothing that could prove it", func(c *loop.Config) { c.Checks = nil }, checker,
+			"make loop: nothing can prove completion: add a check, or set AllowUnverified",
+		},
 		{"a negative cap", func(c *loop.Config) { c.MaxIterations = -2 }, checker, "make loop: a limit is negative"},
 		{"negative time", func(c *loop.Config) { c.MaxTime = -1 }, checker, "make loop: a limit is negative"},
 		{"negative money", func(c *loop.Config) { c.MaxCost = -1 }, checker, "make loop: a limit is negative"},
 		{"negative tokens", func(c *loop.Config) { c.MaxTokens = -1 }, checker, "make loop: a limit is negative"},
-		{"a worktree", func(c *loop.Config) { c.UseWorktree = true }, checker, "make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees"},
+		{
+			"a worktree", func(c *loop.Config) { c.UseWorktree = true }, checker,
+			"make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees",
+		},
 		{"an empty tag", func(c *loop.Config) { c.CompletionTag = " " }, checker, "make loop: empty completion tag"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,7 +171,12 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 func TestConfigBecomesThePolicy(t *testing.T) {
 	policyOf := func(change func(c *loop.Config)) ralph.Policy {
 		var policy ralph.Policy
-		cfg := loop.Config{Task: "x", Checks: []string{"a"}, Agent: ralph.AgentFunc(func(context.Context, string) (string, error) { return "", nil })}
+		cfg := loop.Config{
+			Task: "x", Checks: []string{"a"},
+			Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
+				return "", nil
+			}),
+		}
 		change(&cfg)
 		loop, err := loop.New(cfg, loop.WithChecker(ralph.CheckFuncs{}), loop.WithObserver(func(e ralph.Event) {
 			if started, ok := e.Data.(ralph.RunStarted); ok {

@@ -32,9 +32,19 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		}
 		f := w.judgedBy(accepts("a.go:1"))
 		result := w.ends(ralph.AllChecksPassed, 4)
-		same(t, "refusals", [][]string{{ralph.RefusedCheckFailed}, {ralph.RefusedTampered}, {ralph.RefusedCheckInert}, {}}, refusedIn(result))
+		same(
+			t,
+			"refusals",
+			[][]string{{ralph.RefusedCheckFailed}, {ralph.RefusedTampered}, {ralph.RefusedCheckInert}, {}},
+			refusedIn(result),
+		)
 		same(t, "asked", 1, len(f.inputs))
-		same(t, "the gate", ralph.Gate{Name: "the evaluator accepts", State: ralph.GateOpen, Detail: "judge accepted it, and points to a.go:1"}, w.loop.State().Verdict.Gates[8])
+		same(
+			t,
+			"the gate",
+			ralph.Gate{Name: "the evaluator accepts", State: ralph.GateOpen, Detail: "judge accepted it, and points to a.go:1"},
+			w.loop.State().Verdict.Gates[8],
+		)
 		same(t, "verified by", []string{ralph.VerifiedChecks}, result.VerifiedBy)
 	})
 	bubble(t, "and not without a claim", func(t *testing.T) {
@@ -60,14 +70,15 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 			t.Errorf("the evaluator gets %+v", in)
 		}
 		first.Agent, second.Agent = "judge", "judge"
-		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", termsOf("", "make it green", nil)
+		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", criteriaDigest("", "make it green", nil)
 		second.Terms = first.Terms
 		in.Live, in.Over, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, nil, 0
 		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
 		in.Base, in.Now = ralph.TreeState{}, ralph.TreeState{}
 		same(t, "input", ralph.EvaluationInput{
-			Iteration: 3, Goal: "make it green", Diff: "0 -> 3", DiffCut: true, Ledger: []ralph.Evaluation{first, second}, Recurring: map[ralph.Rejection]int{ralph.RejectedWeakTest: 2},
-			Dir: "/home/ada/sums", Folder: filepath.Join(recorder.dir, "evaluation-01"),
+			Iteration: 3, Goal: "make it green", Diff: "0 -> 3", DiffCut: true, Ledger: []ralph.Evaluation{first, second},
+			Recurring: map[ralph.Rejection]int{ralph.RejectedWeakTest: 2},
+			Dir:       "/home/ada/sums", Folder: filepath.Join(recorder.dir, "evaluation-01"),
 		}, in)
 	})
 	bubble(t, "without a diff", func(t *testing.T) {
@@ -75,21 +86,41 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		k.diffErr = errLost
 		f := w.judgedBy(accepts())
 		w.ends(ralph.AllChecksPassed, 1)
-		same(t, "warnings", []string{"the evaluator is not told what changed: the copy is gone"}, warningsOf(w.log, "diff_unknown"))
+		same(
+			t,
+			"warnings",
+			[]string{"the evaluator does not see the diff: the copy is gone"},
+			warningsOf(w.log, "diff_unknown"),
+		)
 		same(t, "asked", 1, len(f.inputs))
 	})
 	bubble(t, "each task on its own", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task = ""
-		b := newMemoryTasks(ralph.Task{ID: "A", Title: "do A", Description: "well", Acceptance: []string{"fast"}, Status: ralph.TaskPending}, entry("B"))
+		b := newMemoryTasks(
+			ralph.Task{ID: "A", Title: "do A", Description: "well", Acceptance: []string{"fast"}, Status: ralph.TaskPending},
+			entry("B"),
+		)
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(b))
 		f := w.judgedBy(accepts(), rejects(ralph.RejectedHalf, "half"), accepts())
 		w.ends(ralph.TasksDone, 2)
 		same(t, "asked", []string{"A", "B", "B"}, f.asked())
-		same(t, "title, text, criteria", []any{"do A", "do A\n\nwell", []string{"fast"}}, []any{f.inputs[0].Title, f.inputs[0].Goal, f.inputs[0].Criteria})
-		same(t, "refusals", refusal("B", "evaluator_rejected:half_finished", "half; next: mend it"), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
-		same(t, "the gate", ralph.Gate{Name: "the evaluator accepts", State: ralph.GateOpen, Detail: "each task was accepted when it was done"}, w.loop.State().Verdict.Gates[8])
+		same(t, "title, text, criteria", []any{"do A", "do A\n\nwell", []string{"fast"}}, []any{
+			f.inputs[0].Title, f.inputs[0].Goal, f.inputs[0].Criteria,
+		})
+		same(
+			t,
+			"refusals",
+			refusal("B", "evaluator_rejected:half_finished", "half; next: mend it"),
+			payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+		)
+		same(
+			t,
+			"the gate",
+			ralph.Gate{Name: "the evaluator accepts", State: ralph.GateOpen, Detail: "each task was accepted when it was done"},
+			w.loop.State().Verdict.Gates[8],
+		)
 	})
 	bubble(t, "a green claim beside a red one", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -114,12 +145,19 @@ func TestRejections(t *testing.T) {
 	bubble(t, "are told to the next agent, and how often a category came up", func(t *testing.T) {
 		w, _, _ := claiming(t)
 		w.policy.MaxIterations = 7
-		f := w.judgedBy(rejects(ralph.RejectedWeakTest, "weak"), rejects(ralph.RejectedGap, "gap"), rejects(ralph.RejectedWeakTest, "weak"))
+		f := w.judgedBy(
+			rejects(ralph.RejectedWeakTest, "weak"), rejects(ralph.RejectedGap, "gap"), rejects(ralph.RejectedWeakTest, "weak"),
+		)
 		w.policy.MaxRejections = 0
 		inputs := w.prompted()
 		result := w.ends(ralph.MaxIterations, 7)
 		same(t, "refusals", []string{"evaluator_rejected:weak_test"}, result.Iterations[0].Refusals)
-		same(t, "refusals", []ralph.Refusal{{Code: "evaluator_rejected:acceptance_gap", Detail: "gap; next: mend it"}}, (*inputs)[2].Last.Refusals)
+		same(
+			t,
+			"refusals",
+			[]ralph.Refusal{{Code: "evaluator_rejected:acceptance_gap", Detail: "gap; next: mend it"}},
+			(*inputs)[2].Last.Refusals,
+		)
 		same(t, "what the third prompt says", "acceptance_gap gap mend it [a.go:1] 1", rejectionIn((*inputs)[2]))
 		same(t, "what the fifth prompt says", "weak_test weak mend it [a.go:1] 3", rejectionIn((*inputs)[4]))
 		same(t, "the ledger of the last evaluation", 5, len(f.inputs[6].Ledger))
@@ -195,18 +233,45 @@ func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {
 		waits  map[ralph.WaitReason][]time.Duration
 	}{
 		{"not logged in", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndAuth, "log in")}, ralph.AuthError, 1, nil},
-		{"missing", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndMissing, "no such program")}, ralph.ProgramMissing, 1, nil},
+		{
+			"missing", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndMissing, "no such program")}, ralph.ProgramMissing, 1, nil,
+		},
 		{"sandbox", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndSandbox, "no sandbox")}, ralph.SandboxError, 1, nil},
-		{"limited, and waited for", nil, []ralph.Evaluation{limited, accepts()}, ralph.AllChecksPassed, 2, map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {time.Hour + 15*time.Second}}},
-		{"limited, and not waited for", func(p *ralph.Policy) { p.OnLimit = ralph.LimitStop }, []ralph.Evaluation{limited}, ralph.RateLimited, 1, nil},
-		{"limited for too long", func(p *ralph.Policy) { p.MaxWait = ralph.Span(time.Minute) }, []ralph.Evaluation{limited}, ralph.RateLimited, 1, nil},
-		{"limited past the run's time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(time.Minute) }, []ralph.Evaluation{limited}, ralph.RateLimited, 1, nil},
-		{"limited again and again, with no reset in sight", func(p *ralph.Policy) { p.MaxWait = ralph.Span(10 * time.Minute) }, []ralph.Evaluation{cannotBeAsked(ralph.EndLimit, "limit")}, ralph.RateLimited, 4,
-			map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {time.Minute, 2 * time.Minute, 4 * time.Minute}}},
+		{
+			"limited, and waited for", nil, []ralph.Evaluation{limited, accepts()}, ralph.AllChecksPassed, 2,
+			map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {time.Hour + 15*time.Second}},
+		},
+		{
+			"limited, and not waited for", func(p *ralph.Policy) { p.OnLimit = ralph.LimitStop }, []ralph.Evaluation{limited},
+			ralph.RateLimited, 1, nil,
+		},
+		{
+			"limited for too long", func(p *ralph.Policy) { p.MaxWait = ralph.Span(time.Minute) }, []ralph.Evaluation{limited},
+			ralph.RateLimited, 1, nil,
+		},
+		{
+			"limited past the run's time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(time.Minute) },
+			[]ralph.Evaluation{limited}, ralph.RateLimited, 1, nil,
+		},
+		{
+			"limited again and again, with no reset in sight",
+			func(p *ralph.Policy) { p.MaxWait = ralph.Span(10 * time.Minute) },
+			[]ralph.Evaluation{cannotBeAsked(ralph.EndLimit, "limit")},
+			ralph.RateLimited,
+			4,
+			map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {time.Minute, 2 * time.Minute, 4 * time.Minute}},
+		},
 		{"a failing model", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndProvider, "529")}, ralph.ProviderFailed, 3, nil},
-		{"a failing model that comes back", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndProvider, "529"), cannotBeAsked(ralph.EndProvider, "529"), accepts()}, ralph.AllChecksPassed, 3, nil},
+		{
+			"a failing model that comes back", nil,
+			[]ralph.Evaluation{cannotBeAsked(ralph.EndProvider, "529"), cannotBeAsked(ralph.EndProvider, "529"), accepts()},
+			ralph.AllChecksPassed, 3, nil,
+		},
 		{"it breaks", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndFailed, "exit 1")}, ralph.AgentFailed, 3, nil},
-		{"it takes too long", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndTimeout, "timed out")}, ralph.AgentFailed, 3, nil},
+		{
+			"it takes too long", nil, []ralph.Evaluation{cannotBeAsked(ralph.EndTimeout, "timed out")}, ralph.AgentFailed, 3,
+			nil,
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, _, _ := claiming(t)
@@ -256,7 +321,9 @@ func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {
 	bubble(t, "a kill while it works", func(t *testing.T) {
 		w, e, k := claiming(t)
 		ctx, kill := context.WithCancelCause(t.Context())
-		w.judgedBy(accepts()).before = func(context.Context, ralph.EvaluationInput) { kill(ralph.Killed{Signal: ralph.SignalTerminate}) }
+		w.judgedBy(accepts()).before = func(context.Context, ralph.EvaluationInput) {
+			kill(ralph.Killed{Signal: ralph.SignalTerminate})
+		}
 		w.ended(w.run(ctx), ralph.Interrupted, 1)
 		again := w.reExamined(e, k, nothing())
 		f := again.judgedBy(accepts())
@@ -287,15 +354,18 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		w, e, k := claiming(t)
 		w.policy.MaxRejections = 1
 		ctx, kill := context.WithCancelCause(t.Context())
-		w.judgedBy(costly).before = func(context.Context, ralph.EvaluationInput) { kill(ralph.Killed{Signal: ralph.SignalTerminate}) }
+		w.judgedBy(costly).before = func(context.Context, ralph.EvaluationInput) {
+			kill(ralph.Killed{Signal: ralph.SignalTerminate})
+		}
 		result := w.run(ctx)
 		w.ended(result, ralph.Interrupted, 1)
 		same(t, "cost", new(0.6), result.TotalCost)
 		same(t, "refusals", [][]string{{}}, refusedIn(result))
 		told := payloads[ralph.Evaluation](w.log)
 		same(t, "told", []ralph.Evaluation{{
-			Agent: "judge", Tries: 1, End: ralph.EndInterrupted, Error: "interrupted", Tree: "c0+1", Terms: termsOf("", "make it green", nil),
-			Cost: costly.Cost, CostEstimated: true, Tokens: costly.Tokens,
+			Agent: "judge", Tries: 1, End: ralph.EndInterrupted, Error: "interrupted", Tree: "c0+1",
+			Terms: criteriaDigest("", "make it green", nil),
+			Cost:  costly.Cost, CostEstimated: true, Tokens: costly.Tokens,
 		}}, told)
 		w.mustFoldTheSame()
 		again := w.reExamined(e, k, nothing())
@@ -316,10 +386,14 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		paid.Said.Complete = true
 		w.agent.turns = []turn{ends(paid).then(k.becomes("1"))}
 		ctx, kill := context.WithCancelCause(t.Context())
-		w.judgedBy(accepts()).before = func(context.Context, ralph.EvaluationInput) { kill(ralph.Killed{Signal: ralph.SignalTerminate}) }
+		w.judgedBy(accepts()).before = func(context.Context, ralph.EvaluationInput) {
+			kill(ralph.Killed{Signal: ralph.SignalTerminate})
+		}
 		result := w.run(ctx)
 		w.ended(result, ralph.Interrupted, 1)
-		same(t, "at least", []any{1.0, true, int64(5), true}, []any{*result.TotalCost, result.CostPartial, result.TotalTokens.Total(), result.TokensPartial})
+		same(t, "at least", []any{1.0, true, int64(5), true}, []any{
+			*result.TotalCost, result.CostPartial, result.TotalTokens.Total(), result.TokensPartial,
+		})
 	})
 	bubble(t, "and so it is if the whole process was killed meanwhile", func(t *testing.T) {
 		w, _, k := claiming(t)
@@ -336,7 +410,10 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 			want   bool
 		}{"while it was asked": {before, true}, "after it": {w.log.events, false}} {
 			state := refold(t, c.events)
-			resumed := ralph.Event{Version: ralph.EventVersion, Seq: state.Seq + 1, Type: ralph.EvRunResumed, Data: ralph.RunResumed{Policy: w.policy, Judged: 1}}
+			resumed := ralph.Event{
+				Version: ralph.EventVersion, Seq: state.Seq + 1, Type: ralph.EvRunResumed,
+				Data: ralph.RunResumed{Policy: w.policy, Judged: 1},
+			}
 			if err := state.Apply(resumed); err != nil {
 				t.Fatal(err)
 			}
@@ -365,7 +442,9 @@ func TestAnEvaluatorAlone(t *testing.T) {
 	bubble(t, "looks again at what a commit hook changed", func(t *testing.T) {
 		w, _, k := claiming(t)
 		w.cfg.Checks = nil
-		c := &committer{results: []ralph.CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}, before: k.becomes("hooked")}
+		c := &committer{
+			results: []ralph.CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}, before: k.becomes("hooked"),
+		}
 		committing(w, c, ralph.CommitIteration)
 		f := w.judgedBy(accepts(), rejects(ralph.RejectedSpec, "the hook broke it"), accepts())
 		w.ends(ralph.EvaluatorAccepted, 2)
@@ -379,7 +458,12 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		f := w.judgedBy(accepts())
 		result := w.ends(ralph.TasksDone, 2)
 		same(t, "asked", []string{"A", "B"}, f.asked())
-		same(t, "summary", "every task of the list is proven done: judge accepts it, and nothing else was checked", result.Summary)
+		same(
+			t,
+			"summary",
+			"every task of the list is proven done: judge accepts it, and nothing else was checked",
+			result.Summary,
+		)
 		same(t, "verified by", []string{ralph.VerifiedEvaluator}, result.VerifiedBy)
 	})
 	bubble(t, "a list that was done already is looked at as a whole", func(t *testing.T) {

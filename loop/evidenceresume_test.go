@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// site is what outlives a crash of a run with every kind of evidence: the files, and how often the evaluator was asked.
+// site is what survives a crash of a run with every kind of evidence: the files, and how often the
+// evaluator was asked.
 type site struct {
 	files string
 	asked int
@@ -22,8 +23,9 @@ type recordedSite struct {
 	sites  []site
 }
 
-// liveSite runs a loop over the site, going on with what was recorded. The first tree is tampered with, of the second an evaluator thinks little, the
-// third is inert, and the fourth is good; a check needs the workspace in PATH.
+// liveSite runs a loop over the site and continues from what was recorded. The first tree is
+// tampered with, the evaluator rejects the second, the third is inert, and the fourth is good. A
+// check needs the workspace on PATH.
 func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while others work
@@ -89,7 +91,12 @@ func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, r
 func TestResumeInTheMiddleOfEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, whole, result := liveSite(t, recordedSite{}, &site{files: "0"})
-		same(t, "refusals of the uncut run", [][]string{{ralph.RefusedTampered}, {"evaluator_rejected:weak_test"}, {ralph.RefusedCheckInert}, {}}, refusedIn(result))
+		same(
+			t,
+			"refusals of the uncut run",
+			[][]string{{ralph.RefusedTampered}, {"evaluator_rejected:weak_test"}, {ralph.RefusedCheckInert}, {}},
+			refusedIn(result),
+		)
 		for k := range cuts(whole.events) {
 			past := recordedSite{whole.events[:k:k], whole.sites[:k:k]}
 			s := whole.sites[k-1]
@@ -145,7 +152,8 @@ func TestGreenChecksThatClaimByThemselves(t *testing.T) {
 	})
 }
 
-// A kill in the middle of evidence says nothing about the work: a resume gathers it and judges, without another agent.
+// A kill while evidence is gathered says nothing about the work: a resume gathers it and judges,
+// without another agent.
 func TestAKillInTheMiddleOfEvidence(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -195,7 +203,7 @@ func TestAKillInTheMiddleOfEvidence(t *testing.T) {
 	}
 }
 
-// What nobody agreed to, or cannot be kept, is not proven either.
+// A check that the user did not agree to, or whose output cannot be stored, proves nothing.
 func TestWhatIsNotProven(t *testing.T) {
 	bubble(t, "a check that nobody agreed to", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -211,12 +219,15 @@ func TestWhatIsNotProven(t *testing.T) {
 	bubble(t, "where nothing can be kept", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
-		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(iteration int) error {
-			if iteration == 1 && len(e.ran) == 3 { // the baseline, plainly too, and the claim's
-				return errDisk
-			}
-			return nil
-		}}))
+		w.options = append(
+			w.options,
+			WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(iteration int) error {
+				if iteration == 1 && len(e.ran) == 3 { // the baseline, plainly too, and the claim's
+					return errDisk
+				}
+				return nil
+			}}),
+		)
 		w.ends(ralph.IOFailed, 1)
 		same(t, "proven", nil, e.proved)
 	})

@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// An agent that claims too early is refused, told why, and believed only when the check agrees.
+// An agent that claims too early is refused and told why. Its claim is accepted only when the check
+// passes.
 func Example() {
 	sum := 0
 	agent := ralph.AgentFunc(func(_ context.Context, prompt string) (string, error) {
@@ -67,12 +68,15 @@ func Example_blocked() {
 func ExampleWithObserver() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "<promise>COMPLETE</promise>", nil })
 	checks := ralph.CheckFuncs{"green": func(context.Context) error { return nil }}
-	run, err := loop.New(loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}}, loop.WithChecker(checks),
+	run, err := loop.New(
+		loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}},
+		loop.WithChecker(checks),
 		loop.WithObserver(func(e ralph.Event) {
 			if e.Type == ralph.EvVerdict || e.Type == ralph.EvCheckFinished {
 				fmt.Println(e.Iteration, e.Type)
 			}
-		}))
+		}),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +90,8 @@ func ExampleWithObserver() {
 	// 1 verdict
 }
 
-// Functions are asked before an iteration begins, and told of its verdict and of the end. An error of the first keeps the iteration from starting.
+// Functions are asked before an iteration begins, and informed about its verdict and the end. An
+// error of the first prevents the iteration.
 func ExampleHookFuncs() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "I am not done yet.", nil })
 	left := 2 // that the night has room for
@@ -124,5 +129,5 @@ func ExampleNew() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "", errors.New("never called") })
 	_, err := loop.New(loop.Config{Task: "anything", Agent: agent})
 	fmt.Println(err)
-	// Output: make loop: nothing could prove completion: name a check, or set AllowUnverified
+	// Output: make loop: nothing can prove completion: add a check, or set AllowUnverified
 }

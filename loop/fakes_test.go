@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// world is a run with everything around it in memory. Under synctest its clock stands still until everybody waits.
+// world is a run with everything around it in memory. Under synctest its clock stops until all
+// goroutines wait.
 type world struct {
 	t       *testing.T
 	cfg     Config
@@ -32,7 +33,8 @@ const worked = 5*time.Second + 500*time.Millisecond
 func newWorld(t *testing.T, turns ...turn) *world {
 	w := &world{
 		t: t, cfg: Config{Task: "make it green", AgentName: "fake", Checks: []string{"go test"}},
-		policy: ralph.DefaultPolicy(), agent: &fakeAgent{turns: turns}, checker: &fakeChecker{}, tree: &fakeTree{}, log: &memoryLog{},
+		policy: ralph.DefaultPolicy(), agent: &fakeAgent{turns: turns}, checker: &fakeChecker{}, tree: &fakeTree{},
+		log: &memoryLog{},
 	}
 	w.cfg.Agent = w.agent
 	return w
@@ -56,7 +58,8 @@ func (w *world) make() {
 		return
 	}
 	options := append([]Option{
-		WithPolicy(w.policy), WithChecker(w.checker), WithTree(w.tree), WithRecorder(w.log), WithRun("R1", ralph.RunStarted{Ralph: "test"}),
+		WithPolicy(w.policy), WithChecker(w.checker), WithTree(w.tree), WithRecorder(w.log),
+		WithRun("R1", ralph.RunStarted{Ralph: "test"}),
 	}, w.options...)
 	loop, err := New(w.cfg, options...)
 	if err != nil {
@@ -86,7 +89,8 @@ func (w *world) ends(reason ralph.StopReason, agentRuns int) ralph.Result {
 func (w *world) ended(result ralph.Result, reason ralph.StopReason, agentRuns int) {
 	w.t.Helper()
 	if result.StopReason != reason || len(w.agent.inputs) != agentRuns {
-		w.t.Fatalf("ended with %q (%s) after %d agents, want %q after %d", result.StopReason, result.Summary, len(w.agent.inputs), reason, agentRuns)
+		w.t.Fatalf("ended with %q (%s) after %d agents, want %q after %d", result.StopReason, result.Summary,
+			len(w.agent.inputs), reason, agentRuns)
 	}
 	if want := ralph.ExitCode(reason, w.log.stopped().Signal); result.ExitCode != want && w.log.failAt == 0 {
 		w.t.Fatalf("exit code %d, want %d", result.ExitCode, want)
@@ -178,7 +182,8 @@ func (play turn) then(do func()) turn {
 	}
 }
 
-// fakeChecker gives results by the number of the call; the last is repeated, and none at all is red.
+// fakeChecker returns results by the number of the call; the last repeats, and without results the
+// check fails.
 type fakeChecker struct {
 	results []ralph.CheckResult
 	calls   int

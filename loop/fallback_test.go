@@ -11,8 +11,11 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// fallbackWorld is a run of claude, with others that take over. Every turn of a player is played by its own agent.
-func fallbackWorld(t *testing.T, first []turn, others map[string][]turn, order ...string) (*world, map[string]*fakeAgent) {
+// fallbackWorld is a run of claude, with others that take over. Every turn of a player is played by
+// its own agent.
+func fallbackWorld(
+	t *testing.T, first []turn, others map[string][]turn, order ...string,
+) (*world, map[string]*fakeAgent) {
 	t.Helper()
 	w := newWorld(t, first...)
 	w.cfg.AgentName, w.cfg.Model = "claude", "opus"
@@ -55,18 +58,21 @@ func TestFallbacks(t *testing.T) {
 			reason: ralph.AllChecksPassed, who: []string{claude, codex},
 		},
 		{
-			name: "the first comes back when its limit is reset", first: []turn{limitTurn(time.Second), done()}, second: []turn{nothing()},
+			name: "the first comes back when its limit is reset", first: []turn{limitTurn(time.Second), done()},
+			second: []turn{nothing()},
 			change: func(w *world) { w.policy.IterationDelay = ralph.Span(10 * time.Second) },
 			reason: ralph.AllChecksPassed, who: []string{claude, codex, claude},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitDelay: {10 * time.Second, 10 * time.Second}},
 		},
 		{
-			name: "both limited: the first reset is waited for", first: []turn{limitTurn(2 * time.Hour)}, second: []turn{limitTurn(time.Hour), done()},
+			name: "both limited: the first reset is waited for", first: []turn{limitTurn(2 * time.Hour)},
+			second: []turn{limitTurn(time.Hour), done()},
 			reason: ralph.AllChecksPassed, who: []string{claude, codex, codex},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {time.Hour + 15*time.Second}},
 		},
 		{
-			name: "without a known reset an agent rests longer each time", first: []turn{limitTurn(0), limitTurn(0), done()}, second: []turn{nothing()},
+			name: "without a known reset an agent rests longer each time", first: []turn{limitTurn(0), limitTurn(0), done()},
+			second: []turn{nothing()},
 			change: func(w *world) {
 				w.policy.IterationDelay, w.policy.Breaker = ralph.Span(35*time.Second), ralph.BreakerPolicy{}
 			}, // one minute, then two
@@ -75,10 +81,12 @@ func TestFallbacks(t *testing.T) {
 		},
 		{
 			name: "--on-limit stop ends only when nobody is left", first: []turn{limitTurn(0)}, second: []turn{limitTurn(0)},
-			change: func(w *world) { w.policy.OnLimit = ralph.LimitStop }, reason: ralph.RateLimited, who: []string{claude, codex},
+			change: func(w *world) { w.policy.OnLimit = ralph.LimitStop }, reason: ralph.RateLimited,
+			who: []string{claude, codex},
 		},
 		{
-			name: "failures in a row hand over, and count from zero", first: []turn{crashing()}, second: []turn{crashing(), crashing(), done()},
+			name: "failures in a row hand over, and count from zero", first: []turn{crashing()},
+			second: []turn{crashing(), crashing(), done()},
 			reason: ralph.AllChecksPassed, who: []string{claude, claude, claude, codex, codex, codex},
 		},
 		{
@@ -94,29 +102,40 @@ func TestFallbacks(t *testing.T) {
 			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ralph.ProviderFailed, who: []string{claude, codex},
 		},
 		{
-			name: "a failing model is no end while another one's limit will be reset", first: []turn{limitTurn(20 * time.Minute), done()}, second: []turn{providerTurn()},
-			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ralph.AllChecksPassed, who: []string{claude, codex, claude},
+			name:  "a failing model is no end while another one's limit will be reset",
+			first: []turn{limitTurn(20 * time.Minute), done()}, second: []turn{providerTurn()},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ralph.AllChecksPassed,
+			who:   []string{claude, codex, claude},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {20*time.Minute + 15*time.Second - worked}},
 		},
 		{
-			name: "nobody is waited for longer than until somebody wakes", first: []turn{providerTurn(), done()}, second: []turn{limitTurn(5 * time.Hour)},
-			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ralph.AllChecksPassed, who: []string{claude, codex, claude},
+			name: "nobody is waited for longer than until somebody wakes", first: []turn{providerTurn(), done()},
+			second: []turn{limitTurn(5 * time.Hour)},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ralph.AllChecksPassed,
+			who:   []string{claude, codex, claude},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {30*time.Minute - worked}},
 		},
 		{
 			name: "waits add up while nobody works", first: []turn{limitTurn(50 * time.Minute)}, second: []turn{providerTurn()},
 			change: func(w *world) { w.policy.MaxFailures, w.policy.MaxWait = 1, ralph.Span(time.Hour) },
 			reason: ralph.ProviderFailed, who: []string{claude, codex, codex, claude, codex},
-			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: {30 * time.Minute, 20*time.Minute + 15*time.Second - 2*worked, 10*time.Minute - 15*time.Second + worked}},
+			waits: map[ralph.WaitReason][]time.Duration{
+				ralph.WaitLimit: {
+					30 * time.Minute, 20*time.Minute + 15*time.Second - 2*worked, 10*time.Minute - 15*time.Second + worked,
+				},
+			},
 		},
 		{
-			name: "failures in a row are of one agent", first: []turn{limitTurn(time.Second), crashing(), done()}, second: []turn{crashing(), crashing(), nothing()},
+			name: "failures in a row are of one agent", first: []turn{limitTurn(time.Second), crashing(), done()},
+			second: []turn{crashing(), crashing(), nothing()},
 			change: func(w *world) { w.policy.IterationDelay = ralph.Span(3 * time.Second) },
 			reason: ralph.AllChecksPassed, who: []string{claude, codex, codex, claude, claude},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitDelay: slices.Repeat([]time.Duration{3 * time.Second}, 4)},
 		},
 		{
-			name: "and others in between do not end them", first: []turn{limitTurn(time.Second), limitTurn(time.Second), limitTurn(time.Second), nothing(), done()}, second: []turn{crashing()},
+			name:   "and others in between do not end them",
+			first:  []turn{limitTurn(time.Second), limitTurn(time.Second), limitTurn(time.Second), nothing(), done()},
+			second: []turn{crashing()},
 			change: func(w *world) { w.policy.IterationDelay = ralph.Span(11 * time.Second) },
 			reason: ralph.AllChecksPassed, who: []string{claude, codex, claude, codex, claude, codex, claude, claude},
 			waits: map[ralph.WaitReason][]time.Duration{ralph.WaitDelay: slices.Repeat([]time.Duration{11 * time.Second}, 7)},
@@ -126,23 +145,28 @@ func TestFallbacks(t *testing.T) {
 			reason: ralph.AllChecksPassed, who: []string{claude, codex, codex},
 		},
 		{
-			name: "nobody is logged in", first: []turn{lockedOut()}, second: []turn{lockedOut()}, reason: ralph.AuthError, who: []string{claude, codex},
+			name: "nobody is logged in", first: []turn{lockedOut()}, second: []turn{lockedOut()}, reason: ralph.AuthError,
+			who: []string{claude, codex},
 		},
 		{
-			name: "a refused login says more than that the other is limited", first: []turn{limitTurn(time.Hour)}, second: []turn{lockedOut()},
+			name: "a refused login says more than that the other is limited", first: []turn{limitTurn(time.Hour)},
+			second: []turn{lockedOut()},
 			change: func(w *world) { w.policy.OnLimit = ralph.LimitStop }, reason: ralph.AuthError, who: []string{claude, codex},
 		},
 		{
-			name: "a sandbox that fails is nobody's", first: []turn{ends(ralph.AgentOutcome{End: ralph.EndSandbox, Error: "no"})}, second: []turn{done()},
+			name:  "a sandbox that fails is nobody's",
+			first: []turn{ends(ralph.AgentOutcome{End: ralph.EndSandbox, Error: "no"})}, second: []turn{done()},
 			reason: ralph.SandboxError, who: []string{claude},
 		},
 		{
 			name: "the cap comes before a hand-over", first: []turn{crashing()}, second: []turn{done()},
-			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: ralph.MaxIterations, who: []string{claude, claude, claude},
+			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: ralph.MaxIterations,
+			who: []string{claude, claude, claude},
 		},
 		{
 			name: "and before a wait", first: []turn{limitTurn(time.Hour)}, second: []turn{crashing()},
-			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: ralph.MaxIterations, who: []string{claude, codex, codex, codex},
+			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: ralph.MaxIterations,
+			who: []string{claude, codex, codex, codex},
 		},
 	}
 	for _, c := range cases {
@@ -180,7 +204,9 @@ func countOf(list []string, word string) int {
 
 func TestTheLogSaysWhoDidWhat(t *testing.T) {
 	bubble(t, "and why", func(t *testing.T) {
-		w, players := fallbackWorld(t, []turn{limitTurn(time.Hour)}, map[string][]turn{"codex": {lockedOut()}, "gemini": {done()}}, "codex", "gemini")
+		w, players := fallbackWorld(
+			t, []turn{limitTurn(time.Hour)}, map[string][]turn{"codex": {lockedOut()}, "gemini": {done()}}, "codex", "gemini",
+		)
 		result := w.ends(ralph.AllChecksPassed, 1)
 		var who, why []string
 		for _, it := range result.Iterations {
@@ -228,12 +254,19 @@ func TestACutJudgementIsOfTheAgentThatWorked(t *testing.T) {
 				return ok && o.Agent == "codex"
 			})
 			state := refold(t, w.log.events[:exited+1])
-			again, _ := fallbackWorld(t, []turn{done()}, map[string][]turn{"codex": {lockedOut()}, "gemini": {lockedOut()}}, c.others...)
+			again, _ := fallbackWorld(
+				t, []turn{done()}, map[string][]turn{"codex": {lockedOut()}, "gemini": {lockedOut()}}, c.others...,
+			)
 			again.checker.results = []ralph.CheckResult{isGreen}
 			again.options = append(again.options, WithState(&state))
 			again.ends(ralph.AllChecksPassed, 1)
 			same(t, "who worked", []string{"claude/opus"}, workers(again.log))
-			same(t, "who rests", ralph.AgentCooldown{Agent: c.rests, Because: ralph.EndAuth}, *payloads[ralph.VerdictReached](again.log)[0].Verdict.Cooldown)
+			same(
+				t,
+				"who rests",
+				ralph.AgentCooldown{Agent: c.rests, Because: ralph.EndAuth},
+				*payloads[ralph.VerdictReached](again.log)[0].Verdict.Cooldown,
+			)
 			mustReplay(t, append(w.log.events[:exited+1:exited+1], again.log.events...))
 		})
 	}
@@ -256,8 +289,10 @@ func TestAFallbackThatIsNobodyIsRefused(t *testing.T) {
 
 func TestErrorClasses(t *testing.T) {
 	want := map[ralph.EndClass]ralph.ErrorClass{
-		ralph.EndOK: ralph.ClassOK, ralph.EndFailed: ralph.ClassBroken, ralph.EndBroken: ralph.ClassBroken, ralph.EndEmpty: ralph.ClassBroken, ralph.EndMissing: ralph.ClassBroken, ralph.EndSandbox: ralph.ClassBroken,
-		ralph.EndKilled: ralph.ClassKilled, ralph.EndTimeout: ralph.ClassKilled, ralph.EndIdle: ralph.ClassKilled, ralph.EndOutOfTime: ralph.ClassKilled, ralph.EndInterrupted: ralph.ClassKilled,
+		ralph.EndOK: ralph.ClassOK, ralph.EndFailed: ralph.ClassBroken, ralph.EndBroken: ralph.ClassBroken,
+		ralph.EndEmpty: ralph.ClassBroken, ralph.EndMissing: ralph.ClassBroken, ralph.EndSandbox: ralph.ClassBroken,
+		ralph.EndKilled: ralph.ClassKilled, ralph.EndTimeout: ralph.ClassKilled, ralph.EndIdle: ralph.ClassKilled,
+		ralph.EndOutOfTime: ralph.ClassKilled, ralph.EndInterrupted: ralph.ClassKilled,
 		ralph.EndAuth: ralph.ClassAuth, ralph.EndLimit: ralph.ClassLimit, ralph.EndProvider: ralph.ClassOverloaded,
 	}
 	for end, class := range want {

@@ -12,18 +12,18 @@ import (
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
-// goal is what the run works on.
+// goal reads what the run works on.
 type goal struct {
 	*journal
 	tree                   *workspace
 	goal                   goalText
-	lastPlaceholderWarning string // what was said about placeholders of the prompt file
+	lastPlaceholderWarning string // the last warning about placeholders of the prompt file
 }
 
-// goalText is what the run works on, as it was last read.
+// goalText is what the run works on, as last read.
 type goalText struct{ text, template string }
 
-// readGoal reads the goal's files anew. A file that became unreadable leaves the text as it was.
+// readGoal reads the goal's files again. If a file became unreadable, the text stays as it was.
 func (g *goal) readGoal(ctx context.Context) error {
 	fresh := goalText{text: g.cfg.Task}
 	var err error
@@ -41,7 +41,8 @@ func (g *goal) readGoal(ctx context.Context) error {
 	return nil
 }
 
-// readProtected reads a file of the harness's own. One that the agent before has changed is read as it was: nobody rewrites his own orders.
+// readProtected reads a file of the harness. If the previous agent changed it, readProtected
+// returns the original text: an agent must not rewrite its own instructions.
 func (g *goal) readProtected(ctx context.Context, name string) (string, error) {
 	inside := name
 	if filepath.IsAbs(name) {
@@ -53,12 +54,14 @@ func (g *goal) readProtected(ctx context.Context, name string) (string, error) {
 	return textfile.Read(g.cfg.Dir, name)
 }
 
-// learnings are what people accepted. What an agent wrote there itself is none: nothing promotes itself.
+// learnings returns the learnings that people accepted. It ignores what an agent wrote into the
+// file itself: an agent must not promote its own learnings.
 func (g *goal) learnings(ctx context.Context) string {
 	if text, ok := g.tree.baseText(ctx, ralph.LearningsFile); ok {
 		return text
 	}
-	if slices.Contains(g.state.Tampered, ralph.LearningsFile) || slices.Contains(g.state.History.Now.Unseen, ralph.LearningsFile) {
+	if slices.Contains(g.state.Tampered, ralph.LearningsFile) ||
+		slices.Contains(g.state.History.Now.Unseen, ralph.LearningsFile) {
 		return ""
 	}
 	text, err := textfile.ReadInside(g.cfg.Dir, ralph.LearningsFile)
@@ -68,15 +71,16 @@ func (g *goal) learnings(ctx context.Context) string {
 	return text
 }
 
-// warnPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.
+// warnPlaceholders warns about text in the prompt file that looks like a placeholder but is not
+// one. It does not repeat the same warning.
 func (g *goal) warnPlaceholders() {
 	unknown, more := prompt.Unknown(g.goal.template), ""
-	if len(unknown) > unknownShown {
-		unknown, more = unknown[:unknownShown], ", …"
+	if len(unknown) > maxUnknownShown {
+		unknown, more = unknown[:maxUnknownShown], ", …"
 	}
 	text := ""
 	if len(unknown) > 0 {
-		text = fmt.Sprintf("no placeholder, and left as it is in %s: %s%s; placeholders are %s",
+		text = fmt.Sprintf("unknown placeholders in %s, left unchanged: %s%s; known placeholders: %s",
 			g.cfg.PromptFile, strings.Join(unknown, ", "), more, strings.Join(prompt.Placeholders(), " "))
 	}
 	if text != "" && text != g.lastPlaceholderWarning {
@@ -85,4 +89,4 @@ func (g *goal) warnPlaceholders() {
 	g.lastPlaceholderWarning = text
 }
 
-const unknownShown = 5
+const maxUnknownShown = 5

@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// An iteration records now and then what was spent, so that a crash loses little of it: a second, or a twentieth of a long iteration.
+// An iteration periodically records what was spent, so that a crash loses little: at most a second,
+// or a twentieth of a long iteration.
 const (
 	firstSummary = time.Second
 	lastSummary  = 30 * time.Second
@@ -18,15 +19,21 @@ func nextSummary(worked time.Duration) time.Duration {
 	return min(max(worked/20, firstSummary), lastSummary)
 }
 
-// runWithHeartbeat runs work on another goroutine and waits for it. Meanwhile it executes the calls that work
-// sends and records from time to time what was spent. If recording fails, it cancels the context of work. If
-// work panics, it panics with a *caught that has the stack of work's goroutine.
-func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
+// runWithHeartbeat waits for work. Meanwhile it runs the functions that arrive on calls and
+// periodically records what was spent. If recording fails, it cancels the work's context. It
+// re-raises a panic of work.
+func (j *journal) runWithHeartbeat(
+	ctx context.Context,
+	calls <-chan func(),
+	summary func(elapsed ralph.Span) ralph.AgentOutput,
+	work func(context.Context),
+) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	ended := make(chan *caught, 1)
+	ended := make(chan *caughtPanic, 1)
 	go func() {
-		bug := &caught{value: "the work ended its goroutine"} // with runtime.Goexit, as a failed test does
+		// work called runtime.Goexit, as a failed test does
+		bug := &caughtPanic{value: "the work ended its goroutine"}
 		defer func() { ended <- bug }()
 		bug = catch(func() { work(ctx) })
 	}()
@@ -36,7 +43,7 @@ func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), sum
 		select {
 		case bug := <-ended:
 			if bug != nil {
-				panic(bug) // with the stack of the goroutine that it happened on
+				panic(bug) // with the stack of the goroutine that panicked
 			}
 			return
 		case call := <-calls:
@@ -55,19 +62,21 @@ func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), sum
 	}
 }
 
-// withHeartbeat records now and then how far the run is while a check works.
+// withHeartbeat periodically records the elapsed time while work runs.
 func (j *journal) withHeartbeat(ctx context.Context, work func(context.Context)) {
-	j.runWithHeartbeat(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
+	j.runWithHeartbeat(
+		ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work,
+	)
 }
 
-// activitySummary keeps the latest of what live news say, which come from another goroutine.
+// activitySummary keeps the latest live activity, which arrives from another goroutine.
 type activitySummary struct {
-	mu     sync.Mutex
-	tool   string
-	events int
-	cost   *float64
-	tokens *ralph.Tokens
-	guess  bool // the cost is reckoned
+	mu        sync.Mutex
+	tool      string
+	events    int
+	cost      *float64
+	tokens    *ralph.Tokens
+	estimated bool // the cost is an estimate
 }
 
 func (n *activitySummary) note(a ralph.Activity) {
@@ -75,7 +84,7 @@ func (n *activitySummary) note(a ralph.Activity) {
 	defer n.mu.Unlock()
 	switch a.Kind {
 	case "spent":
-		n.cost, n.tokens, n.guess = a.Cost, a.Tokens, a.Estimated
+		n.cost, n.tokens, n.estimated = a.Cost, a.Tokens, a.Estimated
 		return
 	case "tool":
 		n.tool = a.Name
@@ -86,5 +95,12 @@ func (n *activitySummary) note(a ralph.Activity) {
 func (n *activitySummary) summary(elapsed ralph.Span) ralph.AgentOutput {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return ralph.AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}
+	return ralph.AgentOutput{
+		Elapsed:   elapsed,
+		Tool:      n.tool,
+		Events:    n.events,
+		Cost:      n.cost,
+		Tokens:    n.tokens,
+		Estimated: n.estimated,
+	}
 }

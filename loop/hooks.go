@@ -9,19 +9,19 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// hookCaller asks the hooks of a run.
+// hookCaller calls the hooks of a run.
 type hookCaller struct {
 	*journal
-	tree      *workspace
-	hooks     []ralph.Hooks
-	callHooks map[ralph.HookRun]bool // hooks about single calls whose warning was said, with the reason
-	hooksRan  bool                   // hooks were asked since the tree was last looked at
+	tree        *workspace
+	hooks       []ralph.Hooks
+	warnedCalls map[ralph.HookRun]bool // warnings of per-call hooks already given, with the reason
+	hooksRan    bool                   // hooks ran since the last snapshot of the tree
 }
 
-// maxHookText is how much of a hook's words is recorded: a line of the log stays short.
+// maxHookText limits how much of a hook's text is recorded, to keep log lines short.
 const maxHookText = 1000
 
-// blockedBy is why hooks keep an iteration from starting, "" if they do not.
+// blockedBy returns why hooks keep an iteration from starting, or "" if none does.
 func blockedBy(runs []ralph.HookRun) string {
 	for _, run := range runs {
 		if run.Decision == ralph.HookBlocks {
@@ -31,19 +31,20 @@ func blockedBy(runs []ralph.HookRun) string {
 	return ""
 }
 
-// hookText makes one line of a hook's words.
+// hookText turns a hook's output into one line.
 func hookText(text string) string {
 	words := []rune(strings.Join(strings.Fields(text), " "))
 	switch {
 	case len(words) == 0:
-		return "a hook blocks, without a reason"
+		return "a hook blocks without giving a reason"
 	case len(words) > maxHookText:
 		return string(words[:maxHookText]) + " …"
 	}
 	return string(words)
 }
 
-// askHooks asks everybody until somebody blocks, and records what was said. Whoever panics has warned.
+// askHooks asks the hooks in order until one blocks, and records their answers. A hook that panics
+// counts as a warning.
 func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph.HookRun) []ralph.HookRun {
 	var all []ralph.HookRun
 	for _, asked := range h.hooks {
@@ -62,7 +63,9 @@ func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph
 
 func callHookSafely(hook ralph.HookName, ask func() []ralph.HookRun) (runs []ralph.HookRun) {
 	if bug := catch(func() { runs = ask() }); bug != nil {
-		return []ralph.HookRun{{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)}}
+		return []ralph.HookRun{
+			{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)},
+		}
 	}
 	return runs
 }
@@ -72,7 +75,7 @@ func (h *hookCaller) recordHook(run ralph.HookRun) {
 	switch {
 	case run.Decision == ralph.HookBlocks && run.Hook == ralph.PreIteration:
 		h.warn(ralph.NoticeHookBlocks, "%s", who+" blocks: "+hookText(run.Text))
-	case run.Decision == ralph.HookBlocks || run.Decision == ralph.HookWarns: // it comes too late to block anything
+	case run.Decision == ralph.HookBlocks || run.Decision == ralph.HookWarns: // too late to block anything
 		h.warn(ralph.NoticeHookWarns, "%s", who+" warns: "+hookText(run.Text))
 	case run.Text != "":
 		h.notice(ralph.NoticeHookSays, who+": "+hookText(run.Text))
@@ -81,23 +84,26 @@ func (h *hookCaller) recordHook(run ralph.HookRun) {
 	}
 }
 
-// maxCallWarnings is how many warnings of hooks about single calls are told in all.
+// maxCallWarnings limits the number of warnings about per-call hooks in a run.
 const maxCallWarnings = 20
 
-// warnCallHooks warns of hooks about single calls that an agent asked and that did not decide. The call was made all the same, and many may follow: so each
-// is told of once for a reason, which is what stands before a colon in its words.
+// warnCallHooks warns about per-call hooks that the agent asked and that made no decision. The call
+// was made anyway, and many may follow, so each hook is reported once per reason. The reason is the
+// text before the first colon.
 func (h *hookCaller) warnCallHooks(runs []ralph.HookRun) {
 	for _, run := range runs {
 		reason, _, _ := strings.Cut(run.Text, ":")
 		once := ralph.HookRun{Hook: run.Hook, By: run.By, Text: reason}
-		if run.Decision != ralph.HookWarns || h.callHooks[once] || len(h.callHooks) == maxCallWarnings {
+		if run.Decision != ralph.HookWarns || h.warnedCalls[once] || len(h.warnedCalls) == maxCallWarnings {
 			continue
 		}
-		if h.callHooks == nil {
-			h.callHooks = map[ralph.HookRun]bool{}
+		if h.warnedCalls == nil {
+			h.warnedCalls = map[ralph.HookRun]bool{}
 		}
-		h.callHooks[once] = true
-		h.warn(ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, hookText(run.Text))
+		h.warnedCalls[once] = true
+		h.warn(
+			ralph.NoticeHookWarns, "%s %s warns but does not block (shown once): %s", run.Hook, run.By, hookText(run.Text),
+		)
 	}
 }
 
@@ -105,15 +111,16 @@ func (h *hookCaller) hookContext() ralph.HookContext {
 	return ralph.HookContext{Run: h.id, Iteration: h.iteration, Task: h.state.History.Task, Dir: h.cfg.Dir}
 }
 
-// runPreHooks asks whether the iteration may begin. nil is yes; otherwise the verdict says why not. What hooks changed in the workspace is not the
-// next agent's doing.
+// runPreHooks asks whether the iteration may begin. nil means yes; otherwise the verdict says why
+// not. Changes that hooks made in the workspace must not count as the next agent's work, so it
+// takes a new snapshot after them.
 func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdict {
 	if len(h.hooks) == 0 {
 		return nil
 	}
 	next := ralph.IterationAhead{HookContext: h.hookContext(), Agent: agent}
 	runs := h.askHooks(ralph.PreIteration, func(h ralph.Hooks) []ralph.HookRun { return h.BeforeIteration(ctx, next) })
-	if len(runs) > 0 { // that took time, in which anything may have been asked for
+	if len(runs) > 0 { // hooks took time, so a stop may have been requested
 		at := h.moment(ctx)
 		at.Blocked = blockedBy(runs)
 		if v := h.stopsAt(at); v != nil {
@@ -127,15 +134,21 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 	return nil
 }
 
-// runPostHooks tells hooks of a verdict. A run that is being killed has no time for them.
+// runPostHooks informs hooks about a verdict. A run that is being killed has no time for hooks.
 func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 	if len(h.hooks) == 0 || ctx.Err() != nil {
 		return
 	}
 	now := h.state.History.Now
 	judged := ralph.IterationJudged{
-		HookContext: h.hookContext(), Agent: now.Agent.Agent, End: now.Agent.End, Error: now.Agent.Error, Claims: judge.ClaimsOf(now),
-		Proven: v.Tasks.Done, Action: v.Action, Reason: v.Reason,
+		HookContext: h.hookContext(),
+		Agent:       now.Agent.Agent,
+		End:         now.Agent.End,
+		Error:       now.Agent.Error,
+		Claims:      judge.ClaimsOf(now),
+		Proven:      v.Tasks.Done,
+		Action:      v.Action,
+		Reason:      v.Reason,
 	}
 	judged.Task = now.Task
 	for _, r := range v.Refusals() {
@@ -147,28 +160,37 @@ func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 	}
 }
 
-// warnChangedByHooks warns if hooks changed what was proven before they ran.
+// warnChangedByHooks warns if hooks changed files after the claim was proven.
 func (h *hookCaller) warnChangedByHooks(ctx context.Context, reason ralph.StopReason) {
 	proven := h.state.History.Tree
 	if !h.hooksRan || ralph.StatusOf(reason) != ralph.StatusCompleted || !proven.Known {
 		return
 	}
-	if now, ok := h.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()}); ok && now.Known && !now.Same(proven) {
-		h.warnOnce("changed_after_proof", "a hook changed files after the claim was proven: what is there now is not what was proven")
+	now, ok := h.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()})
+	if ok && now.Known && !now.Same(proven) {
+		h.warnOnce("changed_after_proof",
+			"a hook changed files after the claim was proven, so the workspace is no longer what was proven")
 	}
 }
 
-// runStopHooks tells hooks of the end, also of one that a kill brought. It changes nothing about that end.
+// runStopHooks informs hooks about the end of the run, even after a kill. Hooks cannot change the
+// outcome.
 func (h *hookCaller) runStopHooks(ctx context.Context, stopped ralph.RunStopped) {
 	if len(h.hooks) == 0 {
 		return
 	}
-	if ctx.Err() != nil { // that kill was for the agent; these have their own time-out
+	if ctx.Err() != nil { // the kill was for the agent; hooks have their own timeout
 		var done context.CancelFunc
-		ctx, done = h.detached(ctx)
+		ctx, done = h.detachedContext(ctx)
 		defer done()
 	}
-	end := ralph.RunEnd{HookContext: h.hookContext(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
+	end := ralph.RunEnd{
+		HookContext: h.hookContext(),
+		Status:      stopped.Status,
+		Reason:      stopped.Reason,
+		ExitCode:    stopped.ExitCode,
+		Summary:     stopped.Detail,
+	}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })
 	h.warnChangedByHooks(ctx, stopped.Reason)
 	h.sync()

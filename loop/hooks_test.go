@@ -96,9 +96,21 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 		f := w.withHooks()
 		f.before = func(context.Context, ralph.IterationAhead) []ralph.HookRun { return blocking("the freeze\nis on  ") }
 		result := w.ends(ralph.Blocked, 0)
-		same(t, "code, reason and iterations", []any{2, "the freeze is on", 0}, []any{result.ExitCode, result.Reason, result.TotalIterations})
-		same(t, "told", []ralph.Notice{{Code: ralph.NoticeHookBlocks, Text: "pre_iteration sh guard.sh blocks: the freeze is on"}}, payloads[ralph.Notice](w.log))
-		same(t, "asked", []ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 1}, Agent: "fake"}}, f.ahead)
+		same(t, "code, reason and iterations", []any{2, "the freeze is on", 0}, []any{
+			result.ExitCode, result.Reason, result.TotalIterations,
+		})
+		same(
+			t,
+			"told",
+			[]ralph.Notice{{Code: ralph.NoticeHookBlocks, Text: "pre_iteration sh guard.sh blocks: the freeze is on"}},
+			payloads[ralph.Notice](w.log),
+		)
+		same(
+			t,
+			"asked",
+			[]ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 1}, Agent: "fake"}},
+			f.ahead,
+		)
 		if slices.Contains(w.log.types(), ralph.EvIterationStarted) {
 			t.Error("the iteration began")
 		}
@@ -123,11 +135,18 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 		again := w.resumed(b.clone(), tagging("B"))
 		f = again.withHooks()
 		again.ends(ralph.TasksDone, 1)
-		same(t, "asked again", []ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 2, Task: "B"}, Agent: "fake"}}, f.ahead)
+		same(
+			t,
+			"asked again",
+			[]ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 2, Task: "B"}, Agent: "fake"}},
+			f.ahead,
+		)
 	})
 	bubble(t, "who comes first decides, and nobody else is asked", func(t *testing.T) {
 		w := newWorld(t, done())
-		w.options = append(w.options, WithHooks(ralph.HookFuncs{Before: func(context.Context, ralph.IterationAhead) error { return errors.New("no") }}))
+		w.options = append(w.options, WithHooks(ralph.HookFuncs{Before: func(context.Context, ralph.IterationAhead) error {
+			return errors.New("no")
+		}}))
 		f := w.withHooks()
 		result := w.ends(ralph.Blocked, 0)
 		same(t, "reason", "no", result.Reason)
@@ -136,7 +155,7 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 	bubble(t, "without a word", func(t *testing.T) {
 		w := newWorld(t, done())
 		w.withHooks().before = func(context.Context, ralph.IterationAhead) []ralph.HookRun { return blocking(" ") }
-		same(t, "reason", "a hook blocks, without a reason", w.ends(ralph.Blocked, 0).Reason)
+		same(t, "reason", "a hook blocks without giving a reason", w.ends(ralph.Blocked, 0).Reason)
 	})
 	bubble(t, "with too many words", func(t *testing.T) {
 		w := newWorld(t, done())
@@ -174,7 +193,9 @@ func TestWhatHappensWhileAHookIsAsked(t *testing.T) {
 		f.before = func(ctx context.Context, _ ralph.IterationAhead) []ralph.HookRun {
 			kill(ralph.Killed{Signal: ralph.SignalTerminate})
 			<-ctx.Done()
-			return []ralph.HookRun{{Hook: ralph.PreIteration, By: "sh slow.sh", Decision: ralph.HookWarns, Text: "it was interrupted"}}
+			return []ralph.HookRun{
+				{Hook: ralph.PreIteration, By: "sh slow.sh", Decision: ralph.HookWarns, Text: "it was interrupted"},
+			}
 		}
 		alive := false
 		f.stop = func(ctx context.Context, _ ralph.RunEnd) []ralph.HookRun {
@@ -185,7 +206,17 @@ func TestWhatHappensWhileAHookIsAsked(t *testing.T) {
 		w.ended(result, ralph.Interrupted, 0)
 		same(t, "exit code", 143, result.ExitCode)
 		same(t, "the end can be told", true, alive)
-		same(t, "told", []ralph.RunEnd{{HookContext: ralph.HookContext{Run: "R1"}, Status: ralph.StatusInterrupted, Reason: ralph.Interrupted, ExitCode: 143, Summary: "interrupted by TERM"}}, f.ends)
+		same(
+			t,
+			"told",
+			[]ralph.RunEnd{
+				{
+					HookContext: ralph.HookContext{Run: "R1"}, Status: ralph.StatusInterrupted, Reason: ralph.Interrupted,
+					ExitCode: 143, Summary: "interrupted by TERM",
+				},
+			},
+			f.ends,
+		)
 	})
 	bubble(t, "a kill at the end reaches it, and changes nothing", func(t *testing.T) {
 		ctx, kill := context.WithCancelCause(t.Context())
@@ -207,7 +238,11 @@ func TestHooksAfterAVerdict(t *testing.T) {
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
 		f := w.withHooks()
 		f.after = func(context.Context, ralph.IterationJudged) []ralph.HookRun {
-			return []ralph.HookRun{{Hook: ralph.PostIteration, By: "a", Decision: ralph.HookAllows}, {Hook: ralph.PostIteration, By: "b", Decision: ralph.HookAllows, Text: "seen"}, {Hook: ralph.PostIteration, By: "c", Decision: ralph.HookBlocks, Text: "no"}}
+			return []ralph.HookRun{
+				{Hook: ralph.PostIteration, By: "a", Decision: ralph.HookAllows},
+				{Hook: ralph.PostIteration, By: "b", Decision: ralph.HookAllows, Text: "seen"},
+				{Hook: ralph.PostIteration, By: "c", Decision: ralph.HookBlocks, Text: "no"},
+			}
 		}
 		f.stop = func(context.Context, ralph.RunEnd) []ralph.HookRun {
 			return []ralph.HookRun{{Hook: ralph.OnStop, By: "d", Decision: ralph.HookBlocks}}
@@ -215,12 +250,39 @@ func TestHooksAfterAVerdict(t *testing.T) {
 		w.ends(ralph.AllChecksPassed, 2)
 		place := func(n int) ralph.HookContext { return ralph.HookContext{Run: "R1", Iteration: n} }
 		same(t, "judged", []ralph.IterationJudged{
-			{HookContext: place(1), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{ralph.RefusedCheckFailed}, Action: ralph.GoOn},
-			{HookContext: place(2), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Action: ralph.Stop, Reason: ralph.AllChecksPassed},
+			{
+				HookContext: place(1), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"},
+				Refusals: []string{ralph.RefusedCheckFailed}, Action: ralph.GoOn,
+			},
+			{
+				HookContext: place(2), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Action: ralph.Stop,
+				Reason: ralph.AllChecksPassed,
+			},
 		}, f.judged)
-		same(t, "ends", []ralph.RunEnd{{HookContext: place(2), Status: ralph.StatusCompleted, Reason: ralph.AllChecksPassed, ExitCode: 0, Summary: "the claim stands and every check is green"}}, f.ends)
-		three := []ralph.Notice{{Code: ralph.NoticeHookAllows, Text: "post_iteration a allows"}, {Code: ralph.NoticeHookSays, Text: "post_iteration b: seen"}, {Code: ralph.NoticeHookWarns, Text: "post_iteration c warns: no"}}
-		same(t, "told", slices.Concat(three, three, []ralph.Notice{{Code: ralph.NoticeHookWarns, Text: "on_stop d warns: a hook blocks, without a reason"}}), payloads[ralph.Notice](w.log))
+		same(
+			t,
+			"ends",
+			[]ralph.RunEnd{
+				{
+					HookContext: place(2), Status: ralph.StatusCompleted, Reason: ralph.AllChecksPassed, ExitCode: 0,
+					Summary: "the claim stands and every check is green",
+				},
+			},
+			f.ends,
+		)
+		three := []ralph.Notice{
+			{Code: ralph.NoticeHookAllows, Text: "post_iteration a allows"},
+			{Code: ralph.NoticeHookSays, Text: "post_iteration b: seen"},
+			{Code: ralph.NoticeHookWarns, Text: "post_iteration c warns: no"},
+		}
+		same(
+			t,
+			"told",
+			slices.Concat(three, three, []ralph.Notice{
+				{Code: ralph.NoticeHookWarns, Text: "on_stop d warns: a hook blocks without giving a reason"},
+			}),
+			payloads[ralph.Notice](w.log),
+		)
 		w.replays()
 		w.mustFoldTheSame()
 	})
@@ -258,7 +320,8 @@ func TestAHookThatPanicsWarns(t *testing.T) {
 		f.stop = func(context.Context, ralph.RunEnd) []ralph.HookRun { panic("c") }
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "told", []ralph.Notice{
-			{Code: ralph.NoticeHookWarns, Text: "pre_iteration function warns: it panicked: a"}, {Code: ralph.NoticeHookWarns, Text: "post_iteration function warns: it panicked: b"},
+			{Code: ralph.NoticeHookWarns, Text: "pre_iteration function warns: it panicked: a"},
+			{Code: ralph.NoticeHookWarns, Text: "post_iteration function warns: it panicked: b"},
 			{Code: ralph.NoticeHookWarns, Text: "on_stop function warns: it panicked: c"},
 		}, payloads[ralph.Notice](w.log))
 	})
@@ -274,11 +337,18 @@ func TestWhatHooksChangeIsNotTheAgents(t *testing.T) {
 			return []ralph.HookRun{{Hook: ralph.PreIteration, By: "x", Decision: ralph.HookAllows}}
 		}
 		result := w.ends(ralph.MaxIterations, 2)
-		same(t, "joined", []string{"0(0..by the hook of 1)", "0(0..by the hook of 1)(by the hook of 1..by the hook of 2)"}, k.joined)
+		same(
+			t,
+			"joined",
+			[]string{"0(0..by the hook of 1)", "0(0..by the hook of 1)(by the hook of 1..by the hook of 2)"},
+			k.joined,
+		)
 		same(t, "compared", []string{
-			"0(0..by the hook of 1) by the hook of 1", "0(0..by the hook of 1)(by the hook of 1..by the hook of 2) by the hook of 2",
+			"0(0..by the hook of 1) by the hook of 1",
+			"0(0..by the hook of 1)(by the hook of 1..by the hook of 2) by the hook of 2",
 		}, e.compared)
-		same(t, "in a row without progress", 1, w.loop.State().History.NoProgress) // the check turned green in the first
+		// the check started to pass in the first
+		same(t, "in a row without progress", 1, w.loop.State().History.NoProgress)
 		same(t, "iterations", 2, result.TotalIterations)
 	})
 	bubble(t, "and nobody looks if nobody was asked", func(t *testing.T) {
@@ -313,9 +383,25 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 	bubble(t, "in all turns and iterations", func(t *testing.T) {
 		w := newWorld(t)
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
-			in.Turn(ctx, ralph.Turn{Number: 1, Hooks: []ralph.HookRun{warns("guard.sh", "exit code 127: no such file"), warns("guard.sh", "exit code 127: no such  file at all")}})
-			in.Turn(ctx, ralph.Turn{Number: 2, Hooks: []ralph.HookRun{warns("guard.sh", "it did not answer within 10s"), {Hook: "pre_tool", By: "other.sh", Decision: ralph.HookAllows}}})
-			return works(ctx, in, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, Hooks: []ralph.HookRun{warns("guard.sh", "exit code 127: again"), warns("other.sh", "exit code 127: no\nsuch file")}})
+			in.Turn(ctx, ralph.Turn{
+				Number: 1,
+				Hooks: []ralph.HookRun{
+					warns("guard.sh", "exit code 127: no such file"), warns("guard.sh", "exit code 127: no such  file at all"),
+				},
+			})
+			in.Turn(ctx, ralph.Turn{
+				Number: 2,
+				Hooks: []ralph.HookRun{
+					warns("guard.sh", "it did not answer within 10s"),
+					{Hook: "pre_tool", By: "other.sh", Decision: ralph.HookAllows},
+				},
+			})
+			return works(ctx, in, ralph.AgentOutcome{
+				Agent: "worker", End: ralph.EndOK,
+				Hooks: []ralph.HookRun{
+					warns("guard.sh", "exit code 127: again"), warns("other.sh", "exit code 127: no\nsuch file"),
+				},
+			})
 		}}
 		w.cfg.Agent, w.policy.MaxIterations = submitter{w.agent}, 2
 		w.ends(ralph.MaxIterations, 2)
@@ -326,9 +412,18 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 			}
 		}
 		same(t, "told", []ralph.Notice{
-			{Code: ralph.NoticeHookWarns, Text: "pre_tool guard.sh warns, which holds nothing up (said once): exit code 127: no such file"},
-			{Code: ralph.NoticeHookWarns, Text: "pre_tool guard.sh warns, which holds nothing up (said once): it did not answer within 10s"},
-			{Code: ralph.NoticeHookWarns, Text: "pre_tool other.sh warns, which holds nothing up (said once): exit code 127: no such file"},
+			{
+				Code: ralph.NoticeHookWarns,
+				Text: "pre_tool guard.sh warns but does not block (shown once): exit code 127: no such file",
+			},
+			{
+				Code: ralph.NoticeHookWarns,
+				Text: "pre_tool guard.sh warns but does not block (shown once): it did not answer within 10s",
+			},
+			{
+				Code: ralph.NoticeHookWarns,
+				Text: "pre_tool other.sh warns but does not block (shown once): exit code 127: no such file",
+			},
 		}, told)
 		w.mustFoldTheSame()
 	})
@@ -342,6 +437,8 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 		}}
 		w.cfg.Agent, w.policy.MaxIterations = submitter{w.agent}, 1
 		w.ends(ralph.MaxIterations, 1)
-		same(t, "told", maxCallWarnings, len(slices.DeleteFunc(payloads[ralph.Notice](w.log), func(n ralph.Notice) bool { return n.Code != ralph.NoticeHookWarns })))
+		same(t, "told", maxCallWarnings, len(slices.DeleteFunc(payloads[ralph.Notice](w.log), func(n ralph.Notice) bool {
+			return n.Code != ralph.NoticeHookWarns
+		})))
 	})
 }

@@ -20,15 +20,16 @@ type inbox struct {
 	*journal
 	tree     *workspace
 	wait     *waiter
-	steering []ralph.SteeringSeen // in force, in the order of its files
-	asked    string               // by an earlier run, and never answered
+	steering []ralph.SteeringSeen // in force, in file order
+	asked    string               // question of an earlier run that was never answered
 }
 
-// What people write for the agent, as paths in the workspace.
+// steeringFiles are the files in which people write instructions for the agent, relative to the
+// workspace.
 var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 
-// readUserInput reads what people wrote since the last iteration began. It takes a snapshot afterwards, so
-// that the steering does not count as the agent's progress.
+// readUserInput reads what people wrote since the last iteration began. It does not count as
+// progress of the agent.
 func (b *inbox) readUserInput(ctx context.Context) {
 	before := b.state.Steering
 	b.readInbox()
@@ -38,8 +39,9 @@ func (b *inbox) readUserInput(ctx context.Context) {
 	}
 }
 
-// readInbox delivers messages. Steering goes into the project's STEERING.md, where the agent can remove it.
-// Answers go into the state. A message is removed only after it was recorded.
+// readInbox reads messages to the run. Steering goes into the project's STEERING.md, where the
+// agent can remove it; answers go into the state. A message is acknowledged only after it was
+// recorded.
 func (b *inbox) readInbox() {
 	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
@@ -52,7 +54,7 @@ func (b *inbox) readInbox() {
 	for _, message := range messages {
 		if !slices.Contains(b.state.Messages, message.ID) {
 			if err := b.deliverMessage(message); err != nil {
-				b.warn("letter_undelivered", "%q could not be delivered: %v", message.Text, err)
+				b.warn("letter_undelivered", "cannot deliver the message %q: %v", message.Text, err)
 				continue
 			}
 			b.sync()
@@ -73,11 +75,17 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 	if err != nil {
 		return err
 	}
-	b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Message: message.ID})
+	b.emit(ralph.EvSteering, ralph.SteeringSeen{
+		State:   ralph.SteeringDelivered,
+		File:    file,
+		Text:    item,
+		Message: message.ID,
+	})
 	return nil
 }
 
-// appendSteering adds an item to the steering file that the project has, or to a new one, unless it stands there already.
+// appendSteering adds an item to the project's steering file, or to a new one, unless the file has
+// it already.
 func appendSteering(dir, text string) (file, item string, err error) {
 	file, item, line, err := placeSteering(dir, text)
 	if err != nil || line == "" {
@@ -99,7 +107,8 @@ func appendSteering(dir, text string) (file, item string, err error) {
 	return file, item, errors.Join(err, out.Close())
 }
 
-// placeSteering says into which file a text goes, as which item, and what is to be written for it: nothing if it stands there already.
+// placeSteering returns the file that a text goes to, the item it becomes, and the line to write.
+// The line is empty if the file already has the item.
 func placeSteering(dir, text string) (file, item, line string, err error) {
 	file = steeringFiles[0]
 	before := ""
@@ -113,7 +122,7 @@ func placeSteering(dir, text string) (file, item, line string, err error) {
 	line = "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 	items := steeringItems(line)
 	if len(items) == 0 {
-		return "", "", "", errors.New("there is nothing in it to do")
+		return "", "", "", errors.New("it contains no instructions")
 	}
 	item = items[0]
 	if slices.Contains(steeringItems(before), item) {
@@ -123,12 +132,14 @@ func placeSteering(dir, text string) (file, item, line string, err error) {
 		line = "\n" + line
 	}
 	if !slices.Contains(steeringItems(before+line), item) {
-		return "", "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
+		return "", "", "", fmt.Errorf("%s has an unclosed comment that would hide it; close the comment and send it again",
+			file)
 	}
 	return file, item, line, nil
 }
 
-// readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
+// readSteering reads the steering files again and records which items are new and which were
+// removed.
 func (b *inbox) readSteering() {
 	same := func(item ralph.SteeringSeen) func(ralph.SteeringSeen) bool {
 		return func(other ralph.SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
@@ -159,21 +170,24 @@ func (b *inbox) readSteering() {
 		if !slices.ContainsFunc(b.state.Steering, same(item)) {
 			b.emit(ralph.EvSteering, item)
 		}
-		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 { // it has the ID of its message
+		// keep the ID of the message that brought it
+		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 {
 			item = b.state.Steering[i]
 		}
 		b.steering = append(b.steering, item)
 	}
 }
 
-// awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.
+// awaitAnswer keeps the run alive until a person answers the agent's question, someone stops the
+// run, or its time is up.
 func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
 		return
 	}
 	b.asked = question
-	answers := func(message ralph.Message) bool { // one that could not be taken away was given before
+	// An answer that could not be acknowledged was already given.
+	answers := func(message ralph.Message) bool {
 		return message.Kind == ralph.MessageAnswer && !slices.Contains(b.state.Messages, message.ID)
 	}
 	b.wait.waitUntil(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
@@ -184,7 +198,7 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 	})
 }
 
-// previewMessage applies a message to the preview as if it had been delivered.
+// previewMessage applies a message as if it had been delivered.
 func (b *inbox) previewMessage(message ralph.Message) {
 	if message.Kind == ralph.MessageAnswer {
 		b.asked = ""
@@ -192,11 +206,13 @@ func (b *inbox) previewMessage(message ralph.Message) {
 		return
 	}
 	file, item, line, err := placeSteering(b.cfg.Dir, message.Text)
-	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool { return other.File == file && other.Text == item })
+	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool {
+		return other.File == file && other.Text == item
+	})
 	if err != nil || line == "" || known {
 		return
 	}
-	end := 0 // of the file that it goes to
+	end := 0 // index after the last item of the same file
 	for i, other := range b.steering {
 		if other.File == file {
 			end = i + 1

@@ -23,8 +23,8 @@ type memoryInbox struct {
 	mu      sync.Mutex
 	letters []ralph.Message
 	ids     int
-	closed  error // nobody can read it
-	jammed  error // the error of Ack
+	closed  error // it cannot be read
+	jammed  error // messages cannot be acknowledged
 }
 
 func (p *memoryInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
@@ -116,7 +116,12 @@ func TestSteeringIsToldOnceAndStruckOff(t *testing.T) {
 				events = append(events, said{e.Iteration, data})
 			}
 		}
-		same(t, "steering", []said{{1, delivered("use tabs", "")}, {2, delivered("keep the API", "letter 1")}, {4, struckOff("use tabs")}}, events)
+		same(
+			t,
+			"steering",
+			[]said{{1, delivered("use tabs", "")}, {2, delivered("keep the API", "letter 1")}, {4, struckOff("use tabs")}},
+			events,
+		)
 		tabs, api := delivered("use tabs", ""), delivered("keep the API", "letter 1")
 		for i, want := range [][]ralph.SteeringSeen{{tabs}, {tabs, api}, {tabs, api}, {api}} {
 			same(t, "what the prompt is built from", want, (*inputs)[i].Steering)
@@ -137,11 +142,24 @@ func TestALetterIsDeliveredOnce(t *testing.T) {
 		box.jammed = errors.New("permission denied")
 		w.ends(ralph.MaxIterations, 2)
 		same(t, "steering", []ralph.SteeringSeen{delivered("use tabs", "letter 1")}, payloads[ralph.SteeringSeen](w.log))
-		same(t, "answers", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 2"}}, payloads[ralph.AnswerGiven](w.log))
+		same(
+			t,
+			"answers",
+			[]ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 2"}},
+			payloads[ralph.AnswerGiven](w.log),
+		)
 		same(t, "the file", "- use tabs\n", w.readFile(steeringFile))
-		same(t, "the first warning", ralph.Notice{Code: "letters_unreadable", Text: "permission denied"}, payloads[ralph.Notice](w.log)[0])
+		same(
+			t,
+			"the first warning",
+			ralph.Notice{Code: "letters_unreadable", Text: "permission denied"},
+			payloads[ralph.Notice](w.log)[0],
+		)
 	})
-	for name, kind := range map[string]ralph.EventType{"though the process died before it was taken": ralph.EvSteering, "though the process died before it was recorded": ralph.EvCheckFinished} {
+	for name, kind := range map[string]ralph.EventType{
+		"though the process died before it was taken":    ralph.EvSteering,
+		"though the process died before it was recorded": ralph.EvCheckFinished,
+	} {
 		bubble(t, name, func(t *testing.T) {
 			w, box := posted(t, nothing(), nothing())
 			box.write(ralph.MessageSteer, "use tabs")
@@ -175,13 +193,33 @@ func TestWhereSteeringIsWritten(t *testing.T) {
 		items        []string
 	}{
 		{"no file", "use tabs", nil, steeringFile, "- use tabs\n", []string{"use tabs"}},
-		{"the agent folder's file", "use tabs", map[string]string{".agent/STEERING.md": "- a\n"}, ".agent/STEERING.md", "- a\n- use tabs\n", []string{"a", "use tabs"}},
-		{"both files", "use tabs", map[string]string{".agent/STEERING.md": "- a\n", steeringFile: "- b\n"}, steeringFile, "- b\n- use tabs\n", []string{"b", "a", "use tabs"}},
-		{"an empty file", "use tabs", map[string]string{steeringFile: ""}, steeringFile, "- use tabs\n", []string{"use tabs"}},
-		{"a last line without an end", "use tabs", map[string]string{steeringFile: "- b"}, steeringFile, "- b\n- use tabs\n", []string{"b", "use tabs"}},
-		{"it stands there already", " use tabs\n", map[string]string{steeringFile: "* use tabs\n"}, steeringFile, "* use tabs\n", []string{"use tabs"}},
-		{"several lines", "use tabs\r\nand say so\n", nil, steeringFile, "- use tabs\n  and say so\n", []string{"use tabs\n  and say so"}},
-		{"several paragraphs", "use tabs\n\nand say so", nil, steeringFile, "- use tabs\n  \n  and say so\n", []string{"use tabs\n  and say so"}},
+		{
+			"the agent folder's file", "use tabs", map[string]string{".agent/STEERING.md": "- a\n"}, ".agent/STEERING.md",
+			"- a\n- use tabs\n", []string{"a", "use tabs"},
+		},
+		{
+			"both files", "use tabs", map[string]string{".agent/STEERING.md": "- a\n", steeringFile: "- b\n"}, steeringFile,
+			"- b\n- use tabs\n", []string{"b", "a", "use tabs"},
+		},
+		{
+			"an empty file", "use tabs", map[string]string{steeringFile: ""}, steeringFile, "- use tabs\n", []string{"use tabs"},
+		},
+		{
+			"a last line without an end", "use tabs", map[string]string{steeringFile: "- b"}, steeringFile, "- b\n- use tabs\n",
+			[]string{"b", "use tabs"},
+		},
+		{
+			"it stands there already", " use tabs\n", map[string]string{steeringFile: "* use tabs\n"}, steeringFile,
+			"* use tabs\n", []string{"use tabs"},
+		},
+		{
+			"several lines", "use tabs\r\nand say so\n", nil, steeringFile, "- use tabs\n  and say so\n",
+			[]string{"use tabs\n  and say so"},
+		},
+		{
+			"several paragraphs", "use tabs\n\nand say so", nil, steeringFile, "- use tabs\n  \n  and say so\n",
+			[]string{"use tabs\n  and say so"},
+		},
 		{"a heading", "# use tabs", nil, steeringFile, "- # use tabs\n", []string{"# use tabs"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -205,7 +243,7 @@ func TestWhereSteeringIsWritten(t *testing.T) {
 	}
 }
 
-// Whatever people write, a run does not break on it, and says what it could not deliver.
+// Whatever people write, a run does not break, and reports what it could not deliver.
 func TestALetterThatIsNoItemOfAList(t *testing.T) {
 	for name, tt := range map[string]struct{ letter, before string }{
 		"nothing":                   {" \n", ""},
@@ -291,14 +329,16 @@ func TestSteeringItems(t *testing.T) {
 	}
 }
 
-// What people write is no progress of the agent's.
+// What people write is not the agent's progress.
 func TestSteeringIsNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, box := posted(t)
 		box.write(ralph.MessageSteer, "begin with the parser") // before the run
 		w.agent.turns = []turn{nothing().then(func() { box.write(ralph.MessageSteer, "use tabs") }), nothing()}
 		w.policy.MaxIterations = 2
-		w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: w.readFile(steeringFile)} })))
+		w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState {
+			return ralph.TreeState{Known: true, Hash: w.readFile(steeringFile)}
+		})))
 		w.ends(ralph.MaxIterations, 2)
 		for _, v := range payloads[ralph.VerdictReached](w.log) {
 			if v.Verdict.Progress {
@@ -329,7 +369,9 @@ func TestAnswersStayInThePrompt(t *testing.T) {
 		var want []ralph.AnswerGiven
 		for i := range 60 {
 			answer := ralph.AnswerGiven{Question: "q", Answer: strings.Repeat("x", i), Message: string(rune('A' + i))}
-			if err := s.Apply(ralph.Event{Version: ralph.EventVersion, Seq: int64(i + 1), Type: ralph.EvAnswer, Data: answer}); err != nil {
+			if err := s.Apply(ralph.Event{
+				Version: ralph.EventVersion, Seq: int64(i + 1), Type: ralph.EvAnswer, Data: answer,
+			}); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, answer)
@@ -361,9 +403,15 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 		result := w.ends(ralph.AllChecksPassed, 2)
 		same(t, "waits", waiting, payloads[ralph.Waiting](w.log))
 		same(t, "status in the wait", []ralph.Status{ralph.StatusWaiting}, during)
-		same(t, "what the prompt is built from", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 1"}}, (*inputs)[1].Answers)
+		same(
+			t,
+			"what the prompt is built from",
+			[]ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 1"}},
+			(*inputs)[1].Answers,
+		)
 		same(t, "open question", "", (*inputs)[1].OpenQuestion)
-		if spent := ralph.Span(18*time.Minute + worked); result.TotalDuration < spent || result.TotalDuration > spent+ralph.Span(time.Second) {
+		if spent := ralph.Span(18*time.Minute + worked); result.TotalDuration < spent ||
+			result.TotalDuration > spent+ralph.Span(time.Second) {
 			t.Errorf("it took %s, want %s: a wait counts as time", result.TotalDuration, spent)
 		}
 	})
@@ -386,7 +434,8 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 		w, _ := waits(t, asks())
 		w.policy.MaxTime = ralph.Span(6 * time.Minute)
 		result := w.ends(ralph.Timeout, 1)
-		if result.ExitCode != 10 || result.TotalDuration < ralph.Span(6*time.Minute) || result.TotalDuration > ralph.Span(6*time.Minute+time.Second) {
+		if result.ExitCode != 10 || result.TotalDuration < ralph.Span(6*time.Minute) ||
+			result.TotalDuration > ralph.Span(6*time.Minute+time.Second) {
 			t.Errorf("exit %d after %s", result.ExitCode, result.TotalDuration)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// A pipe that nobody writes to, in the place of a file that a run reads, is not waited for.
+// A run does not wait for a pipe without a writer in place of a file that it reads.
 func TestPipesAreNotWaitedFor(t *testing.T) {
 	bubble(t, "steering and learnings", func(t *testing.T) {
 		w, box := posted(t, nothing())
@@ -28,6 +28,8 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 		inputs := w.prompted()
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "warnings", []string{"letter_undelivered", "steering_unreadable", "steering_unreadable"}, notices(w.log))
-		same(t, "what the prompt is built from", ralph.PromptInput{}, ralph.PromptInput{Steering: (*inputs)[0].Steering, Learnings: (*inputs)[0].Learnings})
+		same(t, "what the prompt is built from", ralph.PromptInput{}, ralph.PromptInput{
+			Steering: (*inputs)[0].Steering, Learnings: (*inputs)[0].Learnings,
+		})
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// iterate is one fresh agent from its prompt to the verdict.
+// iterate runs one fresh agent, from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 	l.run.iteration = l.run.state.History.Started + 1
-	l.choose(ctx)
-	if ctx.Err() != nil { // perhaps in the middle of a move, which the next process goes on with
+	l.selectWork(ctx)
+	if ctx.Err() != nil { // perhaps in the middle of a move, which the next process finishes
 		if v := l.run.stopsAt(l.run.moment(ctx)); v != nil {
 			return *v
 		}
@@ -20,7 +20,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return *v
 	}
-	text, err := l.begin(ctx)
+	text, err := l.startIteration(ctx)
 	if err != nil {
 		return judge.Abort(l.run.state.History.Breaker, ralph.Internal, "build prompt: %v", err)
 	}
@@ -37,10 +37,10 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 	return l.judge(ctx)
 }
 
-// choose hears what people want and picks what is worked on.
-func (l *Loop) choose(ctx context.Context) {
+// selectWork reads the goal and the user's input and selects the task to work on.
+func (l *Loop) selectWork(ctx context.Context) {
 	if err := l.goals.readGoal(ctx); err != nil {
-		l.run.warn("goal_unreadable", "%v; going on with the text as it was", err)
+		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
 	}
 	l.goals.warnPlaceholders()
 	l.inbox.readUserInput(ctx)
@@ -48,8 +48,9 @@ func (l *Loop) choose(ctx context.Context) {
 	l.stash.prepareTree(ctx)
 }
 
-// begin is phase one: it is durable before the agent starts.
-func (l *Loop) begin(ctx context.Context) (string, error) {
+// startIteration records the first phase of an iteration. The record is durable before the agent
+// starts.
+func (l *Loop) startIteration(ctx context.Context) (string, error) {
 	l.checks.runTaskBaseline(ctx)
 	breaker := l.run.state.History.Breaker
 	started := ralph.IterationStarted{
@@ -66,28 +67,40 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: len(built.Text), Hash: text.Digest(built.Text), Parts: built.Parts})
+	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{
+		Bytes: len(built.Text),
+		Hash:  text.Digest(built.Text),
+		Parts: built.Parts,
+	})
 	for _, part := range built.Parts {
 		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
-			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt: its middle was cut out")
+			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt; its middle was cut")
 		}
 	}
-	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{Agent: l.agents.currentAgent().Name, Model: l.agents.currentAgent().Model, Timeout: ralph.Span(l.run.timeLeft())})
+	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{
+		Agent:   l.agents.currentAgent().Name,
+		Model:   l.agents.currentAgent().Model,
+		Timeout: ralph.Span(l.run.timeLeft()),
+	})
 	l.run.sync()
 	return built.Text, nil
 }
 
-// judge gathers the evidence and decides. No process of the agent is alive here.
+// judge gathers the evidence and decides. No process of the agent is alive at this point.
 func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	agent := l.run.state.History.Now.Agent
 	l.list.inspectTasks()
 	claimed := judge.MayComplete(l.run.policy, l.run.state.History)
 	if ctx.Err() == nil {
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head, Claimed: claimed || l.run.policy.Claim == ralph.ClaimOptional})
+		l.tree.snapshot(ctx, ralph.TreeInput{
+			BaseHead: l.run.state.History.Base.Head,
+			Claimed:  claimed || l.run.policy.Claim == ralph.ClaimOptional,
+		})
 	}
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
 	proven := judge.ProvenInCase(l.run.state.History)
-	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven && (l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
+	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
+		(l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
 	l.recordStatus()
@@ -98,7 +111,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	at := l.run.moment(ctx)
 	before := l.run.state.History.Breaker.State
 	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))
-	if at.Killed && ralph.CountsAsIteration(agent.End) { // the evidence is not whole: a resume gathers it and judges what the agent left
+	// The evidence is incomplete. A resume gathers it and judges what the agent left.
+	if at.Killed && ralph.CountsAsIteration(agent.End) {
 		return v
 	}
 	for _, gate := range v.Gates {
@@ -107,7 +121,10 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		}
 	}
 	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {
-		l.run.emit(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: append([]ralph.Refusal{}, refusals...), Tasks: v.Tasks.Refused})
+		l.run.emit(ralph.EvClaimRefused, ralph.ClaimRefused{
+			Refusals: append([]ralph.Refusal{}, refusals...),
+			Tasks:    v.Tasks.Refused,
+		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	if l.tree.ranInPlace() {
@@ -122,8 +139,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	return v
 }
 
-// gather runs the checks and, if they are green and something is claimed, everything else that could still refuse the claim. What costs most comes
-// last.
+// gather runs the checks. If they pass and there is a claim, it also runs everything else that
+// could still refuse the claim, the most expensive part last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
 	l.checks.runChecks(ctx, l.suite.checksToRun(claimed))
 	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) || !l.run.couldStillPass(ctx) {
@@ -142,12 +159,12 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 		l.tree.checkFreshness(ctx)
 		l.reviews.evaluate(ctx)
 	}
-	if l.reviews.evaluator != nil && l.run.couldStillPass(ctx) { // it took its time
+	if l.reviews.evaluator != nil && l.run.couldStillPass(ctx) { // the review took time
 		l.tree.checkFreshness(ctx)
 	}
 }
 
-// recordStatus compares what the status block says with what was seen.
+// recordStatus compares the status block with what the loop observed.
 func (l *Loop) recordStatus() {
 	now := l.run.state.History.Now
 	said := now.Agent.Said
@@ -161,7 +178,7 @@ func (l *Loop) recordStatus() {
 	l.run.emit(ralph.EvStatusBlock, seen)
 }
 
-// recordTasks records what a verdict did to the tasks and writes it into the list.
+// recordTasks records how a verdict changed the tasks and writes it into the list.
 func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	if l.list.tasks == nil {
 		return
@@ -172,21 +189,22 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
 	}
 	for _, id := range v.Tasks.Done {
-		tell(ralph.EvTaskDone, id, "claimed, and every check is green")
+		tell(ralph.EvTaskDone, id, "claimed, and every check passes")
 	}
 	if id := v.Tasks.GivenUp; id != "" {
 		tell(ralph.EvTaskFailed, id, judge.WhyGivenUp(l.run.policy, v.Tasks, l.run.state.History.Now))
 	}
 	for _, id := range v.Tasks.Reopened {
-		tell(ralph.EvTaskReopened, id, "its own check is red again")
+		tell(ralph.EvTaskReopened, id, "its own check fails again")
 	}
 	for _, id := range v.Tasks.Regressed {
-		l.run.warn("task_regressed", "%s was done, and its own check is red again", id)
+		l.run.warn("task_regressed", "%s was done, but its own check fails again", id)
 	}
 	l.run.sync()
 	l.list.writeTasks()
 	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
-	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
+	// The harness changed the file, so this is no progress of the next iteration.
+	if ctx.Err() == nil && moved {
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
 		if v.Action != ralph.Stop {
 			l.stash.stashForNext(ctx, left)
@@ -194,10 +212,11 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	}
 }
 
-// forecastAfter is how many iterations it takes to say what the rest may cost.
+// forecastAfter is the number of iterations before the loop forecasts the remaining cost.
 const forecastAfter = 2
 
-// noticeForecast says once what the open tasks will take if they are like those before.
+// noticeForecast tells the user once what the open tasks will take if they are like the earlier
+// ones.
 func (l *Loop) noticeForecast(v ralph.Verdict) {
 	h := l.run.state.History
 	if v.Action == ralph.Stop || !v.Counted || h.Counted != forecastAfter {

@@ -16,8 +16,8 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// journal is what the parts of a loop share: the record of the run, its clock, and the orders of other processes.
-// emit is the only way to change the state of a run.
+// journal is what the parts of a loop share: the record of the run, its clock, and the orders of
+// other processes. emit is the only way to change the state of a run.
 type journal struct {
 	cfg    Config
 	policy ralph.Policy
@@ -29,35 +29,43 @@ type journal struct {
 	observers []func(ralph.Event)
 	live      func(ralph.Activity)
 	storage   error           // the first failure to record; nothing is recorded after it
-	warned    map[string]bool // what was said and is not said again
-	unmetered bool            // it was said that not everything is counted
+	warned    map[string]bool // warnings that were given and are not repeated
+	unmetered bool            // the user knows that not everything is counted
 
-	begun     time.Time  // of this process's share of the run
-	before    ralph.Span // spent by earlier processes
-	iteration int        // under way, 0 before the first
-	crashed   bool       // the process before this one did not end the run
+	begun     time.Time  // start of this process's share of the run
+	before    ralph.Span // time spent by earlier processes
+	iteration int        // current iteration, 0 before the first
+	crashed   bool       // the previous process did not end the run
 
 	inbox     ralph.Inbox
 	stop      atomic.Pointer[ralph.Signal]
 	abandon   sync.Once
-	abandoned chan struct{} // closed when the user does not wait for what comes after a kill
+	abandoned chan struct{} // closed when the user does not wait for the cleanup after a kill
 }
 
-// emit records one event, applies it, and tells it.
+// emit records one event, applies it, and passes it to the observers.
 func (j *journal) emit(kind ralph.EventType, data any) {
-	e := ralph.Event{Version: ralph.EventVersion, Seq: j.state.Seq + 1, Time: time.Now().UTC(), Run: j.id, Iteration: j.iteration, Type: kind, Data: data}
+	e := ralph.Event{
+		Version:   ralph.EventVersion,
+		Seq:       j.state.Seq + 1,
+		Time:      time.Now().UTC(),
+		Run:       j.id,
+		Iteration: j.iteration,
+		Type:      kind,
+		Data:      data,
+	}
 	bug := j.store(func() error { return j.recorder.Append(e) })
 	if err := j.state.Apply(e); err != nil {
 		panic(err)
 	}
 	broke := false
 	for i, see := range j.observers {
-		if see != nil && !callSafely(func() { see(e) }) { // a view that breaks must not break the run
+		if see != nil && !callSafely(func() { see(e) }) { // a broken view must not break the run
 			j.observers[i], broke = nil, true
 		}
 	}
 	if broke {
-		j.warn("observer_panicked", "a view of this run broke down and is told nothing more")
+		j.warn("observer_panicked", "a view of this run crashed and receives no more events")
 	}
 	j.warnPanic(bug)
 }
@@ -67,33 +75,34 @@ func (j *journal) warn(code, format string, args ...any) {
 	j.emit(ralph.EvWarning, ralph.Notice{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
-// notice records something that the user may want to know.
+// notice records something the user may want to know.
 func (j *journal) notice(code, text string) {
 	j.emit(ralph.EvNotice, ralph.Notice{Code: code, Text: text})
 }
 
-// warnOnce warns, but not in every iteration.
+// warnOnce gives a warning only the first time, not in every iteration.
 func (j *journal) warnOnce(code, text string) {
 	if j.firstTime(text) {
 		j.warn(code, "%s", text)
 	}
 }
 
-// firstTime reports whether something is said for the first time.
+// firstTime reports whether this is the first call with about.
 func (j *journal) firstTime(about string) bool {
 	before := j.warned[about]
 	j.warned[about] = true
 	return !before
 }
 
-// callSafely reports whether a view took what it was told without panicking.
+// callSafely calls tell and reports whether it returned without panicking.
 func callSafely(tell func()) bool { return catch(tell) == nil }
 
 // sync makes everything recorded so far durable.
 func (j *journal) sync() { j.warnPanic(j.store(func() error { return j.recorder.Sync() })) }
 
-// store writes to the recorder, if there is one and it has not failed before. A panic there is a failure to record.
-func (j *journal) store(write func() error) (bug *caught) {
+// store writes to the recorder, if there is one and it has not failed before. A panic counts as a
+// failure to record.
+func (j *journal) store(write func() error) (bug *caughtPanic) {
 	if j.recorder == nil || j.storage != nil {
 		return nil
 	}
@@ -108,7 +117,7 @@ func (j *journal) store(write func() error) (bug *caught) {
 }
 
 // warnPanic records a panic with its stack, if there was one.
-func (j *journal) warnPanic(bug *caught) {
+func (j *journal) warnPanic(bug *caughtPanic) {
 	if bug != nil {
 		j.warn("panic", "%v\n%s", bug.value, bug.stack)
 	}
@@ -128,7 +137,7 @@ func (j *journal) storageVerdict() ralph.Verdict {
 
 func (j *journal) elapsed() ralph.Span { return (j.before + ralph.Span(time.Since(j.begun))).Rounded() }
 
-// moment is what the clock and the world outside say right now.
+// moment returns the time elapsed and the signals and orders received so far.
 func (j *journal) moment(ctx context.Context) ralph.Moment {
 	at := ralph.Moment{Elapsed: j.elapsed()}
 	if ctx.Err() != nil {
@@ -156,7 +165,7 @@ func (j *journal) orders() (ralph.Orders, error) {
 	return j.inbox.Poll()
 }
 
-// stopsAt gives the verdict if the next iteration is not to begin.
+// stopsAt returns the verdict if the next iteration must not begin.
 func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	v := judge.Decide(j.policy, j.state.History.Judge(at))
 	if v.Action != ralph.Stop {
@@ -167,9 +176,9 @@ func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	return &v
 }
 
-// detached is a context for what is done after a kill as well: putting files back, hooks of the end. Once the run was
-// killed, Abandon cancels it.
-func (j *journal) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachedContext returns a context for work that also runs after a kill: restoring files, stop
+// hooks. Once the run was killed, Abandon cancels it.
+func (j *journal) detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	killed := ctx.Done()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
@@ -189,12 +198,13 @@ func (j *journal) detached(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// couldStillPass reports whether a claim may still be accepted, and the run goes on.
+// couldStillPass reports whether a claim may still be accepted and the run continues.
 func (j *journal) couldStillPass(ctx context.Context) bool {
 	return ctx.Err() == nil && j.storage == nil && judge.CouldStillPass(j.policy, j.state.History)
 }
 
-// timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
+// timeLeft returns how long the agent may work: the iteration's timeout, or the run's remaining
+// time if that is shorter.
 func (j *journal) timeLeft() time.Duration {
 	left := j.policy.IterationTimeout
 	if j.policy.MaxTime > 0 {
@@ -205,7 +215,7 @@ func (j *journal) timeLeft() time.Duration {
 	return left.Duration()
 }
 
-// folder is where this iteration leaves its files, "" when nothing keeps them.
+// folder returns the folder for this iteration's files, or "" if nothing stores them.
 func (j *journal) folder() (string, error) {
 	folders, ok := j.recorder.(ralph.Folders)
 	if !ok {
@@ -230,41 +240,44 @@ func (j *journal) checkFolder(checks int) (string, error) {
 	return folder, nil
 }
 
-// warnUnmetered says that a cap was not counted against, or not with everything: somebody was cut short, or does not tell.
+// warnUnmetered warns that a limit may be exceeded because the spending is unknown or incomplete:
+// the agent was cut short, or does not report it.
 func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
 	cost := j.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
 	tokens := j.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
-	if !cost && !tokens || !end.Failed() && j.unmetered { // one that never tells is told of once
+	if !cost && !tokens || !end.Failed() && j.unmetered { // warn once about an agent that never reports
 		return
 	}
 	j.unmetered = true
-	known := map[bool]string{false: "not known", true: "known only in part"}
+	known := map[bool]string{false: "unknown", true: "only partly known"}
 	if cost {
-		j.warn("cost_unknown", "what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])
+		j.warn("cost_unknown", "the cost of %s is %s, so the run may exceed --max-cost", what, known[s.Cost != nil])
 	}
 	if tokens {
-		j.warn("tokens_unknown", "how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])
+		j.warn("tokens_unknown", "the token usage of %s is %s, so the run may exceed --max-tokens", what,
+			known[s.Tokens != nil])
 	}
 }
 
-// caught is a panic with the stack of the goroutine that it happened on.
-type caught struct {
+// caughtPanic is a panic with the stack of its goroutine.
+type caughtPanic struct {
 	value any
 	stack []byte
 }
 
-// Error makes a panic that was raised again readable, should nothing catch it.
-func (c *caught) Error() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
+// Error makes a re-raised panic readable if nothing catches it.
+func (c *caughtPanic) Error() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
 
-// catch calls do and returns its panic, nil if there was none. A panic that was caught before keeps its first stack.
-func catch(do func()) (bug *caught) {
+// catch calls do and returns its panic, or nil. A panic that was caught before keeps its first
+// stack.
+func catch(do func()) (bug *caughtPanic) {
 	defer func() {
 		switch value := recover().(type) {
 		case nil:
-		case *caught:
+		case *caughtPanic:
 			bug = value
 		default:
-			bug = &caught{value, debug.Stack()}
+			bug = &caughtPanic{value, debug.Stack()}
 		}
 	}()
 	do()

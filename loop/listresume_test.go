@@ -15,7 +15,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// yard is what outlives a crash of a run with a list: the list, how often each task was worked on, and which mischief was done.
+// yard is what survives a crash of a run with a list: the list, how often each task was worked on,
+// and what the agent did to the list.
 type yard struct {
 	mu        sync.Mutex
 	book      *memoryTasks
@@ -35,7 +36,8 @@ func (y *yard) copied() *yard {
 	return &yard{book: y.book.clone(), work: maps.Clone(y.work), mischiefs: y.mischiefs}
 }
 
-// agentWorks is one piece of work on a task, and what an agent does to the list beside it: it deletes a task, adds one, and ticks one.
+// agentWorks is one piece of work on a task, and what an agent does to the list beside it: it
+// deletes a task, adds one, and ticks one.
 func (y *yard) agentWorks(task string) promise.Report {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -53,7 +55,7 @@ func (y *yard) agentWorks(task string) promise.Report {
 	return promise.Report{Text: true, TasksDone: []string{task}}
 }
 
-// green: A and B want two pieces of work, everything else one.
+// green reports whether a check passes: A and B need two pieces of work, everything else one.
 func (y *yard) green(check string) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -74,7 +76,8 @@ type recordedYard struct {
 	yards  []*yard
 }
 
-// cutAfter is the run as a kill leaves it: right after event k, or with all that was done to the list before the next event could be told.
+// cutAfter is the run as a kill leaves it: right after event k, or with everything done to the list
+// before the next event was recorded.
 func (r recordedYard) cutAfter(k int, late bool) (recordedYard, *yard) {
 	at := k - 1
 	if late {
@@ -94,15 +97,21 @@ func liveYard(t *testing.T, past recordedYard, y *yard) (*world, recordedYard, r
 		return ralph.AgentOutcome{End: ralph.EndOK, Said: y.agentWorks(task)}
 	})
 	w.cfg.Task, w.policy.MaxIterations = "", 30
-	w.options = append(w.options, WithTasks(y.book), WithPrompter(promptFunc(func(in ralph.PromptInput) (ralph.Prompt, error) {
-		task = ""
-		if in.Task != nil {
-			task = in.Task.ID
-		}
-		return ralph.Prompt{Text: "work"}, nil
-	})), WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
-		return ralph.CheckResult{Name: in.Name, Passed: y.green(in.Name)}
-	})), WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: fmt.Sprint(y.copied().work)} })))
+	w.options = append(
+		w.options,
+		WithTasks(y.book),
+		WithPrompter(promptFunc(func(in ralph.PromptInput) (ralph.Prompt, error) {
+			task = ""
+			if in.Task != nil {
+				task = in.Task.ID
+			}
+			return ralph.Prompt{Text: "work"}, nil
+		})),
+		WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
+			return ralph.CheckResult{Name: in.Name, Passed: y.green(in.Name)}
+		})),
+		WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: fmt.Sprint(y.copied().work)} })),
+	)
 	if len(past.events) > 0 {
 		state := refold(t, past.events)
 		w.options = append(w.options, WithState(&state))
@@ -129,7 +138,7 @@ func TestResumeOfAListAtEveryCut(t *testing.T) {
 	})
 }
 
-// mustEndWell cuts a run after k events and holds the resumed one against what resume promises.
+// mustEndWell cuts a run after k events and checks the resumed run against what resume promises.
 func mustEndWell(t *testing.T, whole recordedYard, k int, late bool) {
 	t.Helper()
 	past, y := whole.cutAfter(k, late)
@@ -138,7 +147,12 @@ func mustEndWell(t *testing.T, whole recordedYard, k int, late bool) {
 	if result.StopReason != ralph.TasksDone || result.ExitCode != 0 {
 		t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
 	}
-	same(t, name+"the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "N": ralph.TaskDone}, y.book.lies())
+	same(
+		t,
+		name+"the list",
+		map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "N": ralph.TaskDone},
+		y.book.lies(),
+	)
 	same(t, name+"tasks", ralph.TaskCount{Done: 4}, result.Tasks)
 	final := refold(t, again.events)
 	same(t, name+"the fold", w.loop.State().Result(), final.Result())
@@ -154,7 +168,8 @@ func statesOf(tasks []ralph.TaskState) map[string]ralph.TaskStatus {
 	return states
 }
 
-// mustBeDoneOnce: what was proven is never proven again, and nothing that was put back is told twice for one iteration.
+// mustBeDoneOnce: nothing is proven twice, and nothing restored is reported twice for one
+// iteration.
 func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 	t.Helper()
 	done := map[string]int{}
@@ -174,7 +189,7 @@ func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 	}
 }
 
-// What the agent did before a crash is put back; the next prompt says so, and says it once.
+// The harness reverts what the agent did before a crash; the next prompt says so once.
 func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 	injured := []string{"B was deleted"}
 	bubble(t, "before it exited", func(t *testing.T) {
@@ -187,7 +202,12 @@ func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 		again := w.resumed(b, tagging("A", "B"))
 		inputs := again.prompted()
 		again.ends(ralph.TasksDone, 1)
-		same(t, "tampered", []ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: injured, Restored: true}}, payloads[ralph.FilesTampered](again.log))
+		same(
+			t,
+			"tampered",
+			[]ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: injured, Restored: true}},
+			payloads[ralph.FilesTampered](again.log),
+		)
 		same(t, "what the prompt says", injured, (*inputs)[0].Last.ListProblems)
 	})
 	bubble(t, "after it exited, and after that was told", func(t *testing.T) {
@@ -204,7 +224,7 @@ func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 	})
 }
 
-// Once a run has ended, the list is the user's again, however the run ended.
+// After a run has ended, the list belongs to the user again, however the run ended.
 func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -235,12 +255,20 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 			}
 			again.ends(ralph.TasksDone, tt.agents)
 			same(t, "tampered", nil, payloads[ralph.FilesTampered](again.log))
-			same(t, "the list", []ralph.Task{{ID: "A", Title: "do A", Status: ralph.TaskDone}, {ID: "C", Title: "something else", Status: ralph.TaskDone}}, b.file)
+			same(
+				t,
+				"the list",
+				[]ralph.Task{
+					{ID: "A", Title: "do A", Status: ralph.TaskDone},
+					{ID: "C", Title: "something else", Status: ralph.TaskDone},
+				},
+				b.file,
+			)
 		})
 	}
 }
 
-// A kill between the list's new task being kept and being told must not make the run complete without it.
+// A kill between keeping a new task and recording it must not let the run complete without it.
 func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A"))
@@ -258,7 +286,8 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	})
 }
 
-// A check that could not run before any agent started is forgotten once the user took it out of the list.
+// A check that could not run before any agent started is forgotten once the user removes it from
+// the list.
 func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A", "nosuch"))
@@ -296,7 +325,8 @@ func (b *lostBook) Inspect() (ralph.TaskEdits, error) {
 	return b.memoryTasks.Inspect()
 }
 
-// Without the harness's copy of the list, a claim is measured by the own checks that the file names, and without that not at all.
+// Without the harness's copy of the list, a claim is checked with the own checks in the file, and
+// without the file not at all.
 func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 	cut := func(t *testing.T) *world {
 		w := listed(t, newMemoryTasks(entry("A", "own A")), tagging("A"))
@@ -309,7 +339,12 @@ func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 		again.options = append(again.options, WithTasks(&lostBook{memoryTasks: newMemoryTasks(entry("A", "own A"))}))
 		again.policy.MaxIterations, again.checker.results = 1, []ralph.CheckResult{isGreen, isRed}
 		again.ends(ralph.MaxIterations, 0)
-		same(t, "refused", refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"), payloads[ralph.ClaimRefused](again.log)[0].Tasks)
+		same(
+			t,
+			"refused",
+			refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"),
+			payloads[ralph.ClaimRefused](again.log)[0].Tasks,
+		)
 	})
 	bubble(t, "the file cannot be read", func(t *testing.T) {
 		again := cut(t).resumed(nil, nothing())

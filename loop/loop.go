@@ -10,24 +10,26 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// ID is the run's id.
+// ID returns the run's ID.
 func (l *Loop) ID() string { return l.run.id }
 
-// State is what is known of the run. It must not be used while Run is under way, but by observers.
+// State returns the state of the run. While Run is active, only observers may use it.
 func (l *Loop) State() *fold.State { return l.run.state }
 
-// Stop asks the run to end after the iteration under way, which is judged first. It may be called at any time, from anywhere.
+// Stop asks the run to end after the current iteration, which is still judged. It may be called at
+// any time and from any goroutine.
 func (l *Loop) Stop(s ralph.Signal) { l.run.stop.CompareAndSwap(nil, &s) }
 
-// Abandon cuts short what a run still does after it was killed: putting back files that checks wrote, and hooks of
-// the end. It may be called at any time, from anywhere.
+// Abandon cuts short what a run does after it was killed: restoring files that checks wrote, and
+// stop hooks. It may be called at any time and from any goroutine.
 func (l *Loop) Abandon() { l.run.abandon.Do(func() { close(l.run.abandoned) }) }
 
-// Run works until a verdict says stop. How the run ended is in the Result, never in the error: an error means that the
-// run could not start, or that this loop has run already. A cancelled ctx kills the agent and saves the state.
+// Run works until a verdict says stop. The Result says how the run ended. An error means that the
+// run could not start, or that this loop has already run. Canceling ctx kills the agent and saves
+// the state.
 func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	if !l.ran.CompareAndSwap(false, true) {
-		return ralph.Result{}, errors.New("run loop: it has run already; make a new one")
+		return ralph.Result{}, errors.New("run loop: this loop has already run; make a new one")
 	}
 	l.run.begun, l.run.before = time.Now(), l.run.state.Elapsed
 	var verdict ralph.Verdict
@@ -41,8 +43,9 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	return l.finish(ctx, verdict), nil
 }
 
-// panicVerdict turns a panic into the outcome INTERNAL, so that a bug never leaves with another exit code.
-func (l *Loop) panicVerdict(bug *caught) ralph.Verdict {
+// panicVerdict turns a panic into the outcome INTERNAL, so that a bug never ends with another exit
+// code.
+func (l *Loop) panicVerdict(bug *caughtPanic) ralph.Verdict {
 	l.run.warnPanic(bug)
 	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
 }
@@ -55,8 +58,8 @@ func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	return l.work(ctx), nil
 }
 
-// open begins or resumes the log and takes the baseline. A new run that cannot start leaves nothing behind: neither a
-// worktree nor an event.
+// open begins or resumes the log and takes the baseline. A new run that cannot start leaves neither
+// a worktree nor an event behind.
 func (l *Loop) open(ctx context.Context) error {
 	made, err := l.enterWorktree(ctx)
 	if err != nil {
@@ -74,7 +77,7 @@ func (l *Loop) open(ctx context.Context) error {
 	if l.resuming {
 		l.reopen()
 	} else {
-		l.run.emit(ralph.EvRunStarted, l.started())
+		l.run.emit(ralph.EvRunStarted, l.startedEvent())
 	}
 	for _, n := range l.notices {
 		l.run.emit(ralph.EvNotice, n)
@@ -86,24 +89,31 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0:
 		l.baseline(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
-		l.stash.applyPendingMove(ctx)                                       // before anything is taken for the user's
-		unseen := l.run.state.History.TreeOf != l.run.state.History.Started // nobody saw what the last agent left
-		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {   // a check that was killed may have written what is there
+		// before changes are attributed to the user
+		l.stash.applyPendingMove(ctx)
+		// the tree that the last agent left was never recorded
+		unseen := l.run.state.History.TreeOf != l.run.state.History.Started
+		// A check that was killed may have written these files.
+		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
-		if unseen || len(l.run.state.Last.Tampered) > 0 { // or a move was done, and the process died before it looked what came of it
+		// The second case: a move was made, and the process died before it compared the result.
+		if unseen || len(l.run.state.Last.Tampered) > 0 {
 			l.tree.compare(ctx, l.run.state.History.Tree)
 		}
 	}
 	return nil
 }
 
-// started is what the log's first event tells.
-func (l *Loop) started() ralph.RunStarted {
+// startedEvent returns the payload of the log's first event.
+func (l *Loop) startedEvent() ralph.RunStarted {
 	about := l.run.about
-	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.run.cfg.Dir, l.run.cfg.Task, l.run.cfg.SpecFile, l.run.cfg.PromptFile
-	about.Agent, about.Model, about.Checks, about.Policy = l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Checks, l.run.policy
+	cfg := l.run.cfg
+	about.Workspace, about.Goal = cfg.Dir, cfg.Task
+	about.SpecFile, about.PromptFile = cfg.SpecFile, cfg.PromptFile
+	about.Agent, about.Model = cfg.AgentName, cfg.Model
+	about.Checks, about.Policy = cfg.Checks, l.run.policy
 	if l.list.tasks != nil {
 		about.TaskFile = l.list.tasks.File()
 	}
@@ -116,8 +126,14 @@ func (l *Loop) started() ralph.RunStarted {
 func (l *Loop) reopen() {
 	l.run.iteration, l.run.crashed = l.run.state.History.Started, l.run.state.Stopped == nil
 	resumed := ralph.RunResumed{
-		Ralph: l.run.about.Ralph, Agent: l.run.cfg.AgentName, Model: l.run.cfg.Model, Policy: l.run.policy, Settings: l.run.about.Settings,
-		PID: l.run.about.PID, Marker: l.run.about.Marker, TornBytes: l.torn,
+		Ralph:     l.run.about.Ralph,
+		Agent:     l.run.cfg.AgentName,
+		Model:     l.run.cfg.Model,
+		Policy:    l.run.policy,
+		Settings:  l.run.about.Settings,
+		PID:       l.run.about.PID,
+		Marker:    l.run.about.Marker,
+		TornBytes: l.torn,
 	}
 	switch l.run.state.Phase {
 	case fold.PhaseBegun:
@@ -128,7 +144,8 @@ func (l *Loop) reopen() {
 	l.run.emit(ralph.EvRunResumed, resumed)
 }
 
-// baseline looks at the workspace before any agent does, so that "already green" and "already red" are known.
+// baseline examines the workspace before any agent works, so that the loop knows which checks
+// passed and failed before the run.
 func (l *Loop) baseline(ctx context.Context) {
 	l.tree.snapshot(ctx, ralph.TreeInput{})
 	if l.run.policy.Baseline {
@@ -137,7 +154,7 @@ func (l *Loop) baseline(ctx context.Context) {
 	}
 }
 
-// work is the loop itself.
+// work runs iterations until a verdict says stop.
 func (l *Loop) work(ctx context.Context) ralph.Verdict {
 	if l.resuming && l.run.state.Phase == fold.PhaseExited {
 		if v := l.judge(ctx); v.Action == ralph.Stop {
@@ -162,7 +179,7 @@ func (l *Loop) work(ctx context.Context) ralph.Verdict {
 	}
 }
 
-// decideNext decides whether another iteration may start, and waits for what must be waited for.
+// decideNext decides whether another iteration may start, after waiting if needed.
 func (l *Loop) decideNext(ctx context.Context) ralph.Verdict {
 	if done := l.provenVerdict(); done != nil {
 		return *done
@@ -179,7 +196,7 @@ func (l *Loop) decideNext(ctx context.Context) ralph.Verdict {
 	return v
 }
 
-// provenVerdict is the verdict of a run that was proven done and killed before it could say so.
+// provenVerdict returns the verdict of a run that was proven done but killed before it could end.
 func (l *Loop) provenVerdict() *ralph.Verdict {
 	if v := l.run.state.Verdict; l.resuming && judge.Completed(v) {
 		return &v
@@ -187,19 +204,27 @@ func (l *Loop) provenVerdict() *ralph.Verdict {
 	return nil
 }
 
-// finish closes the log and gives the result. Observers and hooks hear of one end, the true one. A result that cannot
-// be written is an end of its own, so writing is tried before they hear anything. What is tried says that the end was
-// not recorded: a process that dies here leaves no better result behind than it can prove.
+// finish closes the log and returns the result. Observers and hooks are told about only one end,
+// the true one. Failing to write the result is an outcome itself, so finish tries to write before
+// it tells them. The result it tries first says that the end was not recorded: a process that dies
+// here must not leave a better result than it can prove.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	changed := ""
 	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
 		v = l.panicVerdict(bug)
 	}
 	stopped := ralph.RunStopped{
-		Reason: v.Reason, Signal: v.Signal, ExitCode: ralph.ExitCode(v.Reason, v.Signal), Status: ralph.StatusOf(v.Reason),
-		Detail: v.Detail, Hint: v.Hint, VerifiedBy: judge.ProvenBy(l.run.state.History), Changed: changed, Elapsed: l.run.elapsed(),
+		Reason:     v.Reason,
+		Signal:     v.Signal,
+		ExitCode:   ralph.ExitCode(v.Reason, v.Signal),
+		Status:     ralph.StatusOf(v.Reason),
+		Detail:     v.Detail,
+		Hint:       v.Hint,
+		VerifiedBy: judge.ProvenBy(l.run.state.History),
+		Changed:    changed,
+		Elapsed:    l.run.elapsed(),
 	}
-	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // nothing that such a run says is proof
+	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // such a run proves nothing
 		stopped.VerifiedBy = nil
 	}
 	l.run.sync()
@@ -215,12 +240,13 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 }
 
 func (l *Loop) whatChanged(ctx context.Context) string {
-	ctx, done := l.run.detached(ctx)
+	ctx, done := l.run.detachedContext(ctx)
 	defer done()
 	return l.tree.whatChanged(ctx)
 }
 
-// writeResult gives the result of a run that ended so, and keeps it unless the run cannot be recorded any more.
+// writeResult returns the result of a run that ended this way, and stores it unless recording
+// failed.
 func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
 	l.run.state.Stopped = &stopped
 	result := l.run.state.Result()
@@ -236,7 +262,8 @@ func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
 	return result
 }
 
-// orRecordLost is the end of the run, unless it could not be written: no other exit code could be trusted then.
+// orRecordLost returns the end of the run, or recordLost if it could not be written, because then
+// no other exit code can be trusted.
 func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
 	if l.run.storage != nil && stopped.Reason != ralph.IOFailed {
 		return recordLost(stopped, l.run.storage.Error())
@@ -244,9 +271,10 @@ func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
 	return stopped
 }
 
-// recordLost is the end of a run whose record cannot be relied on.
+// recordLost returns the end of a run whose record is unreliable.
 func recordLost(stopped ralph.RunStopped, why string) ralph.RunStopped {
-	stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(ralph.IOFailed, ""), ralph.StatusFailed
+	stopped.Reason, stopped.Status = ralph.IOFailed, ralph.StatusFailed
+	stopped.ExitCode = ralph.ExitCode(ralph.IOFailed, "")
 	stopped.Detail, stopped.VerifiedBy = why, nil
 	return stopped
 }

@@ -27,33 +27,77 @@ func TestEndsOfARun(t *testing.T) {
 		want   ralph.StopReason
 		agents int
 	}{
-		{"a claim that the checks prove", func(w *world) { w.checker.results = []ralph.CheckResult{isRed, isGreen} }, []turn{done()}, ralph.AllChecksPassed, 1},
-		{"a claim that is refused, then proven", func(w *world) { w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen} }, []turn{done()}, ralph.AllChecksPassed, 2},
+		{
+			"a claim that the checks prove", func(w *world) { w.checker.results = []ralph.CheckResult{isRed, isGreen} },
+			[]turn{done()}, ralph.AllChecksPassed, 1,
+		},
+		{"a claim that is refused, then proven", func(w *world) {
+			w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
+		}, []turn{done()}, ralph.AllChecksPassed, 2},
 		{"the work is proven at the cap", func(w *world) {
 			w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isRed, isRed, isGreen}, 2
 		}, []turn{nothing(), done()}, ralph.AllChecksPassed, 2},
-		{"green checks without a claim go to the cap", func(w *world) { w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isGreen}, 2 }, []turn{nothing()}, ralph.MaxIterations, 2},
+		{"green checks without a claim go to the cap", func(w *world) {
+			w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isGreen}, 2
+		}, []turn{nothing()}, ralph.MaxIterations, 2},
 		{"gate.claim optional", func(w *world) {
 			w.checker.results, w.policy.Claim = []ralph.CheckResult{isRed, isRed, isGreen}, ralph.ClaimOptional
 		}, []turn{nothing()}, ralph.AllChecksPassed, 2},
 		{"BLOCKED", nil, []turn{nothing(), says(promise.Report{Blocked: new("no key")})}, ralph.Blocked, 2},
 		{"DECIDE", nil, []turn{says(promise.Report{Decide: new("a or b?")})}, ralph.NeedsDecision, 1},
 		{"the cap", func(w *world) { w.policy.MaxIterations = 4 }, []turn{nothing()}, ralph.MaxIterations, 4},
-		{"money", func(w *world) { w.policy.MaxCost = 0.5 }, []turn{ends(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.25)})}, ralph.MaxCost, 2},
-		{"tokens", func(w *world) { w.policy.MaxTokens = 100 }, []turn{ends(ralph.AgentOutcome{End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 30, CacheRead: 10}})}, ralph.MaxTokens, 3},
-		{"an agent that fails three times", nil, []turn{ends(ralph.AgentOutcome{End: ralph.EndFailed, Error: "exit 1"})}, ralph.AgentFailed, 3},
+		{
+			"money", func(w *world) { w.policy.MaxCost = 0.5 },
+			[]turn{ends(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.25)})}, ralph.MaxCost, 2,
+		},
+		{
+			"tokens", func(w *world) { w.policy.MaxTokens = 100 },
+			[]turn{ends(ralph.AgentOutcome{End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 30, CacheRead: 10}})}, ralph.MaxTokens,
+			3,
+		},
+		{
+			"an agent that fails three times", nil, []turn{ends(ralph.AgentOutcome{End: ralph.EndFailed, Error: "exit 1"})},
+			ralph.AgentFailed, 3,
+		},
 		{"an agent that fails, and recovers", func(w *world) { w.policy.MaxIterations = 6 },
-			[]turn{ends(ralph.AgentOutcome{End: ralph.EndFailed}), ends(ralph.AgentOutcome{End: ralph.EndFailed}), nothing(), ends(ralph.AgentOutcome{End: ralph.EndFailed}), ends(ralph.AgentOutcome{End: ralph.EndFailed}), nothing()}, ralph.MaxIterations, 6},
-		{"a login that failed", nil, []turn{ends(ralph.AgentOutcome{End: ralph.EndAuth, Error: "log in"})}, ralph.AuthError, 1},
-		{"a baseline check that cannot run", func(w *world) { w.checker.results = []ralph.CheckResult{isBroken} }, []turn{done()}, ralph.CheckBroken, 0},
-		{"a baseline check that does not end", func(w *world) { w.checker.results = []ralph.CheckResult{{TimedOut: true}} }, []turn{done()}, ralph.CheckBroken, 0},
-		{"no baseline, a check that cannot run twice", func(w *world) { w.policy.Baseline, w.checker.results = false, []ralph.CheckResult{isBroken} }, []turn{done()}, ralph.CheckBroken, 2},
+			[]turn{
+				ends(ralph.AgentOutcome{End: ralph.EndFailed}),
+				ends(ralph.AgentOutcome{End: ralph.EndFailed}),
+				nothing(),
+				ends(ralph.AgentOutcome{End: ralph.EndFailed}),
+				ends(ralph.AgentOutcome{End: ralph.EndFailed}),
+				nothing(),
+			}, ralph.MaxIterations, 6},
+		{
+			"a login that failed", nil, []turn{ends(ralph.AgentOutcome{End: ralph.EndAuth, Error: "log in"})}, ralph.AuthError,
+			1,
+		},
+		{
+			"a baseline check that cannot run", func(w *world) { w.checker.results = []ralph.CheckResult{isBroken} },
+			[]turn{done()}, ralph.CheckBroken, 0,
+		},
+		{
+			"a baseline check that does not end", func(w *world) { w.checker.results = []ralph.CheckResult{{TimedOut: true}} },
+			[]turn{done()}, ralph.CheckBroken, 0,
+		},
+		{"no baseline, a check that cannot run twice", func(w *world) {
+			w.policy.Baseline, w.checker.results = false, []ralph.CheckResult{isBroken}
+		}, []turn{done()}, ralph.CheckBroken, 2},
 		{"a check that cannot run once in a while", func(w *world) {
 			w.policy.MaxIterations, w.checker.results = 3, []ralph.CheckResult{isRed, isBroken, isRed, isBroken}
 		}, []turn{nothing()}, ralph.MaxIterations, 3},
-		{"the breaker: three idle, one diagnosis", func(w *world) { w.tree.frozen = true }, []turn{nothing()}, ralph.CircuitOpen, 4},
-		{"the breaker without a diagnosis", func(w *world) { w.tree.frozen, w.policy.Breaker.Diagnose = true, false }, []turn{nothing()}, ralph.CircuitOpen, 3},
-		{"no check at all, but allowed", func(w *world) { w.cfg.Checks, w.policy.AllowUnverified = nil, true }, []turn{done()}, ralph.Unverified, 1},
+		{
+			"the breaker: three idle, one diagnosis", func(w *world) { w.tree.frozen = true }, []turn{nothing()},
+			ralph.CircuitOpen, 4,
+		},
+		{
+			"the breaker without a diagnosis", func(w *world) { w.tree.frozen, w.policy.Breaker.Diagnose = true, false },
+			[]turn{nothing()}, ralph.CircuitOpen, 3,
+		},
+		{
+			"no check at all, but allowed", func(w *world) { w.cfg.Checks, w.policy.AllowUnverified = nil, true },
+			[]turn{done()}, ralph.Unverified, 1,
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newWorld(t, tt.turns...)
@@ -76,16 +120,32 @@ func TestEndsOfARun(t *testing.T) {
 
 func TestEventsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, says(promise.Report{Complete: true, CompleteTag: "DONE", CompleteText: "all", Mentions: []string{"m"}, Unknown: []string{"FOO"}}), done())
+		w := newWorld(
+			t,
+			says(promise.Report{
+				Complete: true, CompleteTag: "DONE", CompleteText: "all", Mentions: []string{"m"}, Unknown: []string{"FOO"},
+			}),
+			done(),
+		)
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
 		w.ends(ralph.AllChecksPassed, 2)
 		iteration := func(inner ...ralph.EventType) []ralph.EventType {
-			begin := []ralph.EventType{ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvAgentOutput, ralph.EvAgentExited, ralph.EvTreeQuiet}
+			begin := []ralph.EventType{
+				ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvAgentOutput, ralph.EvAgentExited,
+				ralph.EvTreeQuiet,
+			}
 			return append(append(begin, inner...), ralph.EvVerdict)
 		}
 		want := slices.Concat(
 			[]ralph.EventType{ralph.EvRunStarted, ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished},
-			iteration(ralph.EvSignal, ralph.EvWarning, ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished, ralph.EvClaimRefused),
+			iteration(
+				ralph.EvSignal,
+				ralph.EvWarning,
+				ralph.EvTreeSnapshot,
+				ralph.EvCheckStarted,
+				ralph.EvCheckFinished,
+				ralph.EvClaimRefused,
+			),
 			iteration(ralph.EvSignal, ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished),
 			[]ralph.EventType{ralph.EvRunStopped},
 		)
@@ -96,7 +156,14 @@ func TestEventsOfARun(t *testing.T) {
 		if diff := cmp.Diff(signals, payloads[ralph.SignalSeen](w.log)); diff != "" {
 			t.Errorf("signals (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]ralph.TreeInput{{Run: "R1"}, {BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 1}, {BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 2}}, w.tree.inputs); diff != "" {
+		if diff := cmp.Diff(
+			[]ralph.TreeInput{
+				{Run: "R1"},
+				{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 1},
+				{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 2},
+			},
+			w.tree.inputs,
+		); diff != "" {
 			t.Errorf("what the tree was asked (-want +got):\n%s", diff)
 		}
 	})
@@ -107,7 +174,7 @@ func TestThePhasesAreDurable(t *testing.T) {
 		w := newWorld(t)
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 			if all, last := w.log.durable(); !all || last != ralph.EvAgentStarted {
-				t.Errorf("the agent works; durable is %v, and the last event is %s", all, last)
+				t.Errorf("an agent starts; durable is %v, and the last event is %s", all, last)
 			}
 			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Blocked: new("x")}})
 		}}
@@ -198,7 +265,15 @@ func TestASpecIsReadAnewAndMayVanish(t *testing.T) {
 			}
 		}
 		write("\ufefffirst spec")
-		w := newWorld(t, nothing().then(func() { write("second spec") }), nothing().then(func() { write(" \n") }), nothing().then(func() { os.Remove(spec) }), nothing())
+		w := newWorld(
+			t,
+			nothing().then(func() { write("second spec") }),
+			nothing().then(func() { write(" \n") }),
+			nothing().then(func() {
+				os.Remove(spec)
+			}),
+			nothing(),
+		)
 		w.cfg.Task, w.cfg.SpecFile, w.cfg.Dir, w.policy.MaxIterations = "", "spec.md", dir, 4
 		w.ends(ralph.MaxIterations, 4)
 		for i, want := range []string{"\n\nfirst spec\n", "second spec", "second spec", "second spec"} {
@@ -223,7 +298,8 @@ func TestARunThatCannotBeginIsAnError(t *testing.T) {
 			point(&w.cfg)
 			w.make()
 			result, err := w.loop.Run(t.Context())
-			if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "read "+name+": ") || !cmp.Equal(result, ralph.Result{}) || len(w.log.events) != 0 {
+			if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "read "+name+": ") ||
+				!cmp.Equal(result, ralph.Result{}) || len(w.log.events) != 0 {
 				t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
 			}
 		})
@@ -258,7 +334,8 @@ func TestBugsEndInTheirOwnCode(t *testing.T) {
 			w := newWorld(t, nothing())
 			plant(w)
 			result := w.run(t.Context())
-			if result.StopReason != ralph.Internal || result.ExitCode != 70 || result.Status != ralph.StatusFailed || !strings.HasPrefix(result.Summary, "a bug in ralph: ") {
+			if result.StopReason != ralph.Internal || result.ExitCode != 70 || result.Status != ralph.StatusFailed ||
+				!strings.HasPrefix(result.Summary, "a bug in ralph: ") {
 				t.Errorf("result %+v", result)
 			}
 			if !slices.Contains(notices(w.log), "panic") || w.log.stopped().Reason != ralph.Internal {
@@ -268,7 +345,9 @@ func TestBugsEndInTheirOwnCode(t *testing.T) {
 	}
 	bubble(t, "a prompter's error", func(t *testing.T) {
 		w := newWorld(t, nothing())
-		w.options = append(w.options, WithPrompter(promptFunc(func(ralph.PromptInput) (ralph.Prompt, error) { return ralph.Prompt{}, errors.New("no template") })))
+		w.options = append(w.options, WithPrompter(promptFunc(func(ralph.PromptInput) (ralph.Prompt, error) {
+			return ralph.Prompt{}, errors.New("no template")
+		})))
 		if result := w.ends(ralph.Internal, 0); result.Summary != "build prompt: no template" {
 			t.Errorf("summary %q", result.Summary)
 		}
@@ -291,7 +370,8 @@ func TestObserversSeeTheLogAndStateTheyAreToldOf(t *testing.T) {
 		if diff := cmp.Diff(w.log.events, seen); diff != "" {
 			t.Errorf("log (-) and observer (+) differ:\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"hello"}, notices(w.log)); diff != "" || w.loop.ID() != "R1" || w.loop.State() != &state {
+		if diff := cmp.Diff([]string{"hello"}, notices(w.log)); diff != "" || w.loop.ID() != "R1" ||
+			w.loop.State() != &state {
 			t.Errorf("notices (-want +got):\n%s", diff)
 		}
 	})
@@ -299,7 +379,9 @@ func TestObserversSeeTheLogAndStateTheyAreToldOf(t *testing.T) {
 
 func TestAStatusBlockIsHeldAgainstWhatWasSeen(t *testing.T) {
 	status := func(tests string, files int) *promise.Status {
-		return &promise.Status{State: "IN_PROGRESS", Tests: tests, WorkType: "TESTING", FilesModified: files, Recommendation: "go on"}
+		return &promise.Status{
+			State: "IN_PROGRESS", Tests: tests, WorkType: "TESTING", FilesModified: files, Recommendation: "go on",
+		}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -311,9 +393,18 @@ func TestAStatusBlockIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"it tells the truth: red and changed", status("FAILING", 1), isRed, false, nil},
 		{"it tells the truth: green and unchanged", status("PASSING", 0), isGreen, true, nil},
 		{"it did not run the tests", status("NOT_RUN", 0), isGreen, true, nil},
-		{"PASSING beside a red check", status("PASSING", 1), isRed, false, []string{"TESTS_STATUS says PASSING, and a check failed"}},
-		{"FAILING beside green checks", status("FAILING", 1), isGreen, false, []string{"TESTS_STATUS says FAILING, and every check passed"}},
-		{"files that did not change", status("NOT_RUN", 3), isRed, true, []string{"FILES_MODIFIED says 3, and no file changed"}},
+		{
+			"PASSING beside a red check", status("PASSING", 1), isRed, false,
+			[]string{"TESTS_STATUS says PASSING, and a check failed"},
+		},
+		{
+			"FAILING beside green checks", status("FAILING", 1), isGreen, false,
+			[]string{"TESTS_STATUS says FAILING, and every check passed"},
+		},
+		{
+			"files that did not change", status("NOT_RUN", 3), isRed, true,
+			[]string{"FILES_MODIFIED says 3, and no file changed"},
+		},
 		{"files that did change", status("NOT_RUN", 0), isRed, false, []string{"FILES_MODIFIED says 0, and files changed"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {

@@ -14,7 +14,11 @@ import (
 
 func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, says(promise.Report{Learnings: []string{"make needs GNU make", "use tabs"}}), says(promise.Report{Learnings: []string{"use tabs"}}))
+		w := newWorld(
+			t,
+			says(promise.Report{Learnings: []string{"make needs GNU make", "use tabs"}}),
+			says(promise.Report{Learnings: []string{"use tabs"}}),
+		)
 		w.cfg.Dir, w.policy.MaxIterations = t.TempDir(), 2
 		w.writeFile(ralph.LearningsFile, "- the tests want a database\n")
 		inputs := w.prompted()
@@ -22,7 +26,12 @@ func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 		proposed := func(said string) ralph.LearningProposed {
 			return ralph.LearningProposed{ID: text.Digest(said)[:8], Text: said}
 		}
-		same(t, "proposed", []ralph.LearningProposed{proposed("make needs GNU make"), proposed("use tabs")}, w.loop.State().Learnings)
+		same(
+			t,
+			"proposed",
+			[]ralph.LearningProposed{proposed("make needs GNU make"), proposed("use tabs")},
+			w.loop.State().Learnings,
+		)
 		for _, in := range *inputs {
 			same(t, "what the prompt is built from", "- the tests want a database\n", in.Learnings)
 		}
@@ -68,11 +77,17 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 			w.options = append(w.options, WithTree(tree))
 			inputs := w.prompted()
 			w.ends(ralph.MaxIterations, 3)
-			same(t, "asked for", []string{"snapshot 1..snapshot 2 up to 24000", "snapshot 1..snapshot 3 up to 24000"}, *tree.asked)
+			same(
+				t, "asked for", []string{"snapshot 1..snapshot 2 up to 24000", "snapshot 1..snapshot 3 up to 24000"}, *tree.asked,
+			)
 			same(t, "the first prompt", "", (*inputs)[0].Diff)
-			same(t, "the second prompt", ralph.PromptInput{Diff: tree.patch, DiffCut: true}, ralph.PromptInput{Diff: (*inputs)[1].Diff, DiffCut: (*inputs)[1].DiffCut})
+			same(t, "the second prompt", ralph.PromptInput{Diff: tree.patch, DiffCut: true}, ralph.PromptInput{
+				Diff: (*inputs)[1].Diff, DiffCut: (*inputs)[1].DiffCut,
+			})
 			want := []ralph.Notice{{Code: "snapshot_incomplete", Text: "big.bin is larger than 10 MiB"}}
-			if unknown := (ralph.Notice{Code: "diff_unknown", Text: "what changed so far is not in the prompt: git: object missing"}); tree.err != nil {
+			if unknown := (ralph.Notice{
+				Code: "diff_unknown", Text: "the prompt does not show what changed so far: git: object missing",
+			}); tree.err != nil {
 				want = append(want, unknown, unknown)
 			}
 			same(t, "warnings: what is left out is told once", want, payloads[ralph.Notice](w.log))
@@ -83,7 +98,9 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 func TestOwnChecksAreEnoughToProveAList(t *testing.T) {
 	w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), nothing())
 	w.cfg.Checks = nil
-	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))), WithChecker(w.checker)); err != nil {
+	if _, err := New(
+		w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))), WithChecker(w.checker),
+	); err != nil {
 		t.Error(err)
 	}
 	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B")))); err == nil {
@@ -136,6 +153,11 @@ func TestAListThatCannotBeInspectedIsTold(t *testing.T) {
 		w := listed(t, nil, tagging("A"))
 		w.options = append(w.options, WithTasks(blindBook{newMemoryTasks(entry("A"))}))
 		w.ends(ralph.TasksDone, 1)
-		same(t, "warnings", []ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json: permission denied"}}, payloads[ralph.Notice](w.log))
+		same(
+			t,
+			"warnings",
+			[]ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json: permission denied"}},
+			payloads[ralph.Notice](w.log),
+		)
 	})
 }

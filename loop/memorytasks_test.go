@@ -8,13 +8,14 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memoryTasks is a task list in memory. People and agents write to the file; kept is the harness's copy. Both outlive a crash.
+// memoryTasks is a task list in memory. People and agents write to the file; kept is the harness's
+// copy. Both outlive a crash.
 type memoryTasks struct {
 	mu       sync.Mutex
 	file     []ralph.Task
 	kept     []ralph.Task
-	broken   bool  // nobody can read the file
-	readOnly error // nobody can write it
+	broken   bool  // the file cannot be read
+	readOnly error // the file cannot be written
 }
 
 func newMemoryTasks(tasks ...ralph.Task) *memoryTasks {
@@ -26,7 +27,7 @@ func entry(id string, checks ...string) ralph.Task {
 	return ralph.Task{ID: id, Title: "do " + id, Checks: checks, Status: ralph.TaskPending}
 }
 
-// clone is the book as it is now, for a process that comes later.
+// clone is the list as it is now, for a later process.
 func (b *memoryTasks) clone() *memoryTasks {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +41,7 @@ func (b *memoryTasks) edit(change func(file []ralph.Task) []ralph.Task) {
 	b.file = change(slices.Clone(b.file))
 }
 
-// spoil makes the file one that nobody can read.
+// spoil makes the file unreadable.
 func (b *memoryTasks) spoil() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +67,7 @@ func (b *memoryTasks) change(id string, change func(*ralph.Task)) {
 	})
 }
 
-// lies are the states that stand in the file.
+// lies returns the states in the file.
 func (b *memoryTasks) lies() map[string]ralph.TaskStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memoryTree is a workspace of files in memory that keeps copies, and can go from one to another. It outlives a crash.
+// memoryTree is a workspace of files in memory with snapshots, and can switch between them. It
+// survives a crash.
 type memoryTree struct {
 	mu     sync.Mutex
 	files  map[string]string
@@ -33,17 +34,19 @@ var (
 )
 
 func newMemoryTree() *memoryTree {
-	return &memoryTree{files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{}}
+	return &memoryTree{
+		files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{},
+	}
 }
 
-// clone is the shelf as a kill leaves it.
+// clone is the tree as a kill leaves it.
 func (s *memoryTree) clone() *memoryTree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &memoryTree{files: maps.Clone(s.files), copies: maps.Clone(s.copies), fails: map[string]error{}}
 }
 
-// named is a copy by what is in it.
+// named returns the ID of a snapshot, from its contents.
 func named(files map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
+// Loop runs one agent again and again until its work is proven, a person is needed, or a limit is
+// reached.
 type Loop struct {
 	run     *journal
 	tree    *workspace
@@ -37,9 +38,16 @@ type Loop struct {
 	notices  []ralph.Notice
 }
 
-// newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
+// newLoop makes the parts of a loop. A part knows only the parts made before it.
 func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, warned: map[string]bool{}, abandoned: make(chan struct{})}
+	run := &journal{
+		cfg:       cfg,
+		policy:    policyOf(cfg),
+		state:     &fold.State{},
+		live:      func(ralph.Activity) {},
+		warned:    map[string]bool{},
+		abandoned: make(chan struct{}),
+	}
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
@@ -59,91 +67,99 @@ func newLoop(cfg Config) *Loop {
 // Option adds a part to a loop.
 type Option func(*Loop)
 
-// WithChecker says who runs the checks.
+// WithChecker sets what runs the checks.
 func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }
 
-// WithExaminer has checks run where the agent cannot reach them, and green ones proven.
+// WithExaminer runs checks where the agent cannot reach them and tests whether passing checks can
+// fail.
 func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.examiner = e } }
 
-// WithEvaluator has claims that nothing else refuses looked at by somebody else. name is how the log calls it.
+// WithEvaluator lets an evaluator review claims that nothing else refuses. name identifies it in
+// the log.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
 	return func(l *Loop) { l.reviews.evaluator, l.reviews.name = e, name }
 }
 
-// WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
+// WithTree sets what hashes the workspace. Without it, progress is unknown and the breaker does not
+// count it.
 func WithTree(t ralph.Tree) Option { return func(l *Loop) { l.tree.store = t } }
 
 // WithPrompter replaces the standard prompt.
 func WithPrompter(p ralph.Prompter) Option { return func(l *Loop) { l.prompter = p } }
 
-// WithRecorder says where events are kept. Without one they go to observers only.
+// WithRecorder sets where events are stored. Without it, only observers see them.
 func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.run.recorder = r } }
 
 // WithInbox lets other processes stop and pause the run.
 func WithInbox(m ralph.Inbox) Option { return func(l *Loop) { l.run.inbox = m } }
 
-// WithObserver has every event told, in order, on the loop's own goroutine.
+// WithObserver passes every event to see, in order, on the loop's own goroutine.
 func WithObserver(see func(ralph.Event)) Option {
 	return func(l *Loop) { l.run.observers = append(l.run.observers, see) }
 }
 
-// WithActivity has small live news told, possibly from another goroutine. They are not recorded.
+// WithActivity passes live activity to see, possibly from another goroutine. It is not recorded.
 func WithActivity(see func(ralph.Activity)) Option { return func(l *Loop) { l.run.live = see } }
 
-// WithPolicy replaces every rule and limit that Config and the defaults give.
+// WithPolicy replaces all rules and limits from Config and the defaults.
 func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p } }
 
-// WithRun names the run and what is recorded of its making.
+// WithRun sets the run's ID and the facts recorded at its start.
 func WithRun(id string, about ralph.RunStarted) Option {
 	return func(l *Loop) {
-		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree) // of WithWorktree, whichever comes first
+		// set by WithWorktree, whichever option comes first
+		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree)
 		l.run.id, l.run.about = id, about
 	}
 }
 
-// WithState has the loop keep its state where the caller can see it. A state that was folded from a log is gone on with.
+// WithState makes the loop keep its state where the caller can see it. The loop resumes a state
+// that was folded from a log.
 func WithState(state *fold.State) Option {
 	return func(l *Loop) { l.run.state, l.resuming = state, state.Seq > 0 }
 }
 
-// WithTornTail says how long the last line was that a crash left half written and that was dropped.
+// WithTornTail sets the size of the half-written last line that was dropped after a crash.
 func WithTornTail(bytes int64) Option { return func(l *Loop) { l.torn = bytes } }
 
-// WithNotice has a sentence recorded when the run starts.
+// WithNotice records a notice when the run starts.
 func WithNotice(n ralph.Notice) Option { return func(l *Loop) { l.notices = append(l.notices, n) } }
 
-// WithTasks has the loop work through a task list, one task an iteration.
+// WithTasks makes the loop work through a task list, one task per iteration.
 func WithTasks(t ralph.Tasks) Option { return func(l *Loop) { l.list.tasks = t } }
 
-// WithCommits has the work committed. message writes the commit's message.
+// WithCommits commits the work. message writes the commit message.
 func WithCommits(c ralph.Committer, when ralph.CommitRule, message func(ralph.CommitFacts) string) Option {
 	return func(l *Loop) { l.commits = commits{c, when, message} }
 }
 
-// WithWorktrees says who makes a worktree when Config asks for one.
+// WithWorktrees sets what makes a worktree when Config asks for one.
 func WithWorktrees(w ralph.Worktrees) Option { return func(l *Loop) { l.worktrees = w } }
 
-// WithWorktree says that Dir is a worktree of the repository, and which.
+// WithWorktree states that Dir is this worktree of the repository.
 func WithWorktree(w ralph.Worktree) Option { return func(l *Loop) { l.run.about.Worktree = &w } }
 
-// WithQuestion passes on what an earlier run asked and nobody answered.
+// WithQuestion passes on an unanswered question of an earlier run.
 func WithQuestion(question string) Option { return func(l *Loop) { l.inbox.asked = question } }
 
-// WithHooks has somebody asked at the edges of every iteration and at the end of the run. Of several, those that were given first are asked first.
+// WithHooks adds hooks, which run before and after every iteration and at the end of the run. Hooks
+// are asked in the order in which they were added.
 func WithHooks(h ralph.Hooks) Option {
 	return func(l *Loop) { l.hooks.hooks = append(l.hooks.hooks, h) }
 }
 
-// New makes a loop ready to run. It refuses what could never work.
+// New makes a loop that is ready to run. It refuses configurations that could never work.
 func New(cfg Config, options ...Option) (*Loop, error) {
 	l := newLoop(cfg)
 	for _, option := range options {
 		option(l)
 	}
-	if _, ok := l.run.inbox.(ralph.MessageInbox); !ok && l.run.policy.OnDecide == ralph.DecideWait { // nobody could answer
+	// Without a message inbox, no answer could arrive.
+	if _, ok := l.run.inbox.(ralph.MessageInbox); !ok && l.run.policy.OnDecide == ralph.DecideWait {
 		l.run.policy.OnDecide = ralph.DecideStop
 	}
-	if l.reviews.evaluator != nil { // whatever the order of the options: an evaluator that is asked is heeded
+	// Regardless of the order of the options, a configured evaluator counts.
+	if l.reviews.evaluator != nil {
 		l.run.policy.Evaluator = l.reviews.name
 	}
 	l.gatherAgents()
@@ -156,7 +172,8 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	return l, l.validate()
 }
 
-// gatherAgents lists who may work, and names them in the policy if they are more than one.
+// gatherAgents lists the agents that may work, and names them in the policy if there is more than
+// one.
 func (l *Loop) gatherAgents() {
 	l.agents.agents = append([]Fallback{{l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Agent}}, l.run.cfg.Fallbacks...)
 	l.run.policy.Agents = nil
@@ -175,12 +192,14 @@ func (l *Loop) validate() error {
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
-	case l.checks.checker == nil && l.tree.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
-		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
-	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified && l.reviews.evaluator == nil:
-		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
+	case l.checks.checker == nil && l.tree.examiner == nil &&
+		(len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
+		return errors.New("make loop: checks are configured, but nothing runs them: use WithChecker")
+	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
+		l.reviews.evaluator == nil:
+		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
-		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")
+		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
 		return errors.New("make loop: a limit is negative")
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The user may edit while the run rests. Their work is not the agent's progress, so the breaker counts on.
+// The user may edit while the run waits. Those edits are not the agent's progress, so the breaker
+// keeps counting.
 func TestWhatTheUserChangesInAPauseIsNoProgress(t *testing.T) {
 	bubble(t, "three idle iterations with an edit between", func(t *testing.T) {
 		w := newWorld(t, nothing())
@@ -43,7 +44,8 @@ func TestAViewThatPanicsDoesNotEndTheRun(t *testing.T) {
 			}),
 			WithObserver(func(e ralph.Event) { sound = append(sound, e.Type) }))
 		w.ends(ralph.AllChecksPassed, 1)
-		if !slices.Equal(broken, []ralph.EventType{ralph.EvRunStarted}) || !slices.Contains(sound, ralph.EvRunStopped) || !slices.Contains(sound, ralph.EvWarning) {
+		if !slices.Equal(broken, []ralph.EventType{ralph.EvRunStarted}) || !slices.Contains(sound, ralph.EvRunStopped) ||
+			!slices.Contains(sound, ralph.EvWarning) {
 			t.Errorf("the broken view saw %v, the sound one %v", broken, sound)
 		}
 	})

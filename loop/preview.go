@@ -6,13 +6,14 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Preview is the prompt of the first iteration, as it would be if the run started now. It starts nothing, writes
-// nothing and leaves the loop as it is: messages stay where they are, and the task list is only read.
+// Preview returns the prompt of the first iteration, as it would be if the run started now. It
+// starts nothing, writes nothing and does not change the loop: messages stay in the inbox, and the
+// task list is only read.
 func (l *Loop) Preview(ctx context.Context) (ralph.Prompt, error) {
 	return l.previewLoop().firstPrompt(ctx)
 }
 
-// previewLoop is a loop of the same parts without a recorder and without observers.
+// previewLoop returns a loop with the same parts, but without a recorder and observers.
 func (l *Loop) previewLoop() *Loop {
 	r := newLoop(l.run.cfg)
 	r.run.policy, r.run.id, r.run.about, r.run.inbox = l.run.policy, l.run.id, l.run.about, l.run.inbox
@@ -27,7 +28,7 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 	if err := l.goals.readGoal(ctx); err != nil {
 		return ralph.Prompt{}, err
 	}
-	l.run.emit(ralph.EvRunStarted, l.started())
+	l.run.emit(ralph.EvRunStarted, l.startedEvent())
 	if l.list.tasks != nil {
 		l.list.recordSelected()
 	}

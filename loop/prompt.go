@@ -16,16 +16,28 @@ func (StandardPrompt) Prompt(_ context.Context, in ralph.PromptInput) (ralph.Pro
 	return prompt.Build(in), nil
 }
 
-// diffShown is how much of a patch a prompt could take, in bytes.
-const diffShown = 24_000
+// maxDiffBytes limits how much of a patch goes into a prompt, in bytes.
+const maxDiffBytes = 24_000
 
-// promptInput gathers everything that a prompt may say.
+// promptInput gathers everything that a prompt may contain.
 func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) ralph.PromptInput {
 	in := ralph.PromptInput{
-		Ordinal: started.Ordinal, Of: started.Of, Template: l.goals.goal.template, Goal: l.goals.goal.text, SpecFile: l.run.cfg.SpecFile,
-		Checks: l.run.cfg.Checks, Policy: l.run.policy, Last: l.run.state.Last,
-		Dir: l.run.cfg.Dir, WhoCommits: l.run.cfg.WhoCommits, Steering: l.inbox.steering, Progress: l.run.state.ProgressTail(),
-		Answers: l.run.state.Answers, OpenQuestion: l.inbox.asked, Ledger: l.run.state.Ledger, Learnings: l.goals.learnings(ctx),
+		Ordinal:      started.Ordinal,
+		Of:           started.Of,
+		Template:     l.goals.goal.template,
+		Goal:         l.goals.goal.text,
+		SpecFile:     l.run.cfg.SpecFile,
+		Checks:       l.run.cfg.Checks,
+		Policy:       l.run.policy,
+		Last:         l.run.state.Last,
+		Dir:          l.run.cfg.Dir,
+		WhoCommits:   l.run.cfg.WhoCommits,
+		Steering:     l.inbox.steering,
+		Progress:     l.run.state.ProgressTail(),
+		Answers:      l.run.state.Answers,
+		OpenQuestion: l.inbox.asked,
+		Ledger:       l.run.state.Ledger,
+		Learnings:    l.goals.learnings(ctx),
 	}
 	_, in.ByCase = l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent.(ralph.Submitter)
 	if l.list.tasks != nil {

@@ -8,13 +8,19 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// runBaseTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
-// tests.
+// runBaseTests runs the tests of the base on the claimed tree if the agent changed unprotected
+// tests. It also records product code that behaves differently under test.
 func (r *checkRunner) runBaseTests(ctx context.Context) {
-	if len(r.tree.changed.Tests)+len(r.tree.changed.TestAware) == 0 || !r.couldStillPass(ctx) || len(r.state.History.Now.Checks) == 0 {
+	if len(r.tree.changed.Tests)+len(r.tree.changed.TestAware) == 0 || !r.couldStillPass(ctx) ||
+		len(r.state.History.Now.Checks) == 0 {
 		return
 	}
-	baseTests := ralph.BaseTestsRun{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.TestAware, OldPassed: true, Old: []ralph.CheckResult{}}
+	baseTests := ralph.BaseTestsRun{
+		Files:     append([]string{}, r.tree.changed.Tests...),
+		Aware:     r.tree.changed.TestAware,
+		OldPassed: true,
+		Old:       []ralph.CheckResult{},
+	}
 	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &baseTests) {
 		return
 	}
@@ -23,10 +29,10 @@ func (r *checkRunner) runBaseTests(ctx context.Context) {
 
 func (r *checkRunner) runOldTests(ctx context.Context, baseTests *ralph.BaseTestsRun) bool {
 	session := r.session(ralph.ViewOldTests, checkFile("old"))
-	session.strict = true // what was green on this tree was so with other tests
+	session.strict = true // it passed on this tree with other tests
 	defer session.close()
 	for i, c := range r.suite.checksToRun(true) {
-		if r.isRed(c) { // with the tests of the base or without them
+		if r.isFailing(c) { // with the tests of the base or without them
 			continue
 		}
 		result, ok := session.check(ctx, i, c)
@@ -39,28 +45,30 @@ func (r *checkRunner) runOldTests(ctx context.Context, baseTests *ralph.BaseTest
 	return true
 }
 
-// confirmFlaked runs once more what was red and green on one tree in this run.
+// confirmFlaked reruns checks that both failed and passed on the same tree in this run.
 func (r *checkRunner) confirmFlaked(ctx context.Context) {
 	r.rerunFlaked(ctx, r.session(ralph.ViewClaimed, "again"), r.suite.checksToRun(true))
 	r.rerunFlaked(ctx, r.session(ralph.ViewHidden, "hidden-again"), r.suite.hiddenChecks())
 }
 
 func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks []check) {
-	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task}) })
+	doubtful := slices.DeleteFunc(checks, func(c check) bool {
+		return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task})
+	})
 	if len(doubtful) > 0 && r.couldStillPass(ctx) {
 		session.strict = true
 		session.runAll(ctx, doubtful)
 	}
 }
 
-// prove asks what the green checks are worth.
+// prove tests whether the passing checks can fail.
 func (r *checkRunner) prove(ctx context.Context) {
 	if r.tree.examiner == nil || !r.policy.Canary || !r.couldStillPass(ctx) {
 		return
 	}
 	kind := ralph.ViewClaimed
 	if w := r.state.History.Now.BaseTests; w != nil && w.OldPassed && len(w.Files) > 0 {
-		kind = ralph.ViewOldTests // whose tests must be those of the base
+		kind = ralph.ViewOldTests // because these must be the tests of the base
 	}
 	folder, err := r.checkFolder(1)
 	if err != nil {
@@ -68,7 +76,7 @@ func (r *checkRunner) prove(ctx context.Context) {
 		return
 	}
 	for i, c := range r.suite.checksToRun(true) {
-		if r.suite.whyBarred(c) != "" || c.missing != "" || r.isRed(c) {
+		if r.suite.whyBarred(c) != "" || c.missing != "" || r.isFailing(c) {
 			continue
 		}
 		var proof ralph.Proof
@@ -81,7 +89,10 @@ func (r *checkRunner) prove(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			proof = ralph.Proof{Canary: ralph.CanaryGreen, Detail: fmt.Sprintf("whether it can fail could not be tried (checks.canary: off does without): %v", err)}
+			proof = ralph.Proof{
+				Canary: ralph.CanaryGreen,
+				Detail: fmt.Sprintf("cannot test whether it can fail: %v; checks.canary: off skips this test", err),
+			}
 		}
 		proof.Name, proof.Task = c.name, c.task
 		r.emit(ralph.EvCheckProof, proof)

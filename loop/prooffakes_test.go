@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and checks change it.
+// keeper is a tree with snapshots. A snapshot is named after the files' hash; agents, users and
+// checks change it.
 type keeper struct {
 	mu         sync.Mutex // users change files while the loop looks
 	files      string
@@ -81,14 +82,15 @@ type fakeExaminer struct {
 	stripsPath bool // a folder of the workspace is in PATH
 
 	isOpen   bool
-	compared []string // base and now, by their copies
-	ran      []string // kind, way and name of checks
+	compared []string // base and now, by their snapshots
+	ran      []string // kind, access and name of checks
 	proved   []string
 }
 
 var _ ralph.Snapshots = (*keeper)(nil)
 
-// examined is a world whose checks run in views. They are red before any agent worked and green then; nothing is tampered with; canaries work.
+// examined is a world whose checks run in views. They fail before any agent worked and pass then;
+// nothing is tampered with; canaries work.
 func examined(t *testing.T, turns ...turn) (*world, *fakeExaminer, *keeper) {
 	w, k := newWorld(t, turns...), &keeper{files: "0"}
 	e := &fakeExaminer{t: t, mode: ralph.IsolationOverlay}
@@ -200,12 +202,16 @@ func accepts(evidence ...string) ralph.Evaluation {
 }
 
 func rejects(category ralph.Rejection, concern string) ralph.Evaluation {
-	return ralph.Evaluation{End: ralph.EndOK, Tries: 1, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"}}
+	return ralph.Evaluation{
+		End: ralph.EndOK, Tries: 1, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"},
+	}
 }
 
 // unasked is what an evaluator says of what it need not look at.
 func unasked() ralph.Evaluation {
-	return ralph.Evaluation{End: ralph.EndOK, Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked"}
+	return ralph.Evaluation{
+		End: ralph.EndOK, Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked",
+	}
 }
 
 func cannotBeAsked(end ralph.EndClass, why string) ralph.Evaluation {

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// inertAt has canaries stay green on the trees that are named.
+// inertAt makes canaries pass on the named trees.
 func (e *fakeExaminer) inertAt(trees ...string) {
 	e.prove = func(in ralph.ViewInput, _ string) (ralph.Proof, error) {
 		if oneOf(in.Now.Hash, trees...) {
@@ -52,7 +52,12 @@ func TestARedOptionalTaskDoesNotSpareProofs(t *testing.T) {
 		}
 		e.inertAt("1", "2")
 		result := w.ends(ralph.MaxIterations, 2)
-		same(t, "refusals", [][]string{{ralph.RefusedCheckInert}, {ralph.RefusedCheckInert, ralph.RefusedCheckFailed}}, refusedIn(result))
+		same(
+			t,
+			"refusals",
+			[][]string{{ralph.RefusedCheckInert}, {ralph.RefusedCheckInert, ralph.RefusedCheckFailed}},
+			refusedIn(result),
+		)
 	})
 }
 
@@ -60,7 +65,9 @@ func TestAMendedTaskDoesNotSpareProofs(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 3
-		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
+		w.agent.turns = []turn{
+			tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2")), tagging("B").then(k.becomes("3")),
+		}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash != "0" && !(in.Now.Hash == "2" && name == "own A"))
@@ -75,7 +82,7 @@ func TestWhatChecksWriteInPlaceDoesNotJoinTheBase(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		w, e, k := examined(t)
 		e.mode = ralph.IsolationInPlace
-		w.policy.IterationDelay = ralph.Span(worked) // so that somebody looks between iterations
+		w.policy.IterationDelay = ralph.Span(worked) // so that the tree is examined between iterations
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
 			result := greenIf(in.Now.Hash != "0")
@@ -98,7 +105,15 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Access == ralph.AccessInPlace))
 		}
 		w.ends(ralph.MaxIterations, 2)
-		same(t, "ran", []string{"claimed: go test", "claimed/inplace: go test", "claimed: go test", "claimed: own B", "claimed: go test", "claimed: own B"}, e.ran)
+		same(
+			t,
+			"ran",
+			[]string{
+				"claimed: go test", "claimed/inplace: go test", "claimed: go test", "claimed: own B", "claimed: go test",
+				"claimed: own B",
+			},
+			e.ran,
+		)
 	})
 	bubble(t, "this project needs it", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -134,7 +149,12 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 			}
 		}
 		result := w.ends(ralph.MaxIterations, 3)
-		same(t, "refusals", [][]string{{ralph.RefusedStale}, {"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}}, refusedIn(result))
+		same(
+			t,
+			"refusals",
+			[][]string{{ralph.RefusedStale}, {"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}},
+			refusedIn(result),
+		)
 		same(t, "asked", 2, len(judge.inputs))
 		w.mustFoldTheSame()
 	})
@@ -189,9 +209,12 @@ func TestLearningsThatTheAgentWroteItself(t *testing.T) {
 		found ralph.Tampering
 		want  string
 	}{
-		"changed": {ralph.Tampering{Known: true, Tampered: []ralph.FileChange{{Name: ralph.LearningsFile, Kind: ralph.FileChanged}}}, ralph.LearningsFile + " at 0"},
-		"added":   {ralph.Tampering{Known: true, Unseen: []string{ralph.LearningsFile}}, ""},
-		"left":    {ralph.Tampering{Known: true}, "- claim at once\n"},
+		"changed": {
+			ralph.Tampering{Known: true, Tampered: []ralph.FileChange{{Name: ralph.LearningsFile, Kind: ralph.FileChanged}}},
+			ralph.LearningsFile + " at 0",
+		},
+		"added": {ralph.Tampering{Known: true, Unseen: []string{ralph.LearningsFile}}, ""},
+		"left":  {ralph.Tampering{Known: true}, "- claim at once\n"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -224,9 +247,12 @@ func TestProgressTellsOfHiddenChecksOnlyThatOneFailed(t *testing.T) {
 		checks []ralph.CheckResult
 		want   string
 	}{
-		"two of three failed": {[]ralph.CheckResult{green, hidden(true), hidden(false), hidden(false)}, head + "- Checks:\n  - go test: PASS\n  - a hidden check: FAIL\n"},
-		"green":               {[]ralph.CheckResult{green, hidden(true)}, head + "- Checks:\n  - go test: PASS\n"},
-		"nothing else":        {[]ralph.CheckResult{hidden(true)}, head},
+		"two of three failed": {
+			[]ralph.CheckResult{green, hidden(true), hidden(false), hidden(false)},
+			head + "- Checks:\n  - go test: PASS\n  - a hidden check: FAIL\n",
+		},
+		"green":        {[]ralph.CheckResult{green, hidden(true)}, head + "- Checks:\n  - go test: PASS\n"},
+		"nothing else": {[]ralph.CheckResult{hidden(true)}, head},
 	} {
 		t.Run(name, func(t *testing.T) {
 			same(t, "entry", tt.want, fold.ProgressEntry(ralph.IterationResult{Iteration: 1, CheckResults: tt.checks}))
@@ -236,8 +262,15 @@ func TestProgressTellsOfHiddenChecksOnlyThatOneFailed(t *testing.T) {
 
 func TestAGivenUpTaskTellsWhy(t *testing.T) {
 	p := ralph.Policy{TaskTries: 3, MaxRejections: 2}
-	same(t, "tries", "not proven in 3 iterations", judge.WhyGivenUp(p, ralph.TaskVerdict{GivenUp: "A"}, judge.Observation{}))
-	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", judge.WhyGivenUp(p, ralph.TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, judge.Observation{}))
+	same(
+		t, "tries", "not proven in 3 iterations", judge.WhyGivenUp(p, ralph.TaskVerdict{GivenUp: "A"}, judge.Observation{}),
+	)
+	same(
+		t,
+		"rejections",
+		"rejected by the evaluator twice; it is tried again after the others",
+		judge.WhyGivenUp(p, ralph.TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, judge.Observation{}),
+	)
 }
 
 func TestAHiddenCheckThatCannotRun(t *testing.T) {

@@ -32,11 +32,21 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 		gate   ralph.Gate
 		proved []string
 	}{
-		{"old ones pass", ralph.TestsRefuse, isGreen, ralph.AllChecksPassed, ralph.Gate{State: ralph.GateOpen, Detail: "tests were changed, and those of the base pass as well: a_test.go"}, []string{"old_tests: go test"}},
+		{
+			"old ones pass", ralph.TestsRefuse, isGreen, ralph.AllChecksPassed,
+			ralph.Gate{State: ralph.GateOpen, Detail: "tests were changed, and those of the base pass as well: a_test.go"},
+			[]string{"old_tests: go test"},
+		},
 		{"warn", ralph.TestsWarn, isRed, ralph.AllChecksPassed, warned(failing), []string{"claimed: go test"}},
 		{"a log of before", "", isRed, ralph.AllChecksPassed, warned(failing), []string{"claimed: go test"}},
-		{"evaluate", ralph.TestsEvaluate, isRed, ralph.AllChecksPassed, notedGate(failing + "; the evaluator is told"), []string{"claimed: go test"}},
-		{"refuse", ralph.TestsRefuse, isRed, ralph.MaxIterations, refused(ralph.RefusedTestsChanged, failing), []string{"claimed: go test"}},
+		{
+			"evaluate", ralph.TestsEvaluate, isRed, ralph.AllChecksPassed, notedGate(failing + "; the evaluator is told"),
+			[]string{"claimed: go test"},
+		},
+		{
+			"refuse", ralph.TestsRefuse, isRed, ralph.MaxIterations, refused(ralph.RefusedTestsChanged, failing),
+			[]string{"claimed: go test"},
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -46,7 +56,12 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			w.ends(tt.ends, 1)
 			old := tt.old
 			old.Name, old.Tree, old.Isolation = "go test", "c0+1", ralph.IsolationOverlay
-			same(t, "weighed", []ralph.BaseTestsRun{{Files: []string{"a_test.go"}, Old: []ralph.CheckResult{old}, OldPassed: tt.old.Passed}}, payloads[ralph.BaseTestsRun](w.log))
+			same(
+				t,
+				"weighed",
+				[]ralph.BaseTestsRun{{Files: []string{"a_test.go"}, Old: []ralph.CheckResult{old}, OldPassed: tt.old.Passed}},
+				payloads[ralph.BaseTestsRun](w.log),
+			)
 			tt.gate.Name = "nothing protected was changed"
 			same(t, "the gate", tt.gate, w.loop.State().Verdict.Gates[5])
 			same(t, "proven", tt.proved, e.proved)
@@ -54,9 +69,10 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 	}
 	const aware = "a.go: if testing.Testing() {"
 	for rule, gate := range map[ralph.TestRule]ralph.Gate{
-		ralph.TestsWarn:     warned("code of the product asks whether it is being tested: " + aware),
-		ralph.TestsEvaluate: notedGate("code of the product asks whether it is being tested: " + aware + "; the evaluator is told"),
-		ralph.TestsRefuse:   refused(ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
+		ralph.TestsWarn: warned("code of the product asks whether it is being tested: " + aware),
+		ralph.TestsEvaluate: notedGate("code of the product asks whether it is being tested: " + aware +
+			"; the evaluator is told"),
+		ralph.TestsRefuse: refused(ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
 	} {
 		bubble(t, "the product knows of tests: "+string(rule), func(t *testing.T) {
 			w, e, k := examined(t)
@@ -70,7 +86,12 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 				ends = ralph.MaxIterations
 			}
 			w.ends(ends, 1)
-			same(t, "weighed", []ralph.BaseTestsRun{{Files: []string{}, Aware: []string{aware}, Old: []ralph.CheckResult{}, OldPassed: true}}, payloads[ralph.BaseTestsRun](w.log))
+			same(
+				t,
+				"weighed",
+				[]ralph.BaseTestsRun{{Files: []string{}, Aware: []string{aware}, Old: []ralph.CheckResult{}, OldPassed: true}},
+				payloads[ralph.BaseTestsRun](w.log),
+			)
 			gate.Name = "nothing protected was changed"
 			same(t, "the gate", gate, w.loop.State().Verdict.Gates[5])
 			same(t, "proven", []string{"claimed: go test"}, e.proved)
@@ -96,10 +117,18 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			return greenIf(in.Now.Hash != "0" && name != "own B" && in.Kind != ralph.ViewOldTests)
 		}
 		w.ends(ralph.MaxIterations, 1)
-		same(t, "ran after the baseline", []string{"claimed: go test", "claimed: own A", "claimed: own B", "hidden: hidden check 1", "old_tests: go test", "old_tests: own A"},
-			e.ranSince(5))
+		same(
+			t,
+			"ran after the baseline",
+			[]string{
+				"claimed: go test", "claimed: own A", "claimed: own B", "hidden: hidden check 1", "old_tests: go test",
+				"old_tests: own A",
+			},
+			e.ranSince(5),
+		)
 		same(t, "refusals", []ralph.TaskRefusal{
-			{Task: "A", Code: ralph.RefusedTestsChanged, Detail: "old tests fail, new ones pass: a_test.go"}, {Task: "B", Code: ralph.RefusedCheckFailed, Detail: "own B (exit 1) failed"},
+			{Task: "A", Code: ralph.RefusedTestsChanged, Detail: "old tests fail, new ones pass: a_test.go"},
+			{Task: "B", Code: ralph.RefusedCheckFailed, Detail: "own B (exit 1) failed"},
 		}, payloads[ralph.ClaimRefused](w.log)[0].Tasks)
 		same(t, "proven", nil, e.proved)
 	})
@@ -112,13 +141,33 @@ func TestProofs(t *testing.T) {
 		gate  ralph.Gate
 		by    []string
 	}{
-		{"red", ralph.Proof{Canary: ralph.CanaryRed}, openGate("a test that must fail turned every check red, and no test of the base is missing"), []string{ralph.VerifiedChecks}},
-		{"inert", ralph.Proof{Canary: ralph.CanaryGreen, Detail: "TestCanary did not run", Lost: 3}, refused(ralph.RefusedCheckInert, "go test: TestCanary did not run"), nil},
+		{
+			"red", ralph.Proof{Canary: ralph.CanaryRed},
+			openGate("a test that must fail turned every check red, and no test of the base is missing"),
+			[]string{ralph.VerifiedChecks},
+		},
+		{
+			"inert", ralph.Proof{Canary: ralph.CanaryGreen, Detail: "TestCanary did not run", Lost: 3},
+			refused(ralph.RefusedCheckInert, "go test: TestCanary did not run"), nil,
+		},
 		{"missing", ralph.Proof{Canary: ralph.CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
-			refused(ralph.RefusedTestsMissing, "go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they are meant to be gone, a new run has this tree as its base)"), nil},
-		{"missing, without names", ralph.Proof{Canary: ralph.CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"}, refused(ralph.RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil},
-		{"mute", ralph.Proof{Canary: ralph.CanaryMute}, notedGate("there is no canary for go test"), []string{ralph.VerifiedUnchanged}},
-		{"none", ralph.Proof{Canary: ralph.CanaryNone}, notedGate("there is no canary for go test"), []string{ralph.VerifiedChecks}},
+			refused(
+				ralph.RefusedTestsMissing,
+				"go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they are meant to be gone, a "+
+					"new run has this tree as its base)",
+			), nil},
+		{
+			"missing, without names", ralph.Proof{Canary: ralph.CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"},
+			refused(ralph.RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil,
+		},
+		{
+			"mute", ralph.Proof{Canary: ralph.CanaryMute}, notedGate("there is no canary for go test"),
+			[]string{ralph.VerifiedUnchanged},
+		},
+		{
+			"none", ralph.Proof{Canary: ralph.CanaryNone}, notedGate("there is no canary for go test"),
+			[]string{ralph.VerifiedChecks},
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -145,20 +194,32 @@ func TestProofs(t *testing.T) {
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "proven", nil, e.proved)
-		same(t, "the gate", ralph.Gate{Name: "a check can still fail", State: ralph.GateNoted, Detail: "checks.canary is off"}, w.loop.State().Verdict.Gates[4])
+		same(
+			t,
+			"the gate",
+			ralph.Gate{Name: "a check can still fail", State: ralph.GateNoted, Detail: "checks.canary is off"},
+			w.loop.State().Verdict.Gates[4],
+		)
 	})
 	bubble(t, "what cannot be tried is not proven", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns, w.policy.MaxIterations = []turn{done().then(k.becomes("1"))}, 1
 		e.prove = func(ralph.ViewInput, string) (ralph.Proof, error) { return ralph.Proof{}, errLost }
 		w.ends(ralph.MaxIterations, 1)
-		detail := "go test: whether it can fail could not be tried (checks.canary: off does without): the copy is gone"
-		same(t, "the gate", ralph.Gate{Name: "a check can still fail", State: ralph.GateShut, Refusal: ralph.RefusedCheckInert, Detail: detail}, w.loop.State().Verdict.Gates[4])
+		detail := "go test: cannot test whether it can fail: the copy is gone; checks.canary: off skips this test"
+		same(
+			t,
+			"the gate",
+			ralph.Gate{Name: "a check can still fail", State: ralph.GateShut, Refusal: ralph.RefusedCheckInert, Detail: detail},
+			w.loop.State().Verdict.Gates[4],
+		)
 	})
 	bubble(t, "only a claim that would end the run", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
-		w.agent.turns = []turn{nothing().then(k.becomes("1")), tagging("A").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
+		w.agent.turns = []turn{
+			nothing().then(k.becomes("1")), tagging("A").then(k.becomes("2")), tagging("B").then(k.becomes("3")),
+		}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B"))))
 		at := map[string][]string{}
 		e.prove = func(in ralph.ViewInput, name string) (ralph.Proof, error) {

@@ -17,7 +17,9 @@ import (
 )
 
 func TestReplayAgreesAtTheEdgeOfALimit(t *testing.T) {
-	for _, works := range []time.Duration{10*time.Second - 400*time.Microsecond, 10*time.Second - 600*time.Microsecond, 10*time.Second + 300*time.Microsecond} {
+	for _, works := range []time.Duration{
+		10*time.Second - 400*time.Microsecond, 10*time.Second - 600*time.Microsecond, 10*time.Second + 300*time.Microsecond,
+	} {
 		bubble(t, works.String(), func(t *testing.T) {
 			w := newWorld(t, func(context.Context, ralph.AgentInput) ralph.AgentOutcome {
 				time.Sleep(works)
@@ -124,8 +126,10 @@ func TestReplay(t *testing.T) {
 		}
 		last := stricter[3]
 		want := []ralph.Refusal{{Code: "status_gate", Detail: "no valid status block in this iteration"}}
-		if diff := cmp.Diff(want, last.Again.Refusals()); diff != "" || last.Same() || last.Recorded.Reason != ralph.AllChecksPassed || last.Again.Action != ralph.GoOn {
-			t.Errorf("under a stricter gate the last verdict is %s %s, refusals (-want +got):\n%s", last.Again.Action, last.Again.Reason, diff)
+		if diff := cmp.Diff(want, last.Again.Refusals()); diff != "" || last.Same() ||
+			last.Recorded.Reason != ralph.AllChecksPassed || last.Again.Action != ralph.GoOn {
+			t.Errorf("under a stricter gate the last verdict is %s %s, refusals (-want +got):\n%s", last.Again.Action,
+				last.Again.Reason, diff)
 		}
 		if refused := stricter[0]; refused.Same() || len(refused.Again.Refusals()) != 2 {
 			t.Errorf("the first claim is refused for %v", refused.Again.Refusals())
@@ -171,7 +175,10 @@ func TestReplayOfALogThatCannotBeRead(t *testing.T) {
 
 func TestWhenTwoVerdictsAreTheSame(t *testing.T) {
 	refusing := func(detail string) ralph.Verdict {
-		return ralph.Verdict{Action: ralph.GoOn, Claimed: true, Gates: []ralph.Gate{{State: ralph.GateShut, Refusal: "check_failed", Detail: detail}}}
+		return ralph.Verdict{
+			Action: ralph.GoOn, Claimed: true,
+			Gates: []ralph.Gate{{State: ralph.GateShut, Refusal: "check_failed", Detail: detail}},
+		}
 	}
 	for _, tt := range []struct {
 		name string
@@ -183,9 +190,19 @@ func TestWhenTwoVerdictsAreTheSame(t *testing.T) {
 		{"another reason", ralph.Verdict{Reason: ralph.Timeout}, ralph.Verdict{Reason: ralph.MaxCost}, false},
 		{"another wait", ralph.Verdict{Wait: 1}, ralph.Verdict{Wait: 2}, false},
 		{"another breaker", ralph.Verdict{Breaker: closed}, ralph.Verdict{}, false},
-		{"another agent at rest", ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}}, ralph.Verdict{Cooldown: &ralph.AgentCooldown{}}, false},
+		{
+			"another agent at rest",
+			ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}},
+			ralph.Verdict{Cooldown: &ralph.AgentCooldown{}},
+			false,
+		},
 		{"nobody at rest", ralph.Verdict{}, ralph.Verdict{Cooldown: &ralph.AgentCooldown{}}, false},
-		{"the same agent at rest", ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}}, ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}}, true},
+		{
+			"the same agent at rest",
+			ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}},
+			ralph.Verdict{Cooldown: &ralph.AgentCooldown{Agent: 1}},
+			true,
+		},
 		{"counted or not", ralph.Verdict{Counted: true}, ralph.Verdict{}, false},
 		{"one refusal more", refusing("x"), ralph.Verdict{Action: ralph.GoOn}, false},
 		{"another refusal", refusing("x"), refusing("y"), false},

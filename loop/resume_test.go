@@ -18,7 +18,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// killedWorkspace is what outlives a crash: how much work was done, and what the outside world made of it.
+// killedWorkspace is what survives a crash: how much work was done, and how outside services
+// responded.
 type killedWorkspace struct {
 	Work, Calls int
 	fallback    bool // the run has two agents
@@ -30,11 +31,11 @@ type recorded struct {
 	spaces []killedWorkspace
 }
 
-// needed is how many pieces of work make the check green.
+// needed is how many pieces of work make the check pass.
 const needed = 3
 
-// live runs a loop over ws, going on with what was recorded. The agent claims in every iteration; its second call meets a usage limit, its third
-// a failing model.
+// live runs a loop over ws, going on with what was recorded. The agent claims in every iteration;
+// its second call meets a usage limit, its third a failing model.
 func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while the agent works
@@ -48,16 +49,22 @@ func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, r
 		mu.Unlock()
 		switch call {
 		case 2:
-			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndLimit, Error: "limit", Cost: new(0.25), Tokens: &ralph.Tokens{Input: 1}})
+			return works(ctx, in, ralph.AgentOutcome{
+				End: ralph.EndLimit, Error: "limit", Cost: new(0.25), Tokens: &ralph.Tokens{Input: 1},
+			})
 		case 3:
 			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndProvider, Error: "529"})
 		}
 		said := promise.Report{Text: true, Complete: true, CompleteTag: "COMPLETE"}
-		return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Output: 10}, Said: said})
+		return works(ctx, in, ralph.AgentOutcome{
+			End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Output: 10}, Said: said,
+		})
 	})
 	w.options = append(w.options, WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
 		return ralph.CheckResult{Name: in.Name, Passed: ws.Work >= needed}
-	})), WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Head: "c0", Hash: fmt.Sprint(ws.Work)} })))
+	})), WithTree(treeOf(func() ralph.TreeState {
+		return ralph.TreeState{Known: true, Head: "c0", Hash: fmt.Sprint(ws.Work)}
+	})))
 	if ws.fallback {
 		w.cfg.Fallbacks = []Fallback{{Name: "other", Agent: w.agent}}
 	}
@@ -104,7 +111,8 @@ func (f treeOf) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, 
 	return f(), nil
 }
 
-// cuts are the numbers of events after which a recorded run is cut: of all, or in a short run of every fifth and the first of each kind.
+// cuts are the numbers of events after which a recorded run is cut: of all, or in a short run of
+// every fifth and the first of each kind.
 func cuts(events []ralph.Event) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		seen := map[ralph.EventType]bool{}
@@ -151,7 +159,9 @@ func TestResumeOfAResumedRun(t *testing.T) {
 			for j := k + 1; j <= len(second.events); j += 5 { // of every kind of event some
 				past, ws := second.cutAfter(j)
 				w, again, result := live(t, past, ws)
-				mustResumeWell(t, fmt.Sprintf("cut after event %d, then %d, %s", k, j, past.events[j-1].Type), past, again, result, w)
+				mustResumeWell(
+					t, fmt.Sprintf("cut after event %d, then %d, %s", k, j, past.events[j-1].Type), past, again, result, w,
+				)
 				if t.Failed() {
 					return
 				}
@@ -160,7 +170,7 @@ func TestResumeOfAResumedRun(t *testing.T) {
 	})
 }
 
-// mustResumeWell holds a resumed run against everything that resume promises.
+// mustResumeWell checks a resumed run against everything that resume promises.
 func mustResumeWell(t *testing.T, name string, past, again recorded, result ralph.Result, w *world) {
 	t.Helper()
 	if result.StopReason != ralph.AllChecksPassed || result.ExitCode != 0 || !result.Verified {
@@ -193,7 +203,8 @@ func mustResumeWell(t *testing.T, name string, past, again recorded, result ralp
 		}
 	}
 	final := refold(t, again.events)
-	if h := final.History; h.Counted != counted || h.Cost != cost || h.Tokens.Total() != tokens || len(final.Iterations) != len(numbers) {
+	if h := final.History; h.Counted != counted || h.Cost != cost || h.Tokens.Total() != tokens ||
+		len(final.Iterations) != len(numbers) {
 		t.Errorf("%s: counted %d, cost %v, %d tokens, %d results; the log tells %d, %v, %d, %d",
 			name, h.Counted, h.Cost, h.Tokens.Total(), len(final.Iterations), counted, cost, tokens, len(numbers))
 	}
@@ -218,13 +229,15 @@ func mustNeverGiveBack(t *testing.T, name string, events []ralph.Event) {
 		if err := now.Apply(e); err != nil {
 			t.Fatal(err)
 		}
-		if now.Elapsed < before.Elapsed || now.History.Cost < before.History.Cost || now.History.Tokens.Total() < before.History.Tokens.Total() || now.History.Counted < before.History.Counted {
+		if now.Elapsed < before.Elapsed || now.History.Cost < before.History.Cost ||
+			now.History.Tokens.Total() < before.History.Tokens.Total() || now.History.Counted < before.History.Counted {
 			t.Errorf("%s: event %d (%s) gives back what was spent", name, e.Seq, e.Type)
 		}
 	}
 }
 
-// provenIn reports whether the log holds the agent's last word and enough work: nothing is left but to judge it.
+// provenIn reports whether the log holds the agent's last word and enough work: nothing is left but
+// to judge it.
 func provenIn(events []ralph.Event) bool {
 	worked := 0
 	for _, e := range events {
@@ -243,10 +256,18 @@ func TestResumeKeepsSpentBudgets(t *testing.T) {
 		want  ralph.StopReason
 		more  int // agents after the raise
 	}{
-		{"the cap", func(p *ralph.Policy) { p.MaxIterations = 2 }, func(p *ralph.Policy) { p.MaxIterations += 3 }, ralph.MaxIterations, 3},
+		{
+			"the cap", func(p *ralph.Policy) { p.MaxIterations = 2 }, func(p *ralph.Policy) { p.MaxIterations += 3 },
+			ralph.MaxIterations, 3,
+		},
 		{"money", func(p *ralph.Policy) { p.MaxCost = 1 }, func(p *ralph.Policy) { p.MaxCost += 0.5 }, ralph.MaxCost, 1},
-		{"tokens", func(p *ralph.Policy) { p.MaxTokens = 20 }, func(p *ralph.Policy) { p.MaxTokens += 40 }, ralph.MaxTokens, 4},
-		{"time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(2 * worked) }, func(p *ralph.Policy) { p.MaxTime += ralph.Span(2 * worked) }, ralph.Timeout, 2},
+		{
+			"tokens", func(p *ralph.Policy) { p.MaxTokens = 20 }, func(p *ralph.Policy) { p.MaxTokens += 40 }, ralph.MaxTokens,
+			4,
+		},
+		{"time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(2 * worked) }, func(p *ralph.Policy) {
+			p.MaxTime += ralph.Span(2 * worked)
+		}, ralph.Timeout, 2},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			spends := ends(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Output: 10}})
@@ -302,7 +323,8 @@ func TestResumeAfterAFailingAgentCountsAnew(t *testing.T) {
 	})
 }
 
-// Whoever resumes may know that the limit is over; if it is not, the agent meets it again and the wait is asked for anew.
+// The user who resumes may know that the limit is over. If it is not, the agent meets it again and
+// the run waits again.
 func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, limitTurn(time.Hour), done())
@@ -321,10 +343,14 @@ func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	})
 }
 
-// An iteration that was cut after its agent exited is judged from what it left: no other agent works for what is already there.
+// An iteration that was cut after its agent exited is judged from what it left, without another
+// agent.
 func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := ends(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Input: 3}, Said: promise.Report{Complete: true, CompleteTag: "DONE"}})
+		turn := ends(ralph.AgentOutcome{
+			End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Input: 3},
+			Said: promise.Report{Complete: true, CompleteTag: "DONE"},
+		})
 		w := newWorld(t, turn)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w.checker.before = func(_ context.Context, call int) {
@@ -335,9 +361,11 @@ func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 		result := w.run(ctx)
 		w.ended(result, ralph.Interrupted, 1)
 		want := ralph.IterationResult{
-			Iteration: 1, Agent: "fake", Cost: new(0.5), Duration: ralph.Span(worked), CompletionTagFound: true, Claims: []string{"DONE"}, Counted: true,
+			Iteration: 1, Agent: "fake", Cost: new(0.5), Duration: ralph.Span(worked), CompletionTagFound: true,
+			Claims: []string{"DONE"}, Counted: true,
 		}
-		if diff := cmp.Diff([]ralph.IterationResult{want}, result.Iterations, cmpopts.EquateEmpty()); diff != "" || result.TotalIterations != 1 {
+		if diff := cmp.Diff([]ralph.IterationResult{want}, result.Iterations, cmpopts.EquateEmpty()); diff != "" ||
+			result.TotalIterations != 1 {
 			t.Errorf("iterations of the killed run (-want +got):\n%s", diff)
 		}
 		if result.TotalCost == nil || *result.TotalCost != 0.5 || result.TotalTokens == nil || result.TotalTokens.Input != 3 {
@@ -350,17 +378,20 @@ func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 		again.options = append(again.options, WithState(&state))
 		result = again.ends(ralph.AllChecksPassed, 0)
 		if result.TotalIterations != 1 || *result.TotalCost != 0.5 || state.History.Counted != 1 {
-			t.Errorf("after the resume: %d iterations, $%v, %d counted", result.TotalIterations, *result.TotalCost, state.History.Counted)
+			t.Errorf("after the resume: %d iterations, $%v, %d counted", result.TotalIterations, *result.TotalCost,
+				state.History.Counted)
 		}
 	})
 }
 
-// What the outside world refused before a kill is tried again, not judged again.
+// Failures of outside services before a kill are retried, not judged again.
 func TestResumeTriesAgainWhatAKillCutOff(t *testing.T) {
 	for _, end := range []ralph.EndClass{ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted} {
 		bubble(t, string(end), func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			w := newWorld(t, ends(ralph.AgentOutcome{End: end, Error: "refused"}).then(func() { cancel(ralph.Killed{Signal: ralph.SignalTerminate}) }))
+			w := newWorld(t, ends(ralph.AgentOutcome{End: end, Error: "refused"}).then(func() {
+				cancel(ralph.Killed{Signal: ralph.SignalTerminate})
+			}))
 			w.ended(w.run(ctx), ralph.Interrupted, 1)
 			again := newWorld(t, done())
 			again.checker.results = []ralph.CheckResult{isGreen}

@@ -22,16 +22,16 @@ type reviewer struct {
 	list      *taskList
 	goals     *goal
 	evaluator ralph.Evaluator
-	name      string // how the log calls it
+	name      string // name in the log
 }
 
-// evaluationDiff is how much of what changed an evaluator gets to see at most.
-const evaluationDiff = 200 << 10
+// maxEvaluationDiff limits how much of the diff an evaluator sees.
+const maxEvaluationDiff = 200 << 10
 
-// evaluationTime bounds one evaluation.
-const evaluationTime = 30 * time.Minute
+// evaluationTimeout limits one evaluation.
+const evaluationTimeout = 30 * time.Minute
 
-// evaluate asks for a second opinion on everything that would otherwise be proven.
+// evaluate gets a second opinion on every claim that would otherwise be proven.
 func (r *reviewer) evaluate(ctx context.Context) {
 	if r.evaluator == nil {
 		return
@@ -43,9 +43,10 @@ func (r *reviewer) evaluate(ctx context.Context) {
 	}
 }
 
-// evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
+// evaluateOne asks about one task until there is an answer or asking again makes no sense. It
+// reports whether the next task may be reviewed.
 func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
-	terms := termsOf(r.criteria(task))
+	terms := criteriaDigest(r.criteria(task))
 	if e, ok := r.state.CachedReview(task, terms); ok {
 		r.emit(ralph.EvEvaluation, e)
 		return true
@@ -86,17 +87,19 @@ func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
 	}
 }
 
-// ask asks an evaluator, if the run's budget allows it. It reports whether there is something to be recorded.
+// ask asks the evaluator, if the run's budget allows it. It reports whether there is a result to
+// record.
 func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.Evaluation, ok bool) {
 	in.Over = r.budget()
 	if why := in.Over(e); why != "" {
 		return ralph.Evaluation{Agent: r.policy.Evaluator, End: ralph.EndOverBudget, Error: why}, true
 	}
-	in.Timeout = evaluationTime
+	in.Timeout = evaluationTimeout
 	if left := r.timeLeft(); left > 0 {
 		in.Timeout = min(in.Timeout, left)
 	}
-	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
+	// If the process is killed meanwhile, the log shows what was paid for.
+	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true})
 	var err error
 	r.withHeartbeat(ctx, func(ctx context.Context) { e, err = r.evaluator.Evaluate(ctx, in) })
 	if err != nil {
@@ -108,12 +111,13 @@ func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.E
 	case ctx.Err() != nil:
 		return e.AsInterrupted(), true
 	case e.End == ralph.EndTimeout && r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime:
-		e.End = ralph.EndOutOfTime // it is the run's time that was too short
+		e.End = ralph.EndOutOfTime // the run's time was too short, not the evaluation's
 	}
 	return e, true
 }
 
-// budget is a function that says which limit is reached with what an evaluation took so far, "" if none is. It may be called while the loop works.
+// budget returns a function that names the limit reached by what an evaluation has taken so far, or
+// "" if none is. The function may be called while the loop works.
 func (r *reviewer) budget() func(so ralph.Evaluation) string {
 	policy, before := r.policy, r.state.History.Judge(ralph.Moment{})
 	return func(so ralph.Evaluation) string {
@@ -124,8 +128,8 @@ func (r *reviewer) budget() func(so ralph.Evaluation) string {
 	}
 }
 
-// termsOf is a digest of what is asked for.
-func termsOf(title, goal string, criteria []string) string {
+// criteriaDigest returns a digest of what a review is about.
+func criteriaDigest(title, goal string, criteria []string) string {
 	sum := sha256.New()
 	for _, text := range append([]string{title, goal}, criteria...) {
 		fmt.Fprintf(sum, "%d %s\n", len(text), text)
@@ -138,9 +142,21 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 	h := r.state.History
 	ledger := r.state.LedgerOf(task)
 	in := ralph.EvaluationInput{
-		Iteration: r.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.BaseTests,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: r.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: r.about.Marker, Case: h.Now.LastCase(),
-		Live: func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
+		Iteration:   r.iteration,
+		Task:        task,
+		Title:       title,
+		Goal:        text,
+		Criteria:    criteria,
+		Checks:      h.ChecksFor(task),
+		TestChanges: h.Now.BaseTests,
+		Ledger:      ledger.Last,
+		Recurring:   ledger.Counts,
+		Dir:         r.cfg.Dir,
+		Base:        h.Base,
+		Now:         h.Now.Tree,
+		Marker:      r.about.Marker,
+		Case:        h.Now.LastCase(),
+		Live:        func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
 	}
 	folder, err := r.folder()
 	if err != nil {
@@ -153,18 +169,18 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 		}
 	}
 	since := h.Base.Snapshot
-	if task != "" && h.LastProvenTree != "" { // what earlier tasks changed was looked at then
+	if task != "" && h.LastProvenTree != "" { // changes of earlier tasks were reviewed then
 		since = h.LastProvenTree
 	}
 	if tree, ok := r.tree.store.(ralph.Snapshots); ok && since != "" && h.Now.Tree.Snapshot != "" {
-		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
-			r.warn("diff_unknown", "the evaluator is not told what changed: %v", err)
+		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, maxEvaluationDiff); err != nil {
+			r.warn("diff_unknown", "the evaluator does not see the diff: %v", err)
 		}
 	}
 	return in, nil
 }
 
-// criteria are what a task must meet, and its text.
+// criteria returns a task's text and what it must meet.
 func (r *reviewer) criteria(id string) (title, text string, acceptance []string) {
 	if r.list.tasks != nil {
 		for _, t := range r.list.tasks.List() {

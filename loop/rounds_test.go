@@ -16,7 +16,8 @@ type submitter struct{ *fakeAgent }
 
 func (submitter) SubmitsCases() {}
 
-// inRounds is an examined world whose agent submits a case after each step, until one is accepted or it is told to end.
+// inRounds is an examined world whose agent submits a case after each step, until one is accepted
+// or it is told to end.
 func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[]ralph.CaseAnswer) {
 	w, e, k := examined(t)
 	var answers []ralph.CaseAnswer
@@ -25,7 +26,10 @@ func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[
 			if step != nil {
 				step()
 			}
-			answer := in.Submit(ctx, ralph.Case{Summary: "it adds now", Coverage: []ralph.Coverage{{Criterion: "2 and 3 are 5", AddressedBy: "calc.go:Add", Evidence: "calc_test.go"}}})
+			answer := in.Submit(ctx, ralph.Case{
+				Summary:  "it adds now",
+				Coverage: []ralph.Coverage{{Criterion: "2 and 3 are 5", AddressedBy: "calc.go:Add", Evidence: "calc_test.go"}},
+			})
 			answers = append(answers, answer)
 			if answer.Accepted || answer.Over {
 				break
@@ -68,17 +72,24 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 		same(t, "what ran after the baseline", []string{"claimed: go test", "claimed: go test"}, e.ranSince(2))
 		same(t, "proven", []string{"claimed: go test"}, e.proved)
 		same(t, "answered", []ralph.CaseAnswered{
-			{Round: 1, Refusals: []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"}}}, {Round: 2, Accepted: true, Over: true},
+			{Round: 1, Refusals: []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"}}},
+			{Round: 2, Accepted: true, Over: true},
 		}, payloads[ralph.CaseAnswered](w.log))
 		first := (*answers)[0]
-		if first.Accepted || first.Over || !strings.Contains(first.Text, "check_failed: go test (exit 1) failed") || !strings.Contains(first.Text, "> FAIL") {
+		if first.Accepted || first.Over || !strings.Contains(first.Text, "check_failed: go test (exit 1) failed") ||
+			!strings.Contains(first.Text, "> FAIL") {
 			t.Errorf("the first case is answered with %+v", first)
 		}
 		same(t, "the second answer", ralph.CaseAnswer{Accepted: true, Over: true, Text: "accepted"}, (*answers)[1])
 		again := w.replayed()
 		same(t, "cases that are remembered", 2, len(again.Cases))
 		for i, answered := range payloads[ralph.CaseAnswered](w.log) {
-			same(t, "what became of one", ralph.CaseRecord{CaseSubmitted: payloads[ralph.CaseSubmitted](w.log)[i], Answer: &answered}, again.Cases[i])
+			same(
+				t,
+				"what became of one",
+				ralph.CaseRecord{CaseSubmitted: payloads[ralph.CaseSubmitted](w.log)[i], Answer: &answered},
+				again.Cases[i],
+			)
 		}
 	})
 	bubble(t, "what changes after an accepted case is judged anew", func(t *testing.T) {
@@ -95,7 +106,9 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 	bubble(t, "words claim nothing", func(t *testing.T) {
 		w, _, k, _ := inRounds(t)
 		w.cfg.Agent = submitter{w.agent}
-		w.agent.turns = []turn{says(promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"A"}}).then(k.becomes("1"))}
+		w.agent.turns = []turn{
+			says(promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"A"}}).then(k.becomes("1")),
+		}
 		w.policy.MaxIterations = 1
 		result := w.ends(ralph.MaxIterations, 1)
 		same(t, "claims", []string{}, result.Iterations[0].Claims)
@@ -151,7 +164,8 @@ func TestCasesOfTasks(t *testing.T) {
 		w.ends(ralph.TasksDone, 1)
 		same(t, "ledger of the second", 1, len(f.inputs[1].Ledger))
 		same(t, "rejected", true, (*answers)[0].Rejected)
-		if text := (*answers)[0].Text; !strings.Contains(text, "acceptance_gap: half of it") || !strings.Contains(text, "next step: mend it") {
+		if text := (*answers)[0].Text; !strings.Contains(text, "acceptance_gap: half of it") ||
+			!strings.Contains(text, "next step: mend it") {
 			t.Errorf("the first case is answered with %q", text)
 		}
 	})
@@ -202,15 +216,32 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		})
 	}
 	bubble(t, "by answers that are cut", func(t *testing.T) {
-		cut := ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, TaskEnd: ralph.NoCase, AnswersCut: true, Hint: "take another model"}
+		cut := ralph.AgentOutcome{
+			Agent: "worker", End: ralph.EndOK, TaskEnd: ralph.NoCase, AnswersCut: true, Hint: "take another model",
+		}
 		w := listed(t, newMemoryTasks(entry("A")), ends(cut))
 		result := w.ends(ralph.NoCase, 1)
-		same(t, "summary", "task A: the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
-		same(t, "told", "no_case: the model's answers were cut at its length limit again and again, and no case was submitted", payloads[ralph.TaskMoved](w.log)[0].Detail)
+		same(
+			t,
+			"summary",
+			"task A: the model's answers were cut at its length limit again and again, and no case was submitted",
+			result.Summary,
+		)
+		same(
+			t,
+			"told",
+			"no_case: the model's answers were cut at its length limit again and again, and no case was submitted",
+			payloads[ralph.TaskMoved](w.log)[0].Detail,
+		)
 		same(t, "hint", "take another model", payloads[ralph.RunStopped](w.log)[0].Hint)
 		w = newWorld(t, ends(cut))
 		result = w.ends(ralph.NoCase, 1)
-		same(t, "summary of a goal", "the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
+		same(
+			t,
+			"summary of a goal",
+			"the model's answers were cut at its length limit again and again, and no case was submitted",
+			result.Summary,
+		)
 		same(t, "hint of a goal", "take another model", payloads[ralph.RunStopped](w.log)[0].Hint)
 	})
 	bubble(t, "skipped", func(t *testing.T) {
@@ -226,15 +257,19 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	})
 }
 
-// TestATaskThatIsGivenUpWithCases: what was submitted in vain is not called nothing.
+// TestATaskThatIsGivenUpWithCases: refused cases count as cases.
 func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end    ralph.StopReason
 		cases  int
 		detail string
 	}{
-		"silent after one":      {ralph.NoCase, 1, "the worker fell silent again and again, and its only case was not accepted"},
-		"silent after two":      {ralph.NoCase, 2, "the worker fell silent again and again, and none of its 2 cases was accepted"},
+		"silent after one": {
+			ralph.NoCase, 1, "the worker fell silent again and again, and its only case was not accepted",
+		},
+		"silent after two": {
+			ralph.NoCase, 2, "the worker fell silent again and again, and none of its 2 cases was accepted",
+		},
 		"used up after one":     {ralph.IterCap, 1, "the worker used up its turns, and its only case was not accepted"},
 		"used up after three":   {ralph.IterCap, 3, "the worker used up its turns, and none of its 3 cases was accepted"},
 		"nothing came after it": {ralph.EmptyResponses, 1, "the model's answers were empty again and again"},
@@ -254,7 +289,12 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 			again := w.replayed()
 			same(t, "cases that are remembered", tt.cases, len(again.Cases))
 			for _, c := range again.Cases {
-				same(t, "refused for", []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"}}, c.Answer.Refusals)
+				same(
+					t,
+					"refused for",
+					[]ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"}},
+					c.Answer.Refusals,
+				)
 			}
 			w.mustFoldTheSame()
 		})
@@ -270,12 +310,20 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 		}}
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isRed }
 		result := w.ends(ralph.NoCase, 1)
-		same(t, "summary", "task A: the worker fell silent again and again, and none of its 2 cases was accepted", result.Summary)
-		same(t, "told", "no_case: the worker fell silent again and again, and none of its 2 cases was accepted", payloads[ralph.TaskMoved](w.log)[0].Detail)
+		same(
+			t, "summary", "task A: the worker fell silent again and again, and none of its 2 cases was accepted", result.Summary,
+		)
+		same(
+			t,
+			"told",
+			"no_case: the worker fell silent again and again, and none of its 2 cases was accepted",
+			payloads[ralph.TaskMoved](w.log)[0].Detail,
+		)
 	})
 }
 
-// spending is an agent that takes turns of a minute, 100 tokens and 10 cents until it is told to stop.
+// spending is an agent that takes turns of a minute, 100 tokens and 10 cents until it is told to
+// stop.
 func spending(turns *int, orders *[]ralph.TurnOrder) turn {
 	return func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 		var spent ralph.Spending
@@ -290,7 +338,9 @@ func spending(turns *int, orders *[]ralph.TurnOrder) turn {
 				break
 			}
 		}
-		return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: true})
+		return works(ctx, in, ralph.AgentOutcome{
+			End: ralph.EndOK, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: true,
+		})
 	}
 }
 
@@ -303,8 +353,11 @@ func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
 	}{
 		"tokens": {func(p *ralph.Policy) { p.MaxTokens = 300 }, ralph.MaxTokens, 3, ralph.TurnOrder{Stop: true}},
 		"cost":   {func(p *ralph.Policy) { p.MaxCost = 0.2 }, ralph.MaxCost, 2, ralph.TurnOrder{Stop: true}},
-		"time":   {func(p *ralph.Policy) { p.MaxTime = ralph.Span(2 * time.Minute) }, ralph.Timeout, 2, ralph.TurnOrder{Stop: true, Late: true}},
-		"none":   {func(p *ralph.Policy) { p.MaxIterations = 1 }, ralph.MaxIterations, 5, ralph.TurnOrder{}},
+		"time": {
+			func(p *ralph.Policy) { p.MaxTime = ralph.Span(2 * time.Minute) }, ralph.Timeout, 2,
+			ralph.TurnOrder{Stop: true, Late: true},
+		},
+		"none": {func(p *ralph.Policy) { p.MaxIterations = 1 }, ralph.MaxIterations, 5, ralph.TurnOrder{}},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			turns, orders := 0, []ralph.TurnOrder{}
@@ -346,7 +399,8 @@ func indexOfLast(events []ralph.Event, kind ralph.EventType) int {
 	return -1
 }
 
-// What an agent does after a case was refused is not the user's doing, however its iteration ends.
+// What an agent does after a refused case is not attributed to the user, however its iteration
+// ends.
 func TestWhatComesAfterARefusedCaseIsTheAgents(t *testing.T) {
 	bubble(t, "killed", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -394,7 +448,7 @@ func TestCasesAndTheEndOfTheRun(t *testing.T) {
 		}
 		result := w.run(ctx)
 		same(t, "reason", ralph.Interrupted, result.StopReason)
-		same(t, "answers", []ralph.CaseAnswer{{Over: true, Text: runEnds}}, *answers)
+		same(t, "answers", []ralph.CaseAnswer{{Over: true, Text: runEndsText}}, *answers)
 		cases := w.loop.State().History.Now.Cases
 		if len(cases) != 1 || cases[0].Answer != nil {
 			t.Errorf("remembered are %+v", cases)

@@ -7,7 +7,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// A cap that was not counted against is said: each time for an agent that was cut short, once for one that never tells.
+// A limit with unknown spending causes a warning: each time for an agent that was cut short, once
+// for one that never reports.
 func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
 	count := func(t *testing.T, turns ...turn) (costs, tokens int) {
 		w := newWorld(t, turns...)
@@ -50,8 +51,10 @@ func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
 
 func TestWhatIsSaidOfACap(t *testing.T) {
 	const (
-		noCost, someCost     = "what this iteration cost is not known, so more than --max-cost may be spent", "what this iteration cost is known only in part, so more than --max-cost may be spent"
-		noTokens, someTokens = "how many tokens this iteration took is not known, so more than --max-tokens may be spent", "how many tokens this iteration took is known only in part, so more than --max-tokens may be spent"
+		noCost, someCost = "the cost of this iteration is unknown, so the run may exceed " +
+			"--max-cost", "the cost of this iteration is only partly known, so the run may exceed --max-cost"
+		noTokens, someTokens = "the token usage of this iteration is unknown, so the run may exceed " +
+			"--max-tokens", "the token usage of this iteration is only partly known, so the run may exceed --max-tokens"
 	)
 	whole := ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.1), Tokens: &ralph.Tokens{Input: 1}}
 	unpriced, untold, priced := whole, whole, whole
@@ -100,7 +103,7 @@ func TestWhatIsSaidOfACap(t *testing.T) {
 				got = append(got, n.Text)
 			}
 		}
-		same(t, "said", []string{"what this evaluation cost is not known, so more than --max-cost may be spent"}, got)
+		same(t, "said", []string{"the cost of this evaluation is unknown, so the run may exceed --max-cost"}, got)
 		same(t, "partial", [2]bool{true, true}, [2]bool{result.CostPartial, result.TokensPartial})
 	})
 }

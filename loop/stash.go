@@ -12,16 +12,17 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// stash removes the work on an abandoned task from the tree, and restores it when the task is selected again.
+// stash takes the work on an abandoned task out of the tree and restores it when the task is worked
+// on again.
 type stash struct {
 	*journal
 	tree          *workspace
 	list          *taskList
-	leftNoChanges map[string]bool // tasks that were given up and left nothing in the tree
+	leftNoChanges map[string]bool // abandoned tasks that left nothing in the tree
 }
 
-// stashForNext stashes the abandoned task's changes once another task has been selected. left is the
-// snapshot of the tree as the task's iteration left it.
+// stashForNext stashes the abandoned task's changes once another task has been selected. left is
+// the snapshot that its iteration left.
 func (s *stash) stashForNext(ctx context.Context, left string) {
 	next, ok := judge.NextTask(s.state.History.Tasks)
 	if !ok || !s.blocksNext(next.ID) {
@@ -32,7 +33,8 @@ func (s *stash) stashForNext(ctx context.Context, left string) {
 	}
 }
 
-// prepareTree makes sure that the tree holds the work on the selected task and none on an abandoned one.
+// prepareTree makes the tree hold the work on the selected task and no work on another, abandoned
+// task.
 func (s *stash) prepareTree(ctx context.Context) {
 	if s.list.tasks == nil {
 		return
@@ -51,25 +53,33 @@ func (s *stash) prepareTree(ctx context.Context) {
 	}
 }
 
-// blocksNext reports whether the tree holds work on an abandoned task that must be stashed before the next
-// task. A run that halts leaves the work in the tree for the user.
+// blocksNext reports whether the tree holds work on an abandoned task while another task is next. A
+// run that stops leaves the work there for people to look at.
 func (s *stash) blocksNext(next string) bool {
 	left := s.state.Unproven
 	return left != nil && left.Task != next && judge.StashesFailedTasks(s.policy)
 }
 
-// planStash returns what to stash, and warns if it cannot be stashed.
+// planStash returns what to stash, and warns if that is impossible.
 func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, bool) {
 	left := s.state.Unproven
-	stashed := ralph.WorkStashed{Task: left.Task, Iteration: left.Iteration, Base: cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot), Work: work}
+	stashed := ralph.WorkStashed{
+		Task:      left.Task,
+		Iteration: left.Iteration,
+		Base:      cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot),
+		Work:      work,
+	}
 	_, can := s.tree.store.(ralph.Switcher)
 	if !can || stashed.Base == "" || stashed.Work == "" {
-		s.warnOnce(workLeft, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from")
+		s.warnOnce(
+			workLeft,
+			"the work on an abandoned task stays in the tree: there are no snapshots to restore it from",
+		)
 		return stashed, false
 	}
 	others := slices.DeleteFunc(s.state.OtherOpenWork(left.Task), func(id string) bool { return s.leftNoChanges[id] })
 	if len(others) > 0 {
-		s.warnWorkLeft(left.Task, "work on "+text.List(others)+", which is not done, lies there with it")
+		s.warnWorkLeft(left.Task, "work on "+text.List(others)+", which is not done, is there as well")
 		return stashed, false
 	}
 	changed, err := s.changedBetween(ctx, stashed.Base, stashed.Work)
@@ -80,24 +90,24 @@ func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, 
 	return stashed, err == nil && len(changed) > 0
 }
 
-// Codes of warnings about work that was given up: it is in the tree, or it is not.
+// Codes of warnings about abandoned work: it stayed in the tree, or it was not restored.
 const (
 	workLeft        = "work_left"
 	workNotRestored = "work_not_back"
 )
 
 func (s *stash) warnWorkLeft(task, why string) {
-	s.warnOnce(workLeft, fmt.Sprintf("the work on %s, which was given up, stays in the tree: %s", task, why))
+	s.warnOnce(workLeft, fmt.Sprintf("the work on the abandoned task %s stays in the tree: %s", task, why))
 }
 
-// changedBetween lists the files that differ between two copies, but for those of the harness.
+// changedBetween lists the files that differ between two snapshots, except the harness's own.
 func (s *stash) changedBetween(ctx context.Context, from, to string) ([]string, error) {
 	names, err := s.tree.changedFiles(ctx, from, to)
 	return slices.DeleteFunc(names, s.list.ownFile()), err
 }
 
-// stashWork removes work from the tree, which has a fresh snapshot. If files changed since the agent ended,
-// the work stays, because those changes would be lost with it.
+// stashWork takes work out of a tree whose snapshot was just taken. If files changed after the
+// agent ended, the work stays: stashing it would lose those changes.
 func (s *stash) stashWork(ctx context.Context, stashed ralph.WorkStashed) {
 	meanwhile, err := s.changedBetween(ctx, stashed.Work, s.state.History.Tree.Snapshot)
 	switch {
@@ -113,21 +123,27 @@ func (s *stash) stashWork(ctx context.Context, stashed ralph.WorkStashed) {
 	}
 }
 
-// restoreWork merges the stashed work on a task into the tree, which has a fresh snapshot.
+// restoreWork puts the work on a task back into the tree, merged with later changes. The snapshot
+// of the tree was just taken.
 func (s *stash) restoreWork(ctx context.Context, kept fold.StashedWork) {
 	tree, can := s.tree.store.(ralph.Switcher)
 	ours := s.state.History.Tree.Snapshot
 	if !can || ours == "" {
-		s.warnNotRestored(kept, "no copy of the tree can be made", nil)
+		s.warnNotRestored(kept, "cannot take a snapshot of the tree", nil)
 		return
 	}
-	merged, conflicts, err := tree.Merge(ctx, ralph.MergeInput{Base: kept.Base, Ours: ours, Theirs: kept.Work, Own: s.list.ownFile()})
+	merged, conflicts, err := tree.Merge(ctx, ralph.MergeInput{
+		Base:   kept.Base,
+		Ours:   ours,
+		Theirs: kept.Work,
+		Own:    s.list.ownFile(),
+	})
 	switch {
 	case ctx.Err() != nil || s.storage != nil:
 	case err != nil:
 		s.warnNotRestored(kept, err.Error(), nil)
 	case len(conflicts) > 0:
-		s.warnNotRestored(kept, changedSince(conflicts)+" in another way since", conflicts)
+		s.warnNotRestored(kept, changedSince(conflicts)+" since, and the changes conflict", conflicts)
 	default:
 		s.emit(ralph.EvWorkRestored, ralph.WorkRestored{Task: kept.Task, Iteration: kept.Iteration, From: ours, To: merged})
 		s.sync()
@@ -136,12 +152,26 @@ func (s *stash) restoreWork(ctx context.Context, kept fold.StashedWork) {
 }
 
 func (s *stash) warnNotRestored(kept fold.StashedWork, why string, conflicts []string) {
-	s.emit(ralph.EvWorkRestored, ralph.WorkRestored{Task: kept.Task, Iteration: kept.Iteration, Why: why, Conflicts: conflicts})
-	s.warn(workNotRestored, "the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out",
-		kept.Task, why, s.id, kept.Task, s.id, kept.Iteration)
+	s.emit(ralph.EvWorkRestored, ralph.WorkRestored{
+		Task:      kept.Task,
+		Iteration: kept.Iteration,
+		Why:       why,
+		Conflicts: conflicts,
+	})
+	s.warn(
+		workNotRestored,
+		"the work on %s was not restored: %s; show it with ralph diff %s --task %s, or write it to a folder with ralph "+
+			"restore %s %d --to DIR",
+		kept.Task,
+		why,
+		s.id,
+		kept.Task,
+		s.id,
+		kept.Iteration,
+	)
 }
 
-// changedSince says that files were changed, and names the first of them.
+// changedSince returns a sentence that names the first of the changed files.
 func changedSince(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " was changed"
@@ -149,8 +179,8 @@ func changedSince(names []string) string {
 	return text.List(names) + " were changed"
 }
 
-// applyPendingMove carries out the recorded move. If the process dies meanwhile, the next one finds the move
-// in the state and repeats it.
+// applyPendingMove applies the recorded move. If the process dies on the way, the next process
+// finds the move in the state and finishes it.
 func (s *stash) applyPendingMove(ctx context.Context) {
 	m := s.state.Move
 	tree, can := s.tree.store.(ralph.Switcher)
@@ -169,36 +199,47 @@ func (s *stash) applyPendingMove(ctx context.Context) {
 	case len(done.Others) > 0:
 		done.Snapshot = s.warnMoveFailed(*m, done)
 	case len(done.Stayed) > 0 && m.Restores:
-		s.warn(workNotRestored, "of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
-			m.Task, text.List(done.Stayed), s.id, kept.Iteration)
+		s.warn(
+			workNotRestored,
+			"part of the work on %s was not restored, because other files are in its place: %s; write it to a folder with "+
+				"ralph restore %s %d --to DIR",
+			m.Task,
+			text.List(done.Stayed),
+			s.id,
+			kept.Iteration,
+		)
 	case len(done.Stayed) > 0:
-		s.warnWorkLeft(m.Task, "of it "+text.List(done.Stayed))
+		s.warnWorkLeft(m.Task, "files left: "+text.List(done.Stayed))
 	}
-	// The harness made this change, so it is neither progress of the next iteration nor part of the base.
+	// The harness made this change, so it is neither progress of the next iteration nor part of the
+	// base.
 	if now, ok := s.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: s.state.History.Base.Head}); ok {
 		s.emit(ralph.EvTreeSnapshot, s.tree.withUserEdits(ctx, done.Snapshot, now))
 		s.tree.compare(ctx, now)
 	}
 }
 
-// warnMoveFailed says that somebody was faster, and names the copy from which only what he did differs. After a switch that was cut there is none: what
-// the harness wrote before is no user's.
+// warnMoveFailed warns that files changed during a move, and returns the snapshot that differs from
+// the tree only in those changes. After an interrupted switch there is none, because files that the
+// harness wrote before are not the user's.
 func (s *stash) warnMoveFailed(m fold.TreeMove, done ralph.Switched) string {
 	kept, _ := s.state.StashOf(m.Task)
 	why := changedSince(done.Others)
 	switch {
 	case m.Restores && done.Begun:
-		s.warnNotRestored(kept, why+" meanwhile, when only a part of it was in the tree", done.Others)
+		s.warnNotRestored(kept, why+" meanwhile, when only part of it had been restored", done.Others)
 	case m.Restores:
 		s.warnNotRestored(kept, why+" meanwhile", done.Others)
 	case done.Begun:
-		s.warnWorkLeft(m.Task, "a part of it, since "+why+" meanwhile")
+		s.warnWorkLeft(m.Task, "part of it, because "+why+" meanwhile")
 	default:
 		s.emit(ralph.EvWorkRestored, ralph.WorkRestored{Task: m.Task, Iteration: kept.Iteration, Stayed: true})
 		s.warnWorkLeft(m.Task, why+" since its agent ended")
 	}
 	if done.Begun {
-		s.warnOnce("base_unknown", "what you changed counts as the agent's: it cannot be told from work that was being moved")
+		s.warnOnce(
+			"base_unknown", "your changes count as the agent's: they cannot be told apart from work that was being moved",
+		)
 		return ""
 	}
 	return s.state.History.Tree.Snapshot

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// steeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
-// Headings, rules and comments are none.
+// steeringItems splits the text of a STEERING.md into items. Each list item, with the lines
+// indented below it, and each paragraph is one item. Headings, rules and comments are not.
 func steeringItems(text string) []string {
 	var items []string
 	var item []string
-	gap := false // a blank line in a list item: only what is indented goes on with it
+	gap := false // after a blank line in a list item, only indented lines continue it
 	end := func() {
 		if joined := strings.TrimSpace(strings.Join(item, "\n")); joined != "" {
 			items = append(items, joined)
@@ -52,7 +52,7 @@ func steeringItems(text string) []string {
 
 func isListItem(line string) bool { return trimListMark(line) != line }
 
-// trimListMark takes the mark of a list item away.
+// trimListMark removes the mark of a list item.
 func trimListMark(line string) string {
 	for _, mark := range []string{"- [ ] ", "* [ ] ", "- ", "* ", "+ "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok {

@@ -14,9 +14,12 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// eventful is a run with a refused claim, a usage limit, a status block and a proven claim: every kind of event that matters.
+// eventful is a run with a refused claim, a usage limit, a status block and a proven claim: every
+// kind of event that matters.
 func eventful(t *testing.T) *world {
-	status := &promise.Status{State: "IN_PROGRESS", Tests: "FAILING", WorkType: "TESTING", FilesModified: 1, Recommendation: "go on"}
+	status := &promise.Status{
+		State: "IN_PROGRESS", Tests: "FAILING", WorkType: "TESTING", FilesModified: 1, Recommendation: "go on",
+	}
 	w := newWorld(t, done(), limitTurn(time.Minute), says(promise.Report{Status: status}), done())
 	w.checker.results = []ralph.CheckResult{isRed, isRed, isRed, isGreen}
 	return w
@@ -38,8 +41,10 @@ func TestStorageThatFailsAtAnyOperation(t *testing.T) {
 			agents := -1
 			w.log.failAt, w.log.failed = k, func() { agents = w.agent.runs() }
 			result := w.run(t.Context())
-			if result.StopReason != ralph.IOFailed || result.ExitCode != 74 || result.Status != ralph.StatusFailed || result.Success || result.Verified {
-				t.Errorf("ended with %s, exit %d, status %s, success %v, verified %v", result.StopReason, result.ExitCode, result.Status, result.Success, result.Verified)
+			if result.StopReason != ralph.IOFailed || result.ExitCode != 74 || result.Status != ralph.StatusFailed ||
+				result.Success || result.Verified {
+				t.Errorf("ended with %s, exit %d, status %s, success %v, verified %v", result.StopReason, result.ExitCode,
+					result.Status, result.Success, result.Verified)
 			}
 			if len(w.agent.inputs) != agents {
 				t.Errorf("%d agents were started after the log could not be written", len(w.agent.inputs)-agents)
@@ -106,14 +111,18 @@ func TestTroubleOfTheHarnessItself(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "checks"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: dir, fail: func(int) error { return nil }}))
+		w.options = append(
+			w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: dir, fail: func(int) error { return nil }}),
+		)
 		w.ends(ralph.IOFailed, 0)
 	})
 	bubble(t, "folders are given to agent and checks", func(t *testing.T) {
 		w := newWorld(t, done())
 		dir := t.TempDir()
 		w.checker.results = []ralph.CheckResult{isRed, isGreen}
-		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: dir, fail: func(int) error { return nil }}))
+		w.options = append(
+			w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: dir, fail: func(int) error { return nil }}),
+		)
 		w.ends(ralph.AllChecksPassed, 1)
 		if w.agent.inputs[0].Folder != dir || w.checker.inputs[0].Folder == "" || w.checker.inputs[0].File != "01.txt" {
 			t.Errorf("agent %q, check %q", w.agent.inputs[0].Folder, w.checker.inputs[0].Folder)

@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// suite chooses the checks to run at each moment of a run.
+// suite chooses the checks to run at each point of a run.
 type suite struct {
 	*journal
 	list *taskList
@@ -18,21 +18,23 @@ type suite struct {
 
 // check is one check to run.
 type check struct {
-	task    string // whose own check it is; "" for the run's
+	task    string // ID of the task that owns it; "" for the run's checks
 	name    string
-	command string // "" if it is the name
+	command string // "" if the name is the command
 	barred  string // why it cannot run, "" if it can
-	missing string // why it fails without being run, "" if it is
+	missing string // why it fails without running, "" if it runs
 	hidden  bool
 }
 
-// testsPlace stands in a check for the test files of the current and all done tasks.
-const testsPlace = "{tests}"
+// testsPlaceholder is replaced in a check with the test files of the current task and all done
+// tasks.
+const testsPlaceholder = "{tests}"
 
-// whyBarred says why a check must not be run, "" if it may.
+// whyBarred returns why a check must not run, or "" if it may.
 func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
-		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
+		return "this check was added to the task list during the run, and you have not agreed to it yet; ralph resume " +
+			"asks you"
 	}
 	return c.barred
 }
@@ -45,35 +47,37 @@ func (s *suite) hiddenChecks() []check {
 	return hidden
 }
 
-// baselineChecks are what is run before any agent: the run's checks and the own checks of the first task. If every task is done already, those
-// of all of them.
+// baselineChecks returns the checks to run before any agent: the run's checks and the first task's
+// own checks. If every task is already done, it returns the checks of all tasks.
 func (s *suite) baselineChecks() []check {
 	if s.list.tasks == nil {
-		return s.runsChecks(nil)
+		return s.runChecksFor(nil)
 	}
 	if len(judge.OpenTasks(s.state.History.Tasks)) == 0 {
 		return s.checksToRun(true)
 	}
 	current := s.state.History.Task
-	return append(s.runsChecks(append(s.doneTasks(), current)), s.ownChecks([]string{current})...)
+	return append(s.runChecksFor(append(s.doneTasks(), current)), s.ownChecks([]string{current})...)
 }
 
-// checksToRun are the run's checks and the current task's own. A claim is also measured by the own checks of what it names and of every done
-// task, and a claim that would end the run by the whole suite.
+// checksToRun returns the run's checks and the current task's own checks. A claim must also pass
+// the checks of every task that it names and of every done task. A claim that would end the run
+// must pass the whole suite.
 func (s *suite) checksToRun(claimed bool) []check {
 	h := s.state.History
 	if s.list.tasks == nil {
-		return s.runsChecks(nil)
+		return s.runChecksFor(nil)
 	}
 	done := s.doneTasks()
 	if !claimed {
-		return append(s.runsChecks(append(done, h.Now.Task)), s.ownChecks([]string{h.Now.Task})...)
+		return append(s.runChecksFor(append(done, h.Now.Task)), s.ownChecks([]string{h.Now.Task})...)
 	}
-	proven := append(done, judge.ClaimedTasks(s.policy, h)...) // if the checks agree; what regressed may be mended
+	// Assuming the checks pass; a regressed task may be fixed.
+	proven := append(done, judge.ClaimedTasks(s.policy, h)...)
 	left := slices.DeleteFunc(judge.OpenTasks(h.Tasks), func(id string) bool { return slices.Contains(proven, id) })
 	all := append(proven, h.Now.Task)
 	if len(left) > 0 {
-		return append(s.runsChecks(all), s.ownChecks(all)...)
+		return append(s.runChecksFor(all), s.ownChecks(all)...)
 	}
 	return append(s.wholeSuite(all), s.ownChecks(all)...)
 }
@@ -88,7 +92,7 @@ func (s *suite) doneTasks() []string {
 	return done
 }
 
-// ownChecks are the checks that these tasks bring, each task once, in the list's order.
+// ownChecks returns the tasks' own checks, each task once, in list order.
 func (s *suite) ownChecks(ids []string) []check {
 	var checks []check
 	for _, t := range s.list.tasks.List() {
@@ -102,12 +106,13 @@ func (s *suite) ownChecks(ids []string) []check {
 	return checks
 }
 
-// runsChecks are the run's own checks, with the test files of these tasks where {tests} stands.
-func (s *suite) runsChecks(ids []string) []check {
+// runChecksFor returns the run's checks, with the test files of these tasks in place of {tests}.
+func (s *suite) runChecksFor(ids []string) []check {
 	return s.fillTests(func(tests ralph.TaskTests) ([]string, error) { return tests.Tests(ids) })
 }
 
-// wholeSuite are the run's checks as exit 0 wants them: with every test file but those of tasks that are left undone.
+// wholeSuite returns the run's checks as exit code 0 requires them: with all test files except
+// those of tasks that are not done.
 func (s *suite) wholeSuite(done []string) []check {
 	var undone []string
 	for _, t := range s.state.History.Tasks {
@@ -121,7 +126,7 @@ func (s *suite) wholeSuite(done []string) []check {
 func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check {
 	var checks []check
 	for _, name := range s.cfg.Checks {
-		if !strings.Contains(name, testsPlace) {
+		if !strings.Contains(name, testsPlaceholder) {
 			checks = append(checks, check{name: name})
 			continue
 		}
@@ -129,18 +134,21 @@ func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check 
 		switch {
 		case err != nil:
 			checks = append(checks, check{name: name, barred: err.Error()})
-		case len(files) == 0 && s.lostTests(name): // deleted tests are no proof
+		case len(files) == 0 && s.lostTests(name): // deleted tests prove nothing
 			checks = append(checks, check{name: name, missing: "the test files that this check ran before are gone"})
 		case len(files) == 0:
-			s.notice("check_skipped", name+" was skipped: no test file belongs to a task that is done or under way")
+			s.notice("check_skipped", name+" was skipped: no done or current task has a test file")
 		default:
-			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, process.Words(operands(files)))})
+			checks = append(checks, check{
+				name:    name,
+				command: strings.ReplaceAll(name, testsPlaceholder, process.Words(asOperands(files))),
+			})
 		}
 	}
 	return checks
 }
 
-// lostTests reports whether a check that had test files before finds none at all any more, of whatever task.
+// lostTests reports whether a check that had test files before now finds none, for any task.
 func (s *suite) lostTests(name string) bool {
 	_, ran := s.state.History.Checks[judge.CheckKey(ralph.CheckResult{Name: name})]
 	any, err := s.testFiles(func(tests ralph.TaskTests) ([]string, error) { return tests.Suite(nil) })
@@ -155,8 +163,8 @@ func (s *suite) testFiles(find func(ralph.TaskTests) ([]string, error)) ([]strin
 	return find(tests)
 }
 
-// operands keeps a file from being read as an option: an agent may have named it.
-func operands(files []string) []string {
+// asOperands keeps file names from being read as options: an agent may have chosen them.
+func asOperands(files []string) []string {
 	named := slices.Clone(files)
 	for i, file := range named {
 		if strings.HasPrefix(file, "-") {

@@ -15,14 +15,18 @@ func hurt(trees ...string) func(base, now ralph.TreeState) (ralph.Tampering, err
 	return func(_, now ralph.TreeState) (ralph.Tampering, error) {
 		found := ralph.Tampering{Known: true}
 		if oneOf(now.Hash, trees...) {
-			found.Tampered = []ralph.FileChange{{Name: "a_test.go", Kind: ralph.FileChanged}, {Name: "ci.yml", Kind: ralph.FileDeleted}}
+			found.Tampered = []ralph.FileChange{
+				{Name: "a_test.go", Kind: ralph.FileChanged},
+				{Name: "ci.yml", Kind: ralph.FileDeleted},
+			}
 			found.Unseen = []string{"conftest.py"}
 		}
 		return found, nil
 	}
 }
 
-const hurtDetail = "protected files are not as they were when the run began: a_test.go (changed), ci.yml (deleted); put them back"
+const hurtDetail = "protected files are not as they were when the run began: a_test.go (changed), ci.yml (deleted); " +
+	"put them back"
 
 func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 	bubble(t, "a claim of completion", func(t *testing.T) {
@@ -32,9 +36,15 @@ func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 		inputs := w.prompted()
 		result := w.ends(ralph.AllChecksPassed, 3)
 		same(t, "refusals", [][]string{{ralph.RefusedTampered}, {}, {}}, refusedIn(result))
-		same(t, "claims refused", []ralph.ClaimRefused{{Refusals: []ralph.Refusal{{Code: ralph.RefusedTampered, Detail: hurtDetail}}}}, payloads[ralph.ClaimRefused](w.log))
+		same(
+			t,
+			"claims refused",
+			[]ralph.ClaimRefused{{Refusals: []ralph.Refusal{{Code: ralph.RefusedTampered, Detail: hurtDetail}}}},
+			payloads[ralph.ClaimRefused](w.log),
+		)
 		told := ralph.FilesTampered{
-			What: ralph.TamperedFiles, Files: []string{"a_test.go", "ci.yml"}, Details: []string{"a_test.go (changed)", "ci.yml (deleted)"}, Unseen: []string{"conftest.py"},
+			What: ralph.TamperedFiles, Files: []string{"a_test.go", "ci.yml"},
+			Details: []string{"a_test.go (changed)", "ci.yml (deleted)"}, Unseen: []string{"conftest.py"},
 		}
 		same(t, "events", []ralph.FilesTampered{told, told}, payloads[ralph.FilesTampered](w.log))
 		for i, want := range [][]string{nil, told.Details, told.Details} {
@@ -51,7 +61,12 @@ func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.compare = hurt("1")
 		w.ends(ralph.TasksDone, 2)
-		same(t, "claims refused", []ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedTampered, hurtDetail)}}, payloads[ralph.ClaimRefused](w.log))
+		same(
+			t,
+			"claims refused",
+			[]ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedTampered, hurtDetail)}},
+			payloads[ralph.ClaimRefused](w.log),
+		)
 	})
 	bubble(t, "gate.tamper stop, without a claim", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -73,7 +88,14 @@ func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 		}
 		result := w.ends(ralph.AllChecksPassed, 2)
 		same(t, "refusals", [][]string{{ralph.RefusedTampered}, {}}, refusedIn(result))
-		same(t, "events", []ralph.FilesTampered{{What: ralph.TamperedFiles, Details: []string{"what became of them is not known: the copy is gone"}}}, payloads[ralph.FilesTampered](w.log))
+		same(
+			t,
+			"events",
+			[]ralph.FilesTampered{
+				{What: ralph.TamperedFiles, Details: []string{"cannot compare them: the copy is gone"}},
+			},
+			payloads[ralph.FilesTampered](w.log),
+		)
 	})
 	bubble(t, "a commit hook puts it back", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -92,13 +114,29 @@ func TestFilesThatChecksDoNotSee(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
 		e.compare = func(ralph.TreeState, ralph.TreeState) (ralph.Tampering, error) {
-			return ralph.Tampering{Known: true, Unseen: []string{"conftest.py"}, OutsideFiles: []string{"~/.npmrc was changed, and a copy does not hide it"}}, nil
+			return ralph.Tampering{
+				Known: true, Unseen: []string{"conftest.py"},
+				OutsideFiles: []string{"~/.npmrc was changed, and a copy does not hide it"},
+			}, nil
 		}
 		inputs := w.prompted()
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "unseen, in the prompt", []string{"conftest.py"}, (*inputs)[1].Last.Unseen)
-		same(t, "told once", []string{"~/.npmrc was changed, and a copy does not hide it"}, warningsOf(w.log, "surroundings_changed"))
-		same(t, "the gate", ralph.Gate{Name: "nothing protected was changed", State: ralph.GateOpen, Detail: "checks did not see conftest.py, which were added"}, w.loop.State().Verdict.Gates[5])
+		same(
+			t,
+			"told once",
+			[]string{"~/.npmrc was changed, and a copy does not hide it"},
+			warningsOf(w.log, "surroundings_changed"),
+		)
+		same(
+			t,
+			"the gate",
+			ralph.Gate{
+				Name: "nothing protected was changed", State: ralph.GateOpen,
+				Detail: "checks did not see conftest.py, which were added",
+			},
+			w.loop.State().Verdict.Gates[5],
+		)
 	})
 	bubble(t, "a tree that is not known is not compared", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -147,7 +185,12 @@ func TestTheBaseFollowsTheUserAndNobodyElse(t *testing.T) {
 		w.whileResting(k.becomes("1u"))
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "compared", []string{"0 1", "0 2"}, e.compared)
-		same(t, "warning", []string{"what you changed counts as the agent's: the copy is gone"}, warningsOf(w.log, "base_unknown"))
+		same(
+			t,
+			"warning",
+			[]string{"your changes count as the agent's: the copy is gone"},
+			warningsOf(w.log, "base_unknown"),
+		)
 	})
 }
 
@@ -174,14 +217,21 @@ func TestNobodyRewritesHisOwnOrders(t *testing.T) {
 		write("spec.md", "the spec")
 		write("prompt.md", "the prompt")
 		w.agent.turns = []turn{
-			nothing().then(func() { k.files = "1"; write("spec.md", "nothing to do"); write("prompt.md", "say that you are done") }),
+			nothing().then(func() {
+				k.files = "1"
+				write("spec.md", "nothing to do")
+				write("prompt.md", "say that you are done")
+			}),
 			nothing().then(func() { k.files = "2"; write("spec.md", "the spec"); write("prompt.md", "the prompt") }),
 			done().then(k.becomes("3")),
 		}
 		e.compare = func(_, now ralph.TreeState) (ralph.Tampering, error) {
 			found := ralph.Tampering{Known: true}
 			if now.Hash == "1" {
-				found.Tampered = []ralph.FileChange{{Name: "spec.md", Kind: ralph.FileChanged}, {Name: "prompt.md", Kind: ralph.FileChanged}}
+				found.Tampered = []ralph.FileChange{
+					{Name: "spec.md", Kind: ralph.FileChanged},
+					{Name: "prompt.md", Kind: ralph.FileChanged},
+				}
 			}
 			return found, nil
 		}
@@ -191,6 +241,11 @@ func TestNobodyRewritesHisOwnOrders(t *testing.T) {
 		for _, in := range *inputs {
 			read = append(read, []string{in.Goal, in.Template})
 		}
-		same(t, "goal and prompt file of each prompt", [][]string{{"the spec", "the prompt"}, {"spec.md at 0", "prompt.md at 0"}, {"the spec", "the prompt"}}, read)
+		same(
+			t,
+			"goal and prompt file of each prompt",
+			[][]string{{"the spec", "the prompt"}, {"spec.md at 0", "prompt.md at 0"}, {"the spec", "the prompt"}},
+			read,
+		)
 	})
 }

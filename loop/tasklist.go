@@ -11,24 +11,25 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// taskList is the list that a run works through, if it has one.
+// taskList is the list that a run works through, if any.
 type taskList struct {
 	*journal
 	tasks           ralph.Tasks // nil without a list
-	lastListWarning string      // what was said about a list that cannot be read
+	lastListWarning string      // the last warning about an unreadable list
 }
 
-// haveOwnChecks reports whether a task brings a check of its own.
+// haveOwnChecks reports whether any task has its own check.
 func (k *taskList) haveOwnChecks() bool {
 	return k.tasks != nil && slices.ContainsFunc(k.tasks.List(), func(t ralph.Task) bool { return len(t.Checks) > 0 })
 }
 
-// adoptFirst takes over the list of a new run, or of one that died before it could tell its list.
+// adoptFirst adopts the list of a new run, or of a run that died before it recorded its list.
 func (k *taskList) adoptFirst() error {
 	if k.tasks == nil || len(k.state.History.Tasks) > 0 {
 		return nil
 	}
-	if k.state.Phase == fold.PhaseExited && k.state.Stopped == nil { // what differs is the agent's, and judge looks at it
+	// The differences are the agent's, and judge looks at them.
+	if k.state.Phase == fold.PhaseExited && k.state.Stopped == nil {
 		if _, err := k.tasks.Inspect(); err == nil {
 			return nil
 		}
@@ -39,8 +40,9 @@ func (k *taskList) adoptFirst() error {
 	return nil
 }
 
-// openTasks takes the list over when a process begins or resumes a run. After a crash in the middle of an iteration, what differs from the
-// harness's copy is the agent's doing and is put back; otherwise it is the user's.
+// openTasks adopts the list when a process begins or resumes a run. After a crash in the middle of
+// an iteration, differences from the harness's copy are the agent's and are reverted. Otherwise
+// they are the user's.
 func (k *taskList) openTasks() error {
 	if k.tasks == nil {
 		return nil
@@ -50,33 +52,39 @@ func (k *taskList) openTasks() error {
 			return nil
 		}
 	}
-	if len(k.state.History.Tasks) == 0 { // adoptFirst took it over
+	if len(k.state.History.Tasks) == 0 { // adoptFirst adopted it
 		k.recordSelected()
 		return nil
 	}
 	if k.crashed && k.state.History.Now.Agent.End == ralph.EndInterrupted {
 		if edits, err := k.tasks.Inspect(); err == nil && len(edits.ListDamage) > 0 {
-			k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
+			k.emit(ralph.EvTampered, ralph.FilesTampered{
+				What:     ralph.TamperedList,
+				File:     k.tasks.File(),
+				Details:  edits.ListDamage,
+				Restored: true,
+			})
 		}
 		k.writeTasks()
 	}
 	k.selectTask()
-	if len(k.tasks.List()) == 0 { // neither a copy nor the file can be read: no task's own checks are known
+	// Neither a copy nor the file is readable, so no task's own checks are known.
+	if len(k.tasks.List()) == 0 {
 		return fmt.Errorf("read task list: %s", k.lastListWarning)
 	}
 	return nil
 }
 
-// selectTask takes over what the user changed in the list, chooses the next task and tells it.
+// selectTask adopts the user's changes to the list, selects the next task and records it.
 func (k *taskList) selectTask() {
 	if k.tasks == nil {
 		return
 	}
 	warning := ""
 	if err := k.tasks.Adopt(k.statuses()); err != nil {
-		warning = fmt.Sprintf("%v; going on with the list as it was", err)
+		warning = fmt.Sprintf("%v; continuing with the previous list", err)
 	}
-	if warning != "" && warning != k.lastListWarning { // it is asked for again before every iteration
+	if warning != "" && warning != k.lastListWarning { // the list is read before every iteration
 		k.warn("tasks_unreadable", "%s", warning)
 	}
 	k.lastListWarning = warning
@@ -96,7 +104,7 @@ func (k *taskList) recordSelected() {
 	k.emit(ralph.EvTaskSelected, selected)
 }
 
-// mergedTasks is the list in force with what the run knows about its tasks.
+// mergedTasks returns the current list, with what the run knows about its tasks.
 func (k *taskList) mergedTasks() []ralph.TaskState {
 	known := map[string]ralph.TaskState{}
 	for _, t := range k.state.History.Tasks {
@@ -105,7 +113,13 @@ func (k *taskList) mergedTasks() []ralph.TaskState {
 	var merged []ralph.TaskState
 	for _, t := range k.tasks.List() {
 		state := ralph.TaskState{
-			ID: t.ID, Title: t.Title, DependsOn: t.DependsOn, Priority: t.Priority, Optional: t.Optional, Human: t.Human, Status: t.Status,
+			ID:        t.ID,
+			Title:     t.Title,
+			DependsOn: t.DependsOn,
+			Priority:  t.Priority,
+			Optional:  t.Optional,
+			Human:     t.Human,
+			Status:    t.Status,
 		}
 		before, ok := known[t.ID]
 		if ok && before.Status == t.Status {
@@ -123,11 +137,12 @@ func sameTask(a, b ralph.TaskState) bool {
 	samePriority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
 	sameDependencies := slices.Equal(a.DependsOn, b.DependsOn)
 	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
-	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title && a.Optional == b.Optional && a.Human == b.Human &&
+	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title &&
+		a.Optional == b.Optional && a.Human == b.Human &&
 		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
 }
 
-// statuses are the states that the run has recorded.
+// statuses returns the task statuses that the run has recorded.
 func (k *taskList) statuses() map[string]ralph.TaskStatus {
 	statuses := map[string]ralph.TaskStatus{}
 	for _, t := range k.state.History.Tasks {
@@ -136,8 +151,8 @@ func (k *taskList) statuses() map[string]ralph.TaskStatus {
 	return statuses
 }
 
-// inspectTasks reads what the agent did to the list. Marked tasks are claims, and damage is repaired. Both
-// are recorded first.
+// inspectTasks reads how the agent changed the list. Tasks that it marked done are claims; damage
+// is reverted. Both are recorded first.
 func (k *taskList) inspectTasks() {
 	if k.tasks == nil {
 		return
@@ -151,17 +166,24 @@ func (k *taskList) inspectTasks() {
 		k.emit(ralph.EvSignal, ralph.SignalSeen{Kind: id + ":DONE", From: ralph.FromList})
 	}
 	if len(edits.ListDamage) > 0 {
-		k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
+		k.emit(ralph.EvTampered, ralph.FilesTampered{
+			What:     ralph.TamperedList,
+			File:     k.tasks.File(),
+			Details:  edits.ListDamage,
+			Restored: true,
+		})
 	}
 	k.sync()
 	k.writeTasks()
-	if added := k.unrecordedTasks(); len(added) > 0 { // what it found is work, too: the run is not complete without it
+	// Tasks that the agent added are work, too: the run is not complete without them.
+	if added := k.unrecordedTasks(); len(added) > 0 {
 		k.notice("tasks_added", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
 }
 
-// unrecordedTasks are the tasks of the list that the log does not know: an agent added them, in an iteration that a crash may have cut.
+// unrecordedTasks returns the tasks of the list that the log does not know: an agent added them,
+// possibly in an iteration that a crash cut short.
 func (k *taskList) unrecordedTasks() []string {
 	known := k.statuses()
 	var ids []string
@@ -173,17 +195,17 @@ func (k *taskList) unrecordedTasks() []string {
 	return ids
 }
 
-// writeTasks brings the file in line with what the run knows.
+// writeTasks updates the file to what the run knows.
 func (k *taskList) writeTasks() { k.writeStates(k.statuses()) }
 
 func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	if err := k.tasks.Write(states); err != nil {
-		k.warn("tasks_unwritable", "%s could not be brought up to date: %v", k.tasks.File(), err)
+		k.warn("tasks_unwritable", "cannot update %s: %v", k.tasks.File(), err)
 	}
 }
 
-// ownFile returns a function that reports the files that stashing must not touch: those of the harness, and
-// the list, which writeTasks keeps up to date.
+// ownFile returns a function that reports whether a file stays as it is when work is stashed: files
+// of the harness, and the list, which is updated separately.
 func (k *taskList) ownFile() func(name string) bool {
 	files := map[string]bool{path.Clean(k.tasks.File()): true}
 	for _, t := range k.tasks.List() {
@@ -197,5 +219,5 @@ func (k *taskList) ownFile() func(name string) bool {
 	}
 }
 
-// ownFolders hold what is the harness's and the user's: lists, steering, prompts, configuration.
+// ownFolders hold files of the harness and the user: lists, steering, prompts, configuration.
 var ownFolders = []string{".ralph", ".agent"}

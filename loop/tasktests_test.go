@@ -32,7 +32,8 @@ func TestTestFilesOfTasks(t *testing.T) {
 		}
 		both := `pytest tests/a.py 'tests/b 1.py' 'tests/b'\''2.py'`
 		same(t, "commands", []string{
-			"lint", "pytest tests/a.py", "lint", "pytest tests/a.py", "lint", both, "lint", `pytest tests/a.py 'tests/b 1.py' 'tests/b'\''2.py' tests/other.py`,
+			"lint", "pytest tests/a.py", "lint", "pytest tests/a.py", "lint", both, "lint",
+			`pytest tests/a.py 'tests/b 1.py' 'tests/b'\''2.py' tests/other.py`,
 		}, commands)
 	})
 	bubble(t, "the whole suite also when a regression is mended with the last claim", func(t *testing.T) {
@@ -60,9 +61,16 @@ func TestTestFilesOfTasks(t *testing.T) {
 			w.options = append(w.options, WithTasks(tasks()))
 			w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
 			w.ends(ralph.MaxIterations, 1)
-			skipped := ralph.Notice{Code: "check_skipped", Text: "pytest {tests} was skipped: no test file belongs to a task that is done or under way"}
+			skipped := ralph.Notice{
+				Code: "check_skipped", Text: "pytest {tests} was skipped: no done or current task has a test file",
+			}
 			same(t, "notices", []ralph.Notice{skipped, skipped}, payloads[ralph.Notice](w.log))
-			same(t, "refused", refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
+			same(
+				t,
+				"refused",
+				refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
+				payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+			)
 		})
 	}
 	bubble(t, "test files cannot be found", func(t *testing.T) {
@@ -71,7 +79,12 @@ func TestTestFilesOfTasks(t *testing.T) {
 		w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
 		w.cfg.Checks = append(w.cfg.Checks, "lint")
 		w.ends(ralph.CheckBroken, 0)
-		same(t, "result", ralph.CheckResult{Name: "pytest {tests}", Broken: true, ExitCode: -1, Output: "bad pattern"}, payloads[ralph.CheckResult](w.log)[0])
+		same(
+			t,
+			"result",
+			ralph.CheckResult{Name: "pytest {tests}", Broken: true, ExitCode: -1, Output: "bad pattern"},
+			payloads[ralph.CheckResult](w.log)[0],
+		)
 	})
 	bubble(t, "test files cannot be found any more", func(t *testing.T) {
 		files := map[string][]string{"A": {"tests/a.py"}}
@@ -80,13 +93,21 @@ func TestTestFilesOfTasks(t *testing.T) {
 			return tagging("A")(ctx, in)
 		})
 		w.options = append(w.options, WithTasks(testedBook{list(), files}))
-		w.cfg.Checks, w.policy.MaxIterations, w.checker.results = []string{"pytest {tests}", "lint"}, 1, []ralph.CheckResult{isGreen}
+		w.cfg.Checks, w.policy.MaxIterations, w.checker.results = []string{"pytest {tests}", "lint"}, 1, []ralph.CheckResult{
+			isGreen,
+		}
 		w.ends(ralph.MaxIterations, 1)
-		same(t, "refused", refusal("A", ralph.RefusedCheckBroken, "pytest {tests} cannot run"), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
+		same(
+			t,
+			"refused",
+			refusal("A", ralph.RefusedCheckBroken, "pytest {tests} cannot run"),
+			payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+		)
 	})
 }
 
-// testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?" cannot be found.
+// testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?"
+// cannot be found.
 type testedBook struct {
 	*memoryTasks
 	files map[string][]string

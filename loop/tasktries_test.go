@@ -20,15 +20,29 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		moves  []string
 		lies   map[string]ralph.TaskStatus
 	}{
-		{"halt", ralph.TaskHalt, 0, []turn{nothing()}, ralph.TaskTries, 2, "A A", []string{"failed A"}, map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskPending}},
-		{"skip", ralph.TaskSkip, 0, []turn{nothing(), nothing(), tagging("B")}, ralph.TaskTries, 3, "A A B", []string{"failed A", "done B"},
-			map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskDone}},
-		{"skip, and another proves it", ralph.TaskSkip, 0, []turn{nothing(), nothing(), tagging("A", "B")}, ralph.TasksDone, 3, "A A B", []string{"failed A", "done A", "done B"},
-			map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone}},
-		{"retry", ralph.TaskRetry, 1, []turn{nothing(), nothing(), nothing(), tagging("B"), nothing(), tagging("A")}, ralph.TasksDone, 6, "A A B B A A", []string{"failed A", "done B", "done A"},
-			map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone}},
-		{"retry, in vain", ralph.TaskRetry, 1, []turn{nothing(), nothing(), tagging("B"), nothing()}, ralph.TaskTries, 5, "A A B A A", []string{"failed A", "done B", "failed A"},
-			map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskDone}},
+		{
+			"halt", ralph.TaskHalt, 0, []turn{nothing()}, ralph.TaskTries, 2, "A A", []string{"failed A"},
+			map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskPending},
+		},
+		{
+			"skip", ralph.TaskSkip, 0, []turn{nothing(), nothing(), tagging("B")}, ralph.TaskTries, 3, "A A B",
+			[]string{"failed A", "done B"}, map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskDone},
+		},
+		{
+			"skip, and another proves it", ralph.TaskSkip, 0, []turn{nothing(), nothing(), tagging("A", "B")}, ralph.TasksDone,
+			3, "A A B", []string{"failed A", "done A", "done B"},
+			map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone},
+		},
+		{
+			"retry", ralph.TaskRetry, 1, []turn{nothing(), nothing(), nothing(), tagging("B"), nothing(), tagging("A")},
+			ralph.TasksDone, 6, "A A B B A A", []string{"failed A", "done B", "done A"},
+			map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone},
+		},
+		{
+			"retry, in vain", ralph.TaskRetry, 1, []turn{nothing(), nothing(), tagging("B"), nothing()}, ralph.TaskTries, 5,
+			"A A B A A", []string{"failed A", "done B", "failed A"},
+			map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskDone},
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			b := newMemoryTasks(entry("A"), entry("B"))
@@ -74,8 +88,11 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		same(t, "worked on", []string{"A", "B", "B", "A"}, workedOn(w.log))
 		same(t, "moves", []string{"done A", "failed B", "reopened A", "done A"}, moves(w.log))
 		same(t, "warnings", []ralph.Notice{
-			{Code: "task_regressed", Text: "A was done, and its own check is red again"},
-			{Code: "work_left", Text: "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
+			{Code: "task_regressed", Text: "A was done, but its own check fails again"},
+			{
+				Code: "work_left",
+				Text: "the work on an abandoned task stays in the tree: there are no snapshots to restore it from",
+			},
 		}, payloads[ralph.Notice](w.log))
 	})
 }
@@ -91,7 +108,9 @@ func TestWhatTheHarnessWritesIsNoProgress(t *testing.T) {
 			w := listed(t, b, nothing())
 			w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries, w.policy.MaxIterations = 1, tt.rule, 1, 2
 			w.checker.results = []ralph.CheckResult{isGreen}
-			w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: fmt.Sprint(b.lies())} })))
+			w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState {
+				return ralph.TreeState{Known: true, Hash: fmt.Sprint(b.lies())}
+			})))
 			w.run(t.Context())
 			var progress []bool
 			for _, v := range payloads[ralph.VerdictReached](w.log) {

@@ -20,9 +20,10 @@ func inPlace(t *testing.T, s *memoryTree, turns ...turn) (*world, *fakeExaminer)
 	return w, e
 }
 
-// What checks in place write is put back before anything is concluded from them, the user's files of before the run as well.
+// What checks in place write is put back before anything is concluded from them, the user's files
+// of before the run as well.
 func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
-	const wrote = "a check that ran in the workspace itself changed code, junk; that was put back"
+	const wrote = "a check that ran in the workspace itself changed code, junk; the changes were undone"
 	bubble(t, "after a claim", func(t *testing.T) {
 		s := newMemoryTree()
 		w, _ := inPlace(t, s, s.does(done(), "code=new"))
@@ -55,15 +56,23 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		w.policy.MaxIterations = 1
 		result := w.ends(ralph.MaxIterations, 1)
 		same(t, "refusals", []string{ralph.RefusedStale}, result.Iterations[0].Refusals)
-		same(t, "warnings", []string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"}, warningsOf(w.log, "check_wrote"))
+		same(
+			t,
+			"warnings",
+			[]string{wrote, "a check that ran in the workspace itself changed code, junk, and the changes could not be undone"},
+			warningsOf(w.log, "check_wrote"),
+		)
 	})
 }
 
-// What the user wrote since the last look is his, also if a check writes in place right after it.
+// What the user wrote since the last snapshot is the user's, even if a check writes in place right
+// after it.
 func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
-		w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
+		w := listed(
+			t, newMemoryTasks(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"),
+		)
 		e := &fakeExaminer{t: t, mode: ralph.IsolationInPlace}
 		e.check = func(_ ralph.ViewInput, name string) ralph.CheckResult {
 			green := name != "own B" || len(s.seen) > 1
@@ -81,7 +90,8 @@ func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	})
 }
 
-// A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes that for the user's.
+// A process that dies during a baseline in place leaves what the check wrote. It must not be
+// attributed to the user.
 func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
@@ -114,9 +124,12 @@ func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	})
 }
 
-// Where the harness cannot put anything back, a check that unmakes what it proved has proved nothing; what it adds is no harm.
+// Where the harness cannot restore files, a check that undoes what it proved proves nothing; files
+// that it adds are allowed.
 func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
-	for edit, want := range map[string]ralph.StopReason{"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed} {
+	for edit, want := range map[string]ralph.StopReason{
+		"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed,
+	} {
 		bubble(t, edit, func(t *testing.T) {
 			s := newMemoryTree()
 			w, e := inPlace(t, s, s.does(done(), "code=new"))
@@ -137,7 +150,8 @@ func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	}
 }
 
-// What somebody writes while the first try to put things back is under way is not taken for the check's by a second one.
+// What a person writes during the first attempt to restore files is not mistaken for the check's by
+// a second one.
 func TestPuttingBackIsTriedOnce(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()

@@ -28,9 +28,15 @@ func TestChecksRunInViews(t *testing.T) {
 			return r
 		}
 		same(t, "checks", []ralph.CheckResult{
-			check("fixed", isGreen, ralph.CheckFixed), check("regressed", isRed, ralph.CheckRegressed), check("clean", isGreen, ralph.CheckClean), check("broken", isRed, ralph.CheckWasBroken),
+			check("fixed", isGreen, ralph.CheckFixed), check("regressed", isRed, ralph.CheckRegressed),
+			check("clean", isGreen, ralph.CheckClean), check("broken", isRed, ralph.CheckWasBroken),
 		}, result.Iterations[0].CheckResults)
-		same(t, "told once", []string{"checks run in an overlay; the files they write are discarded: because"}, warningsOf(w.log, "isolation"))
+		same(
+			t,
+			"told once",
+			[]string{"checks run in an overlay; the files they write are discarded: because"},
+			warningsOf(w.log, "isolation"),
+		)
 	})
 	bubble(t, "a view that cannot be removed is told", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -38,7 +44,7 @@ func TestChecksRunInViews(t *testing.T) {
 		e.leftErr = errors.New("busy")
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isGreen }
 		w.ends(ralph.AllChecksPassed, 1)
-		same(t, "warning", "what a view needed could not be removed: busy", warningsOf(w.log, "view_left")[0])
+		same(t, "warning", "cannot remove the files of a view: busy", warningsOf(w.log, "view_left")[0])
 	})
 	bubble(t, "one in place that cannot be put back ends the run", func(t *testing.T) {
 		w, e, _ := examined(t, done())
@@ -61,13 +67,32 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		notice []string
 		used   string
 	}{
-		{"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessInPlace}, []string{"claimed: go test"}, nil, "claimed: go test"},
+		{
+			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessInPlace},
+			[]string{"claimed: go test"}, nil, "claimed: go test",
+		},
 		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
-		{"red everywhere, with the workspace in PATH", true, nil, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
-		{"with the workspace in PATH", true, []ralph.Access{ralph.AccessWorkspacePath, ralph.AccessInPlace}, []string{"claimed: go test", "claimed/path: go test"},
-			[]string{`"go test" needs programs from a folder of the workspace that is in PATH; an agent can change these`}, "claimed/path: go test"},
-		{"only in place", true, []ralph.Access{ralph.AccessInPlace}, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
-			[]string{`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH`}, "claimed/inplace: go test"},
+		{
+			"red everywhere, with the workspace in PATH", true, nil,
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"}, nil, "claimed: go test",
+		},
+		{
+			"with the workspace in PATH",
+			true,
+			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessInPlace},
+			[]string{"claimed: go test", "claimed/path: go test"},
+			[]string{`"go test" needs programs from a workspace folder on PATH; an agent can change them`},
+			"claimed/path: go test",
+		},
+		{
+			"only in place", true, []ralph.Access{ralph.AccessInPlace},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
+			[]string{
+				`"go test" does not work in a view of the tree (overlay), so it runs in place: files it writes are restored, ` +
+					`except those that git ignores, and an agent can change the programs it finds on PATH`,
+			},
+			"claimed/inplace: go test",
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -97,7 +122,12 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 			return greenIf(in.Now.Hash == "1")
 		}
 		w.ends(ralph.AllChecksPassed, 1)
-		same(t, "the ladder, and what is used later", []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test", "claimed/path: go test"}, e.ran)
+		same(
+			t,
+			"the ladder, and what is used later",
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test", "claimed/path: go test"},
+			e.ran,
+		)
 	})
 	bubble(t, "what a check writes in place before any agent worked is nobody's work", func(t *testing.T) {
 		w, e, k := examined(t)
@@ -131,13 +161,19 @@ func TestFlakes(t *testing.T) {
 		ends    ralph.StopReason
 		runs    int
 	}{
-		{"red after green on one tree is run again, and confirmed at the end", []ralph.CheckResult{isRed, isRed, isGreen, isRed, isGreen, isGreen}, "1",
-			ralph.CheckResult{Passed: true, Flaked: true, Attempts: 3}, ralph.AllChecksPassed, 6},
+		{
+			"red after green on one tree is run again, and confirmed at the end",
+			[]ralph.CheckResult{isRed, isRed, isGreen, isRed, isGreen, isGreen}, "1",
+			ralph.CheckResult{Passed: true, Flaked: true, Attempts: 3}, ralph.AllChecksPassed, 6,
+		},
 		{"not confirmed", []ralph.CheckResult{isRed, isRed, isGreen, isRed, isGreen, isRed}, "1",
 			ralph.CheckResult{ExitCode: 1, Output: "FAIL", Flaked: true, Attempts: 3}, ralph.MaxIterations, 6},
 		{"red as often as it may be run", []ralph.CheckResult{isRed, isRed, isGreen, isRed, isRed, isRed, isGreen}, "1",
 			ralph.CheckResult{ExitCode: 1, Output: "FAIL", Attempts: 3}, ralph.MaxIterations, 6},
-		{"on a new tree red is red", []ralph.CheckResult{isRed, isRed, isGreen, isRed, isGreen}, "2", isRed, ralph.MaxIterations, 4},
+		{
+			"on a new tree red is red", []ralph.CheckResult{isRed, isRed, isGreen, isRed, isGreen}, "2", isRed,
+			ralph.MaxIterations, 4,
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
@@ -173,7 +209,12 @@ func TestFlakes(t *testing.T) {
 			return isGreen
 		}
 		w.ends(ralph.AllChecksPassed, 1)
-		same(t, "ran after the baseline", []string{"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 1", "hidden: hidden check 1"}, e.ranSince(2))
+		same(
+			t,
+			"ran after the baseline",
+			[]string{"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 1", "hidden: hidden check 1"},
+			e.ranSince(2),
+		)
 	})
 }
 
@@ -193,11 +234,18 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		same(t, "ran", []string{
 			"claimed: go test", "claimed/inplace: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
 			"claimed: go test", // no claim
-			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2",
+			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1",
+			"hidden: hidden check 2",
 		}, e.ran)
-		same(t, "refusals", []ralph.ClaimRefused{{Refusals: []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "a hidden check failed"}}}}, payloads[ralph.ClaimRefused](w.log))
+		same(
+			t,
+			"refusals",
+			[]ralph.ClaimRefused{{Refusals: []ralph.Refusal{{Code: ralph.RefusedCheckFailed, Detail: "a hidden check failed"}}}},
+			payloads[ralph.ClaimRefused](w.log),
+		)
 		same(t, "what the log keeps", ralph.CheckResult{
-			Name: "hidden check 1", ExitCode: 77, TimedOut: true, Hidden: true, Isolation: ralph.IsolationOverlay, Tree: "c0+2", Attribution: ralph.CheckWasBroken,
+			Name: "hidden check 1", ExitCode: 77, TimedOut: true, Hidden: true, Isolation: ralph.IsolationOverlay, Tree: "c0+2",
+			Attribution: ralph.CheckWasBroken,
 		}, result.Iterations[1].CheckResults[1])
 		said := []string{fold.ProgressEntry(result.Iterations[1])}
 		for _, in := range w.agent.inputs {
@@ -221,10 +269,18 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("A").then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-			return ralph.CheckResult{Passed: in.Now.Hash == "2" || in.Kind != ralph.ViewHidden, Broken: in.Now.Hash == "1" && in.Kind == ralph.ViewHidden, ExitCode: 77, Output: "SECRET OUTPUT"}
+			return ralph.CheckResult{
+				Passed: in.Now.Hash == "2" || in.Kind != ralph.ViewHidden,
+				Broken: in.Now.Hash == "1" && in.Kind == ralph.ViewHidden, ExitCode: 77, Output: "SECRET OUTPUT",
+			}
 		}
 		w.ends(ralph.TasksDone, 2)
-		same(t, "refusals", []ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedCheckFailed, "a hidden check failed")}}, payloads[ralph.ClaimRefused](w.log))
+		same(
+			t,
+			"refusals",
+			[]ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedCheckFailed, "a hidden check failed")}},
+			payloads[ralph.ClaimRefused](w.log),
+		)
 		mustNotTell(t, []string{w.agent.inputs[1].Prompt})
 	})
 	bubble(t, "a red visible check comes first", func(t *testing.T) {
@@ -312,6 +368,11 @@ func TestAWaitForAnEvaluatorKeepsTheJudgedTree(t *testing.T) {
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
 		f := w.judgedBy(limited, accepts())
 		f.before = func(context.Context, ralph.EvaluationInput) { k.files = "2" }
-		same(t, "refusals", [][]string{{ralph.RefusedStale, ralph.RefusedEvaluator + ":unavailable"}}, refusedIn(w.ends(ralph.MaxIterations, 1)))
+		same(
+			t,
+			"refusals",
+			[][]string{{ralph.RefusedStale, ralph.RefusedEvaluator + ":unavailable"}},
+			refusedIn(w.ends(ralph.MaxIterations, 1)),
+		)
 	})
 }

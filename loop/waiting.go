@@ -9,31 +9,40 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// waiter lets time pass until the next iteration may start.
+// waiter waits until the next iteration may start.
 type waiter struct {
 	*journal
 	tree *workspace
 }
 
-// pollEvery is how often a run that waits looks whether somebody wants something of it.
+// pollEvery is how often a waiting run looks for orders and messages.
 const pollEvery = 100 * time.Millisecond
 
-// waitForTurn holds the next iteration back: a pause, the rate of calls, a delay that somebody asked for.
+// waitForTurn delays the next iteration: for a pause, the call rate, or a configured delay.
 func (r *waiter) waitForTurn(ctx context.Context) {
 	if orders, err := r.orders(); err == nil && orders.Pause {
 		r.pause(ctx)
 	}
 	if wait := r.callRate(); wait > 0 {
-		r.wait(ctx, ralph.Waiting{For: ralph.WaitCalls, Wait: wait, Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", r.policy.CallsPerHour)})
+		r.wait(ctx, ralph.Waiting{
+			For:    ralph.WaitCalls,
+			Wait:   wait,
+			Detail: fmt.Sprintf("%d calls in the last hour, the limit set by limits.calls_per_hour", r.policy.CallsPerHour),
+		})
 	}
 	if delay := r.policy.IterationDelay; delay > 0 && r.state.History.Started > 0 {
 		r.wait(ctx, ralph.Waiting{For: ralph.WaitDelay, Wait: delay, Detail: "iteration_delay"})
 	}
 }
 
-// pause waits until the order is taken away or the run is to end. It costs no time: somebody else's night must not eat the budget.
+// pause waits until the pause is lifted or the run must end. A pause does not use up the run's time
+// limit.
 func (r *waiter) pause(ctx context.Context) {
-	r.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Elapsed: r.elapsed(), Detail: "ralph resume lets it go on"})
+	r.emit(ralph.EvLimitWait, ralph.Waiting{
+		For:     ralph.WaitPause,
+		Elapsed: r.elapsed(),
+		Detail:  "continue with ralph resume",
+	})
 	r.sync()
 	paused := time.Now()
 	for r.moment(ctx).Signal == "" && r.storage == nil {
@@ -46,7 +55,8 @@ func (r *waiter) pause(ctx context.Context) {
 	r.afterWait(ctx)
 }
 
-// wait lets time pass, unless the run is to end or its time is up. A wait counts as time.
+// wait lets time pass, unless the run must end or its time is up. The wait counts toward the run's
+// time.
 func (r *waiter) wait(ctx context.Context, w ralph.Waiting) {
 	if r.mustStopWaiting(ctx) {
 		return
@@ -55,7 +65,8 @@ func (r *waiter) wait(ctx context.Context, w ralph.Waiting) {
 	r.waitUntil(ctx, w, func() time.Duration { return time.Until(end) })
 }
 
-// waitUntil lets time pass as long as something is left to wait for, and records now and then what was spent.
+// waitUntil waits as long as left returns a positive duration, and periodically records what was
+// spent.
 func (r *waiter) waitUntil(ctx context.Context, w ralph.Waiting, left func() time.Duration) {
 	w.Elapsed = r.elapsed()
 	r.emit(ralph.EvLimitWait, w)
@@ -76,16 +87,17 @@ func (r *waiter) waitUntil(ctx context.Context, w ralph.Waiting, left func() tim
 	r.afterWait(ctx)
 }
 
-// afterWait records the time that the wait took and takes a new snapshot, so that the user's changes during
-// the wait do not count as the agent's progress.
+// afterWait records the time spent and takes a new snapshot: what the user changed meanwhile is not
+// the agent's progress.
 func (r *waiter) afterWait(ctx context.Context) {
 	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
-	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging { // the tree under judgement stays what it was
+	// The tree being judged must stay the same.
+	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging {
 		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 	}
 }
 
-// mustStopWaiting reports whether waiting has lost its sense.
+// mustStopWaiting reports whether waiting no longer makes sense.
 func (r *waiter) mustStopWaiting(ctx context.Context) bool {
 	at := r.moment(ctx)
 	return at.Signal != "" || r.storage != nil || r.policy.MaxTime > 0 && at.Elapsed >= r.policy.MaxTime
@@ -100,7 +112,7 @@ func (r *waiter) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// callRate is how long the next call must wait. At 80 % of the calls that an hour allows it warns once.
+// callRate returns how long the next call must wait. It warns once at 80% of the hourly limit.
 func (r *waiter) callRate() ralph.Span {
 	allowed := r.policy.CallsPerHour
 	if allowed == 0 {
@@ -108,7 +120,7 @@ func (r *waiter) callRate() ralph.Span {
 	}
 	wait, recent := judge.CallRate(allowed, r.state.Calls, time.Now())
 	if recent >= (allowed*8+9)/10 && r.firstTime("calls_per_hour") {
-		r.warn("calls_per_hour", "%d of %d calls an hour are used", recent, allowed)
+		r.warn("calls_per_hour", "%d of %d calls per hour are used", recent, allowed)
 	}
 	return wait
 }

@@ -142,8 +142,12 @@ func TestTheCoolDown(t *testing.T) {
 	})
 	bubble(t, "a probe with progress closes it", func(t *testing.T) {
 		w := newWorld(t, nothing())
-		w.agent.turns = []turn{nothing(), nothing(), nothing(), nothing(), nothing().then(func() { w.tree.changes++ }), nothing()}
-		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, ralph.Span(time.Minute), 7, 0
+		w.agent.turns = []turn{
+			nothing(), nothing(), nothing(), nothing(), nothing().then(func() { w.tree.changes++ }), nothing(),
+		}
+		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, ralph.Span(
+			time.Minute,
+		), 7, 0
 		w.ends(ralph.MaxIterations, 7)
 		moves := payloads[ralph.BreakerMoved](w.log)
 		if last := moves[len(moves)-1]; last.From != ralph.BreakerHalfOpen || last.To != ralph.BreakerClosed {
@@ -253,16 +257,22 @@ func TestStopAndKill(t *testing.T) {
 	bubble(t, "ralph stop, through the mailbox", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		begun := time.Now()
-		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: time.Since(begun) > worked+time.Second}, nil })))
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) {
+			return ralph.Orders{Stop: time.Since(begun) > worked+time.Second}, nil
+		})))
 		w.ends(ralph.Interrupted, 2)
 	})
 	bubble(t, "a mailbox that cannot be read does not stop the run", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		w.policy.MaxIterations = 2
-		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: true, Pause: true}, errors.New("eio") })))
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) {
+			return ralph.Orders{Stop: true, Pause: true}, errors.New("eio")
+		})))
 		w.ends(ralph.MaxIterations, 2)
 	})
-	for signal, code := range map[ralph.Signal]int{ralph.SignalHangup: 129, ralph.SignalInterrupt: 130, ralph.SignalTerminate: 143} {
+	for signal, code := range map[ralph.Signal]int{
+		ralph.SignalHangup: 129, ralph.SignalInterrupt: 130, ralph.SignalTerminate: 143,
+	} {
 		bubble(t, "killed by "+string(signal), func(t *testing.T) {
 			w := newWorld(t, done())
 			w.checker.results = []ralph.CheckResult{isRed, isGreen}
@@ -321,7 +331,8 @@ func TestPause(t *testing.T) {
 			}
 		}))
 		result := w.ends(ralph.MaxIterations, 2)
-		if diff := cmp.Diff([]ralph.Status{ralph.StatusPaused}, during); diff != "" || result.TotalDuration != ralph.Span(2*worked) {
+		if diff := cmp.Diff([]ralph.Status{ralph.StatusPaused}, during); diff != "" ||
+			result.TotalDuration != ralph.Span(2*worked) {
 			t.Errorf("took %s, status in the pause (-want +got):\n%s", result.TotalDuration, diff)
 		}
 	})
@@ -347,7 +358,9 @@ func TestLiveNewsAreSummedUp(t *testing.T) {
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 			in.Live(ralph.Activity{Kind: "tool", Name: "Edit"})
 			in.Live(ralph.Activity{Kind: "text"})
-			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Truncated: true, OutputBytes: 99, Said: promise.Report{Blocked: new("x")}})
+			return works(ctx, in, ralph.AgentOutcome{
+				End: ralph.EndOK, Truncated: true, OutputBytes: 99, Said: promise.Report{Blocked: new("x")},
+			})
 		}}
 		w.ends(ralph.Blocked, 1)
 		var want []ralph.AgentOutput
@@ -357,7 +370,9 @@ func TestLiveNewsAreSummedUp(t *testing.T) {
 		if diff := cmp.Diff(want, payloads[ralph.AgentOutput](w.log)); diff != "" {
 			t.Errorf("summaries (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]ralph.OutputTruncated{{What: "agent output", Bytes: 99}}, payloads[ralph.OutputTruncated](w.log)); diff != "" || len(heard) != 2 {
+		if diff := cmp.Diff(
+			[]ralph.OutputTruncated{{What: "agent output", Bytes: 99}}, payloads[ralph.OutputTruncated](w.log),
+		); diff != "" || len(heard) != 2 {
 			t.Errorf("heard %v, cuts (-want +got):\n%s", heard, diff)
 		}
 	})

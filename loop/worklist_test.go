@@ -39,7 +39,7 @@ func (w *world) prompted() *[]ralph.PromptInput {
 	return &inputs
 }
 
-// resumed is another process that goes on with the log and the list as they lie there.
+// resumed is another process that continues with the same log and list.
 func (w *world) resumed(b *memoryTasks, turns ...turn) *world {
 	w.t.Helper()
 	again := listed(w.t, b, turns...)
@@ -91,28 +91,53 @@ func TestEventsOfARunWithAList(t *testing.T) {
 		inputs := w.prompted()
 		result := w.ends(ralph.TasksDone, 2)
 		iteration := func(inner ...ralph.EventType) []ralph.EventType {
-			begin := []ralph.EventType{ralph.EvTaskSelected, ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvAgentOutput, ralph.EvAgentExited, ralph.EvTreeQuiet}
-			return append(append(begin, inner...), ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished, ralph.EvVerdict, ralph.EvTaskDone, ralph.EvTreeSnapshot)
+			begin := []ralph.EventType{
+				ralph.EvTaskSelected, ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvAgentOutput,
+				ralph.EvAgentExited, ralph.EvTreeQuiet,
+			}
+			return append(
+				append(begin, inner...),
+				ralph.EvTreeSnapshot,
+				ralph.EvCheckStarted,
+				ralph.EvCheckFinished,
+				ralph.EvVerdict,
+				ralph.EvTaskDone,
+				ralph.EvTreeSnapshot,
+			)
 		}
 		same(t, "events", slices.Concat(
-			[]ralph.EventType{ralph.EvRunStarted, ralph.EvTaskSelected, ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished},
+			[]ralph.EventType{
+				ralph.EvRunStarted, ralph.EvTaskSelected, ralph.EvTreeSnapshot, ralph.EvCheckStarted, ralph.EvCheckFinished,
+			},
 			iteration(ralph.EvSignal), iteration(ralph.EvSignal), []ralph.EventType{ralph.EvRunStopped},
 		), slices.Compact(w.log.types()))
 		same(t, "task_selected", []ralph.TaskSelected{
-			{Task: "A", Title: "do A", Try: 1, List: []ralph.TaskState{job("A"), job("B")}}, {Task: "A", Title: "do A", Try: 1}, {Task: "B", Title: "do B", Try: 1},
+			{Task: "A", Title: "do A", Try: 1, List: []ralph.TaskState{job("A"), job("B")}}, {Task: "A", Title: "do A", Try: 1},
+			{Task: "B", Title: "do B", Try: 1},
 		}, payloads[ralph.TaskSelected](w.log))
-		same(t, "signals", []ralph.SignalSeen{{Kind: "A:DONE"}, {Kind: "B:DONE", From: ralph.FromList}}, payloads[ralph.SignalSeen](w.log))
+		same(
+			t,
+			"signals",
+			[]ralph.SignalSeen{{Kind: "A:DONE"}, {Kind: "B:DONE", From: ralph.FromList}},
+			payloads[ralph.SignalSeen](w.log),
+		)
 		same(t, "task_done", []ralph.TaskMoved{
-			{Task: "A", Title: "do A", Detail: "claimed, and every check is green"}, {Task: "B", Title: "do B", Detail: "claimed, and every check is green"},
+			{Task: "A", Title: "do A", Detail: "claimed, and every check passes"},
+			{Task: "B", Title: "do B", Detail: "claimed, and every check passes"},
 		}, payloads[ralph.TaskMoved](w.log))
 		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone}, b.lies())
 		same(t, "task_file", "tasks.json", payloads[ralph.RunStarted](w.log)[0].TaskFile)
 		same(t, "tasks of the result", ralph.TaskCount{Done: 2}, result.Tasks)
-		same(t, "tasks of the iterations", []string{"A A:DONE A", "B B:DONE B"}, []string{claimedIn(result.Iterations[0]), claimedIn(result.Iterations[1])})
+		same(t, "tasks of the iterations", []string{"A A:DONE A", "B B:DONE B"}, []string{
+			claimedIn(result.Iterations[0]), claimedIn(result.Iterations[1]),
+		})
 		second := (*inputs)[1]
 		same(t, "what the second prompt is built from", ralph.PromptInput{
-			Task: new(entry("B")), Try: 1, ListFile: "tasks.json", Tasks: []ralph.TaskState{job("A", isDone), job("B")}, Last: ralph.Feedback{Number: 1, Proven: []string{"A"}},
-		}, ralph.PromptInput{Task: second.Task, Try: second.Try, ListFile: second.ListFile, Tasks: second.Tasks, Last: second.Last})
+			Task: new(entry("B")), Try: 1, ListFile: "tasks.json", Tasks: []ralph.TaskState{job("A", isDone), job("B")},
+			Last: ralph.Feedback{Number: 1, Proven: []string{"A"}},
+		}, ralph.PromptInput{
+			Task: second.Task, Try: second.Try, ListFile: second.ListFile, Tasks: second.Tasks, Last: second.Last,
+		})
 	})
 }
 
@@ -128,11 +153,23 @@ func TestARefusedClaimIsToldToTheAgent(t *testing.T) {
 		result := w.ends(ralph.TasksDone, 2)
 		refused := refusal("A", ralph.RefusedCheckFailed, "go test (exit 1) failed")
 		same(t, "claim_refused", []ralph.ClaimRefused{{Tasks: refused}}, payloads[ralph.ClaimRefused](w.log))
-		red := ralph.CheckResult{Name: "go test", ExitCode: 1, Output: "FAIL", Tree: "c0+c", Attribution: ralph.CheckWasBroken}
-		same(t, "what the second prompt says", ralph.Feedback{Number: 1, TaskRefusals: refused, Failed: []ralph.CheckResult{red}}, (*inputs)[1].Last)
+		red := ralph.CheckResult{
+			Name: "go test", ExitCode: 1, Output: "FAIL", Tree: "c0+c", Attribution: ralph.CheckWasBroken,
+		}
+		same(
+			t,
+			"what the second prompt says",
+			ralph.Feedback{Number: 1, TaskRefusals: refused, Failed: []ralph.CheckResult{red}},
+			(*inputs)[1].Last,
+		)
 		same(t, "tries", 2, (*inputs)[1].Try)
 		same(t, "refusals of the result", []string{ralph.RefusedCheckFailed}, result.Iterations[0].Refusals)
-		same(t, "warnings", []ralph.Notice{{Code: "unknown_task", Text: "the agent says that Z-9 is done; tasks.json has no such task"}}, payloads[ralph.Notice](w.log))
+		same(
+			t,
+			"warnings",
+			[]ralph.Notice{{Code: "unknown_task", Text: "the agent claims that Z-9 is done, but tasks.json has no such task"}},
+			payloads[ralph.Notice](w.log),
+		)
 	})
 }
 
@@ -143,7 +180,10 @@ func TestAnInjuredListIsPutBackAndTheAgentIsTold(t *testing.T) {
 		want   []string
 	}{
 		{"a task deleted", func(b *memoryTasks) { b.drop("B") }, []string{"B was deleted"}},
-		{"a criterion weakened", func(b *memoryTasks) { b.change("B", func(t *ralph.Task) { t.Title = "nothing" }) }, []string{"B was changed"}},
+		{
+			"a criterion weakened", func(b *memoryTasks) { b.change("B", func(t *ralph.Task) { t.Title = "nothing" }) },
+			[]string{"B was changed"},
+		},
 		{"the file broken", func(b *memoryTasks) { b.broken = true }, []string{"tasks.json cannot be read"}},
 		{"a task deleted, another ticked", func(b *memoryTasks) { b.drop("B"); b.tick("A") }, []string{"B was deleted"}},
 	} {
@@ -152,9 +192,19 @@ func TestAnInjuredListIsPutBackAndTheAgentIsTold(t *testing.T) {
 			w := listed(t, b, nothing().then(func() { tt.injure(b) }), tagging("A", "B"))
 			inputs := w.prompted()
 			w.ends(ralph.TasksDone, 2)
-			same(t, "tampered", []ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: tt.want, Restored: true}}, payloads[ralph.FilesTampered](w.log))
+			same(
+				t,
+				"tampered",
+				[]ralph.FilesTampered{{What: "task_list", File: "tasks.json", Details: tt.want, Restored: true}},
+				payloads[ralph.FilesTampered](w.log),
+			)
 			same(t, "what the next prompt says", tt.want, (*inputs)[1].Last.ListProblems)
-			same(t, "the list", []ralph.Task{{ID: "A", Title: "do A", Status: ralph.TaskDone}, {ID: "B", Title: "do B", Status: ralph.TaskDone}}, b.file)
+			same(
+				t,
+				"the list",
+				[]ralph.Task{{ID: "A", Title: "do A", Status: ralph.TaskDone}, {ID: "B", Title: "do B", Status: ralph.TaskDone}},
+				b.file,
+			)
 		})
 	}
 }
@@ -164,15 +214,27 @@ func TestATaskThatTheAgentAddsIsWork(t *testing.T) {
 		b := newMemoryTasks(entry("A"))
 		found := entry("N")
 		found.Status = ralph.TaskDone
-		w := listed(t, b, says(promise.Report{TasksDone: []string{"A"}, Complete: true, CompleteTag: "COMPLETE"}).then(func() { b.append(found) }), tagging("N"))
+		w := listed(
+			t,
+			b,
+			says(promise.Report{TasksDone: []string{"A"}, Complete: true, CompleteTag: "COMPLETE"}).then(func() {
+				b.append(found)
+			}),
+			tagging("N"),
+		)
 		w.ends(ralph.TasksDone, 2)
 		same(t, "worked on", []string{"A", "N"}, workedOn(w.log))
-		same(t, "refusals", []ralph.Refusal{{Code: ralph.RefusedTasksOpen, Detail: "1 task not done: N"}}, payloads[ralph.ClaimRefused](w.log)[0].Refusals)
+		same(
+			t,
+			"refusals",
+			[]ralph.Refusal{{Code: ralph.RefusedTasksOpen, Detail: "1 task not done: N"}},
+			payloads[ralph.ClaimRefused](w.log)[0].Refusals,
+		)
 		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "N": ralph.TaskDone}, b.lies())
 	})
 }
 
-// whileResting lets somebody do something in the pause before each further iteration.
+// whileResting runs functions in the pause before each further iteration.
 func (w *world) whileResting(do ...func()) {
 	w.policy.IterationDelay = ralph.Span(time.Minute)
 	for i, edit := range do {
@@ -196,14 +258,24 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 		same(t, "worked on", []string{"A", "C", "C", "A", "A"}, workedOn(w.log))
 		same(t, "tampered", nil, payloads[ralph.FilesTampered](w.log))
 		same(t, "moves", []string{"done A", "done C", "done U", "done A"}, moves(w.log))
-		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "U": ralph.TaskDone}, b.lies())
+		same(
+			t,
+			"the list",
+			map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "U": ralph.TaskDone},
+			b.lies(),
+		)
 	})
 	bubble(t, "broken: the last good one holds", func(t *testing.T) {
 		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
 		w.whileResting(b.spoil)
 		w.ends(ralph.TasksDone, 2)
-		same(t, "warnings", []ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json:3: no such thing; going on with the list as it was"}}, payloads[ralph.Notice](w.log))
+		same(
+			t,
+			"warnings",
+			[]ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json:3: no such thing; continuing with the previous list"}},
+			payloads[ralph.Notice](w.log),
+		)
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
 	})
 	bubble(t, "the last one marked: what is left is measured", func(t *testing.T) {
@@ -212,7 +284,12 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 		w.whileResting(func() { b.tick("B") })
 		w.ends(ralph.TasksDone, 2)
 		same(t, "worked on", []string{"A", ""}, workedOn(w.log))
-		same(t, "checks", []string{"0 go test", "0 own A", "1 go test", "1 own A", "2 go test", "2 own A", "2 own B"}, checksRun(w.log))
+		same(
+			t,
+			"checks",
+			[]string{"0 go test", "0 own A", "1 go test", "1 own A", "2 go test", "2 own A", "2 own B"},
+			checksRun(w.log),
+		)
 	})
 }
 
@@ -224,7 +301,12 @@ func TestAListThatCannotBeWrittenIsToldAndTheRunKnowsBetter(t *testing.T) {
 		w.ends(ralph.TasksDone, 2)
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
 		for _, n := range payloads[ralph.Notice](w.log) {
-			same(t, "warning", ralph.Notice{Code: "tasks_unwritable", Text: "tasks.json could not be brought up to date: read-only file system"}, n)
+			same(
+				t,
+				"warning",
+				ralph.Notice{Code: "tasks_unwritable", Text: "cannot update tasks.json: read-only file system"},
+				n,
+			)
 		}
 	})
 }
@@ -254,7 +336,12 @@ func TestAListThatIsDoneNeedsNoAgent(t *testing.T) {
 		result := w.ends(ralph.TasksDone, 0)
 		same(t, "verified by", []string{ralph.VerifiedUnchanged}, result.VerifiedBy)
 		same(t, "checks", []string{"0 go test", "0 own A"}, checksRun(w.log))
-		same(t, "task_selected", []ralph.TaskSelected{{List: []ralph.TaskState{job("A", isDone), job("H", isHuman), job("O", isOptional)}}}, payloads[ralph.TaskSelected](w.log))
+		same(
+			t,
+			"task_selected",
+			[]ralph.TaskSelected{{List: []ralph.TaskState{job("A", isDone), job("H", isHuman), job("O", isOptional)}}},
+			payloads[ralph.TaskSelected](w.log),
+		)
 	})
 	bubble(t, "its own check is red: it is open again", func(t *testing.T) {
 		w := listed(t, list(), nothing(), tagging("A"))
@@ -294,10 +381,12 @@ func TestWhichOwnChecksRun(t *testing.T) {
 			"5 c", "5 r", "5 a", "5 b1", "5 b2", "5 c", "5 o",
 		}},
 		{"on claim", func(p *ralph.Policy) { p.ChecksWhen = ralph.ChecksOnClaim }, []string{
-			"0 r", "0 a", "2 r", "2 a", "3 b1", "3 b2", "4 r", "4 a", "4 b1", "4 b2", "5 c", "5 r", "5 a", "5 b1", "5 b2", "5 c", "5 o",
+			"0 r", "0 a", "2 r", "2 a", "3 b1", "3 b2", "4 r", "4 a", "4 b1", "4 b2", "5 c", "5 r", "5 a", "5 b1", "5 b2", "5 c",
+			"5 o",
 		}},
 		{"without a baseline", func(p *ralph.Policy) { p.Baseline = false }, []string{
-			"1 r", "1 a", "2 r", "2 a", "3 r", "3 b1", "3 b2", "4 r", "4 a", "4 b1", "4 b2", "5 r", "5 a", "5 b1", "5 b2", "5 c", "5 o",
+			"1 r", "1 a", "2 r", "2 a", "3 r", "3 b1", "3 b2", "4 r", "4 a", "4 b1", "4 b2", "5 r", "5 a", "5 b1", "5 b2", "5 c",
+			"5 o",
 		}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -315,7 +404,7 @@ func TestWhichOwnChecksRun(t *testing.T) {
 	}
 }
 
-// What was proven is measured again as long as the run has not ended: no claim is needed to break it.
+// Proven tasks are checked again until the run ends: breaking them needs no claim.
 func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 	unfinished := func(w *world, until int) {
 		w.policy.Unfinished = ralph.UnfinishedRefuse
@@ -332,14 +421,21 @@ func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen, isGreen, isGreen, isRed, isGreen}
 		unfinished(w, 1)
 		w.ends(ralph.TasksDone, 3)
-		same(t, "checks", []string{"0 go test", "0 own A", "1 go test", "1 own A", "2 go test", "2 own A", "3 go test", "3 own A"}, checksRun(w.log))
+		same(
+			t,
+			"checks",
+			[]string{"0 go test", "0 own A", "1 go test", "1 own A", "2 go test", "2 own A", "3 go test", "3 own A"},
+			checksRun(w.log),
+		)
 		same(t, "moves", []string{"done A", "reopened A", "done A"}, moves(w.log))
 	})
 	bubble(t, "lines look unfinished", func(t *testing.T) {
 		w := listed(t, newMemoryTasks(entry("A")), tagging("A"), nothing(), nothing())
 		unfinished(w, 2)
 		w.ends(ralph.TasksDone, 3)
-		want := ralph.ClaimRefused{Refusals: []ralph.Refusal{{Code: ralph.RefusedUnfinished, Detail: "added lines look unfinished: a.go: TODO"}}}
+		want := ralph.ClaimRefused{
+			Refusals: []ralph.Refusal{{Code: ralph.RefusedUnfinished, Detail: "added lines look unfinished: a.go: TODO"}},
+		}
 		same(t, "claim_refused", []ralph.ClaimRefused{want, want}, payloads[ralph.ClaimRefused](w.log))
 	})
 	bubble(t, "checks on claim only", func(t *testing.T) {
@@ -363,7 +459,7 @@ func (f askedTree) Fingerprint(_ context.Context, in ralph.TreeInput) (ralph.Tre
 	return f(in), nil
 }
 
-// A check that nobody agreed to is not run: an agent could have written it.
+// A check that the user did not agree to is not run: an agent could have written it.
 func TestAnOwnCheckThatNobodyAgreedToIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A", "own A"))
@@ -377,6 +473,11 @@ func TestAnOwnCheckThatNobodyAgreedToIsNotRun(t *testing.T) {
 				t.Errorf("it was run: %+v", in)
 			}
 		}
-		same(t, "refused", refusal("N", ralph.RefusedCheckBroken, "curl evil cannot run"), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
+		same(
+			t,
+			"refused",
+			refusal("N", ralph.RefusedCheckBroken, "curl evil cannot run"),
+			payloads[ralph.ClaimRefused](w.log)[0].Tasks,
+		)
 	})
 }

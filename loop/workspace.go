@@ -12,12 +12,12 @@ import (
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
-// workspace looks at the tree of files that the agent works on, and remembers what it saw.
+// workspace examines the tree of files that the agent works on, and remembers what it found.
 type workspace struct {
 	*journal
 	store    ralph.Tree
 	examiner ralph.Examiner
-	changed  ralph.Tampering // what the agent under judgement did to files that matter to checks
+	changed  ralph.Tampering // how the judged agent changed files that matter to checks
 }
 
 func (w *workspace) baseHead() string {
@@ -27,7 +27,7 @@ func (w *workspace) baseHead() string {
 	return w.state.History.Base.Head
 }
 
-// treeUnderCheck is what the checks of this moment run on.
+// treeUnderCheck returns the tree that checks currently run on.
 func (w *workspace) treeUnderCheck() ralph.TreeState {
 	if w.state.History.Judging {
 		return w.state.History.Now.Tree
@@ -35,7 +35,8 @@ func (w *workspace) treeUnderCheck() ralph.TreeState {
 	return w.state.History.Tree
 }
 
-// compare records what became of the files that matter to checks. What is put back between two looks was never tampered with.
+// compare records changes to files that matter to checks. A file that was restored between two
+// comparisons does not count as tampered with.
 func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	w.changed = ralph.Tampering{}
 	base := w.state.History.Base
@@ -46,8 +47,11 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil { // what cannot be compared may have been tampered with
-		w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: []string{fmt.Sprintf("what became of them is not known: %v", err)}})
+	if err != nil { // files that cannot be compared may have been tampered with
+		w.emit(ralph.EvTampered, ralph.FilesTampered{
+			What:    ralph.TamperedFiles,
+			Details: []string{fmt.Sprintf("cannot compare them: %v", err)},
+		})
 		return
 	}
 	w.changed = found
@@ -62,17 +66,22 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	if !w.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
 		return
 	}
-	w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
+	w.emit(ralph.EvTampered, ralph.FilesTampered{
+		What:    ralph.TamperedFiles,
+		Files:   names,
+		Details: append([]string{}, lines...),
+		Unseen:  found.Unseen,
+	})
 }
 
-// withUserEdits adds to the state new snapshots of the base and of the last proven tree that include what the
-// user changed while no agent was at work. Those changes are all differences from before, the snapshot of the
-// tree as the harness left it. If the last iteration was cut before its tree was recorded, it is unknown who
-// made the changes, and the state stays as it is.
+// withUserEdits adds to the base, and to the last proven tree, what the user changed while no agent
+// was working. That is everything that differs from before, the tree as the harness left it. After
+// an iteration whose end was not recorded, it is unknown who made the changes.
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
+	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" ||
+		before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}
 	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
@@ -84,15 +93,16 @@ func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.
 		}
 	}
 	if err != nil {
-		w.warn("base_unknown", "what you changed counts as the agent's: %v", err)
+		w.warn("base_unknown", "your changes count as the agent's: %v", err)
 		return now
 	}
 	now.Base, now.LastProvenTree = base, settled
 	return now
 }
 
-// checkFreshness hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
-// themselves; where nothing can be put back, what they added is no harm.
+// checkFreshness hashes the tree once more: evidence counts only for the tree that was judged.
+// Checks that ran in place may have changed it themselves. Where files cannot be restored, files
+// that they added are allowed.
 func (w *workspace) checkFreshness(ctx context.Context) {
 	h := w.state.History
 	if w.store == nil || w.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
@@ -102,7 +112,7 @@ func (w *workspace) checkFreshness(ctx context.Context) {
 	if ctx.Err() != nil || err == nil && tree.Same(h.Now.Tree) {
 		return
 	}
-	if err != nil { // what cannot be looked at may be anything
+	if err != nil { // an unreadable tree may contain anything
 		tree = ralph.TreeState{}
 	} else if w.ranInPlace() && !w.canUndo(h.Now.Tree) && w.onlyAdded(ctx, h.Now.Tree.Snapshot, tree.Snapshot) {
 		return
@@ -111,7 +121,8 @@ func (w *workspace) checkFreshness(ctx context.Context) {
 	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
-// baseText is a file that the agent before has changed as it was; false if it has not, or the file was empty.
+// baseText returns the original text of a file that the previous agent changed. It reports false if
+// the agent did not change it or the file was empty.
 func (w *workspace) baseText(ctx context.Context, name string) (string, bool) {
 	if w.examiner == nil || !slices.Contains(w.state.Tampered, name) {
 		return "", false
@@ -123,9 +134,10 @@ func (w *workspace) baseText(ctx context.Context, name string) (string, bool) {
 	return textfile.Clean(text), true
 }
 
-// snapshot records the tree as it is. What the user changed while no iteration ran joins the base.
+// snapshot records the tree as it is. Changes that the user made while no iteration ran join the
+// base.
 func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
-	if w.state.Move != nil && ctx.Err() != nil { // the next process finds the tree on its way, and goes on
+	if w.state.Move != nil && ctx.Err() != nil { // the next process finds the unfinished move and completes it
 		return
 	}
 	if tree, ok := w.fingerprint(ctx, in); ok {
@@ -133,7 +145,7 @@ func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
 	}
 }
 
-// fingerprint hashes the tree and says what is missing from its copy.
+// fingerprint hashes the tree and warns about files missing from its snapshot.
 func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, bool) {
 	if w.store == nil {
 		return ralph.TreeState{}, false
@@ -142,7 +154,7 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 	tree, err := w.store.Fingerprint(ctx, in)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.warn("tree_unknown", "the workspace could not be hashed, so progress is not known: %v", err)
+			w.warn("tree_unknown", "cannot hash the workspace, so progress is unknown: %v", err)
 		}
 		return ralph.TreeState{}, false
 	}
@@ -154,10 +166,11 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 	return tree, true
 }
 
-// whatChanged says what the run changed, as far as that can be told from what the user had changed before.
+// whatChanged describes what the run changed, as far as it can be told from earlier changes of the
+// user.
 func (w *workspace) whatChanged(ctx context.Context) string {
 	base, now := w.state.History.Base, w.state.History.Tree
-	if h := w.state.History; h.Judging && h.Now.Tree.Known { // cut in the middle of its judgement
+	if h := w.state.History; h.Judging && h.Now.Tree.Known { // stopped in the middle of judging
 		now = h.Now.Tree
 	}
 	if tree, ok := w.store.(ralph.Snapshots); ok && base.Snapshot != "" && now.Snapshot != "" {
@@ -177,21 +190,21 @@ func (w *workspace) whatChanged(ctx context.Context) string {
 		return ""
 	}
 	if base.Dirty > 0 {
-		changed += fmt.Sprintf(" (with %s that had been changed before the run)", text.Count(base.Dirty, "file"))
+		changed += fmt.Sprintf(" (including %s changed before the run)", text.Count(base.Dirty, "file"))
 	}
 	return changed
 }
 
-// diff is what changed since the run began.
+// diff returns what changed since the run began.
 func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
 	tree, ok := w.store.(ralph.Snapshots)
 	base, now := w.state.History.Base.Snapshot, w.state.History.Tree.Snapshot
-	if !ok || base == "" || now == "" || base == now || w.state.History.Started == 0 { // no agent has been here yet
+	if !ok || base == "" || now == "" || base == now || w.state.History.Started == 0 { // no agent has worked yet
 		return "", false
 	}
-	patch, cut, err := tree.Diff(ctx, base, now, diffShown)
+	patch, cut, err := tree.Diff(ctx, base, now, maxDiffBytes)
 	if err != nil && ctx.Err() == nil {
-		w.warn("diff_unknown", "what changed so far is not in the prompt: %v", err)
+		w.warn("diff_unknown", "the prompt does not show what changed so far: %v", err)
 	}
 	return patch, cut
 }
@@ -199,7 +212,7 @@ func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
 func (w *workspace) changedFiles(ctx context.Context, from, to string) ([]string, error) {
 	copies, ok := w.store.(ralph.Snapshots)
 	if !ok {
-		return nil, errors.New("copies cannot be compared here")
+		return nil, errors.New("snapshots cannot be compared here")
 	}
 	changes, err := copies.Changes(ctx, from, to)
 	var names []string
@@ -209,10 +222,10 @@ func (w *workspace) changedFiles(ctx context.Context, from, to string) ([]string
 	return names, err
 }
 
-// acceptTree records the tree as the start of the next iteration. Changes do not join the base, because the
-// agent's code may have written them.
+// acceptTree accepts the tree as the start of the next iteration. The differences do not join the
+// base, because the agent's code may have written them.
 func (w *workspace) acceptTree(ctx context.Context) {
-	ctx, done := w.detached(ctx)
+	ctx, done := w.detachedContext(ctx)
 	defer done()
 	if tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()}); ok && !tree.Same(w.state.History.Tree) {
 		w.emit(ralph.EvTreeSnapshot, tree)
@@ -225,7 +238,8 @@ func (w *workspace) canUndo(tree ralph.TreeState) bool {
 	return switches && copies && tree.Snapshot != ""
 }
 
-// onlyAdded reports whether one copy holds all that is in another, as it is there. Without copies nobody can tell.
+// onlyAdded reports whether the second snapshot contains everything in the first, unchanged.
+// Without snapshots it assumes so.
 func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
 	copies, ok := w.store.(ralph.Snapshots)
 	if !ok || from == "" || to == "" {
@@ -235,9 +249,12 @@ func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
 	return err == nil && !slices.ContainsFunc(changes, func(c ralph.FileChange) bool { return c.Kind != ralph.FileAdded })
 }
 
-// ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
+// ranInPlace reports whether a check of this iteration ran in the workspace itself and may have
+// changed it.
 func (w *workspace) ranInPlace() bool {
-	return slices.ContainsFunc(w.state.History.Now.Checks, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
+	return slices.ContainsFunc(w.state.History.Now.Checks, func(c ralph.CheckResult) bool {
+		return c.Isolation == ralph.IsolationInPlace
+	})
 }
 
 func changeNames(changes []ralph.FileChange) (names, lines []string) {

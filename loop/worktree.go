@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// enterWorktree moves the run into a worktree of its own, where Config asks for one, and reports whether it made it.
+// enterWorktree moves the run into a new worktree if Config asks for one, and reports whether it
+// made it.
 func (l *Loop) enterWorktree(ctx context.Context) (made bool, err error) {
 	if !l.run.cfg.UseWorktree || l.run.about.Worktree != nil {
 		return false, nil
@@ -31,10 +32,10 @@ func (l *Loop) enterWorktree(ctx context.Context) (made bool, err error) {
 	return made, nil
 }
 
-// CleanupWorktree removes the worktree of the run and its branch, if the work in it is merged.
+// CleanupWorktree removes the worktree of the run and its branch, if its work is merged.
 func (l *Loop) CleanupWorktree(ctx context.Context) error {
 	if l.run.about.Worktree == nil || l.worktrees == nil {
-		return errors.New("clean up worktree: the run had none")
+		return errors.New("clean up worktree: the run has no worktree")
 	}
 	if err := l.worktrees.Remove(ctx, *l.run.about.Worktree); err != nil {
 		return fmt.Errorf("clean up worktree: %w", err)
@@ -42,7 +43,7 @@ func (l *Loop) CleanupWorktree(ctx context.Context) error {
 	return nil
 }
 
-// CleanupProgress removes the view of the run from its workspace.
+// CleanupProgress removes the run's progress file from its workspace.
 func (l *Loop) CleanupProgress() error {
 	root, err := os.OpenRoot(l.run.cfg.Dir)
 	if err != nil {

@@ -50,9 +50,13 @@ func TestARunInAWorktree(t *testing.T) {
 		made := ralph.Worktree{Path: shop.dir, Branch: "ralph/R1", Base: "c0"}
 		same(t, "branches", []string{"ralph/R1"}, shop.branches)
 		same(t, "where the agent worked", shop.dir, w.agent.inputs[0].Dir)
-		same(t, "where the checks ran", []string{shop.dir, shop.dir}, []string{w.checker.inputs[0].Dir, w.checker.inputs[1].Dir})
+		same(t, "where the checks ran", []string{shop.dir, shop.dir}, []string{
+			w.checker.inputs[0].Dir, w.checker.inputs[1].Dir,
+		})
 		same(t, "run_started", &made, payloads[ralph.RunStarted](w.log)[0].Worktree)
-		same(t, "result", ralph.Result{WorktreePath: shop.dir, Branch: "ralph/R1"}, ralph.Result{WorktreePath: result.WorktreePath, Branch: result.Branch})
+		same(t, "result", ralph.Result{WorktreePath: shop.dir, Branch: "ralph/R1"}, ralph.Result{
+			WorktreePath: result.WorktreePath, Branch: result.Branch,
+		})
 		if len(w.tree.inputs) != 0 || len(shop.tree.(*fakeTree).inputs) == 0 {
 			t.Errorf("the tree that was hashed is not the worktree's")
 		}
@@ -90,7 +94,8 @@ func TestAWorktreeThatCannotBeMade(t *testing.T) {
 	if !errors.Is(err, shop.err) || !cmp.Equal(result, ralph.Result{}) || len(w.log.events) != 0 {
 		t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
 	}
-	if err := w.loop.CleanupWorktree(t.Context()); err == nil || err.Error() != "clean up worktree: the run had none" {
+	if err := w.loop.CleanupWorktree(t.Context()); err == nil ||
+		err.Error() != "clean up worktree: the run has no worktree" {
 		t.Errorf("error %v", err)
 	}
 	w.options = nil

@@ -39,7 +39,7 @@ type lineReader struct {
 	phrases *phraseCounter
 	said    findings
 	learned learnings
-	hasText   bool // the agent wrote anything but white space
+	hasText bool // the agent wrote anything but white space
 	status  *Status
 	problem string
 

@@ -25,16 +25,18 @@ const (
 	linkBytes  = len(linkOpens) + linkDigits + len(linkCloses)
 )
 
-// link ties a line to what stands before it: the SHA-256 of every byte from the beginning of the last line that has a link, or of the log if none
-// has, up to the line itself. Commonly that is the one line before. A log that a version without links began, or went on with, is tied as a whole
-// by the next link, and nothing falls between two of them.
+// link ties a line to the lines before it. It is the SHA-256 of every byte from the start of the
+// last line that has a link (or of the log, if none has) up to the line itself. Usually that is
+// just the previous line. If a version without links began or continued a log, the next link covers
+// all its lines, so nothing falls between two links.
 type link [sha256.Size]byte
 
-// linkOf hashes what stands between the last line with a link and the next one.
+// linkOf hashes the bytes between the last line with a link and the next line.
 func linkOf(stretch []byte) link { return sha256.Sum256(stretch) }
 
-// cutLink takes the link off the body of a line, which is the line up to its sum. It is nil if the line has none. A link can stand nowhere else: in
-// a string its quotation marks would be escaped, and behind the last field of the data comes a brace.
+// cutLink removes the link from the body of a line, which is the line up to its sum. The link is
+// nil if the line has none. A link cannot occur anywhere else: inside a string its quotation marks
+// would be escaped, and the last field of the data is followed by a brace.
 func cutLink(body []byte) (rest, link []byte) {
 	at := len(body) - linkBytes
 	if at < 0 || string(body[at:at+len(linkOpens)]) != linkOpens || body[len(body)-1] != '"' {
@@ -47,8 +49,9 @@ func cutLink(body []byte) (rest, link []byte) {
 	return body[:at], digits
 }
 
-// Chain is the head of the log: the link that the next line will carry, in hexadecimal digits, or "" before the first event. Whoever knows it can
-// tell later whether anything that was appended so far has changed.
+// Chain returns the head of the log: the link that the next line will carry, in hexadecimal, or ""
+// before the first event. With it, a reader can tell later whether anything appended so far has
+// changed.
 func (l *Log) Chain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,55 +61,59 @@ func (l *Log) Chain() string {
 	return hex.EncodeToString(l.link[:])
 }
 
-// linkFrom makes the next link of a log that is taken up again. It reads from the last line with a link on, which is one line, or a whole log that
-// has none.
+// linkFrom computes the next link of a reopened log. It reads from the last line with a link, which
+// is one line, or a whole log without links.
 func (l *Log) linkFrom(start int64) error {
 	file, err := os.Open(l.path)
 	if err != nil {
-		return unwritable("open", l.path, err)
+		return ioError("open", l.path, err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(file, start, l.size-start)); err != nil {
-		return unwritable("read", l.path, err)
+		return ioError("read", l.path, err)
 	}
 	l.link = link(sum.Sum(nil))
 	return nil
 }
 
-// Chain is what Verify found out about a log.
+// Chain is the result of Verify.
 type Chain struct {
-	Head     string // of the whole lines, as [Log.Chain] gives it
-	Events   int64  // read; with a damaged line, those before it
-	Linked   int64  // of them, those that carry a link. An old log has none
-	Torn     int64  // bytes of a last line that was not written whole
-	Recorded string // the head that result.json tells, "" if it tells none
-	At       int64  // the event behind which Recorded was the head; 0 if there is none
-	Break    *Break // the first; nil if the chain holds
+	Head     string // head of the whole lines, as [Log.Chain] returns it
+	Events   int64  // number of events read; those before a damaged line
+	Linked   int64  // number of events with a link; 0 in an old log
+	Torn     int64  // bytes of an incomplete last line
+	Recorded string // the head recorded in result.json, "" if none
+	At       int64  // the event after which Recorded was the head; 0 if none
+	Break    *Break // the first break; nil if the chain holds
 }
 
-// Break is where a log stops to be what was written.
+// Break is the point from which a log is not what was written.
 type Break struct {
-	Seq    int64 // the first event that does not fit; the change is in it or, with a wrong link, in what stands before it
+	// Seq is the first event that does not fit. The change is in it or, if its link is wrong, in the
+	// lines before it.
+	Seq    int64
 	Offset int64 // of its line
 	Why    string
 }
 
-// Verify reads a log, whole, and follows its chain: sums, sequence numbers and links. A changed, deleted, inserted or moved line breaks it. That
-// lines are missing at the end, or that every link was made anew, shows when the head that result.json recorded beside the log is in it no more. A
-// break is a value; an error means that the log cannot be read or is too new.
+// Verify reads a whole log and follows its chain: sums, sequence numbers and links. A changed,
+// deleted, inserted or moved line breaks it. If lines are missing at the end, or if all links were
+// recomputed, the head recorded in result.json no longer occurs in the log. A break is a value; an
+// error means that the log cannot be read or is too new.
 //
-// The links are no signature: who may write both files can make both anew. Against that, keep the head elsewhere.
+// The links are not a signature: anyone who may write both files can recompute both. To guard
+// against that, keep the head elsewhere.
 func Verify(path string) (Chain, error) {
-	run, err := runOf(path)
+	run, err := firstRun(path)
 	if err != nil {
 		return Chain{}, fmt.Errorf("verify log: %w", err)
 	}
-	f := follower{sum: sha256.New(), chain: Chain{Recorded: recordedHead(path)}}
+	f := chainVerifier{sum: sha256.New(), chain: Chain{Recorded: recordedHead(path)}}
 	r := &reader{run: run, path: path, decode: decodeNothing}
 	err = r.read(f.visit)
 	if damaged, ok := errors.AsType[*Damaged](err); ok {
-		f.broken(damaged.Line, damaged.Offset, damaged.Why)
+		f.recordBreak(damaged.Line, damaged.Offset, damaged.Why)
 		err = nil
 	}
 	if err != nil {
@@ -114,7 +121,7 @@ func Verify(path string) (Chain, error) {
 	}
 	f.chain.Torn = r.tail
 	if f.chain.Recorded != "" && f.chain.At == 0 {
-		f.broken(r.seq+1, r.offset, "the head that result.json tells is not in the log")
+		f.recordBreak(r.seq+1, r.offset, "the head recorded in result.json is not in the log")
 	}
 	return f.chain, nil
 }
@@ -124,20 +131,20 @@ func (s *Store) Verify(run string) (Chain, error) { return Verify(s.logPath(run)
 
 func decodeNothing(ralph.EventType, []byte) (any, error) { return nil, nil }
 
-// follower follows a chain from line to line.
-type follower struct {
-	sum   hash.Hash // of the stretch since the last link
+// chainVerifier follows a chain from line to line.
+type chainVerifier struct {
+	sum   hash.Hash // hash of the bytes since the last link
 	chain Chain
-	from  int64 // where the next line begins
+	from  int64 // offset of the next line
 }
 
-func (f *follower) visit(e ralph.Event, line []byte) error {
+func (f *chainVerifier) visit(e ralph.Event, line []byte) error {
 	_, linked := cutLink(line[:len(line)-sumBytes])
 	head := f.sum.Sum(nil)
 	if linked != nil {
 		f.chain.Linked++
 		if string(linked) != hex.EncodeToString(head) {
-			f.broken(e.Seq, f.from, "its link does not fit what stands before it")
+			f.recordBreak(e.Seq, f.from, "its link does not match the lines before it")
 		}
 		f.sum.Reset()
 	}
@@ -151,15 +158,16 @@ func (f *follower) visit(e ralph.Event, line []byte) error {
 	return nil
 }
 
-// broken keeps the first break.
-func (f *follower) broken(seq, offset int64, why string) {
+// recordBreak keeps the first break.
+func (f *chainVerifier) recordBreak(seq, offset int64, why string) {
 	if f.chain.Break == nil {
 		f.chain.Break = &Break{Seq: seq, Offset: offset, Why: why}
 	}
 }
 
-// runOf is the run that the first line of a log belongs to: the others have to, too. "" if it cannot be told, which reading will complain about.
-func runOf(path string) (string, error) {
+// firstRun returns the run of a log's first line; all other lines must belong to it, too. It
+// returns "" if that is unknown. Reading reports the error then.
+func firstRun(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("open log: %w", err)
@@ -179,7 +187,7 @@ func runOf(path string) (string, error) {
 	return string(first.run), nil
 }
 
-// recordedHead is the receipt in the result beside a log. A result that cannot be read tells none.
+// recordedHead returns the receipt in the result beside a log, or "" if the result is unreadable.
 func recordedHead(path string) string {
 	var result struct {
 		Receipt string `json:"receipt"`

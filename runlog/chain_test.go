@@ -47,7 +47,8 @@ func shortLog(tb testing.TB) []string {
 
 func joined(lines []string) string { return strings.TrimSuffix(strings.Join(lines, ""), "\n") + "\n" }
 
-// rewritten changes the body of a line, link included, and gives it the sum that makes it whole again.
+// rewritten changes the body of a line, link included, and gives it the sum that makes it whole
+// again.
 func rewritten(tb testing.TB, line, from, to string) string {
 	tb.Helper()
 	body := strings.TrimSuffix(line, "\n")
@@ -101,7 +102,7 @@ func TestChainOfALog(t *testing.T) {
 func TestChainBreaksWhereALogWasChanged(t *testing.T) {
 	lines := shortLog(t)
 	offset := func(line int) int64 { return int64(len(strings.Join(lines[:line], ""))) }
-	const link = "its link does not fit what stands before it"
+	const link = "its link does not match the lines before it"
 	tests := []struct {
 		name   string
 		change func(lines []string) []string
@@ -159,11 +160,15 @@ func TestChainBreaksWhereALogWasChanged(t *testing.T) {
 		}, Break{6, offset(5), link}},
 		{"the end is gone", func(l []string) []string {
 			return l[:9]
-		}, Break{10, offset(9), "the head that result.json tells is not in the log"}},
+		}, Break{10, offset(9), "the head recorded in result.json is not in the log"}},
 		{"the last line is gone", func(l []string) []string {
 			return l[:11]
-		}, Break{12, offset(11), "the head that result.json tells is not in the log"}},
-		{"everything is gone", func([]string) []string { return []string{""} }, Break{1, 0, "the head that result.json tells is not in the log"}},
+		}, Break{12, offset(11), "the head recorded in result.json is not in the log"}},
+		{
+			"everything is gone",
+			func([]string) []string { return []string{""} },
+			Break{1, 0, "the head recorded in result.json is not in the log"},
+		},
 	}
 	head := headOf(lines[11] + "\n")
 	if chain := verified(t, openStore(t), joined(lines), head); chain.Break != nil || chain.At != 12 {
@@ -184,7 +189,7 @@ func renumbered(tb testing.TB, line string, seq int) string {
 	return rewritten(tb, line, line[at:end], `"seq":`+strconv.Itoa(seq))
 }
 
-// Whatever bit is changed: as long as the head is known, it shows.
+// As long as the head is known, any changed bit shows.
 func TestChainShowsEveryFlippedByte(t *testing.T) {
 	lines := shortLog(t)
 	text := []byte(joined(lines))
@@ -205,14 +210,16 @@ func TestChainShowsEveryFlippedByte(t *testing.T) {
 	}
 }
 
-// A log that was made anew with good links throughout is not the one that the receipt is of.
+// A log that was rewritten with valid links does not match the receipt.
 func TestChainThatWasMadeAnewMissesItsRecordedHead(t *testing.T) {
 	events := allTypes()[:12]
 	lines := shortLog(t)
 	events[4].Data = ralph.Notice{Code: "other"}
 	text, _ := logText(t, events)
 	got := verified(t, openStore(t), string(text), headOf(lines[11]+"\n"))
-	if want := (&Break{13, int64(len(text)), "the head that result.json tells is not in the log"}); !cmp.Equal(want, got.Break) {
+	if want := (&Break{13, int64(len(text)), "the head recorded in result.json is not in the log"}); !cmp.Equal(
+		want, got.Break,
+	) {
 		t.Errorf("got %+v, want %+v", got.Break, want)
 	}
 	if chain := verified(t, openStore(t), string(text), ""); chain.Break != nil || chain.Recorded != "" {
@@ -230,7 +237,7 @@ func oldLog(tb testing.TB, events []ralph.Event) string {
 	return text.String()
 }
 
-// goOn takes a run up again, as a resume does, and appends to it.
+// goOn reopens a run, as a resume does, and appends to it.
 func goOn(tb testing.TB, s *Store, events ...ralph.Event) string {
 	tb.Helper()
 	log, _, _, err := reopen(s, sampleRun)
@@ -280,13 +287,14 @@ func TestOldLogThatGoesOnIsTiedAsAWhole(t *testing.T) {
 		changed := slices.Clone(lines)
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, "")+string(text[len(old):]), "").Break
-		if diff := cmp.Diff(&Break{7, int64(len(old)), "its link does not fit what stands before it"}, got); diff != "" {
+		if diff := cmp.Diff(&Break{7, int64(len(old)), "its link does not match the lines before it"}, got); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
 	}
 }
 
-// A version without links can take up a log that has some, and be followed by one that has: nothing falls between the links.
+// A version without links can continue a log that has some, and be followed by one that has:
+// nothing falls between the links.
 func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	text, offsets := logText(t, events[:4])
@@ -306,7 +314,9 @@ func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 		changed := slices.Clone(lines)
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, ""), "").Break
-		if diff := cmp.Diff(&Break{8, int64(len(text) + len(middle)), "its link does not fit what stands before it"}, got); diff != "" {
+		if diff := cmp.Diff(
+			&Break{8, int64(len(text) + len(middle)), "its link does not match the lines before it"}, got,
+		); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
 	}
@@ -317,7 +327,9 @@ func TestChainGoesOnBehindATornLine(t *testing.T) {
 	text, offsets := logText(t, events[:9])
 	torn := string(text[:offsets[6]+40])
 	got := verified(t, s, torn, "")
-	if diff := cmp.Diff(Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}, got); diff != "" {
+	if diff := cmp.Diff(
+		Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}, got,
+	); diff != "" {
 		t.Error(diff)
 	}
 	head := goOn(t, s, events[6:9]...)
@@ -352,12 +364,14 @@ func TestChainOfALongLog(t *testing.T) {
 	events, text, offsets := longLog(t, 600)
 	s, n := openStore(t), int64(len(events))
 	head := headOf(string(text[offsets[n-1]:]))
-	if diff := cmp.Diff(Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}, verified(t, s, string(text), head)); diff != "" {
+	if diff := cmp.Diff(
+		Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}, verified(t, s, string(text), head),
+	); diff != "" {
 		t.Error(diff)
 	}
 	line := string(text[offsets[4000]:offsets[4001]])
 	changed := string(text[:offsets[4000]]) + rewritten(t, line, `"ts":"2026`, `"ts":"2025`) + string(text[offsets[4001]:])
-	want := &Break{4002, int64(offsets[4001]), "its link does not fit what stands before it"}
+	want := &Break{4002, int64(offsets[4001]), "its link does not match the lines before it"}
 	if diff := cmp.Diff(want, verified(t, s, changed, head).Break); diff != "" {
 		t.Error(diff)
 	}
@@ -368,7 +382,14 @@ func TestChainThatCannotBeRead(t *testing.T) {
 	if _, err := s.Verify("R"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no log: got %v", err)
 	}
-	plant(t, s, "R", append(sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n'))
+	plant(
+		t,
+		s,
+		"R",
+		append(
+			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+		),
+	)
 	if _, err := s.Verify("R"); !strings.Contains(err.Error(), "use a newer ralph") {
 		t.Errorf("a newer log: got %v", err)
 	}

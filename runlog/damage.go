@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Damaged says where a log stops to be trustworthy, and why.
+// Damaged says where a log stops being trustworthy, and why.
 type Damaged struct {
 	Path   string
 	Offset int64 // of the first byte of the line
@@ -27,16 +27,18 @@ type TooNew struct {
 }
 
 func (t *TooNew) Error() string {
-	return fmt.Sprintf("log has version %d; this program reads up to version %d: use a newer ralph: %s", t.Version, ralph.EventVersion, t.Path)
+	return fmt.Sprintf("log has version %d; this program reads up to version %d: use a newer ralph: %s", t.Version,
+		ralph.EventVersion, t.Path)
 }
 
-// Tail tells what was cut off the end of a log when it was opened again.
+// Tail describes what was cut off the end of a log when it was reopened.
 type Tail struct {
-	Dropped int64 // bytes of a last line that was not written whole
+	Dropped int64 // bytes of an incomplete last line
 }
 
-// unwritable marks an error of the harness's own storage, if there is one, and makes sure that it names the path.
-func unwritable(op, path string, err error) error {
+// ioError marks an error of the harness's own storage and makes sure that it names the path. It
+// returns nil for nil.
+func ioError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The test binary also plays the processes that die: roles by the name of the first argument, each given a store and what else it needs.
+// The test binary also plays the processes that die: roles by the name of the first argument, each
+// given a store and what else it needs.
 var roles = map[string]func(s *Store, args []string) error{
 	"write-until-killed": writeUntilKilled,
 	"write-until-full":   writeUntilFull,
@@ -61,7 +62,9 @@ func start(t *testing.T, role, state, workspace string, args ...string) *actor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	process, err := os.StartProcess(program, append([]string{program, role, state, workspace}, args...), &os.ProcAttr{Files: []*os.File{nil, in, os.Stderr}})
+	process, err := os.StartProcess(program, append([]string{program, role, state, workspace}, args...), &os.ProcAttr{
+		Files: []*os.File{nil, in, os.Stderr},
+	})
 	in.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +95,8 @@ func (a *actor) kill(t *testing.T, last string) string {
 	return last
 }
 
-// writeUntilKilled appends as fast as it can, syncs now and then, and says which event was synced last.
+// writeUntilKilled appends as fast as it can, syncs now and then, and says which event was synced
+// last.
 func writeUntilKilled(s *Store, args []string) error {
 	lock, err := s.Lock(Owner{PID: os.Getpid(), Run: sampleRun})
 	if err != nil {
@@ -133,7 +137,8 @@ func openOrCreate(s *Store) (*Log, error) {
 	return log, err
 }
 
-// Fifty lives of one run, each ended by KILL at another moment: the next one finds every synced event and a sequence without a gap.
+// Fifty processes write one run, each killed at another moment: the next one finds every synced
+// event and a sequence without a gap.
 func TestKilledWritersLoseNothingThatWasSynced(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	s, err := Open(state, workspace)

@@ -14,7 +14,7 @@ const (
 	fileMode   fs.FileMode = 0o600
 )
 
-// makeFolder creates a folder and its parents, each durably: the name of a new folder is flushed with the folder that holds it.
+// makeFolder creates a folder and its parents durably: after each new folder it flushes the parent.
 func makeFolder(path string) error {
 	if isFolder(path) {
 		return nil
@@ -29,10 +29,10 @@ func makeFolder(path string) error {
 	switch {
 	case err == nil:
 		return flushFolder(parent)
-	case errors.Is(err, fs.ErrExist) && isFolder(path): // somebody else was faster
+	case errors.Is(err, fs.ErrExist) && isFolder(path): // another process created it first
 		return nil
 	}
-	return unwritable("mkdir", path, err)
+	return ioError("mkdir", path, err)
 }
 
 func isFolder(path string) bool {
@@ -42,10 +42,11 @@ func isFolder(path string) bool {
 
 // flushFolder makes the names in a folder durable.
 func flushFolder(path string) error {
-	return unwritable("fsync", path, atomicfile.SyncDir(path))
+	return ioError("fsync", path, atomicfile.SyncDir(path))
 }
 
-// replaceFile puts a whole new file in a path's place, durably.
+// replaceFile atomically and durably replaces a file.
 func replaceFile(path string, content []byte) error {
-	return unwritable("rename", path, atomicfile.Write(path, content, fileMode)) // everything but a rename says what it did
+	// Errors of other operations than the rename already name their operation.
+	return ioError("rename", path, atomicfile.Write(path, content, fileMode))
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Read visits every event of a run in order, verified, up to a last line that is torn or being written. The line that fn is given has no newline
-// and may not be kept. An error of fn ends the reading and is returned.
+// Read visits every event of a run in order, verified, up to a last line that is torn or being
+// written. The line passed to fn has no newline and must not be kept. If fn returns an error,
+// reading ends and Read returns it.
 func (s *Store) Read(run string, fn func(e ralph.Event, line []byte) error) error {
 	r := s.reader(run, decodeAll)
 	if err := r.read(fn); err != nil {
@@ -18,15 +19,15 @@ func (s *Store) Read(run string, fn func(e ralph.Event, line []byte) error) erro
 	return nil
 }
 
-// Folder takes the events of a run in order; a fold.State is one.
+// Folder receives the events of a run in order. fold.State is one.
 type Folder interface {
 	Apply(e ralph.Event) error
-	// Ignores reports whether Apply does not look at the data of such events. They come without it. It depends on
-	// nothing but kind, and is called from several goroutines at once.
+	// Ignores reports whether Apply ignores the data of such events. They are passed without data. It
+	// must depend only on kind, and is called from several goroutines at once.
 	Ignores(kind ralph.EventType) bool
 }
 
-// Fold folds the log of a run into what is known of it.
+// Fold folds the log of a run into its state.
 func (s *Store) Fold(run string, into Folder) error {
 	if _, err := s.fold(run, into); err != nil {
 		return fmt.Errorf("read run %s: %w", run, err)

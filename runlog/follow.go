@@ -11,8 +11,8 @@ import (
 // followPause is short enough to look live to a person.
 const followPause = 200 * time.Millisecond
 
-// Follow visits every event of a run like Read, then the new ones as they come. It returns nil when the run has stopped or its process is gone,
-// and the cause when ctx is done.
+// Follow visits every event of a run like Read, then new events as they arrive. It returns nil when
+// the run has stopped or its process is gone, and the cause when ctx is done.
 func (s *Store) Follow(ctx context.Context, run string, fn func(e ralph.Event, line []byte) error) error {
 	if err := s.follow(ctx, run, fn); err != nil {
 		return fmt.Errorf("follow run %s: %w", run, err)
@@ -35,7 +35,8 @@ func (s *Store) follow(ctx context.Context, run string, fn visitFunc) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
 	for {
-		owner, held := s.Holder() // asked before reading: what a process wrote before it died is still read
+		// Ask before reading, so that the last events of a process that died are still read.
+		owner, held := s.Holder()
 		if err := r.read(visit); err != nil {
 			return err
 		}

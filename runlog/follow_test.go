@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// live is a run under way, in a bubble whose clock stands still unless everybody waits.
+// live is a current run, in a bubble whose clock stops unless all goroutines wait.
 func live(t *testing.T) (*Store, *Log, *Lock, []ralph.Event) {
 	t.Helper()
 	s := openStore(t)
@@ -153,7 +153,8 @@ func TestFollowEndsWithDamageAndWithItsVisitor(t *testing.T) {
 	text, _ := logText(t, allTypes())
 	enough := errors.New("enough")
 	plant(t, s, sampleRun, text)
-	if err := s.Follow(t.Context(), sampleRun, func(ralph.Event, []byte) error { return enough }); !errors.Is(err, enough) {
+	stop := func(ralph.Event, []byte) error { return enough }
+	if err := s.Follow(t.Context(), sampleRun, stop); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 	text[300] ^= 1

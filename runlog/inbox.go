@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Order is an order from another process to a run. It is an empty file of that name in the run's inbox.
+// Order is an instruction that another process can give a run. It is stored as an empty file of
+// that name in the run's mailbox folder.
 type Order string
 
 // The orders.
@@ -23,41 +24,41 @@ func orderPath(runDir string, order Order) string {
 	return filepath.Join(runDir, "mailbox", string(order))
 }
 
-// Send puts an order into the inbox of a run. Sending it twice has no further effect.
+// Send gives a run an order. Sending an order twice has no further effect.
 func (s *Store) Send(run string, order Order) error {
 	if _, err := os.Stat(s.logPath(run)); err != nil {
 		return fmt.Errorf("send %s: %w", order, err)
 	}
 	path := orderPath(s.RunDir(run), order)
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
-		return fmt.Errorf("send %s: %w", order, unwritable("mkdir", path, err))
+		return fmt.Errorf("send %s: %w", order, ioError("mkdir", path, err))
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, fileMode)
 	if err == nil {
 		err = file.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("send %s: %w", order, unwritable("create", path, err))
+		return fmt.Errorf("send %s: %w", order, ioError("create", path, err))
 	}
 	return nil
 }
 
-// Clear removes an order from the inbox of a run. It is no error if the order is not there.
+// Clear removes an order to a run, if there is one.
 func (s *Store) Clear(run string, order Order) error {
 	path := orderPath(s.RunDir(run), order)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("clear %s: %w", order, unwritable("remove", path, err))
+		return fmt.Errorf("clear %s: %w", order, ioError("remove", path, err))
 	}
 	return nil
 }
 
-// Poll returns the orders in the inbox. It neither blocks nor reads a file, and it leaves the orders in
-// the inbox.
+// Poll returns the current orders. It neither blocks nor reads a file, and does not remove the
+// orders.
 func (l *Log) Poll() (ralph.Orders, error) {
 	stop, stopErr := hasOrder(l.Dir(), Stop)
 	pause, pauseErr := hasOrder(l.Dir(), Pause)
 	if err := errors.Join(stopErr, pauseErr); err != nil {
-		return ralph.Orders{}, fmt.Errorf("poll mailbox: %w", err)
+		return ralph.Orders{}, fmt.Errorf("poll inbox: %w", err)
 	}
 	return ralph.Orders{Stop: stop, Pause: pause}, nil
 }
@@ -70,7 +71,7 @@ func hasOrder(runDir string, order Order) (bool, error) {
 	return err == nil, err
 }
 
-// HasOrder reports whether an order is in the inbox of a run.
+// HasOrder reports whether a run has an order.
 func (s *Store) HasOrder(run string, order Order) (bool, error) {
 	return hasOrder(s.RunDir(run), order)
 }

@@ -41,8 +41,8 @@ func TestMailbox(t *testing.T) {
 	}
 }
 
-// Whoever resumes a run holds its lock by now, so an order that lies there may be meant for this life. To forget those of an earlier one is
-// for the caller, before the lock names the run.
+// The process that resumes a run already holds its lock, so an order may be meant for it. The
+// caller must clear older orders before the lock names the run.
 func TestReopenLeavesOrdersWhereTheyAre(t *testing.T) {
 	s := openStore(t)
 	record(t, s, sampleRun, allTypes())

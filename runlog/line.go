@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// maxLine bounds one event, so that a file of rubbish without a newline cannot fill the memory of its readers.
+// maxLine limits the size of one event, so that a garbage file without newlines cannot exhaust the
+// memory of its readers.
 const maxLine = 16 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -26,10 +27,11 @@ const (
 	sumBytes  = len(sumOpens) + sumDigits + len(sumCloses)
 )
 
-// appendLine writes e as one line, newline included, behind what buf holds. before is the link to what stands before it in the log.
+// appendLine appends e to buf as one line, newline included. before is the link to the lines before
+// it in the log.
 func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
-	if !isPlain(string(e.Type)) || !isPlain(e.Run) {
-		return fmt.Errorf("encode event: %q of run %q is no plain name", e.Type, e.Run)
+	if !isPlainName(string(e.Type)) || !isPlainName(e.Run) {
+		return fmt.Errorf("encode event: %q of run %q is not a plain name", e.Type, e.Run)
 	}
 	start := buf.Len()
 	fmt.Fprintf(buf, `{"v":%d,"seq":%d,"ts":"%s","run":"%s","iteration":%d,"type":"%s","data":`,
@@ -39,7 +41,7 @@ func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 	if err := data.Encode(e.Data); err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	buf.Truncate(buf.Len() - 1) // the encoder's newline
+	buf.Truncate(buf.Len() - 1) // remove the encoder's newline
 	if buf.Len()-start > maxLine-linkBytes-sumBytes-1 {
 		return fmt.Errorf("encode event: %s of %d bytes is too large", e.Type, buf.Len()-start)
 	}
@@ -48,7 +50,7 @@ func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 	return nil
 }
 
-// appendSum appends what ends a line to text: the sum of its body, and the brace that closes it.
+// appendSum appends the end of a line to text: the sum of its body and the closing brace.
 func appendSum(text, body []byte) []byte {
 	var sum [sumDigits / 2]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
@@ -57,8 +59,8 @@ func appendSum(text, body []byte) []byte {
 	return append(text, sumCloses...)
 }
 
-// isPlain reports whether a name needs no quoting in JSON and is safe as the name of a folder.
-func isPlain(name string) bool {
+// isPlainName reports whether a name needs no quoting in JSON and is safe as the name of a folder.
+func isPlainName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', c == '_', c == '-':
@@ -69,7 +71,7 @@ func isPlain(name string) bool {
 	return name != ""
 }
 
-// envelope is a line whose data has not been looked at.
+// envelope is a line whose data has not been decoded.
 type envelope struct {
 	version   int
 	seq       int64
@@ -78,12 +80,13 @@ type envelope struct {
 	iteration int
 	kind      ralph.EventType
 	data      []byte
-	linked    bool // to what stands before it
+	linked    bool // has a link to the lines before it
 }
 
 var errSum = errors.New("the checksum does not match")
 
-// parseLine checks the sum of a line (without its newline) and takes it apart. The result points into line.
+// parseLine checks the sum of a line (without its newline) and splits it into fields. The result
+// points into line.
 func parseLine(line []byte) (envelope, error) {
 	body := len(line) - sumBytes
 	if body < 0 {
@@ -105,9 +108,10 @@ func parseLine(line []byte) (envelope, error) {
 	return e, nil
 }
 
-// parseOwn reads the envelope exactly as appendLine lays it out, without its link. It is the fast way for every line that this version wrote.
+// parseOwn reads the envelope exactly as appendLine writes it, without its link. It is the fast
+// path for lines that this version wrote.
 func parseOwn(body []byte) (e envelope, ok bool) {
-	t := taker{rest: body}
+	t := lineScanner{rest: body}
 	t.literal(`{"v":`)
 	e.version = int(t.number())
 	t.literal(`,"seq":`)
@@ -125,10 +129,10 @@ func parseOwn(body []byte) (e envelope, ok bool) {
 		return envelope{}, false
 	}
 	e.kind, e.data = ralph.EventType(unique.Make(string(kind)).Value()), t.rest
-	return e, isPlain(string(e.kind))
+	return e, isPlainName(string(e.kind))
 }
 
-// parseAny reads a line by its meaning: another order of the fields, or fields that a later version added.
+// parseAny parses a line as JSON, for fields in another order or fields that a later version added.
 func parseAny(line []byte) (envelope, error) {
 	var v struct {
 		Version   int             `json:"v"`
@@ -147,13 +151,13 @@ func parseAny(line []byte) (envelope, error) {
 	}, nil
 }
 
-// taker takes known pieces off the front of a text and remembers if one was missing.
-type taker struct {
+// lineScanner consumes known pieces from the front of a text and remembers if one was missing.
+type lineScanner struct {
 	rest   []byte
 	failed bool
 }
 
-func (t *taker) literal(text string) {
+func (t *lineScanner) literal(text string) {
 	if len(t.rest) < len(text) || string(t.rest[:len(text)]) != text {
 		t.failed = true
 		return
@@ -161,8 +165,8 @@ func (t *taker) literal(text string) {
 	t.rest = t.rest[len(text):]
 }
 
-// number takes a whole number of at most 18 digits, which cannot overflow.
-func (t *taker) number() int64 {
+// number consumes a whole number of at most 18 digits, which cannot overflow.
+func (t *lineScanner) number() int64 {
 	var n int64
 	i := 0
 	for i < len(t.rest) && i < 18 && '0' <= t.rest[i] && t.rest[i] <= '9' {
@@ -174,7 +178,7 @@ func (t *taker) number() int64 {
 	return n
 }
 
-func (t *taker) plainUntilQuote() []byte {
+func (t *lineScanner) plainUntilQuote() []byte {
 	end := bytes.IndexByte(t.rest, '"')
 	if end < 0 || bytes.IndexByte(t.rest[:end], '\\') >= 0 {
 		t.failed = true

@@ -40,7 +40,8 @@ func unlinked(tb testing.TB, e ralph.Event) string {
 	return string(sealed(string(body))) + "\n"
 }
 
-// sealed gives any text the sum that makes it a line, without the newline. The text is an object without its closing brace.
+// sealed gives any text the sum that makes it a line, without the newline. The text is an object
+// without its closing brace.
 func sealed(text string) []byte {
 	return fmt.Appendf(nil, `%s,"sum":"%08x"}`, text, crc32.Checksum([]byte(text), castagnoli))
 }
@@ -58,16 +59,22 @@ func asJSON(tb testing.TB, v any) []byte {
 
 func TestLineIsTheDocumentedFormat(t *testing.T) {
 	got := encoded(t, ralph.Event{
-		Version: 1, Seq: 7, Time: time.Date(2026, 1, 2, 4, 4, 5, 600, time.FixedZone("", 3600)), Run: "01J", Iteration: 3, Type: ralph.EvNotice,
+		Version: 1, Seq: 7, Time: time.Date(2026, 1, 2, 4, 4, 5, 600, time.FixedZone("", 3600)), Run: "01J", Iteration: 3,
+		Type: ralph.EvNotice,
 		Data: ralph.Notice{Code: "c", Text: "<a> & \"b\"\nc\u2028"},
 	})
 	want := `{"v":1,"seq":7,"ts":"2026-01-02T03:04:05.0000006Z","run":"01J","iteration":3,"type":"notice",` +
-		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(got)-11:len(got)-3] + "\"}\n"
+		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},` +
+		`"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(
+		got,
+	)-11:len(got)-3] + "\"}\n"
 	if got != want {
 		t.Errorf("got  %s want %s", got, want)
 	}
 	body := got[:len(got)-len(`,"sum":"00000000"}`)-1]
-	if sum := fmt.Sprintf("%08x", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))); !strings.HasSuffix(got, sum+"\"}\n") {
+	if sum := fmt.Sprintf("%08x", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))); !strings.HasSuffix(
+		got, sum+"\"}\n",
+	) {
 		t.Errorf("the sum should be %s: %s", sum, got)
 	}
 	if !json.Valid([]byte(got)) || strings.Count(got, "\n") != 1 {
@@ -79,8 +86,10 @@ func TestRandomEventsComeBackAsTheyWere(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		want := ralph.Event{
-			Version: 1, Seq: random.Int64N(1 << 40), Time: time.Unix(random.Int64N(1<<32), random.Int64N(1e9)).UTC(), Run: fmt.Sprintf("R-%d_z", random.Uint64()),
-			Iteration: random.IntN(1e6), Type: ralph.EvNotice, Data: ralph.Notice{Code: randomText(random), Text: randomText(random)},
+			Version: 1, Seq: random.Int64N(1 << 40), Time: time.Unix(random.Int64N(1<<32), random.Int64N(1e9)).UTC(),
+			Run:       fmt.Sprintf("R-%d_z", random.Uint64()),
+			Iteration: random.IntN(1e6), Type: ralph.EvNotice,
+			Data: ralph.Notice{Code: randomText(random), Text: randomText(random)},
 		}
 		line := strings.TrimSuffix(encoded(t, want), "\n")
 		envelope, err := parseLine([]byte(line))
@@ -95,8 +104,9 @@ func TestRandomEventsComeBackAsTheyWere(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ralph.Event{
-			Version: envelope.version, Seq: envelope.seq, Time: envelope.time, Run: string(envelope.run), Iteration: envelope.iteration,
-			Type: envelope.kind, Data: data,
+			Version: envelope.version, Seq: envelope.seq, Time: envelope.time, Run: string(envelope.run),
+			Iteration: envelope.iteration,
+			Type:      envelope.kind, Data: data,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
@@ -123,20 +133,59 @@ func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 		name, text string
 		want       envelope
 	}{
-		{"our own", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
-		{"another order", `{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3`, plain},
-		{"a new field", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","host":"h","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
-		{"blanks", `{ "v": 1, "seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
-		{"escapes", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"\u0052","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
-		{"an unknown type", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`, envelope{1, 2, at, []byte("R"), 3, "new", []byte(`[]`), false}},
-		{"with a link", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"},"prev":"` + digits + `"`, tied},
-		{"another order, with a link", `{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"prev":"` + digits + `"`, tied},
-		{"no link, but one in the data", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":{"a":1,"prev":"` + digits + `"}`, envelope{
-			1, 2, at, []byte("R"), 3, "n", []byte(`{"a":1,"prev":"` + digits + `"}`), false,
-		}},
-		{"no link, but a text like one", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":",\"prev\":\"` + digits + `"`, envelope{
-			1, 2, at, []byte("R"), 3, "n", []byte(`",\"prev\":\"` + digits + `"`), false,
-		}},
+		{
+			"our own", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`,
+			plain,
+		},
+		{
+			"another order",
+			`{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3`, plain,
+		},
+		{
+			"a new field",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","host":"h","iteration":3,"type":"notice","data":{"code":"x"}`,
+			plain,
+		},
+		{
+			"blanks",
+			`{ "v": 1, "seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
+		},
+		{
+			"escapes",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"\u0052","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
+		},
+		{
+			"an unknown type",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`,
+			envelope{1, 2, at, []byte("R"), 3, "new", []byte(`[]`), false},
+		},
+		{
+			"with a link",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"},"prev":"` +
+				digits + `"`,
+			tied,
+		},
+		{
+			"another order, with a link",
+			`{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"prev":"` +
+				digits + `"`,
+			tied,
+		},
+		{
+			"no link, but one in the data",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":{"a":1,"prev":"` + digits +
+				`"}`,
+			envelope{
+				1, 2, at, []byte("R"), 3, "n", []byte(`{"a":1,"prev":"` + digits + `"}`), false,
+			},
+		},
+		{
+			"no link, but a text like one",
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":",\"prev\":\"` + digits + `"`,
+			envelope{
+				1, 2, at, []byte("R"), 3, "n", []byte(`",\"prev\":\"` + digits + `"`), false,
+			},
+		},
 	}
 	for _, test := range tests {
 		got, err := parseLine(sealed(test.text))
@@ -151,7 +200,9 @@ func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 }
 
 func TestWrongLinesAreRefused(t *testing.T) {
-	good := strings.TrimSuffix(encoded(t, ralph.Event{Version: 1, Seq: 1, Run: "R", Type: ralph.EvNotice, Data: ralph.Notice{}}), "\n")
+	good := strings.TrimSuffix(
+		encoded(t, ralph.Event{Version: 1, Seq: 1, Run: "R", Type: ralph.EvNotice, Data: ralph.Notice{}}), "\n",
+	)
 	upper := good[:len(good)-sumBytes] + strings.Replace(strings.ToUpper(good[len(good)-sumBytes:]), "SUM", "sum", 1)
 	tests := []struct {
 		name, line string
@@ -165,7 +216,9 @@ func TestWrongLinesAreRefused(t *testing.T) {
 		{"something behind", good + " ", true},
 		{"not JSON", string(sealed(`{"v":1,"seq":`)), false},
 		{"a text for a number", string(sealed(`{"v":1,"seq":"1"`)), false},
-		{"a bad time", string(sealed(`{"v":1,"seq":1,"ts":"today","run":"R","iteration":0,"type":"notice","data":{}`)), false},
+		{
+			"a bad time", string(sealed(`{"v":1,"seq":1,"ts":"today","run":"R","iteration":0,"type":"notice","data":{}`)), false,
+		},
 	}
 	for _, test := range tests {
 		_, err := parseLine([]byte(test.line))
@@ -204,7 +257,7 @@ func FuzzParseLine(f *testing.F) {
 		rest, _ := cutLink(body)
 		own, ok := parseOwn(rest)
 		any, err := parseAny(line)
-		if !ok || err != nil || !json.Valid(own.data) || !isPlain(string(own.run)) { // no other run is ever asked for
+		if !ok || err != nil || !json.Valid(own.data) || !isPlainName(string(own.run)) { // no other run is ever asked for
 			return
 		}
 		if diff := cmp.Diff(any, own, cmp.AllowUnexported(envelope{})); diff != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Summary is a run in a list: what its first and last events tell.
+// Summary describes a run in a list, from its first and last events.
 type Summary struct {
 	Run        string           `json:"run_id"`
 	StartedAt  time.Time        `json:"started_at"`
@@ -30,20 +30,24 @@ type Summary struct {
 	Reason     ralph.StopReason `json:"stop_reason"` // "" while the run has not ended
 	ExitCode   int              `json:"exit_code"`   // of a run that has ended
 	Demo       bool             `json:"demo"`
-	Live       bool             `json:"live"`   // somebody works on it now; a run that has not ended and is not live was cut off
-	Broken     string           `json:"broken"` // why there is nothing to tell; "" for a good run
+	// Live means that a process works on the run now. A run that has not ended and is not live was
+	// interrupted.
+	Live   bool   `json:"live"`
+	Broken string `json:"broken"` // why the run is unreadable; "" if it is not
 }
 
-// endSize is how much of each end of a log is read at first. The first event holds the settings of the run and is the longest.
+// endSize is how much of each end of a log is read at first. The first event holds the settings of
+// the run and is the longest.
 const endSize = 16 << 10
 
-// ErrNoRun says that a workspace has no run that fits.
+// ErrNoRun means that no run of the workspace matches.
 var ErrNoRun = errors.New("no such run")
 
-// errNoEvent says that a run was cut before its first event was on disk.
-var errNoEvent = errors.New("the log holds no event")
+// errNoEvent means that a run ended before its first event was on disk.
+var errNoEvent = errors.New("the log has no events")
 
-// Runs lists the runs of the workspace, newest first. It reads only both ends of each log.
+// Runs lists the runs of the workspace, newest first. It reads only the start and the end of each
+// log.
 func (s *Store) Runs() ([]Summary, error) {
 	names, err := s.names()
 	if err != nil {
@@ -53,7 +57,7 @@ func (s *Store) Runs() ([]Summary, error) {
 	summaries := make([]Summary, 0, len(names))
 	for _, name := range names {
 		summary := Summary{Run: name}
-		if err := s.summarise(&summary); err != nil {
+		if err := s.summarize(&summary); err != nil {
 			summary = Summary{Run: name, Broken: err.Error()}
 		}
 		summary.Live = held && owner.Run == name
@@ -70,7 +74,7 @@ func (s *Store) names() ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if entry.IsDir() && isPlain(entry.Name()) {
+		if entry.IsDir() && isPlainName(entry.Name()) {
 			names = append(names, entry.Name())
 		}
 	}
@@ -78,8 +82,9 @@ func (s *Store) names() ([]string, error) {
 	return names, nil
 }
 
-// Resolve turns what a user typed into the name of a run: nothing stands for the newest run that wrote anything, otherwise it is a name or the
-// beginning of one, in either case of letters. A damaged log is not passed over: going on with an older run in its place would hide the damage.
+// Resolve turns what a user typed into the name of a run. An empty name means the newest run that
+// has events. Otherwise it is a name or a prefix of one, ignoring case. A damaged log is not
+// skipped: resuming an older run instead would hide the damage.
 func (s *Store) Resolve(name string) (string, error) {
 	names, err := s.names()
 	if err != nil {
@@ -87,34 +92,34 @@ func (s *Store) Resolve(name string) (string, error) {
 	}
 	if name == "" {
 		for _, candidate := range names {
-			err := s.summarise(&Summary{Run: candidate})
+			err := s.summarize(&Summary{Run: candidate})
 			if !errors.Is(err, errNoEvent) && !errors.Is(err, fs.ErrNotExist) {
 				return candidate, nil
 			}
 		}
-		return "", fmt.Errorf("find run: %w: this workspace has none", ErrNoRun)
+		return "", fmt.Errorf("find run: %w: this workspace has no runs", ErrNoRun)
 	}
-	var fitting []string
+	var matching []string
 	for _, candidate := range names {
 		if strings.EqualFold(candidate, name) {
 			return candidate, nil
 		}
 		if len(candidate) > len(name) && strings.EqualFold(candidate[:len(name)], name) {
-			fitting = append(fitting, candidate)
+			matching = append(matching, candidate)
 		}
 	}
 	switch {
-	case len(fitting) == 1:
-		return fitting[0], nil
-	case len(fitting) > 1:
-		return "", fmt.Errorf("find run: %w: %q fits %s", ErrNoRun, name, someOf(fitting))
+	case len(matching) == 1:
+		return matching[0], nil
+	case len(matching) > 1:
+		return "", fmt.Errorf("find run: %w: %q matches several runs: %s", ErrNoRun, name, listSome(matching))
 	case len(names) == 0:
-		return "", fmt.Errorf("find run: %w: %q; this workspace has none", ErrNoRun, name)
+		return "", fmt.Errorf("find run: %w: %q; this workspace has no runs", ErrNoRun, name)
 	}
-	return "", fmt.Errorf("find run: %w: %q; there are %s", ErrNoRun, name, someOf(names))
+	return "", fmt.Errorf("find run: %w: %q; the runs are %s", ErrNoRun, name, listSome(names))
 }
 
-func someOf(names []string) string {
+func listSome(names []string) string {
 	const shown = 8
 	if len(names) > shown {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
@@ -122,7 +127,7 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (s *Store) summarise(summary *Summary) error {
+func (s *Store) summarize(summary *Summary) error {
 	file, err := os.Open(s.logPath(summary.Run))
 	if err != nil {
 		return err
@@ -149,7 +154,7 @@ func (s *Store) summarise(summary *Summary) error {
 	return nil
 }
 
-// end takes in the last events of a log, newest first.
+// end applies the last events of a log, newest first.
 func (s *Summary) end(events []ralph.Event) {
 	for i, e := range events {
 		if i == 0 {
@@ -192,7 +197,8 @@ func (r *reader) first(file io.Reader) (ralph.Event, error) {
 	return event, err
 }
 
-// last reads the last events of a log, newest first: those that stand whole in its last bytes, but at least one. A torn last line is left out.
+// last reads the last events of a log, newest first: those complete in its last bytes, but at least
+// one. It omits a torn last line.
 func (r *reader) last(file *os.File) ([]ralph.Event, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -207,7 +213,7 @@ func (r *reader) last(file *os.File) ([]ralph.Event, error) {
 		lines := bytes.Split(tail, []byte{'\n'})
 		lines = lines[:len(lines)-1]
 		if from > 0 && len(lines) > 0 {
-			lines = lines[1:] // cut in the middle
+			lines = lines[1:] // the first line is incomplete
 		}
 		var events []ralph.Event
 		for i, line := range slices.Backward(lines) {

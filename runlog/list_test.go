@@ -43,9 +43,13 @@ func TestRunsTellHowTheyStand(t *testing.T) {
 		{"stopped", func(s *script) { s.iteration(1); s.stop(ralph.MaxIterations) }, func(s *Summary) {
 			s.Iterations, s.UpdatedAt, s.Status, s.Reason, s.ExitCode = 1, at(13), ralph.StatusExhausted, ralph.MaxIterations, 1
 		}},
-		{"stopped, then a notice", func(s *script) { s.stop(ralph.Blocked); s.add(0, ralph.EvNotice, ralph.Notice{}) }, func(s *Summary) {
-			s.UpdatedAt, s.Status, s.Reason, s.ExitCode = at(5), ralph.StatusBlocked, ralph.Blocked, 2
-		}},
+		{
+			"stopped, then a notice",
+			func(s *script) { s.stop(ralph.Blocked); s.add(0, ralph.EvNotice, ralph.Notice{}) },
+			func(s *Summary) {
+				s.UpdatedAt, s.Status, s.Reason, s.ExitCode = at(5), ralph.StatusBlocked, ralph.Blocked, 2
+			},
+		},
 		{"resumed", func(s *script) {
 			s.stop(ralph.Blocked)
 			s.add(0, ralph.EvRunResumed, ralph.RunResumed{Agent: "codex"})
@@ -89,7 +93,8 @@ func TestTornLastLineIsLeftOutOfTheList(t *testing.T) {
 	text, offsets := logText(t, told.events)
 	for cut := offsets[3]; cut < len(text); cut++ {
 		plant(t, s, sampleRun, text[:cut])
-		if got := listed(t, s, sampleRun); got.Broken != "" || got.Status != ralph.StatusActive || !got.UpdatedAt.Equal(told.events[2].Time) {
+		if got := listed(t, s, sampleRun); got.Broken != "" || got.Status != ralph.StatusActive ||
+			!got.UpdatedAt.Equal(told.events[2].Time) {
 			t.Fatalf("cut at %d: %+v", cut, got)
 		}
 	}
@@ -106,16 +111,18 @@ func TestBrokenRunsAreListedAndNotPassedOver(t *testing.T) {
 	good.start()
 	record(t, s, "A0", good.events)
 	other := encoded(t, ralph.Event{Version: 1, Seq: 1, Run: "B4", Type: ralph.EvNotice, Data: ralph.Notice{}})
-	newer := string(sealed(`{"v":9,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"B5","iteration":0,"type":"run_started","data":{}`)) + "\n"
+	newer := string(sealed(
+		`{"v":9,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"B5","iteration":0,"type":"run_started","data":{}`,
+	)) + "\n"
 	late := encoded(t, ralph.Event{Version: 1, Seq: 2, Run: "B6", Type: ralph.EvRunStarted, Data: ralph.RunStarted{}})
 	tests := map[string]struct{ text, why string }{
-		"B1": {"", "the log holds no event"},
-		"B2": {`{"v":1,"seq"`, "the log holds no event"},
+		"B1": {"", "the log has no events"},
+		"B2": {`{"v":1,"seq"`, "the log has no events"},
 		"B3": {"rubbish\n", "the checksum does not match"},
 		"B4": {other, "the log begins with notice, event 1"},
 		"B5": {newer, "use a newer ralph"},
 		"B6": {late, "the log begins with run_started, event 2"},
-		"B7": {strings.Repeat("\x00", 5000), "the log holds no event"},
+		"B7": {strings.Repeat("\x00", 5000), "the log has no events"},
 	}
 	for run, test := range tests {
 		plant(t, s, run, []byte(test.text))
@@ -133,7 +140,8 @@ func TestBrokenRunsAreListedAndNotPassedOver(t *testing.T) {
 	var names []string
 	for _, run := range runs {
 		names = append(names, run.Run)
-		if test, ok := tests[run.Run]; ok && (!strings.Contains(run.Broken, test.why) || run != (Summary{Run: run.Run, Broken: run.Broken})) {
+		if test, ok := tests[run.Run]; ok &&
+			(!strings.Contains(run.Broken, test.why) || run != (Summary{Run: run.Run, Broken: run.Broken})) {
 			t.Errorf("%s: %+v, want %s", run.Run, run, test.why)
 		}
 	}
@@ -179,21 +187,23 @@ func TestResolve(t *testing.T) {
 		{"01ja2", "01JA2", ""},
 		{"01JB1", "01JB1", ""},
 		{"01JB1x", "01JB1X", ""},
-		{"01JA", "", `"01JA" fits 01JA2, 01JA1`},
-		{"01K", "", `"01K"; there are 01JB1X, 01JB1, 01JA2, 01JA1`},
-		{"../01JA1", "", `"../01JA1"; there are`},
-		{"01JA1long", "", `"01JA1long"; there are`},
+		{"01JA", "", `"01JA" matches several runs: 01JA2, 01JA1`},
+		{"01K", "", `"01K"; the runs are 01JB1X, 01JB1, 01JA2, 01JA1`},
+		{"../01JA1", "", `"../01JA1"; the runs are`},
+		{"01JA1long", "", `"01JA1long"; the runs are`},
 	}
 	for _, test := range tests {
 		got, err := s.Resolve(test.name)
-		if got != test.want || errors.Is(err, ErrNoRun) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+		if got != test.want || errors.Is(err, ErrNoRun) != (test.problem != "") ||
+			err != nil && !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%q: got %q, %v", test.name, got, err)
 		}
 	}
-	if _, err := openStore(t).Resolve("01J"); !errors.Is(err, ErrNoRun) || !strings.Contains(err.Error(), "this workspace has none") {
+	if _, err := openStore(t).Resolve("01J"); !errors.Is(err, ErrNoRun) ||
+		!strings.Contains(err.Error(), "this workspace has no runs") {
 		t.Errorf("got %v", err)
 	}
-	if got := someOf(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {
+	if got := listSome(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {
 		t.Error(got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Owner is who works on a workspace.
+// Owner is the process that works on a workspace.
 type Owner struct {
 	PID      int       `json:"pid"`
 	Run      string    `json:"run"`
@@ -24,7 +24,8 @@ type Owner struct {
 	Identity string    `json:"identity,omitempty"` // tells a process from a later one with the same pid
 }
 
-// Locked says that another run holds the workspace. Owner is empty if the holder has not yet said who it is.
+// Locked means that another run holds the workspace. Owner is empty if the holder has not written
+// its record yet.
 type Locked struct {
 	Path  string
 	Owner Owner
@@ -38,28 +39,32 @@ func (l *Locked) Error() string {
 		l.Owner.Run, l.Owner.PID, l.Owner.Started.Format(time.RFC3339), l.Path)
 }
 
-// Lock is the right to work on a workspace. It ends with Release, or with the process.
+// Lock is the right to work on a workspace. It ends with Release or with the process.
 type Lock struct {
 	store *Store
 	flock *flock.Flock
 }
 
-// recordOffset leaves the first byte to the lock itself: Windows lets nobody else read a byte that is locked.
+// recordOffset leaves the first byte to the lock itself, because on Windows no other process can
+// read a locked byte.
 const recordOffset = 1
 
 const (
 	lockTries = 4
 	lockPause = 5 * time.Millisecond
-	// ghostWait bounds the wait for a lock whose owner is dead. A child that was forked and has not executed its program yet still holds it.
-	ghostWait = 5 * time.Second
+	// deadOwnerWait limits the wait for a lock whose owner is dead. A forked child that has not
+	// executed its program yet still holds it.
+	deadOwnerWait = 5 * time.Second
 )
 
 func (s *Store) lockPath() string { return filepath.Join(s.dir, lockName) }
 
-// Lock takes the workspace for owner, or fails with *Locked. What an owner that died left in the record is overwritten.
+// Lock takes the workspace for owner, or fails with *Locked. It overwrites the record of an owner
+// that died.
 //
-// A lock that is taken is looked at for some milliseconds more: it may only be one that Holder tried for an instant, and a holder may not have
-// written its record yet. If its owner is dead it will be free in a moment, and is waited for.
+// If the lock is taken, Lock keeps trying for some milliseconds: Holder may have probed it for an
+// instant, and a holder may not have written its record yet. If the owner is dead, Lock waits,
+// because the lock will be free soon.
 func (s *Store) Lock(owner Owner) (*Lock, error) {
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("lock workspace: %w", err)
@@ -67,11 +72,11 @@ func (s *Store) Lock(owner Owner) (*Lock, error) {
 	path := s.lockPath()
 	var seen, before Owner
 	begun := time.Now()
-	for try := 0; try < lockTries || seen.dead() && time.Since(begun) < ghostWait; try++ {
+	for try := 0; try < lockTries || seen.dead() && time.Since(begun) < deadOwnerWait; try++ {
 		file := flock.New(path, flock.SetPermissions(fileMode))
 		ok, err := file.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("lock workspace: %w", unwritable("lock", path, err))
+			return nil, fmt.Errorf("lock workspace: %w", ioError("lock", path, err))
 		}
 		if ok {
 			return s.own(file, owner)
@@ -111,11 +116,11 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// Holder tells who holds the workspace right now, this process included.
+// Holder returns the current holder of the workspace, which may be this process.
 func (s *Store) Holder() (Owner, bool) {
 	probe := flock.New(s.lockPath(), flock.SetFlag(os.O_RDONLY))
 	free, err := probe.TryRLock()
-	if err != nil { // no such file: nobody ever held it
+	if err != nil { // without the file, it was never held
 		return Owner{}, !errors.Is(err, fs.ErrNotExist)
 	}
 	if free {
@@ -126,7 +131,8 @@ func (s *Store) Holder() (Owner, bool) {
 	return owner, !owner.dead()
 }
 
-// dead reports whether the owner's process is certainly gone. Of another machine's, or without an identity, nothing is certain.
+// dead reports whether the owner's process is certainly gone. Without an identity, or for another
+// machine, that is unknown.
 func (o Owner) dead() bool {
 	if host, err := os.Hostname(); err != nil || host != o.Host || o.Identity == "" {
 		return false
@@ -135,7 +141,7 @@ func (o Owner) dead() bool {
 	return !alive || identity != o.Identity
 }
 
-// heldElsewhere tells who holds the workspace, unless it is this store.
+// heldElsewhere returns the holder of the workspace, unless it is this store.
 func (s *Store) heldElsewhere() (Owner, bool) {
 	s.mu.Lock()
 	own := s.held != nil
@@ -146,7 +152,7 @@ func (s *Store) heldElsewhere() (Owner, bool) {
 	return s.Holder()
 }
 
-// writeOwner overwrites the record in place: the file must stay the one that is locked.
+// writeOwner overwrites the record in place, because the locked file must not be replaced.
 func writeOwner(path string, owner Owner) error {
 	owner.Started = owner.Started.UTC()
 	record, err := json.Marshal(owner)
@@ -156,16 +162,16 @@ func writeOwner(path string, owner Owner) error {
 	record = append(record, '\n')
 	file, err := os.OpenFile(path, os.O_WRONLY, fileMode)
 	if err != nil {
-		return unwritable("open", path, err)
+		return ioError("open", path, err)
 	}
 	err = file.Truncate(recordOffset)
 	if err == nil {
 		_, err = file.WriteAt(record, recordOffset)
 	}
-	return unwritable("write", path, errors.Join(err, file.Close()))
+	return ioError("write", path, errors.Join(err, file.Close()))
 }
 
-// readOwner gives an empty owner while a record is missing or half written.
+// readOwner returns an empty owner while the record is missing or incomplete.
 func readOwner(path string) Owner {
 	const longest = 1 << 16
 	file, err := os.Open(path)

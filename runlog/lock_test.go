@@ -70,7 +70,9 @@ func TestReleasedTwiceDoesNotFreeTheNextLock(t *testing.T) {
 
 func TestRecordOfADeadOwnerIsOverwritten(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	for name, record := range map[string]string{"a record": `{"pid":1,"run":"` + long + `"}`, "rubbish": "x{{{", "nothing": "", "zeros": "\x00\x00\x00"} {
+	for name, record := range map[string]string{
+		"a record": `{"pid":1,"run":"` + long + `"}`, "rubbish": "x{{{", "nothing": "", "zeros": "\x00\x00\x00",
+	} {
 		s := openStore(t)
 		if err := s.prepare(); err != nil {
 			t.Fatal(err)
@@ -104,12 +106,14 @@ func TestHolderThatHasNotSaidWhoItIs(t *testing.T) {
 	}
 	_, err = twin(s).Lock(Owner{})
 	locked, ok := errors.AsType[*Locked](err)
-	if !ok || locked.Owner != (Owner{}) || !strings.Contains(err.Error(), "another run holds this workspace: "+s.lockPath()) {
+	if !ok || locked.Owner != (Owner{}) ||
+		!strings.Contains(err.Error(), "another run holds this workspace: "+s.lockPath()) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Two hundred starts at once, while others look: exactly one works, and the others are told who.
+// Two hundred processes start at once while others look: exactly one works, and the others are told
+// which.
 func TestManyStartsOneRun(t *testing.T) {
 	s := openStore(t)
 	var won, named atomic.Int32
@@ -168,7 +172,8 @@ func TestReopenKeepsItsHandsOffALiveRun(t *testing.T) {
 	log.Close()
 }
 
-// A child that was forked by an owner and has not executed its program yet holds the lock for a moment longer than its owner lives.
+// A child that was forked by an owner and has not executed its program yet holds the lock for a
+// moment longer than its owner lives.
 func TestLockOfADeadOwnerIsWaitedFor(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	store, err := Open(state, workspace)

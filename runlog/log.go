@@ -19,7 +19,8 @@ var (
 	_ ralph.Inbox    = (*Log)(nil)
 )
 
-// Log is the open log of a run. It may be used by several goroutines, but only one Log of a run may be open.
+// Log is the open log of a run. Several goroutines may use it, but only one Log of a run may be
+// open.
 type Log struct {
 	run  string
 	path string
@@ -30,11 +31,11 @@ type Log struct {
 	seq    int64 // of the last event
 	size   int64 // of the whole lines
 	link   link  // that the next line carries
-	folder int   // of the last iteration that asked for one, plus one
-	broken error // nothing may be written any more
+	folder int   // last iteration that asked for a folder, plus one
+	broken error // set when nothing may be written anymore
 }
 
-// disk is what a log needs of its file. Tests put a failing one in its place.
+// disk is what a log needs from its file. Tests replace it with one that fails.
 type disk interface {
 	Write(p []byte) (int, error)
 	Truncate(size int64) error
@@ -44,7 +45,8 @@ type disk interface {
 
 type logFile struct{ *os.File }
 
-// Flush also finds out whether the log can still be reached: writing to a file that was deleted works on unix, and keeps nothing.
+// Flush also checks that the log is still reachable: on Unix, writing to a deleted file succeeds
+// and keeps nothing.
 func (f *logFile) Flush() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -66,11 +68,11 @@ func newLog(run string, file *os.File) *Log {
 	return &Log{run: run, path: file.Name(), disk: &logFile{file}, link: linkOf(nil)}
 }
 
-// Dir is the folder of the run.
+// Dir returns the folder of the run.
 func (l *Log) Dir() string { return filepath.Dir(l.path) }
 
-// Append writes one event: the next in the sequence. It survives the death of this process, but not a power cut before Sync. If it fails, the
-// log is as it was before.
+// Append writes the next event in the sequence. It survives the death of this process, but not a
+// power cut before Sync. If it fails, the log is unchanged.
 func (l *Log) Append(e ralph.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +80,7 @@ func (l *Log) Append(e ralph.Event) error {
 		return fmt.Errorf("append event: %w", l.broken)
 	}
 	if e.Version != ralph.EventVersion || e.Run != l.run || e.Seq != l.seq+1 {
-		return fmt.Errorf("append event: version %d, run %q, sequence number %d, where the log wants %d, %q, %d",
+		return fmt.Errorf("append event: got version %d, run %q, sequence number %d; want %d, %q, %d",
 			e.Version, e.Run, e.Seq, ralph.EventVersion, l.run, l.seq+1)
 	}
 	l.line.Reset()
@@ -86,7 +88,7 @@ func (l *Log) Append(e ralph.Event) error {
 		return fmt.Errorf("append event: %w", err)
 	}
 	if _, err := l.disk.Write(l.line.Bytes()); err != nil {
-		err = unwritable("write", l.path, err)
+		err = ioError("write", l.path, err)
 		return fmt.Errorf("append event: %w", errors.Join(err, l.cutBack()))
 	}
 	l.seq++
@@ -95,20 +97,20 @@ func (l *Log) Append(e ralph.Event) error {
 	return nil
 }
 
-// cutBack removes what stands behind the last whole line. If that fails the log is closed to writing: an event behind half a line would make
-// the log look damaged.
+// cutBack removes everything after the last whole line. If that fails, the log is closed for
+// writing: an event after half a line would make the log look damaged.
 func (l *Log) cutBack() error {
-	l.broken = unwritable("truncate", l.path, l.disk.Truncate(l.size))
+	l.broken = ioError("truncate", l.path, l.disk.Truncate(l.size))
 	return l.broken
 }
 
-// Sync returns when everything that was appended is on stable storage. It is not tried again after a failure: the system may have thrown the
-// data away, and a second call would report success.
+// Sync returns when everything appended is on stable storage. It does not retry after a failure:
+// the system may have dropped the data, and a second call would report success.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken == nil {
-		l.broken = unwritable("fsync", l.path, l.disk.Flush())
+		l.broken = ioError("fsync", l.path, l.disk.Flush())
 	}
 	if l.broken != nil {
 		return fmt.Errorf("sync log: %w", l.broken)
@@ -116,7 +118,7 @@ func (l *Log) Sync() error {
 	return nil
 }
 
-// Folder gives the folder for what an iteration leaves behind, and creates it. Iteration 0 is the baseline.
+// Folder creates and returns the folder for the files of an iteration. Iteration 0 is the baseline.
 func (l *Log) Folder(iteration int) (string, error) {
 	path := iterationDir(l.Dir(), iteration)
 	l.mu.Lock()
@@ -125,13 +127,13 @@ func (l *Log) Folder(iteration int) (string, error) {
 		return path, nil
 	}
 	if err := os.MkdirAll(path, folderMode); err != nil {
-		return "", fmt.Errorf("create folder of iteration %d: %w", iteration, unwritable("mkdir", path, err))
+		return "", fmt.Errorf("create folder of iteration %d: %w", iteration, ioError("mkdir", path, err))
 	}
 	l.folder = iteration + 1
 	return path, nil
 }
 
-// WriteResult leaves the result of the run beside its log.
+// WriteResult writes the result of the run beside its log.
 func (l *Log) WriteResult(result ralph.Result) error {
 	var content bytes.Buffer
 	encoder := json.NewEncoder(&content)
@@ -152,9 +154,9 @@ func (l *Log) Close() error {
 	if errors.Is(l.broken, fs.ErrClosed) {
 		return nil
 	}
-	l.broken = unwritable("write", l.path, fs.ErrClosed)
+	l.broken = ioError("write", l.path, fs.ErrClosed)
 	if err := l.disk.Close(); err != nil {
-		return fmt.Errorf("close log: %w", unwritable("close", l.path, err))
+		return fmt.Errorf("close log: %w", ioError("close", l.path, err))
 	}
 	return nil
 }

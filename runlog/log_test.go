@@ -94,7 +94,7 @@ func TestFullDiskLeavesAWholeLog(t *testing.T) {
 		if want, _ := logText(t, events[:3]); fileSize(t, log.path) != int64(len(want)) {
 			t.Fatalf("%d bytes of the line are left behind", fileSize(t, log.path)-int64(len(want)))
 		}
-		bad.full = nil // somebody made space
+		bad.full = nil // there is space again
 		if err := log.Append(events[3]); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,10 @@ func TestResultIsReplacedWhole(t *testing.T) {
 	}
 	defer log.Close()
 	for _, summary := range []string{"first, and <longer> & longer", "second"} {
-		want := ralph.Result{RunID: sampleRun, Status: ralph.StatusCompleted, Summary: summary, VerifiedBy: []string{"checks"}, Iterations: []ralph.IterationResult{}}
+		want := ralph.Result{
+			RunID: sampleRun, Status: ralph.StatusCompleted, Summary: summary, VerifiedBy: []string{"checks"},
+			Iterations: []ralph.IterationResult{},
+		}
 		if err := log.WriteResult(want); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,9 @@ func TestLettersWaitForTheNextRun(t *testing.T) {
 	if got, err := s.Messages(); err != nil || got != nil {
 		t.Fatalf("at first: got %v, %v", got, err)
 	}
-	steer := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "mind the <tests> & \"quotes\"\nand lines", ID: "ignored"})
+	steer := post(t, s, ralph.Message{
+		Kind: ralph.MessageSteer, Text: "mind the <tests> & \"quotes\"\nand lines", ID: "ignored",
+	})
 	answer := post(t, s, ralph.Message{Kind: ralph.MessageAnswer, Text: "yes", Question: "really?", Run: sampleRun})
 
 	log, err := s.Create(sampleRun)
@@ -77,7 +79,7 @@ func TestUnfitLetters(t *testing.T) {
 	}
 }
 
-// The longest message that SendMessage accepts must be readable, even if JSON escapes a byte as six.
+// The longest message that SendMessage accepts must come back, even if JSON makes six bytes of one.
 func TestTheLongestLetterIsReadBack(t *testing.T) {
 	s := openStore(t)
 	text := strings.Repeat("\x01", MessageLimit-1) + "!"
@@ -132,7 +134,8 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 		named = append(named, filepath.Base(bad.Path)+": "+bad.Why)
 	}
 	reasons := []string{
-		"0A.json: unexpected end of JSON input", "0B.json: unexpected end of JSON input", "0C.json: unfit letter: it says nothing",
+		"0A.json: unexpected end of JSON input", "0B.json: unexpected end of JSON input",
+		"0C.json: invalid message: it is empty",
 		fmt.Sprintf("0D.json: more than %d bytes", messageFileLimit), "0F.json: not a file",
 	}
 	if diff := cmp.Diff(reasons, named); diff != "" {
@@ -166,7 +169,9 @@ func TestLettersOfManyWriters(t *testing.T) {
 		all.Go(func() {
 			own := twin(s)
 			for i := range each {
-				if _, err := own.SendMessage(ralph.Message{Kind: ralph.MessageSteer, Text: fmt.Sprintf("%d %02d", w, i)}); err != nil {
+				if _, err := own.SendMessage(ralph.Message{
+					Kind: ralph.MessageSteer, Text: fmt.Sprintf("%d %02d", w, i),
+				}); err != nil {
 					t.Error(err)
 				}
 				if _, err := own.Messages(); err != nil {
@@ -228,7 +233,8 @@ func TestModesOfWhatIsKept(t *testing.T) {
 	}
 	message := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "x"})
 	for path, want := range map[string]os.FileMode{
-		tasks: folderMode, filepath.Join(s.Dir(), "letters"): folderMode, filepath.Join(s.Dir(), "letters", message.ID+".json"): fileMode,
+		tasks: folderMode, filepath.Join(s.Dir(), "letters"): folderMode,
+		filepath.Join(s.Dir(), "letters", message.ID+".json"): fileMode,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

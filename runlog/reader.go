@@ -17,25 +17,26 @@ import (
 // chunkSize is how much of a log is read at once.
 const chunkSize = 64 << 10
 
-// decodeFunc turns the data of an event into its payload. The result must not point into data.
+// decodeFunc decodes the data of an event into its payload. The result must not point into data.
 type decodeFunc func(kind ralph.EventType, data []byte) (any, error)
 
-// visitFunc is given each event in order, with its line as it stands in the log, newline aside. The line may not be kept.
+// visitFunc receives each event in order, with its line as in the log, without the newline. The
+// line must not be kept.
 type visitFunc func(e ralph.Event, line []byte) error
 
-// reader reads a log from offset on. It can be used again when the log has grown.
+// reader reads a log starting at offset. It can be reused when the log has grown.
 type reader struct {
 	run    string
 	path   string
 	decode decodeFunc
 
-	offset int64 // behind the last whole line that was read
+	offset int64 // after the last whole line that was read
 	seq    int64 // of that line
-	linked int64 // where the last line with a link begins
-	tail   int64 // bytes behind offset that are a torn line, as of the last read
+	linked int64 // start of the last line with a link
+	tail   int64 // bytes of a torn line after offset, as of the last read
 }
 
-// read visits everything from offset to the end of the log as it is now.
+// read visits everything from offset to the current end of the log.
 func (r *reader) read(visit visitFunc) error {
 	file, err := os.Open(r.path)
 	if err != nil {
@@ -72,7 +73,7 @@ func (r *reader) read(visit visitFunc) error {
 	}
 }
 
-// entry is one line, newline included, and what was read in it.
+// entry is one line, newline included, and its decoded contents.
 type entry struct {
 	line   []byte
 	event  ralph.Event
@@ -80,19 +81,19 @@ type entry struct {
 	fault  error
 }
 
-// batch is lines that are decoded together, on every processor and while the lines before them are visited: decoding
-// is most of the work of a resume.
+// batch is a group of lines that are decoded together, on all processors and while earlier lines
+// are visited: decoding is most of the work of a resume.
 type batch struct {
 	entries  []entry
-	filled   int   // entries that hold a line
-	end      error // why there are no more lines behind them, such as io.EOF
+	filled   int   // number of entries that hold a line
+	end      error // why no lines follow, such as io.EOF
 	decoding sync.WaitGroup
 }
 
-// batchSize is how many lines are decoded together: enough to pay for the goroutines.
+// batchSize is the number of lines decoded together: enough to pay for the goroutines.
 const batchSize = 512
 
-// fill reads the next lines and starts to decode them.
+// fill reads the next lines and starts decoding them.
 func (r *reader) fill(b *batch, lines *bufio.Reader) {
 	if b.entries == nil {
 		b.entries = make([]entry, batchSize)
@@ -112,7 +113,7 @@ func (r *reader) fill(b *batch, lines *bufio.Reader) {
 	}
 }
 
-// parse reads a line. One that has no newline yet is torn, however much of it there is.
+// parse decodes a line. A line without a newline is torn, however much of it there is.
 func (r *reader) parse(e *entry) {
 	line, whole := bytes.CutSuffix(e.line, []byte("\n"))
 	if !whole {
@@ -122,10 +123,10 @@ func (r *reader) parse(e *entry) {
 	e.event, e.linked, e.fault = r.event(line)
 }
 
-var errNoEnd = errors.New("a line without an end")
+var errNoEnd = errors.New("a line is too long")
 
-// readLine reads the next line, newline included, into the memory of line. At the end of the log it returns what stands
-// behind the last newline, with io.EOF.
+// readLine reads the next line, newline included, into the memory of line. At the end of the log it
+// returns what follows the last newline, with io.EOF.
 func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	line = line[:0]
 	for {
@@ -140,8 +141,8 @@ func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	}
 }
 
-// take checks the order of the lines and visits their events. A line with a wrong sum is torn if the log ends behind
-// it, and damage otherwise.
+// take checks the order of the lines and visits their events. A line with a wrong sum is torn if it
+// is the last one, and damage otherwise.
 func (r *reader) take(e *entry, visit visitFunc) error {
 	if r.tail > 0 {
 		return r.damaged(errSum)
@@ -166,12 +167,12 @@ func (r *reader) take(e *entry, visit visitFunc) error {
 	return visit(e.event, e.line[:len(e.line)-1])
 }
 
-// damaged says that the line behind offset is wrong.
+// damaged returns an error for the line at offset.
 func (r *reader) damaged(why error) *Damaged {
 	return &Damaged{Path: r.path, Offset: r.offset, Line: r.seq + 1, Why: why.Error()}
 }
 
-// event reads one line, and says whether it carries a link.
+// event decodes one line and reports whether it has a link.
 func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) {
 	e, err := parseLine(line)
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) 
 		return ralph.Event{}, false, fmt.Errorf("it belongs to run %q", e.run)
 	}
 	data, err := r.decode(e.kind, e.data)
-	if err != nil { // perhaps because a field that is new to this version stands behind the data
+	if err != nil { // a field unknown to this version may follow the data
 		if e, err = parseAny(line); err == nil {
 			data, err = r.decode(e.kind, e.data)
 		}
@@ -193,5 +194,13 @@ func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) 
 	if err != nil {
 		return ralph.Event{}, false, err
 	}
-	return ralph.Event{Version: e.version, Seq: e.seq, Time: e.time, Run: r.run, Iteration: e.iteration, Type: e.kind, Data: data}, linked, nil
+	return ralph.Event{
+		Version:   e.version,
+		Seq:       e.seq,
+		Time:      e.time,
+		Run:       r.run,
+		Iteration: e.iteration,
+		Type:      e.kind,
+		Data:      data,
+	}, linked, nil
 }

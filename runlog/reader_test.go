@@ -29,11 +29,15 @@ func allTypes() []ralph.Event {
 	s.add(1, ralph.EvNotice, ralph.Notice{Code: "n", Text: "by the way"})
 	s.add(2, ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 10, Diagnose: true})
 	s.add(2, ralph.EvAgentOutput, ralph.AgentOutput{Tool: "Edit", Events: 3, Elapsed: 9e9})
-	s.add(2, ralph.EvAgentExited, ralph.AgentOutcome{Agent: "claude", End: ralph.EndLimit, Error: "limit", RetryAfter: 5e9})
+	s.add(2, ralph.EvAgentExited, ralph.AgentOutcome{
+		Agent: "claude", End: ralph.EndLimit, Error: "limit", RetryAfter: 5e9,
+	})
 	s.add(2, ralph.EvTruncated, ralph.OutputTruncated{What: "agent.jsonl", Bytes: 1e9})
 	s.add(2, ralph.EvStatusBlock, ralph.StatusBlockSeen{Problem: "half", Mismatches: []string{"tests"}})
 	s.add(2, ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: []ralph.Refusal{{Code: "check_failed", Detail: "red"}}})
-	s.add(2, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 2, Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: 2e10}})
+	s.add(2, ralph.EvVerdict, ralph.VerdictReached{
+		Verdict: ralph.Verdict{Row: 2, Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: 2e10},
+	})
 	s.add(2, ralph.EvBreaker, ralph.BreakerMoved{From: ralph.BreakerClosed, To: ralph.BreakerDiagnose, Reason: "r"})
 	s.add(2, ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: 2e10, Detail: "d"})
 	s.stop(ralph.RateLimited)
@@ -141,7 +145,8 @@ func TestReadGivesBackWhatWasAppended(t *testing.T) {
 	}
 }
 
-// places are the bytes of a log at which a test has a go: all of them, or, where time is short, those around the lines' ends and one of 37.
+// places returns the offsets of a log to test: all of them or, if time is short, those around line
+// ends and one in 37.
 func places(size int, offsets []int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := range size {
@@ -219,7 +224,9 @@ func TestFlipEveryByte(t *testing.T) {
 
 func TestDamageThatSumsDoNotShow(t *testing.T) {
 	event := func(seq int64, run string) string {
-		return encoded(t, ralph.Event{Version: 1, Seq: seq, Run: run, Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"}})
+		return encoded(t, ralph.Event{
+			Version: 1, Seq: seq, Run: run, Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
+		})
 	}
 	const prefix = `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":`
 	first := event(1, "R")
@@ -230,9 +237,18 @@ func TestDamageThatSumsDoNotShow(t *testing.T) {
 		{"twice", event(1, "R"), "event 1 follows event 1"},
 		{"another run", event(2, "S"), `it belongs to run "S"`},
 		{"not JSON", string(sealed(`{"v":1,"seq":2`)) + "x\n" + event(3, "R"), "the checksum does not match"},
-		{"data that is not JSON", string(sealed(prefix+`"warning","data":{`)) + "\n", "not an event: invalid character ',' looking for beginning of object key string"},
-		{"data of the wrong kind", string(sealed(prefix+`"warning","data":[]`)) + "\n", "decode event data: json: cannot unmarshal array into Go value of type ralph.Notice"},
-		{"an unknown type with bad data", string(sealed(prefix+`"new","data":nul`)) + "\n", "not an event: invalid character ',' in literal null (expecting 'l')"},
+		{
+			"data that is not JSON", string(sealed(prefix+`"warning","data":{`)) + "\n",
+			"not an event: invalid character ',' looking for beginning of object key string",
+		},
+		{
+			"data of the wrong kind", string(sealed(prefix+`"warning","data":[]`)) + "\n",
+			"decode event data: json: cannot unmarshal array into Go value of type ralph.Notice",
+		},
+		{
+			"an unknown type with bad data", string(sealed(prefix+`"new","data":nul`)) + "\n",
+			"not an event: invalid character ',' in literal null (expecting 'l')",
+		},
 		{"an empty line", "\n" + event(2, "R"), "the checksum does not match"},
 		{"a wrong sum and half a line", "{}\n{", "the checksum does not match"},
 	}
@@ -266,7 +282,8 @@ func TestDamageIsToldInOneSentence(t *testing.T) {
 }
 
 func TestFieldsBehindTheDataAreAllowed(t *testing.T) {
-	const text = `{"v":1,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c","text":""},"later":{}`
+	const text = `{"v":1,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c",` +
+		`"text":""},"later":{}`
 	s := openStore(t)
 	for kind, want := range map[string]any{
 		"warning": ralph.Notice{Code: "c"}, "not_invented_yet": json.RawMessage(`{"code":"c","text":""}`),
@@ -284,7 +301,14 @@ func TestFieldsBehindTheDataAreAllowed(t *testing.T) {
 
 func TestNewerLogAsksForANewerProgram(t *testing.T) {
 	s := openStore(t)
-	plant(t, s, "R", append(sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n'))
+	plant(
+		t,
+		s,
+		"R",
+		append(
+			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+		),
+	)
 	_, err := stateOf(s, "R")
 	newer, ok := errors.AsType[*TooNew](err)
 	if !ok || *newer != (TooNew{Path: s.logPath("R"), Version: 2}) || !strings.Contains(err.Error(), "use a newer ralph") {
@@ -349,7 +373,9 @@ func TestDamageInALongLog(t *testing.T) {
 
 // A wrong sum that ends a chunk is a torn line only if the log ends there too.
 func TestTornLineAtTheEndOfAChunk(t *testing.T) {
-	good := encoded(t, ralph.Event{Version: 1, Seq: 1, Run: "R", Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"}})
+	good := encoded(t, ralph.Event{
+		Version: 1, Seq: 1, Run: "R", Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
+	})
 	filler := strings.Repeat("x", chunkSize-len(good)-1) + "\n"
 	s := openStore(t)
 
@@ -395,7 +421,7 @@ func TestRubbishWithoutANewlineIsNotReadIntoMemory(t *testing.T) {
 	}
 	_, err := stateOf(s, "R")
 	damaged, ok := errors.AsType[*Damaged](err)
-	if !ok || *damaged != (Damaged{Path: s.logPath("R"), Line: 1, Why: "a line without an end"}) {
+	if !ok || *damaged != (Damaged{Path: s.logPath("R"), Line: 1, Why: "a line is too long"}) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -21,16 +21,17 @@ const (
 	lockName      = "lock"
 )
 
-// Store holds the runs of one workspace. It may be used by several goroutines.
+// Store holds the runs of one workspace. Several goroutines may use it.
 type Store struct {
 	workspace string // absolute, symbolic links resolved
 	dir       string
 
 	mu   sync.Mutex
-	held *Lock // by this store
+	held *Lock // the lock held by this store
 }
 
-// Open gives the store of a workspace below stateDir. It creates nothing: the first Lock or Create does, and says (ErrIO) if it cannot.
+// Open returns the store of a workspace below stateDir. It creates nothing. The first Lock or
+// Create does, and returns ErrIO if it cannot.
 func Open(stateDir, workspace string) (*Store, error) {
 	state, err := filepath.Abs(stateDir)
 	if err != nil {
@@ -42,7 +43,7 @@ func Open(stateDir, workspace string) (*Store, error) {
 	return &Store{workspace: resolved(workspace), dir: filepath.Join(state, WorkspaceID(workspace))}, nil
 }
 
-// needFolder finds out early that something else stands where the state has to go.
+// needFolder detects early that something else is in the place of the state folder.
 func needFolder(path string) error {
 	for {
 		info, err := os.Stat(path)
@@ -50,17 +51,18 @@ func needFolder(path string) error {
 			return nil
 		}
 		if err == nil {
-			return unwritable("open", path, errors.New("not a folder"))
+			return ioError("open", path, errors.New("not a folder"))
 		}
 		parent := filepath.Dir(path)
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || parent == path {
-			return unwritable("open", path, err)
+			return ioError("open", path, err)
 		}
 		path = parent
 	}
 }
 
-// WorkspaceID names the folder of a workspace: something to read, and a hash of where the workspace really is.
+// WorkspaceID returns the name of a workspace's folder: a readable part, and a hash of the
+// workspace's resolved path.
 func WorkspaceID(dir string) string {
 	const longest = 40
 	path := resolved(dir)
@@ -90,7 +92,7 @@ func resolved(dir string) string {
 	return path
 }
 
-// Dir is the folder of the workspace's state. It may not exist yet.
+// Dir returns the folder of the workspace's state. It may not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
 // AgentOutput is the file with what the agent of an iteration printed.
@@ -102,12 +104,12 @@ func iterationDir(runDir string, iteration int) string {
 	return filepath.Join(runDir, "iterations", fmt.Sprintf("%04d", iteration))
 }
 
-// RunDir is the folder of a run.
+// RunDir returns the folder of a run.
 func (s *Store) RunDir(run string) string { return filepath.Join(s.dir, "runs", run) }
 
 func (s *Store) logPath(run string) string { return filepath.Join(s.RunDir(run), logName) }
 
-// prepare creates the folder of the workspace with the note that says which workspace it belongs to.
+// prepare creates the folder of the workspace and the note that names the workspace.
 func (s *Store) prepare() error {
 	if err := makeFolder(filepath.Join(s.dir, "runs")); err != nil {
 		return err
@@ -121,19 +123,19 @@ func (s *Store) prepare() error {
 
 // Create starts the log of a new run. The caller closes it.
 func (s *Store) Create(run string) (*Log, error) {
-	if !isPlain(run) {
-		return nil, fmt.Errorf("create run: %q cannot be the name of a run", run)
+	if !isPlainName(run) {
+		return nil, fmt.Errorf("create run: %q is not a valid run name", run)
 	}
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
 	dir := s.RunDir(run)
 	if err := os.Mkdir(dir, folderMode); err != nil {
-		return nil, fmt.Errorf("create run: %w", unwritable("mkdir", dir, err))
+		return nil, fmt.Errorf("create run: %w", ioError("mkdir", dir, err))
 	}
 	file, err := os.OpenFile(s.logPath(run), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, fileMode)
 	if err != nil {
-		return nil, fmt.Errorf("create run: %w", unwritable("create", s.logPath(run), err))
+		return nil, fmt.Errorf("create run: %w", ioError("create", s.logPath(run), err))
 	}
 	if err := errors.Join(flushFolder(dir), flushFolder(filepath.Dir(dir))); err != nil {
 		file.Close()
@@ -142,31 +144,31 @@ func (s *Store) Create(run string) (*Log, error) {
 	return newLog(run, file), nil
 }
 
-// ErrBegun says that a run has events, so that it is not discarded.
-var ErrBegun = errors.New("the run has begun")
+// ErrBegun means that a run has events, so it is not discarded.
+var ErrBegun = errors.New("the run has already started")
 
-// Discard removes the folder of a run that could not start. One with anything in its log stays. The caller holds the
-// lock and has closed the log.
+// Discard removes the folder of a run that could not start. It keeps a run with anything in its
+// log. The caller holds the lock and has closed the log.
 func (s *Store) Discard(run string) error {
-	if !isPlain(run) {
-		return fmt.Errorf("discard run: %q cannot be the name of a run", run)
+	if !isPlainName(run) {
+		return fmt.Errorf("discard run: %q is not a valid run name", run)
 	}
 	info, err := os.Stat(s.logPath(run))
 	switch {
 	case err == nil && info.Size() > 0:
 		return fmt.Errorf("discard run %s: %w", run, ErrBegun)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("discard run: %w", unwritable("stat", s.logPath(run), err))
+		return fmt.Errorf("discard run: %w", ioError("stat", s.logPath(run), err))
 	}
 	if err := os.RemoveAll(s.RunDir(run)); err != nil {
-		return fmt.Errorf("discard run: %w", unwritable("remove", s.RunDir(run), err))
+		return fmt.Errorf("discard run: %w", ioError("remove", s.RunDir(run), err))
 	}
 	return nil
 }
 
-// Reopen takes a run up again: it reads and verifies the whole log into what is known of the run, cuts off a torn last
-// line, and stands ready to append. Orders that were given to the run's earlier life are thrown away. The caller holds
-// the lock and closes the log.
+// Reopen resumes a run: it reads and verifies the whole log, folds it into the run's state, cuts
+// off a torn last line, and makes the log ready to append. The caller holds the lock and closes the
+// log.
 func (s *Store) Reopen(run string, into Folder) (*Log, Tail, error) {
 	log, tail, err := s.reopen(run, into)
 	if err != nil {
@@ -176,7 +178,7 @@ func (s *Store) Reopen(run string, into Folder) (*Log, Tail, error) {
 }
 
 func (s *Store) reopen(run string, into Folder) (*Log, Tail, error) {
-	if owner, ok := s.heldElsewhere(); ok { // its last line is not torn, it is being written
+	if owner, ok := s.heldElsewhere(); ok { // its last line may be in the middle of being written
 		return nil, Tail{}, &Locked{Path: s.lockPath(), Owner: owner}
 	}
 	read, err := s.fold(run, into)
@@ -186,7 +188,7 @@ func (s *Store) reopen(run string, into Folder) (*Log, Tail, error) {
 	path := s.logPath(run)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, fileMode)
 	if err != nil {
-		return nil, Tail{}, unwritable("open", path, err)
+		return nil, Tail{}, ioError("open", path, err)
 	}
 	log := newLog(run, file)
 	log.seq, log.size = read.seq, read.offset

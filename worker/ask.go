@@ -12,54 +12,55 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// ending says how a conversation ended.
+// ending describes how a conversation ended.
 type ending struct {
 	class           ralph.EndClass
 	text, hint      string
 	wait            time.Duration
-	task            ralph.StopReason // why the task is given up
-	cut             bool             // because replies were cut at the model's length limit
-	blocked, decide *string          // that it needs a person
-	answer          string           // of a reviewer
+	task            ralph.StopReason // why the task is abandoned
+	cut             bool             // replies were cut at the model's length limit
+	blocked, decide *string          // the worker needs a person
+	answer          string           // a reviewer's answer
 	accepted        bool
 	learning        string
 }
 
-// over is the ending if there is no time for anything more.
-func (t *talk) over(ctx context.Context) *ending {
+// timeIsUp returns the ending if there is no time for anything more, or nil.
+func (t *conversation) timeIsUp(ctx context.Context) *ending {
 	switch {
 	case ctx.Err() != nil:
 		return &ending{class: ralph.EndInterrupted, text: "interrupted"}
 	case !t.deadline.IsZero() && !time.Now().Before(t.deadline):
 		end := &ending{class: ralph.EndTimeout, text: fmt.Sprintf("timed out after %s", t.in.Timeout)}
 		if why := t.chat.Waiting(); why != "" {
-			end.text += " while it tried again: " + why
+			end.text += " while retrying: " + why
 		}
 		return end
 	}
 	return nil
 }
 
-// within is a context that also ends with the iteration's time.
-func (t *talk) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withDeadline returns a context that also ends with the iteration's time.
+func (t *conversation) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if t.deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, t.deadline)
 }
 
-// pause waits, or until there is no time left.
-func (t *talk) pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := t.within(ctx)
+// pause waits for d, or until there is no time left.
+func (t *conversation) pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := t.withDeadline(ctx)
 	defer cancel()
 	ctx, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	<-ctx.Done()
 }
 
-// ask gets one reply to the conversation as it stands, within the iteration's time. must names a tool that has to be called; "" is none.
-func (t *talk) ask(ctx context.Context, must string) (chat.Reply, *ending) {
-	within, cancel := t.within(ctx)
+// ask gets one reply to the conversation within the iteration's time. must names a tool that has to
+// be called; "" means none.
+func (t *conversation) ask(ctx context.Context, must string) (chat.Reply, *ending) {
+	within, cancel := t.withDeadline(ctx)
 	defer cancel()
 	reply, err := t.chat.Ask(within, must)
 	if err != nil {
@@ -68,9 +69,9 @@ func (t *talk) ask(ctx context.Context, must string) (chat.Reply, *ending) {
 	return reply, nil
 }
 
-// failed says what it means that there is no reply.
-func (t *talk) failed(ctx context.Context, err error) *ending {
-	if end := t.over(ctx); end != nil {
+// failed classifies the failure of a model call.
+func (t *conversation) failed(ctx context.Context, err error) *ending {
+	if end := t.timeIsUp(ctx); end != nil {
 		return end
 	}
 	end := &ending{class: ralph.EndFailed, text: promise.OneLine(err.Error(), sentenceSize)}
@@ -80,9 +81,9 @@ func (t *talk) failed(ctx context.Context, err error) *ending {
 	}
 	switch fault.Kind {
 	case model.FaultAuth:
-		end.class, end.hint = ralph.EndAuth, "set a key that is valid for this model's provider"
+		end.class, end.hint = ralph.EndAuth, "set a valid key for this model's provider"
 		if t.o.KeyEnv != "" {
-			end.hint = "set " + t.o.KeyEnv + " to a key that is valid"
+			end.hint = "set " + t.o.KeyEnv + " to a valid key"
 		}
 	case model.FaultLimit:
 		end.class, end.wait = ralph.EndLimit, fault.RetryAfter
@@ -92,7 +93,7 @@ func (t *talk) failed(ctx context.Context, err error) *ending {
 		end.text = "the conversation does not fit into the model's window" + quoted(end.text)
 	case model.FaultRefused:
 		end.text = "the provider refuses the request" + quoted(end.text)
-		if t.turns == 0 { // nothing of the conversation can be the reason
+		if t.turns == 0 { // the conversation cannot be the reason
 			end.hint = ralph.HintSettings
 		}
 	}

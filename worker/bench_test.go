@@ -13,14 +13,15 @@ import (
 
 const benchTurns = 200
 
-// BenchmarkTurn has a conversation of 200 turns with a model that answers at once and a tool that does nothing. What the worker takes beyond the bare loop
-// is its own.
+// BenchmarkTurn has a conversation of 200 turns with a model that answers at once and a tool that
+// does nothing. The difference to the bare loop is the worker's overhead.
 func BenchmarkTurn(b *testing.B) {
 	turns := make([]scripted.Turn, benchTurns)
 	for i := range turns {
 		turns[i] = scripted.Turn{
 			Text:  "I look at the next file.",
-			Calls: []scripted.Call{{Name: "noop", Input: json.RawMessage(`{"path":"a.go"}`)}}, Usage: &scripted.Usage{Input: 1000, Output: 50},
+			Calls: []scripted.Call{{Name: "noop", Input: json.RawMessage(`{"path":"a.go"}`)}},
+			Usage: &scripted.Usage{Input: 1000, Output: 50},
 		}
 	}
 	client, err := scripted.New([][]scripted.Turn{turns}, scripted.Options{})
@@ -63,7 +64,9 @@ func bare(b *testing.B, client model.Client) int {
 			return n
 		}
 		c := reply.Message.Calls[0]
-		messages = append(messages, reply.Message, model.Message{Role: model.ToolRole, Results: []model.Result{{ID: c.ID, Text: noop{}.Run(b.Context(), c.Input).Text}}})
+		messages = append(messages, reply.Message, model.Message{
+			Role: model.ToolRole, Results: []model.Result{{ID: c.ID, Text: noop{}.Run(b.Context(), c.Input).Text}},
+		})
 	}
 	return benchTurns
 }

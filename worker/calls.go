@@ -14,42 +14,44 @@ import (
 )
 
 const (
-	// maxCalls of one reply are run.
+	// maxCalls limits how many calls of one reply are run.
 	maxCalls = 64
-	// resultCap is how many bytes a result may have, whatever tool it is from.
-	resultCap = 256 << 10
-	// A call that is made again and again with the same result is remarked upon, and then firmly.
+	// maxResultBytes limits the result of any tool.
+	maxResultBytes = 256 << 10
+	// After remarkAt identical calls with the same result, the model gets a remark; after urgeAt, a
+	// firmer one.
 	remarkAt, urgeAt = 3, 6
 )
 
-// answer runs the calls of a reply, in their order but for the closing one, which comes last, and goes on with their results.
-func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
+// answer runs the calls of a reply and adds their results. They run in order, except for the
+// closing call, which comes last.
+func (t *conversation) answer(ctx context.Context, r model.Reply) *ending {
 	calls := r.Message.Calls
 	outputs := make([]tools.Output, len(calls))
 	closing, closingAt := t.lead.closing().Name, -1
 	for i, c := range calls {
 		switch {
 		case i >= maxCalls:
-			outputs[i] = tools.Failf("not run: only the first %d calls of a reply are", maxCalls)
+			outputs[i] = tools.Failf("not run: only the first %d calls of a reply are run", maxCalls)
 			continue
 		case c.Name == closing && closingAt >= 0:
-			outputs[i] = tools.Failf("not looked at: only the first %s of a reply is", closing)
-			t.notTaken = append(t.notTaken, string(c.Input))
+			outputs[i] = tools.Failf("ignored: only the first %s call of a reply counts", closing)
+			t.refusedInputs = append(t.refusedInputs, string(c.Input))
 			continue
 		case c.Name == closing:
 			closingAt = i
 			continue
 		}
-		if end := t.over(ctx); end != nil {
+		if end := t.timeIsUp(ctx); end != nil {
 			return end
 		}
 		t.usedTool(c)
-		outputs[i] = t.remarked(c, t.call(ctx, c, r.End))
+		outputs[i] = t.withRepeatRemark(c, t.call(ctx, c, r.End))
 	}
 	var end *ending
-	var kept []int // what became of a case is never dropped
+	var kept []int // the result of a case is never dropped
 	if closingAt >= 0 {
-		if end := t.over(ctx); end != nil {
+		if end := t.timeIsUp(ctx); end != nil {
 			return end
 		}
 		c := calls[closingAt]
@@ -62,7 +64,7 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 }
 
 // close answers the call that may end the conversation.
-func (t *talk) close(ctx context.Context, c model.Call, replyEnd model.End) (tools.Output, *ending) {
+func (t *conversation) close(ctx context.Context, c model.Call, replyEnd model.End) (tools.Output, *ending) {
 	var output tools.Output
 	var end *ending
 	if problem := malformed(c, replyEnd); problem != nil {
@@ -71,32 +73,32 @@ func (t *talk) close(ctx context.Context, c model.Call, replyEnd model.End) (too
 		output, end = t.lead.close(ctx, c.Input)
 	}
 	if end == nil {
-		t.notTaken = append(t.notTaken, string(c.Input))
+		t.refusedInputs = append(t.refusedInputs, string(c.Input))
 	}
-	return t.remarked(c, output), end
+	return t.withRepeatRemark(c, output), end
 }
 
-func (t *talk) addResults(calls []model.Call, outputs []tools.Output, kept []int) {
+func (t *conversation) addResults(calls []model.Call, outputs []tools.Output, kept []int) {
 	results := make([]model.Result, len(calls))
 	for i, c := range calls {
 		results[i] = model.Result{ID: c.ID, Text: clean(outputs[i].Text), Failed: outputs[i].Failed}
 	}
-	if hurry := t.lead.hurry(t.o.MaxTurns - t.turns); hurry != "" {
-		results[len(results)-1].Text += "\n\n[" + hurry + "]"
+	if warning := t.lead.turnWarning(t.o.MaxTurns - t.turns); warning != "" {
+		results[len(results)-1].Text += "\n\n[" + warning + "]"
 	}
 	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns}, kept...)
 }
 
-// call runs one call. Whatever is wrong with it is told to the model.
-func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools.Output {
+// call runs one call. It reports any problem to the model.
+func (t *conversation) call(ctx context.Context, c model.Call, replyEnd model.End) tools.Output {
 	tool, ok := t.tools[c.Name]
 	if !ok {
-		return tools.Failf("there is no tool %q; there is %s", promise.OneLine(c.Name, shownSize), tools.Names(t.specs))
+		return tools.Failf("there is no tool %q; the tools are %s", promise.OneLine(c.Name, shownSize), tools.Names(t.specs))
 	}
 	if problem := malformed(c, replyEnd); problem != nil {
 		return *problem
 	}
-	ctx, cancel := t.within(ctx)
+	ctx, cancel := t.withDeadline(ctx)
 	defer cancel()
 	blocked, remarks := t.mayCall(ctx, c)
 	if blocked != nil {
@@ -105,12 +107,13 @@ func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools
 	output := tool.Run(ctx, c.Input)
 	output.Text += remarks
 	if len(output.Edited) > 0 {
-		output.Text += t.edited(ctx, c, output.Edited)
+		output.Text += t.runEditHooks(ctx, c, output.Edited)
 	}
 	return output
 }
 
-// malformed is the answer to a call whose input is no JSON, perhaps because it was cut.
+// malformed returns the answer to a call whose input is not JSON, perhaps because it was cut, or
+// nil.
 func malformed(c model.Call, replyEnd model.End) *tools.Output {
 	var raw json.RawMessage
 	err := json.Unmarshal(c.Input, &raw)
@@ -124,10 +127,10 @@ func malformed(c model.Call, replyEnd model.End) *tools.Output {
 	return &problem
 }
 
-// clean makes a text that every provider takes: bounded, valid, and not empty.
+// clean returns a text that every provider accepts: limited, valid, and not empty.
 func clean(text string) string {
-	if len(text) > resultCap {
-		text = shortened(text, resultCap)
+	if len(text) > maxResultBytes {
+		text = truncate(text, maxResultBytes)
 	}
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if strings.TrimSpace(text) == "" {
@@ -136,7 +139,7 @@ func clean(text string) string {
 	return text
 }
 
-// repeats counts how often one call was made in a row with one result.
+// repeats counts how often the same call was made in a row with the same result.
 type repeats struct {
 	name   string
 	input  []byte
@@ -144,8 +147,8 @@ type repeats struct {
 	times  int
 }
 
-// remarked adds a remark to a result that the model has seen before.
-func (t *talk) remarked(c model.Call, o tools.Output) tools.Output {
+// withRepeatRemark adds a remark to a result that the model has seen before.
+func (t *conversation) withRepeatRemark(c model.Call, o tools.Output) tools.Output {
 	r, input := &t.repeats, bytes.TrimSpace(c.Input)
 	if r.name == c.Name && bytes.Equal(r.input, input) && r.result.Text == o.Text && r.result.Failed == o.Failed {
 		r.times++
@@ -155,7 +158,7 @@ func (t *talk) remarked(c model.Call, o tools.Output) tools.Output {
 	if r.times < remarkAt {
 		return o
 	}
-	came := "the same came of it each time"
+	came := "the result was the same each time"
 	if o.Failed {
 		came = "it failed in the same way each time"
 	}
@@ -169,13 +172,13 @@ func (t *talk) remarked(c model.Call, o tools.Output) tools.Output {
 
 const (
 	shownSize    = 120 // characters of a live detail
-	sentenceSize = 300 // characters that are quoted from a provider
-	maxToolNames = 64  // beyond these, calls are counted under otherTools
+	sentenceSize = 300 // characters quoted from a provider
+	maxToolNames = 64  // further tools are counted under otherTools
 	otherTools   = "(other)"
 )
 
 // usedTool counts a call and shows it.
-func (t *talk) usedTool(c model.Call) {
+func (t *conversation) usedTool(c model.Call) {
 	name := promise.OneLine(c.Name, shownSize)
 	counted := name
 	if _, known := t.toolCounts[name]; !known && len(t.toolCounts) >= maxToolNames {
@@ -185,10 +188,10 @@ func (t *talk) usedTool(c model.Call) {
 	t.in.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detailOf(c.Input)})
 }
 
-// detailOf is what tells calls of one tool apart.
+// detailOf returns what distinguishes calls of the same tool.
 func detailOf(input json.RawMessage) string {
 	var fields struct{ Command, Path, Pattern, Summary, Verdict string }
-	if json.Unmarshal(input, &fields) != nil { // a field of another type leaves the others as they are
+	if json.Unmarshal(input, &fields) != nil { // a field of another type does not affect the others
 		return ""
 	}
 	for _, text := range []string{fields.Command, fields.Pattern, fields.Path, fields.Verdict, fields.Summary} {

@@ -14,17 +14,21 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// TestBadCallsAreAnswered has whatever a model can do wrong with a call: each is answered, and the loop goes on.
+// TestBadCallsAreAnswered has everything that a model can do wrong with a call: each is answered,
+// and the loop continues.
 func TestBadCallsAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, tool, input, want string }{
-		{"a tool that is not there", "fly", `{}`, `there is no tool "fly"; there is bash, read_file, write_file, edit_file, glob, grep, submit_case`},
+		{
+			"a tool that is not there", "fly", `{}`,
+			`there is no tool "fly"; the tools are bash, read_file, write_file, edit_file, glob, grep, submit_case`,
+		},
 		{"a name without end", strings.Repeat("x", 10_000), `{}`, strings.Repeat("x", 120) + "…"},
 		{"no JSON", "bash", `{"command":`, "the input is not valid JSON: unexpected end of JSON input"},
 		{"nothing", "bash", ``, "the input is not valid JSON"},
 		{"null", "bash", `null`, "must be an object, not null"},
 		{"an array", "bash", `[1]`, "must be an object, not an array"},
 		{"another type", "bash", `{"command":1}`, "field command must be a string, not a number"},
-		{"an unknown field", "bash", `{"command":"true","sudo":true}`, "field sudo is not known"},
+		{"an unknown field", "bash", `{"command":"true","sudo":true}`, "field sudo is unknown"},
 		{"a way out", "read_file", `{"path":"../../x"}`, "x"},
 		{"a path from the root", "read_file", `{"path":"/etc/passwd"}`, "/etc/passwd"},
 		{"NUL in a path", "read_file", `{"path":"a\u0000b"}`, ""},
@@ -48,7 +52,8 @@ func TestBadCallsAreAnswered(t *testing.T) {
 
 func TestRealToolsWork(t *testing.T) {
 	fake, j := &fakeModel{steps: []step{
-		calls("write_file", `{"path":"a.txt","content":"one\n"}`, "bash", `{"command":"cat a.txt; echo $RALPH_TEST"}`, "read_file", `{"path":"a.txt"}`),
+		calls("write_file", `{"path":"a.txt","content":"one\n"}`, "bash", `{"command":"cat a.txt; echo $RALPH_TEST"}`,
+			"read_file", `{"path":"a.txt"}`),
 		submits(),
 	}}, &judge{}
 	in := j.input(t)
@@ -57,7 +62,12 @@ func TestRealToolsWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "tools", map[string]int{"write_file": 1, "bash": 1, "read_file": 1, submitCase: 1}, got.Tools)
-	same(t, "live", []string{"write_file: a.txt", "bash: cat a.txt; echo $RALPH_TEST", "read_file: a.txt", "submit_case: it adds"}, j.activities("tool"))
+	same(
+		t,
+		"live",
+		[]string{"write_file: a.txt", "bash: cat a.txt; echo $RALPH_TEST", "read_file: a.txt", "submit_case: it adds"},
+		j.activities("tool"),
+	)
 	results := lastResults(fake.asked[1])
 	if !contains(results[1].Text, "one\ntwo") || results[1].Failed {
 		t.Errorf("bash answered with %+v", results[1])
@@ -91,7 +101,7 @@ func TestCallsKeepTheirOrder(t *testing.T) {
 		{ID: "c0", Text: `did {"n":1}`},
 		{ID: "c1", Text: red.Text, Failed: true},
 		{ID: "c2", Text: `did {"n":2}`},
-		{ID: "c3", Text: "not looked at: only the first submit_case of a reply is", Failed: true},
+		{ID: "c3", Text: "ignored: only the first submit_case call of a reply counts", Failed: true},
 		{ID: "c4", Text: `did {"n":3}`},
 	}, lastResults(fake.asked[1]))
 }
@@ -108,7 +118,12 @@ func TestAThousandCallsInOneReply(t *testing.T) {
 	results := lastResults(fake.asked[1])
 	same(t, "results", 1000, len(results))
 	same(t, "the last that was run", model.Result{ID: "c63", Text: "noop 64"}, results[63])
-	same(t, "the first that was not", model.Result{ID: "c64", Text: "not run: only the first 64 calls of a reply are", Failed: true}, results[64])
+	same(
+		t,
+		"the first that was not",
+		model.Result{ID: "c64", Text: "not run: only the first 64 calls of a reply are run", Failed: true},
+		results[64],
+	)
 	same(t, "calls that the loop heard of", 64, len(j.turns[0].Calls))
 }
 
@@ -123,10 +138,14 @@ func TestRepeatedCallsAreRemarkedUpon(t *testing.T) {
 	fake, j := &fakeModel{steps: append(steps, calls("look", `{"at":2}`), submits())}, &judge{}
 	works(t, Options{Client: fake}, j.input(t), tool)
 	remark := func(n int, more string) string {
-		return fmt.Sprintf("nothing\n\n[You made this very call %d times in a row, and it failed in the same way each time.%s]", n, more)
+		return fmt.Sprintf(
+			"nothing\n\n[You made this very call %d times in a row, and it failed in the same way each time.%s]", n, more,
+		)
 	}
 	firm := " Do something else, or call submit_case."
-	want := []string{"nothing", "nothing", remark(3, ""), remark(4, ""), remark(5, ""), remark(6, firm), remark(7, firm), "nothing"}
+	want := []string{
+		"nothing", "nothing", remark(3, ""), remark(4, ""), remark(5, ""), remark(6, firm), remark(7, firm), "nothing",
+	}
 	var got []string
 	for _, r := range fake.asked[1:] {
 		got = append(got, lastResults(r)[0].Text)
@@ -142,7 +161,9 @@ func TestOtherResultsAreNoRepetition(t *testing.T) {
 	unsure, other := &fakeModel{steps: []step{calls("flaky", `{}`, "flaky", `{}`, "flaky", `{}`), submits()}}, &judge{}
 	works(t, Options{Client: unsure}, other.input(t), flaky)
 	same(t, "the third", model.Result{ID: "c2", Text: "so"}, lastResults(unsure.asked[1])[2])
-	fake, j := &fakeModel{steps: []step{calls("noop", `{}`, "noop", `{}`, "noop", `{}`, "noop", `{}`), submits()}}, &judge{}
+	fake, j := &fakeModel{
+		steps: []step{calls("noop", `{}`, "noop", `{}`, "noop", `{}`, "noop", `{}`), submits()},
+	}, &judge{}
 	works(t, Options{Client: fake}, j.input(t), &fakeTool{name: "noop"})
 	for _, r := range lastResults(fake.asked[1]) {
 		if contains(r.Text, "in a row") {
@@ -160,7 +181,8 @@ func TestACutReply(t *testing.T) {
 	same(t, "ran", []string{`{"n":1}`}, tool.ran)
 	same(t, "the cut call", model.Result{
 		ID: "c1", Failed: true,
-		Text: "the input is not valid JSON: unexpected end of JSON input; your reply was cut off because it was too long, so write less in one call",
+		Text: "the input is not valid JSON: unexpected end of JSON input; your reply was cut off because it was too long, " +
+			"so write less in one call",
 	}, lastResults(fake.asked[1])[1])
 }
 
@@ -171,7 +193,9 @@ func TestOddResults(t *testing.T) {
 		{"not UTF-8", "a\xff\xfeb\x00c", "a\uFFFDb\uFFFDc"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tool := &fakeTool{name: "odd", run: func(context.Context, json.RawMessage) tools.Output { return tools.Output{Text: c.text} }}
+			tool := &fakeTool{name: "odd", run: func(context.Context, json.RawMessage) tools.Output {
+				return tools.Output{Text: c.text}
+			}}
 			fake, j := &fakeModel{steps: []step{calls("odd", `{}`), submits()}}, &judge{}
 			works(t, Options{Client: fake}, j.input(t), tool)
 			same(t, "result", []model.Result{{ID: "c0", Text: c.want}}, lastResults(fake.asked[1]))
@@ -183,7 +207,7 @@ func TestOddResults(t *testing.T) {
 		}}
 		fake, j := &fakeModel{steps: []step{calls("odd", `{}`), submits()}}, &judge{}
 		works(t, Options{Client: fake}, j.input(t), tool)
-		if n := len(lastResults(fake.asked[1])[0].Text); n > resultCap+100 {
+		if n := len(lastResults(fake.asked[1])[0].Text); n > maxResultBytes+100 {
 			t.Errorf("the result has %d bytes", n)
 		}
 	})
@@ -203,7 +227,7 @@ func TestAWorkspaceThatIsNotThere(t *testing.T) {
 	in := j.input(t)
 	in.Dir = filepath.Join(in.Dir, "none")
 	got := works(t, Options{Client: &fakeModel{steps: []step{submits()}}}, in)
-	if got.End != ralph.EndFailed || !contains(got.Error, "the workspace cannot be opened") {
+	if got.End != ralph.EndFailed || !contains(got.Error, "cannot open the workspace") {
 		t.Errorf("ended with %s: %s", got.End, got.Error)
 	}
 }

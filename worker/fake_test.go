@@ -19,7 +19,7 @@ import (
 // step is one answer of a fake model.
 type step func(ctx context.Context, r model.Request) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was asked, as it was at that moment.
+// fakeModel follows steps; the last one repeats. It keeps a snapshot of every request.
 type fakeModel struct {
 	mu    sync.Mutex
 	steps []step
@@ -56,7 +56,9 @@ func fails(err error) step {
 
 // says is a reply of words alone.
 func says(text string) step {
-	return replies(model.Reply{Message: model.Message{Text: text}, End: model.EndTurn, Usage: &model.Usage{Input: 100, Output: 10}})
+	return replies(model.Reply{
+		Message: model.Message{Text: text}, End: model.EndTurn, Usage: &model.Usage{Input: 100, Output: 10},
+	})
 }
 
 func empty() step { return replies(model.Reply{End: model.EndTurn, Usage: &model.Usage{Input: 100}}) }
@@ -67,7 +69,9 @@ func calls(nameAndInput ...string) step { return replies(calling(nameAndInput...
 func calling(nameAndInput ...string) model.Reply {
 	var m model.Message
 	for i := 0; i < len(nameAndInput); i += 2 {
-		m.Calls = append(m.Calls, model.Call{ID: fmt.Sprintf("c%d", i/2), Name: nameAndInput[i], Input: json.RawMessage(nameAndInput[i+1])})
+		m.Calls = append(m.Calls, model.Call{
+			ID: fmt.Sprintf("c%d", i/2), Name: nameAndInput[i], Input: json.RawMessage(nameAndInput[i+1]),
+		})
 	}
 	return model.Reply{Message: m, End: model.EndCalls, Usage: &model.Usage{Input: 100, Output: 10}}
 }
@@ -94,7 +98,8 @@ type judge struct {
 
 func (j *judge) input(t testing.TB) ralph.AgentInput {
 	return ralph.AgentInput{
-		Iteration: 1, Prompt: "Add two numbers.", Dir: t.TempDir(), Folder: t.TempDir(), Model: "claude-sonnet-4-5", Marker: "m",
+		Iteration: 1, Prompt: "Add two numbers.", Dir: t.TempDir(), Folder: t.TempDir(), Model: "claude-sonnet-4-5",
+		Marker: "m",
 		Live: func(a ralph.Activity) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
@@ -153,7 +158,7 @@ func (f *fakeTool) Run(ctx context.Context, input json.RawMessage) tools.Output 
 
 // fitted is a worker with other tools.
 type fitted struct {
-	*caseMaking
+	*caseRole
 	set []tools.Tool
 }
 
@@ -170,7 +175,7 @@ func works(t testing.TB, o Options, in ralph.AgentInput, set ...tools.Tool) ralp
 }
 
 func runFitted(ctx context.Context, o Options, in ralph.AgentInput, set ...tools.Tool) (ralph.AgentOutcome, error) {
-	return run(ctx, New(o).o, in, func(t *talk) role { return &fitted{&caseMaking{talk: t}, set} })
+	return run(ctx, New(o).o, in, func(t *conversation) role { return &fitted{&caseRole{conversation: t}, set} })
 }
 
 func same[T any](t *testing.T, what string, want, got T) {

@@ -23,10 +23,22 @@ func TestEndsByFaults(t *testing.T) {
 		wait  time.Duration
 		calls int
 	}{
-		{"auth", &model.Fault{Kind: model.FaultAuth, Status: 401, Message: "invalid x-api-key"}, ralph.EndAuth, "invalid x-api-key (HTTP 401)", "set TEST_KEY to a key that is valid", 0, 1},
-		{"limit", &model.Fault{Kind: model.FaultLimit, Status: 429, Message: "quota", RetryAfter: time.Hour}, ralph.EndLimit, "quota (HTTP 429)", "", time.Hour, 1},
-		{"refused", &model.Fault{Kind: model.FaultRefused, Status: 404, Message: "no such model"}, ralph.EndFailed, "the provider refuses the request: no such model (HTTP 404)", ralph.HintSettings, 0, 1},
-		{"overflow with nothing to drop", &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"}, ralph.EndFailed, "the conversation does not fit into the model's window: prompt is too long (HTTP 400)", "", 0, 1},
+		{
+			"auth", &model.Fault{Kind: model.FaultAuth, Status: 401, Message: "invalid x-api-key"}, ralph.EndAuth,
+			"invalid x-api-key (HTTP 401)", "set TEST_KEY to a valid key", 0, 1,
+		},
+		{
+			"limit", &model.Fault{Kind: model.FaultLimit, Status: 429, Message: "quota", RetryAfter: time.Hour}, ralph.EndLimit,
+			"quota (HTTP 429)", "", time.Hour, 1,
+		},
+		{
+			"refused", &model.Fault{Kind: model.FaultRefused, Status: 404, Message: "no such model"}, ralph.EndFailed,
+			"the provider refuses the request: no such model (HTTP 404)", ralph.HintSettings, 0, 1,
+		},
+		{
+			"overflow with nothing to drop", &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"},
+			ralph.EndFailed, "the conversation does not fit into the model's window: prompt is too long (HTTP 400)", "", 0, 1,
+		},
 		{"anything else", errors.New("odd"), ralph.EndFailed, "odd", "", 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,7 +59,12 @@ func TestEndsByFaults(t *testing.T) {
 func TestARequestThatIsRefusedLater(t *testing.T) {
 	refused := &model.Fault{Kind: model.FaultRefused, Status: 400, Message: "odd input"}
 	fake, j := &fakeModel{steps: []step{calls("look", `{}`), fails(refused)}}, &judge{}
-	got := works(t, Options{Client: fake}, j.input(t), &fakeTool{name: "look", run: func(context.Context, jsonText) tools.Output { return tools.Output{Text: "x"} }})
+	got := works(t, Options{Client: fake}, j.input(t), &fakeTool{
+		name: "look",
+		run: func(context.Context, jsonText) tools.Output {
+			return tools.Output{Text: "x"}
+		},
+	})
 	same(t, "end", ralph.EndFailed, got.End)
 	same(t, "turns", 1, *got.Steps)
 	same(t, "hint", "", got.Hint)
@@ -56,10 +73,12 @@ func TestARequestThatIsRefusedLater(t *testing.T) {
 func TestARefusalEndsTheIteration(t *testing.T) {
 	for name, text := range map[string]string{"with words": "I will not.", "without": ""} {
 		t.Run(name, func(t *testing.T) {
-			fake, j := &fakeModel{steps: []step{replies(model.Reply{Message: model.Message{Text: text}, End: model.EndRefuse})}}, &judge{}
+			fake, j := &fakeModel{
+				steps: []step{replies(model.Reply{Message: model.Message{Text: text}, End: model.EndRefuse})},
+			}, &judge{}
 			got := works(t, Options{Client: fake}, j.input(t))
 			same(t, "end", ralph.EndFailed, got.End)
-			same(t, "error", strings.TrimSuffix("the model refuses to go on: "+text, ": "), got.Error)
+			same(t, "error", strings.TrimSuffix("the model refuses to continue: "+text, ": "), got.Error)
 			same(t, "calls", 1, len(fake.asked))
 			same(t, "turns", 1, *got.Steps)
 		})
@@ -68,7 +87,9 @@ func TestARefusalEndsTheIteration(t *testing.T) {
 
 func TestProviderFaultsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cut := &model.Fault{Kind: model.FaultProvider, Status: 529, Message: "overloaded", Usage: &model.Usage{Input: 1000, Output: 1}}
+		cut := &model.Fault{
+			Kind: model.FaultProvider, Status: 529, Message: "overloaded", Usage: &model.Usage{Input: 1000, Output: 1},
+		}
 		fake, j := &fakeModel{steps: []step{fails(cut), fails(cut), submits()}}, &judge{}
 		got := works(t, Options{Client: fake}, j.input(t))
 		same(t, "end", ralph.EndOK, got.End)
@@ -97,10 +118,16 @@ func TestProviderFaultsAreWaitedFor(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	tooLong := &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"}
 	long := func(n int) *fakeTool {
-		return &fakeTool{name: "long", run: func(context.Context, jsonText) tools.Output { return tools.Output{Text: strings.Repeat("x", n)} }}
+		return &fakeTool{name: "long", run: func(context.Context, jsonText) tools.Output {
+			return tools.Output{Text: strings.Repeat("x", n)}
+		}}
 	}
 	t.Run("old output is dropped, and it is tried again", func(t *testing.T) {
-		fake, j := &fakeModel{steps: []step{calls("long", `{"n":1}`), calls("long", `{"n":2}`), calls("long", `{"n":3}`), fails(tooLong), submits()}}, &judge{}
+		fake, j := &fakeModel{
+			steps: []step{
+				calls("long", `{"n":1}`), calls("long", `{"n":2}`), calls("long", `{"n":3}`), fails(tooLong), submits(),
+			},
+		}, &judge{}
 		got := works(t, Options{Client: fake}, j.input(t), long(10_000))
 		same(t, "end", ralph.EndOK, got.End)
 		same(t, "turns", 4, *got.Steps)
@@ -147,7 +174,9 @@ func TestTimeUp(t *testing.T) {
 				<-ctx.Done()
 				return tools.Output{Text: "cut", Failed: true}
 			}}
-			got := works(t, Options{Client: &fakeModel{steps: []step{calls("slow", `{}`, "slow", `{}`, submitCase, goodCase)}}}, in, slow)
+			got := works(
+				t, Options{Client: &fakeModel{steps: []step{calls("slow", `{}`, "slow", `{}`, submitCase, goodCase)}}}, in, slow,
+			)
 			same(t, "end", ralph.EndTimeout, got.End)
 			same(t, "ran", 1, len(slow.ran))
 			same(t, "cases", 0, len(j.cases))
@@ -161,7 +190,7 @@ func TestTimeUp(t *testing.T) {
 			fault := &model.Fault{Kind: model.FaultProvider, Message: "down"}
 			got := works(t, Options{Client: &fakeModel{steps: []step{fails(fault)}}}, in)
 			same(t, "end", ralph.EndTimeout, got.End)
-			same(t, "error", "timed out after 3s while it tried again: down", got.Error)
+			same(t, "error", "timed out after 3s while retrying: down", got.Error)
 		})
 	})
 	t.Run("while an empty reply is waited for", func(t *testing.T) {
@@ -250,7 +279,9 @@ func TestInterrupted(t *testing.T) {
 
 func TestAPatientClientIsNotMadeMorePatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, j, told := &fakeModel{steps: []step{fails(&model.Fault{Kind: model.FaultProvider, Message: "down"})}}, &judge{}, 0
+		fake, j, told := &fakeModel{
+			steps: []step{fails(&model.Fault{Kind: model.FaultProvider, Message: "down"})},
+		}, &judge{}, 0
 		client := &model.Retrier{Client: fake, OnPause: func(model.Pause) { told++ }}
 		works(t, Options{Client: client}, j.input(t))
 		same(t, "attempts", 8, len(fake.asked))

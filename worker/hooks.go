@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxDenials is how many calls that a hook blocked are told of.
+	// maxDenials limits how many blocked calls are listed.
 	maxDenials = 16
-	// maxHookWarnings is how many warnings of hooks are kept until the next turn.
+	// maxHookWarnings limits how many hook warnings are kept until the next turn.
 	maxHookWarnings = 64
 )
 
-// hookSet is the hooks of one conversation.
-func (t *talk) hookSet() *hooks.Set {
+// hookSet returns the hooks of one conversation.
+func (t *conversation) hookSet() *hooks.Set {
 	set := hooks.Set{Env: t.o.Env, Enter: t.o.Enter, Grace: t.o.Grace}
 	if t.o.Hooks != nil {
 		set = *t.o.Hooks
@@ -29,12 +29,13 @@ func (t *talk) hookSet() *hooks.Set {
 	return &set
 }
 
-func (t *talk) where() hooks.Where {
+func (t *conversation) where() hooks.Where {
 	return hooks.Where{Run: t.o.Run, Iteration: t.in.Iteration, Task: t.in.Task, Dir: t.in.Dir}
 }
 
-// mayCall asks the hooks about a call. blocked is its result if it must not be made, remarks are what to add to the result otherwise.
-func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output, remarks string) {
+// mayCall asks the hooks about a call. blocked is its result if it must not be made; otherwise
+// remarks are added to the result.
+func (t *conversation) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output, remarks string) {
 	v := t.hooks.BeforeTool(ctx, hooks.ToolCall{Where: t.where(), Tool: c.Name, Input: c.Input})
 	t.noteHooks(ctx, v)
 	if !v.Blocked {
@@ -47,16 +48,16 @@ func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output
 	return &output, ""
 }
 
-// allDenials are the first of them, and how many more there were.
-func (t *talk) allDenials() []string {
+// allDenials returns the first denials and the number of further ones.
+func (t *conversation) allDenials() []string {
 	if more := t.denied - maxDenials; more > 0 {
 		return append(slices.Clip(t.denials), fmt.Sprintf("and %d more", more))
 	}
 	return t.denials
 }
 
-// edited asks the hooks about files that a call changed, and gives what they say.
-func (t *talk) edited(ctx context.Context, c model.Call, files []string) string {
+// runEditHooks asks the hooks about files that a call changed, and returns their remarks.
+func (t *conversation) runEditHooks(ctx context.Context, c model.Call, files []string) string {
 	v := t.hooks.AfterEdit(ctx, hooks.Edit{Where: t.where(), Tool: c.Name, Files: files})
 	t.noteHooks(ctx, v)
 	said := v.Warnings
@@ -66,8 +67,9 @@ func (t *talk) edited(ctx context.Context, c model.Call, files []string) string 
 	return asRemarks(said)
 }
 
-// noteHooks keeps what the user has to know of: the model alone would be told that a guard does not work. One that was cut with the iteration works.
-func (t *talk) noteHooks(ctx context.Context, v hooks.Verdict) {
+// noteHooks keeps warnings for the user: otherwise only the model would learn that a guard does not
+// work. A hook that was cut off with the iteration is not reported.
+func (t *conversation) noteHooks(ctx context.Context, v hooks.Verdict) {
 	for _, run := range v.Runs {
 		if run.Decision == hooks.Warn && ctx.Err() == nil && len(t.hookWarnings) < maxHookWarnings {
 			t.hookWarnings = append(t.hookWarnings, run)

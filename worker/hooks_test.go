@@ -16,16 +16,20 @@ func TestHooksDecideAboutCalls(t *testing.T) {
 	var asked []hooks.ToolCall
 	var edits []hooks.Edit
 	set := &hooks.Set{
-		PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{func(_ context.Context, c hooks.ToolCall) hooks.Answer {
-			asked = append(asked, c)
-			switch c.Tool {
-			case "read_file":
-				return hooks.Answer{Decision: hooks.Block, Text: "not that one"}
-			case "glob":
-				return hooks.Answer{Decision: hooks.Warn, Text: "slowly"}
-			}
-			return hooks.Answer{}
-		}}},
+		PreTool: hooks.Hooks[hooks.ToolCall]{
+			Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{
+				func(_ context.Context, c hooks.ToolCall) hooks.Answer {
+					asked = append(asked, c)
+					switch c.Tool {
+					case "read_file":
+						return hooks.Answer{Decision: hooks.Block, Text: "not that one"}
+					case "glob":
+						return hooks.Answer{Decision: hooks.Warn, Text: "slowly"}
+					}
+					return hooks.Answer{}
+				},
+			},
+		},
 		PostEdit: hooks.Hooks[hooks.Edit]{
 			Functions: []func(context.Context, hooks.Edit) hooks.Answer{func(_ context.Context, e hooks.Edit) hooks.Answer {
 				edits = append(edits, e)
@@ -36,7 +40,8 @@ func TestHooksDecideAboutCalls(t *testing.T) {
 		Env: os.Environ(),
 	}
 	fake, j := &fakeModel{steps: []step{
-		calls("write_file", `{"path":"a.txt","content":"one\n"}`, "read_file", `{"path":"a.txt"}`, "glob", `{"pattern":"*"}`, "bash", `{"command":"sudo true"}`, "grep", `{"pattern"`),
+		calls("write_file", `{"path":"a.txt","content":"one\n"}`, "read_file", `{"path":"a.txt"}`, "glob", `{"pattern":"*"}`,
+			"bash", `{"command":"sudo true"}`, "grep", `{"pattern"`),
 		submits(),
 	}}, &judge{}
 	in := j.input(t)
@@ -53,7 +58,12 @@ func TestHooksDecideAboutCalls(t *testing.T) {
 	}, asked)
 	same(t, "edits", []hooks.Edit{{Where: where, Tool: "write_file", Files: []string{"a.txt"}}}, edits)
 	results := lastResults(fake.asked[1])
-	same(t, "written", "made a.txt: 1 line, 4 bytes\n\n[post_edit function 1: not formatted]\n\n[post_edit: wrong words]", results[0].Text)
+	same(
+		t,
+		"written",
+		"made a.txt: 1 line, 4 bytes\n\n[post_edit function 1: not formatted]\n\n[post_edit: wrong words]",
+		results[0].Text,
+	)
 	same(t, "blocked", model.Result{ID: "c1", Text: "this call is blocked: not that one", Failed: true}, results[1])
 	same(t, "warned of", "a.txt\n\n\n[pre_tool function 1: slowly]", results[2].Text)
 	if !results[3].Failed || !contains(results[3].Text, "this call is blocked: ") {
@@ -62,7 +72,8 @@ func TestHooksDecideAboutCalls(t *testing.T) {
 	same(t, "denials", []string{"read_file: a.txt", "bash: sudo true"}, got.Denials)
 	same(t, "warnings told with the first turn", nil, untimed(j.turns[0].Hooks))
 	same(t, "warnings told with the second", []hooks.Run{
-		{Hook: hooks.PostEdit, By: "function 1", Decision: hooks.Warn, Text: "not formatted"}, {Hook: hooks.PreTool, By: "function 1", Decision: hooks.Warn, Text: "slowly"},
+		{Hook: hooks.PostEdit, By: "function 1", Decision: hooks.Warn, Text: "not formatted"},
+		{Hook: hooks.PreTool, By: "function 1", Decision: hooks.Warn, Text: "slowly"},
 	}, untimed(j.turns[1].Hooks))
 	same(t, "warnings left to the end", nil, untimed(got.Hooks))
 }
@@ -75,18 +86,27 @@ func untimed(runs []hooks.Run) []hooks.Run {
 	return runs
 }
 
-// TestAGuardThatDoesNotWorkIsTold: a typo in a hook reaches the user, also when no other turn follows.
+// TestAGuardThatDoesNotWorkIsTold: a typo in a hook reaches the user, also when no other turn
+// follows.
 func TestAGuardThatDoesNotWorkIsTold(t *testing.T) {
-	set := &hooks.Set{Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{"no-such-guard", "exit 3"}}}
+	set := &hooks.Set{
+		Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{"no-such-guard", "exit 3"}},
+	}
 	fake, j := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`, submitCase, goodCase)}}, &judge{}
 	got, err := New(Options{Client: fake, Hooks: set}).Run(t.Context(), j.input(t))
 	if err != nil || len(got.Hooks) != 2 {
 		t.Fatalf("outcome %+v, error %v", got, err)
 	}
-	if first := got.Hooks[0]; first.Hook != hooks.PreTool || first.By != "no-such-guard" || first.Decision != hooks.Warn || !contains(first.Text, "exit code 127") {
+	if first := got.Hooks[0]; first.Hook != hooks.PreTool || first.By != "no-such-guard" || first.Decision != hooks.Warn ||
+		!contains(first.Text, "exit code 127") {
 		t.Errorf("told %+v", first)
 	}
-	same(t, "the second", []hooks.Run{{Hook: hooks.PreTool, By: "exit 3", Decision: hooks.Warn, Text: "exit code 3"}}, untimed(got.Hooks[1:]))
+	same(
+		t,
+		"the second",
+		[]hooks.Run{{Hook: hooks.PreTool, By: "exit 3", Decision: hooks.Warn, Text: "exit code 3"}},
+		untimed(got.Hooks[1:]),
+	)
 }
 
 // TestAHookThatWasCutIsNotBroken: an interrupt ends the hook, and says nothing about it.
@@ -122,7 +142,12 @@ func TestBuiltInRulesNeedNoHooks(t *testing.T) {
 }
 
 func TestHookCommandsBelongToTheRun(t *testing.T) {
-	set := &hooks.Set{Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{`env | grep -q "=of-this-run$" || { echo no marker; exit 2; }`}}}
+	set := &hooks.Set{
+		Env: os.Environ(),
+		PreTool: hooks.Hooks[hooks.ToolCall]{
+			Commands: []string{`env | grep -q "=of-this-run$" || { echo no marker; exit 2; }`},
+		},
+	}
 	fake, j := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`), submits()}}, &judge{}
 	in := j.input(t)
 	in.Marker = "of-this-run"
@@ -150,7 +175,12 @@ func TestManyOddCallsAreCountedInLittleSpace(t *testing.T) {
 		},
 	}}}
 	j := &judge{}
-	got := works(t, Options{Client: &fakeModel{steps: []step{calls(many...), calls(odder...), submits()}}, Hooks: set}, j.input(t), &fakeTool{name: "noop"})
+	got := works(
+		t,
+		Options{Client: &fakeModel{steps: []step{calls(many...), calls(odder...), submits()}}, Hooks: set},
+		j.input(t),
+		&fakeTool{name: "noop"},
+	)
 	same(t, "names", maxToolNames+1, len(got.Tools))
 	same(t, "calls of tools beyond", 28, got.Tools[otherTools])
 	same(t, "denials", maxDenials+1, len(got.Denials))

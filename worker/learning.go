@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	learningTime = time.Minute // nobody waits longer for a proposal
-	learningCap  = 300         // characters
-	rejectionCap = 2000        // bytes of each rejection that is called to mind
+	learningTimeout   = time.Minute // limit for a proposal
+	maxLearningChars  = 300         // characters
+	maxRejectionBytes = 2000        // bytes quoted from each rejection
 )
 
 //go:embed learn.md
 var learnPage string
 
-// proposal is what the model may answer when it is asked what is to be learned.
+// proposal is the model's answer to the question about learnings.
 type proposal struct {
 	Propose  bool   `json:"propose"`
 	Learning string `json:"learning"`
 }
 
-// learn asks once what the rejections of this conversation teach; "" is nothing. It is no turn, and whatever goes wrong is nothing, too.
-func (t *talk) learn(ctx context.Context, rejections []string) string {
-	ctx, cancel := context.WithTimeout(ctx, learningTime)
+// proposeLearning asks once what the rejections of this conversation teach; "" means nothing. It
+// costs no turn, and any failure also returns "".
+func (t *conversation) proposeLearning(ctx context.Context, rejections []string) string {
+	ctx, cancel := context.WithTimeout(ctx, learningTimeout)
 	defer cancel()
 	var question strings.Builder
 	question.WriteString(strings.TrimSpace(learnPage) + "\n\nThe rejections:\n")
 	for _, r := range rejections {
-		question.WriteString("\n" + shortened(r, rejectionCap) + "\n")
+		question.WriteString("\n" + truncate(r, maxRejectionBytes) + "\n")
 	}
 	t.add(model.Message{Role: model.User, Text: question.String()}, entry{})
 	reply, end := t.ask(ctx, "")
@@ -46,11 +47,12 @@ func (t *talk) learn(ctx context.Context, rejections []string) string {
 	if len(reply.Message.Calls) > 0 {
 		return ""
 	}
-	return proposed(reply.Message.Text)
+	return parseProposal(reply.Message.Text)
 }
 
-// proposed reads a proposal strictly: the object that was asked for, or one LEARNING: line, of which every prompt tells. An answer in any other form is none.
-func proposed(answer string) string {
+// parseProposal reads a proposal strictly: the requested object, or one LEARNING: line, which every
+// prompt mentions. It ignores any other form.
+func parseProposal(answer string) string {
 	var p proposal
 	if tools.Decode(json.RawMessage(answer), &p) != nil {
 		p = proposal{}
@@ -59,8 +61,8 @@ func proposed(answer string) string {
 		}
 	}
 	text := strings.TrimSpace(p.Learning)
-	if !p.Propose || strings.ContainsAny(text, "\r\n") || utf8.RuneCountInString(text) > learningCap {
+	if !p.Propose || strings.ContainsAny(text, "\r\n") || utf8.RuneCountInString(text) > maxLearningChars {
 		return ""
 	}
-	return promise.OneLine(text, learningCap)
+	return promise.OneLine(text, maxLearningChars)
 }

@@ -18,22 +18,30 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// script has a worker whose first case fails the check, whose second one is rejected, and whose third one stands; and the reviewer of it.
+// script has a worker whose first case fails the check, whose second is rejected, and whose third
+// is accepted; and its reviewer.
 const script = `{
   "worker": [[
-    {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": 1000, "output": 100}},
-    {"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+    {"calls": [{"name": "write_file", "input": {"path": "greeting.txt", "content": "Hello"}}], "usage": {"input": ` +
+	`1000, "output": 100}},
+    {"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the ` +
+	`world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
     {"calls": [{"name": "edit_file", "input": {"path": "greeting.txt", "old": "Hello", "new": "Hello world"}},
-               {"name": "submit_case", "input": {"summary": "greets the world", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+               {"name": "submit_case", "input": {"summary": "greets the world", "ac_coverage": [{"criterion": ` +
+	`"greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
     {"calls": [{"name": "bash", "input": {"command": "printf '!\\n' >> greeting.txt"}},
-               {"name": "submit_case", "input": {"summary": "greets the world loudly", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
-    {"text": "{\"propose\": true, \"learning\": \"greetings end with an exclamation mark\"}", "usage": {"input": 1000, "output": 100}}
+               {"name": "submit_case", "input": {"summary": "greets the world loudly", "ac_coverage": ` +
+	`[{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}},
+    {"text": "{\"propose\": true, \"learning\": \"greetings end with an exclamation mark\"}", "usage": {"input": ` +
+	`1000, "output": 100}}
   ]],
   "evaluator": [
     [{"calls": [{"name": "read_file", "input": {"path": "greeting.txt"}}], "usage": {"input": 500, "output": 50}},
-     {"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "reject", "category": "acceptance_gap", "concern": "it is not loud", "evidence": ["greeting.txt:1"], "next_step": "shout"}}],
+     {"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "reject", "category": ` +
+	`"acceptance_gap", "concern": "it is not loud", "evidence": ["greeting.txt:1"], "next_step": "shout"}}],
       "fill": {"nonce": "Its nonce is ([0-9a-f]+)"}, "usage": {"input": 500, "output": 50}}],
-    [{"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "accept", "evidence": ["greeting.txt:1"]}}],
+    [{"calls": [{"name": "submit_verdict", "input": {"nonce": "{{nonce}}", "verdict": "accept", "evidence": ` +
+	`["greeting.txt:1"]}}],
       "fill": {"nonce": "Its nonce is ([0-9a-f]+)"}, "usage": {"input": 500, "output": 50}}]
   ]
 }`
@@ -49,7 +57,8 @@ func (f folder) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, 
 	return ralph.TreeState{Known: true, Head: "h", Hash: string(text)}, nil
 }
 
-// TestAWorkerInALoop has everything that is real but the model: the loop, its rounds, the tools, the evaluator and a check.
+// TestAWorkerInALoop has everything that is real but the model: the loop, its rounds, the tools,
+// the evaluator and a check.
 func TestAWorkerInALoop(t *testing.T) {
 	dir := t.TempDir()
 	parsed, err := scripted.Parse([]byte(script))
@@ -75,7 +84,8 @@ func TestAWorkerInALoop(t *testing.T) {
 	var turns []ralph.Turn
 	var learned int
 	loop, err := loop.New(loop.Config{
-		Task: "Greet the world.", Agent: worker.New(options("worker")), AgentName: "worker", Checks: []string{"greets the world"}, Dir: dir, MaxIterations: 2,
+		Task: "Greet the world.", Agent: worker.New(options("worker")), AgentName: "worker",
+		Checks: []string{"greets the world"}, Dir: dir, MaxIterations: 2,
 	}, loop.WithChecker(checks), loop.WithTree(folder(dir)),
 		loop.WithEvaluator("reviewer", &evaluate.Evaluator{Agent: worker.NewReviewer(options("evaluator"))}),
 		loop.WithObserver(func(e ralph.Event) {
@@ -114,9 +124,11 @@ func TestAWorkerInALoop(t *testing.T) {
 	}
 }
 
-// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no other turn is paid for.
+// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: the budget ends the run, and no further
+// turn is paid for.
 func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
-	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
+	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": ` +
+		`"greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
 	parsed, err := scripted.Parse([]byte(`{"worker": [[` + strings.Repeat(turn+",", 7) + turn + `]]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +139,8 @@ func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
 	}
 	checks := ralph.CheckFuncs{"greets": func(context.Context) error { return errors.New("nobody is greeted") }}
 	loop, err := loop.New(loop.Config{
-		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}), AgentName: "worker", Checks: []string{"greets"},
+		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}),
+		AgentName: "worker", Checks: []string{"greets"},
 		Dir: t.TempDir(), MaxIterations: 2, MaxTokens: 2000,
 	}, loop.WithChecker(checks))
 	if err != nil {

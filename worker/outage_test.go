@@ -35,11 +35,12 @@ const outages = `{
   "error": {"conversations": [[{"faults": [{"do": "error_event", "status": 529, "forever": true}]}]]},
   "well": {"conversations": [[
     {"tools": [{"shell": "echo right >greeting.txt"}]},
-    {"tools": [{"name": "submit_case", "input": {"summary": "it is right", "ac_coverage": [{"criterion": "it is right", "addressed_by": "greeting.txt:1"}]}}]}
+    {"tools": [{"name": "submit_case", "input": {"summary": "it is right", "ac_coverage": [{"criterion": "it is ` +
+	`right", "addressed_by": "greeting.txt:1"}]}}]}
   ]]}
 }`
 
-// providers reach a model in both wire formats. Nobody waits for long here.
+// providers reach a model in both wire formats, with short waits.
 var providers = map[string]func(base string) model.Client{
 	"anthropic": func(base string) model.Client {
 		return anthropic.New(anthropic.Options{BaseURL: base, Key: "no-key", Idle: 300 * time.Millisecond})
@@ -49,7 +50,8 @@ var providers = map[string]func(base string) model.Client{
 	},
 }
 
-// TestAnOutageThatDoesNotPass has a provider fail for good: it is asked eight times, which is no turn, the run ends with 15, and goes on when it is resumed.
+// TestAnOutageThatDoesNotPass has a provider that fails for good: it is asked eight times, which is
+// no turn, the run ends with 15, and it continues when resumed.
 func TestAnOutageThatDoesNotPass(t *testing.T) {
 	for name, connect := range providers {
 		for _, scenario := range []string{"503", "529", "cut", "end", "drop", "hang", "ping", "error", "refused"} {
@@ -62,21 +64,24 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				}
 				run := newOutageRun(t)
 				var waits []time.Duration
-				result := run.goOn(t, &model.Retrier{
+				result := run.resume(t, &model.Retrier{
 					Client: connect(base), Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 				})
-				if result.ExitCode != 15 || result.StopReason != ralph.ProviderFailed || *result.Iterations[0].StepsTaken != 0 || result.Iterations[0].Counted {
+				if result.ExitCode != 15 || result.StopReason != ralph.ProviderFailed || *result.Iterations[0].StepsTaken != 0 ||
+					result.Iterations[0].Counted {
 					t.Errorf("ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 				second := time.Second
-				if diff := cmp.Diff([]time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}, waits); diff != "" {
+				if diff := cmp.Diff(
+					[]time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}, waits,
+				); diff != "" {
 					t.Errorf("waits (-want +got):\n%s", diff)
 				}
 				if asked := len(server.Requests()); scenario != "refused" && asked != 8 {
 					t.Errorf("asked %d times", asked)
 				}
-				if result = run.goOn(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
+				if result = run.resume(t, connect(server.URL()+"/well")); result.ExitCode != 0 || len(result.Iterations) != 2 {
 					t.Errorf("resumed, it ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 			})
@@ -113,7 +118,7 @@ func nobodyListens(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// outageRun is a run that can be taken up again.
+// outageRun is a run that can be resumed.
 type outageRun struct {
 	id, dir string
 	store   *runlog.Store
@@ -130,8 +135,8 @@ func newOutageRun(t *testing.T) *outageRun {
 	return &outageRun{id: ralph.NewRunID(time.Now()), dir: dir, store: store}
 }
 
-// goOn begins the run, or goes on with it, until it ends.
-func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
+// resume begins or resumes the run, until it ends.
+func (r *outageRun) resume(t *testing.T, client model.Client) ralph.Result {
 	t.Helper()
 	options := []loop.Option{loop.WithChecker(ralph.CheckFuncs{"it is right": r.isRight})}
 	log, err := r.open(&options)
@@ -142,9 +147,16 @@ func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
 	policy := ralph.DefaultPolicy()
 	policy.MaxFailures, policy.MaxIterations, policy.Canary = 1, 3, false
 	loop, err := loop.New(loop.Config{
-		Task: "Make it right.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",
+		Task:  "Make it right.",
+		Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",
 		Checks: []string{"it is right"}, Dir: r.dir,
-	}, append(options, loop.WithTree(folder(r.dir)), loop.WithPolicy(policy), loop.WithRecorder(log), loop.WithRun(r.id, ralph.RunStarted{}))...)
+	}, append(
+		options,
+		loop.WithTree(folder(r.dir)),
+		loop.WithPolicy(policy),
+		loop.WithRecorder(log),
+		loop.WithRun(r.id, ralph.RunStarted{}),
+	)...)
 	if err != nil {
 		t.Fatal(err)
 	}

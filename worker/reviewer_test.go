@@ -39,11 +39,27 @@ func TestAReviewEndsWithAVerdict(t *testing.T) {
 	}{
 		{"with the tool", []step{calls("glob", `{"pattern":"*"}`), calls(submitVerdict, verdict)}, ralph.EndOK, verdict, 2},
 		{"with words", []step{says("I looked.\n" + verdict)}, ralph.EndOK, "I looked.\n" + verdict, 1},
-		{"with a call that is no JSON, then one that is", []step{calls(submitVerdict, `{"nonce`), calls(submitVerdict, verdict)}, ralph.EndOK, `{"nonce` + "\n" + verdict, 2},
-		{"with the first of two, and the other is not lost", []step{calls(submitVerdict, verdict, submitVerdict, `{}`)}, ralph.EndOK, "{}\n" + verdict, 1},
-		{"with a form that is mended", []step{calls(submitVerdict, flawed), calls("glob", `{"pattern":"*"}`), calls(submitVerdict, verdict)}, ralph.EndOK, flawed + "\n" + verdict, 3},
-		{"with a form that is never mended", []step{calls(submitVerdict, flawed)}, ralph.EndOK, strings.TrimSpace(strings.Repeat(flawed+"\n", 7)), 7},
-		{"with a wrong form, then words", []step{calls(submitVerdict, flawed), says("I reject.")}, ralph.EndOK, flawed + "\nI reject.", 2},
+		{
+			"with a call that is no JSON, then one that is",
+			[]step{calls(submitVerdict, `{"nonce`), calls(submitVerdict, verdict)}, ralph.EndOK, `{"nonce` + "\n" + verdict, 2,
+		},
+		{
+			"with the first of two, and the other is not lost", []step{calls(submitVerdict, verdict, submitVerdict, `{}`)},
+			ralph.EndOK, "{}\n" + verdict, 1,
+		},
+		{
+			"with a form that is mended",
+			[]step{calls(submitVerdict, flawed), calls("glob", `{"pattern":"*"}`), calls(submitVerdict, verdict)}, ralph.EndOK,
+			flawed + "\n" + verdict, 3,
+		},
+		{
+			"with a form that is never mended", []step{calls(submitVerdict, flawed)}, ralph.EndOK,
+			strings.TrimSpace(strings.Repeat(flawed+"\n", 7)), 7,
+		},
+		{
+			"with a wrong form, then words", []step{calls(submitVerdict, flawed), says("I reject.")}, ralph.EndOK,
+			flawed + "\nI reject.", 2,
+		},
 		{"with a wrong form, then nothing", []step{calls(submitVerdict, flawed), empty()}, ralph.EndProvider, flawed, 1},
 		{"never", []step{calls("glob", `{"pattern":"*"}`)}, ralph.EndOK, "", 16},
 		{"with nothing", []step{empty()}, ralph.EndProvider, "", 0},
@@ -67,7 +83,9 @@ func TestAReviewEndsWithAVerdict(t *testing.T) {
 }
 
 func TestAReviewerOnlyReads(t *testing.T) {
-	fake := &fakeModel{steps: []step{calls("bash", `{"command":"touch x"}`, "write_file", `{"path":"x","content":"x"}`), says("no")}}
+	fake := &fakeModel{
+		steps: []step{calls("bash", `{"command":"touch x"}`, "write_file", `{"path":"x","content":"x"}`), says("no")},
+	}
 	in := (&judge{}).input(t)
 	reviews(t, fake, in)
 	var names []string
@@ -85,7 +103,8 @@ func TestAReviewerOnlyReads(t *testing.T) {
 	}
 }
 
-// TestTheLastTurnOfAReview asks for a verdict by all means, and does without where an endpoint cannot.
+// TestTheLastTurnOfAReview forces a verdict, and does without where an endpoint does not support
+// it.
 func TestTheLastTurnOfAReview(t *testing.T) {
 	fake := &fakeModel{}
 	fake.steps = []step{func(_ context.Context, r model.Request) (model.Reply, error) {
@@ -114,28 +133,53 @@ func lastText(r model.Request) string {
 	return ""
 }
 
-// TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form that the evaluator takes.
+// TestTheFormOfAVerdict: the model is told which field is wrong, and an accepted verdict has a form
+// that the evaluator accepts.
 func TestTheFormOfAVerdict(t *testing.T) {
-	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],"next_step":"s"}`
+	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],` +
+		`"next_step":"s"}`
 	const fine = `{"nonce":"n","verdict":"accept","evidence":["a.go:1","b c.go:12-14"]}`
 	but := func(old, new string) string { return strings.Replace(ok, old, new, 1) }
 	for name, c := range map[string]struct{ input, problem string }{
-		"a rejection":             {ok, ""},
-		"without a pointer":       {but(`"a.go:1"`, ""), ""},
-		"an acceptance":           {fine, ""},
-		"an empty category":       {strings.Replace(fine, `"evidence"`, `"category":"","evidence"`, 1), ""},
-		"another category":        {but("weak_test", "hardcoded"), `field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, spec_violation, not "hardcoded"`},
-		"no category":             {but(`"category":"weak_test",`, ""), "field category is empty; whoever rejects names one of the list"},
-		"no concern":              {but(`"c"`, `" "`), "field concern is empty; whoever rejects says what is wrong"},
-		"no next step":            {but(`"s"`, `""`), "field next_step is empty; whoever rejects says what to do about the concern"},
-		"another field":           {but(`"concern"`, `"notes":"x","concern"`), "field notes is not known; there is nonce, verdict, category, concern, evidence, next_step"},
-		"another verdict":         {but(`"reject"`, `"perhaps"`), `field verdict must be one of accept, reject, not "perhaps"`},
-		"prose":                   {but("a.go:1", "line 1 is hard coded"), `field evidence[0] must be of the form path:line, not "line 1 is hard coded"`},
-		"no list":                 {but(`["a.go:1"]`, `"a.go:1"`), "field evidence must be an array, not a string"},
-		"no nonce":                {but(`"nonce":"n",`, ""), "field nonce is missing"},
-		"a category to accept":    {strings.Replace(fine, `"evidence"`, `"category":"weak_test","evidence"`, 1), "field category must be left out by whoever accepts"},
-		"no evidence to accept":   {`{"nonce":"n","verdict":"accept","evidence":[]}`, "field evidence is empty; to accept takes at least one path:line"},
-		"longer than can be read": {but(`"c"`, `"`+strings.Repeat("c", verdictCap)+`"`), "it has 16490 bytes, more than 16384"},
+		"a rejection":       {ok, ""},
+		"without a pointer": {but(`"a.go:1"`, ""), ""},
+		"an acceptance":     {fine, ""},
+		"an empty category": {strings.Replace(fine, `"evidence"`, `"category":"","evidence"`, 1), ""},
+		"another category": {
+			but("weak_test", "hardcoded"),
+			`field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, ` +
+				`spec_violation, not "hardcoded"`,
+		},
+		"no category": {
+			but(`"category":"weak_test",`, ""), "field category is empty; a rejection must name one of the categories",
+		},
+		"no concern": {but(`"c"`, `" "`), "field concern is empty; a rejection must say what is wrong"},
+		"no next step": {
+			but(`"s"`, `""`), "field next_step is empty; a rejection must say what to do about the concern",
+		},
+		"another field": {
+			but(`"concern"`, `"notes":"x","concern"`),
+			"field notes is unknown; the fields are nonce, verdict, category, concern, evidence, next_step",
+		},
+		"another verdict": {
+			but(`"reject"`, `"perhaps"`), `field verdict must be one of accept, reject, not "perhaps"`,
+		},
+		"prose": {
+			but("a.go:1", "line 1 is hard coded"), `field evidence[0] must be of the form path:line, not "line 1 is hard coded"`,
+		},
+		"no list":  {but(`["a.go:1"]`, `"a.go:1"`), "field evidence must be an array, not a string"},
+		"no nonce": {but(`"nonce":"n",`, ""), "field nonce is missing"},
+		"a category to accept": {
+			strings.Replace(fine, `"evidence"`, `"category":"weak_test","evidence"`, 1),
+			"field category must be left out of an acceptance",
+		},
+		"no evidence to accept": {
+			`{"nonce":"n","verdict":"accept","evidence":[]}`,
+			"field evidence is empty; an acceptance needs at least one path:line",
+		},
+		"longer than can be read": {
+			but(`"c"`, `"`+strings.Repeat("c", maxVerdictBytes)+`"`), "it has 16490 bytes, more than 16384",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := &fakeModel{steps: []step{calls(submitVerdict, c.input), says("that is all")}}
@@ -144,7 +188,14 @@ func TestTheFormOfAVerdict(t *testing.T) {
 				same(t, "answer", c.input, got.Answer)
 				return
 			}
-			same(t, "told", []model.Result{{ID: lastResults(fake.asked[1])[0].ID, Text: "the verdict is not submitted: " + c.problem, Failed: true}}, lastResults(fake.asked[1]))
+			same(
+				t,
+				"told",
+				[]model.Result{
+					{ID: lastResults(fake.asked[1])[0].ID, Text: "the verdict is not submitted: " + c.problem, Failed: true},
+				},
+				lastResults(fake.asked[1]),
+			)
 			same(t, "answer", c.input+"\nthat is all", got.Answer)
 		})
 	}
@@ -168,14 +219,18 @@ func TestTheCategoriesOfTheTool(t *testing.T) {
 // TestAReviewerForTheEvaluator puts the two together as they are.
 func TestAReviewerForTheEvaluator(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "calc.go"), []byte("package calc\n\nfunc Add(a, b int) int { return a + b }\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, "calc.go"), []byte("package calc\n\nfunc Add(a, b int) int { return a + b }\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	nonce := regexp.MustCompile(`Its nonce is ([0-9a-f]+)`)
 	const (
 		accept = `{"nonce":"NONCE","verdict":"accept","evidence":["calc.go:3"]}`
-		reject = `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
-		flawed = `{"nonce":"NONCE","verdict":"reject","category":"hardcoded","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
+		reject = `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test",` +
+			`"evidence":["calc.go:3"],"next_step":"add one"}`
+		flawed = `{"nonce":"NONCE","verdict":"reject","category":"hardcoded","concern":"no test",` +
+			`"evidence":["calc.go:3"],"next_step":"add one"}`
 	)
 	for _, c := range []struct {
 		name     string
@@ -189,7 +244,10 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 		{"rejects in another form, and mends it", []string{flawed, reject}, false, ralph.RejectedGap, 1},
 		{"rejects in another form, then accepts", []string{flawed, accept}, false, ralph.RejectedInvalid, 2},
 		{"rejects in another form, and does not mend it", []string{flawed}, false, ralph.RejectedInvalid, 2},
-		{"accepts what is not there, then rejects", []string{strings.Replace(accept, ":3", ":9", 1), reject}, false, ralph.RejectedGap, 2},
+		{
+			"accepts what is not there, then rejects", []string{strings.Replace(accept, ":3", ":9", 1), reject}, false,
+			ralph.RejectedGap, 2,
+		},
 		{"cannot be used", []string{`{"nonce":"NONCE","verdict":"perhaps"}`}, false, ralph.RejectedInvalid, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,7 +279,8 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 	}
 }
 
-// TestTheVerdictToolAgreesWithTheInstructions: the same fields, in the tool and in the text that the evaluator sends.
+// TestTheVerdictToolAgreesWithTheInstructions: the same fields, in the tool and in the text that
+// the evaluator sends.
 func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "internal", "proof", "evaluate", "prompt.md"))
 	if err != nil {
@@ -262,8 +321,10 @@ func TestHowLongAReviewMayTake(t *testing.T) {
 }
 
 func TestTheEndOfALongAnswerIsKept(t *testing.T) {
-	got := reviews(t, &fakeModel{steps: []step{says(strings.Repeat("é", 1<<20) + `{"verdict":"accept"}`)}}, (&judge{}).input(t))
-	if len(got.Answer) > answerCap || !strings.HasSuffix(got.Answer, `é{"verdict":"accept"}`) {
+	got := reviews(
+		t, &fakeModel{steps: []step{says(strings.Repeat("é", 1<<20) + `{"verdict":"accept"}`)}}, (&judge{}).input(t),
+	)
+	if len(got.Answer) > maxAnswerBytes || !strings.HasSuffix(got.Answer, `é{"verdict":"accept"}`) {
 		t.Errorf("kept %d bytes", len(got.Answer))
 	}
 }

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	transcriptCap = 16 << 20 // bytes of the whole file
-	textCap       = 64 << 10 // of what one message says
-	detailCap     = 8 << 10  // of one call's input, and of one result
+	maxTranscriptBytes = 16 << 20 // bytes of the whole file
+	maxTextBytes       = 64 << 10 // bytes of one message's text
+	maxDetailBytes     = 8 << 10  // bytes of one call's input, and of one result
 )
 
-// transcript keeps the conversation for people: one JSON object a message. The first error is kept, and ends the run.
+// transcript keeps the conversation for people, one JSON object per message. The first error is
+// kept and ends the run.
 type transcript struct {
 	file  *os.File // nil if nothing is kept
-	bytes int64    // of the conversation, whether it was kept or not
+	bytes int64    // size of the conversation, kept or not
 	full  bool
 	err   error
 }
@@ -45,7 +46,7 @@ type entry struct {
 type entryCall struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name"`
-	Input any    `json:"input,omitempty"` // as it is, or its text where it is no JSON or too long
+	Input any    `json:"input,omitempty"` // as is, or as text if it is not JSON or too long
 }
 
 type entryResult struct {
@@ -54,7 +55,8 @@ type entryResult struct {
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// openTranscript begins a transcript and writes the prompt beside it. Without a folder it keeps nothing.
+// openTranscript begins a transcript and writes the prompt beside it. Without a folder it keeps
+// nothing.
 func openTranscript(folder, prompt string) (*transcript, error) {
 	if folder == "" {
 		return &transcript{}, nil
@@ -69,14 +71,14 @@ func openTranscript(folder, prompt string) (*transcript, error) {
 	return &transcript{file: file}, nil
 }
 
-// message writes a message down.
+// message records a message.
 func (t *transcript) message(m model.Message, more entry) {
-	more.Role, more.Text = m.Role, shortened(m.Text, textCap)
+	more.Role, more.Text = m.Role, truncate(m.Text, maxTextBytes)
 	for _, c := range m.Calls {
-		more.Calls = append(more.Calls, entryCall{ID: c.ID, Name: c.Name, Input: readable(c.Input)})
+		more.Calls = append(more.Calls, entryCall{ID: c.ID, Name: c.Name, Input: jsonInput(c.Input)})
 	}
 	for _, r := range m.Results {
-		more.Results = append(more.Results, entryResult{ID: r.ID, Text: shortened(r.Text, detailCap), Failed: r.Failed})
+		more.Results = append(more.Results, entryResult{ID: r.ID, Text: truncate(r.Text, maxDetailBytes), Failed: r.Failed})
 	}
 	t.write(more)
 }
@@ -92,7 +94,7 @@ func (t *transcript) write(e entry) {
 	t.bytes += int64(len(line))
 	switch {
 	case t.file == nil || t.err != nil || t.full:
-	case t.bytes > transcriptCap:
+	case t.bytes > maxTranscriptBytes:
 		t.full = true
 	default:
 		_, err := t.file.Write(line)
@@ -114,27 +116,27 @@ func (t *transcript) close() error {
 	return t.err
 }
 
-// readable is a call's input as it can stand in JSON.
-func readable(input json.RawMessage) any {
+// jsonInput returns a call's input as a value that can be encoded as JSON.
+func jsonInput(input json.RawMessage) any {
 	switch {
 	case len(input) == 0:
 		return nil
-	case len(input) <= detailCap && json.Valid(input):
+	case len(input) <= maxDetailBytes && json.Valid(input):
 		return input
 	}
-	return shortened(string(input), detailCap)
+	return truncate(string(input), maxDetailBytes)
 }
 
-// shortened keeps the beginning of a long text and says so.
-func shortened(text string, limit int) string {
+// truncate keeps the beginning of a long text and says so.
+func truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	return fmt.Sprintf("%s [… %d bytes more]", strings.ToValidUTF8(text[:limit], ""), len(text)-limit)
 }
 
-// ListenTranscript returns a writer that takes a transcript, in pieces of any size, and reports what the worker said and
-// did.
+// ListenTranscript returns a writer that takes a transcript, in pieces of any size, and reports
+// what the worker said and did.
 func ListenTranscript(live func(ralph.Activity)) io.WriteCloser {
 	read, write := io.Pipe()
 	l := &transcriptListener{PipeWriter: write, done: make(chan struct{})}

@@ -43,11 +43,31 @@ func TestTheTranscript(t *testing.T) {
 	got := works(t, Options{Client: fake}, in, &fakeTool{name: "noop"})
 	want := []entry{
 		{Role: model.User, Text: "Add two numbers."},
-		{Role: model.Assistant, Turn: 1, Text: "I look.", Model: "claude-sonnet-4-5-20250929", End: model.EndCalls, Usage: &ralph.Tokens{Input: 100, Output: 10},
-			Calls: []entryCall{{"c0", "noop", map[string]any{"n": 1.0}}, {"c1", "noop", `{"n":`}}},
-		{Role: model.ToolRole, Turn: 1, Results: []entryResult{{"c0", "noop 1", false}, {"c1", "the input is not valid JSON: unexpected end of JSON input", true}}},
-		{Role: model.Assistant, Turn: 2, Model: "claude-sonnet-4-5-20250929", End: model.EndCalls, Usage: &ralph.Tokens{Input: 100, Output: 10},
-			Calls: []entryCall{{"c0", submitCase, map[string]any{"summary": "it adds", "ac_coverage": []any{map[string]any{"criterion": "2 and 3 are 5", "addressed_by": "calc.go:Add"}}}}}},
+		{
+			Role: model.Assistant, Turn: 1, Text: "I look.", Model: "claude-sonnet-4-5-20250929", End: model.EndCalls,
+			Usage: &ralph.Tokens{Input: 100, Output: 10},
+			Calls: []entryCall{{"c0", "noop", map[string]any{"n": 1.0}}, {"c1", "noop", `{"n":`}},
+		},
+		{
+			Role: model.ToolRole, Turn: 1,
+			Results: []entryResult{
+				{"c0", "noop 1", false},
+				{"c1", "the input is not valid JSON: unexpected end of JSON input", true},
+			},
+		},
+		{
+			Role: model.Assistant, Turn: 2, Model: "claude-sonnet-4-5-20250929", End: model.EndCalls,
+			Usage: &ralph.Tokens{Input: 100, Output: 10},
+			Calls: []entryCall{
+				{
+					"c0", submitCase,
+					map[string]any{
+						"summary":     "it adds",
+						"ac_coverage": []any{map[string]any{"criterion": "2 and 3 are 5", "addressed_by": "calc.go:Add"}},
+					},
+				},
+			},
+		},
 		{Role: model.ToolRole, Turn: 2, Results: []entryResult{{"c0", "accepted", false}}},
 	}
 	entries := readTranscript(t, in.Folder)
@@ -67,16 +87,18 @@ func TestTheTranscript(t *testing.T) {
 }
 
 func TestALongTranscriptIsCut(t *testing.T) {
-	tool := &fakeTool{name: "long", run: func(_ ctxType, _ jsonText) tools.Output { return tools.Output{Text: strings.Repeat("x", 100_000)} }}
+	tool := &fakeTool{name: "long", run: func(_ ctxType, _ jsonText) tools.Output {
+		return tools.Output{Text: strings.Repeat("x", 100_000)}
+	}}
 	input := `{"text":"` + strings.Repeat("y", 300_000) + `"}`
 	fake, j := &fakeModel{steps: []step{calls("long", input), submits()}}, &judge{}
 	in := j.input(t)
 	works(t, Options{Client: fake}, in, tool)
 	entries := readTranscript(t, in.Folder)
-	if text := entries[2].Results[0].Text; len(text) > detailCap+50 || !contains(text, "91808 bytes more") {
+	if text := entries[2].Results[0].Text; len(text) > maxDetailBytes+50 || !contains(text, "91808 bytes more") {
 		t.Errorf("a result of %d bytes is kept", len(text))
 	}
-	if text, _ := entries[1].Calls[0].Input.(string); len(text) > detailCap+50 || !contains(text, "bytes more") {
+	if text, _ := entries[1].Calls[0].Input.(string); len(text) > maxDetailBytes+50 || !contains(text, "bytes more") {
 		t.Errorf("an input of %d bytes is kept", len(text))
 	}
 	record, err := openTranscript(in.Folder, "")
@@ -84,21 +106,25 @@ func TestALongTranscriptIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 300 {
-		record.message(model.Message{Role: model.User, Text: strings.Repeat("z", textCap)}, entry{})
+		record.message(model.Message{Role: model.User, Text: strings.Repeat("z", maxTextBytes)}, entry{})
 	}
 	if err := record.close(); err != nil || !record.full {
 		t.Errorf("full: %v, error: %v", record.full, err)
 	}
-	if info, err := os.Stat(filepath.Join(in.Folder, "agent.jsonl")); err != nil || info.Size() > transcriptCap {
+	if info, err := os.Stat(filepath.Join(in.Folder, "agent.jsonl")); err != nil || info.Size() > maxTranscriptBytes {
 		t.Errorf("it has %d bytes, error %v", info.Size(), err)
 	}
 }
 
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, folder string){
-		"no folder":           func(t *testing.T, folder string) { check(t, os.Remove(folder)) },
-		"no transcript":       func(t *testing.T, folder string) { check(t, os.Mkdir(filepath.Join(folder, "agent.jsonl"), 0o700)) },
-		"a prompt in the way": func(t *testing.T, folder string) { check(t, os.Mkdir(filepath.Join(folder, "prompt.md"), 0o700)) },
+		"no folder": func(t *testing.T, folder string) { check(t, os.Remove(folder)) },
+		"no transcript": func(t *testing.T, folder string) {
+			check(t, os.Mkdir(filepath.Join(folder, "agent.jsonl"), 0o700))
+		},
+		"a prompt in the way": func(t *testing.T, folder string) {
+			check(t, os.Mkdir(filepath.Join(folder, "prompt.md"), 0o700))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake, j := &fakeModel{steps: []step{submits()}}, &judge{}
@@ -117,8 +143,10 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 		}
 		j := &judge{}
 		in := j.input(t)
-		talk := newTalk(New(Options{Client: &fakeModel{steps: []step{calls("noop", `{}`)}}}).o, in, &transcript{file: full})
-		talk.lead = &fitted{&caseMaking{talk: talk}, []tools.Tool{&fakeTool{name: "noop"}}}
+		talk := newConversation(New(Options{Client: &fakeModel{steps: []step{calls("noop", `{}`)}}}).o, in, &transcript{
+			file: full,
+		})
+		talk.lead = &fitted{&caseRole{conversation: talk}, []tools.Tool{&fakeTool{name: "noop"}}}
 		talk.inWorkspace(t.Context())
 		if err := talk.record.close(); !errors.Is(err, ralph.ErrIO) {
 			t.Errorf("error %v", err)

@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// TestWhatCountsAsATurn holds every row of the table in the package comment's source: what a turn is, and what is none.
+// TestWhatCountsAsATurn holds every row of the table in the package comment's source: what a turn
+// is, and what is none.
 func TestWhatCountsAsATurn(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -23,12 +24,20 @@ func TestWhatCountsAsATurn(t *testing.T) {
 		{"a model call that goes quiet", []step{says("done"), submits()}, nil, 2, 2},
 		{"a model call that submits", []step{submits()}, nil, 1, 1},
 		{"a model call whose case is malformed", []step{calls(submitCase, `{}`), submits()}, nil, 2, 2},
-		{"running tools is none, however many", []step{calls("noop", `{}`, "noop", `{}`, "noop", `{}`), submits()}, nil, 2, 2},
+		{
+			"running tools is none, however many", []step{calls("noop", `{}`, "noop", `{}`, "noop", `{}`), submits()}, nil, 2, 2,
+		},
 		{"running the checks is none", []step{submits()}, []ralph.CaseAnswer{accepted}, 1, 1},
 		{"the reviewer's call is none", []step{submits()}, []ralph.CaseAnswer{accepted}, 1, 1},
-		{"the call for a learning is none", []step{submits(), submits(), says(`{"propose":false,"learning":""}`)}, []ralph.CaseAnswer{rejected, accepted}, 2, 3},
+		{
+			"the call for a learning is none", []step{submits(), submits(), says(`{"propose":false,"learning":""}`)},
+			[]ralph.CaseAnswer{rejected, accepted}, 2, 3,
+		},
 		{"mending what a check found is one", []step{submits(), submits()}, []ralph.CaseAnswer{red, accepted}, 2, 2},
-		{"mending what a reviewer found is one", []step{submits(), submits(), says("none")}, []ralph.CaseAnswer{rejected, accepted}, 2, 3},
+		{
+			"mending what a reviewer found is one", []step{submits(), submits(), says("none")},
+			[]ralph.CaseAnswer{rejected, accepted}, 2, 3,
+		},
 		{"an empty reply is none", []step{empty(), empty(), submits()}, nil, 1, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,26 +75,76 @@ func TestHowATaskEnds(t *testing.T) {
 	}{
 		{name: "done", steps: []step{submits()}, turns: 1, calls: 1, submits: 1},
 		{name: "iter_cap", steps: []step{calls("noop", `{}`)}, task: ralph.IterCap, turns: 5, calls: 5},
-		{name: "iter_cap by refusals", steps: []step{submits()}, judge: &judge{answers: []ralph.CaseAnswer{red}}, task: ralph.IterCap, turns: 5, calls: 5, submits: 5},
-		{name: "accepted in the last turn", steps: []step{calls("noop", `{}`), calls("noop", `{}`), calls("noop", `{}`), calls("noop", `{}`), submits()}, turns: 5, calls: 5, submits: 1},
-		{name: "evaluator_cap", steps: []step{submits()}, judge: &judge{answers: []ralph.CaseAnswer{rejected, hadIt}}, turns: 2, calls: 2, submits: 2},
+		{
+			name: "iter_cap by refusals", steps: []step{submits()}, judge: &judge{answers: []ralph.CaseAnswer{red}},
+			task: ralph.IterCap, turns: 5, calls: 5, submits: 5,
+		},
+		{
+			name:  "accepted in the last turn",
+			steps: []step{calls("noop", `{}`), calls("noop", `{}`), calls("noop", `{}`), calls("noop", `{}`), submits()},
+			turns: 5, calls: 5, submits: 1,
+		},
+		{
+			name: "evaluator_cap", steps: []step{submits()}, judge: &judge{answers: []ralph.CaseAnswer{rejected, hadIt}},
+			turns: 2, calls: 2, submits: 2,
+		},
 		{name: "no_case", steps: []step{says("done")}, task: ralph.NoCase, turns: 3, calls: 3},
-		{name: "a call ends the streak", steps: []step{says("a"), says("b"), calls("noop", `{}`), says("c"), says("d")}, task: ralph.IterCap, turns: 5, calls: 5},
+		{
+			name: "a call ends the streak", steps: []step{says("a"), says("b"), calls("noop", `{}`), says("c"), says("d")},
+			task: ralph.IterCap, turns: 5, calls: 5,
+		},
 		{name: "a thought is no silence", steps: []step{thinks()}, task: ralph.NoCase, turns: 3, calls: 3},
-		{name: "empty_responses", steps: []step{empty()}, task: ralph.EmptyResponses, turns: 0, calls: 3, waits: 6 * time.Second},
-		{name: "blanks are empty", steps: []step{says(" \n")}, task: ralph.EmptyResponses, turns: 0, calls: 3, waits: 6 * time.Second},
-		{name: "something between two empties", steps: []step{empty(), empty(), calls("noop", `{}`), empty(), empty(), submits()}, turns: 2, calls: 6, waits: 12 * time.Second, submits: 1},
-		{name: "the loop wants no other turn", steps: []step{calls("noop", `{}`)}, judge: &judge{stopAt: 2}, turns: 2, calls: 2},
+		{
+			name: "empty_responses", steps: []step{empty()}, task: ralph.EmptyResponses, turns: 0, calls: 3,
+			waits: 6 * time.Second,
+		},
+		{
+			name: "blanks are empty", steps: []step{says(" \n")}, task: ralph.EmptyResponses, turns: 0, calls: 3,
+			waits: 6 * time.Second,
+		},
+		{
+			name:  "something between two empties",
+			steps: []step{empty(), empty(), calls("noop", `{}`), empty(), empty(), submits()}, turns: 2, calls: 6,
+			waits: 12 * time.Second, submits: 1,
+		},
+		{
+			name: "the loop wants no other turn", steps: []step{calls("noop", `{}`)}, judge: &judge{stopAt: 2}, turns: 2,
+			calls: 2,
+		},
 		{name: "nor one after an empty reply", steps: []step{empty()}, judge: &judge{stopAt: 1}, turns: 0, calls: 1},
 		{name: "nor one after a quiet reply", steps: []step{says("done")}, judge: &judge{stopAt: 1}, turns: 1, calls: 1},
-		{name: "a case that is paid for is submitted", steps: []step{submits()}, judge: &judge{stopAt: 1}, turns: 1, calls: 1, submits: 1},
-		{name: "and nothing is learned of it then", steps: []step{submits()}, judge: &judge{stopAt: 2, answers: []ralph.CaseAnswer{rejected, accepted}}, turns: 2, calls: 2, submits: 2},
-		{name: "nor one after a case that is refused", steps: []step{submits()}, judge: &judge{stopAt: 1, answers: []ralph.CaseAnswer{red}}, turns: 1, calls: 1, submits: 1},
-		{name: "nor one after a case in the wrong form", steps: []step{calls(submitCase, `{}`)}, judge: &judge{stopAt: 2}, turns: 2, calls: 2},
-		{name: "and a refusal in the last turn does not hide it", steps: []step{submits()}, judge: &judge{stopAt: 5, answers: []ralph.CaseAnswer{red}}, turns: 5, calls: 5, submits: 5},
-		{name: "with the work before it", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1}, turns: 1, calls: 1, submits: 1},
-		{name: "but not if the time is over", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1, late: true}, turns: 1, calls: 1},
-		{name: "except for the case alone", steps: []step{submits()}, judge: &judge{stopAt: 1, late: true}, turns: 1, calls: 1, submits: 1},
+		{
+			name: "a case that is paid for is submitted", steps: []step{submits()}, judge: &judge{stopAt: 1}, turns: 1, calls: 1,
+			submits: 1,
+		},
+		{
+			name: "and nothing is learned of it then", steps: []step{submits()},
+			judge: &judge{stopAt: 2, answers: []ralph.CaseAnswer{rejected, accepted}}, turns: 2, calls: 2, submits: 2,
+		},
+		{
+			name: "nor one after a case that is refused", steps: []step{submits()},
+			judge: &judge{stopAt: 1, answers: []ralph.CaseAnswer{red}}, turns: 1, calls: 1, submits: 1,
+		},
+		{
+			name: "nor one after a case in the wrong form", steps: []step{calls(submitCase, `{}`)}, judge: &judge{stopAt: 2},
+			turns: 2, calls: 2,
+		},
+		{
+			name: "and a refusal in the last turn does not hide it", steps: []step{submits()},
+			judge: &judge{stopAt: 5, answers: []ralph.CaseAnswer{red}}, turns: 5, calls: 5, submits: 5,
+		},
+		{
+			name: "with the work before it", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1},
+			turns: 1, calls: 1, submits: 1,
+		},
+		{
+			name: "but not if the time is over", steps: []step{calls("noop", `{}`, submitCase, goodCase)},
+			judge: &judge{stopAt: 1, late: true}, turns: 1, calls: 1,
+		},
+		{
+			name: "except for the case alone", steps: []step{submits()}, judge: &judge{stopAt: 1, late: true}, turns: 1,
+			calls: 1, submits: 1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +164,8 @@ func TestHowATaskEnds(t *testing.T) {
 	}
 }
 
-// What an answer asks for is done even if it is the last one that may be paid for, unless there is no time for it.
+// What an answer asks for is done even if no further turn is allowed, unless there is no time for
+// it.
 func TestThePaidAnswerIsDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge *judge
@@ -125,7 +185,9 @@ func TestThePaidAnswerIsDone(t *testing.T) {
 }
 
 func thinks() step {
-	return replies(model.Reply{Message: model.Message{Thought: []jsonText{jsonText(`{"type":"thinking"}`)}}, End: model.EndTurn})
+	return replies(model.Reply{
+		Message: model.Message{Thought: []jsonText{jsonText(`{"type":"thinking"}`)}}, End: model.EndTurn,
+	})
 }
 
 func TestTheUsualNumberOfTurns(t *testing.T) {
@@ -205,7 +267,9 @@ func TestReportsEndTheIteration(t *testing.T) {
 		stuck := calling("noop", `{}`)
 		stuck.Message.Text = "<promise>BLOCKED:no key</promise>\n\nLEARNING: the key lies in the drawer"
 		j := &judge{}
-		got := works(t, Options{Client: &fakeModel{steps: []step{replies(stuck), submits()}}}, j.input(t), &fakeTool{name: "noop"})
+		got := works(t, Options{Client: &fakeModel{steps: []step{replies(stuck), submits()}}}, j.input(t), &fakeTool{
+			name: "noop",
+		})
 		same(t, "blocked", nil, got.Said.Blocked)
 		same(t, "learnings", []string{"the key lies in the drawer"}, got.Said.Learnings)
 		same(t, "cases", 1, len(j.cases))
@@ -213,7 +277,8 @@ func TestReportsEndTheIteration(t *testing.T) {
 	t.Run("a reply that repeats the prompt is still the model's own", func(t *testing.T) {
 		j := &judge{}
 		in := j.input(t)
-		in.Prompt = "Find the key and open the door.\n\nLEARNING: the key lies in the drawer\n\nThen close the door again and put the key back."
+		in.Prompt = "Find the key and open the door.\n\nLEARNING: the key lies in the drawer\n\n" +
+			"Then close the door again and put the key back."
 		got := works(t, Options{Client: &fakeModel{steps: []step{says(in.Prompt), submits()}}}, in)
 		same(t, "learnings", []string{"the key lies in the drawer"}, got.Said.Learnings)
 	})

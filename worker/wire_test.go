@@ -24,7 +24,10 @@ type spoken struct {
 
 // oddConversation has all that could break a request that repeats it.
 var oddConversation = []spoken{
-	{text: "I look.", calls: [][2]string{{"bash", `{"command":"printf 'a\377\0b'"}`}, {"read_file", `{"path":"half`}, {"fly", `{}`}}},
+	{
+		text:  "I look.",
+		calls: [][2]string{{"bash", `{"command":"printf 'a\377\0b'"}`}, {"read_file", `{"path":"half`}, {"fly", `{}`}},
+	},
 	{thought: "hm"},
 	{text: "Done!"},
 	{calls: [][2]string{{"bash", `[]`}, {"bash", `{"command":"true"}`}}},
@@ -41,8 +44,14 @@ type wireFormat struct {
 
 func TestOverTheWire(t *testing.T) {
 	for name, format := range map[string]wireFormat{
-		"anthropic": {func(url string) model.Client { return anthropic.New(anthropic.Options{BaseURL: url, Key: "k"}) }, anthropicStream, checkAnthropic},
-		"openai":    {func(url string) model.Client { return openai.New(openai.Options{BaseURL: url + "/v1", Key: "k"}) }, openaiStream, checkOpenAI},
+		"anthropic": {
+			func(url string) model.Client { return anthropic.New(anthropic.Options{BaseURL: url, Key: "k"}) }, anthropicStream,
+			checkAnthropic,
+		},
+		"openai": {
+			func(url string) model.Client { return openai.New(openai.Options{BaseURL: url + "/v1", Key: "k"}) }, openaiStream,
+			checkOpenAI,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0
@@ -86,7 +95,15 @@ func sse(events ...any) string {
 type object = map[string]any
 
 func anthropicStream(s spoken) string {
-	events := []any{object{"type": "message_start", "message": object{"id": "m", "model": "claude-sonnet-4-5", "role": "assistant", "usage": object{"input_tokens": 10, "output_tokens": 1}}}}
+	events := []any{
+		object{
+			"type": "message_start",
+			"message": object{
+				"id": "m", "model": "claude-sonnet-4-5", "role": "assistant",
+				"usage": object{"input_tokens": 10, "output_tokens": 1},
+			},
+		},
+	}
 	n := 0
 	block := func(content object, deltas ...object) {
 		events = append(events, object{"type": "content_block_start", "index": n, "content_block": content})
@@ -97,22 +114,31 @@ func anthropicStream(s spoken) string {
 		n++
 	}
 	if s.thought != "" {
-		block(object{"type": "thinking", "thinking": ""}, object{"type": "thinking_delta", "thinking": s.thought}, object{"type": "signature_delta", "signature": "s"})
+		block(object{"type": "thinking", "thinking": ""}, object{"type": "thinking_delta", "thinking": s.thought}, object{
+			"type": "signature_delta", "signature": "s",
+		})
 	}
 	if s.text != "" {
 		block(object{"type": "text", "text": ""}, object{"type": "text_delta", "text": s.text})
 	}
 	for i, c := range s.calls {
-		block(object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", i), "name": c[0], "input": object{}}, object{"type": "input_json_delta", "partial_json": c[1]})
+		block(object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", i), "name": c[0], "input": object{}}, object{
+			"type": "input_json_delta", "partial_json": c[1],
+		})
 	}
 	stop := "end_turn"
 	if len(s.calls) > 0 {
 		stop = "tool_use"
 	}
-	return sse(append(events, object{"type": "message_delta", "delta": object{"stop_reason": stop}, "usage": object{"output_tokens": 5}}, object{"type": "message_stop"})...)
+	return sse(append(
+		events,
+		object{"type": "message_delta", "delta": object{"stop_reason": stop}, "usage": object{"output_tokens": 5}},
+		object{"type": "message_stop"},
+	)...)
 }
 
-// checkAnthropic knows what the Messages API refuses: empty text, input that is no object, a call without its result, a reply that ends with a thought.
+// checkAnthropic knows what the Messages API refuses: empty text, input that is no object, a call
+// without its result, a reply that ends with a thought.
 func checkAnthropic(t *testing.T, body map[string]any) (replies int) {
 	t.Helper()
 	open := map[any]bool{}
@@ -155,7 +181,10 @@ func checkAnthropic(t *testing.T, body map[string]any) (replies int) {
 
 func openaiStream(s spoken) string {
 	chunk := func(delta object, finish any) object {
-		return object{"id": "c", "object": "chat.completion.chunk", "model": "gpt-5", "choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}}
+		return object{
+			"id": "c", "object": "chat.completion.chunk", "model": "gpt-5",
+			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}},
+		}
 	}
 	events := []any{chunk(object{"role": "assistant"}, nil)}
 	if s.thought != "" {
@@ -165,7 +194,9 @@ func openaiStream(s spoken) string {
 		events = append(events, chunk(object{"content": s.text}, nil))
 	}
 	for i, c := range s.calls {
-		call := object{"index": i, "id": fmt.Sprintf("call_%d", i), "type": "function", "function": object{"name": c[0], "arguments": c[1]}}
+		call := object{
+			"index": i, "id": fmt.Sprintf("call_%d", i), "type": "function", "function": object{"name": c[0], "arguments": c[1]},
+		}
 		events = append(events, chunk(object{"tool_calls": []any{call}}, nil))
 	}
 	stop := "stop"
@@ -173,11 +204,15 @@ func openaiStream(s spoken) string {
 		stop = "tool_calls"
 	}
 	events = append(events, chunk(object{}, stop),
-		object{"id": "c", "object": "chat.completion.chunk", "model": "gpt-5", "choices": []any{}, "usage": object{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}})
+		object{
+			"id": "c", "object": "chat.completion.chunk", "model": "gpt-5", "choices": []any{},
+			"usage": object{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+		})
 	return sse(events...) + "data: [DONE]\n\n"
 }
 
-// checkOpenAI knows what Chat Completions endpoints refuse: a call without its result right behind, and a reply without content.
+// checkOpenAI knows what Chat Completions endpoints refuse: a call without its result right behind,
+// and a reply without content.
 func checkOpenAI(t *testing.T, body map[string]any) (replies int) {
 	t.Helper()
 	open := map[any]bool{}

@@ -14,35 +14,42 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// DefaultMaxTurns is how many turns a task gets.
+// DefaultMaxTurns is the default number of turns of a task.
 const DefaultMaxTurns = 32
 
 //go:embed system.md
 var systemPage string
 
-// Options is what stays the same for all iterations of a run.
+// Options stay the same for all iterations of a run.
 type Options struct {
-	// Client talks to the model. A worker is patient with it; see model.Retrier.
+	// Client talks to the model. The worker retries failed calls; see model.Retrier.
 	Client model.Client
-	Model  string // for iterations that name none
-	// MaxTurns bounds a task; 0 is DefaultMaxTurns. A reviewer has ReviewTurns at most.
+	Model  string // for iterations that name no model
+	// MaxTurns limits a task; default: DefaultMaxTurns. A reviewer has at most ReviewTurns.
 	MaxTurns  int
-	MaxOutput int   // tokens of one reply; 0 leaves it to the client
-	Window    int64 // tokens that the model holds; 0 is what the price table says, or chat.DefaultWindow
-	// Price knows what a model costs; nil is model.PriceOf.
+	MaxOutput int // tokens of one reply; default: the client's
+	// Window is the model's context size in tokens. Default: from the price table, or
+	// chat.DefaultWindow.
+	Window int64
+	// Price returns what a model costs; default: model.PriceOf.
 	Price  func(model string) (model.Price, bool)
-	KeyEnv string // the variable that holds the key, for advice
+	KeyEnv string // variable that holds the key, for advice
 
-	Env         []string            // the whole environment of commands; it should not hold the key
-	Enter       func(*process.Spec) // may change how a command is started, for a sandbox
-	BashTimeout time.Duration       // of a command that asks for no other; 0 is the tool's default
-	Grace       time.Duration       // between TERM and KILL when a command is ended; 0 is the process package's default
-	// Hooks decide about tool calls; nil is the built-in rules alone. Those for iterations and runs are not asked here.
+	// Env is the whole environment of commands. It should not contain the key.
+	Env []string
+	// Enter may change how a command is started, for a sandbox.
+	Enter func(*process.Spec)
+	// BashTimeout is the default timeout of a command; default: the tool's.
+	BashTimeout time.Duration
+	// Grace is the time between TERM and KILL when a command is ended; default: the process package's.
+	Grace time.Duration
+	// Hooks decide about tool calls; nil means only the built-in rules. Hooks for iterations and runs
+	// are not called here.
 	Hooks *hooks.Set
-	Run   string // the run's id, for hooks
+	Run   string // the run's ID, for hooks
 }
 
-// Worker works on one task at a time. It may be used by several goroutines at once.
+// Worker works on one task at a time. Several goroutines may use it at once.
 type Worker struct{ o Options }
 
 var (
@@ -50,27 +57,29 @@ var (
 	_ ralph.Submitter = (*Worker)(nil)
 )
 
-// New makes a worker. Nothing is started or asked for yet.
+// New returns a worker. It starts nothing yet.
 func New(o Options) *Worker {
 	o.MaxTurns = cmp.Or(o.MaxTurns, DefaultMaxTurns)
 	return &Worker{o}
 }
 
-// SubmitsCases says that a worker claims with cases and not with words.
+// SubmitsCases marks that a worker makes claims with cases, not with words.
 func (*Worker) SubmitsCases() {}
 
-// Run works on one task to its end, as ralph.Agent says.
+// Run works on one task to its end. It implements ralph.Agent.
 func (w *Worker) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
-	return run(ctx, w.o, in, func(t *talk) role { return &caseMaking{talk: t} })
+	return run(ctx, w.o, in, func(t *conversation) role { return &caseRole{conversation: t} })
 }
 
-// run has one conversation, whoever leads it.
-func run(ctx context.Context, o Options, in ralph.AgentInput, lead func(*talk) role) (ralph.AgentOutcome, error) {
+// run has one conversation in the given role.
+func run(
+	ctx context.Context, o Options, in ralph.AgentInput, lead func(*conversation) role,
+) (ralph.AgentOutcome, error) {
 	record, err := openTranscript(in.Folder, in.Prompt)
 	if err != nil {
 		return ralph.AgentOutcome{}, err
 	}
-	t := newTalk(o, in, record)
+	t := newConversation(o, in, record)
 	t.lead = lead(t)
 	end := t.inWorkspace(ctx)
 	if err := record.close(); err != nil {
@@ -79,17 +88,17 @@ func run(ctx context.Context, o Options, in ralph.AgentInput, lead func(*talk) r
 	return t.outcome(end), nil
 }
 
-// inWorkspace opens the workspace for the time of the conversation.
-func (t *talk) inWorkspace(ctx context.Context) *ending {
+// inWorkspace opens the workspace for the duration of the conversation.
+func (t *conversation) inWorkspace(ctx context.Context) *ending {
 	root, err := os.OpenRoot(t.in.Dir)
 	if err != nil {
-		return &ending{class: ralph.EndFailed, text: "the workspace cannot be opened: " + err.Error()}
+		return &ending{class: ralph.EndFailed, text: "cannot open the workspace: " + err.Error()}
 	}
 	defer root.Close()
-	t.equip(t.lead.tools(tools.Options{
+	t.start(t.lead.tools(tools.Options{
 		Root: root, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, BashTimeout: t.o.BashTimeout, Grace: t.o.Grace,
 	}))
-	end := t.goOn(ctx)
+	end := t.takeTurns(ctx)
 	t.lead.finish(ctx, end)
 	return end
 }

@@ -13,22 +13,23 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// textLimit is how many bytes of a command's words are kept.
+// textLimit is how many bytes of a command's output are kept.
 const textLimit = 4000
 
 // blockCode is the exit code with which a command blocks.
 const blockCode = 2
 
-// message is what a command reads.
+// message returns what a command reads.
 func message(hook Name, event any) []byte {
 	body, err := json.Marshal(event)
 	if err != nil {
-		// The only thing in an event that can be malformed is what a model wrote.
+		// Only what a model wrote can be malformed in an event.
 		call, _ := event.(ToolCall)
-		call.Input, _ = json.Marshal(strings.ToValidUTF8(string(call.Input), "\uFFFD")) // a string can be written
+		// a string can always be encoded
+		call.Input, _ = json.Marshal(strings.ToValidUTF8(string(call.Input), "\uFFFD"))
 		body, _ = json.Marshal(call)
 	}
-	return fmt.Appendf(nil, "{\"hook\":%q,%s\n", hook, body[1:]) // its name comes before the fields of the event
+	return fmt.Appendf(nil, "{\"hook\":%q,%s\n", hook, body[1:]) // the name comes before the fields of the event
 }
 
 // run asks one command.
@@ -36,7 +37,7 @@ func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answ
 	input, err := inputFile(message)
 	defer os.Remove(input) // also if it could not be written
 	if err != nil {
-		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
+		return Answer{Decision: Warn, Text: "it could not be run: " + err.Error()}
 	}
 	var stdout, stderr head
 	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
@@ -49,12 +50,12 @@ func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answ
 	}
 	ended, err := process.Run(ctx, spec)
 	if err != nil {
-		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
+		return Answer{Decision: Warn, Text: "it could not be run: " + err.Error()}
 	}
 	return answer(ended, timeout, cmp.Or(stderr.text(), stdout.text()))
 }
 
-// answer is what the end of a command means.
+// answer interprets the end of a command.
 func answer(ended process.Result, timeout time.Duration, said string) Answer {
 	warn := func(what string) Answer {
 		if said != "" {
@@ -72,12 +73,13 @@ func answer(ended process.Result, timeout time.Duration, said string) Answer {
 	case ended.ExitCode == 0:
 		return Answer{Decision: Allow, Text: said}
 	case ended.ExitCode == blockCode:
-		return Answer{Decision: Block, Text: cmp.Or(said, "a hook of this project refuses this, without a reason")}
+		return Answer{Decision: Block, Text: cmp.Or(said, "a hook of this project refuses this without giving a reason")}
 	}
 	return warn(fmt.Sprintf("exit code %d", ended.ExitCode))
 }
 
-// inputFile is a file that holds a text, to be read from its beginning. It takes no goroutine to feed it to a command that does not read.
+// inputFile returns the name of a file that contains text. With a file, a command that does not
+// read its input needs no goroutine to feed it.
 func inputFile(text []byte) (string, error) {
 	file, err := os.CreateTemp("", "ralph-hook-*.json")
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// scriptLimit is how often a command is looked at that is text in another one.
+	// scriptLimit limits how deeply commands that are text in other commands are checked.
 	scriptLimit = 8
-	// commandLimit is how many bytes of a command are looked at; no system takes more as one argument.
+	// commandLimit limits how many bytes of a command are checked; no system accepts more as one
+	// argument.
 	commandLimit = 128 << 10
 )
 
-// Deny says why a shell command is refused, in a sentence for the model; "" allows it. dir is the workspace, in which the command would start, and
-// home the user's home folder; both may be "".
+// Deny returns why a shell command is refused, as a sentence for the model; "" allows it. dir is
+// the workspace, in which the command would start, and home the user's home folder; both may be "".
 func Deny(command, dir, home string) string {
 	g := guard{dir: "/\ue000workspace", home: "/\ue000home"}
 	if path.IsAbs(dir) {
@@ -32,28 +33,30 @@ func Deny(command, dir, home string) string {
 	return g.text(command, g.dir)
 }
 
-// Why a command is refused.
+// Reasons to refuse a command.
 const (
-	whySudo   = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
-	whyFetch  = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
-	whyBomb   = "refused: this is a fork bomb"
-	whyDisk   = "refused: this writes over a disk"
-	whyRoot   = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
+	whySudo  = "refused: sudo is not allowed; work with the permissions that you have, or report what is missing"
+	whyFetch = "refused: do not run downloaded code directly; save it to a file and read it first"
+	whyBomb  = "refused: this is a fork bomb"
+	whyDisk  = "refused: this overwrites a disk"
+	whyRoot  = "refused: this would delete the root, the home folder or the workspace with its git history; delete " +
+		"something more specific"
 	whyUnread = "refused: the command does not parse as bash; fix its quotes and brackets, or write it more simply"
 	whyLong   = "refused: the command is too long; write it to a file and run that"
-	whyPush   = "refused: a forced push overwrites what others have; push without force"
+	whyPush   = "refused: a forced push overwrites other people's work; push without force"
 	whyUnpush = "refused: this push deletes branches or tags that others have; leave it to a person"
 	whyReset  = "refused: git reset --hard throws work away; use git restore or git stash for single files"
 	whyClean  = "refused: git clean -f deletes files for good; delete what you made by its name"
 )
 
-// guard looks at commands.
+// guard checks commands.
 type guard struct {
 	dir, home string
 	scripts   int
 }
 
-// list looks at commands one after the other. cwd is where they start, "" if that is not known; after is where they end.
+// list checks commands one after the other. cwd is their start folder, "" if unknown; after is the
+// folder at their end.
 func (g guard) list(l shell.List, cwd string) (why, after string) {
 	for _, pipe := range l {
 		for _, s := range pipe {
@@ -61,7 +64,7 @@ func (g guard) list(l shell.List, cwd string) (why, after string) {
 				return why, cwd
 			}
 			if len(pipe) == 1 {
-				cwd = after // a part of a longer pipeline has a shell of its own
+				cwd = after // in a longer pipeline each command has its own shell
 			}
 		}
 		if runsFetched(pipe) {
@@ -71,7 +74,7 @@ func (g guard) list(l shell.List, cwd string) (why, after string) {
 	return "", cwd
 }
 
-// stage looks at one command, or at a group of them.
+// stage checks one command or a group of commands.
 func (g guard) stage(s shell.Command, cwd string) (why, after string) {
 	for _, l := range s.Outputs() {
 		if why, _ := g.list(l, cwd); why != "" {
@@ -96,7 +99,7 @@ func (g guard) stage(s shell.Command, cwd string) (why, after string) {
 	return why, after
 }
 
-// command looks at a simple command.
+// command checks a simple command.
 func (g guard) command(s shell.Command, cwd string) (why, after string) {
 	c := unwrap(s.Words)
 	if isFetched(c.program) || slices.ContainsFunc(c.unknown, isFetched) {
@@ -110,7 +113,7 @@ func (g guard) command(s shell.Command, cwd string) (why, after string) {
 	case "rm":
 		return g.removal(c.args, cwd), cwd
 	case "cd", "pushd":
-		return "", g.moved(c.args, cwd)
+		return "", g.cdTarget(c.args, cwd)
 	case "find":
 		return g.found(c.args, cwd), cwd
 	case "eval", "trap", ".", "source":
@@ -122,7 +125,8 @@ func (g guard) command(s shell.Command, cwd string) (why, after string) {
 	return g.interpreted(c, s, cwd), cwd
 }
 
-// text looks at a command that was not parsed yet. What comes before a mistake is run nevertheless, so it is looked at first.
+// text checks a command that was not parsed yet. A shell runs what precedes a syntax error, so that
+// part is checked first.
 func (g guard) text(text, cwd string) string {
 	list, err := shell.ParseBash(text)
 	why, _ := g.list(list, cwd)
@@ -132,7 +136,8 @@ func (g guard) text(text, cwd string) string {
 	return why
 }
 
-// script looks at words that a shell will run as one text: as they are, and with the defaults of their variables.
+// script checks words that a shell will run as one text: as they are, and with the defaults of
+// their variables.
 func (g guard) script(cwd string, words ...shell.Word) string {
 	if g.scripts++; g.scripts > scriptLimit {
 		return whyUnread
@@ -147,7 +152,7 @@ func (g guard) script(cwd string, words ...shell.Word) string {
 	return g.text(strings.Join(filled, " "), cwd)
 }
 
-// evaluated looks at commands of the shell that run text, or a file that may be no file.
+// evaluated checks shell commands that run text, or a file that may not be a regular file.
 func (g guard) evaluated(c invocation, cwd string) string {
 	if len(c.args) == 0 {
 		return ""
@@ -164,7 +169,7 @@ func (g guard) evaluated(c invocation, cwd string) string {
 	return ""
 }
 
-// interpreted looks at what a shell or another interpreter is given to run.
+// interpreted checks what a shell or another interpreter is given to run.
 func (g guard) interpreted(c invocation, s shell.Command, cwd string) string {
 	run, ok := interpretation(c)
 	if !ok {
@@ -183,7 +188,7 @@ func (g guard) interpreted(c invocation, s shell.Command, cwd string) string {
 		switch {
 		case (r.Operator == "<" || r.Operator == "<<<") && isFetched(r.Target):
 			return whyFetch
-		case run.shell && slices.ContainsFunc(r.Body.Outputs, fetches): // a part of the program, wherever it is
+		case run.shell && slices.ContainsFunc(r.Body.Outputs, fetches): // part of the program, wherever it is
 			return whyFetch
 		case run.shell && (r.Operator == "<<" || r.Operator == "<<<"):
 			return g.script(cwd, r.Body)
@@ -192,7 +197,7 @@ func (g guard) interpreted(c invocation, s shell.Command, cwd string) string {
 	return ""
 }
 
-// found looks at the commands that find runs.
+// found checks the commands that find runs.
 func (g guard) found(args []shell.Word, cwd string) string {
 	for i, w := range args {
 		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.Text) {
@@ -209,21 +214,23 @@ func (g guard) found(args []shell.Word, cwd string) string {
 	return ""
 }
 
-// isBomb reports whether a function starts itself twice, or in the background.
+// isBomb reports whether a function starts itself twice or in the background.
 func isBomb(s shell.Command) bool {
 	c := unwrap(s.Words)
 	return c.name != "" && s.Background && slices.Contains(s.Functions, c.program.Text)
 }
 
-// disks are devices that hold file systems, or memory.
-var disks = text.LazyRegexp(`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`)
+// disks matches devices that hold file systems or memory.
+var disks = text.LazyRegexp(
+	`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`,
+)
 
 func isDisk(name string) bool { return disks().MatchString(path.Clean(name)) }
 
-// harmless devices may be written to by dd.
+// harmless lists devices that dd may write to.
 var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty"}
 
-// writesDisk knows the programs that write to what they are given.
+// writesDisk reports whether a program writes to a disk that it is given.
 func writesDisk(c invocation) bool {
 	switch {
 	case c.name == "mkfs" || strings.HasPrefix(c.name, "mkfs."):
@@ -232,7 +239,8 @@ func writesDisk(c invocation) bool {
 		return slices.ContainsFunc(c.args, func(w shell.Word) bool {
 			name, ok := strings.CutPrefix(w.Text, "of=")
 			name = path.Clean(name)
-			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) && !strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
+			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) &&
+				!strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
 		})
 	case slices.Contains([]string{"tee", "cp", "shred", "wipefs"}, c.name):
 		return slices.ContainsFunc(c.args, func(w shell.Word) bool { return isDisk(w.Text) })

@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// One set serves both: as worker.Options.Hooks it is asked about tool calls, with loop.WithHooks about iterations. Functions and commands go together.
+// One set serves both: as worker.Options.Hooks it is asked about tool calls, with loop.WithHooks
+// about iterations. Functions and commands go together.
 func ExampleSet() {
 	set := &hooks.Set{
 		PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{
@@ -46,6 +47,6 @@ func ExampleSet() {
 	}
 	// Output:
 	// this project is worked on offline
-	// refused: a forced push overwrites what others have; push without force
+	// refused: a forced push overwrites other people's work; push without force
 	// the run ended: completed
 }

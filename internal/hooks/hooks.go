@@ -13,36 +13,36 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Name is one of the moments at which hooks are asked.
+// Name is a point at which hooks are asked.
 type Name = ralph.HookName
 
 // The hooks.
 const (
-	PreTool       Name = "pre_tool"          // before a tool call; who blocks it keeps it from being made
-	PostEdit      Name = "post_edit"         // after files were changed by a tool; what is said goes to the model
-	PreIteration       = ralph.PreIteration  // before an iteration; who blocks it ends the run
+	PreTool       Name = "pre_tool"          // before a tool call; blocking it prevents the call
+	PostEdit      Name = "post_edit"         // after a tool changed files; the text goes to the model
+	PreIteration       = ralph.PreIteration  // before an iteration; blocking it ends the run
 	PostIteration      = ralph.PostIteration // after an iteration was judged
 	OnStop             = ralph.OnStop        // when a run ends
 )
 
-// Where says where things stand when a hook is asked. Commands are run in its folder.
+// Where is the context in which a hook is asked. Commands run in its folder.
 type Where = ralph.HookContext
 
-// ToolCall is what pre_tool is told.
+// ToolCall is the event of pre_tool.
 type ToolCall struct {
 	Where
 	Tool  string          `json:"tool"`
-	Input json.RawMessage `json:"input"` // as the model wrote it, which need not be what the tool takes
+	Input json.RawMessage `json:"input"` // as the model wrote it; it may not be valid for the tool
 }
 
-// Edit is what post_edit is told.
+// Edit is the event of post_edit.
 type Edit struct {
 	Where
 	Tool  string   `json:"tool"`
-	Files []string `json:"files"` // below the workspace, with slashes
+	Files []string `json:"files"` // relative to the workspace, with slashes
 }
 
-// Decision is what one hook says.
+// Decision is the decision of one hook.
 type Decision = ralph.HookDecision
 
 // The decisions.
@@ -52,23 +52,24 @@ const (
 	Block = ralph.HookBlocks
 )
 
-// Answer is what one hook says, and why. The zero value allows.
+// Answer is a hook's decision and its reason. The zero value allows.
 type Answer struct {
 	Decision Decision
 	Text     string
 }
 
-// Hooks are those of one moment.
+// Hooks holds the hooks for one kind of event.
 type Hooks[Event any] struct {
 	Functions []func(context.Context, Event) Answer
 	Commands  []string
 }
 
-// DefaultTimeout is how long a command may take.
+// DefaultTimeout is the default timeout of a command.
 const DefaultTimeout = 10 * time.Second
 
-// Set is all hooks of a run: the worker asks those about tools and edits, the loop, for which a set is ralph.Hooks, the others. The zero value has the
-// built-in rules and nothing else. It may be used by several goroutines at once.
+// Set holds all hooks of a run. The worker asks those about tools and edits; the loop, for which a
+// Set is ralph.Hooks, asks the others. The zero value has only the built-in rules. Several
+// goroutines may use it at once.
 type Set struct {
 	PreTool       Hooks[ToolCall]
 	PostEdit      Hooks[Edit]
@@ -76,29 +77,35 @@ type Set struct {
 	PostIteration Hooks[ralph.IterationJudged]
 	OnStop        Hooks[ralph.RunEnd]
 
-	Env     []string            // the whole environment of commands
-	Home    string              // the user's home folder, which the built-in rules protect; "" is HOME of Env
-	Marker  string              // is put into their environment; see process.Spec
-	Timeout time.Duration       // of each command; 0 is DefaultTimeout, less than 0 none
-	Grace   time.Duration       // between TERM and KILL after it; 0 is process.DefaultGrace, less than 0 none
-	Enter   func(*process.Spec) // may change how a command is started, for a sandbox
+	Env []string // the whole environment of commands
+	// Home is the user's home folder, which the built-in rules protect; default: HOME of Env.
+	Home string
+	// Marker is put into the environment of commands; see process.Spec.
+	Marker string
+	// Timeout is the timeout of each command; default: DefaultTimeout; negative means none.
+	Timeout time.Duration
+	// Grace is the time between TERM and KILL after the timeout; default: process.DefaultGrace;
+	// negative means none.
+	Grace time.Duration
+	// Enter may change how a command is started, for a sandbox.
+	Enter func(*process.Spec)
 }
 
 var _ ralph.Hooks = (*Set)(nil)
 
-// Run is one hook that was asked.
-// By is "built-in", "function 1", or the command.
+// Run is one hook that was asked. By is "built-in", "function 1", or the command.
 type Run = ralph.HookRun
 
-// Verdict is what all hooks of a moment say together.
+// Verdict combines the answers of all hooks for one event.
 type Verdict struct {
 	Blocked  bool
-	Text     string   // why
-	Warnings []string // each with the name of who warns
+	Text     string   // why it was blocked
+	Warnings []string // each with the name of the hook
 	Runs     []Run    // in the order in which they were asked
 }
 
-// BeforeTool asks pre_tool. It blocks until all who are asked have answered; commands of a done ctx count as warnings.
+// BeforeTool asks pre_tool. It returns when all hooks have answered. If ctx is done, commands count
+// as warnings.
 func (s *Set) BeforeTool(ctx context.Context, call ToolCall) Verdict {
 	return ask(ctx, s, moment[ToolCall]{name: PreTool, hooks: s.PreTool, event: call, where: call.Where, builtIn: s.deny})
 }
@@ -110,12 +117,22 @@ func (s *Set) AfterEdit(ctx context.Context, edit Edit) Verdict {
 
 // BeforeIteration asks pre_iteration.
 func (s *Set) BeforeIteration(ctx context.Context, next ralph.IterationAhead) []Run {
-	return ask(ctx, s, moment[ralph.IterationAhead]{name: PreIteration, hooks: s.PreIteration, event: next, where: next.HookContext}).Runs
+	return ask(ctx, s, moment[ralph.IterationAhead]{
+		name:  PreIteration,
+		hooks: s.PreIteration,
+		event: next,
+		where: next.HookContext,
+	}).Runs
 }
 
 // AfterIteration asks post_iteration.
 func (s *Set) AfterIteration(ctx context.Context, judged ralph.IterationJudged) []Run {
-	return ask(ctx, s, moment[ralph.IterationJudged]{name: PostIteration, hooks: s.PostIteration, event: judged, where: judged.HookContext}).Runs
+	return ask(ctx, s, moment[ralph.IterationJudged]{
+		name:  PostIteration,
+		hooks: s.PostIteration,
+		event: judged,
+		where: judged.HookContext,
+	}).Runs
 }
 
 // AtStop asks on_stop.
@@ -123,7 +140,7 @@ func (s *Set) AtStop(ctx context.Context, end ralph.RunEnd) []Run {
 	return ask(ctx, s, moment[ralph.RunEnd]{name: OnStop, hooks: s.OnStop, event: end, where: end.HookContext}).Runs
 }
 
-// deny is the built-in rule for commands. Input that is not understood is left to the tool, which refuses it.
+// deny applies the built-in rule for commands. The tool itself refuses input that deny cannot read.
 func (s *Set) deny(_ context.Context, call ToolCall) Answer {
 	var input struct {
 		Command string `json:"command"`
@@ -156,27 +173,27 @@ type moment[Event any] struct {
 	builtIn func(context.Context, Event) Answer
 }
 
-// ask asks until somebody blocks.
+// ask asks the hooks in order until one blocks.
 func ask[Event any](ctx context.Context, s *Set, m moment[Event]) Verdict {
 	var v Verdict
-	if m.builtIn != nil && v.heard(m.name, "built-in", func() Answer { return m.builtIn(ctx, m.event) }) {
+	if m.builtIn != nil && v.askOne(m.name, "built-in", func() Answer { return m.builtIn(ctx, m.event) }) {
 		return v
 	}
 	for i, function := range m.hooks.Functions {
-		if v.heard(m.name, fmt.Sprintf("function %d", i+1), func() Answer { return function(ctx, m.event) }) {
+		if v.askOne(m.name, fmt.Sprintf("function %d", i+1), func() Answer { return function(ctx, m.event) }) {
 			return v
 		}
 	}
 	for _, command := range m.hooks.Commands {
-		if v.heard(m.name, command, func() Answer { return s.run(ctx, command, m.where.Dir, message(m.name, m.event)) }) {
+		if v.askOne(m.name, command, func() Answer { return s.run(ctx, command, m.where.Dir, message(m.name, m.event)) }) {
 			return v
 		}
 	}
 	return v
 }
 
-// heard asks one hook and reports whether it blocks.
-func (v *Verdict) heard(hook Name, by string, answer func() Answer) bool {
+// askOne asks one hook and reports whether it blocks.
+func (v *Verdict) askOne(hook Name, by string, answer func() Answer) bool {
 	began := time.Now()
 	a := answer()
 	a.Decision = cmp.Or(a.Decision, Allow)

@@ -26,13 +26,17 @@ func testSet() *Set {
 }
 
 func call(dir, tool, input string) ToolCall {
-	return ToolCall{Where: Where{Run: "r1", Iteration: 3, Task: "T-001", Dir: dir}, Tool: tool, Input: json.RawMessage(input)}
+	return ToolCall{
+		Where: Where{Run: "r1", Iteration: 3, Task: "T-001", Dir: dir}, Tool: tool, Input: json.RawMessage(input),
+	}
 }
 
 func TestZeroSetHasTheBuiltInRules(t *testing.T) {
 	var s Set
 	allowed := Verdict{Runs: []Run{{Hook: PreTool, By: "built-in", Decision: Allow}}}
-	refused := Verdict{Blocked: true, Text: whySudo, Runs: []Run{{Hook: PreTool, By: "built-in", Decision: Block, Text: whySudo}}}
+	refused := Verdict{
+		Blocked: true, Text: whySudo, Runs: []Run{{Hook: PreTool, By: "built-in", Decision: Block, Text: whySudo}},
+	}
 	for _, test := range []struct {
 		tool, input string
 		want        Verdict
@@ -46,7 +50,9 @@ func TestZeroSetHasTheBuiltInRules(t *testing.T) {
 		{"bash", ``, allowed},
 		{"bash", `null`, allowed},
 	} {
-		if diff := cmp.Diff(test.want, s.BeforeTool(t.Context(), call(t.TempDir(), test.tool, test.input)), untimed); diff != "" {
+		if diff := cmp.Diff(
+			test.want, s.BeforeTool(t.Context(), call(t.TempDir(), test.tool, test.input)), untimed,
+		); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", test.tool, test.input, diff)
 		}
 	}
@@ -75,11 +81,17 @@ func TestCommands(t *testing.T) {
 		{"allows with words", "echo fine; echo really >&2", Answer{Decision: Allow, Text: "really"}},
 		{"blocks with stderr", "echo out; echo no >&2; exit 2", Answer{Decision: Block, Text: "no"}},
 		{"blocks with stdout", "echo out; exit 2", Answer{Decision: Block, Text: "out"}},
-		{"blocks without a word", "exit 2", Answer{Decision: Block, Text: "a hook of this project refuses this, without a reason"}},
+		{
+			"blocks without a word", "exit 2",
+			Answer{Decision: Block, Text: "a hook of this project refuses this without giving a reason"},
+		},
 		{"warns", "echo hm >&2; exit 1", Answer{Decision: Warn, Text: "exit code 1: hm"}},
 		{"is not there", "exec /nonexistent/hook", Answer{Decision: Warn, Text: "exit code 127: "}},
 		{"is killed", "kill -9 $$", Answer{Decision: Warn, Text: "exit code 137"}},
-		{"says too much", "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 2", Answer{Decision: Block, Text: strings.Repeat("x", 4000) + "\n[… the rest is cut …]"}},
+		{
+			"says too much", "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 2",
+			Answer{Decision: Block, Text: strings.Repeat("x", 4000) + "\n[… the rest is cut …]"},
+		},
 		{"says what is no text", `printf 'a\377\0b' >&2; exit 2`, Answer{Decision: Block, Text: "a\uFFFD\uFFFDb"}},
 		{"does not read", "exec 0<&-; exit 0", Answer{Decision: Allow}},
 	}
@@ -111,17 +123,24 @@ func TestCommandsThatDoNotAnswer(t *testing.T) {
 	s.PreIteration.Commands = []string{"echo so far >&2; sleep 1000"}
 	in := func(dir string) ralph.IterationAhead { return ralph.IterationAhead{HookContext: Where{Dir: dir}} }
 	got := s.BeforeIteration(t.Context(), in(t.TempDir()))
-	want := []Run{{Hook: PreIteration, By: "echo so far >&2; sleep 1000", Decision: Warn, Text: "it did not answer within 200ms: so far"}}
+	want := []Run{
+		{
+			Hook: PreIteration, By: "echo so far >&2; sleep 1000", Decision: Warn,
+			Text: "it did not answer within 200ms: so far",
+		},
+	}
 	if diff := cmp.Diff(want, got, untimed); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.PreIteration.Commands = []string{"exit 2"}
-	if got := s.BeforeIteration(ctx, in(t.TempDir())); len(got) != 1 || got[0].Decision != Warn || got[0].Text != "it was interrupted" {
+	if got := s.BeforeIteration(ctx, in(t.TempDir())); len(got) != 1 || got[0].Decision != Warn ||
+		got[0].Text != "it was interrupted" {
 		t.Errorf("with a done context: %+v", got)
 	}
-	if got := s.BeforeIteration(t.Context(), in("/nonexistent")); len(got) != 1 || got[0].Decision != Warn || !strings.HasPrefix(got[0].Text, "it could not be started") {
+	if got := s.BeforeIteration(t.Context(), in("/nonexistent")); len(got) != 1 || got[0].Decision != Warn ||
+		!strings.HasPrefix(got[0].Text, "it could not be started") {
 		t.Errorf("without a workspace: %+v", got)
 	}
 }
@@ -137,16 +156,29 @@ func TestWhatCommandsRead(t *testing.T) {
 	entered := 0
 	s.Marker, s.Enter = "the-marker", func(spec *process.Spec) { entered++; spec.Env = append(spec.Env, "ENTERED=yes") }
 	reader := []string{`cat > got; pwd -P > where; echo "$ENTERED $` + process.MarkerVariable + `" > env`}
-	s.PreTool.Commands, s.PostEdit.Commands, s.PreIteration.Commands, s.PostIteration.Commands, s.OnStop.Commands = reader, reader, reader, reader, reader
+	s.PreTool.Commands, s.PostEdit.Commands = reader, reader
+	s.PreIteration.Commands, s.PostIteration.Commands, s.OnStop.Commands = reader, reader, reader
 	at := fmt.Sprintf(`"run":"r1","iteration":3,"task":"T-001","dir":%q`, dir)
 	tests := []struct {
 		name string
 		ask  func() []Run
 		want string
 	}{
-		{"pre_tool", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "ls"}`)).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"ls"}}`},
-		{"pre_tool without JSON", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "{\"a\xff")).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":"{\"a` + "\uFFFD" + `"}`},
-		{"pre_tool without input", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "")).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":""}`},
+		{
+			"pre_tool",
+			func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "ls"}`)).Runs },
+			`{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"ls"}}`,
+		},
+		{
+			"pre_tool without JSON",
+			func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "{\"a\xff")).Runs },
+			`{"hook":"pre_tool",` + at + `,"tool":"bash","input":"{\"a` + "\uFFFD" + `"}`,
+		},
+		{
+			"pre_tool without input",
+			func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "")).Runs },
+			`{"hook":"pre_tool",` + at + `,"tool":"bash","input":""}`,
+		},
 		{"post_edit", func() []Run {
 			return s.AfterEdit(t.Context(), Edit{Where: where, Tool: "edit_file", Files: []string{"a/b.go"}}).Runs
 		}, `{"hook":"post_edit",` + at + `,"tool":"edit_file","files":["a/b.go"]}`},
@@ -154,10 +186,16 @@ func TestWhatCommandsRead(t *testing.T) {
 			return s.BeforeIteration(t.Context(), ralph.IterationAhead{HookContext: where, Agent: "worker"})
 		}, `{"hook":"pre_iteration",` + at + `,"agent":"worker"}`},
 		{"post_iteration", func() []Run {
-			return s.AfterIteration(t.Context(), ralph.IterationJudged{HookContext: where, End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{"check_failed"}, Action: ralph.GoOn})
-		}, `{"hook":"post_iteration",` + at + `,"end":"ok","claims":["COMPLETE"],"refusals":["check_failed"],"action":"go_on"}`},
+			return s.AfterIteration(t.Context(), ralph.IterationJudged{
+				HookContext: where, End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{"check_failed"},
+				Action: ralph.GoOn,
+			})
+		}, `{"hook":"post_iteration",` + at +
+			`,"end":"ok","claims":["COMPLETE"],"refusals":["check_failed"],"action":"go_on"}`},
 		{"on_stop", func() []Run {
-			return s.AtStop(t.Context(), ralph.RunEnd{HookContext: where, Status: ralph.StatusBlocked, Reason: ralph.Blocked, ExitCode: 2, Summary: "no key"})
+			return s.AtStop(t.Context(), ralph.RunEnd{
+				HookContext: where, Status: ralph.StatusBlocked, Reason: ralph.Blocked, ExitCode: 2, Summary: "no key",
+			})
 		}, `{"hook":"on_stop",` + at + `,"status":"blocked","stop_reason":"blocked","exit_code":2,"summary":"no key"}`},
 	}
 	for _, test := range tests {
@@ -198,14 +236,20 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	s.PreTool = Hooks[ToolCall]{
-		Functions: []func(context.Context, ToolCall) Answer{function("one", Answer{}), function("two", Answer{Decision: Warn, Text: "careful"})},
-		Commands:  []string{"echo hm; exit 1", "echo no; exit 2", "touch never"},
+		Functions: []func(context.Context, ToolCall) Answer{
+			function("one", Answer{}),
+			function("two", Answer{Decision: Warn, Text: "careful"}),
+		},
+		Commands: []string{"echo hm; exit 1", "echo no; exit 2", "touch never"},
 	}
 	want := Verdict{
-		Blocked: true, Text: "no", Warnings: []string{"pre_tool function 2: careful", "pre_tool echo hm; exit 1: exit code 1: hm"},
+		Blocked: true, Text: "no",
+		Warnings: []string{"pre_tool function 2: careful", "pre_tool echo hm; exit 1: exit code 1: hm"},
 		Runs: []Run{
-			{Hook: PreTool, By: "built-in", Decision: Allow}, {Hook: PreTool, By: "function 1", Decision: Allow}, {Hook: PreTool, By: "function 2", Decision: Warn, Text: "careful"},
-			{Hook: PreTool, By: "echo hm; exit 1", Decision: Warn, Text: "exit code 1: hm"}, {Hook: PreTool, By: "echo no; exit 2", Decision: Block, Text: "no"},
+			{Hook: PreTool, By: "built-in", Decision: Allow}, {Hook: PreTool, By: "function 1", Decision: Allow},
+			{Hook: PreTool, By: "function 2", Decision: Warn, Text: "careful"},
+			{Hook: PreTool, By: "echo hm; exit 1", Decision: Warn, Text: "exit code 1: hm"},
+			{Hook: PreTool, By: "echo no; exit 2", Decision: Block, Text: "no"},
 		},
 	}
 	if diff := cmp.Diff(want, s.BeforeTool(t.Context(), call(dir, "grep", `{}`)), untimed); diff != "" {
@@ -218,7 +262,8 @@ func TestOrder(t *testing.T) {
 		t.Error("a hook was asked after another had blocked")
 	}
 	asked = nil
-	if got := s.BeforeTool(t.Context(), call(dir, "bash", `{"command":"sudo x"}`)); !got.Blocked || len(got.Runs) != 1 || asked != nil {
+	if got := s.BeforeTool(t.Context(), call(dir, "bash", `{"command":"sudo x"}`)); !got.Blocked || len(got.Runs) != 1 ||
+		asked != nil {
 		t.Errorf("after the built-in rules blocked: %+v, asked %q", got, asked)
 	}
 	s.PreTool.Functions[0] = function("one", Answer{Decision: Block, Text: "never"})
@@ -231,7 +276,8 @@ func TestNothingIsLeftInTheFolderForTemporaryFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := testSet()
 	s.OnStop.Commands = []string{"true", "sleep 1000 & exit 2"}
-	if got := s.AtStop(t.Context(), ralph.RunEnd{HookContext: Where{Dir: t.TempDir()}}); len(got) != 2 || got[1].Decision != Block {
+	if got := s.AtStop(t.Context(), ralph.RunEnd{HookContext: Where{Dir: t.TempDir()}}); len(got) != 2 ||
+		got[1].Decision != Block {
 		t.Errorf("%+v", got)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {

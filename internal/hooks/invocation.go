@@ -9,33 +9,39 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// invocation is the program that a simple command starts in the end.
+// invocation is the program that a simple command finally starts.
 type invocation struct {
 	name    string // without its folder; "" if nothing is started
 	program shell.Word
 	args    []shell.Word
-	unknown []shell.Word // in front of it, that only the shell knows
+	unknown []shell.Word // words before it that only the shell knows
 	byXargs bool         // its last arguments come from its input
 }
 
-// wrapper is a program that starts the one that its arguments name.
+// wrapper is a program that starts the program named by its arguments.
 type wrapper struct {
-	takes    string // the letters of options that are followed by a value
-	operands int    // that come before the program
+	takes    string // letters of options that are followed by a value
+	operands int    // number of operands before the program
 }
 
 var wrappers = map[string]wrapper{
-	"env": {takes: "uC"}, "nice": {takes: "n"}, "nohup": {}, "time": {takes: "fo"}, "exec": {takes: "a"}, "command": {}, "builtin": {}, "setsid": {},
-	"xargs": {takes: "IEnPLdsa"}, "timeout": {takes: "sk", operands: 1}, "stdbuf": {takes: "ioe"}, "ionice": {takes: "cnpPu"}, "taskset": {operands: 1},
-	"flock": {takes: "wE", operands: 1}, "watch": {takes: "n"}, "busybox": {}, "unbuffer": {}, "caffeinate": {takes: "tw"}, "strace": {takes: "oepsu"},
+	"env": {takes: "uC"}, "nice": {takes: "n"}, "nohup": {}, "time": {takes: "fo"}, "exec": {takes: "a"}, "command": {},
+	"builtin": {}, "setsid": {},
+	"xargs": {takes: "IEnPLdsa"}, "timeout": {takes: "sk", operands: 1}, "stdbuf": {takes: "ioe"},
+	"ionice": {takes: "cnpPu"}, "taskset": {operands: 1},
+	"flock": {takes: "wE", operands: 1}, "watch": {takes: "n"}, "busybox": {}, "unbuffer": {}, "caffeinate": {takes: "tw"},
+	"strace": {takes: "oepsu"},
 }
 
 // longValues are long options of wrappers whose value is the next word.
-var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir", "--adjustment", "--interval"}
+var longValues = []string{
+	"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir",
+	"--adjustment", "--interval",
+}
 
 var assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`)
 
-// unwrap looks behind assignments, wrappers and words that may be nothing.
+// unwrap skips assignments, wrappers and words that may be empty.
 func unwrap(words []shell.Word) invocation {
 	c := invocation{}
 	for len(words) > 0 {
@@ -55,22 +61,22 @@ func unwrap(words []shell.Word) invocation {
 			c.name, c.program, c.args = name, first, words[1:]
 			return c
 		case name == "command" && len(words) > 1 && (words[1].Text == "-v" || words[1].Text == "-V"):
-			return invocation{} // only asks
+			return invocation{} // only looks up the name
 		default:
 			c.byXargs = c.byXargs || name == "xargs"
-			words = w.behind(words[1:])
+			words = w.skipOptions(words[1:])
 		}
 	}
 	return c
 }
 
-// wordsOf splits a text at its blanks.
+// wordsOf splits a text at white space.
 func wordsOf(s string) []shell.Word {
 	return text.Mapped(strings.Fields(s), func(field string) shell.Word { return shell.Word{Text: field} })
 }
 
-// behind skips a wrapper's own options and operands.
-func (w wrapper) behind(words []shell.Word) []shell.Word {
+// skipOptions skips a wrapper's own options and operands.
+func (w wrapper) skipOptions(words []shell.Word) []shell.Word {
 	for len(words) > 0 {
 		text := words[0].Text
 		switch {
@@ -93,7 +99,7 @@ func takesNext(cluster, takes string) bool {
 	return takes != "" && i >= 0 && i == len(cluster)-2
 }
 
-// interpreted is what an interpreter is told to run.
+// interpreted is the program that an interpreter runs.
 type interpreted struct {
 	shell bool
 	code  *shell.Word // on the command line
@@ -110,7 +116,8 @@ var (
 // interpretation reads the arguments of an interpreter.
 func interpretation(c invocation) (interpreted, bool) {
 	run := interpreted{shell: slices.Contains(shells, c.name)}
-	// What follows these options is the program, or names it; what follows the others is a value.
+	// What follows the options in codes is the program or its name; what follows the options in takes
+	// is a value.
 	codes, takes := "c", "oO"
 	switch {
 	case run.shell:
@@ -126,8 +133,9 @@ func interpretation(c invocation) (interpreted, bool) {
 		switch {
 		case text == "-" || text == "/dev/stdin" || text == "/dev/fd/0":
 			run.stdin = true
-		case text == "--eval" || text == "--print" || text == "--command" || run.isCluster(text) && strings.ContainsAny(text[1:], codes):
-			run.code = behindOption(c.args[i+1:])
+		case text == "--eval" || text == "--print" || text == "--command" ||
+			run.isCluster(text) && strings.ContainsAny(text[1:], codes):
+			run.code = firstOperand(c.args[i+1:])
 		case run.shell && run.isCluster(text) && strings.ContainsRune(text, 's'):
 			run.stdin = true
 		case run.isCluster(text) && takesNext(text, takes):
@@ -149,8 +157,8 @@ func (r interpreted) isCluster(text string) bool {
 	return len(text) > 1 && text[1] != '-' && (text[0] == '-' || r.shell && text[0] == '+')
 }
 
-// behindOption is the first word that is no option; an empty one if there is none.
-func behindOption(args []shell.Word) *shell.Word {
+// firstOperand returns the first word that is not an option, or an empty word.
+func firstOperand(args []shell.Word) *shell.Word {
 	for i := range args {
 		if !strings.HasPrefix(args[i].Text, "-") {
 			return &args[i]
@@ -159,9 +167,10 @@ func behindOption(args []shell.Word) *shell.Word {
 	return &shell.Word{}
 }
 
-// isFetched reports whether a word begins with what was fetched.
+// isFetched reports whether a word begins with fetched content.
 func isFetched(w shell.Word) bool {
-	return strings.HasPrefix(strings.TrimSpace(w.Text), string(shell.OutputMark)) && len(w.Outputs) > 0 && fetches(w.Outputs[0])
+	return strings.HasPrefix(strings.TrimSpace(w.Text), string(shell.OutputMark)) && len(w.Outputs) > 0 &&
+		fetches(w.Outputs[0])
 }
 
 // fetches reports whether a command fetches something.
@@ -174,7 +183,7 @@ func stageFetches(s shell.Command) bool {
 	return c.name == "curl" || c.name == "wget" || fetches(s.Body)
 }
 
-// runsFetched reports whether something in a pipeline runs what something before it fetches.
+// runsFetched reports whether a command in a pipeline runs what an earlier one fetches.
 func runsFetched(pipe shell.Pipeline) bool {
 	i := slices.IndexFunc(pipe, stageFetches)
 	return i >= 0 && slices.ContainsFunc(pipe[i+1:], runsInput)

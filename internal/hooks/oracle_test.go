@@ -26,7 +26,9 @@ func newShellWith(t *testing.T, programs ...string) shellWith {
 		t.Skip("there is no bash to ask")
 	}
 	dir := t.TempDir()
-	s := shellWith{T: t, bash: bash, bin: filepath.Join(dir, "bin"), work: filepath.Join(dir, "work"), mark: filepath.Join(dir, "mark")}
+	s := shellWith{
+		T: t, bash: bash, bin: filepath.Join(dir, "bin"), work: filepath.Join(dir, "work"), mark: filepath.Join(dir, "mark"),
+	}
 	for _, folder := range []string{s.bin, s.work} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
@@ -62,7 +64,8 @@ func (s shellWith) runsSudo(command string) bool {
 	return err == nil
 }
 
-// TestWhatIsAllowedDoesNotRunIt asks a real shell about the commands of the table that mention sudo and are allowed.
+// TestWhatIsAllowedDoesNotRunIt asks a real shell about the commands of the table that mention sudo
+// and are allowed.
 func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "true", "grep", "ls")
 	if !s.runsSudo("echo a && env sudo x") {
@@ -82,13 +85,16 @@ func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 	}
 }
 
-// TestShufflingShellDoesNotHideIt puts pieces of shell together, always the same ones, and asks a real shell what the reader has allowed. Functions and loops
-// are no pieces: they could go on forever.
+// TestShufflingShellDoesNotHideIt combines pieces of shell, always the same ones, and asks a real
+// shell about what Deny allowed. Functions and loops are left out because they could run forever.
 func TestShufflingShellDoesNotHideIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "xargs", "true", "bash", "nice")
 	pieces := []string{
-		"sudo x", "sudo x", "sudo x", "echo", "a", ";", "|", "(", ")", "$(", ")", "`", "`", "{ ", "; }", "\n", "<<E", "\nE\n", "<<'E'", "case a in", "a)", "*)", ";;", "esac", "if", "then", "fi", "\"", "\"", "'", "'",
-		"\\", "#", "x=(", "[[", "]]", "((", "))", "bash -c", "eval", "$'", "${x:-", "}", ">o", "2>&1", "&&", "||", "!", "time", "env", "xargs", "cat", "<o", "<<<", "$((", "$x", "\\\n", "<(", "nice", "-n 3", "A=b", "su", "do x", "''", "s'u'do", "1 << 2", "true", "-", "$(case a in a)", "esac)",
+		"sudo x", "sudo x", "sudo x", "echo", "a", ";", "|", "(", ")", "$(", ")", "`", "`", "{ ", "; }", "\n", "<<E", "\nE\n",
+		"<<'E'", "case a in", "a)", "*)", ";;", "esac", "if", "then", "fi", "\"", "\"", "'", "'",
+		"\\", "#", "x=(", "[[", "]]", "((", "))", "bash -c", "eval", "$'", "${x:-", "}", ">o", "2>&1", "&&", "||", "!",
+		"time", "env", "xargs", "cat", "<o", "<<<", "$((", "$x", "\\\n", "<(", "nice", "-n 3", "A=b", "su", "do x", "''",
+		"s'u'do", "1 << 2", "true", "-", "$(case a in a)", "esac)",
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	allowed, refused := 0, 0

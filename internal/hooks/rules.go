@@ -9,9 +9,11 @@ import (
 )
 
 // gitValues are options of git itself whose value is the next word.
-var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path"}
+var gitValues = []string{
+	"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path",
+}
 
-// gitRule looks at the arguments of git.
+// gitRule checks the arguments of git.
 func gitRule(args []shell.Word) string {
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		if slices.Contains(gitValues, args[0].Text) {
@@ -28,9 +30,13 @@ func gitRule(args []shell.Word) string {
 	switch {
 	case command == "push":
 		return pushRule(args)
-	case command == "reset" && slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--hard", "--ha") }):
+	case command == "reset" && slices.ContainsFunc(args, func(w shell.Word) bool {
+		return abbreviates(w.Text, "--hard", "--ha")
+	}):
 		return whyReset
-	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--force", "--f") })):
+	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w shell.Word) bool {
+		return abbreviates(w.Text, "--force", "--f")
+	})):
 		return whyClean
 	}
 	return ""
@@ -39,7 +45,7 @@ func gitRule(args []shell.Word) string {
 // pushValues are options of git push whose value is the next word.
 var pushValues = []string{"-o", "--push-option", "--repo", "--receive-pack", "--exec"}
 
-// pushRule looks at the arguments of git push: what is there already must neither be overwritten nor be deleted.
+// pushRule checks the arguments of git push: it must neither overwrite nor delete anything.
 func pushRule(args []shell.Word) string {
 	forces, deletes := hasFlag(args, 'f', "o"), hasFlag(args, 'd', "o")
 	for i, w := range args {
@@ -49,8 +55,10 @@ func pushRule(args []shell.Word) string {
 		text := w.Text
 		forces = forces || abbreviates(text, "--mirror", "--m") || strings.HasPrefix(text, "+") ||
 			strings.HasPrefix(text, "--force") && !strings.HasPrefix(text, "--force-i")
-		// Nothing on the left of a colon deletes what is on its right; a colon alone means all branches that are on both sides.
-		deletes = deletes || abbreviates(text, "--delete", "--de") || abbreviates(text, "--prune", "--pru") || len(text) > 1 && text[0] == ':'
+		// An empty left side of a colon deletes the right side; a colon alone means all branches that
+		// exist on both sides.
+		deletes = deletes || abbreviates(text, "--delete", "--de") || abbreviates(text, "--prune", "--pru") ||
+			len(text) > 1 && text[0] == ':'
 	}
 	switch {
 	case forces:
@@ -61,12 +69,13 @@ func pushRule(args []shell.Word) string {
 	return ""
 }
 
-// abbreviates reports whether an option is a long one, or enough of its beginning.
+// abbreviates reports whether an option is a long option or an unambiguous prefix of it.
 func abbreviates(option, long, least string) bool {
 	return strings.HasPrefix(option, least) && strings.HasPrefix(long, option)
 }
 
-// hasFlag reports whether a cluster of short options has a letter. What follows a letter in takes is a value.
+// hasFlag reports whether a cluster of short options contains a letter. What follows a letter in
+// takes is a value.
 func hasFlag(args []shell.Word, letter rune, takes string) bool {
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
@@ -91,7 +100,7 @@ func hasFlag(args []shell.Word, letter rune, takes string) bool {
 	return false
 }
 
-// removal looks at the arguments of rm.
+// removal checks the arguments of rm.
 func (g guard) removal(args []shell.Word, cwd string) string {
 	recursive := hasFlag(args, 'r', "") || hasFlag(args, 'R', "")
 	options := true
@@ -109,14 +118,15 @@ func (g guard) removal(args []shell.Word, cwd string) string {
 			targets = append(targets, w)
 		}
 	}
-	if recursive && slices.ContainsFunc(targets, func(w shell.Word) bool { return g.precious(w, cwd) }) {
+	if recursive && slices.ContainsFunc(targets, func(w shell.Word) bool { return g.isPrecious(w, cwd) }) {
 		return whyRoot
 	}
 	return ""
 }
 
-// precious reports whether a name, or the pattern at its end, takes something with it that cannot be had back.
-func (g guard) precious(w shell.Word, cwd string) bool {
+// isPrecious reports whether deleting a name, or the pattern at its end, deletes something
+// irreplaceable.
+func (g guard) isPrecious(w shell.Word, cwd string) bool {
 	name, known := g.resolve(w, cwd)
 	if !known {
 		return false
@@ -125,7 +135,8 @@ func (g guard) precious(w shell.Word, cwd string) bool {
 	folder, last := path.Split(name)
 	folder = path.Clean(folder)
 	if last == "*" {
-		return folder == "/" || folder == git || folder == g.home || folder != g.dir && (above(folder, g.dir) || above(folder, g.home))
+		return folder == "/" || folder == git || folder == g.home ||
+			folder != g.dir && (above(folder, g.dir) || above(folder, g.home))
 	}
 	if matched, err := path.Match(last, ".git"); err == nil && matched && strings.HasPrefix(last, ".") {
 		name = path.Join(folder, ".git")
@@ -133,19 +144,20 @@ func (g guard) precious(w shell.Word, cwd string) bool {
 	return name == git || above(name, g.dir) || above(name, g.home)
 }
 
-// above reports whether a folder is another one, or above it.
+// above reports whether a folder is the other one or above it.
 func above(folder, other string) bool {
 	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// resolve makes an absolute path of a word, if all that it is made of is known.
+// resolve returns the absolute path of a word, if all its parts are known.
 func (g guard) resolve(w shell.Word, cwd string) (string, bool) {
 	text := w.Text
 	if text == "" {
 		return "", false
 	}
 	for variable, value := range map[string]string{"HOME": g.home, "PWD": cwd} {
-		if rest, ok := strings.CutPrefix(text, string(shell.ParameterMark)+variable+string(shell.ParameterEnd)); ok && value != "" {
+		parameter := string(shell.ParameterMark) + variable + string(shell.ParameterEnd)
+		if rest, ok := strings.CutPrefix(text, parameter); ok && value != "" {
 			text = value + rest
 			return path.Clean(text), !strings.ContainsAny(rest, shell.Marks)
 		}
@@ -165,8 +177,8 @@ func (g guard) resolve(w shell.Word, cwd string) (string, bool) {
 	return path.Clean(text), true
 }
 
-// moved is where cd leads.
-func (g guard) moved(args []shell.Word, cwd string) string {
+// cdTarget returns the folder that cd changes to.
+func (g guard) cdTarget(args []shell.Word, cwd string) string {
 	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		args = args[1:]
 	}

@@ -23,24 +23,24 @@ import (
 )
 
 type (
-	// Interview is what came of one.
+	// Interview is the outcome of an interview.
 	Interview = interview.Outcome
 	// Plan is what the model wrote.
 	Plan = interview.Plan
-	// Spent is what an interview took.
+	// Spent is what an interview used.
 	Spent = interview.Spent
-	// Question is something that only a person can tell.
+	// Question is a question that only a person can answer.
 	Question = interview.Question
 	// Asked is a question with its answer.
 	Asked = interview.Asked
-	// Answers are what somebody wrote down before he was asked.
+	// Answers are answers that were written before the interview.
 	Answers = interview.Answers
 )
 
 const (
-	// DefaultTurns is how many turns a planner has if nothing else is said.
+	// DefaultTurns is the default number of turns of a planner.
 	DefaultTurns = interview.DefaultTurns
-	// BriefLimit is how many characters a brief may have.
+	// BriefLimit is the maximum number of characters of a brief.
 	BriefLimit = interview.BriefLimit
 )
 
@@ -53,17 +53,17 @@ func ReadAnswers(path string) (*Answers, error) {
 	return answers, nil
 }
 
-// OldList says what is to become of a list that is there already.
+// OldList says what happens to an existing list.
 type OldList = plan.DraftMode
 
-// What can become of it. Nowhere a task that is done is lost.
+// The choices for an existing list. None of them loses a done task.
 const (
-	OldListRefused  = plan.DraftNew  // there may be none
-	OldListKept     = plan.DraftAppend // the new tasks follow it
-	OldListReplaced = plan.DraftReplace   // the new one takes its place
+	OldListRefused  = plan.DraftNew     // there must be none
+	OldListKept     = plan.DraftAppend  // the new tasks follow it
+	OldListReplaced = plan.DraftReplace // the new list replaces it
 )
 
-// Planner is an interview that could begin: its model is chosen, and its list has a place.
+// Planner is an interview that is ready to begin: its model is chosen, and its list has a file.
 type Planner struct {
 	request assembly.Request
 	model   models.Choice
@@ -71,13 +71,18 @@ type Planner struct {
 	old     OldList
 }
 
-// New finds everything that an interview needs, or says what is missing. It asks nobody and writes nothing.
+// New finds everything that an interview needs, or returns what is missing. It asks no model and
+// writes nothing.
 func New(req assembly.Request, old OldList) (*Planner, error) {
 	p := &Planner{request: req, old: old}
 	var err error
-	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Lint: assembly.Around(req.Workspace, req.Settings)})
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{
+		List: req.Settings.Tasks.File,
+		Mode: old,
+		Lint: assembly.Around(req.Workspace, req.Settings),
+	})
 	if err != nil {
-		return nil, p.listTrouble(err)
+		return nil, p.classifyListError(err)
 	}
 	if p.model, err = models.Choose(req.ForModels(), models.Planner); err != nil {
 		return nil, err
@@ -85,30 +90,33 @@ func New(req assembly.Request, old OldList) (*Planner, error) {
 	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !models.IsPriced(s, p.model.Model) {
 		return nil, &config.UsageError{
 			Msg:  models.Unpriced(s, p.model.Model),
-			Hint: "or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
+			Hint: "or limit the tokens with --max-tokens; --allow-unmetered continues and ignores this limit",
 		}
 	}
 	return p, nil
 }
 
-// Model is the planner's, as people are told of it.
+// Model returns the planner's model, for people.
 func (p *Planner) Model() string { return p.model.String() }
 
-// Existing is how many tasks the new ones will follow.
+// Existing returns the number of tasks that the new ones will follow.
 func (p *Planner) Existing() int { return len(p.draft.Existing()) }
 
-// CheckBrief says what is wrong with a brief.
+// CheckBrief returns what is wrong with a brief.
 func CheckBrief(brief string) error {
 	switch {
 	case strings.TrimSpace(brief) == "":
-		return &config.UsageError{Msg: "the brief is empty", Hint: `say what is to be planned: ralph plan "what is wanted"`}
+		return &config.UsageError{Msg: "the brief is empty", Hint: `describe what to plan: ralph plan "what you want"`}
 	case utf8.RuneCountInString(brief) > BriefLimit:
-		return &config.UsageError{Msg: fmt.Sprintf("the brief has more than %d characters", BriefLimit), Hint: "say what it is about, and name the files that say more"}
+		return &config.UsageError{
+			Msg:  fmt.Sprintf("the brief has more than %d characters", BriefLimit),
+			Hint: "summarize it, and name the files with the details",
+		}
 	}
 	return nil
 }
 
-// Talk is what somebody brings to an interview.
+// Talk is the user's side of an interview.
 type Talk struct {
 	Brief    string
 	MaxTurns int
@@ -116,7 +124,7 @@ type Talk struct {
 	Live     func(ralph.Activity)
 }
 
-// Interview asks the model for a plan. It sees the workspace through tools that only read.
+// Interview asks the model for a plan. The model sees the workspace through read-only tools.
 func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	client, err := p.model.Client()
 	if err != nil {
@@ -129,17 +137,31 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	defer root.Close()
 	s := p.request.Settings
 	talked, err := interview.Run(ctx, interview.Options{
-		Client: client, Model: p.model.Model, KeyEnv: p.model.KeyEnv, Price: models.Prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
-		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Preview, Ask: t.Ask, Live: t.Live,
-		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
+		Client:    client,
+		Model:     p.model.Model,
+		KeyEnv:    p.model.KeyEnv,
+		Price:     models.Prices(s),
+		Tools:     tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
+		Brief:     t.Brief,
+		Project:   p.facts(root),
+		Existing:  p.draft.Existing(),
+		Lint:      p.draft.Preview,
+		Ask:       t.Ask,
+		Live:      t.Live,
+		MaxTurns:  t.MaxTurns,
+		MaxCost:   s.MaxCost,
+		MaxTokens: s.MaxTokens,
+		Unmetered: s.AllowUnmetered,
 	})
-	if talked.End == ralph.EndAuth && talked.Hint == "" { // a server that wants a key, and none was named
-		talked.Hint = "set a key that is valid for this model's provider, and name its variable with planner.api_key_env or worker.api_key_env"
+	if talked.End == ralph.EndAuth && talked.Hint == "" { // the server wants a key, and none was configured
+		talked.Hint = "set a valid key for this model's provider, and name its variable with planner.api_key_env or " +
+			"worker.api_key_env"
 	}
 	return talked, err
 }
 
-// facts are what is known of the project before anybody looked: a model need not spend turns on it.
+// facts returns what is known about the project up front, so that a model need not spend turns on
+// it.
 func (p *Planner) facts(root *os.Root) string {
 	const enough = 200
 	var b strings.Builder
@@ -154,7 +176,7 @@ func (p *Planner) facts(root *os.Root) string {
 				names = append(names, e.Name())
 			}
 		}
-		fmt.Fprintf(&b, "At its top: %s\n", cmp.Or(strings.Join(names[:min(len(names), enough)], ", "), "nothing"))
+		fmt.Fprintf(&b, "At the top level: %s\n", cmp.Or(strings.Join(names[:min(len(names), enough)], ", "), "nothing"))
 		if n := len(names) - enough; n > 0 {
 			fmt.Fprintf(&b, "(and %d more)\n", n)
 		}
@@ -162,14 +184,14 @@ func (p *Planner) facts(root *os.Root) string {
 	s := p.request.Settings
 	checks, _ := assembly.RunChecks(p.request.Workspace, s)
 	if len(checks) == 0 {
-		b.WriteString("No check of the whole project is known: what a task's own checks do not prove is not proven.\n")
+		b.WriteString("No check for the whole project is configured: only a task's own checks can prove it.\n")
 	}
 	for _, check := range checks {
-		fmt.Fprintf(&b, "Every task has to pass, besides its own checks: %s\n", check)
+		fmt.Fprintf(&b, "Besides its own checks, every task must pass: %s\n", check)
 	}
 	for _, proposal := range project.Propose(p.request.Workspace.Dir) {
 		if !slices.Contains(checks, proposal.Command) {
-			fmt.Fprintf(&b, "The project has this, too (%s): %s\n", proposal.Because, proposal.Command)
+			fmt.Fprintf(&b, "The project also has this (%s): %s\n", proposal.Because, proposal.Command)
 		}
 	}
 	if pattern := s.Checks.TaskTests; pattern != "" {
@@ -178,19 +200,19 @@ func (p *Planner) facts(root *os.Root) string {
 	return b.String()
 }
 
-// Land writes the list of an interview, at once or not at all.
+// Land writes the list of an interview, atomically.
 func (p *Planner) Land(talked Interview) (file string, err error) {
 	list, err := p.draft.Write(talked.Tasks)
 	if err != nil {
-		return "", p.listTrouble(err)
+		return "", p.classifyListError(err)
 	}
 	return list.Path(), nil
 }
 
-// listTrouble tells what the user can mend from trouble with the disk.
-func (p *Planner) listTrouble(err error) error {
+// classifyListError distinguishes what the user can fix from trouble with the disk.
+func (p *Planner) classifyListError(err error) error {
 	if there, ok := errors.AsType[*plan.ExistsError](err); ok {
-		return &config.UsageError{Msg: there.Why, Hint: p.wayAround(there)}
+		return &config.UsageError{Msg: there.Why, Hint: p.existingListHint(there)}
 	}
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)
@@ -200,21 +222,21 @@ func (p *Planner) listTrouble(err error) error {
 	return &config.UsageError{Msg: err.Error()}
 }
 
-// wayAround is what helps where a list is in the way.
-func (p *Planner) wayAround(there *plan.ExistsError) string {
+// existingListHint returns what to do about an existing list.
+func (p *Planner) existingListHint(there *plan.ExistsError) string {
 	const elsewhere = "--tasks FILE writes the new list somewhere else"
 	switch {
 	case there.Tasks == 0:
-		return "mend it, or move it away; " + elsewhere
+		return "fix it or move it away; " + elsewhere
 	case !there.Own():
-		return fmt.Sprintf("bring it over with: ralph tasks import %s; or %s", there.List, elsewhere)
+		return fmt.Sprintf("import it with: ralph tasks import %s; or %s", there.List, elsewhere)
 	case p.old == OldListRefused && there.Done == 0:
-		return "--keep-existing puts the new tasks behind it, --force writes it anew; " + elsewhere
+		return "--keep-existing adds the new tasks to it, --force replaces it; " + elsewhere
 	}
-	return "--keep-existing puts the new tasks behind it; " + elsewhere
+	return "--keep-existing adds the new tasks to it; " + elsewhere
 }
 
-// StopReason is what an interview ended with, as the reason for which a run would stop; "" if there is a plan.
+// StopReason returns the end of an interview as a run's stop reason; "" if there is a plan.
 func StopReason(talked Interview) ralph.StopReason {
 	switch talked.Status {
 	case interview.Written:
@@ -225,7 +247,8 @@ func StopReason(talked Interview) ralph.StopReason {
 		return ralph.MaxCost
 	}
 	ends := map[ralph.EndClass]ralph.StopReason{
-		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed, ralph.EndInterrupted: ralph.Interrupted,
+		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed,
+		ralph.EndInterrupted: ralph.Interrupted,
 	}
 	return cmp.Or(ends[talked.End], ralph.AgentFailed)
 }

@@ -25,9 +25,10 @@ import (
 )
 
 // onePlan is a plan that lints.
-const onePlan = `{"overview":"o","tasks":[{"id":"T-1","title":"t","description":"d","acceptance":["a"],"checks":["sh t.sh"]}]}`
+const onePlan = `{"overview":"o","tasks":[{"id":"T-1","title":"t","description":"d","acceptance":["a"],` +
+	`"checks":["sh t.sh"]}]}`
 
-// heard is one request to a model, as it came.
+// heard is one request to a model, as it arrived.
 type heard struct {
 	key   string
 	model string
@@ -35,7 +36,7 @@ type heard struct {
 	first string // what the model is told
 }
 
-// planningServer is a model on loopback that hands over onePlan at once.
+// planningServer is a model on loopback that submits onePlan at once.
 func planningServer(t *testing.T) (base string, all *[]heard) {
 	t.Helper()
 	all = &[]heard{}
@@ -55,8 +56,17 @@ func planningServer(t *testing.T) (base string, all *[]heard) {
 		*all = append(*all, h)
 		arguments, _ := json.Marshal(onePlan)
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, `data: {"id":"c","model":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"write_plan","arguments":%s}}]},"finish_reason":null}]}`+"\n\n", arguments)
-		fmt.Fprint(w, `data: {"id":"c","model":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n")
+		fmt.Fprintf(
+			w,
+			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1",`+
+				`"type":"function","function":{"name":"write_plan","arguments":%s}}]},"finish_reason":null}]}`+"\n\n",
+			arguments,
+		)
+		fmt.Fprint(
+			w,
+			`data: {"id":"c","model":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],`+
+				`"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n",
+		)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/v1", all
@@ -84,16 +94,21 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 	worker, atWorker := planningServer(t)
 	own, atOwn := planningServer(t)
 	environ := []string{"WORKER_KEY=for-the-worker", "OWN_KEY=for-the-planner"}
-	workers := []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + worker, "worker.api_key_env=WORKER_KEY"}
+	workers := []string{
+		"worker.provider=openai", "worker.model=w", "worker.base_url=" + worker, "worker.api_key_env=WORKER_KEY",
+	}
 	for name, c := range map[string]struct {
 		set        []string
 		at         *[]heard
 		model, key string
 	}{
-		"all of it":                     {nil, atWorker, "w", "Bearer for-the-worker"},
-		"another model":                 {[]string{"planner.model=p"}, atWorker, "p", "Bearer for-the-worker"},
-		"another key":                   {[]string{"planner.api_key_env=OWN_KEY"}, atWorker, "w", "Bearer for-the-planner"},
-		"another place":                 {[]string{"planner.base_url=" + own, "planner.model=p", "planner.api_key_env=OWN_KEY"}, atOwn, "p", "Bearer for-the-planner"},
+		"all of it":     {nil, atWorker, "w", "Bearer for-the-worker"},
+		"another model": {[]string{"planner.model=p"}, atWorker, "p", "Bearer for-the-worker"},
+		"another key":   {[]string{"planner.api_key_env=OWN_KEY"}, atWorker, "w", "Bearer for-the-planner"},
+		"another place": {
+			[]string{"planner.base_url=" + own, "planner.model=p", "planner.api_key_env=OWN_KEY"}, atOwn, "p",
+			"Bearer for-the-planner",
+		},
 		"another place gets no old key": {[]string{"planner.base_url=" + own, "planner.model=p"}, atOwn, "p", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +125,10 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 				t.Fatalf("%d requests to the worker's, %d to its own", len(*atWorker), len(*atOwn))
 			}
 			got := (*c.at)[0]
-			want := heard{key: c.key, model: c.model, tools: []string{"read_file", "glob", "grep", "ask_user", "write_plan"}, first: got.first}
+			want := heard{
+				key: c.key, model: c.model, tools: []string{"read_file", "glob", "grep", "ask_user", "write_plan"},
+				first: got.first,
+			}
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(heard{})); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -120,7 +138,10 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 
 func TestWhatAPlannerIsTold(t *testing.T) {
 	base, all := planningServer(t)
-	set := []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base, "checks.task_tests=tests/{id}_*.sh", "checks.hidden=secret command"}
+	set := []string{
+		"worker.provider=openai", "worker.model=w", "worker.base_url=" + base, "checks.task_tests=tests/{id}_*.sh",
+		"checks.hidden=secret command",
+	}
 	p, err := New(planRequest(t, set), OldListRefused)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +150,8 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# Brief\n\nwhat is wanted\n\n# What is known of the project\n\nAt its top: Makefile, src/\nEvery task has to pass, besides its own checks: make test\n" +
+	want := "# Brief\n\nwhat is wanted\n\n# What is known about the project\n\nAt the top level: Makefile, src/\n" +
+		"Besides its own checks, every task must pass: make test\n" +
 		"The tests of a task are the files tests/{id}_*.sh, with its id in place of {id}.\n"
 	if diff := cmp.Diff(want, (*all)[0].first); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -146,7 +168,9 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 
 func TestAPlannerThatIsInterrupted(t *testing.T) {
 	base, all := planningServer(t)
-	p, err := New(planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused)
+	p, err := New(
+		planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +192,8 @@ func TestStopReason(t *testing.T) {
 		ralph.ProviderFailed: {{Status: interview.Failed, End: ralph.EndProvider}},
 		ralph.Interrupted:    {{Status: interview.Failed, End: ralph.EndInterrupted}},
 		ralph.AgentFailed: {
-			{Status: interview.NoPlan, End: ralph.EndOK}, {Status: interview.NoPlan, End: ralph.EndEmpty}, {Status: interview.Failed, End: ralph.EndFailed},
+			{Status: interview.NoPlan, End: ralph.EndOK}, {Status: interview.NoPlan, End: ralph.EndEmpty},
+			{Status: interview.Failed, End: ralph.EndFailed},
 		},
 	} {
 		for _, out := range all {
@@ -186,15 +211,22 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 		disk bool
 		hint string
 	}{
-		"a path":             {fmt.Errorf("write task list: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), true, ""},
+		"a path": {
+			fmt.Errorf("write task list: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), true, "",
+		},
 		"a rename":           {&os.LinkError{Op: "rename", Old: "a", New: "b", Err: fs.ErrPermission}, true, ""},
-		"our own, untouched": {&plan.ExistsError{Format: "ralph", Tasks: 2}, false, "--force writes it anew"},
-		"our own, begun":     {&plan.ExistsError{Format: "ralph", Tasks: 2, Done: 1}, false, "--keep-existing puts the new tasks behind it; --tasks FILE"},
-		"another format":     {&plan.ExistsError{List: "prd.json", Format: "stories", Tasks: 2}, false, "ralph tasks import prd.json"},
-		"broken":             {&plan.ExistsError{}, false, "mend it"},
-		"problems":           {plan.Problems{{Text: "the id T-1 is used twice"}}, false, "the id T-1 is used twice"},
+		"our own, untouched": {&plan.ExistsError{Format: "ralph", Tasks: 2}, false, "--force replaces it"},
+		"our own, begun": {
+			&plan.ExistsError{Format: "ralph", Tasks: 2, Done: 1}, false,
+			"--keep-existing adds the new tasks to it; --tasks FILE",
+		},
+		"another format": {
+			&plan.ExistsError{List: "prd.json", Format: "stories", Tasks: 2}, false, "ralph tasks import prd.json",
+		},
+		"broken":   {&plan.ExistsError{}, false, "fix it"},
+		"problems": {plan.Problems{{Text: "the id T-1 is used twice"}}, false, "the id T-1 is used twice"},
 	} {
-		got := p.listTrouble(c.err)
+		got := p.classifyListError(c.err)
 		_, misuse := errors.AsType[*config.UsageError](got)
 		if errors.Is(got, ralph.ErrIO) != c.disk || misuse == c.disk || !strings.Contains(got.Error(), c.hint) {
 			t.Errorf("%s: %v", name, got)
@@ -203,7 +235,9 @@ func TestTroubleWithAListIsTheUsersOrTheDisks(t *testing.T) {
 }
 
 func TestACapNeedsAPrice(t *testing.T) {
-	set := []string{"worker.provider=openai", "worker.model=" + "nobody-knows", "worker.base_url=http://127.0.0.1:9/v1", "max_cost=1"}
+	set := []string{
+		"worker.provider=openai", "worker.model=" + "nobody-knows", "worker.base_url=http://127.0.0.1:9/v1", "max_cost=1",
+	}
 	if _, known := model.PriceOf("nobody-knows"); known {
 		t.Fatal("somebody knows")
 	}

@@ -1,5 +1,6 @@
-// Package progress keeps .ralph/progress.md: what the run under way has done so far, an entry an iteration, for people and agents who look into the
-// workspace. It is a view of this run alone; nothing reads it back. The truth is the run's log.
+// Package progress keeps .ralph/progress.md: what the current run has done so far, one entry per
+// iteration, for people and agents who look into the workspace. It shows only this run, and nothing
+// reads it back. The truth is the run's log.
 package progress
 
 import (
@@ -15,16 +16,18 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// ignoreFile keeps the view, and itself, out of what git shows.
+// ignoreFile hides the progress file and itself from git.
 const ignoreFile = ".ralph/.gitignore"
 
 const (
 	ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
-	// madeHere is what it holds in a folder that nobody but a view has made.
-	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n.gitignore\n"
+	// madeHere is its content in a folder that this package created.
+	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n" +
+		".gitignore\n"
 )
 
-// Alone reports whether the workspace's .ralph folder was made for the view and holds nothing else: nobody set the project up.
+// Alone reports whether the workspace's .ralph folder was created for the progress file and
+// contains nothing else: the project was not set up.
 func Alone(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(ignoreFile)))
 	if err != nil || string(text) != madeHere {
@@ -39,18 +42,18 @@ func Alone(dir string) bool {
 	return err == nil
 }
 
-// View writes the file as events come. The zero value is not ready: Dir and State must be set.
+// View writes the file as events arrive. Dir and State must be set.
 type View struct {
 	Dir   string      // the workspace
-	State *fold.State // of the run; read when an event is told, after it was applied
-	Warn  func(error) // is told once if the view cannot be kept; the run goes on without it
+	State *fold.State // state of the run; read after an event was applied
+	Warn  func(error) // called once if the file cannot be written; the run continues
 
-	told   int   // iterations
-	size   int64 // of what was written
+	told   int   // number of iterations written
+	size   int64 // size of what was written
 	broken bool
 }
 
-// See brings the file up to date.
+// See updates the file.
 func (v *View) See(e ralph.Event) {
 	if v.broken {
 		return
@@ -60,9 +63,9 @@ func (v *View) See(e ralph.Event) {
 	case ralph.RunStarted:
 		err = v.rewrite()
 	case ralph.RunResumed:
-		err = v.goOn()
+		err = v.resume()
 	case ralph.VerdictReached:
-		if len(v.State.Iterations) > v.told { // otherwise it was given between iterations
+		if len(v.State.Iterations) > v.told { // otherwise the verdict came between iterations
 			err = v.add(v.State.Iterations[v.told:])
 		}
 	}
@@ -72,8 +75,9 @@ func (v *View) See(e ralph.Event) {
 	}
 }
 
-// goOn takes up a file that an earlier process left, if it is of this run: a long run need not be written anew.
-func (v *View) goOn() error {
+// resume continues a file that an earlier process left, if it belongs to this run, so that a long
+// run need not be rewritten.
+func (v *View) resume() error {
 	const enough = 16 << 10
 	path := filepath.Join(v.Dir, filepath.FromSlash(ralph.ProgressFile))
 	info, err := os.Lstat(path)
@@ -100,7 +104,7 @@ func (v *View) goOn() error {
 			}
 			return v.add(v.State.Iterations[v.told:])
 		}
-		if len(v.State.Iterations)-i > 2 { // more than a crash can have cost
+		if len(v.State.Iterations)-i > 2 { // more than a crash can lose
 			break
 		}
 	}
@@ -109,7 +113,7 @@ func (v *View) goOn() error {
 
 func (v *View) title() string { return fmt.Sprintf("# Progress of run %s\n", v.State.Run) }
 
-// rewrite writes the whole run anew: an older run's entries are none of its business.
+// rewrite writes the whole run again, without the entries of older runs.
 func (v *View) rewrite() error {
 	root, err := os.OpenRoot(v.Dir)
 	if err != nil {
@@ -133,14 +137,15 @@ func (v *View) rewrite() error {
 	for _, r := range v.State.Iterations {
 		text.WriteString("\n" + fold.ProgressEntry(r))
 	}
-	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // whatever lies there: a link is not followed
+	// Remove it first, so that a link is not followed.
+	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	v.size, v.told = int64(text.Len()), len(v.State.Iterations)
 	return root.WriteFile(ralph.ProgressFile, []byte(text.String()), 0o644)
 }
 
-// add appends entries, if the file is as it was left. An agent may have done anything to it.
+// add appends entries if the file is unchanged. An agent may have done anything to it.
 func (v *View) add(fresh []ralph.IterationResult) error {
 	root, err := os.OpenRoot(v.Dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// told is a run that is told event by event.
+// told is a run that is reported event by event.
 type told struct {
 	t     *testing.T
 	state *fold.State
@@ -29,7 +29,9 @@ func newRun(t *testing.T) *told {
 
 func (r *told) tell(iteration int, kind ralph.EventType, data any) {
 	r.t.Helper()
-	e := ralph.Event{Version: 1, Seq: r.state.Seq + 1, Time: time.Unix(0, 0), Run: "R1", Iteration: iteration, Type: kind, Data: data}
+	e := ralph.Event{
+		Version: 1, Seq: r.state.Seq + 1, Time: time.Unix(0, 0), Run: "R1", Iteration: iteration, Type: kind, Data: data,
+	}
 	if err := r.state.Apply(e); err != nil {
 		r.t.Fatal(err)
 	}
@@ -38,9 +40,13 @@ func (r *told) tell(iteration int, kind ralph.EventType, data any) {
 
 func (r *told) iteration(n int, passed bool) {
 	r.tell(n, ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: n})
-	r.tell(n, ralph.EvAgentExited, ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Steps: new(8), Cost: new(0.0234), Duration: ralph.Span(15200 * time.Millisecond)})
+	r.tell(n, ralph.EvAgentExited, ralph.AgentOutcome{
+		Agent: "fake", End: ralph.EndOK, Steps: new(8), Cost: new(0.0234), Duration: ralph.Span(15200 * time.Millisecond),
+	})
 	r.tell(n, ralph.EvCheckFinished, ralph.CheckResult{Name: "pytest tests/", Passed: true})
-	r.tell(n, ralph.EvCheckFinished, ralph.CheckResult{Name: "ruff check", Passed: passed, Output: "a.py:42: F841 error unused", ExitCode: 1})
+	r.tell(n, ralph.EvCheckFinished, ralph.CheckResult{
+		Name: "ruff check", Passed: passed, Output: "a.py:42: F841 error unused", ExitCode: 1,
+	})
 	r.tell(n, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.GoOn, Row: 10, Counted: true}})
 }
 
@@ -76,7 +82,8 @@ func TestAnEntryAnIteration(t *testing.T) {
 	r := newRun(t)
 	r.tell(0, ralph.EvRunStarted, ralph.RunStarted{})
 	r.iteration(1, false)
-	r.tell(1, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.GoOn, Row: 10}}) // between iterations
+	// between iterations
+	r.tell(1, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.GoOn, Row: 10}})
 	r.iteration(2, true)
 	if diff := cmp.Diff(two, r.file()); diff != "" || r.warns != nil {
 		t.Errorf("file (-want +got, warned %q):\n%s", r.warns, diff)
@@ -85,7 +92,9 @@ func TestAnEntryAnIteration(t *testing.T) {
 	if err != nil || string(ignores) != madeHere || !Alone(r.view.Dir) {
 		t.Errorf(".gitignore holds %q, %v", ignores, err)
 	}
-	if err := os.WriteFile(filepath.Join(r.view.Dir, ".ralph", "config.yaml"), nil, 0o600); err != nil || Alone(r.view.Dir) {
+	if err := os.WriteFile(
+		filepath.Join(r.view.Dir, ".ralph", "config.yaml"), nil, 0o600,
+	); err != nil || Alone(r.view.Dir) {
 		t.Errorf("with a config beside it, %v, it is a project", err)
 	}
 }
@@ -159,8 +168,10 @@ func TestAResumedRunGoesOnWithItsFile(t *testing.T) {
 	for name, change := range map[string]func(path string, text []byte) error{
 		"as it was left":  func(string, []byte) error { return nil },
 		"without its end": func(path string, text []byte) error { return os.WriteFile(path, text[:len(text)/2], 0o600) },
-		"of another run":  func(path string, _ []byte) error { return os.WriteFile(path, []byte("# Progress of run R0\n"), 0o600) },
-		"gone":            func(path string, _ []byte) error { return os.Remove(path) },
+		"of another run": func(path string, _ []byte) error {
+			return os.WriteFile(path, []byte("# Progress of run R0\n"), 0o600)
+		},
+		"gone": func(path string, _ []byte) error { return os.Remove(path) },
 		"longer than it was": func(path string, text []byte) error {
 			return os.WriteFile(path, append(text, "\n## Iteration 9: PASS\n"...), 0o600)
 		},

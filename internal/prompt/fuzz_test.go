@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// FuzzWordsOfOthers puts one text everywhere where others have a say.
+// FuzzWordsOfOthers puts one text everywhere where text from outside can appear.
 func FuzzWordsOfOthers(f *testing.F) {
 	for _, text := range smuggled() {
 		f.Add(text)
@@ -25,7 +25,10 @@ func FuzzWordsOfOthers(f *testing.F) {
 
 // FuzzTemplate fills in prompt files of any kind.
 func FuzzTemplate(f *testing.F) {
-	for _, seed := range []string{"", "read me", "{{goal}}", "a {{plan}} b {{i}}{{i}}\n{{x}}", "${{ goal }}{{{goal}}}{{goal}}", "{{task_title}}{{steering}}", "{{\xff}}{{diff}}\n\n{{diff}}"} {
+	for _, seed := range []string{
+		"", "read me", "{{goal}}", "a {{plan}} b {{i}}{{i}}\n{{x}}", "${{ goal }}{{{goal}}}{{goal}}",
+		"{{task_title}}{{steering}}", "{{\xff}}{{diff}}\n\n{{diff}}",
+	} {
 		f.Add(seed, "value {{goal}} {{i}}")
 	}
 	f.Fuzz(func(t *testing.T, file, value string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// failedShown is how many failed checks are told with their output; more are counted.
+// failedShown is how many failed checks are shown with their output; more are counted.
 const failedShown = 10
 
 func diagnose(in ralph.PromptInput) (words string, truncated bool) {
@@ -18,8 +18,12 @@ func diagnose(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	return fmt.Sprintf(`# Diagnosis only
 
-The last iterations did not get anywhere: %s. Do not edit files in this iteration. Find out what keeps failing and why: reproduce it, read the
-code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(in.Diagnose)), false
+The last iterations made no progress: %s. Do not edit files in this iteration. Find out what keeps failing and `+
+		`why: reproduce it, read the
+code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED `+
+		`or DECIDE.`, inline(
+		in.Diagnose,
+	)), false
 }
 
 func isHidden(c ralph.CheckResult) bool { return c.Hidden }
@@ -61,7 +65,7 @@ func (a *account) say(format string, args ...any) {
 	a.paragraphs = append(a.paragraphs, fmt.Sprintf(format, args...))
 }
 
-// list adds a sentence and below it, quoted, what it is about.
+// list adds a sentence and, quoted below it, a list of items.
 func (a *account) list(sentence string, items []string) {
 	short, truncated := text.Cut(bullets(items), adviceCap)
 	if short == "" {
@@ -71,7 +75,7 @@ func (a *account) list(sentence string, items []string) {
 	a.truncated = a.truncated || truncated
 }
 
-// under gives the paragraphs below a heading, nothing if there are none.
+// under returns the paragraphs below a heading, or nothing if there are none.
 func (a *account) under(heading string) (words string, truncated bool) {
 	if len(a.paragraphs) == 0 {
 		return "", false
@@ -79,17 +83,20 @@ func (a *account) under(heading string) (words string, truncated bool) {
 	return heading + "\n\n" + strings.Join(a.paragraphs, "\n\n"), a.truncated
 }
 
-// evidence tells what was put back or has to be, that a hidden check failed, and what evaluators reject.
+// evidence adds what was restored or must be, that a hidden check failed, and what evaluators
+// reject.
 func (a *account) evidence(in ralph.PromptInput, failed, rejected string) {
-	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.Last.ListProblems)
-	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back and remove what was added:", in.Last.Tampered)
+	a.list("The task list was restored, because you may only tick off your task and add new ones:", in.Last.ListProblems)
+	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim is accepted "+
+		"until you restore them and remove the added files:", in.Last.Tampered)
 	a.list("Checks do not see these files, which were added where files are protected:", in.Last.Unseen)
 	if slices.ContainsFunc(in.Last.Failed, isHidden) {
 		says := "the goal"
 		if in.Task != nil {
 			says = "your task"
 		}
-		a.say("A check that you cannot see %s. It asks for nothing but what %s says, so look there for what is missing.", failed, says)
+		a.say("A check that you cannot see %s. It tests only what %s says, so look there for what is missing.",
+			failed, says)
 	}
 	a.list(rejected, rejections(in))
 }
@@ -98,7 +105,7 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	var a account
 	last := in.Last
 	if last.Error != "" {
-		a.say("The last iteration did not end well: %s.", inline(last.Error))
+		a.say("The last iteration ended with a problem: %s.", inline(last.Error))
 	}
 	a.list("Proven done in the last iteration:", last.Proven)
 	sentence := "The last claim of completion was refused:"
@@ -111,7 +118,7 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	}))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
 	if last.GreenNoClaim {
-		a.say("The checks are green, but no claim was made. If %s is done, report it; if not, go on.", everything(in))
+		a.say("The checks pass, but no claim was made. If %s is done, report it; if not, continue.", everything(in))
 	}
 	if last.StatusProblem != "" {
 		a.say("The status block was not accepted: %s.", inline(last.StatusProblem))
@@ -121,22 +128,23 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 			a.truncated = true
 			break
 		}
-		a.say("What was reported differs from what was seen: %s.", inline(m))
+		a.say("The last report differs from what the harness saw: %s.", inline(m))
 	}
 	if len(last.Mentions) > 0 {
-		a.say("A tag stood in a sentence that talks about it, so it was not taken as a report: print the tag alone on its line.")
+		a.say("A tag was inside a sentence, so it did not count as a report: print the tag alone on its line.")
 	}
 	return a.under("# What happened last time")
 }
 
-// CaseRefused answers a case that does not stand: what failed, what is refused, and what a reviewer wants mended. It has the caps of a prompt's parts.
-// over says that the agent may not submit another one.
+// CaseRefused answers a refused case: what failed, what is refused, and what a reviewer wants
+// fixed. It has the limits of a prompt's parts. over means that the agent may not submit another
+// case.
 func CaseRefused(in ralph.PromptInput, over bool) string {
 	var a account
 	if over {
 		a.say("The case is refused, and this was the last one: end here.")
 	} else {
-		a.say("The case is refused. Mend what is named here and submit again; everything you did is still there.")
+		a.say("The case is refused. Fix the problems below and submit again; all your changes are still there.")
 	}
 	why := refused(in.Last.Refusals)
 	for _, r := range in.Last.TaskRefusals {
@@ -154,7 +162,7 @@ func refused(refusals []ralph.Refusal) []string {
 	return text.Mapped(refusals, func(r ralph.Refusal) string { return r.Code + ": " + r.Detail })
 }
 
-// rejections tells each one with where it was seen and what to do next.
+// rejections describes each rejection, with its evidence and the next step.
 func rejections(in ralph.PromptInput) []string {
 	var told []string
 	for _, r := range in.Last.Rejections {
@@ -169,7 +177,8 @@ func rejections(in ralph.PromptInput) []string {
 		}
 		words += ": " + r.Concern
 		if r.Cached {
-			words += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
+			words += "\nthe reviewer was not asked again: the files have not changed since this rejection, and a case is " +
+				"judged by its files, not by its words"
 		}
 		if len(r.Evidence) > 0 {
 			words += "\nseen at: " + strings.Join(r.Evidence, ", ")

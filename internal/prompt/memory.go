@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// section is a heading and, below it, the words of others.
+// section returns a heading and quoted text from outside.
 func section(heading, words string, cut func(string, int) (string, bool), limit int) (string, bool) {
 	short, truncated := cut(strings.TrimSpace(clean(words)), limit)
 	if short == "" {
@@ -17,7 +17,7 @@ func section(heading, words string, cut func(string, int) (string, bool), limit 
 	return heading + "\n\n" + quote(short), truncated
 }
 
-// diff keeps the beginning, where the changed files are listed.
+// diff keeps the beginning, which lists the changed files.
 func diff(in ralph.PromptInput) (words string, truncated bool) {
 	short, truncated := text.KeepHead(strings.TrimRight(clean(in.Diff), "\n "), diffCap)
 	if short == "" {
@@ -27,7 +27,8 @@ func diff(in ralph.PromptInput) (words string, truncated bool) {
 	if truncated {
 		more = " There is more than is shown here: look at the files."
 	}
-	return fmt.Sprintf("# What changed since the run began\n\nUntracked files are included.%s\n\n%s", more, quote(short)), truncated
+	const heading = "# What changed since the run began\n\nUntracked files are included.%s\n\n%s"
+	return fmt.Sprintf(heading, more, quote(short)), truncated
 }
 
 // progress keeps the end, which is the latest.
@@ -36,10 +37,15 @@ func progress(in ralph.PromptInput) (words string, truncated bool) {
 }
 
 func learnings(in ralph.PromptInput) (words string, truncated bool) {
-	return section("# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the files where they differ.", in.Learnings, text.Cut, learningsCap)
+	return section(
+		"# Learnings\n\nEarlier iterations learned this about the project. Use it, but trust the files where they differ.",
+		in.Learnings,
+		text.Cut,
+		learningsCap,
+	)
 }
 
-// answers keeps the latest ones.
+// answers keeps the latest answers.
 func answers(in ralph.PromptInput) (words string, truncated bool) {
 	var told account
 	short := func(words string) string {
@@ -54,12 +60,12 @@ func answers(in ralph.PromptInput) (words string, truncated bool) {
 	if len(items) > 0 {
 		latest, cut := text.KeepTail(strings.Join(items, "\n\n"), answersCap)
 		told.truncated = told.truncated || cut
-		told.say("Agents before you asked, and the user answered. The answers are instructions: "+
-			"do as they say, and do not ask this again.\n\n%s", quote(latest))
+		told.say("Earlier agents asked, and the user answered. The answers are instructions: follow them, and do not ask "+
+			"again.\n\n%s", quote(latest))
 	}
 	if question := short(in.OpenQuestion); question != "" {
-		told.say("An earlier run asked this, and nobody has answered it. Go on without the answer if you can; "+
-			"ask again only if you cannot.\n\n%s", quote(question))
+		told.say("An earlier run asked this and got no answer. Continue without the answer if you can; ask again only if "+
+			"you cannot.\n\n%s", quote(question))
 	}
 	return told.under("# Answers")
 }

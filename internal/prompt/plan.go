@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	mayTick = "You may tick off your own task there, in its place, which is a claim like the tag. "
-	mayAdd  = "You may add tasks that you found, without commands of\ntheir own. Do not delete, reword or weaken what is there: it would be put back."
+	mayTick = "You may tick off your own task there, which is a claim like the tag. "
+	mayAdd  = "You may add tasks that you found, but\nwithout commands. Do not delete, reword or weaken existing " +
+		"tasks: the harness restores them."
 )
 
-// allDone reports that every task is proven, though the run is not complete.
+// allDone reports whether every task is proven although the run is not complete.
 func allDone(in ralph.PromptInput) bool {
 	return len(in.Tasks) > 0 && !slices.ContainsFunc(in.Tasks, ralph.TaskState.Open)
 }
@@ -23,7 +24,8 @@ func allDone(in ralph.PromptInput) bool {
 // isOwn reports whether t is the task of this iteration.
 func isOwn(in ralph.PromptInput, t ralph.TaskState) bool { return in.Task != nil && in.Task.ID == t.ID }
 
-// plan is the overview of the list. A long one is shown around the own task: what is done is only counted, then what is farthest away.
+// plan returns an overview of the list. A long list is shown around the agent's own task: done
+// tasks are only counted, then those farthest away.
 func plan(in ralph.PromptInput) (words string, truncated bool) {
 	if len(in.Tasks) == 0 && in.ListFile == "" {
 		return "", false
@@ -52,7 +54,7 @@ func plan(in ralph.PromptInput) (words string, truncated bool) {
 	return strings.Join(paragraphs, "\n\n"), truncated
 }
 
-// row is a line of the overview, or a run of tasks that is only counted.
+// row is a line of the overview, or a group of tasks that are only counted.
 type row struct {
 	text    string
 	counted int
@@ -87,7 +89,7 @@ func overview(in ralph.PromptInput) (words string, truncated bool) {
 	return words, true
 }
 
-// fits reports whether a text and the line break behind it are within the cap.
+// fits reports whether a text and the line break after it are within the limit.
 func fits(words string) bool { return utf8.RuneCountInString(words) < planCap }
 
 func planLine(t ralph.TaskState, own bool) string {
@@ -102,7 +104,7 @@ func planLine(t ralph.TaskState, own bool) string {
 		box, notes = "[!]", " (failed)"
 	}
 	if t.Regressed {
-		notes += " (was done, does not hold any more)"
+		notes += " (was done, fails now)"
 	}
 	if t.Optional {
 		notes += " (optional)"
@@ -113,7 +115,7 @@ func planLine(t ralph.TaskState, own bool) string {
 	return fmt.Sprintf("%s%s %s: %s%s", arrow, box, inline(t.ID), inline(t.Title), notes)
 }
 
-// foldDone makes one row of every run of done tasks.
+// foldDone combines consecutive done tasks into one row.
 func foldDone(rows []row) []row {
 	var folded []row
 	for _, r := range rows {
@@ -130,7 +132,8 @@ func foldDone(rows []row) []row {
 	return folded
 }
 
-// around keeps the rows nearest to the own task, or to the beginning, as far as there is room, and counts the others.
+// around keeps the rows nearest to the own task, or to the beginning, as space allows, and counts
+// the others.
 func around(rows []row) []row {
 	own := max(0, slices.IndexFunc(rows, func(r row) bool { return r.own }))
 	from, to := own, own+1

@@ -57,7 +57,10 @@ func TestPlanIsShownAroundTheOwnTask(t *testing.T) {
 				}
 				tasks, shown = tasks+1, shown+1
 			}
-			got := []any{rows[0][:min(len(rows[0]), len(tt.first))], rows[len(rows)-1][:min(len(rows[len(rows)-1]), len(tt.last))], len(rows), tasks, shown, truncated}
+			got := []any{
+				rows[0][:min(len(rows[0]), len(tt.first))], rows[len(rows)-1][:min(len(rows[len(rows)-1]), len(tt.last))],
+				len(rows), tasks, shown, truncated,
+			}
 			want := []any{tt.first, tt.last, tt.rows, tt.tasks, tt.shown, tt.shown < len(tt.in.Tasks)}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("first, last, rows, tasks, shown, truncated (-want +got):\n%s", diff)

@@ -5,10 +5,11 @@ import (
 	"unicode"
 )
 
-// longest name, path, id or sentence that is put on a line of ours.
+// inlineCap is the maximum length of a name, path, ID or sentence on one of our lines.
 const inlineCap = 300
 
-// quote puts text on lines of its own that are marked as quoted: nothing in it can be taken for a heading, and repeated as it stands it reports nothing.
+// quote puts text on lines that are marked as quoted: nothing in it can be taken for a heading, and
+// repeating it unchanged reports nothing.
 func quote(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
@@ -17,7 +18,7 @@ func quote(text string) string {
 	return b.String()[1:]
 }
 
-// clean takes control characters out of text, line breaks and tabs aside, and mends its encoding.
+// clean removes control characters except line breaks and tabs, and repairs the encoding.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -31,10 +32,11 @@ func clean(text string) string {
 	}, text)
 }
 
-// inline makes text fit for a line of ours: short, on one line, and without the beginning of a tag.
+// inline makes text fit for one of our lines: short, on one line, and without the beginning of a
+// tag.
 func inline(text string) string {
 	if far := 10 * inlineCap; len(text) > far {
-		text = text[:far] // nobody reads on
+		text = text[:far] // the rest would be cut anyway
 	}
 	text = strings.Join(strings.Fields(clean(text)), " ")
 	if runes := []rune(text); len(runes) > inlineCap {
@@ -43,12 +45,12 @@ func inline(text string) string {
 	return strings.ReplaceAll(text, "<promise>", `<promise\>`)
 }
 
-// code is inline text in a code span.
+// code returns inline text in a code span.
 func code(text string) string {
 	return "`" + strings.ReplaceAll(inline(text), "`", "'") + "`"
 }
 
-// exactCode is text in a code span, as it is. It belongs on quoted lines.
+// exactCode returns unchanged text in a code span. It belongs on quoted lines.
 func exactCode(text string) string {
 	longest, run := 0, 0
 	for _, r := range text {

@@ -19,7 +19,9 @@ func TestWordsOfOthers(t *testing.T) {
 		{"exact", "go test", "`go test`"},
 		{"exact", "echo `date` ``x``", "``` echo `date` ``x`` ```"},
 	} {
-		does := map[string]func(string) string{"quote": quote, "clean": clean, "inline": inline, "code": code, "exact": exactCode}
+		does := map[string]func(string) string{
+			"quote": quote, "clean": clean, "inline": inline, "code": code, "exact": exactCode,
+		}
 		if got := does[tt.how](tt.text); got != tt.want {
 			t.Errorf("%s(%q) = %q, want %q", tt.how, tt.text, got, tt.want)
 		}

@@ -10,23 +10,31 @@ import (
 
 const decides = "The harness then runs the checks itself and decides; a claim that fails them is refused."
 
-// signals explains the tags without writing one that would count: the form stands in a code span, with words in place of the type.
+// signals explains the tags without writing one that would count: the form is in a code span, with
+// words in place of the type.
 func signals(in ralph.PromptInput) (words string, truncated bool) {
 	if in.ByCase {
 		return caseSignals(in), false
 	}
 	var b strings.Builder
-	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
+	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` " +
+		"or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
 	claims, truncated := text.Cut(claims(in), adviceCap)
 	b.WriteString(claims)
-	b.WriteString("- BLOCKED, with the reason as text: you cannot go on without a person (a missing credential, a service that is down).\n")
-	b.WriteString("- DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.\n\n")
-	b.WriteString("Report only what is true now. If work remains, print no tag and simply end; a fresh iteration goes on.\n")
+	b.WriteString("- BLOCKED, with the reason as text: you cannot continue without a person (a missing credential, a " +
+		"service that is down).\n")
+	b.WriteString("- DECIDE, with the question as text: you need a person's call between real alternatives. Name the " +
+		"options.\n\n")
+	b.WriteString("Report only what is true now. If work remains, print no tag and simply end; a fresh iteration " +
+		"continues.\n")
 	switch {
 	case in.Task != nil:
-		b.WriteString("When every task of the list is proven, the harness ends the run by itself; the list as a whole needs no claim.\n")
+		b.WriteString(
+			"When every task in the list is proven, the harness ends the run; the list as a whole needs no claim.\n",
+		)
 	case allDone(in):
-		b.WriteString("Every task is proven already, and needs no claim any more: the harness judges the run again after this iteration.\n")
+		b.WriteString("Every task is already proven and needs no claim: the harness judges the run again after this " +
+			"iteration.\n")
 	}
 	b.WriteString("\n" + handOn)
 	if in.Policy.Status == ralph.StatusRequired {
@@ -41,20 +49,17 @@ func caseSignals(in ralph.PromptInput) string {
 	if allDone(in) {
 		what = "what is missing"
 	}
-	return fmt.Sprintf(`# How to report
-
-When %s is done, call submit_case. The harness then runs the checks itself, may ask a reviewer who sees the work but not you, and answers the
-call: accepted, or what to mend. Only an accepted case ends your work; words do not.
-
-If you cannot go on without a person, print a promise tag alone on a line and end, in the form `+"`<promise>TYPE:text</promise>`"+`, where TYPE is one of:
-
-- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service that is down).
-- DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.
-
-`, what) + handOn
+	return fmt.Sprintf("# How to report\n\nWhen %s is done, call submit_case. The harness then runs the checks itself, "+
+		"may ask a reviewer who sees the work but not you, and answers the\n"+
+		"call: accepted, or what to fix. Only an accepted case ends your work; words do not.\n\n"+
+		"If you cannot continue without a person, print a promise tag alone on a line and end, in the form "+
+		"`<promise>TYPE:text</promise>`, where TYPE is one of:\n\n"+
+		"- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service "+
+		"that is down).\n- DECIDE, with the question as text: you need a person's call between real alternatives. Name "+
+		"the options.\n\n", what) + handOn
 }
 
-// everything is what has to be done before a claim.
+// everything describes what must be done before a claim.
 func everything(in ralph.PromptInput) string {
 	if in.Task != nil {
 		return "everything that your task asks for"
@@ -62,10 +67,14 @@ func everything(in ralph.PromptInput) string {
 	return "everything in the goal"
 }
 
-// claims says what completes: the task, or everything.
+// claims describes the tags that claim completion of the task or of the goal.
 func claims(in ralph.PromptInput) string {
 	if in.Task != nil {
-		return fmt.Sprintf("- %s (the id of your task, a colon, the word DONE): your task is done, with everything that it asks for. %s\n", code(in.Task.ID+":DONE"), decides)
+		return fmt.Sprintf(
+			"- %s (the id of your task, a colon, the word DONE): your task is done, with everything that it asks for. %s\n",
+			code(in.Task.ID+":DONE"),
+			decides,
+		)
 	}
 	if allDone(in) || len(in.Policy.CompletionTags) == 0 {
 		return ""
@@ -74,14 +83,17 @@ func claims(in ralph.PromptInput) string {
 	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", tags, decides)
 }
 
-const handOn = "If you found out something about this project that every later iteration should know (how to build it, a trap), say it in one line that begins with\nthe word LEARNING in capitals and a colon."
+const handOn = "If you learned something about this project that every later iteration should know (how to build " +
+	"it, a trap), write it on one line that begins with\nthe word LEARNING in capitals and a colon."
 
 func statusBlock(in ralph.PromptInput) string {
 	whole := ""
 	if in.Task != nil || allDone(in) {
 		whole = " STATUS is COMPLETE and EXIT_SIGNAL\nis true only when no task of the whole list is left."
 	}
-	return fmt.Sprintf(`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a valid one no claim is accepted.%s
+	return fmt.Sprintf(
+		`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a `+
+			`valid one no claim is accepted.%s
 
 ---RALPH_STATUS---
 STATUS: [IN_PROGRESS | COMPLETE | BLOCKED]
@@ -91,5 +103,7 @@ TESTS_STATUS: [PASSING | FAILING | NOT_RUN]
 WORK_TYPE: [IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING]
 EXIT_SIGNAL: [false | true]
 RECOMMENDATION: [one line: the next step, or what was completed]
----END_RALPH_STATUS---`, whole)
+---END_RALPH_STATUS---`,
+		whole,
+	)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// smallNames are the placeholders that stand for no part.
+// smallNames are the placeholders of single values, not of parts.
 var smallNames = []string{"i", "n", "project_root", "task_id", "task_title"}
 
 func smallValues(in ralph.PromptInput) map[string]string {
@@ -22,10 +22,13 @@ func smallValues(in ralph.PromptInput) map[string]string {
 	if in.Task != nil {
 		own = *in.Task
 	}
-	return map[string]string{"i": strconv.Itoa(in.Ordinal), "n": n, "project_root": projectRoot(in), "task_id": inline(own.ID), "task_title": inline(own.Title)}
+	return map[string]string{
+		"i": strconv.Itoa(in.Ordinal), "n": n, "project_root": projectRoot(in), "task_id": inline(own.ID),
+		"task_title": inline(own.Title),
+	}
 }
 
-// projectRoot is one line, whatever the folder is called.
+// projectRoot is one line, whatever the folder's name contains.
 func projectRoot(in ralph.PromptInput) string {
 	root, _ := text.KeepHead(clean(in.Dir), rootCap)
 	return strings.ReplaceAll(root, "\n", "")
@@ -42,21 +45,22 @@ func isKnown(name string) bool {
 	return slices.Contains(smallNames, name) || slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
 }
 
-// neverLeftOut are the parts that follow a filled prompt file which does not name them: without them the agent works in vain. Steering comes before it.
+// neverLeftOut are the parts that follow a filled prompt file that does not name them: without them
+// the agent works in vain. Steering comes before it.
 var neverLeftOut = []string{"goal", "task", "signals", "diagnose", "failed_checks", lastTime, "answers"}
 
 var placeholder = text.LazyRegexp(`\{\{(\s*)([A-Za-z][A-Za-z0-9_-]*)(\s*)\}\}`)
 
-// piece is a stretch of a prompt file: its own text, or a placeholder that we know.
+// piece is a stretch of a prompt file: its own text or a known placeholder.
 type piece struct{ text, name string }
 
-// splitTemplate gives a single piece if the file names no placeholder.
+// splitTemplate returns a single piece if the file names no placeholder.
 func splitTemplate(template string) []piece {
 	var all []piece
 	from := 0
 	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		name, blanks := template[at[4]:at[5]], at[2] < at[3] || at[6] < at[7]
-		if blanks || !isKnown(name) || foreign(template, at[0], at[1]) {
+		if blanks || !isKnown(name) || isForeign(template, at[0], at[1]) {
 			continue
 		}
 		all = append(all, piece{text: template[from:at[0]]}, piece{name: name})
@@ -65,28 +69,30 @@ func splitTemplate(template string) []piece {
 	return append(all, piece{text: template[from:]})
 }
 
-// foreign tells ${{x}} and {{{x}}}, which belong to other languages.
-func foreign(template string, from, to int) bool {
+// isForeign detects ${{x}} and {{{x}}}, which belong to other languages.
+func isForeign(template string, from, to int) bool {
 	return from > 0 && strings.ContainsRune("${", rune(template[from-1])) || to < len(template) && template[to] == '}'
 }
 
-// goWords are what Go's templates put between two braces on each side; nobody meant a placeholder.
+// goWords are keywords of Go's templates, which are not meant as placeholders.
 var goWords = []string{"end", "else", "break", "continue"}
 
-// Unknown lists what looks like a placeholder in a prompt file but is none: an unknown name, or a known one with blanks inside the braces. Each is given as
-// it stands, once, in the order of the file.
+// Unknown lists what looks like a placeholder in a prompt file but is not one: an unknown name, or
+// a known name with spaces inside the braces. Each is listed once, unchanged, in the order of the
+// file.
 func Unknown(template string) []string {
 	var unknown []string
 	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		found, name, blanks := template[at[0]:at[1]], template[at[4]:at[5]], at[2] < at[3] || at[6] < at[7]
-		if isKnown(name) == blanks && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) && !slices.Contains(unknown, found) {
+		if isKnown(name) == blanks && !slices.Contains(goWords, name) && !isForeign(template, at[0], at[1]) &&
+			!slices.Contains(unknown, found) {
 			unknown = append(unknown, found)
 		}
 	}
 	return unknown
 }
 
-// withFile puts a prompt file without placeholders before our parts; only steering goes before it.
+// withFile puts a prompt file without placeholders before our parts; only steering comes before it.
 func withFile(ours []part, in ralph.PromptInput) []part {
 	if strings.TrimSpace(in.Template) == "" {
 		return ours
@@ -102,7 +108,7 @@ func withFile(ours []part, in ralph.PromptInput) []part {
 	return slices.Insert(ours, at, part{name: "prompt_file", text: words, truncated: truncated})
 }
 
-// fill makes the prompt of a prompt file with placeholders.
+// fill makes the prompt from a prompt file with placeholders.
 func fill(file []piece, ours []part, in ralph.PromptInput) []part {
 	f, values := filling{left: ours, room: goalCap}, smallValues(in)
 	if !slices.Contains(file, piece{name: "steering"}) {
@@ -123,7 +129,8 @@ func fill(file []piece, ours []part, in ralph.PromptInput) []part {
 		}
 	}
 	f.flush()
-	if in.Task != nil && (slices.Contains(file, piece{name: "task_id"}) || slices.Contains(file, piece{name: "task_title"})) {
+	if in.Task != nil &&
+		(slices.Contains(file, piece{name: "task_id"}) || slices.Contains(file, piece{name: "task_title"})) {
 		f.take("task")
 	}
 	for _, name := range neverLeftOut {
@@ -135,15 +142,15 @@ func fill(file []piece, ours []part, in ralph.PromptInput) []part {
 // filling is a prompt file that is being filled in.
 type filling struct {
 	parts []part
-	left  []part          // those that no placeholder has named so far
-	start int             // where the file begins among the parts
+	left  []part          // parts that no placeholder has named yet
+	start int             // index of the file's first part
 	text  strings.Builder // the file's own text since the last part
 	room  int             // characters of its own text that still fit
-	lost  int             // those that did not, since the last part
-	lead  string          // blanks that are due before the next part
+	lost  int             // characters that did not fit, since the last part
+	lead  string          // white space before the next part
 }
 
-// take gives the part of that name, and nothing if it is empty or was taken before.
+// take returns the part with that name, or nothing if it is empty or was taken before.
 func (f *filling) take(name string) []part {
 	for i, p := range f.left {
 		if p.name == name {
@@ -166,7 +173,7 @@ func (f *filling) write(words string) {
 	f.text.WriteString(words)
 }
 
-// flush makes a part of the file's own text; what is blank goes between parts.
+// flush makes a part of the file's own text; white space goes between parts.
 func (f *filling) flush() {
 	words, lost := f.text.String(), f.lost
 	f.text.Reset()

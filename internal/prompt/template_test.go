@@ -11,7 +11,9 @@ import (
 
 // small has parts of one word each.
 func small(change func(in *ralph.PromptInput)) ralph.PromptInput {
-	in := ralph.PromptInput{Ordinal: 3, Of: 9, Goal: "G", Diff: "D", Learnings: "L", Dir: "/r", Task: &ralph.Task{ID: "T-1", Title: "Title"}}
+	in := ralph.PromptInput{
+		Ordinal: 3, Of: 9, Goal: "G", Diff: "D", Learnings: "L", Dir: "/r", Task: &ralph.Task{ID: "T-1", Title: "Title"},
+	}
 	change(&in)
 	return in
 }
@@ -19,20 +21,38 @@ func small(change func(in *ralph.PromptInput)) ralph.PromptInput {
 const (
 	goalText  = "# Goal\n\nG"
 	diffText  = "# What changed since the run began\n\nUntracked files are included.\n\n> D"
-	learnText = "# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the files where they differ.\n\n> L"
-	taskText  = "# Your task\n\nDo this one task in this iteration, and no other:\n\n> T-1: Title"
+	learnText = "# Learnings\n\nEarlier iterations learned this about the project. Use it, but trust the files where " +
+		"they differ.\n\n> L"
+	taskText = "# Your task\n\nDo this one task in this iteration, and no other:\n\n> T-1: Title"
 )
 
 func TestFilledPromptFile(t *testing.T) {
 	signalsText, _ := signals(small(func(*ralph.PromptInput) {}))
 	for _, tt := range []struct{ name, file, want string }{
-		{"small values", "{{i}} of {{n}}, {{task_id}} {{task_title}} in {{project_root}}{{i}}\n", "3 of 9, T-1 Title in /r3\n\n" + goalText + "\n\n" + signalsText + "\n"},
+		{
+			"small values", "{{i}} of {{n}}, {{task_id}} {{task_title}} in {{project_root}}{{i}}\n",
+			"3 of 9, T-1 Title in /r3\n\n" + goalText + "\n\n" + signalsText + "\n",
+		},
 		{"goal and task follow", "at {{i}}\n\n\n", "at 3\n\n" + goalText + "\n\n" + taskText + "\n\n" + signalsText + "\n"},
-		{"parts where they are named", "a {{goal}} b\n{{task}}\n\n\n{{signals}}{{diff}}\n", "a " + goalText + " b\n" + taskText + "\n\n\n" + signalsText + diffText + "\n"},
+		{
+			"parts where they are named", "a {{goal}} b\n{{task}}\n\n\n{{signals}}{{diff}}\n",
+			"a " + goalText + " b\n" + taskText + "\n\n\n" + signalsText + diffText + "\n",
+		},
 		{"only once", "{{goal}}-{{goal}}-{{task}}{{signals}}", goalText + "--" + taskText + signalsText + "\n"},
-		{"empty parts", "[{{progress}}{{recommendation}}] {{goal}}{{task}}{{signals}}{{answers}}{{last_time}}", "[] " + goalText + taskText + signalsText + "\n"},
-		{"only a part", "\n\n{{learnings}}\n\n", learnText + "\n\n" + goalText + "\n\n" + taskText + "\n\n" + signalsText + "\n"},
-		{"others stay", "{{goal}}{{task}}{{signals}} ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}", goalText + taskText + signalsText + " ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}\n"},
+		{
+			"empty parts", "[{{progress}}{{recommendation}}] {{goal}}{{task}}{{signals}}{{answers}}{{last_time}}",
+			"[] " + goalText + taskText + signalsText + "\n",
+		},
+		{
+			"only a part", "\n\n{{learnings}}\n\n",
+			learnText + "\n\n" + goalText + "\n\n" + taskText + "\n\n" + signalsText + "\n",
+		},
+		{
+			"others stay",
+			"{{goal}}{{task}}{{signals}} ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}",
+			goalText + taskText + signalsText +
+				" ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}\n",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Build(small(func(in *ralph.PromptInput) { in.Template = tt.file })).Text
@@ -57,7 +77,9 @@ func TestValuesAreNotSearched(t *testing.T) {
 
 func TestWithoutTaskOrCap(t *testing.T) {
 	in := small(func(in *ralph.PromptInput) {
-		in.Task, in.Tasks, in.Of, in.Template = nil, []ralph.TaskState{{ID: "T-1", Status: ralph.TaskDone}}, 0, "{{i}}/{{n}} [{{task_id}}{{task_title}}]{{goal}}{{signals}}"
+		in.Task, in.Tasks, in.Of, in.Template = nil, []ralph.TaskState{
+			{ID: "T-1", Status: ralph.TaskDone},
+		}, 0, "{{i}}/{{n}} [{{task_id}}{{task_title}}]{{goal}}{{signals}}"
 	})
 	signalsText, _ := signals(in)
 	want := "3/unlimited []" + goalText + signalsText + "\n\n" + nothingOpen + "\n"
@@ -81,16 +103,39 @@ func TestPartsOfAPromptFile(t *testing.T) {
 		in.Steering, in.Diagnose = steeringOf("x", "S"), "why"
 	}
 	for _, tt := range []struct{ file, want string }{
-		{"", "steering goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation progress learnings answers"},
-		{" \n", "steering goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation progress learnings answers"},
-		{"read me", "steering prompt_file goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation progress learnings answers"},
-		{"{{x}} {{ goal }}", "steering prompt_file goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation progress learnings answers"},
+		{
+			"",
+			"steering goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation " +
+				"progress learnings answers",
+		},
+		{
+			" \n",
+			"steering goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation " +
+				"progress learnings answers",
+		},
+		{
+			"read me",
+			"steering prompt_file goal task iteration commits signals checks plan diff diagnose failed_checks refusals " +
+				"recommendation progress learnings answers",
+		},
+		{
+			"{{x}} {{ goal }}",
+			"steering prompt_file goal task iteration commits signals checks plan diff diagnose failed_checks refusals " +
+				"recommendation progress learnings answers",
+		},
 		{"at {{i}}", "steering prompt_file goal task signals diagnose failed_checks refusals answers"},
-		{"a {{plan}} b {{signals}}\n{{steering}}", "prompt_file plan prompt_file signals steering goal task diagnose failed_checks refusals answers"},
-		{"{{answers}}{{last_time}}{{failed_checks}}{{diagnose}}{{task}}", "steering answers refusals failed_checks diagnose task goal signals"},
+		{
+			"a {{plan}} b {{signals}}\n{{steering}}",
+			"prompt_file plan prompt_file signals steering goal task diagnose failed_checks refusals answers",
+		},
+		{
+			"{{answers}}{{last_time}}{{failed_checks}}{{diagnose}}{{task}}",
+			"steering answers refusals failed_checks diagnose task goal signals",
+		},
 		{
 			"{{iteration}}{{commits}}{{checks}}{{plan}}{{diff}}{{recommendation}}{{progress}}{{learnings}}{{task_id}}",
-			"steering iteration commits checks plan diff recommendation progress learnings prompt_file goal signals diagnose failed_checks refusals answers",
+			"steering iteration commits checks plan diff recommendation progress learnings prompt_file goal signals diagnose " +
+				"failed_checks refusals answers",
 		},
 	} {
 		parts := Build(small(func(in *ralph.PromptInput) { everything(in); in.Template = tt.file })).Parts
@@ -133,7 +178,8 @@ func TestLongFilledPromptFile(t *testing.T) {
 }
 
 func TestPlaceholders(t *testing.T) {
-	want := "{{answers}} {{checks}} {{commits}} {{diagnose}} {{diff}} {{failed_checks}} {{goal}} {{i}} {{iteration}} {{last_time}} {{learnings}} {{n}} {{plan}} " +
+	want := "{{answers}} {{checks}} {{commits}} {{diagnose}} {{diff}} {{failed_checks}} {{goal}} {{i}} {{iteration}} " +
+		"{{last_time}} {{learnings}} {{n}} {{plan}} " +
 		"{{progress}} {{project_root}} {{recommendation}} {{signals}} {{steering}} {{task}} {{task_id}} {{task_title}}"
 	if diff := cmp.Diff(want, strings.Join(Placeholders(), " ")); diff != "" {
 		t.Errorf("placeholders (-want +got):\n%s", diff)
@@ -150,7 +196,11 @@ func TestUnknown(t *testing.T) {
 		{"{{gaol}} {{goal}} {{x-1}} {{gaol}} {{Goal}}", []string{"{{gaol}}", "{{x-1}}", "{{Goal}}"}},
 		{"{{refusals}} {{prompt_file}}", []string{"{{refusals}}", "{{prompt_file}}"}},
 		{"{{ goal }} {{x}} {{plan }} {{\tdiff}}", []string{"{{ goal }}", "{{x}}", "{{plan }}", "{{\tdiff}}"}},
-		{"${{ secrets.X }} ${{goal}} ${{ goal }} {{{x}}} {{ .Name }} {{.X}} {{range .Y}}{{else}}{{end}} {{ item }} {{ user.name }} {{}} {x}", nil},
+		{
+			"${{ secrets.X }} ${{goal}} ${{ goal }} {{{x}}} {{ .Name }} {{.X}} {{range .Y}}{{else}}{{end}} {{ item }} {{ " +
+				"user.name }} {{}} {x}",
+			nil,
+		},
 	} {
 		if diff := cmp.Diff(tt.want, Unknown(tt.file)); diff != "" {
 			t.Errorf("Unknown(%q) (-want +got):\n%s", tt.file, diff)

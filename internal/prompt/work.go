@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// steering comes first. Of a long list the beginning is kept: the rest has its turn once that is done.
+// steering comes first. A long list is cut at the end: the rest gets its turn once the beginning is
+// done.
 func steering(in ralph.PromptInput) (words string, truncated bool) {
 	var items []string
 	for _, item := range in.Steering {
@@ -25,17 +26,21 @@ func steering(in ralph.PromptInput) (words string, truncated bool) {
 	list, truncated := text.KeepHead(strings.Join(items, "\n"), steeringCap)
 	struck := ""
 	if file := in.Steering[len(in.Steering)-1].File; file != "" {
-		struck = fmt.Sprintf("\nItems that stand in %s: remove each from that file as soon as it is done, and nothing else.", code(file))
+		struck = fmt.Sprintf(
+			"\nThe items are in %s: remove each one from that file when it is done, and change nothing else there.",
+			code(file),
+		)
 	}
 	return fmt.Sprintf(`# First of all
 
-The user wrote this for you. It is an instruction, and it comes before everything else in this prompt. Do the items in their order; only then go
-on with the rest.%s
+The user wrote this for you. It is an instruction, and it comes before everything else in this prompt. Do the `+
+		`items in order; only then continue
+with the rest.%s
 
 %s`, struck, quote(list)), truncated
 }
 
-// goal is the user's own text and stands as it is.
+// goal is the user's own text, unchanged.
 func goal(in ralph.PromptInput) (words string, truncated bool) {
 	if strings.TrimSpace(in.Goal) == "" {
 		return "", false
@@ -50,7 +55,8 @@ func goal(in ralph.PromptInput) (words string, truncated bool) {
 
 const nothingOpen = `# Your task
 
-Every task of the list is proven done, but the run is not complete yet. What happened last time, below, says what is missing. Put that right; start
+Every task in the list is proven done, but the run is not complete yet. "What happened last time" below says what ` +
+	`is missing. Fix that; start
 nothing new.`
 
 func task(in ralph.PromptInput) (words string, truncated bool) {
@@ -73,20 +79,25 @@ func task(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	b.WriteString(quote(head))
 	if t.SpecFile != "" {
-		fmt.Fprintf(&b, "\n\nMore about it stands in %s: read that first.", code(t.SpecFile))
+		fmt.Fprintf(&b, "\n\nThere is more about it in %s: read that first.", code(t.SpecFile))
 	}
 	criteria, cutCriteria := text.Cut(bullets(t.Acceptance), acceptanceCap)
 	if criteria != "" {
-		b.WriteString("\n\nIt is done when all of this holds:\n\n" + quote(criteria))
+		b.WriteString("\n\nIt is done when all of this is true:\n\n" + quote(criteria))
 	}
 	if slices.ContainsFunc(in.Tasks, func(known ralph.TaskState) bool { return known.Regressed && isOwn(in, known) }) {
-		b.WriteString("\n\nThis task was proven done before, and now it does not hold any more. Find out what broke it and put that right; leave its tests as strict as they are.")
+		b.WriteString("\n\nThis task was proven done before, but its checks fail now. Find out what broke it and fix " +
+			"that; do not weaken its tests.")
 	}
 	if in.Try > 1 {
-		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", in.Try)
+		fmt.Fprintf(&b, "\n\nThis is attempt %d at this task. Look at what earlier attempts left in the workspace.", in.Try)
 	}
 	if in.RestoreFailure != "" {
-		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(in.RestoreFailure))
+		fmt.Fprintf(
+			&b,
+			"\n\nThe work of an earlier attempt was stashed and could not be restored, because %s. Start over.",
+			inline(in.RestoreFailure),
+		)
 	}
 	return b.String(), cutDescription || cutCriteria
 }
@@ -98,23 +109,27 @@ func iteration(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	piece := "do the most\nuseful next piece of work"
 	if in.Task != nil || allDone(in) {
-		piece = "do your\ntask and nothing beside it"
+		piece = "do your\ntask and nothing else"
 	}
 	return fmt.Sprintf(`# This iteration
 
-This is iteration %d%s. You start with a fresh context: what earlier iterations did is in the files. Look at the workspace first, %s, and leave the tree in a state that the next iteration can build on. Nobody can answer questions while you work.
+This is iteration %d%s. You start with a fresh context: what earlier iterations did is in the files. Look at the `+
+		`workspace first, %s, and leave the tree in a state that the next iteration can build on. No one can answer `+
+		`questions while you work.
 Stop every background process that you start.`, in.Ordinal, of, piece), false
 }
 
 func commits(in ralph.PromptInput) (words string, truncated bool) {
 	switch in.WhoCommits {
 	case "agent":
-		words = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with a conventional message (such as "fix: …"). Never
+		words = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with ` +
+			`a conventional message (such as "fix: …"). Never
 push, and leave remotes and other branches alone.`
 	case "harness":
-		words = `The harness commits for you, once you have ended. Leave your changes uncommitted; do not commit, push, stash or switch branches.`
+		words = `The harness commits for you after you end. Leave your changes uncommitted; do not commit, push, stash ` +
+			`or switch branches.`
 	default:
-		words = `Nobody commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
+		words = `No commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
 	}
 	return "# Commits\n\n" + words, false
 }

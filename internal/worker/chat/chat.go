@@ -1,5 +1,6 @@
-// Package chat is one conversation with a model, as the worker and the planner hold it. It makes the calls, waits where that helps, shows what comes, drops what
-// no longer fits into the model's window, and keeps the bill. What is said and done is the matter of whoever leads it.
+// Package chat holds one conversation with a model, for the worker and the planner. It makes the
+// calls, waits where that helps, shows what arrives, drops what no longer fits into the model's
+// window, and counts the cost. The caller decides what is said and done.
 package chat
 
 import (
@@ -14,27 +15,30 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// DefaultWindow is how many tokens a model is taken to hold if nothing is known of it.
+// DefaultWindow is the assumed context size in tokens of an unknown model.
 const DefaultWindow = 128_000
 
 const (
 	shownSize    = 200 // characters of a live detail
-	sentenceSize = 300 // characters that are quoted from a provider
+	sentenceSize = 300 // characters quoted from a provider
 )
 
-// Options say who is asked, and who is told of it.
+// Options configure a conversation.
 type Options struct {
-	Client    model.Client // it is made patient; see model.Retrier
+	Client    model.Client // wrapped to retry failed calls; see model.Retrier
 	Model     string
-	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
-	Window    int64                                          // tokens that the model holds; 0 is what is known of it, or DefaultWindow
-	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
-	Live      func(ralph.Activity)
-	Failed    func(error) // told of each call that brings no reply; may be nil
-	Terse     bool        // of what is said only the beginning is shown, when all of it is there; thoughts are shown as they come all the same
+	MaxOutput int // tokens of one reply; default: the client's
+	// Window is the model's context size in tokens; default: the known size, or DefaultWindow.
+	Window int64
+	Price  func(name string) (price model.Price, ok bool) // default: model.PriceOf
+	Live   func(ralph.Activity)
+	Failed func(error) // called for each failed call; may be nil
+	// Terse shows only the beginning of a text, once it is complete. Thoughts are still shown as they
+	// arrive.
+	Terse bool
 }
 
-// Conversation is what was said so far, and what it took. It is for one goroutine.
+// Conversation is what was said so far and what it cost. It is for one goroutine.
 type Conversation struct {
 	o       Options
 	client  model.Client
@@ -45,24 +49,24 @@ type Conversation struct {
 	shown   *lines
 	answers string
 	waiting string
-	unpaid  []model.Usage // of attempts that failed while one call is waited for
-	came    bool          // something of the reply that is waited for has come
+	unpaid  []model.Usage // usage of failed attempts of the current call
+	came    bool          // part of the current reply has arrived
 }
 
-// Reply is what the model said, as a message of the assistant, and what that cost; nil if it is not known.
+// Reply is the model's reply, as a message of the assistant, and its cost; nil if unknown.
 type Reply struct {
 	model.Reply
 	Cost *float64
 }
 
-// New makes a conversation. Nobody is asked yet.
+// New returns a conversation. It calls nothing yet.
 func New(o Options) *Conversation {
 	c := &Conversation{o: o, bill: model.Bill{Price: o.Price}}
 	c.client = model.WithRetries(o.Client, c.waits)
 	return c
 }
 
-// Begin says what the model is told before everything else, and what it may call.
+// Begin sets the system prompt and the tools.
 func (c *Conversation) Begin(system string, tools []model.Tool) {
 	c.system, c.tools, c.history = system, tools, newHistory(c.window(), system, tools)
 }
@@ -72,7 +76,8 @@ func (c *Conversation) window() int64 {
 	return cmp.Or(c.o.Window, known)
 }
 
-// WindowOf is how many tokens a model holds, and whether that is known of it. What is not known is DefaultWindow. price may be nil.
+// WindowOf returns the context size of a model in tokens, and whether it is known. The default is
+// DefaultWindow. price may be nil.
 func WindowOf(name string, price func(string) (model.Price, bool)) (tokens int64, known bool) {
 	tokens, _ = model.Window(name)
 	if price != nil && tokens == 0 {
@@ -83,25 +88,32 @@ func WindowOf(name string, price func(string) (model.Price, bool)) (tokens int64
 	return cmp.Or(tokens, DefaultWindow), tokens != 0
 }
 
-// Add takes a message into the conversation, which owns it from then on. Results of tools may be dropped when room is needed; those at the places in kept stay.
+// Add adds a message to the conversation, which then owns it. Results of tools may be dropped when
+// room is needed, except those at the indexes in kept.
 func (c *Conversation) Add(m model.Message, kept ...int) { c.history.add(m, kept) }
 
-// Answers is the model that answered last, as the provider calls it; "" if it does not say.
+// Answers returns the model that answered last, as the provider calls it; "" if it does not say.
 func (c *Conversation) Answers() string { return c.answers }
 
-// Waiting is what the provider is waited for at the moment, or was when a call was cut; "" after a reply.
+// Waiting returns the fault that the client is waiting out, or was when a call was cut; "" after a
+// reply.
 func (c *Conversation) Waiting() string { return c.waiting }
 
-// Spent is what all calls took so far.
+// Spent returns what all calls used so far.
 func (c *Conversation) Spent() ralph.Spending {
 	sum := c.bill.Sum()
 	return ralph.Spending{
-		Tokens: (*ralph.Tokens)(sum.Usage), TokensPartial: sum.MissingUsage, Cost: sum.Cost, Estimated: sum.Cost != nil, CostPartial: sum.MissingUsage || sum.Unpriced,
+		Tokens:        (*ralph.Tokens)(sum.Usage),
+		TokensPartial: sum.MissingUsage,
+		Cost:          sum.Cost,
+		Estimated:     sum.Cost != nil,
+		CostPartial:   sum.MissingUsage || sum.Unpriced,
 	}
 }
 
-// Ask gets one reply to the conversation as it stands, and does not take it into it. A conversation that is too long is shortened once and sent again. must
-// names a tool that has to be called; where an endpoint does not know how, it is left to the model.
+// Ask gets one reply to the conversation, without adding it. A conversation that is too long is
+// shortened once and sent again. must names a tool that has to be called; if the endpoint does not
+// support that, the model decides.
 func (c *Conversation) Ask(ctx context.Context, must string) (Reply, error) {
 	c.history.fit()
 	for shortened := false; ; {
@@ -128,7 +140,12 @@ func (c *Conversation) Ask(ctx context.Context, must string) (Reply, error) {
 func (c *Conversation) send(ctx context.Context, must string) (Reply, error) {
 	c.shown, c.came = &lines{live: c.o.Live, terse: c.o.Terse}, false
 	reply, err := c.client.Send(ctx, model.Request{
-		Model: c.o.Model, System: c.system, Messages: c.history.messages, Tools: c.tools, MaxOutput: c.o.MaxOutput, MustCall: must,
+		Model:     c.o.Model,
+		System:    c.system,
+		Messages:  c.history.messages,
+		Tools:     c.tools,
+		MaxOutput: c.o.MaxOutput,
+		MustCall:  must,
 	}, c.hear)
 	if err != nil {
 		c.shown.flush()
@@ -158,7 +175,8 @@ func (c *Conversation) hear(d model.Delta) {
 	c.shown.hear(d)
 }
 
-// brokeOff counts a reply that began and did not come to its end: what a provider tells of it, if anything, is not all.
+// brokeOff counts a reply that began and did not complete: the provider's usage for it, if any, is
+// incomplete.
 func (c *Conversation) brokeOff() {
 	if c.came {
 		c.bill.AddUnknown()
@@ -174,10 +192,14 @@ func (c *Conversation) waits(p model.Pause) {
 	if p.Fault.Usage != nil {
 		c.unpaid = append(c.unpaid, *p.Fault.Usage)
 	}
-	c.o.Live(ralph.Activity{Kind: "retry", Detail: fmt.Sprintf("%s; again in %s", promise.OneLine(c.waiting, shownSize), p.Wait.Round(time.Second))})
+	c.o.Live(ralph.Activity{
+		Kind:   "retry",
+		Detail: fmt.Sprintf("%s; again in %s", promise.OneLine(c.waiting, shownSize), p.Wait.Round(time.Second)),
+	})
 }
 
-// lost counts what was paid for no reply: a fault has the sum of it, and where there is none each attempt told it.
+// lost counts what was paid without a reply. A fault has the sum; without a fault, the attempts
+// reported it.
 func (c *Conversation) lost(err error) {
 	c.brokeOff()
 	paid := c.unpaid

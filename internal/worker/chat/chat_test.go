@@ -20,14 +20,43 @@ func TestWhatIsShown(t *testing.T) {
 		open, terse []ralph.Activity
 	}{
 		"line by line": {
-			[]model.Delta{{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"}, {Text: "\nso."}, {Thought: "Well"}}, "Ah\nso.",
-			[]ralph.Activity{{Kind: "thought", Detail: "I look[2J."}, {Kind: "thought", Detail: "Then I ask."}, {Kind: "text", Detail: "Ah"}, {Kind: "text", Detail: "so."}, {Kind: "thought", Detail: "Well"}},
-			[]ralph.Activity{{Kind: "thought", Detail: "I look[2J."}, {Kind: "thought", Detail: "Then I ask."}, {Kind: "thought", Detail: "Well"}, {Kind: "text", Detail: "Ah so."}},
+			[]model.Delta{
+				{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"},
+				{Text: "\nso."}, {Thought: "Well"},
+			}, "Ah\nso.",
+			[]ralph.Activity{
+				{Kind: "thought", Detail: "I look[2J."},
+				{Kind: "thought", Detail: "Then I ask."},
+				{Kind: "text", Detail: "Ah"},
+				{Kind: "text", Detail: "so."},
+				{Kind: "thought", Detail: "Well"},
+			},
+			[]ralph.Activity{
+				{Kind: "thought", Detail: "I look[2J."},
+				{Kind: "thought", Detail: "Then I ask."},
+				{Kind: "thought", Detail: "Well"},
+				{Kind: "text", Detail: "Ah so."},
+			},
 		},
-		"nothing in pieces":       {nil, "Ah\nso.", []ralph.Activity{{Kind: "text", Detail: "Ah so."}}, []ralph.Activity{{Kind: "text", Detail: "Ah so."}}},
-		"only thoughts in pieces": {[]model.Delta{{Thought: "Hm."}}, "So.", []ralph.Activity{{Kind: "thought", Detail: "Hm."}, {Kind: "text", Detail: "So."}}, []ralph.Activity{{Kind: "thought", Detail: "Hm."}, {Kind: "text", Detail: "So."}}},
-		"a long line":             {[]model.Delta{{Text: long}, {Text: long}, {Text: "end"}}, long + long + "end", []ralph.Activity{{Kind: "text", Detail: long[:shownSize] + "…"}, {Kind: "text", Detail: "end"}}, []ralph.Activity{{Kind: "text", Detail: long[:shownSize] + "…"}}},
-		"nothing":                 {[]model.Delta{{Text: " \n"}}, " \n", nil, nil},
+		"nothing in pieces": {
+			nil,
+			"Ah\nso.",
+			[]ralph.Activity{{Kind: "text", Detail: "Ah so."}},
+			[]ralph.Activity{{Kind: "text", Detail: "Ah so."}},
+		},
+		"only thoughts in pieces": {
+			[]model.Delta{{Thought: "Hm."}},
+			"So.",
+			[]ralph.Activity{{Kind: "thought", Detail: "Hm."}, {Kind: "text", Detail: "So."}},
+			[]ralph.Activity{{Kind: "thought", Detail: "Hm."}, {Kind: "text", Detail: "So."}},
+		},
+		"a long line": {
+			[]model.Delta{{Text: long}, {Text: long}, {Text: "end"}},
+			long + long + "end",
+			[]ralph.Activity{{Kind: "text", Detail: long[:shownSize] + "…"}, {Kind: "text", Detail: "end"}},
+			[]ralph.Activity{{Kind: "text", Detail: long[:shownSize] + "…"}},
+		},
+		"nothing": {[]model.Delta{{Text: " \n"}}, " \n", nil, nil},
 	} {
 		for terse, want := range map[bool][]ralph.Activity{false: c.open, true: c.terse} {
 			s := begin(Options{Terse: terse}, func(_ model.Request, tell func(model.Delta)) (model.Reply, error) {
@@ -47,19 +76,22 @@ func TestWhatIsShown(t *testing.T) {
 func TestAReplyIsTheAssistants(t *testing.T) {
 	cost := 0.003
 	s := begin(Options{Model: "claude-sonnet-4-5", MaxOutput: 7}, replies(model.Reply{
-		Message: model.Message{Text: "So."}, End: model.EndTurn, Usage: &model.Usage{Input: 1000}, Model: "claude-sonnet-4-5\n20250929",
+		Message: model.Message{Text: "So."}, End: model.EndTurn, Usage: &model.Usage{Input: 1000},
+		Model: "claude-sonnet-4-5\n20250929",
 	}), replies(model.Reply{Message: model.Message{Text: "Hm."}, Usage: &model.Usage{Input: -1}}))
 	got, err := s.Ask(t.Context(), "submit")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "reply", Reply{model.Reply{
-		Message: model.Message{Role: model.Assistant, Text: "So."}, End: model.EndTurn, Usage: &model.Usage{Input: 1000}, Model: "claude-sonnet-4-5\n20250929",
+		Message: model.Message{Role: model.Assistant, Text: "So."}, End: model.EndTurn, Usage: &model.Usage{Input: 1000},
+		Model: "claude-sonnet-4-5\n20250929",
 	}, &cost}, got)
 	same(t, "answers", "claude-sonnet-4-5 20250929", s.Answers())
 	same(t, "request", model.Request{
-		Model: "claude-sonnet-4-5", MaxOutput: 7, MustCall: "submit", System: "Be brief.", Messages: []model.Message{{Role: model.User, Text: "Add two numbers."}},
-		Tools: s.tools,
+		Model: "claude-sonnet-4-5", MaxOutput: 7, MustCall: "submit", System: "Be brief.",
+		Messages: []model.Message{{Role: model.User, Text: "Add two numbers."}},
+		Tools:    s.tools,
 	}, s.fake.asked[0])
 	got, err = s.Ask(t.Context(), "")
 	if err != nil {
@@ -67,13 +99,25 @@ func TestAReplyIsTheAssistants(t *testing.T) {
 	}
 	same(t, "nonsense", Reply{Reply: model.Reply{Message: model.Message{Role: model.Assistant, Text: "Hm."}}}, got)
 	same(t, "answers still", "claude-sonnet-4-5 20250929", s.Answers())
-	same(t, "spent", ralph.Spending{Tokens: &ralph.Tokens{Input: 1000}, TokensPartial: true, Cost: &cost, Estimated: true, CostPartial: true}, s.Spent())
+	same(
+		t,
+		"spent",
+		ralph.Spending{
+			Tokens: &ralph.Tokens{Input: 1000}, TokensPartial: true, Cost: &cost, Estimated: true, CostPartial: true,
+		},
+		s.Spent(),
+	)
 }
 
 func TestAToolThatCannotBeDemandedIsLeftToTheModel(t *testing.T) {
 	refused := &model.Fault{Kind: model.FaultRefused, Message: "tool_choice is not known"}
 	var failed []error
-	s := begin(Options{Failed: func(err error) { failed = append(failed, err) }}, fails(refused), replies(says("So.")), fails(refused))
+	s := begin(
+		Options{Failed: func(err error) { failed = append(failed, err) }},
+		fails(refused),
+		replies(says("So.")),
+		fails(refused),
+	)
 	for _, c := range []struct {
 		must  string
 		err   error
@@ -102,10 +146,13 @@ func TestWaitingIsShownAndPaidFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			retries := s.shown("retry")
-			if len(retries) != 2 || !strings.HasPrefix(retries[0], "down[2J; again in 2s") || !strings.Contains(retries[1], "far far…; again in ") {
+			if len(retries) != 2 || !strings.HasPrefix(retries[0], "down[2J; again in 2s") ||
+				!strings.Contains(retries[1], "far far…; again in ") {
 				t.Errorf("shown: %q", retries)
 			}
-			same(t, "what was cut is shown, too, and no part of what follows", []string{"I lo", "I lo", "I look."}, s.shown("text"))
+			same(
+				t, "what was cut is shown, too, and no part of what follows", []string{"I lo", "I lo", "I look."}, s.shown("text"),
+			)
 			same(t, "tokens", &ralph.Tokens{Input: 25}, s.Spent().Tokens)
 			same(t, "waiting", "", s.Waiting())
 		})
@@ -137,7 +184,7 @@ func TestWaitingIsShownAndPaidFor(t *testing.T) {
 	})
 }
 
-// An answer that broke off was paid for as far as it came, and nobody said how far that was.
+// An answer that broke off was paid for as far as it came, but the usage is unknown.
 func TestAnAnswerThatBrokeOffIsPaidFor(t *testing.T) {
 	down := &model.Fault{Kind: model.FaultProvider, Message: "down"}
 	refused := &model.Fault{Kind: model.FaultRefused, Message: "no"}
@@ -167,8 +214,12 @@ func TestAnAnswerThatBrokeOffIsPaidFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := begin(Options{Price: func(string) (model.Price, bool) { return model.Price{Model: "priced", Input: 1}, true }, Model: "priced"}, c.steps...)
-				_, _ = s.Ask(t.Context(), "") // what it took is told, whether there is a reply or not
+				s := begin(
+					Options{
+						Price: func(string) (model.Price, bool) { return model.Price{Model: "priced", Input: 1}, true }, Model: "priced",
+					}, c.steps...,
+				)
+				_, _ = s.Ask(t.Context(), "") // the usage is reported with or without a reply
 				same(t, "tokens", c.partial, s.Spent().TokensPartial)
 				same(t, "cost", c.partial, s.Spent().CostPartial)
 			})
@@ -185,11 +236,23 @@ func TestWhatIsNotKnownOfTheBill(t *testing.T) {
 		steps []step
 		want  ralph.Spending
 	}{
-		"everything is":       {"priced", []step{replies(told), replies(told)}, ralph.Spending{Tokens: tokens(2e6), Cost: new(2.0), Estimated: true}},
-		"the tokens of one":   {"priced", []step{replies(told), replies(says("So."))}, ralph.Spending{Tokens: tokens(1e6), TokensPartial: true, Cost: new(1.0), Estimated: true, CostPartial: true}},
-		"nothing came of one": {"priced", []step{replies(told), replies(says(" \n"))}, ralph.Spending{Tokens: tokens(1e6), Cost: new(1.0), Estimated: true}},
-		"no price":            {"free", []step{replies(told), replies(told)}, ralph.Spending{Tokens: tokens(2e6), CostPartial: true}},
-		"nothing at all":      {"priced", []step{replies(says("So."))}, ralph.Spending{TokensPartial: true, CostPartial: true}},
+		"everything is": {
+			"priced", []step{replies(told), replies(told)}, ralph.Spending{Tokens: tokens(2e6), Cost: new(2.0), Estimated: true},
+		},
+		"the tokens of one": {
+			"priced",
+			[]step{replies(told), replies(says("So."))},
+			ralph.Spending{Tokens: tokens(1e6), TokensPartial: true, Cost: new(1.0), Estimated: true, CostPartial: true},
+		},
+		"nothing came of one": {
+			"priced",
+			[]step{replies(told), replies(says(" \n"))},
+			ralph.Spending{Tokens: tokens(1e6), Cost: new(1.0), Estimated: true},
+		},
+		"no price": {
+			"free", []step{replies(told), replies(told)}, ralph.Spending{Tokens: tokens(2e6), CostPartial: true},
+		},
+		"nothing at all": {"priced", []step{replies(says("So."))}, ralph.Spending{TokensPartial: true, CostPartial: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(Options{Model: c.model, Price: price}, c.steps...)

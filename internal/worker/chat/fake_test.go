@@ -14,7 +14,7 @@ import (
 // step is one answer of a fake model, or why there is none.
 type step func(r model.Request, tell func(model.Delta)) (model.Reply, error)
 
-// fakeModel follows steps; the last one is for all calls that come later. It keeps what it was asked, as it was at that moment.
+// fakeModel follows steps; the last one repeats. It keeps a snapshot of every request.
 type fakeModel struct {
 	steps []step
 	asked []model.Request
@@ -42,7 +42,9 @@ func says(text string) model.Reply { return model.Reply{Message: model.Message{T
 
 // reads is a reply that calls a tool.
 func reads() model.Reply {
-	return model.Reply{Message: model.Message{Calls: []model.Call{{ID: "c", Name: "read", Input: []byte(`{}`)}}}, End: model.EndCalls}
+	return model.Reply{
+		Message: model.Message{Calls: []model.Call{{ID: "c", Name: "read", Input: []byte(`{}`)}}}, End: model.EndCalls,
+	}
 }
 
 // talk is a conversation with a fake model, and what was seen of it.

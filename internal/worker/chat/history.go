@@ -9,18 +9,20 @@ import (
 )
 
 const (
-	// A conversation that fills more than fullAt of the window is shortened to shortTo. The gap is wide on purpose: whatever changes in the middle of a
-	// conversation makes a provider read the rest of it anew.
+	// A conversation that fills more than fullAt of the window is shortened to shortTo. The gap is
+	// wide on purpose: any change in the middle of a conversation makes a provider read the rest of it
+	// again.
 	fullAt, shortTo = 0.8, 0.5
 	// lastKept messages at the end are never shortened, so that the model sees what it has just done.
 	lastKept = 4
-	// A token is taken for four bytes until the provider says how many it counted. What it says is believed within bounds.
+	// A token is estimated as four bytes until the provider reports its count, which is accepted
+	// within bounds.
 	guessedRatio          = 1.0 / 4
 	leastRatio, mostRatio = 1.0 / 6, 1.0
-	perMessage            = 16   // bytes that a message takes beside its content, roughly
+	perMessage            = 16   // approximate overhead of a message in bytes
 	worthDropping         = 200  // bytes: below, a stub would save nothing
 	strictKept            = 4000 // bytes of each of the newest results that remain after an overflow
-	afterOverflow         = 0.9  // of what was too much is what the window is taken for from then on
+	afterOverflow         = 0.9  // share of the overflowing size that becomes the assumed window
 	dropped               = "[output dropped: %d bytes; make the call again if you need it]"
 	cutOut                = "\n[… %d bytes dropped …]\n"
 )
@@ -29,10 +31,10 @@ const (
 type history struct {
 	messages []model.Message
 	window   int64
-	bytes    int           // of everything that is sent
-	ratio    float64       // tokens a byte
+	bytes    int           // size of everything that is sent
+	ratio    float64       // tokens per byte
 	from     int           // messages before it have nothing left to drop
-	kept     map[int][]int // results that stay as they are, by their message
+	kept     map[int][]int // results that are never dropped, by message
 }
 
 func newHistory(window int64, system string, specs []model.Tool) *history {
@@ -65,7 +67,7 @@ func sizeOf(m model.Message) int {
 
 func (h *history) estimate() float64 { return float64(h.bytes) * h.ratio }
 
-// counted corrects the estimate by what the provider counted of the request that was just sent.
+// counted corrects the estimate with the provider's count of the request just sent.
 func (h *history) counted(u *model.Usage) {
 	if u == nil || h.bytes == 0 {
 		return
@@ -82,7 +84,8 @@ func (h *history) fit() {
 	}
 }
 
-// dropTo drops the oldest results until the conversation is no longer than some tokens, or nothing is left to drop.
+// dropTo drops the oldest results until the conversation has at most that many tokens, or nothing
+// is left to drop.
 func (h *history) dropTo(tokens float64) {
 	end := len(h.messages) - lastKept
 	for ; h.from < end && h.estimate() > tokens; h.from++ {
@@ -107,8 +110,8 @@ func (h *history) replace(r *model.Result, text string) {
 	r.Text = text
 }
 
-// overflowed makes all the room that can be made: the provider says that the conversation is too long, whatever was reckoned. It reports whether there
-// was any to make. From then on the window is taken to be smaller.
+// overflowed makes as much room as possible: the provider says that the conversation is too long,
+// despite the estimate. It reports whether it made any. From then on the assumed window is smaller.
 func (h *history) overflowed() bool {
 	h.window = min(h.window, int64(afterOverflow*h.estimate()))
 	made := false
@@ -120,7 +123,8 @@ func (h *history) overflowed() bool {
 			case i < len(h.messages)-lastKept:
 				made = h.drop(r) || made
 			case len(r.Text) > strictKept+worthDropping:
-				head, tail := strings.ToValidUTF8(r.Text[:strictKept/2], ""), strings.ToValidUTF8(r.Text[len(r.Text)-strictKept/2:], "")
+				head := strings.ToValidUTF8(r.Text[:strictKept/2], "")
+				tail := strings.ToValidUTF8(r.Text[len(r.Text)-strictKept/2:], "")
 				h.replace(r, head+fmt.Sprintf(cutOut, len(r.Text)-strictKept)+tail)
 				made = true
 			}

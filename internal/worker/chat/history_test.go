@@ -113,7 +113,8 @@ func TestWhichWindow(t *testing.T) {
 
 var tooLong = &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"}
 
-// TestAWindowThatWasGuessedWrong: after an overflow the window is taken for smaller, so that the next call does not run into the same wall.
+// TestAWindowThatWasGuessedWrong: after an overflow the assumed window is smaller, so that the next
+// call does not overflow again.
 func TestAWindowThatWasGuessedWrong(t *testing.T) {
 	const real = 40_000 // bytes
 	refused := 0
@@ -130,7 +131,7 @@ func TestAWindowThatWasGuessedWrong(t *testing.T) {
 	same(t, "refused", 1, refused)
 }
 
-// TestTheNewestIsKept: even where everything is too much, the model sees what it has just done.
+// TestTheNewestIsKept: even if everything is too much, the model sees what it has just done.
 func TestTheNewestIsKept(t *testing.T) {
 	s := begin(Options{Window: 1000}, replies(reads()))
 	for range 4 {
@@ -170,7 +171,9 @@ func TestAnOverflowDropsWhatItCanOnce(t *testing.T) {
 		}
 		same(t, "calls", 5, len(s.fake.asked))
 	})
-	for name, result := range map[string]string{"but not twice for one": long, "nor where nothing can be dropped": "short"} {
+	for name, result := range map[string]string{
+		"but not twice for one": long, "nor where nothing can be dropped": "short",
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(Options{}, reading, fails(tooLong))
 			s.turn(t, result)

@@ -8,13 +8,13 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// lines shows a reply while it comes, line by line.
+// lines shows a reply line by line while it arrives.
 type lines struct {
 	live    func(ralph.Activity)
 	terse   bool
 	kind    string
 	pending strings.Builder
-	said    bool // something of the text was shown
+	said    bool // part of the text was shown
 }
 
 // hear takes a piece of a reply.
@@ -49,13 +49,13 @@ func (l *lines) flush() {
 	l.pending.Reset()
 }
 
-// cut shows what is left of a reply that broke off. The next one begins anew.
+// cut shows the rest of a reply that broke off. The next reply starts over.
 func (l *lines) cut() {
 	l.flush()
 	l.said = false
 }
 
-// end shows what is left, and the beginning of the text if nothing of it was shown.
+// end shows the rest, and the beginning of the text if none of it was shown.
 func (l *lines) end(text string) {
 	l.flush()
 	if !l.said {

@@ -17,31 +17,35 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Answers are what somebody wrote down before the questions were put. They are used by one interview at a time.
+// Answers are answers that were written before the questions were asked. One interview at a time
+// may use them.
 //
-// A file of answers is JSON or Markdown. In JSON, an object, each key is a question or a regular expression, and its value the answer. In Markdown, each
-// heading of the second level is a question, and what stands below it the answer; what comes before the first one is left aside:
+// A file of answers is JSON or Markdown. In JSON it is an object: each key is a question or a
+// regular expression, and its value is the answer. In Markdown, each second-level heading is a
+// question, and the text below it the answer; text before the first heading is ignored:
 //
-//	## Which database is it to be?
+//	## Which database should it be?
 //	SQLite, as everywhere else.
 //
-// Such an answer is for that question alone: one in the same words, small or capital letters and punctuation aside, or, in JSON, one that the expression
-// matches somewhere, small or capital letters aside. The first that fits is taken. A key between slashes, as in "/old API/", is an expression, and so is one
-// with a mark in it that no sentence has: \ | ^ $ * [ { or .+ or (? or a ? within a word. It has to be a valid one then. Every other key is a question in plain
-// words, which answers no other question that happens to have these words in it.
+// Such an answer is only for that question: one in the same words, ignoring case and punctuation,
+// or, in JSON, one that the expression matches somewhere, ignoring case. The first match is used. A
+// key between slashes, as in "/old API/", is an expression, and so is a key with a mark that no
+// sentence has: \ | ^ $ * [ { or .+ or (? or a ? within a word. It must be a valid expression then.
+// Every other key is a question in plain words, which does not answer another question that happens
+// to contain these words.
 //
-// Answers without a question are taken in their order, whatever is asked: a JSON list of texts, or a file with a line each and no heading. An answer that is
-// empty is none.
+// Answers without a question are used in order, whatever is asked: a JSON list of texts, or a file
+// with one answer per line and no heading. An empty answer does not count.
 type Answers struct {
 	entries []entry
 	given   []Given
 }
 
 type entry struct {
-	key     string // on one line; "" with an answer to whatever is asked next
-	words   string // of the key, as they are compared
+	key     string // on one line; "" for an answer to whatever is asked next
+	words   string // words of the key, normalized for comparison
 	text    string
-	pattern *regexp.Regexp // nil if the key is none
+	pattern *regexp.Regexp // nil if the key is not an expression
 	used    bool
 }
 
@@ -120,7 +124,7 @@ func (a *Answers) readPairs(d *json.Decoder) error {
 		}
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("the answer to %q is no text", brief(fmt.Sprint(key)))
+			return fmt.Errorf("the answer to %q is not a string", brief(fmt.Sprint(key)))
 		}
 		question := plainLine(fmt.Sprint(key))
 		pattern, err := expression(question)
@@ -135,23 +139,24 @@ func (a *Answers) readPairs(d *json.Decoder) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
+		return errors.New("unexpected content after the object")
 	}
 	return nil
 }
 
-// readList takes answers without questions.
+// readList reads answers without questions.
 func (a *Answers) readList(data []byte) error {
 	var texts []*string
 	if err := json.Unmarshal(data, &texts); err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("line %d: an answer in the list is no text", 1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
+			return fmt.Errorf("line %d: an answer in the list is not a string",
+				1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
 		}
-		return fmt.Errorf("a list of texts is wanted: %w", err)
+		return fmt.Errorf("expected a list of strings: %w", err)
 	}
 	for _, text := range texts {
 		if text == nil {
-			return errors.New("an answer in the list is no text")
+			return errors.New("an answer in the list is not a string")
 		}
 		if err := a.add(entry{text: *text}); err != nil {
 			return err
@@ -160,15 +165,18 @@ func (a *Answers) readList(data []byte) error {
 	return nil
 }
 
-// expressive finds what tells an expression from a question in plain words, which may end with a question mark and have brackets in it.
+// expressive matches what distinguishes an expression from a question in plain words, which may end
+// with a question mark and contain parentheses.
 var expressive = text.LazyRegexp(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`)
 
-// expression is the one that a key is meant as; nil if it is a question in plain words.
+// expression returns the expression of a key, or nil if it is a question in plain words.
 func expression(key string) (*regexp.Regexp, error) {
 	text, slashed := betweenSlashes(key)
 	switch {
 	case slashed && text == "":
-		return nil, fmt.Errorf("the question %q is an expression that matches everything; answers to whatever is asked are a list", brief(key))
+		return nil, fmt.Errorf(
+			"the question %q is an expression that matches everything; use a list for answers to any question", brief(key),
+		)
 	case slashed && len(text) > patternLimit:
 		return nil, fmt.Errorf("the expression %q has more than %d bytes", brief(key), patternLimit)
 	case !slashed && (len(text) > patternLimit || !expressive().MatchString(text)):
@@ -180,13 +188,14 @@ func expression(key string) (*regexp.Regexp, error) {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			why = e.Code.String()
 		}
-		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that means itself, and below ## in Markdown all of them do",
+		return nil, fmt.Errorf("the question %q is not a valid regular expression (%s); escape literal characters with a "+
+			"backslash, or use Markdown, where all of them are literal",
 			brief(key), why)
 	}
 	return pattern, nil
 }
 
-// betweenSlashes is what stands between the slashes of a key, or else the key itself.
+// betweenSlashes returns the text between the slashes of a key, or else the key itself.
 func betweenSlashes(key string) (text string, slashed bool) {
 	if len(key) < 2 || key[0] != '/' || key[len(key)-1] != '/' {
 		return key, false
@@ -223,12 +232,14 @@ func (a *Answers) readMarkdown(text string) error {
 	return finish()
 }
 
-// readLines takes a file without a question for answers in order, one a line. A heading of another level is rather a question that was meant.
+// readLines reads a file without questions as answers in order, one per line. A heading of another
+// level was probably meant as a question.
 func (a *Answers) readLines(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
-			return errors.New(`there is no question in it: a line that begins with "## " is one, and the answer stands below; without any, each line is an answer, in the order of the questions`)
+			return errors.New(`no questions found: start each question with "## " and write the answer below it; without ` +
+				`questions, each line is an answer, in order`)
 		}
 		if line = listMark().ReplaceAllString(line, ""); line == "" {
 			continue
@@ -240,10 +251,11 @@ func (a *Answers) readLines(text string) error {
 	return nil
 }
 
-// listMark is what stands before an item of a list in Markdown.
+// listMark matches the mark of a list item in Markdown.
 var listMark = text.LazyRegexp(`^(?:[-*+]|\d{1,3}[.)])\s+`)
 
-// fenceAfter is the mark of the code block that is open behind a line, "" if none is: there, a heading is none.
+// fenceAfter returns the mark of the code block that is open after a line, or "". In a code block,
+// a heading does not count.
 func fenceAfter(open, line string) string {
 	line = strings.TrimSpace(line)
 	for _, mark := range []string{"```", "~~~"} {
@@ -258,21 +270,21 @@ func fenceAfter(open, line string) string {
 	return open
 }
 
-// keep takes an answer with its question.
+// keep adds an answer with its question.
 func (a *Answers) keep(e entry) error {
 	e.words = wordsOf(e.key)
 	if e.key == "" && strings.TrimSpace(e.text) != "" {
-		return fmt.Errorf("the answer %q stands below no question", brief(e.text))
+		return fmt.Errorf("the answer %q has no question", brief(e.text))
 	}
 	for _, other := range a.entries {
 		if other.key == e.key || other.words == e.words && e.words != "" && other.pattern == nil && e.pattern == nil {
-			return fmt.Errorf("the question %q is there twice", brief(e.key))
+			return fmt.Errorf("the question %q occurs twice", brief(e.key))
 		}
 	}
 	return a.add(e)
 }
 
-// add takes an answer; one without a key is to whatever is asked next.
+// add adds an answer; one without a key answers whatever is asked next.
 func (a *Answers) add(e entry) error {
 	if len(a.entries) == entriesLimit {
 		return fmt.Errorf("there are more than %d answers", entriesLimit)
@@ -282,7 +294,8 @@ func (a *Answers) add(e entry) error {
 	return nil
 }
 
-// wordsOf are the words of a sentence in small letters, without what stands around them. What is within a word, or belongs to it as in C++, stays.
+// wordsOf returns the words of a sentence in lower case, without surrounding punctuation.
+// Punctuation within a word, or part of it as in C++, stays.
 func wordsOf(sentence string) string {
 	words := strings.Fields(strings.ToLower(sentence))
 	for i, word := range words {
@@ -294,7 +307,7 @@ func wordsOf(sentence string) string {
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
-// Ask answers a question, if it can. It is good for Options.Ask.
+// Ask answers a question if it can. It fits Options.Ask.
 func (a *Answers) Ask(_ context.Context, q Question) (answer string, ok bool, err error) {
 	e := a.find(plainLine(q.Text))
 	if e == nil {
@@ -305,7 +318,8 @@ func (a *Answers) Ask(_ context.Context, q Question) (answer string, ok bool, er
 	return e.text, true, nil
 }
 
-// find is the answer that is meant for a question, or the next of those that are for any; nil if there is none.
+// find returns the answer to a question, or the next of those for any question; nil if there is
+// none.
 func (a *Answers) find(question string) *entry {
 	var same, matched, next *entry
 	words := wordsOf(question)
@@ -328,10 +342,11 @@ func (a *Answers) find(question string) *entry {
 	return cmp.Or(same, matched, next)
 }
 
-// Given are the answers that were used, in the order of the questions.
+// Given returns the answers that were used, in the order of the questions.
 func (a *Answers) Given() []Given { return a.given }
 
-// Unused are the questions of the file that nobody asked, in its order. Of an answer without a question it is the answer itself.
+// Unused returns the questions of the file that were not asked, in order. For an answer without a
+// question it returns the answer.
 func (a *Answers) Unused() []string {
 	var unused []string
 	for _, e := range a.entries {

@@ -17,22 +17,36 @@ func TestReadAnswers(t *testing.T) {
 		text string
 		want []entry
 	}{
-		"json":             {"\xef\xbb\xbf {\"Which  one?\": \"This\\u001b.\",\n \"b\": \" c \"}\n", []entry{{key: "Which one?", text: "This."}, {key: "b", text: "c"}}},
-		"empty json":       {"{}", nil},
-		"empty":            {" \n", nil},
-		"markdown":         {"# Answers\n\nAside.\n\n## Which one? ##\r\nThis.\r\n\r\nAnd that.\n\n### Why\nSo.\n## Second\n", []entry{{key: "Which one?", text: "This.\n\nAnd that.\n\n### Why\nSo."}, {key: "Second"}}},
-		"markdown, fenced": {"## A\n```sh\n## no question\n~~~\n```\nb\n## C\nd", []entry{{key: "A", text: "```sh\n## no question\n~~~\n```\nb"}, {key: "C", text: "d"}}},
-		"heading alone":    {"## ", []entry{{}}},
-		"json list":        {" [\"This\\u001b.\",\n\"\", \" c \"]\n", []entry{{text: "This."}, {}, {text: "c"}}},
-		"lines":            {"yes\n\n- no\r\n2) two words\n-5\n", []entry{{text: "yes"}, {text: "no"}, {text: "two words"}, {text: "-5"}}},
-		"a link first":     {"[notes]\n## A\nb", []entry{{key: "A", text: "b"}}},
+		"json": {
+			"\xef\xbb\xbf {\"Which  one?\": \"This\\u001b.\",\n \"b\": \" c \"}\n",
+			[]entry{{key: "Which one?", text: "This."}, {key: "b", text: "c"}},
+		},
+		"empty json": {"{}", nil},
+		"empty":      {" \n", nil},
+		"markdown": {
+			"# Answers\n\nAside.\n\n## Which one? ##\r\nThis.\r\n\r\nAnd that.\n\n### Why\nSo.\n## Second\n",
+			[]entry{{key: "Which one?", text: "This.\n\nAnd that.\n\n### Why\nSo."}, {key: "Second"}},
+		},
+		"markdown, fenced": {
+			"## A\n```sh\n## no question\n~~~\n```\nb\n## C\nd",
+			[]entry{{key: "A", text: "```sh\n## no question\n~~~\n```\nb"}, {key: "C", text: "d"}},
+		},
+		"heading alone": {"## ", []entry{{}}},
+		"json list":     {" [\"This\\u001b.\",\n\"\", \" c \"]\n", []entry{{text: "This."}, {}, {text: "c"}}},
+		"lines": {
+			"yes\n\n- no\r\n2) two words\n-5\n",
+			[]entry{{text: "yes"}, {text: "no"}, {text: "two words"}, {text: "-5"}},
+		},
+		"a link first": {"[notes]\n## A\nb", []entry{{key: "A", text: "b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "answers")
 			must(t, os.WriteFile(path, []byte(c.text), 0o644))
 			got, err := ReadAnswers(path)
 			must(t, err)
-			if d := cmp.Diff(c.want, got.entries, cmp.AllowUnexported(entry{}), cmpopts.IgnoreFields(entry{}, "pattern", "words")); d != "" {
+			if d := cmp.Diff(
+				c.want, got.entries, cmp.AllowUnexported(entry{}), cmpopts.IgnoreFields(entry{}, "pattern", "words"),
+			); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
 		})
@@ -41,25 +55,27 @@ func TestReadAnswers(t *testing.T) {
 
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n\"a\": 7}":               `line 2: the answer to "a" is no text`,
+		"{\n\"a\": 7}":               `line 2: the answer to "a" is not a string`,
 		"{\n\"a\": \"b\",\n\n}":      "line 4: ",
 		`{"a":"b"`:                   "line 1: ",
-		`{"a":"b"} x`:                "line 1: something follows the object",
-		`{"a":"b"}{}`:                "line 1: something follows the object",
-		"{\"a\":\"b\",\n\"a\":\"\"}": `line 2: the question "a" is there twice`,
-		"## a\nb\n## a\nc":           `the question "a" is there twice`,
-		"# a\nb":                     "there is no question in it: ",
-		"yes\n### a\nb":              "there is no question in it: ",
-		"[\"a\",\n7]":                "line 2: an answer in the list is no text",
-		`["a",null]`:                 "an answer in the list is no text",
-		`["a"`:                       "a list of texts is wanted: ",
-		`{"":"b"}`:                   `line 1: the answer "b" stands below no question`,
-		"## \nb":                     `the answer "b" stands below no question`,
-		`{"a?":"b","A":"c"}`:         `line 1: the question "A" is there twice`,
-		"{\n\"*bad(\":\"b\"}":        `line 2: the question "*bad(" is no regular expression (missing argument to repetition operator); `,
-		`{"how (long|often":"b"}`:    `line 1: the question "how (long|often" is no regular expression (missing closing )); `,
-		`{"/how (long/":"b"}`:        `line 1: the question "/how (long/" is no regular expression (missing closing )); `,
-		`{"//":"b"}`:                 `line 1: the question "//" is an expression that matches everything`,
+		`{"a":"b"} x`:                "line 1: unexpected content after the object",
+		`{"a":"b"}{}`:                "line 1: unexpected content after the object",
+		"{\"a\":\"b\",\n\"a\":\"\"}": `line 2: the question "a" occurs twice`,
+		"## a\nb\n## a\nc":           `the question "a" occurs twice`,
+		"# a\nb":                     "no questions found: ",
+		"yes\n### a\nb":              "no questions found: ",
+		"[\"a\",\n7]":                "line 2: an answer in the list is not a string",
+		`["a",null]`:                 "an answer in the list is not a string",
+		`["a"`:                       "expected a list of strings: ",
+		`{"":"b"}`:                   `line 1: the answer "b" has no question`,
+		"## \nb":                     `the answer "b" has no question`,
+		`{"a?":"b","A":"c"}`:         `line 1: the question "A" occurs twice`,
+		"{\n\"*bad(\":\"b\"}": `line 2: the question "*bad(" is not a valid regular expression (missing argument ` +
+			`to repetition operator); `,
+		`{"how (long|often":"b"}`: `line 1: the question "how (long|often" is not a valid regular expression (missing ` +
+			`closing )); `,
+		`{"/how (long/":"b"}`: `line 1: the question "/how (long/" is not a valid regular expression (missing closing )); `,
+		`{"//":"b"}`:          `line 1: the question "//" is an expression that matches everything`,
 		`{"/` + strings.Repeat("x", patternLimit+1) + `/":"b"}`: "line 1: the expression \"/xxx",
 		"## a\n\xff": "the file is not UTF-8",
 		"## a\n" + strings.Repeat("x", answersLimit): "the file has more than 1048576 bytes",
@@ -89,7 +105,8 @@ func manyAnswers(n int) string {
 }
 
 func TestWhichAnswerAQuestionGets(t *testing.T) {
-	const file = `{"Database?":"d","which database":"words","^how (many|much)":"n","colou?r":"red","Use C++?":"plus","empty":"","(Really) last.":"l"}`
+	const file = `{"Database?":"d","which database":"words","^how (many|much)":"n","colou?r":"red","Use ` +
+		`C++?":"plus","empty":"","(Really) last.":"l"}`
 	const postgres = `{"Which database do we use?":"postgres","Delete production data?":"yes"}`
 	for _, c := range []struct {
 		name, file string
@@ -97,18 +114,50 @@ func TestWhichAnswerAQuestionGets(t *testing.T) {
 		want       []string // "" is none
 		unused     []string
 	}{
-		{"the same", file, []string{"Database?"}, []string{"d"}, []string{"which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."}},
-		{"the same words", file, []string{"WHICH\n“database”?", "Which - database!", "really last"}, []string{"words", "words", "l"}, []string{"Database?", "^how (many|much)", "colou?r", "Use C++?"}},
-		{"an expression", file, []string{"How  many\nof them?", "What COLOR?"}, []string{"n", "red"}, []string{"Database?", "which database", "Use C++?", "(Really) last."}},
-		{"a question that would be no expression", file, []string{"use c++", "Use C?"}, []string{"plus", ""}, []string{"Database?", "which database", "^how (many|much)", "colou?r", "(Really) last."}},
-		{"more or fewer words are another question", file, []string{"Which database is it to be?", "database which", "Really last of all?", "Data", "Empty?"}, []string{"", "", "", "", ""},
-			[]string{"Database?", "which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."}},
-		{"meant for others", postgres, []string{"Which name should it have?", "Negative results allowed?"}, []string{"", ""}, []string{"Which database do we use?", "Delete production data?"}},
-		{"Markdown meant for others", "## Which database do we use?\npostgres", []string{"Which name?", "Which database do we use there?"}, []string{"", ""}, []string{"Which database do we use?"}},
-		{"between slashes", `{"/old API/":"keep","/which.numbers/":"all","/^database\\?$/":"sqlite","old":"no"}`, []string{"Does the OLD  api stay?", "Which numbers?", "Database?", "Database? Or files?", "/old API/"},
-			[]string{"keep", "all", "sqlite", "", "keep"}, []string{"old"}},
-		{"plain words are no expression without them", `{"old API":"a","which.numbers":"b","Which numbers":"c","how (many":"d","and/or":"e"}`,
-			[]string{"Does the old API stay?", "which-numbers", "Which numbers do we take?", "How (many)?", "this and/or that"}, []string{"", "", "", "d", ""}, []string{"old API", "which.numbers", "Which numbers", "and/or"}},
+		{
+			"the same", file, []string{"Database?"}, []string{"d"},
+			[]string{"which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."},
+		},
+		{
+			"the same words", file, []string{"WHICH\n“database”?", "Which - database!", "really last"},
+			[]string{"words", "words", "l"}, []string{"Database?", "^how (many|much)", "colou?r", "Use C++?"},
+		},
+		{
+			"an expression", file, []string{"How  many\nof them?", "What COLOR?"}, []string{"n", "red"},
+			[]string{"Database?", "which database", "Use C++?", "(Really) last."},
+		},
+		{
+			"a question that would be no expression", file, []string{"use c++", "Use C?"}, []string{"plus", ""},
+			[]string{"Database?", "which database", "^how (many|much)", "colou?r", "(Really) last."},
+		},
+		{
+			"more or fewer words are another question", file,
+			[]string{"Which database is it to be?", "database which", "Really last of all?", "Data", "Empty?"},
+			[]string{"", "", "", "", ""},
+			[]string{"Database?", "which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."},
+		},
+		{
+			"meant for others", postgres, []string{"Which name should it have?", "Negative results allowed?"}, []string{"", ""},
+			[]string{"Which database do we use?", "Delete production data?"},
+		},
+		{
+			"Markdown meant for others", "## Which database do we use?\npostgres",
+			[]string{"Which name?", "Which database do we use there?"}, []string{"", ""}, []string{"Which database do we use?"},
+		},
+		{
+			"between slashes",
+			`{"/old API/":"keep","/which.numbers/":"all","/^database\\?$/":"sqlite","old":"no"}`,
+			[]string{"Does the OLD  api stay?", "Which numbers?", "Database?", "Database? Or files?", "/old API/"},
+			[]string{"keep", "all", "sqlite", "", "keep"},
+			[]string{"old"},
+		},
+		{
+			"plain words are no expression without them",
+			`{"old API":"a","which.numbers":"b","Which numbers":"c","how (many":"d","and/or":"e"}`,
+			[]string{"Does the old API stay?", "which-numbers", "Which numbers do we take?", "How (many)?", "this and/or that"},
+			[]string{"", "", "", "d", ""},
+			[]string{"old API", "which.numbers", "Which numbers", "and/or"},
+		},
 		{"a list", `["a","","b","c"]`, []string{"One?", "Two?"}, []string{"a", "b"}, []string{"c"}},
 		{"lines", "- a\nb\n", []string{"One?", "Two?", "Three?"}, []string{"a", "b", ""}, nil},
 	} {
@@ -175,18 +224,20 @@ func TestANumberThatIsNoOption(t *testing.T) {
 		misses bool
 		meant  string
 	}{
-		{two, "2", false, "Postgres"}, {two, " 1. ", false, "SQLite"}, {two, "7", true, "7"}, {two, "0", true, "0"}, {two, "-1", true, "-1"},
+		{two, "2", false, "Postgres"}, {two, " 1. ", false, "SQLite"}, {two, "7", true, "7"}, {two, "0", true, "0"},
+		{two, "-1", true, "-1"},
 		{two, "postgres", false, "Postgres"}, {two, "7 of them", false, "7 of them"}, {two, "", false, ""},
 		{years, "7", false, "7"}, {years, "2", false, "30 days"}, {years, "9", true, "9"}, {Question{}, "9", false, "9"},
 	} {
 		if got := c.q.Misses(c.answer); got != c.misses {
 			t.Errorf("%q of %q: %v", c.answer, c.q.Options, got)
 		}
-		diff(t, c.meant, c.q.meant(c.answer))
+		diff(t, c.meant, c.q.resolveAnswer(c.answer))
 	}
 }
 
-// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and one that stands below a question is given to no other one.
+// FuzzAnswers: whatever a file contains, nothing panics, every answer is plain, and the answer to
+// one question is given to no other.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"a":"b","c.*":"d"}`), "a question")
 	f.Add([]byte("## a\nb\n```\n## c\n```\n## d\n"), "d?")

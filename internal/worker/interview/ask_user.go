@@ -39,7 +39,7 @@ func decodeQuestion(input json.RawMessage) (Question, error) {
 	case utf8.RuneCountInString(q.Text) > questionLimit:
 		return Question{}, fmt.Errorf("field question has more than %d characters; ask for less at once", questionLimit)
 	case len(in.Options) > optionsLimit:
-		return Question{}, fmt.Errorf("field options has %d items; at most %d are taken", len(in.Options), optionsLimit)
+		return Question{}, fmt.Errorf("field options has %d items; the limit is %d", len(in.Options), optionsLimit)
 	}
 	for i, option := range in.Options {
 		option = plainLine(option)
@@ -51,10 +51,11 @@ func decodeQuestion(input json.RawMessage) (Question, error) {
 	return q, nil
 }
 
-// meant is what an answer stands for: the number of an option is that option, unless an option is that number.
-func (q Question) meant(answer string) string {
+// resolveAnswer returns what an answer means: the number of an option means that option, unless an
+// option is that number.
+func (q Question) resolveAnswer(answer string) string {
 	answer = tools.Clip(plainText(answer), answerLimit)
-	if option, ok := q.named(answer); ok {
+	if option, ok := q.optionNamed(answer); ok {
 		return option
 	}
 	if n, ok := numberOf(answer); ok && n >= 1 && n <= len(q.Options) {
@@ -63,15 +64,15 @@ func (q Question) meant(answer string) string {
 	return answer
 }
 
-// Misses reports whether an answer looks like the number of an option that there is not.
+// Misses reports whether an answer looks like the number of an option that does not exist.
 func (q Question) Misses(answer string) bool {
-	_, named := q.named(plainText(answer))
+	_, named := q.optionNamed(plainText(answer))
 	n, number := numberOf(answer)
 	return len(q.Options) > 0 && number && !named && (n < 1 || n > len(q.Options))
 }
 
-// named is the option that an answer has the words of.
-func (q Question) named(answer string) (string, bool) {
+// optionNamed returns the option with the words of an answer.
+func (q Question) optionNamed(answer string) (string, bool) {
 	for _, option := range q.Options {
 		if strings.EqualFold(option, answer) {
 			return option, true

@@ -12,14 +12,15 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// answer makes the calls of one reply, in their order, and puts the results behind it.
+// answer makes the calls of one reply in order and adds their results.
 func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 	c.quiet = 0
 	in := batch{asks: slices.ContainsFunc(calls, func(call model.Call) bool { return call.Name == askUser })}
 	results := make([]model.Result, 0, len(calls))
-	var kept []int // what a person answered, and what was wrong with a plan; what was read can be read again
+	// A person's answers and problems of a plan are kept. What was read can be read again.
+	var kept []int
 	for i, call := range calls {
-		result := tools.Failf("not done: at most %d calls of one answer are made", callsLimit)
+		result := tools.Failf("not run: only the first %d calls of a reply are run", callsLimit)
 		if i < callsLimit {
 			var err error
 			if result, err = c.call(ctx, call, &in); err != nil {
@@ -27,7 +28,7 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 			}
 		}
 		if c.over {
-			return nil // nobody will read results
+			return nil // the results will not be read
 		}
 		if c.reading[call.Name] == nil {
 			kept = append(kept, i)
@@ -39,14 +40,15 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 	return nil
 }
 
-// batch is what the calls of one reply know of each other.
+// batch is what the calls of one reply know about each other.
 type batch struct {
 	asks  bool // a question is among them
-	asked bool // it was put
-	wrote bool // a plan was looked at
+	asked bool // a question was asked
+	wrote bool // a plan was checked
 }
 
-// call makes one call. Its error is trouble of the harness; what the model did wrong is a failed result.
+// call makes one call. Its error is trouble of the harness; a mistake of the model is a failed
+// result.
 func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (tools.Output, error) {
 	c.noteCall(call)
 	if ctx.Err() != nil {
@@ -58,19 +60,19 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (to
 		return c.ask(ctx, call.Input, in)
 	case writePlan:
 		result := c.write(call.Input, in)
-		if result.Failed { // whoever waits for the plan wants to know why there is none yet
+		if result.Failed { // the user waits for the plan and should see why there is none yet
 			c.options.Live(ralph.Activity{Kind: "plan", Detail: brief(result.Text)})
 		}
 		return result, nil
 	}
 	tool, known := c.reading[call.Name]
 	if !known {
-		return tools.Failf("there is no tool %q; there is %s", brief(call.Name), tools.Names(c.tools)), nil
+		return tools.Failf("there is no tool %q; the tools are %s", brief(call.Name), tools.Names(c.tools)), nil
 	}
 	return tool.Run(ctx, call.Input), nil
 }
 
-// ask puts a question to a person.
+// ask asks a person a question.
 func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch) (tools.Output, error) {
 	q, err := decodeQuestion(input)
 	if err != nil {
@@ -85,7 +87,10 @@ func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch
 	case in.asked:
 		return tools.Failf("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
 	case len(c.out.Asked) == MaxQuestions:
-		return tools.Failf("not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan", MaxQuestions), nil
+		return tools.Failf(
+			"not asked: the limit of %d questions is reached; decide yourself, note it in open_questions, and call write_plan",
+			MaxQuestions,
+		), nil
 	}
 	in.asked = true
 	q.Number = len(c.out.Asked) + 1
@@ -102,41 +107,43 @@ func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch
 		return tools.Output{}, fmt.Errorf("ask user: %w", err)
 	case !ok:
 		c.out.Question = &q
-		c.end(NeedsAnswers, ralph.EndOK, "nobody answers: %s", q.Text)
+		c.end(NeedsAnswers, ralph.EndOK, "no answer to the question: %s", q.Text)
 		return tools.Output{}, nil
 	}
-	answer = q.meant(answer)
+	answer = q.resolveAnswer(answer)
 	c.out.Asked = append(c.out.Asked, Asked{Question: q, Answer: answer})
 	return tools.Output{Text: answered(answer)}, nil
 }
 
 func answered(text string) string {
 	if text == "" {
-		return "The person leaves it to you: decide, and note what you took for granted in scope_notes."
+		return "The person lets you decide: do so, and note your assumptions in scope_notes."
 	}
 	return "The person answers: " + text
 }
 
-// write takes a plan, or says what is wrong with it.
+// write accepts a plan, or returns what is wrong with it.
 func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 	switch {
 	case in.asks:
-		return tools.Failf("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it")
+		return tools.Failf("not accepted: you asked a question in the same reply; wait for the answer, then submit a plan " +
+			"that considers it")
 	case in.wrote:
-		return tools.Failf("not taken: one plan at a time")
+		return tools.Failf("not accepted: one plan at a time")
 	}
 	in.wrote = true
 	p, err := decodePlan(input)
 	if err != nil {
-		return tools.Failf("not taken: %s", err)
+		return tools.Failf("not accepted: %s", err)
 	}
 	text, faults, doubts := c.options.Lint(p.Tasks)
 	switch {
 	case len(faults) > 0:
-		return tools.Failf("not taken:\n%s\nMend this, and hand over the whole plan again.", listing(faults))
+		return tools.Failf("not accepted:\n%s\nFix this, and submit the whole plan again.", listing(faults))
 	case len(doubts) > 0 && !c.doubted:
 		c.doubted = true
-		return tools.Failf("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you leave as it is will be taken then.", listing(doubts))
+		return tools.Failf("not accepted yet:\n%s\nFix what you can, and submit the whole plan again. What you leave "+
+			"unchanged will be accepted then.", listing(doubts))
 	}
 	c.out.Plan, c.out.Text = p, text
 	for _, doubt := range doubts {
@@ -146,7 +153,7 @@ func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 	return tools.Output{Text: "taken"}
 }
 
-// listing is a list of sentences for the model.
+// listing returns a list of sentences for the model.
 func listing(sentences []string) string {
 	const enough = 20
 	var b strings.Builder
@@ -165,7 +172,7 @@ func (c *conversation) noteCall(call model.Call) {
 	name, shown := brief(call.Name), brief(call.Name)
 	if _, known := c.reading[call.Name]; !known && name != askUser && name != writePlan {
 		shown = strings.TrimSpace("unknown tool " + name)
-		name = "unknown" // a model can make up more names than anybody wants to keep
+		name = "unknown" // a model can make up any number of names
 	}
 	if c.out.Tools == nil {
 		c.out.Tools = map[string]int{}
@@ -176,7 +183,7 @@ func (c *conversation) noteCall(call model.Call) {
 	}
 }
 
-// detailOf is what a call is about: the texts of its input, the shortest way to say it.
+// detailOf describes a call briefly with texts from its input.
 func detailOf(call model.Call) string {
 	var input map[string]json.RawMessage
 	if call.Name == writePlan || json.Unmarshal(call.Input, &input) != nil {

@@ -23,9 +23,14 @@ func TestProblemsAreMended(t *testing.T) {
 	must(t, err)
 	diff(t, Written, got.Status)
 	diff(t, 3, got.Turns)
-	diff(t, []model.Result{{ID: "call-0", Text: "not taken: field tasks[0].title is missing", Failed: true}}, s.results(1))
+	diff(
+		t, []model.Result{{ID: "call-0", Text: "not accepted: field tasks[0].title is missing", Failed: true}}, s.results(1),
+	)
 	text := s.results(2)[0].Text
-	for _, want := range []string{"not taken:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`, "hand over the whole plan again"} {
+	for _, want := range []string{
+		"not accepted:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`,
+		"submit the whole plan again",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
 		}
@@ -43,7 +48,7 @@ func TestDoubtsAreToldOnce(t *testing.T) {
 	must(t, err)
 	diff(t, Written, got.Status)
 	diff(t, 2, got.Turns)
-	if text := s.results(1)[0].Text; !strings.HasPrefix(text, "not taken yet:\n- nothing can prove this list") {
+	if text := s.results(1)[0].Text; !strings.HasPrefix(text, "not accepted yet:\n- nothing can prove this list") {
 		t.Error(text)
 	}
 	diff(t, []string{
@@ -66,8 +71,27 @@ func TestManyProblemsAreCut(t *testing.T) {
 func TestCallsThatMakeNoSense(t *testing.T) {
 	r := newRoom(t)
 	o, s := r.with(
-		calls(t, "bash", `{"command":"rm -rf /"}`, "read_file", `{"path":`, "read_file", `null`, "read_file", `{"path":"../../etc/passwd"}`,
-			askUser, `[]`, askUser, `{"question":" "}`, askUser, `{"question":"a","why":"b"}`, writePlan, `{"tasks":[]}`, "\x1b[31m", `{}`),
+		calls(
+			t,
+			"bash",
+			`{"command":"rm -rf /"}`,
+			"read_file",
+			`{"path":`,
+			"read_file",
+			`null`,
+			"read_file",
+			`{"path":"../../etc/passwd"}`,
+			askUser,
+			`[]`,
+			askUser,
+			`{"question":" "}`,
+			askUser,
+			`{"question":"a","why":"b"}`,
+			writePlan,
+			`{"tasks":[]}`,
+			"\x1b[31m",
+			`{}`,
+		),
 		calls(t, writePlan, somePlan()),
 	)
 	var shown []string
@@ -86,10 +110,14 @@ func TestCallsThatMakeNoSense(t *testing.T) {
 		}
 	}
 	diff(t, 9, len(results))
-	diff(t, `there is no tool "bash"; there is read_file, glob, grep, ask_user, write_plan`, results[0].Text)
+	diff(t, `there is no tool "bash"; the tools are read_file, glob, grep, ask_user, write_plan`, results[0].Text)
 	diff(t, "field question is empty", results[5].Text)
 	diff(t, map[string]int{"unknown": 2, "read_file": 3, askUser: 3, writePlan: 2}, got.Tools)
-	diff(t, []string{"unknown tool bash", "read_file", "read_file", "read_file", writePlan, "unknown tool [31m", writePlan}, shown)
+	diff(
+		t,
+		[]string{"unknown tool bash", "read_file", "read_file", "read_file", writePlan, "unknown tool [31m", writePlan},
+		shown,
+	)
 }
 
 func TestManyCallsInOneReply(t *testing.T) {
@@ -105,7 +133,7 @@ func TestManyCallsInOneReply(t *testing.T) {
 	results := s.results(1)
 	diff(t, callsLimit+2, len(results))
 	diff(t, false, results[callsLimit-1].Failed)
-	diff(t, "not done: at most 64 calls of one answer are made", results[callsLimit].Text)
+	diff(t, "not run: only the first 64 calls of a reply are run", results[callsLimit].Text)
 }
 
 func TestOneQuestionAtATime(t *testing.T) {
@@ -122,8 +150,16 @@ func TestOneQuestionAtATime(t *testing.T) {
 	diff(t, []Asked{{Question{Number: 1, Text: "First?"}, "yes"}}, got.Asked)
 	diff(t, []model.Result{
 		{ID: "call-0", Text: "The person answers: yes"},
-		{ID: "call-1", Text: "not asked: one question at a time; ask again if the answer to the other one leaves it open", Failed: true},
-		{ID: "call-2", Text: "not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it", Failed: true},
+		{
+			ID: "call-1", Text: "not asked: one question at a time; ask again if the answer to the other one leaves it open",
+			Failed: true,
+		},
+		{
+			ID: "call-2",
+			Text: "not accepted: you asked a question in the same reply; wait for the answer, then submit a plan that " +
+				"considers it",
+			Failed: true,
+		},
 	}, s.results(1))
 	diff(t, []model.Result{{ID: "call-0", Text: "This was asked before. The person answers: yes"}}, s.results(2))
 }
@@ -134,7 +170,7 @@ func TestOnlyTheFirstPlanOfAReplyIsLookedAt(t *testing.T) {
 	got, err := Run(t.Context(), o)
 	must(t, err)
 	diff(t, 2, got.Turns)
-	diff(t, "not taken: one plan at a time", s.results(1)[1].Text)
+	diff(t, "not accepted: one plan at a time", s.results(1)[1].Text)
 }
 
 func TestTenQuestionsAreEnough(t *testing.T) {
@@ -150,8 +186,12 @@ func TestTenQuestionsAreEnough(t *testing.T) {
 	diff(t, Written, got.Status)
 	diff(t, MaxQuestions, len(got.Asked))
 	diff(t, "", got.Asked[3].Answer)
-	diff(t, "The person leaves it to you: decide, and note what you took for granted in scope_notes.", s.results(1)[0].Text)
-	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(text, "not asked: 10 questions are all there are") {
+	diff(
+		t, "The person lets you decide: do so, and note your assumptions in scope_notes.", s.results(1)[0].Text,
+	)
+	if text := s.results(MaxQuestions + 1)[0].Text; !strings.HasPrefix(
+		text, "not asked: the limit of 10 questions is reached",
+	) {
 		t.Error(text)
 	}
 }
@@ -171,17 +211,20 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{nil, "2", "2"},
 		{nil, strings.Repeat("x", answerLimit+1), strings.Repeat("x", answerLimit) + "…"},
 	} {
-		diff(t, c.want, Question{Options: c.options}.meant(c.answer))
+		diff(t, c.want, Question{Options: c.options}.resolveAnswer(c.answer))
 	}
 }
 
 func TestQuestionsWithinBounds(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	for input, want := range map[string]string{
-		`{"question":"` + long(questionLimit+1) + `"}`:                       "field question has more than 2000 characters; ask for less at once",
-		`{"question":"a","options":["` + long(optionLimit+1) + `"]}`:         "field options[0] must have 1 to 300 characters",
-		`{"question":"a","options":["b","\u001b"]}`:                          "field options[1] must have 1 to 300 characters",
-		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; at most 10 are taken",
+		`{"question":"` + long(questionLimit+1) + `"}`: "field question has more than 2000 " +
+			"characters; ask for less at once",
+		`{"question":"a","options":["` + long(optionLimit+1) +
+			`"]}`: "field options[0] must have 1 to 300 characters",
+		`{"question":"a","options":["b","\u001b"]}`: "field options[1] must have 1 to 300 " +
+			"characters",
+		`{"question":"a","options":["` + strings.Repeat(`x","`, 10) + `y"]}`: "field options has 11 items; the limit is 10",
 		`{"options":["b"]}`: "field question is missing",
 	} {
 		_, err := decodeQuestion([]byte(input))
@@ -195,10 +238,15 @@ func TestWhatIsSeenLive(t *testing.T) {
 	r := newRoom(t)
 	o, _ := r.with(
 		func(ctx context.Context, tell func(model.Delta)) (model.Reply, error) {
-			for _, d := range []model.Delta{{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"}, {Thought: "Well"}} {
+			for _, d := range []model.Delta{
+				{Thought: "I lo"}, {Thought: "ok\x1b[2J.\nThen"}, {Thought: " I ask.\n\n"}, {Text: "Ah"}, {Tool: "glob"},
+				{Thought: "Well"},
+			} {
 				tell(d)
 			}
-			got, err := calls(t, "read_file", `{"path":"greet.sh\u0007"}`, "grep", `{"pattern":"a","path":"."}`, "glob", `7`)(ctx, tell)
+			got, err := calls(t, "read_file", `{"path":"greet.sh\u0007"}`, "grep", `{"pattern":"a","path":"."}`, "glob", `7`)(
+				ctx, tell,
+			)
 			got.Message.Text = "Ah\nso\x1b."
 			return got, err
 		},
@@ -214,9 +262,10 @@ func TestWhatIsSeenLive(t *testing.T) {
 		{Kind: "thought", Detail: "I look[2J."}, {Kind: "thought", Detail: "Then I ask."}, {Kind: "thought", Detail: "Well"},
 		{Kind: "text", Detail: "Ah so."},
 		{Kind: "spent", Estimated: true},
-		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"}, {Kind: "tool", Name: "glob"},
+		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"},
+		{Kind: "tool", Name: "glob"},
 		{Kind: "spent", Estimated: true},
-		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not taken: field tasks[0].title is missing"},
+		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not accepted: field tasks[0].title is missing"},
 		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "write_plan"},
 	}, got)

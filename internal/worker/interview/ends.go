@@ -25,7 +25,9 @@ func (c *conversation) fail(ctx context.Context, err error) {
 		c.end(Failed, ralph.EndFailed, "the model cannot be asked: %s", err)
 		return
 	}
-	ends := map[model.FaultKind]ralph.EndClass{model.FaultAuth: ralph.EndAuth, model.FaultLimit: ralph.EndLimit, model.FaultProvider: ralph.EndProvider}
+	ends := map[model.FaultKind]ralph.EndClass{
+		model.FaultAuth: ralph.EndAuth, model.FaultLimit: ralph.EndLimit, model.FaultProvider: ralph.EndProvider,
+	}
 	end := cmp.Or(ends[fault.Kind], ralph.EndFailed)
 	c.end(Failed, end, "%s", fault)
 	switch end {
@@ -33,21 +35,22 @@ func (c *conversation) fail(ctx context.Context, err error) {
 		c.out.RetryAfter = ralph.Span(fault.RetryAfter)
 	case ralph.EndAuth:
 		if c.options.KeyEnv != "" {
-			c.out.Hint = fmt.Sprintf("set %s to a key that works", c.options.KeyEnv)
+			c.out.Hint = fmt.Sprintf("set %s to a valid key", c.options.KeyEnv)
 		}
 	}
 }
 
-// overspent says why there may be no further call; "" if there may be one. What a plan took that is there already is nobody's concern.
+// overspent returns why no further call is allowed, or "". The cost of a finished plan does not
+// matter.
 func (c *conversation) overspent() string {
 	o, s := c.options, c.chat.Spent()
 	switch {
 	case o.MaxTokens > 0 && s.Tokens != nil && s.Tokens.Total() >= o.MaxTokens:
-		return fmt.Sprintf("there is no plan after %d tokens; the cap is %d", s.Tokens.Total(), o.MaxTokens)
+		return fmt.Sprintf("no plan after %d tokens; the limit is %d", s.Tokens.Total(), o.MaxTokens)
 	case o.MaxCost > 0 && s.Cost != nil && *s.Cost >= o.MaxCost:
-		return fmt.Sprintf("there is no plan for $%.4f; the cap is $%.2f", *s.Cost, o.MaxCost)
+		return fmt.Sprintf("no plan after spending $%.4f; the limit is $%.2f", *s.Cost, o.MaxCost)
 	case !o.Unmetered && (o.MaxTokens > 0 && s.TokensPartial || o.MaxCost > 0 && s.CostPartial):
-		return "the provider does not say what a call takes, so that the cap cannot be kept"
+		return "the provider does not report what a call uses, so the limit cannot be enforced"
 	}
 	return ""
 }

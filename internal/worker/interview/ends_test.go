@@ -30,14 +30,19 @@ func TestWhatAPersonSaidIsNeverDropped(t *testing.T) {
 	answer := strings.TrimSpace(strings.Repeat("this ", 2000))
 	tooLong := faulty(model.Fault{Kind: model.FaultOverflow, Message: "too long", Usage: &model.Usage{Input: 7}})
 	looks := calls(t, "bulky", `{}`)
-	s := &script{turns: []turn{asks(t, "Which one?"), calls(t, writePlan, `{"overview":"x"}`), looks, looks, looks, tooLong, calls(t, writePlan, somePlan())}}
+	s := &script{
+		turns: []turn{
+			asks(t, "Which one?"), calls(t, writePlan, `{"overview":"x"}`), looks, looks, looks, tooLong,
+			calls(t, writePlan, somePlan()),
+		},
+	}
 	o := Options{Client: s, Brief: "b", Lint: anything, Tools: []tools.Tool{bulky{9000}}, Ask: replies(answer)}
 	got, err := Run(t.Context(), o)
 	must(t, err)
 	diff(t, Written, got.Status)
 	messages := s.asked[6].Messages
 	diff(t, "The person answers: "+answer, messages[2].Results[0].Text)
-	diff(t, "not taken: field tasks is missing", messages[4].Results[0].Text)
+	diff(t, "not accepted: field tasks is missing", messages[4].Results[0].Text)
 	diff(t, "[output dropped: 9000 bytes; make the call again if you need it]", messages[6].Results[0].Text)
 	diff(t, 9000, len(s.asked[5].Messages[6].Results[0].Text)) // as it was sent before
 	if got.Tokens.Input%1000 != 7 {
@@ -77,20 +82,46 @@ func TestWhatIsSpent(t *testing.T) {
 		price func(string) (model.Price, bool)
 		want  figures
 	}{
-		"all known":          {[]turn{used(a, "m-1"), used(b, ""), used(b, "m-2")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 2e6}, cost(22), true, "m-2", ""}},
-		"one reply untold":   {[]turn{used(a, ""), used(nil, ""), used(b, "")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 1e6}, cost(12), true, "m", "tokens, cost"}},
-		"lost before":        {[]turn{lost}, costs, figures{&ralph.Tokens{Output: 6e6}, cost(60), true, "m", ""}},
-		"nonsense":           {[]turn{used(b, ""), used(nonsense, ""), used(b, "")}, costs, figures{&ralph.Tokens{Output: 2e6}, cost(20), true, "m", "tokens, cost"}},
-		"nothing told":       {[]turn{used(nil, "")}, costs, figures{nil, nil, false, "m", "tokens, cost"}},
-		"no price":           {[]turn{used(b, "")}, func(string) (model.Price, bool) { return model.Price{}, false }, figures{&ralph.Tokens{Output: 3e6}, nil, false, "m", "cost"}},
-		"price by the asked": {[]turn{used(b, "m-0001")}, func(n string) (model.Price, bool) { return cheap, n == "m" }, figures{&ralph.Tokens{Output: 3e6}, cost(30), true, "m-0001", ""}},
-		"cached at no price": {[]turn{used(b, ""), used(&model.Usage{CacheRead: 5}, ""), used(b, "")}, costs, figures{&ralph.Tokens{Output: 2e6, CacheRead: 5}, cost(20), true, "m", "cost"}},
+		"all known": {
+			[]turn{used(a, "m-1"), used(b, ""), used(b, "m-2")},
+			costs,
+			figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 2e6}, cost(22), true, "m-2", ""},
+		},
+		"one reply untold": {
+			[]turn{used(a, ""), used(nil, ""), used(b, "")},
+			costs,
+			figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 1e6}, cost(12), true, "m", "tokens, cost"},
+		},
+		"lost before": {[]turn{lost}, costs, figures{&ralph.Tokens{Output: 6e6}, cost(60), true, "m", ""}},
+		"nonsense": {
+			[]turn{used(b, ""), used(nonsense, ""), used(b, "")},
+			costs,
+			figures{&ralph.Tokens{Output: 2e6}, cost(20), true, "m", "tokens, cost"},
+		},
+		"nothing told": {[]turn{used(nil, "")}, costs, figures{nil, nil, false, "m", "tokens, cost"}},
+		"no price": {
+			[]turn{used(b, "")},
+			func(string) (model.Price, bool) { return model.Price{}, false },
+			figures{&ralph.Tokens{Output: 3e6}, nil, false, "m", "cost"},
+		},
+		"price by the asked": {
+			[]turn{used(b, "m-0001")},
+			func(n string) (model.Price, bool) { return cheap, n == "m" },
+			figures{&ralph.Tokens{Output: 3e6}, cost(30), true, "m-0001", ""},
+		},
+		"cached at no price": {
+			[]turn{used(b, ""), used(&model.Usage{CacheRead: 5}, ""), used(b, "")},
+			costs,
+			figures{&ralph.Tokens{Output: 2e6, CacheRead: 5}, cost(20), true, "m", "cost"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Client: &script{turns: c.turns}, Model: "m", Brief: "b", Lint: anything, Price: c.price}
 			got, err := Run(t.Context(), o)
 			must(t, err)
-			more := strings.TrimPrefix(map[bool]string{true: "tokens"}[got.TokensPartial]+map[bool]string{true: ", cost"}[got.CostPartial], ", ")
+			more := strings.TrimPrefix(
+				map[bool]string{true: "tokens"}[got.TokensPartial]+map[bool]string{true: ", cost"}[got.CostPartial], ", ",
+			)
 			if d := cmp.Diff(c.want, figures{got.Tokens, got.Cost, got.CostEstimated, got.Model, more}, closeCost); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
@@ -138,15 +169,39 @@ func TestCaps(t *testing.T) {
 		asked int
 		why   string
 	}{
-		"tokens":                   {[]turn{looks}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 2, "there is no plan after 2200 tokens; the cap is 2000"},
-		"money":                    {[]turn{looks}, func(o *Options) { o.MaxCost = 0.01 }, OverBudget, 4, "there is no plan for $0.0120; the cap is $0.01"},
-		"a plan that crosses it":   {[]turn{calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens = 1 }, Written, 1, ""},
-		"nobody counts tokens":     {[]turn{untold}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 1, "the provider does not say what a call takes, so that the cap cannot be kept"},
-		"nobody knows the price":   {[]turn{looks}, func(o *Options) { o.MaxCost = 1; o.Price = noPrice }, OverBudget, 1, "the provider does not say what a call takes, so that the cap cannot be kept"},
-		"nobody counts, and may":   {[]turn{untold}, func(o *Options) { o.MaxTokens, o.Unmetered = 2000, true }, NoPlan, 3, "the model talked and called no tool, 3 times in a row"},
-		"nobody counts, uncapped":  {[]turn{untold}, func(*Options) {}, NoPlan, 3, "the model talked and called no tool, 3 times in a row"},
-		"a part reaches the cap":   {[]turn{untold, looks}, func(o *Options) { o.MaxCost, o.Unmetered = 0.01, true }, OverBudget, 5, "there is no plan for $0.0120; the cap is $0.01"},
-		"far away from either cap": {[]turn{looks, calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens, o.MaxCost = 9000, 9 }, Written, 2, ""},
+		"tokens": {
+			[]turn{looks}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 2,
+			"no plan after 2200 tokens; the limit is 2000",
+		},
+		"money": {
+			[]turn{looks}, func(o *Options) { o.MaxCost = 0.01 }, OverBudget, 4,
+			"no plan after spending $0.0120; the limit is $0.01",
+		},
+		"a plan that crosses it": {
+			[]turn{calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens = 1 }, Written, 1, "",
+		},
+		"nobody counts tokens": {
+			[]turn{untold}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 1,
+			"the provider does not report what a call uses, so the limit cannot be enforced",
+		},
+		"nobody knows the price": {
+			[]turn{looks}, func(o *Options) { o.MaxCost = 1; o.Price = noPrice }, OverBudget, 1,
+			"the provider does not report what a call uses, so the limit cannot be enforced",
+		},
+		"nobody counts, and may": {
+			[]turn{untold}, func(o *Options) { o.MaxTokens, o.Unmetered = 2000, true }, NoPlan, 3,
+			"the model replied 3 times in a row without calling a tool",
+		},
+		"nobody counts, uncapped": {
+			[]turn{untold}, func(*Options) {}, NoPlan, 3, "the model replied 3 times in a row without calling a tool",
+		},
+		"a part reaches the cap": {
+			[]turn{untold, looks}, func(o *Options) { o.MaxCost, o.Unmetered = 0.01, true }, OverBudget, 5,
+			"no plan after spending $0.0120; the limit is $0.01",
+		},
+		"far away from either cap": {[]turn{looks, calls(t, writePlan, somePlan())}, func(o *Options) {
+			o.MaxTokens, o.MaxCost = 9000, 9
+		}, Written, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := newRoom(t).with(c.turns...)

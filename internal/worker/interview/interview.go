@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// DefaultTurns is how many model calls an interview may take.
+	// DefaultTurns is the default number of model calls of an interview.
 	DefaultTurns = 60
-	// MaxQuestions is how many questions a person is asked at most.
+	// MaxQuestions is the maximum number of questions to a person.
 	MaxQuestions = 10
 
-	// BriefLimit is how many characters a brief may have.
+	// BriefLimit is the maximum number of characters of a brief.
 	BriefLimit = 200_000
 
-	inARow     = 3  // quiet turns, or empty replies, that end an interview
+	inARow     = 3  // replies without a call, or empty replies, in a row that end an interview
 	callsLimit = 64 // calls of one reply that are made
 )
 
@@ -39,33 +39,34 @@ const (
 //go:embed interview.md
 var systemPage string
 
-// Options say what an interview is about and who takes part.
+// Options configure an interview.
 type Options struct {
-	Client model.Client // if it is no model.Retrier, it is made one
+	Client model.Client // wrapped in a model.Retrier if it is not one
 	Model  string
 	Tools  []tools.Tool // for reading
 
-	Brief    string       // what is to be planned
-	Project  string       // what is known of the project: its checks, its files
-	Existing []ralph.Task // that are in the list already; the new ones follow them
+	Brief    string       // what to plan
+	Project  string       // what is known about the project: its checks, its files
+	Existing []ralph.Task // tasks already in the list; the new ones follow them
 
-	// Ask puts a question to a person and waits for the answer. ok is false if nobody can answer. It ends with ctx; an error is trouble of the
-	// harness. Without Ask nobody can answer anything.
+	// Ask asks a person a question and waits for the answer. ok is false if there is no answer. It
+	// ends with ctx; an error is trouble of the harness. Without Ask, no question gets an answer.
 	Ask func(ctx context.Context, q Question) (answer string, ok bool, err error)
 
-	// Lint makes a list out of tasks, and says what keeps it from being worked and what makes it doubtful.
+	// Lint makes a list out of tasks, and returns its errors and warnings.
 	Lint func(tasks []ralph.Task) (text string, faults, doubts []string)
 
-	MaxTurns  int                                            // 0 is DefaultTurns
-	MaxCost   float64                                        // USD; 0 is no cap, and so for the tokens
+	MaxTurns  int                                            // default: DefaultTurns
+	MaxCost   float64                                        // USD; 0 means no limit, also for MaxTokens
 	MaxTokens int64                                          // of all calls together
-	Unmetered bool                                           // a cap may go unheeded if nobody says what was spent
-	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
-	KeyEnv    string                                         // the variable that holds the key, for a hint
+	Unmetered bool                                           // ignore a limit if the spending is unknown
+	Price     func(name string) (price model.Price, ok bool) // default: model.PriceOf
+	KeyEnv    string                                         // variable that holds the key, for a hint
 	Live      func(ralph.Activity)                           // may be nil
 }
 
-// Run holds an interview. How it ended is a value; an error is trouble of the harness, or options that make no sense.
+// Run holds an interview. The Outcome says how it ended; an error is trouble of the harness, or
+// invalid options.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	c, err := begin(o)
 	if err != nil {
@@ -81,7 +82,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return c.out, err
 }
 
-// conversation is an interview under way.
+// conversation is a running interview.
 type conversation struct {
 	options Options
 	chat    *chat.Conversation
@@ -90,19 +91,20 @@ type conversation struct {
 	out     Outcome
 
 	over    bool // out says how
-	quiet   int  // turns in a row that called nothing
-	empty   int  // replies in a row that said nothing
-	doubted bool // the model was told of doubts
+	quiet   int  // replies in a row without a call
+	empty   int  // empty replies in a row
+	doubted bool // the model was given warnings
 }
 
 func begin(o Options) (*conversation, error) {
 	switch {
 	case o.Client == nil || o.Lint == nil:
-		return nil, errors.New("there is nobody to talk to, or nothing to judge a plan by")
+		return nil, errors.New("the client or the lint is missing")
 	case strings.TrimSpace(o.Brief) == "":
 		return nil, errors.New("the brief is empty")
 	case utf8.RuneCountInString(o.Brief) > BriefLimit:
-		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
+		return nil, fmt.Errorf("the brief has more than %d characters; summarize it and name the files with the details",
+			BriefLimit)
 	}
 	o.MaxTurns = cmp.Or(max(o.MaxTurns, 0), DefaultTurns)
 	if o.Live == nil {
@@ -114,14 +116,16 @@ func begin(o Options) (*conversation, error) {
 		c.reading[spec.Name] = t
 		c.tools = append(c.tools, spec)
 	}
-	c.tools = append(c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}))
+	c.tools = append(
+		c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}),
+	)
 	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true})
 	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
 	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
 	return c, nil
 }
 
-// talk goes on until there is an outcome.
+// talk continues until there is an outcome.
 func (c *conversation) talk(ctx context.Context) error {
 	for !c.over {
 		if why := c.overspent(); why != "" {
@@ -134,7 +138,7 @@ func (c *conversation) talk(ctx context.Context) error {
 			break
 		}
 		if reply.Empty() {
-			c.hearNothing(ctx)
+			c.handleEmpty(ctx)
 			continue
 		}
 		c.empty = 0
@@ -146,7 +150,7 @@ func (c *conversation) talk(ctx context.Context) error {
 			return err
 		}
 		if left := c.options.MaxTurns - c.out.Turns; left <= 0 && !c.over {
-			c.end(NoPlan, ralph.EndOK, "there is no plan after %d turns", c.out.Turns)
+			c.end(NoPlan, ralph.EndOK, "no plan after %d turns", c.out.Turns)
 		}
 	}
 	return nil
@@ -157,14 +161,14 @@ func (c *conversation) end(s Status, e ralph.EndClass, format string, args ...an
 	c.out.Error = plainLine(fmt.Sprintf(format, args...))
 }
 
-// emptyPause is waited after an empty reply, and twice that after a second one.
+// emptyPause is the pause after an empty reply, and twice that after a second one.
 const emptyPause = 2 * time.Second
 
-// hearNothing asks again after a pause. Nobody got anything for an empty reply, so that it is no turn.
-func (c *conversation) hearNothing(ctx context.Context) {
+// handleEmpty asks again after a pause. An empty reply is no turn.
+func (c *conversation) handleEmpty(ctx context.Context) {
 	c.empty++
 	if c.empty == inARow {
-		c.end(NoPlan, ralph.EndEmpty, "the model said nothing, %d times in a row", inARow)
+		c.end(NoPlan, ralph.EndEmpty, "the model sent %d empty replies in a row", inARow)
 		return
 	}
 	c.options.Live(ralph.Activity{Kind: "retry", Detail: "the model said nothing"})
@@ -173,24 +177,26 @@ func (c *conversation) hearNothing(ctx context.Context) {
 	<-pause.Done() // the next call finds out if ctx is done
 }
 
-// nudge answers a turn that called nothing.
+// nudge answers a reply without calls.
 func (c *conversation) nudge(why model.End) {
 	c.quiet++
 	if c.quiet == inARow {
-		c.end(NoPlan, ralph.EndOK, "the model talked and called no tool, %d times in a row", inARow)
+		c.end(NoPlan, ralph.EndOK, "the model replied %d times in a row without calling a tool", inARow)
 		if why == model.EndRefuse {
 			c.out.Error = "the model refuses"
 		}
 		return
 	}
-	text := "Nobody reads text without a tool call. Ask with ask_user, look with the reading tools, or hand over the plan with write_plan."
+	text := "Text without a tool call is ignored. Ask with ask_user, look with the reading tools, or submit the plan " +
+		"with write_plan."
 	if why == model.EndLength {
-		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for one call, plan fewer or shorter tasks."
+		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for " +
+			"one call, plan fewer or shorter tasks."
 	}
 	c.chat.Add(model.Message{Role: model.User, Text: text + c.reminder()})
 }
 
-// reminder tells the model when it has to come to an end.
+// reminder tells the model when it has to finish.
 func (c *conversation) reminder() string {
 	const soon = 5
 	switch left := c.options.MaxTurns - c.out.Turns; {
@@ -199,7 +205,7 @@ func (c *conversation) reminder() string {
 	case left == 1:
 		return "\n\n[This is the last turn: call write_plan now.]"
 	default:
-		return fmt.Sprintf("\n\n[%d turns are left: come to an end and call write_plan.]", left)
+		return fmt.Sprintf("\n\n[%d turns are left: finish and call write_plan.]", left)
 	}
 }
 
@@ -208,19 +214,20 @@ const (
 	existingLimit = 400    // tasks that are listed; more are only counted
 )
 
-// firstMessage says what is to be planned, and for what.
+// firstMessage returns the brief and what is known about the project.
 func firstMessage(o Options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Brief\n\n%s\n", strings.TrimSpace(o.Brief))
 	if project := strings.TrimSpace(o.Project); project != "" {
-		fmt.Fprintf(&b, "\n# What is known of the project\n\n%s\n", tools.Clip(project, projectLimit))
+		fmt.Fprintf(&b, "\n# What is known about the project\n\n%s\n", tools.Clip(project, projectLimit))
 		if n := utf8.RuneCountInString(project); n > projectLimit {
 			fmt.Fprintf(&b, "[%d characters left out]\n", n-projectLimit)
 		}
 	}
 	if len(o.Existing) > 0 {
-		b.WriteString("\n# Tasks that are in the list already\n\n")
-		b.WriteString("They stay as they are. Write only new tasks, with ids that are not taken; they are put behind these and may depend on them.\n\n")
+		b.WriteString("\n# Tasks already in the list\n\n")
+		b.WriteString("They stay as they are. Write only new tasks, with unused ids; they are added after these and may " +
+			"depend on them.\n\n")
 		for i, t := range o.Existing {
 			if i == existingLimit {
 				fmt.Fprintf(&b, "- and %d more\n", len(o.Existing)-existingLimit)

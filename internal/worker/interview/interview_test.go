@@ -42,21 +42,34 @@ func TestAPlanIsWrittenAndLands(t *testing.T) {
 		Status: Written, End: ralph.EndOK,
 		Plan: Plan{
 			Overview:      "The greeter greets by name.",
-			OpenQuestions: []string{"Which languages follow?"}, Blockers: []string{"No account for the name server."}, ScopeNotes: []string{"Titles are left out."},
+			OpenQuestions: []string{"Which languages follow?"}, Blockers: []string{"No account for the name server."},
+			ScopeNotes: []string{"Titles are left out."},
 			Tasks: []ralph.Task{
-				{ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.", Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"}, Status: ralph.TaskPending},
-				{ID: "T-002", Title: "Greet by name", Description: "In greet.sh.", Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"}, Checks: []string{"sh greet_test.sh"}, Status: ralph.TaskPending},
+				{
+					ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.",
+					Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"},
+					Status: ralph.TaskPending,
+				},
+				{
+					ID: "T-002", Title: "Greet by name", Description: "In greet.sh.",
+					Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"},
+					Checks: []string{"sh greet_test.sh"}, Status: ralph.TaskPending,
+				},
 			},
 		},
 		Text:  got.Text,
 		Asked: []Asked{{Question{1, "Is the name an argument?", []string{"an argument", "standard input"}}, "an argument"}},
 		Tools: map[string]int{"glob": 1, "read_file": 1, askUser: 1, writePlan: 1},
-		Spent: Spent{Turns: 3, Model: "claude-sonnet-5", Tokens: &ralph.Tokens{Input: 3000, Output: 300}, Cost: &cost, CostEstimated: true},
+		Spent: Spent{
+			Turns: 3, Model: "claude-sonnet-5", Tokens: &ralph.Tokens{Input: 3000, Output: 300}, Cost: &cost,
+			CostEstimated: true,
+		},
 	}
 	if d := cmp.Diff(want, got, untimed, closeCost); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	if results := s.results(1); len(results) != 2 || results[0].ID != "call-0" || !strings.Contains(results[0].Text, "greet_test.sh") || !strings.Contains(results[1].Text, "echo Hello") {
+	if results := s.results(1); len(results) != 2 || results[0].ID != "call-0" ||
+		!strings.Contains(results[0].Text, "greet_test.sh") || !strings.Contains(results[1].Text, "echo Hello") {
 		t.Errorf("what was read: %+v", results)
 	}
 	diff(t, []model.Result{{ID: "call-0", Text: "The person answers: an argument"}}, s.results(2))
@@ -73,7 +86,10 @@ func TestTheModelIsToldWhatIsKnown(t *testing.T) {
 	r := newRoom(t)
 	o, s := r.with(calls(t, writePlan, somePlan()))
 	o.Project = "Checks: sh greet_test.sh"
-	o.Existing = []ralph.Task{{ID: "A", Title: "One\x1b[31m", Status: ralph.TaskDone}, {ID: "B", Title: "Two", DependsOn: []string{"A"}, Status: ralph.TaskPending}}
+	o.Existing = []ralph.Task{
+		{ID: "A", Title: "One\x1b[31m", Status: ralph.TaskDone},
+		{ID: "B", Title: "Two", DependsOn: []string{"A"}, Status: ralph.TaskPending},
+	}
 	_, err := Run(t.Context(), o)
 	must(t, err)
 	request := s.asked[0]
@@ -92,13 +108,13 @@ func TestTheModelIsToldWhatIsKnown(t *testing.T) {
 
 Greet people by name.
 
-# What is known of the project
+# What is known about the project
 
 Checks: sh greet_test.sh
 
-# Tasks that are in the list already
+# Tasks already in the list
 
-They stay as they are. Write only new tasks, with ids that are not taken; they are put behind these and may depend on them.
+They stay as they are. Write only new tasks, with unused ids; they are added after these and may depend on them.
 
 - A (done): One[31m
 - B (pending): Two [after A]
@@ -136,7 +152,9 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	r := newRoom(t)
-	for name, ask := range map[string]func(context.Context, Question) (string, bool, error){"nobody there": nil, "no answer": replies()} {
+	for name, ask := range map[string]func(context.Context, Question) (string, bool, error){
+		"nobody there": nil, "no answer": replies(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := r.with(asks(t, "Which \x1b]0;x\x07name?\nAnd why?", "a", "b\u202e"))
 			o.Ask = ask
@@ -144,7 +162,7 @@ func TestNobodyAnswers(t *testing.T) {
 			must(t, err)
 			diff(t, NeedsAnswers, got.Status)
 			diff(t, &Question{1, "Which ]0;xname?\nAnd why?", []string{"a", "b"}}, got.Question)
-			diff(t, "nobody answers: Which ]0;xname? And why?", got.Error)
+			diff(t, "no answer to the question: Which ]0;xname? And why?", got.Error)
 			diff(t, ralph.EndOK, got.End)
 			diff(t, 1, len(s.asked))
 		})
@@ -171,8 +189,10 @@ func TestNoPlanAfterAllTurns(t *testing.T) {
 		diff(t, NoPlan, got.Status)
 		diff(t, c.turns, got.Turns)
 		diff(t, c.turns, len(s.asked))
-		diff(t, fmt.Sprintf("there is no plan after %d turns", c.turns), got.Error)
-		for back, want := range map[int]string{1: "[This is the last turn: call write_plan now.]", 5: "[5 turns are left: come to an end and call write_plan.]"} {
+		diff(t, fmt.Sprintf("no plan after %d turns", c.turns), got.Error)
+		for back, want := range map[int]string{
+			1: "[This is the last turn: call write_plan now.]", 5: "[5 turns are left: finish and call write_plan.]",
+		} {
 			if text := s.results(c.turns - back)[0].Text; !strings.HasSuffix(text, want) {
 				t.Errorf("%d before the end: %q", back, text)
 			}
@@ -205,10 +225,16 @@ func TestQuietTurns(t *testing.T) {
 		count  int
 		error  string
 	}{
-		"three in a row": {[]turn{says("Well."), says("Well."), says("Well.")}, NoPlan, 3, "the model talked and called no tool, 3 times in a row"},
-		"a call between": {[]turn{says("Well."), says("Well."), look, says("Well."), says("Well."), calls(t, writePlan, somePlan())}, Written, 6, ""},
-		"cut":            {[]turn{cut, calls(t, writePlan, somePlan())}, Written, 2, ""},
-		"refused":        {[]turn{no, no, no}, NoPlan, 3, "the model refuses"},
+		"three in a row": {
+			[]turn{says("Well."), says("Well."), says("Well.")}, NoPlan, 3,
+			"the model replied 3 times in a row without calling a tool",
+		},
+		"a call between": {
+			[]turn{says("Well."), says("Well."), look, says("Well."), says("Well."), calls(t, writePlan, somePlan())}, Written,
+			6, "",
+		},
+		"cut":     {[]turn{cut, calls(t, writePlan, somePlan())}, Written, 2, ""},
+		"refused": {[]turn{no, no, no}, NoPlan, 3, "the model refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := r.with(c.turns...)
@@ -244,7 +270,14 @@ func TestTheThirdEmptyReplyEnds(t *testing.T) {
 		s := &script{turns: []turn{silent}}
 		got, err := Run(t.Context(), Options{Client: s, Brief: "b", Lint: anything})
 		must(t, err)
-		diff(t, Outcome{Status: NoPlan, End: ralph.EndEmpty, Error: "the model said nothing, 3 times in a row", Spent: Spent{Duration: ralph.Span(6 * time.Second)}}, got)
+		diff(
+			t,
+			Outcome{
+				Status: NoPlan, End: ralph.EndEmpty, Error: "the model sent 3 empty replies in a row",
+				Spent: Spent{Duration: ralph.Span(6 * time.Second)},
+			},
+			got,
+		)
 		diff(t, 3, len(s.asked))
 	})
 }
@@ -255,7 +288,14 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		got, err := Run(ctx, Options{Client: &script{turns: []turn{silent}}, Brief: "b", Lint: anything})
 		must(t, err)
-		diff(t, Outcome{Status: Failed, End: ralph.EndTimeout, Error: "the interview took too long", Spent: Spent{Duration: ralph.Span(time.Second)}}, got)
+		diff(
+			t,
+			Outcome{
+				Status: Failed, End: ralph.EndTimeout, Error: "the interview took too long",
+				Spent: Spent{Duration: ralph.Span(time.Second)},
+			},
+			got,
+		)
 	})
 }
 
@@ -268,12 +308,27 @@ func TestFaults(t *testing.T) {
 		err  error
 		want Outcome
 	}{
-		"auth":     {&model.Fault{Kind: model.FaultAuth, Status: 401, Message: "bad key\x1b[2J"}, Outcome{End: ralph.EndAuth, Error: "bad key[2J (HTTP 401)", Hint: "set SOME_KEY to a key that works"}},
-		"limit":    {&model.Fault{Kind: model.FaultLimit, Message: "slow down", RetryAfter: time.Hour}, Outcome{End: ralph.EndLimit, Error: "slow down", RetryAfter: ralph.Span(time.Hour)}},
-		"provider": {fmt.Errorf("send: %w", &model.Fault{Kind: model.FaultProvider, Message: "cut"}), Outcome{End: ralph.EndProvider, Error: "cut"}},
-		"overflow": {&model.Fault{Kind: model.FaultOverflow, Message: "too long"}, Outcome{End: ralph.EndFailed, Error: "too long"}},
-		"refused":  {&model.Fault{Kind: model.FaultRefused, Message: "no such model"}, Outcome{End: ralph.EndFailed, Error: "no such model"}},
-		"other":    {context.Canceled, Outcome{End: ralph.EndFailed, Error: "the model cannot be asked: context canceled"}},
+		"auth": {
+			&model.Fault{Kind: model.FaultAuth, Status: 401, Message: "bad key\x1b[2J"},
+			Outcome{End: ralph.EndAuth, Error: "bad key[2J (HTTP 401)", Hint: "set SOME_KEY to a valid key"},
+		},
+		"limit": {
+			&model.Fault{Kind: model.FaultLimit, Message: "slow down", RetryAfter: time.Hour},
+			Outcome{End: ralph.EndLimit, Error: "slow down", RetryAfter: ralph.Span(time.Hour)},
+		},
+		"provider": {
+			fmt.Errorf("send: %w", &model.Fault{Kind: model.FaultProvider, Message: "cut"}),
+			Outcome{End: ralph.EndProvider, Error: "cut"},
+		},
+		"overflow": {
+			&model.Fault{Kind: model.FaultOverflow, Message: "too long"},
+			Outcome{End: ralph.EndFailed, Error: "too long"},
+		},
+		"refused": {
+			&model.Fault{Kind: model.FaultRefused, Message: "no such model"},
+			Outcome{End: ralph.EndFailed, Error: "no such model"},
+		},
+		"other": {context.Canceled, Outcome{End: ralph.EndFailed, Error: "the model cannot be asked: context canceled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := r.with(func(context.Context, func(model.Delta)) (model.Reply, error) { return model.Reply{}, c.err })
@@ -290,7 +345,9 @@ func TestFaults(t *testing.T) {
 
 func TestInterruptedAnywhere(t *testing.T) {
 	r := newRoom(t)
-	for name, at := range map[string]string{"before": "", "while the model answers": "send", "while a person thinks": "ask", "between calls": "live"} {
+	for name, at := range map[string]string{
+		"before": "", "while the model answers": "send", "while a person thinks": "ask", "between calls": "live",
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -339,7 +396,8 @@ func TestAScriptedModelPlans(t *testing.T) {
 		{"calls": [{"name": "grep", "input": {"pattern": "echo (\\w+)"}}]},
 		{"calls": [{"name": "ask_user", "input": {"question": "Keep {{word}}?"}}], "fill": {"word": "echo (\\w+)"}},
 		{"calls": [{"name": "write_plan", "input": {"overview": "It is {{word}}.", "tasks": [
-			{"id": "T-1", "title": "Greet", "description": "", "acceptance": ["it greets"], "checks": ["sh greet_test.sh"]}]}}], "fill": {"word": "answers: (\\w+)"}}
+			{"id": "T-1", "title": "Greet", "description": "", "acceptance": ["it greets"], "checks": ["sh `+
+		`greet_test.sh"]}]}}], "fill": {"word": "answers: (\\w+)"}}
 	]]}`), 0o644))
 	script, err := scripted.Open(path)
 	must(t, err)

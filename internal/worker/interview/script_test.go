@@ -17,13 +17,14 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// script is a client that says what a test wrote down, and keeps what it was asked. Behind its end it repeats the last turn.
+// script is a client that replies as the test says, and keeps the requests. At its end it repeats
+// the last turn.
 type script struct {
 	turns []turn
 	asked []model.Request
 }
 
-// turn is one answer of the model, or why there is none.
+// turn is one answer of the model, or an error.
 type turn func(ctx context.Context, tell func(model.Delta)) (model.Reply, error)
 
 func (s *script) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
@@ -63,7 +64,9 @@ func calls(t *testing.T, namesAndInputs ...any) turn {
 			}
 			input = string(data)
 		}
-		m.Calls = append(m.Calls, model.Call{ID: fmt.Sprintf("call-%d", i/2), Name: namesAndInputs[i].(string), Input: json.RawMessage(input)})
+		m.Calls = append(m.Calls, model.Call{
+			ID: fmt.Sprintf("call-%d", i/2), Name: namesAndInputs[i].(string), Input: json.RawMessage(input),
+		})
 	}
 	return reply(m, model.EndCalls)
 }
@@ -83,8 +86,15 @@ func somePlan() planInput {
 	return planInput{
 		Overview: "The greeter greets by name.",
 		Tasks: []taskInput{
-			{ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.", Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"}},
-			{ID: "T-002", Title: "Greet by name", Description: "In greet.sh.", Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"}, Checks: []string{"sh greet_test.sh"}},
+			{
+				ID: "T-001", Title: "Tests for names", Description: "In greet_test.sh.",
+				Acceptance: []string{"greet_test.sh asks for a name"}, Checks: []string{"grep -q name greet_test.sh"},
+			},
+			{
+				ID: "T-002", Title: "Greet by name", Description: "In greet.sh.",
+				Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"},
+				Checks: []string{"sh greet_test.sh"},
+			},
 		},
 		OpenQuestions: []string{"Which languages follow?"},
 		Blockers:      []string{"No account for the name server."},
@@ -102,7 +112,9 @@ type room struct {
 func newRoom(t *testing.T) room {
 	t.Helper()
 	r := room{dir: t.TempDir()}
-	for name, text := range map[string]string{"greet.sh": "echo Hello\n", "greet_test.sh": "test \"$(sh greet.sh)\" = Hello\n", "docs/use.md": "# Use\n"} {
+	for name, text := range map[string]string{
+		"greet.sh": "echo Hello\n", "greet_test.sh": "test \"$(sh greet.sh)\" = Hello\n", "docs/use.md": "# Use\n",
+	} {
 		path := filepath.Join(r.dir, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, []byte(text), 0o644))
@@ -119,15 +131,17 @@ func newRoom(t *testing.T) room {
 // with are options for an interview in the room.
 func (r room) with(turns ...turn) (Options, *script) {
 	s := &script{turns: turns}
-	return Options{Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Preview}, s
+	return Options{
+		Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Preview,
+	}, s
 }
 
-// hasty is a client that has patience and takes no time for it.
+// hasty is a patient client that does not wait.
 func hasty(s *script) model.Client {
 	return &model.Retrier{Client: s, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
-// replies answers questions in order, and then not any more.
+// replies answers questions in order, and then no more.
 func replies(answers ...string) func(context.Context, Question) (string, bool, error) {
 	return func(_ context.Context, q Question) (string, bool, error) {
 		if q.Number > len(answers) {

@@ -14,7 +14,7 @@ import (
 //go:embed write_plan.md
 var writePlanPage string
 
-// The bounds of a plan. Texts are measured in characters.
+// The limits of a plan. Texts are measured in characters.
 const (
 	planLimit     = 2 << 20 // bytes of the call
 	tasksLimit    = 200
@@ -28,27 +28,28 @@ const (
 )
 
 type planInput struct {
-	Overview      string      `json:"overview" doc:"The goal and the way to it, in a few sentences, for the person who reads the list."`
-	Tasks         []taskInput `json:"tasks" doc:"The tasks, in the order in which they are to be worked."`
-	OpenQuestions []string    `json:"open_questions,omitempty" doc:"What a person should still settle, and what you took for granted meanwhile."`
+	Overview      string      `json:"overview" doc:"The goal and how to reach it, in a few sentences, for people."`
+	Tasks         []taskInput `json:"tasks" doc:"The tasks, in working order."`
+	OpenQuestions []string    `json:"open_questions,omitempty" doc:"What a person should still decide, and what you assumed."` //nolint:lll // a struct tag cannot be split
 	Blockers      []string    `json:"blockers,omitempty" doc:"What keeps tasks from being done until a person acts."`
-	ScopeNotes    []string    `json:"scope_notes,omitempty" doc:"What was left out on purpose, and what you decided yourself."`
+	ScopeNotes    []string    `json:"scope_notes,omitempty" doc:"What was left out on purpose, and what you decided yourself."` //nolint:lll // a struct tag cannot be split
 }
 
 type taskInput struct {
 	ID          string   `json:"id" doc:"Such as T-001."`
-	Title       string   `json:"title" doc:"One line: what holds when it is done."`
-	Description string   `json:"description,omitempty" doc:"What is to be done, where, and what is known about it. The agent sees nothing else of this conversation: leave it out only if the title says it all."`
-	Acceptance  []string `json:"acceptance" doc:"Statements that can be checked, at least one; only a task with human set may have none."`
-	DependsOn   []string `json:"depends_on,omitempty" doc:"Ids of tasks that have to be done before."`
-	Priority    *int     `json:"priority,omitempty" doc:"The lowest number is worked first; leave it out if the order of the list will do."`
-	Checks      []string `json:"checks,omitempty" doc:"Shell commands that prove this task: red now, green when it is done."`
+	Title       string   `json:"title" doc:"One line: what is true when it is done."`
+	Description string   `json:"description,omitempty" doc:"What to do, where, and what is known about it. The agent sees nothing else of this conversation."` //nolint:lll // a struct tag cannot be split
+	Acceptance  []string `json:"acceptance" doc:"Checkable statements, at least one unless human is set."`
+	DependsOn   []string `json:"depends_on,omitempty" doc:"Ids of tasks that must be done before."`
+	Priority    *int     `json:"priority,omitempty" doc:"The lowest number comes first; default: list order."`
+	Checks      []string `json:"checks,omitempty" doc:"Shell commands that fail now and pass when the task is done."`
 	Category    string   `json:"category,omitempty" doc:"One word, such as setup, feature, test, docs."`
 	Optional    bool     `json:"optional,omitempty" doc:"The work is complete without it."`
 	Human       bool     `json:"human,omitempty" doc:"Only a person can do it."`
 }
 
-// decodePlan reads the input of write_plan. The error is one sentence about one problem, for the model.
+// decodePlan reads the input of write_plan. The error is one sentence about one problem, for the
+// model.
 func decodePlan(input json.RawMessage) (Plan, error) {
 	if len(input) > planLimit {
 		return Plan{}, fmt.Errorf("the input has more than %d bytes; write shorter texts", planLimit)
@@ -79,7 +80,7 @@ func decodePlan(input json.RawMessage) (Plan, error) {
 	return p, nil
 }
 
-// planReader makes texts plain and holds them within bounds. It keeps the first thing that is wrong.
+// planReader makes texts plain and checks their limits. It keeps the first error.
 type planReader struct{ err error }
 
 func (r *planReader) fault(format string, args ...any) {
@@ -90,7 +91,7 @@ func (r *planReader) fault(format string, args ...any) {
 
 func (r *planReader) task(at string, in taskInput) ralph.Task {
 	t := ralph.Task{
-		ID:          strings.TrimSpace(in.ID), // its form is the lint's matter
+		ID:          strings.TrimSpace(in.ID), // the lint checks its form
 		Title:       plainLine(r.text(at+".title", in.Title, titleLimit)),
 		Description: r.text(at+".description", in.Description, longLimit),
 		Acceptance:  r.texts(at+".acceptance", in.Acceptance, criteriaLimit),
@@ -107,7 +108,7 @@ func (r *planReader) task(at string, in taskInput) ralph.Task {
 	case t.Title == "":
 		r.fault("field %s.title is empty", at)
 	case len(t.Acceptance) == 0 && !t.Human:
-		r.fault("field %s.acceptance is empty: say how one can tell that task %s is done", at, brief(t.ID))
+		r.fault("field %s.acceptance is empty: say how to tell that task %s is done", at, brief(t.ID))
 	case t.Priority != nil && (*t.Priority < 0 || *t.Priority > 1_000_000):
 		r.fault("field %s.priority must be from 0 to 1000000", at)
 	}
@@ -116,7 +117,7 @@ func (r *planReader) task(at string, in taskInput) ralph.Task {
 
 func (r *planReader) bounded(at, text string, limit int) {
 	if n := utf8.RuneCountInString(text); n > limit {
-		r.fault("field %s has %d characters; at most %d are taken", at, n, limit)
+		r.fault("field %s has %d characters; the limit is %d", at, n, limit)
 	}
 }
 
@@ -142,24 +143,25 @@ func (r *planReader) ids(at string, ids []string) []string {
 	})
 }
 
-// commands are never changed: what is run must be what was written, and what was written must be what is seen.
+// commands are never changed: what runs must be what was written, and what was written must be
+// visible.
 func (r *planReader) commands(at string, commands []string) []string {
 	return r.each(at, commands, checksLimit, func(place, command string) string {
 		r.bounded(place, command, shortLimit)
 		switch {
 		case strings.TrimSpace(command) == "":
 			r.fault("field %s is empty", place)
-		case strings.ContainsFunc(command, hidden) || strings.ContainsRune(command, utf8.RuneError):
-			r.fault("field %s holds a character that cannot be seen; write the command in plain text", place)
+		case strings.ContainsFunc(command, isHidden) || strings.ContainsRune(command, utf8.RuneError):
+			r.fault("field %s contains an invisible character; write the command in plain text", place)
 		}
 		return strings.TrimSpace(command)
 	})
 }
 
-// each reads the items of a list, which may have so many.
+// each reads the items of a list and checks their number.
 func (r *planReader) each(at string, items []string, limit int, read func(place, item string) string) []string {
 	if len(items) > limit {
-		r.fault("field %s has %d items; at most %d are taken", at, len(items), limit)
+		r.fault("field %s has %d items; the limit is %d", at, len(items), limit)
 	}
 	var all []string
 	for i, item := range items {

@@ -19,12 +19,12 @@ import (
 var bashPage string
 
 const (
-	// DefaultBashTimeout is how long a command may take that asks for no other time.
+	// DefaultBashTimeout is the default timeout of a command.
 	DefaultBashTimeout = 120 * time.Second
-	// MaxBashTimeout is the longest that a command may ask for.
+	// MaxBashTimeout is the longest timeout that a command may ask for.
 	MaxBashTimeout = 600 * time.Second
 
-	// bashLimit is how many characters a command's result has at most.
+	// bashLimit is the maximum number of characters of a command's result.
 	bashLimit = 8000
 	// commandLimit is less than systems allow for one argument.
 	commandLimit = 100_000
@@ -46,7 +46,7 @@ func newBash(w *workspace) bash {
 	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: max(timeout, MaxBashTimeout)}
 }
 
-// findShell looks for bash; "" is the system's own shell.
+// findShell looks for bash; "" means the system's own shell.
 func findShell(w *workspace) string {
 	const usual = "/bin/bash"
 	if info, err := os.Stat(usual); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -54,7 +54,7 @@ func findShell(w *workspace) string {
 	}
 	path, err := process.LookPath("bash")
 	if err != nil || runtime.GOOS == "windows" {
-		return "" // what is called bash on Windows sees another file system
+		return "" // on Windows, bash sees another file system
 	}
 	if _, err := w.inside(path); err == nil {
 		return "" // the agent could have written it
@@ -67,8 +67,8 @@ func (t bash) tool() Tool {
 	if t.shell == "" {
 		name = process.Shell("")[0] + " (there is no bash here)"
 	}
-	page := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most)).Replace(bashPage)
-	return newTool("bash", page, t.call)
+	values := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most))
+	return newTool("bash", values.Replace(bashPage), t.call)
 }
 
 func (t bash) call(ctx context.Context, in bashInput) Output {
@@ -77,7 +77,7 @@ func (t bash) call(ctx context.Context, in bashInput) Output {
 	case strings.TrimSpace(in.Command) == "":
 		return Failf("the command is empty")
 	case strings.ContainsRune(in.Command, 0):
-		return Failf("the command holds a NUL byte")
+		return Failf("the command contains a NUL byte")
 	case len(in.Command) > commandLimit:
 		return Failf("the command has more than %d bytes; write it to a file and run that", commandLimit)
 	case in.Timeout < 0 || in.Timeout > int(t.most.Seconds()):
@@ -108,11 +108,11 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 	return Output{Text: text, Cut: cut, Failed: ended.State != process.Exited || ended.ExitCode != 0}
 }
 
-// remarks is what the harness says below the output of a command.
+// remarks returns what the harness says below the output of a command.
 func remarks(ended process.Result, timeout time.Duration) string {
 	var b strings.Builder
 	if ended.OutputHeld {
-		b.WriteString("[somebody kept the output open, so that its end may be missing]\n")
+		b.WriteString("[a process kept the output open, so its end may be missing]\n")
 	}
 	switch ended.State {
 	case process.Exited:
@@ -128,7 +128,9 @@ func remarks(ended process.Result, timeout time.Duration) string {
 		}
 		b.WriteString("]\n")
 	case process.TimedOut:
-		fmt.Fprintf(&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout))
+		fmt.Fprintf(
+			&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout),
+		)
 	default:
 		b.WriteString("[the command was interrupted; this is its output until then]\n")
 	}
@@ -138,7 +140,7 @@ func remarks(ended process.Result, timeout time.Duration) string {
 	return b.String()
 }
 
-// nameList is the names of processes, which choose them freely, on one line.
+// nameList returns the names of processes on one line. Processes choose their names freely.
 func nameList(names []string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -35,13 +35,25 @@ func TestBash(t *testing.T) {
 		{"exit code", "echo no; exit 3", Output{Text: "no\n[exit code 3]\n", Failed: true}},
 		{"signal", "kill -9 $$", Output{Text: "[exit code 137: killed]\n", Failed: true}},
 		{"nothing to read", "cat; echo $?", Output{Text: "0\n[exit code 0]\n"}},
-		{"no terminal", "test -t 0 || test -t 1 || (: </dev/tty) 2>/dev/null || echo none", Output{Text: "none\n[exit code 0]\n"}},
-		{"where", "test a.txt -ef \"$PWD\"/a.txt && test \"$PWD\" -ef '" + p.dir + "' && echo here", Output{Text: "here\n[exit code 0]\n"}},
-		{"not UTF-8", `printf 'a\377b\n'`, Output{Text: "a\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n[exit code 0]\n"}},
+		{
+			"no terminal", "test -t 0 || test -t 1 || (: </dev/tty) 2>/dev/null || echo none",
+			Output{Text: "none\n[exit code 0]\n"},
+		},
+		{
+			"where", "test a.txt -ef \"$PWD\"/a.txt && test \"$PWD\" -ef '" + p.dir + "' && echo here",
+			Output{Text: "here\n[exit code 0]\n"},
+		},
+		{
+			"not UTF-8", `printf 'a\377b\n'`,
+			Output{Text: "a\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n[exit code 0]\n"},
+		},
 		{"NUL", `printf 'a\0b\n'`, Output{Text: "a\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n[exit code 0]\n"}},
 		{"empty", " \n", Output{Text: "the command is empty", Failed: true}},
-		{"NUL in the command", "echo \x00", Output{Text: "the command holds a NUL byte", Failed: true}},
-		{"long", "echo " + strings.Repeat("x", 100_000), Output{Text: "the command has more than 100000 bytes; write it to a file and run that", Failed: true}},
+		{"NUL in the command", "echo \x00", Output{Text: "the command contains a NUL byte", Failed: true}},
+		{
+			"long", "echo " + strings.Repeat("x", 100_000),
+			Output{Text: "the command has more than 100000 bytes; write it to a file and run that", Failed: true},
+		},
 		{"nearly too long", "true " + strings.Repeat("x", 99_990), Output{Text: "[exit code 0]\n"}},
 	}
 	for _, test := range tests {
@@ -74,23 +86,32 @@ func TestBashIsBash(t *testing.T) {
 		t.Skip("there is no bash here")
 	}
 	p := newPlace(t, nil)
-	if diff := cmp.Diff(Output{Text: "b\n[exit code 0]\n"}, p.call("bash", fields{"command": "x=(a b); echo ${x[1]}"})); diff != "" {
+	if diff := cmp.Diff(
+		Output{Text: "b\n[exit code 0]\n"}, p.call("bash", fields{"command": "x=(a b); echo ${x[1]}"}),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if page := p.tools["bash"].Spec().Description; !strings.HasPrefix(page, "Runs a command with bash in the workspace") || !strings.Contains(page, "at most 120 seconds") || !strings.Contains(page, "up to 600") {
+	if page := p.tools["bash"].Spec().Description; !strings.HasPrefix(page, "Runs a command with bash in the workspace") ||
+		!strings.Contains(page, "at most 120 seconds") || !strings.Contains(page, "up to 600") {
 		t.Errorf("described as %q", page)
 	}
 	without := bash{workspace: &workspace{}, timeout: time.Second, most: time.Minute}
-	if page := without.tool().Spec().Description; !strings.HasPrefix(page, "Runs a command with /bin/sh (there is no bash here) in the workspace") {
+	if page := without.tool().Spec().Description; !strings.HasPrefix(
+		page, "Runs a command with /bin/sh (there is no bash here) in the workspace",
+	) {
 		t.Errorf("described as %q", page)
 	}
 }
 
 func TestNothingOutlivesACall(t *testing.T) {
 	p := newPlace(t, nil)
-	got := p.call("bash", fields{"command": "sleep 1000 & echo $! > one; sleep 1001 > /dev/null 2>&1 & echo $! > two; echo started"})
+	got := p.call("bash", fields{
+		"command": "sleep 1000 & echo $! > one; sleep 1001 > /dev/null 2>&1 & echo $! > two; echo started",
+	})
 	// One that was caught early still has the name of its shell.
-	want := regexp.MustCompile(`^started\n\[2 background processes were ended: (sleep|bash|sh), (sleep|bash|sh)\]\n\[exit code 0\]\n$`)
+	want := regexp.MustCompile(
+		`^started\n\[2 background processes were ended: (sleep|bash|sh), (sleep|bash|sh)\]\n\[exit code 0\]\n$`,
+	)
 	if !want.MatchString(got.Text) || got.Failed {
 		t.Errorf("got %+v", got)
 	}
@@ -103,7 +124,9 @@ func TestNothingOutlivesACall(t *testing.T) {
 			t.Errorf("process %d is alive", pid)
 		}
 	}
-	if got := p.call("bash", fields{"command": "sleep 1000 & sleep 0"}); !strings.Contains(got.Text, "[1 background process was ended: ") {
+	if got := p.call("bash", fields{"command": "sleep 1000 & sleep 0"}); !strings.Contains(
+		got.Text, "[1 background process was ended: ",
+	) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -111,10 +134,18 @@ func TestNothingOutlivesACall(t *testing.T) {
 func TestBashTimeout(t *testing.T) {
 	p := placeIn(t, t.TempDir(), nil, Options{BashTimeout: 300 * time.Millisecond})
 	got := p.call("bash", fields{"command": "echo before; sleep 1000; echo after"})
-	if diff := cmp.Diff(Output{Text: "before\n[the command did not end within 0.3 seconds and was ended; this is its output until then]\n", Failed: true}, got); diff != "" {
+	if diff := cmp.Diff(
+		Output{
+			Text:   "before\n[the command did not end within 0.3 seconds and was ended; this is its output until then]\n",
+			Failed: true,
+		},
+		got,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := p.call("bash", fields{"command": "sleep 0.5; echo after", "timeout_seconds": 60}); got.Text != "after\n[exit code 0]\n" {
+	if got := p.call("bash", fields{
+		"command": "sleep 0.5; echo after", "timeout_seconds": 60,
+	}); got.Text != "after\n[exit code 0]\n" {
 		t.Errorf("with a time of its own: %+v", got)
 	}
 	for _, wrong := range []int{-1, 601, 1 << 40} {
@@ -138,7 +169,9 @@ func TestBashInterrupted(t *testing.T) {
 		cancel()
 	}()
 	got := p.tools["bash"].Run(ctx, json.RawMessage(`{"command":"echo before; cat up; sleep 1000"}`))
-	if diff := cmp.Diff(Output{Text: "before\n[the command was interrupted; this is its output until then]\n", Failed: true}, got); diff != "" {
+	if diff := cmp.Diff(
+		Output{Text: "before\n[the command was interrupted; this is its output until then]\n", Failed: true}, got,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -154,10 +187,14 @@ func TestBashThatCannotStart(t *testing.T) {
 func TestBashOutputIsBounded(t *testing.T) {
 	p := newPlace(t, nil)
 	for _, size := range []int{7_000, 8_001, 20_000, 32_000, 32_010, 50_000, 2 << 20} {
-		got := p.call("bash", fields{"command": fmt.Sprintf("echo begin; head -c %d /dev/zero | tr '\\0' x; echo; echo end", size)})
+		got := p.call("bash", fields{
+			"command": fmt.Sprintf("echo begin; head -c %d /dev/zero | tr '\\0' x; echo; echo end", size),
+		})
 		n := utf8.RuneCountInString(got.Text)
-		if n > 8000 || got.Cut != (size > 7_900) || got.Cut && n < 7_900 || !strings.HasPrefix(got.Text, "begin\nxxx") || !strings.HasSuffix(got.Text, "xxx\nend\n[exit code 0]\n") {
-			t.Errorf("%d bytes: %d characters, cut %v, %.20q … %q", size, n, got.Cut, got.Text, got.Text[max(0, len(got.Text)-60):])
+		if n > 8000 || got.Cut != (size > 7_900) || got.Cut && n < 7_900 || !strings.HasPrefix(got.Text, "begin\nxxx") ||
+			!strings.HasSuffix(got.Text, "xxx\nend\n[exit code 0]\n") {
+			t.Errorf("%d bytes: %d characters, cut %v, %.20q … %q", size, n, got.Cut, got.Text,
+				got.Text[max(0, len(got.Text)-60):])
 		}
 		if got.Cut && strings.Count(got.Text, "bytes cut …]") != 1 {
 			t.Errorf("%d bytes: what was cut is not said", size)
@@ -200,7 +237,9 @@ func TestSets(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff([]string{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}, names(Set(Options{Root: root}))); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}, names(Set(Options{Root: root})),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"read_file", "glob", "grep"}, names(Reading(Options{Root: root}))); diff != "" {

@@ -15,17 +15,20 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Decode reads the input of a call into the struct that into points to. It is strict where encoding/json is not: a field that is not known, that is
-// given twice or in another case, that is missing or of another type is an error, and nothing may follow the object. The error is one sentence
-// about one problem, for the model.
+// Decode reads the input of a call into the struct that into points to. It is stricter than
+// encoding/json: a field that is unknown, repeated, in another case, missing or of another type is
+// an error, and nothing may follow the object. The error is one sentence about one problem, for the
+// model.
 //
-// The fields of the struct have json tags and may be strings, bools, numbers, structs, slices and pointers of those, and json.RawMessage. One with omitempty
-// may be left out or null. The tag enum lists the strings that a field may have, as in `enum:"accept,reject"`; one that may be left out may be empty, too.
+// The fields of the struct have json tags and may be strings, bools, numbers, structs, slices and
+// pointers of those, and json.RawMessage. A field with omitempty may be left out or null. The tag
+// enum lists the strings that a field may have, as in `enum:"accept,reject"`; an optional one may
+// also be empty.
 func Decode(input json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return errors.New("the input is empty; it must be a JSON object")
 	}
-	if err := wellFormed(input); err != nil {
+	if err := checkJSON(input); err != nil {
 		return err
 	}
 	target := reflect.ValueOf(into)
@@ -35,8 +38,8 @@ func Decode(input json.RawMessage, into any) error {
 	return decodeValue("", bytes.TrimSpace(input), target.Elem(), "")
 }
 
-// wellFormed says where JSON is none.
-func wellFormed(input []byte) error {
+// checkJSON returns where JSON is invalid.
+func checkJSON(input []byte) error {
 	err := json.Unmarshal(input, new(json.RawMessage))
 	if err == nil {
 		return nil
@@ -47,7 +50,8 @@ func wellFormed(input []byte) error {
 	return fmt.Errorf("the input is not valid JSON: %w", err)
 }
 
-// decodeValue reads one value. path is how the model knows it, "" for the input as a whole; enum is the tag of its field.
+// decodeValue reads one value. path is its name for the model, "" for the whole input; enum is the
+// tag of its field.
 func decodeValue(path string, raw []byte, v reflect.Value, enum string) error {
 	if v.Type() == rawType {
 		v.SetBytes(bytes.Clone(raw))
@@ -92,7 +96,9 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
-			return fmt.Errorf("%s is not known; there is %s", named(below(path, fmt.Sprint(name))), strings.Join(text.Mapped(fields, func(f field) string { return f.name }), ", "))
+			names := text.Mapped(fields, func(f field) string { return f.name })
+			return fmt.Errorf("%s is unknown; the fields are %s", named(below(path, fmt.Sprint(name))),
+				strings.Join(names, ", "))
 		}
 		f := fields[i]
 		if seen[i] {
@@ -131,10 +137,11 @@ func decodeArray(path string, raw []byte, v reflect.Value, enum string) error {
 func decodeString(path string, raw []byte, v reflect.Value, enum string) error {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return fmt.Errorf("%s is no valid string: %w", named(path), err)
+		return fmt.Errorf("%s is not a valid string: %w", named(path), err)
 	}
 	if enum != "" && !slices.Contains(strings.Split(enum, ","), text) {
-		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), Clip(text, nameLimit))
+		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "),
+			Clip(text, nameLimit))
 	}
 	v.SetString(text)
 	return nil
@@ -159,7 +166,7 @@ func decodeNumber(path string, raw []byte, v reflect.Value) error {
 	return nil
 }
 
-// nameLimit is how much of a name or value that the model made up is repeated to it.
+// nameLimit limits how much of a name or value made up by the model is repeated to it.
 const nameLimit = 60
 
 func named(path string) string {
@@ -177,7 +184,7 @@ func below(path, name string) string {
 	return path + "." + name
 }
 
-// kindOf says what a JSON value is, in words.
+// kindOf describes a JSON value in words.
 func kindOf(raw []byte) string {
 	kinds := map[byte]string{
 		'{': "an object", '[': "an array", '"': "a string", 't': "true or false", 'f': "true or false", 'n': "null",
@@ -185,8 +192,10 @@ func kindOf(raw []byte) string {
 	return cmp.Or(kinds[raw[0]], "a number")
 }
 
-// wantedKind is what kindOf has to say about a value that fits into v.
+// wantedKind returns what kindOf must return for a value that fits into v.
 func wantedKind(v reflect.Value) string {
-	kinds := map[string]string{"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false"}
+	kinds := map[string]string{
+		"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false",
+	}
 	return cmp.Or(kinds[jsonType(v.Type())], "a number")
 }

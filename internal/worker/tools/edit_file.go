@@ -17,7 +17,7 @@ import (
 //go:embed edit_file.md
 var editFilePage string
 
-// editLimit is how many bytes a file may have, before and after, to be edited.
+// editLimit is the maximum size in bytes of an edited file, before and after.
 const editLimit = 8 << 20
 
 type editFileInput struct {
@@ -76,7 +76,7 @@ func (w *workspace) edit(in editFileInput, name string) Output {
 	}
 }
 
-// replace makes the edit and says in which lines it was made.
+// replace makes the edit and returns the lines in which it was made.
 func replace(content []byte, in editFileInput) (edited []byte, at []int, err error) {
 	before, after := []byte(in.Old), []byte(in.New)
 	if crlf(content) {
@@ -84,7 +84,7 @@ func replace(content []byte, in editFileInput) (edited []byte, at []int, err err
 	}
 	n := bytes.Count(content, before)
 	if n == 0 && bytes.ContainsRune(before, '\n') {
-		// In a file with both kinds of line ends the text may stand in the other kind.
+		// In a file with both kinds of line ends, the text may have the other kind.
 		if other := withCRLF(before); bytes.Contains(content, other) {
 			before, after = other, withCRLF(after)
 			n = bytes.Count(content, before)
@@ -94,9 +94,10 @@ func replace(content []byte, in editFileInput) (edited []byte, at []int, err err
 	case n == 0:
 		return nil, nil, notFound(content, in.Old)
 	case bytes.Equal(before, after):
-		return nil, nil, fmt.Errorf("old and new are the same but for line ends, which stay as the file has them")
+		return nil, nil, fmt.Errorf("old and new differ only in line ends, which stay as they are in the file")
 	case n > 1 && !in.All:
-		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n, lineList(linesOf(content, before)))
+		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n,
+			lineList(linesOf(content, before)))
 	case len(content)+n*(len(after)-len(before)) > editLimit:
 		return nil, nil, fmt.Errorf("the file would have more than %d bytes", editLimit)
 	}
@@ -114,7 +115,7 @@ func withCRLF(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 }
 
-// linesOf gives the line in which each occurrence begins.
+// linesOf returns the line in which each occurrence begins.
 func linesOf(content, text []byte) []int {
 	var lines []int
 	line := 1
@@ -130,7 +131,7 @@ func linesOf(content, text []byte) []int {
 	}
 }
 
-// lineList is "line 3", "lines 3, 9".
+// lineList returns "line 3" or "lines 3, 9".
 func lineList(lines []int) string {
 	const most = 10
 	word, shown := "line ", text.Mapped(lines[:min(len(lines), most)], strconv.Itoa)

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// A character has at most 4 bytes, so that so many bytes hold all that can be shown.
+	// A character has at most 4 bytes, so this many bytes hold all that can be shown.
 	headBytes = 4 * bashLimit
 	tailBytes = headBytes / 2
 )
 
-// excerpt keeps the beginning and the end of what is written to it, in bounded memory.
+// excerpt keeps the beginning and the end of what is written to it, in limited memory.
 type excerpt struct {
 	head  []byte
-	tail  []byte // what came behind the head, or the last of it
+	tail  []byte // what came after the head, or the end of it
 	total int
 }
 
@@ -29,14 +29,14 @@ func (e *excerpt) Write(p []byte) (int, error) {
 		p = p[room:]
 	}
 	e.tail = append(e.tail, p[max(0, len(p)-tailBytes):]...)
-	// Moving only when it has doubled makes the copying cheap for many small writes.
+	// Moving the tail only when it has doubled makes many small writes cheap.
 	if len(e.tail) > 2*tailBytes {
 		e.tail = append(e.tail[:0], e.tail[len(e.tail)-tailBytes:]...)
 	}
 	return n, nil
 }
 
-// text is what was written with the remarks below it, with at most limit characters in all.
+// text returns what was written, with the remarks below it, in at most limit characters.
 func (e *excerpt) text(limit int, remarks string) (text string, cut bool) {
 	start, end, lossy := e.ends()
 	if lossy {
@@ -49,13 +49,14 @@ func (e *excerpt) text(limit int, remarks string) (text string, cut bool) {
 	const markRoom = 60
 	half := (limit - markRoom) / 2
 	start, end = firstRunes(start, half), lastRunes(end, half)
-	return fmt.Sprintf("%s\n[… %d bytes cut …]\n%s", start, max(e.total-len(start)-len(end), 1), onLine(end)) + remarks, true
+	return fmt.Sprintf("%s\n[… %d bytes cut …]\n%s", start, max(e.total-len(start)-len(end), 1), onLine(end)) +
+		remarks, true
 }
 
 // whole reports whether nothing was dropped so far.
 func (e *excerpt) whole() bool { return e.total == len(e.head)+len(e.tail) }
 
-// ends are the beginning and the end as text; the same text if it is whole.
+// ends returns the beginning and the end as text; the same text twice if it is whole.
 func (e *excerpt) ends() (start, end string, lossy bool) {
 	if e.whole() {
 		start, lossy = plain(slices.Concat(e.head, e.tail))
@@ -66,7 +67,7 @@ func (e *excerpt) ends() (start, end string, lossy bool) {
 	return start, end, lossyStart || lossyEnd
 }
 
-// untilRune leaves out a character at the end that may be broken.
+// untilRune drops a possibly incomplete character at the end.
 func untilRune(raw []byte) []byte {
 	for i := len(raw) - 1; i >= max(0, len(raw)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(raw[i]) {
@@ -76,7 +77,7 @@ func untilRune(raw []byte) []byte {
 	return raw
 }
 
-// fromRune leaves out the rest of a character at the beginning.
+// fromRune drops the rest of a character at the beginning.
 func fromRune(raw []byte) []byte {
 	for i := range min(len(raw), utf8.UTFMax) {
 		if utf8.RuneStart(raw[i]) {

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// fileLimit is how many files of a folder are looked at.
+	// fileLimit is the maximum number of files of a folder to look at.
 	fileLimit = 200_000
-	// listTimeout bounds git; without an answer the folder is walked.
+	// listTimeout limits git; if it does not answer, the folder is walked.
 	listTimeout = 20 * time.Second
-	// hitLimit is how many hits glob and grep return, in at most resultLimit characters.
+	// hitLimit is the maximum number of hits of glob and grep, in at most resultLimit characters.
 	hitLimit, resultLimit = 200, 50_000
 )
 
@@ -31,8 +31,8 @@ type listing struct {
 	cut   bool // there are more
 }
 
-// files lists a folder without what git ignores. Where git does not know the folder, or ignores all of it, everything but .git is listed. Links
-// are listed and not followed.
+// files lists a folder without files that git ignores. If git does not know the folder, or ignores
+// all of it, everything except .git is listed. Links are listed but not followed.
 func (w *workspace) files(ctx context.Context, folder string) (listing, error) {
 	found, err := w.gitFiles(ctx, folder)
 	if err != nil || len(found.names) == 0 {
@@ -47,7 +47,7 @@ func (w *workspace) files(ctx context.Context, folder string) (listing, error) {
 }
 
 func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error) {
-	// A git of the workspace's own is not trusted to look: it could do anything.
+	// A git program inside the workspace is not trusted: it could do anything.
 	git, err := process.Locate("git", w.Env, func(path string) bool {
 		_, err := w.inside(path)
 		return err == nil
@@ -56,8 +56,10 @@ func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error
 		return listing{}, err
 	}
 	var names nameSplitter
-	// Git would start what the project's settings name as its file monitor.
-	spec := w.spec(folder, git, "-c", "core.fsmonitor=false", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	// Git would start the file monitor that the project's settings name.
+	spec := w.spec(
+		folder, git, "-c", "core.fsmonitor=false", "ls-files", "--cached", "--others", "--exclude-standard", "-z",
+	)
 	spec.Env = append(slices.Clip(spec.Env), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
 	spec.Stdout, spec.Timeout = process.Sink{Tap: &names}, listTimeout
 	ended, err := process.Run(ctx, w.entered(spec))
@@ -70,7 +72,8 @@ func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error
 	return w.present(ctx, folder, names.listing)
 }
 
-// present leaves out what is only in the index, and looks into repositories inside of this one, which git names as folders.
+// present drops files that are only in the index, and looks into nested repositories, which git
+// lists as folders.
 func (w *workspace) present(ctx context.Context, folder string, known listing) (listing, error) {
 	found := listing{cut: known.cut}
 	for _, name := range known.names {
@@ -99,7 +102,7 @@ func (w *workspace) walk(ctx context.Context, folder, name string, found *listin
 		case err != nil && at == start:
 			return reason(err)
 		case err != nil:
-			return nil // a folder that cannot be read has no files that we know of
+			return nil // skip a folder that cannot be read
 		case entry.Name() == ".git" && at != start:
 			if entry.IsDir() {
 				return fs.SkipDir
@@ -127,7 +130,7 @@ func (l *listing) add(name string) bool {
 	return true
 }
 
-// nameSplitter takes names that end with NUL.
+// nameSplitter splits names that end with NUL.
 type nameSplitter struct {
 	listing
 	rest []byte
@@ -147,7 +150,8 @@ func (s *nameSplitter) Write(p []byte) (int, error) {
 	}
 }
 
-// folder finds the folder that a search begins in; "" is the workspace. file is set instead if the path leads to one.
+// folder returns the folder in which a search begins; default: the workspace. If the path leads to
+// a file, file is its name.
 func (w *workspace) folder(path string) (folder, file string, err error) {
 	path = cmp.Or(path, ".")
 	name, err := w.find(path)
@@ -164,7 +168,7 @@ func (w *workspace) folder(path string) (folder, file string, err error) {
 	return filepath.Dir(name), filepath.Base(name), nil
 }
 
-// shown is how a file of a folder is named to the model: from the workspace on.
+// shown returns the name of a file for the model, relative to the workspace.
 func shown(folder, name string) string {
 	return path.Join(filepath.ToSlash(folder), name)
 }
@@ -172,12 +176,12 @@ func shown(folder, name string) string {
 // hits gathers what a search found.
 type hits struct {
 	sum  sum
-	more int // that did not fit
+	more int // hits that did not fit
 }
 
 func newHits() *hits { return &hits{sum: sum{left: resultLimit - noteRoom}} }
 
-// add reports whether the search should go on.
+// add adds a hit, or counts it if it does not fit.
 func (h *hits) add(line string) {
 	if h.sum.lines == hitLimit || h.more > 0 || !h.sum.add(line) {
 		h.more++
@@ -186,7 +190,7 @@ func (h *hits) add(line string) {
 
 func (h *hits) full() bool { return h.more > 0 }
 
-// output says what is not there, too.
+// output also says what is missing.
 func (h *hits) output(nothing, more string, files listing) Output {
 	shown, cut := h.sum.text.String(), h.more > 0
 	if h.sum.lines == 0 && h.more == 0 {

@@ -19,7 +19,8 @@ import (
 
 func TestReadFile(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		"three": "one\ntwo\nthree\n", "open": "one\ntwo", "crlf": "one\r\ntwo\r\n", "empty": "", "binary": "a\x00b", "latin": "caf\xe9\n", "breaks": "\n\n",
+		"three": "one\ntwo\nthree\n", "open": "one\ntwo", "crlf": "one\r\ntwo\r\n", "empty": "", "binary": "a\x00b",
+		"latin": "caf\xe9\n", "breaks": "\n\n",
 		"wide": strings.Repeat("ä", 2001) + "\nnext\n", "late": strings.Repeat("x\n", 5000) + "a\x00b\n", "dir/x": "",
 	})
 	tests := []struct {
@@ -29,18 +30,39 @@ func TestReadFile(t *testing.T) {
 	}{
 		{"all", fields{"path": "three"}, Output{Text: "     1\tone\n     2\ttwo\n     3\tthree\n"}},
 		{"from", fields{"path": "three", "offset": 2}, Output{Text: "     2\ttwo\n     3\tthree\n"}},
-		{"some", fields{"path": "three", "offset": 2, "limit": 1}, Output{Text: "     2\ttwo\n[there is more, of 14 bytes in all: go on with offset 3]\n", Cut: true}},
+		{
+			"some",
+			fields{"path": "three", "offset": 2, "limit": 1},
+			Output{Text: "     2\ttwo\n[there is more (14 bytes in total): continue with offset 3]\n", Cut: true},
+		},
 		{"exactly", fields{"path": "three", "limit": 3}, Output{Text: "     1\tone\n     2\ttwo\n     3\tthree\n"}},
 		{"beyond", fields{"path": "three", "offset": 4}, Output{Text: "three has only 3 lines", Failed: true}},
-		{"before", fields{"path": "three", "offset": -1}, Output{Text: "offset and limit must not be negative", Failed: true}},
-		{"no last line break", fields{"path": "open"}, Output{Text: "     1\tone\n     2\ttwo\n[there is no line break at the end of the file]\n"}},
-		{"crlf", fields{"path": "crlf"}, Output{Text: "     1\tone\n     2\ttwo\n[lines end with CRLF, which edit_file keeps]\n"}},
+		{
+			"before", fields{"path": "three", "offset": -1}, Output{Text: "offset and limit must not be negative", Failed: true},
+		},
+		{
+			"no last line break", fields{"path": "open"},
+			Output{Text: "     1\tone\n     2\ttwo\n[there is no line break at the end of the file]\n"},
+		},
+		{
+			"crlf", fields{"path": "crlf"},
+			Output{Text: "     1\tone\n     2\ttwo\n[lines end with CRLF, which edit_file keeps]\n"},
+		},
 		{"only breaks", fields{"path": "breaks"}, Output{Text: "     1\t\n     2\t\n"}},
 		{"empty", fields{"path": "empty"}, Output{Text: "empty is empty"}},
 		{"binary", fields{"path": "binary"}, Output{Text: "binary: binary file, 3 bytes"}},
-		{"not UTF-8", fields{"path": "latin"}, Output{Text: "     1\tcaf\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]\n"}},
-		{"NUL far inside", fields{"path": "late", "offset": 5001}, Output{Text: "  5001\ta\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n"}},
-		{"long line", fields{"path": "wide"}, Output{Text: "     1\t" + strings.Repeat("ä", 2000) + "[… 2 bytes cut …]\n     2\tnext\n", Cut: true}},
+		{
+			"not UTF-8", fields{"path": "latin"},
+			Output{Text: "     1\tcaf\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]\n"},
+		},
+		{
+			"NUL far inside", fields{"path": "late", "offset": 5001},
+			Output{Text: "  5001\ta\uFFFDb\n[bytes that are not UTF-8 are shown as \uFFFD]\n"},
+		},
+		{
+			"long line", fields{"path": "wide"},
+			Output{Text: "     1\t" + strings.Repeat("ä", 2000) + "[… 2 bytes cut …]\n     2\tnext\n", Cut: true},
+		},
 		{"missing", fields{"path": "none"}, Output{Text: "there is no file none", Failed: true}},
 		{"below a file", fields{"path": "three/x"}, Output{Text: "there is no file three/x", Failed: true}},
 		{"folder", fields{"path": "dir"}, Output{Text: "dir is a folder; use glob to see what is in it", Failed: true}},
@@ -115,7 +137,13 @@ func TestWriteFile(t *testing.T) {
 		{"deep/er/b.txt", "x\r\n", Output{Text: "made deep/er/b.txt: 1 line, 3 bytes", Edited: []string{"deep/er/b.txt"}}},
 		{"empty", "", Output{Text: "made empty: 0 lines, 0 bytes", Edited: []string{"empty"}}},
 		{"big", strings.Repeat("ä", 200_000), Output{Text: "made big: 1 line, 400000 bytes", Edited: []string{"big"}}},
-		{"bigger", strings.Repeat("a", 200_001), Output{Text: "content has 200001 characters, more than the 200000 that one call may write; write a part, then add to it", Failed: true}},
+		{
+			"bigger", strings.Repeat("a", 200_001),
+			Output{
+				Text:   "content has 200001 characters, more than the 200000 that one call may write; write a part, then add to it",
+				Failed: true,
+			},
+		},
 		{"deep", "x", Output{Text: "deep is a folder; use glob to see what is in it", Failed: true}},
 		{"folder/", "x", Output{Text: "folder/ names a folder, not a file", Failed: true}},
 		{"a.sh/b", "x", Output{Text: "a.sh/b cannot be written: a part of its path is a file, not a folder", Failed: true}},
@@ -148,7 +176,10 @@ func (p place) noDrafts() {
 func TestReadOnlyFilesStay(t *testing.T) {
 	p := newPlace(t, map[string]string{"a": "a\n"})
 	must(t, os.Chmod(filepath.Join(p.dir, "a"), 0o444))
-	for tool, input := range map[string]any{"write_file": fields{"path": "a", "content": "b"}, "edit_file": fields{"path": "a", "old": "a", "new": "b"}} {
+	for tool, input := range map[string]any{
+		"write_file": fields{"path": "a", "content": "b"},
+		"edit_file":  fields{"path": "a", "old": "a", "new": "b"},
+	} {
 		if got := p.call(tool, input); !got.Failed || !strings.Contains(got.Text, "it is read-only") || p.get("a") != "a\n" {
 			t.Errorf("%s: %+v", tool, got)
 		}
@@ -163,29 +194,78 @@ func TestEditFile(t *testing.T) {
 		all                 bool
 		want                string // the text; a failure if nothing changes
 	}{
-		{name: "one", before: code, old: "func a()", with: "func c()", after: strings.Replace(code, "a()", "c()", 1), want: "edited f: 1 replacement, at line 1"},
-		{name: "several lines", before: code, old: "func b() {\n\treturn 1", with: "func b() {\n\treturn 2", after: "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", want: "edited f: 1 replacement, at line 5"},
-		{name: "all", before: code, old: "return 1", with: "return 2", all: true, after: strings.ReplaceAll(code, "1", "2"), want: "edited f: 2 replacements, at lines 2, 6"},
+		{
+			name: "one", before: code, old: "func a()", with: "func c()", after: strings.Replace(code, "a()", "c()", 1),
+			want: "edited f: 1 replacement, at line 1",
+		},
+		{
+			name: "several lines", before: code, old: "func b() {\n\treturn 1", with: "func b() {\n\treturn 2",
+			after: "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", want: "edited f: 1 replacement, at line 5",
+		},
+		{
+			name: "all", before: code, old: "return 1", with: "return 2", all: true, after: strings.ReplaceAll(code, "1", "2"),
+			want: "edited f: 2 replacements, at lines 2, 6",
+		},
 		{name: "take away", before: "a\nb\nc\n", old: "b\n", after: "a\nc\n", want: "edited f: 1 replacement, at line 2"},
-		{name: "no last line break", before: "a\nb", old: "b", with: "c", after: "a\nc", want: "edited f: 1 replacement, at line 2"},
-		{name: "crlf", before: "a\r\nb\r\nc\r\n", old: "a\nb", with: "x\ny\nz", after: "x\r\ny\r\nz\r\nc\r\n", want: "edited f: 1 replacement, at line 1"},
-		{name: "crlf given", before: "a\r\nb\r\n", old: "a\r\nb", with: "x\r\ny", after: "x\r\ny\r\n", want: "edited f: 1 replacement, at line 1"},
-		{name: "new lines in crlf", before: "a\r\nb\r\n", old: "b", with: "c\nd", after: "a\r\nc\r\nd\r\n", want: "edited f: 1 replacement, at line 2"},
-		{name: "both kinds of line ends", before: "a\nb\r\nc\r\nd\n", old: "b\nc", with: "x\ny", after: "a\nx\r\ny\r\nd\n", want: "edited f: 1 replacement, at line 2"},
-		{name: "not UTF-8 elsewhere", before: "caf\xe9\nb\n", old: "b", with: "ü", after: "caf\xe9\nü\n", want: "edited f: 1 replacement, at line 2"},
-		{name: "twice", before: code, old: "return 1", with: "return 2", want: "f: old occurs 2 times, at lines 2, 6; add lines around it until it occurs once, or set all"},
-		{name: "many", before: strings.Repeat("x\n", 30), old: "x", with: "y", want: "f: old occurs 30 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …; add lines around it until it occurs once, or set all"},
+		{
+			name: "no last line break", before: "a\nb", old: "b", with: "c", after: "a\nc",
+			want: "edited f: 1 replacement, at line 2",
+		},
+		{
+			name: "crlf", before: "a\r\nb\r\nc\r\n", old: "a\nb", with: "x\ny\nz", after: "x\r\ny\r\nz\r\nc\r\n",
+			want: "edited f: 1 replacement, at line 1",
+		},
+		{
+			name: "crlf given", before: "a\r\nb\r\n", old: "a\r\nb", with: "x\r\ny", after: "x\r\ny\r\n",
+			want: "edited f: 1 replacement, at line 1",
+		},
+		{
+			name: "new lines in crlf", before: "a\r\nb\r\n", old: "b", with: "c\nd", after: "a\r\nc\r\nd\r\n",
+			want: "edited f: 1 replacement, at line 2",
+		},
+		{
+			name: "both kinds of line ends", before: "a\nb\r\nc\r\nd\n", old: "b\nc", with: "x\ny", after: "a\nx\r\ny\r\nd\n",
+			want: "edited f: 1 replacement, at line 2",
+		},
+		{
+			name: "not UTF-8 elsewhere", before: "caf\xe9\nb\n", old: "b", with: "ü", after: "caf\xe9\nü\n",
+			want: "edited f: 1 replacement, at line 2",
+		},
+		{
+			name: "twice", before: code, old: "return 1", with: "return 2",
+			want: "f: old occurs 2 times, at lines 2, 6; add lines around it until it occurs once, or set all",
+		},
+		{
+			name: "many", before: strings.Repeat("x\n", 30), old: "x", with: "y",
+			want: "f: old occurs 30 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …; add lines around it until it occurs " +
+				"once, or set all",
+		},
 		{name: "same", before: code, old: "a", with: "a", want: "old and new are the same; there is nothing to change"},
-		{name: "same but for line ends", before: "a\r\nb\r\n", old: "a\nb", with: "a\r\nb", want: "f: old and new are the same but for line ends, which stay as the file has them"},
+		{
+			name: "same but for line ends", before: "a\r\nb\r\n", old: "a\nb", with: "a\r\nb",
+			want: "f: old and new differ only in line ends, which stay as they are in the file",
+		},
 		{name: "empty old", before: code, with: "x", want: "old is empty; use write_file to write a whole file"},
-		{name: "nowhere", before: code, old: "func z()", with: "x", want: "f: old does not occur, and no line of it does; read the file again"},
+		{
+			name: "nowhere", before: code, old: "func z()", with: "x",
+			want: "f: old does not occur, and no line of it does; read the file again",
+		},
 		{name: "white space", before: code, old: "func b() {\n    return 1\n}", with: "x",
-			want: "f: old does not occur; the same text with other white space stands at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n     6\t\treturn 1\n     7\t}"},
+			want: "f: old does not occur; the same text with different white space is at line 5:\n     3\t}\n     4\t\n" +
+				"     5\tfunc b() {\n     6\t\treturn 1\n     7\t}"},
 		{name: "partly", before: code, old: "func b() {\n\treturn 7", with: "x",
-			want: "f: old does not occur; some of its lines stand at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n     6\t\treturn 1\n     7\t}"},
-		{name: "not UTF-8", before: "caf\xe9\n", old: "caf\uFFFD!", with: "x", want: "f: old does not occur, and no line of it does; the file is not UTF-8, so that what read_file shows of it need not be what is there"},
+			want: "f: old does not occur; some of its lines are at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n" +
+				"     6\t\treturn 1\n     7\t}"},
+		{
+			name: "not UTF-8", before: "caf\xe9\n", old: "caf\uFFFD!", with: "x",
+			want: "f: old does not occur, and no line of it does; the file is not UTF-8, so read_file may not show its exact " +
+				"content",
+		},
 		{name: "binary", before: "a\x00b", old: "a", with: "b", want: "f is a binary file and cannot be edited here"},
-		{name: "empty file", before: "", old: "a", with: "b", want: "f: old does not occur, and no line of it does; read the file again"},
+		{
+			name: "empty file", before: "", old: "a", with: "b",
+			want: "f: old does not occur, and no line of it does; read the file again",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -252,7 +332,10 @@ func TestEditsAtTheSameTimeKeepEachOther(t *testing.T) {
 }
 
 func FuzzEditFile(f *testing.F) {
-	for _, s := range [][3]string{{"a\nb\n", "a", "b"}, {"a\r\nb\r\n", "a\nb", "c\nd"}, {"a\nb\r\n", "b\n", "x\n"}, {"", "a", ""}, {"aaa", "aa", "b"}, {"\xff\n", "\n", "\r\n"}} {
+	for _, s := range [][3]string{
+		{"a\nb\n", "a", "b"}, {"a\r\nb\r\n", "a\nb", "c\nd"}, {"a\nb\r\n", "b\n", "x\n"}, {"", "a", ""}, {"aaa", "aa", "b"},
+		{"\xff\n", "\n", "\r\n"},
+	} {
 		f.Add([]byte(s[0]), s[1], s[2], false)
 		f.Add([]byte(s[0]), s[1], s[2], true)
 	}
@@ -273,8 +356,9 @@ func FuzzEditFile(f *testing.F) {
 		if bytes.Equal(got, content) {
 			t.Fatal("nothing changed, and no error")
 		}
-		// Whoever names a CR means it.
-		if crlf(content) && !strings.Contains(before+after, "\r") && bytes.Count(got, []byte("\n")) != bytes.Count(got, []byte("\r\n")) {
+		// A CR in the input is intended.
+		if crlf(content) && !strings.Contains(before+after, "\r") &&
+			bytes.Count(got, []byte("\n")) != bytes.Count(got, []byte("\r\n")) {
 			t.Fatalf("%q got other line ends: %q", content, got)
 		}
 		for _, n := range at {
@@ -285,7 +369,7 @@ func FuzzEditFile(f *testing.F) {
 	})
 }
 
-// TestALineWithoutEndIsGivenUp has a file with a hole that would take minutes to read.
+// TestALineWithoutEndIsGivenUp has a sparse file that would take minutes to read.
 func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	p := newPlace(t, map[string]string{"hole": strings.Repeat("x", binaryLook)})
 	if err := os.Truncate(filepath.Join(p.dir, "hole"), 1<<38); err != nil {
@@ -302,7 +386,7 @@ func TestALineWithoutEndIsGivenUp(t *testing.T) {
 }
 
 func TestCallsThatTakeTooLongSaySo(t *testing.T) {
-	want := Output{Text: "it took longer than 1m0s and was given up; ask for less", Failed: true}
+	want := Output{Text: "it took longer than 1m0s and was stopped; ask for less", Failed: true}
 	if diff := cmp.Diff(want, gaveUp(t.Context())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

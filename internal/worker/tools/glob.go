@@ -30,7 +30,7 @@ func (w *workspace) glob(ctx context.Context, in globInput) Output {
 	if file != "" {
 		return Failf("%s is a file; path must be a folder", in.Path)
 	}
-	limited, cancel := context.WithTimeout(ctx, readTime)
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	found, err := w.files(limited, folder)
 	if limited.Err() != nil {
@@ -50,11 +50,11 @@ func (w *workspace) glob(ctx context.Context, in globInput) Output {
 
 const (
 	patternLimit = 500
-	// Alternatives multiply: a pattern of nothing else could take forever.
+	// Alternatives multiply: a pattern of many braces could take forever.
 	bracesLimit = 4
 )
 
-// matcher tells which files a pattern means.
+// matcher returns a function that reports whether a file matches a pattern.
 func matcher(pattern string) (func(name string) bool, error) {
 	pattern = strings.TrimPrefix(pattern, "./")
 	switch {

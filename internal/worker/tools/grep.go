@@ -21,7 +21,7 @@ const (
 	hitLineLimit = 200
 	// searchedBytes is how much of a line is searched.
 	searchedBytes = 64 << 10
-	// expressionLimit keeps the memory that an expression takes small.
+	// expressionLimit limits the memory that an expression takes.
 	expressionLimit = 1000
 )
 
@@ -29,7 +29,7 @@ type grepInput struct {
 	Pattern    string `json:"pattern" doc:"The regular expression."`
 	Path       string `json:"path,omitempty" doc:"The folder or file to search; the workspace if left out."`
 	Glob       string `json:"glob,omitempty" doc:"Search only files that match this pattern, as *.go"`
-	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Capital and small letters are the same."`
+	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Ignore case."`
 }
 
 func (w *workspace) grep(ctx context.Context, in grepInput) Output {
@@ -52,7 +52,7 @@ func (w *workspace) grep(ctx context.Context, in grepInput) Output {
 			return failed(err)
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, readTime)
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	h := newHits()
 	found, err := w.searchAll(limited, search{expression, matches, h}, folder, file)
@@ -65,14 +65,14 @@ func (w *workspace) grep(ctx context.Context, in grepInput) Output {
 	return h.output("no line matches", "there are more hits; narrow the pattern or name a path", found)
 }
 
-// search is what to look for, and what was found.
+// search is what to look for and what was found.
 type search struct {
 	expression *regexp.Regexp
 	matches    func(name string) bool // which files
 	hits       *hits
 }
 
-// searchAll looks into one file of a folder, or into all of them if file is "".
+// searchAll searches one file of a folder, or all of them if file is "".
 func (w *workspace) searchAll(ctx context.Context, s search, folder, file string) (listing, error) {
 	found := listing{names: []string{file}}
 	if file == "" {
@@ -105,12 +105,12 @@ func (in grepInput) compile() (*regexp.Regexp, error) {
 	}
 	expression, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
+		return nil, fmt.Errorf("the pattern is not a valid regular expression: %w", err)
 	}
 	return expression, nil
 }
 
-// searchFile adds the hits in one file. A file that cannot be read, or is binary, has none.
+// searchFile adds the hits in one file. An unreadable or binary file has none.
 func (w *workspace) searchFile(ctx context.Context, s search, name string) {
 	file, _, err := w.open(name, filepath.FromSlash(name))
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *workspace) searchFile(ctx context.Context, s search, name string) {
 	}
 }
 
-// textFile is the content of a file, if that is text.
+// textFile returns the content of a file if it is text.
 func textFile(file *os.File) (io.Reader, bool) {
 	head := make([]byte, binaryLook)
 	n, err := io.ReadFull(file, head)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// At most so many lines of a file and of a text are compared.
+	// The maximum number of lines of a file and of a text that are compared.
 	fileLinesCompared, textLinesCompared = 50_000, 40
-	// nearLines are shown on both sides of the place that was meant.
+	// nearLines is how many lines are shown on both sides of the place that was meant.
 	nearLines = 2
-	// nearLineLimit is how much of each is shown.
+	// nearLineLimit is how much of each line is shown.
 	nearLineLimit = 200
 )
 
-// notFound says that a text is not in a file, and shows the place that is most like it.
+// notFound returns an error that shows the place most similar to the text.
 func notFound(content []byte, old string) error {
 	wanted := trimmedLines(old, textLinesCompared)
 	whole, _ := plain(content)
@@ -26,13 +26,14 @@ func notFound(content []byte, old string) error {
 	at, hits := mostAlike(lines[:min(len(lines), fileLinesCompared)], wanted)
 	switch {
 	case hits == 0 && !utf8.Valid(content):
-		return errors.New("old does not occur, and no line of it does; the file is not UTF-8, so that what read_file shows of it need not be what is there")
+		return errors.New("old does not occur, and no line of it does; the file is not UTF-8, so read_file may not show " +
+			"its exact content")
 	case hits == 0:
 		return errors.New("old does not occur, and no line of it does; read the file again")
 	}
-	why := "some of its lines stand"
+	why := "some of its lines are"
 	if hits == len(wanted) {
-		why = "the same text with other white space stands"
+		why = "the same text with different white space is"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "old does not occur; %s at line %d:\n", why, at+1)
@@ -43,7 +44,8 @@ func notFound(content []byte, old string) error {
 	return errors.New(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// mostAlike finds where the most lines of a text stand, white space aside. Blank lines are no likeness.
+// mostAlike finds where the most lines of a text occur, ignoring white space. Blank lines do not
+// count.
 func mostAlike(lines, wanted []string) (at, hits int) {
 	trimmed := text.Mapped(lines, strings.TrimSpace)
 	for i := range trimmed {

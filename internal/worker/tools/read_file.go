@@ -49,7 +49,7 @@ func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 		return Output{Text: fmt.Sprintf("%s: binary file, %d bytes", in.Path, info.Size())}
 	}
 	p := page{in: in, size: info.Size(), sum: sum{left: readLimit - noteRoom}}
-	limited, cancel := context.WithTimeout(ctx, readTime)
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	err = p.read(limited, file, head[:n])
 	switch {
@@ -61,7 +61,7 @@ func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 	return p.output()
 }
 
-// noteRoom is left for what is said below a page.
+// noteRoom is reserved for the notes below a page.
 const noteRoom = 600
 
 // page is the part of a file that is returned.
@@ -69,8 +69,8 @@ type page struct {
 	in    readFileInput
 	size  int64
 	sum   sum
-	line  int // the last one that was read
-	next  int // where to go on; 0 at the end of the file
+	line  int // the last line that was read
+	next  int // where to continue; 0 at the end of the file
 	cut   bool
 	lossy bool
 	crlf  int
@@ -124,7 +124,7 @@ func (p *page) output() Output {
 	note(p.lossy, "bytes that are not UTF-8 are shown as \uFFFD")
 	note(p.crlf > 0, "lines end with CRLF, which edit_file keeps")
 	note(p.open, "there is no line break at the end of the file")
-	note(p.next > 0, fmt.Sprintf("there is more, of %d bytes in all: go on with offset %d", p.size, p.next))
+	note(p.next > 0, fmt.Sprintf("there is more (%d bytes in total): continue with offset %d", p.size, p.next))
 	text := p.sum.text.String()
 	if len(notes) > 0 {
 		text += "[" + strings.Join(notes, "; ") + "]\n"

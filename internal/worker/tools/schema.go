@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Schema is the JSON schema of what [Decode] takes for a struct. The tag doc tells the model what a field means.
+// Schema returns the JSON schema of what [Decode] accepts for a struct. The tag doc tells the model
+// what a field means.
 func Schema(input any) json.RawMessage {
-	schema, _ := json.Marshal(schemaOf(reflect.TypeOf(input), field{})) // it always can be written
+	schema, _ := json.Marshal(schemaOf(reflect.TypeOf(input), field{})) // encoding never fails
 	return schema
 }
 
@@ -23,7 +24,7 @@ type field struct {
 	kind            reflect.Type
 }
 
-// fieldsOf lists what a struct takes, in its own order.
+// fieldsOf lists the fields of a struct, in order.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
@@ -39,7 +40,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// schemaOf keeps the order of the fields: models fill them in as they stand.
+// schemaOf keeps the order of the fields, because models fill them in that order.
 func schemaOf(t reflect.Type, f field) (schema object) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -75,7 +76,7 @@ func schemaOf(t reflect.Type, f field) (schema object) {
 type object []string
 
 func (o *object) add(key string, value any) {
-	name, _ := json.Marshal(key) // strings, lists of them and objects can be written
+	name, _ := json.Marshal(key) // strings, lists of strings and objects can always be encoded
 	text, _ := json.Marshal(value)
 	*o = append(*o, string(name)+":"+string(text))
 }

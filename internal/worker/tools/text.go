@@ -20,7 +20,7 @@ func Clip(text string, limit int) string {
 	return short
 }
 
-// firstRunes is the beginning of a text.
+// firstRunes returns the beginning of a text.
 func firstRunes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -35,7 +35,7 @@ func firstRunes(text string, limit int) string {
 	return text
 }
 
-// lastRunes is the end of a text.
+// lastRunes returns the end of a text.
 func lastRunes(text string, limit int) string {
 	from := len(text)
 	for ; limit > 0 && from > 0; limit-- {
@@ -45,8 +45,8 @@ func lastRunes(text string, limit int) string {
 	return text[from:]
 }
 
-// plain makes text out of bytes: what is not UTF-8, and NUL, which some providers refuse, becomes a replacement character. lossy says that there was
-// such a thing.
+// plain makes text out of bytes. Bytes that are not UTF-8, and NUL, which some providers refuse,
+// become replacement characters; lossy reports whether there were any.
 func plain(raw []byte) (text string, lossy bool) {
 	if utf8.Valid(raw) && bytes.IndexByte(raw, 0) < 0 {
 		return string(raw), false
@@ -54,7 +54,7 @@ func plain(raw []byte) (text string, lossy bool) {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(raw), "\uFFFD"), "\x00", "\uFFFD"), true
 }
 
-// binaryLook is how much of a file is looked at to tell whether it is text, as git does it.
+// binaryLook is how much of a file is examined to tell whether it is text, as in git.
 const binaryLook = 8000
 
 func isBinary(head []byte) bool {
@@ -67,11 +67,11 @@ const lineLimit = 2000
 // line is one line of a file, without its line break.
 type line struct {
 	kept   []byte // its beginning; valid until the next line is read
-	bytes  int    // how long it is
+	bytes  int    // its full length
 	ending string // "\n", "\r\n", or "" at the end of the file
 }
 
-// text is the line as it is shown, with at most limit characters.
+// text returns the line as it is shown, with at most limit characters.
 func (l line) text(limit int) (text string, cut, lossy bool) {
 	kept, lossy := plain(l.kept)
 	short := firstRunes(kept, limit)
@@ -81,7 +81,7 @@ func (l line) text(limit int) (text string, cut, lossy bool) {
 	return fmt.Sprintf("%s[… %d bytes cut …]", short, max(l.bytes-len(short), 1)), true, lossy
 }
 
-// lineReader reads lines in bounded memory, however long they are.
+// lineReader reads lines in limited memory, however long they are.
 type lineReader struct {
 	source *bufio.Reader
 	keep   int // bytes of each line
@@ -92,7 +92,8 @@ func newLineReader(ctx context.Context, r io.Reader, keep int) *lineReader {
 	return &lineReader{source: bufio.NewReaderSize(untilDone{ctx, r}, 32<<10), keep: keep}
 }
 
-// untilDone reads as long as its context lasts: a single line of a file with holes can be longer than anybody waits.
+// untilDone reads until its context is done: a single line of a sparse file can take very long to
+// read.
 type untilDone struct {
 	ctx context.Context
 	r   io.Reader
@@ -105,7 +106,7 @@ func (u untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// next gives io.EOF behind the last line.
+// next returns io.EOF after the last line.
 func (r *lineReader) next() (line, error) {
 	r.kept = r.kept[:0]
 	total, last := 0, byte(0)
@@ -131,7 +132,7 @@ func (r *lineReader) next() (line, error) {
 	}
 }
 
-// ended is a line whose length with its break is total; last is the byte before the break.
+// ended returns a line whose length with its break is total; last is the byte before the break.
 func (r *lineReader) ended(total int, last byte) line {
 	l := line{bytes: total - 1, ending: "\n"}
 	if last == '\r' && total > 1 {
@@ -141,14 +142,14 @@ func (r *lineReader) ended(total int, last byte) line {
 	return l
 }
 
-// sum is a bounded text that is made of lines.
+// sum is a text of limited size that is made of lines.
 type sum struct {
 	text  strings.Builder
 	left  int // characters that still fit
 	lines int
 }
 
-// add takes a line if it fits.
+// add adds a line if it fits.
 func (s *sum) add(line string) bool {
 	n := utf8.RuneCountInString(line) + 1
 	if n > s.left {

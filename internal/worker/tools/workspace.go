@@ -17,32 +17,34 @@ import (
 const maxLinks = 40
 
 var (
-	errOutside = errors.New("leads out of the workspace; the file tools stay inside of it")
-	errGit     = errors.New("is inside of .git, which can be read but not written; use git commands instead")
+	errOutside = errors.New("is outside the workspace; the file tools stay inside it")
+	errGit     = errors.New("is inside .git, which can be read but not written; use git commands instead")
 )
 
-// workspace is the folder that all tools of a set work in.
+// workspace is the folder in which all tools of a set work.
 type workspace struct {
 	Options
 	dir string // the absolute path of Root
-	// writing is held while a file is changed: two edits of one file in the same turn must not lose each other.
+	// writing is held while a file is changed, so that two edits of one file in the same turn do not
+	// overwrite each other.
 	writing sync.Mutex
 }
 
 func newWorkspace(o Options) *workspace {
 	dir, err := filepath.Abs(o.Root.Name())
 	if err != nil {
-		dir = o.Root.Name() // without a working folder of our own; relative is still right for whoever has one
+		// Without a working folder, the relative name is the best we have.
+		dir = o.Root.Name()
 	}
 	return &workspace{Options: o, dir: dir}
 }
 
-// spec is a command in a folder of the workspace.
+// spec returns a command in a folder of the workspace.
 func (w *workspace) spec(name string, argv ...string) process.Spec {
 	return process.Spec{Argv: argv, Dir: filepath.Join(w.dir, name), Env: w.Env, Marker: w.Marker}
 }
 
-// entered is a command as a sandbox has it.
+// entered returns a command as changed by Enter.
 func (w *workspace) entered(s process.Spec) process.Spec {
 	if w.Enter != nil {
 		w.Enter(&s)
@@ -50,13 +52,14 @@ func (w *workspace) entered(s process.Spec) process.Spec {
 	return s
 }
 
-// find turns a path that the model gave into the name of what it leads to, below the workspace and without links. Nothing need be there.
+// find resolves a path from the model to the name of its target, relative to the workspace and
+// without links. The target need not exist.
 func (w *workspace) find(path string) (string, error) {
 	switch {
 	case path == "":
 		return "", errors.New("path is empty")
 	case strings.ContainsRune(path, 0):
-		return "", errors.New("path holds a NUL byte")
+		return "", errors.New("path contains a NUL byte")
 	case len(path) > 4096:
 		return "", errors.New("path is longer than 4,096 bytes")
 	}
@@ -94,7 +97,8 @@ func (w *workspace) inside(path string) (string, error) {
 	}
 }
 
-// follow resolves links. os.Root would, too, but not those with an absolute target, and what a file is really called decides whether it may be written.
+// follow resolves links. os.Root would, too, but not links with an absolute target, and the real
+// name of a file decides whether it may be written.
 func (w *workspace) follow(name string) (string, error) {
 	todo, done, links := parts(name), "", 0
 	for len(todo) > 0 {
@@ -110,7 +114,7 @@ func (w *workspace) follow(name string) (string, error) {
 		next := filepath.Join(done, part)
 		info, err := w.Root.Lstat(next)
 		if err != nil || info.Mode().Type() != fs.ModeSymlink {
-			done = next // what is wrong with it shows when it is opened
+			done = next // any error shows when it is opened
 			continue
 		}
 		if links++; links > maxLinks {
@@ -131,12 +135,12 @@ func (w *workspace) follow(name string) (string, error) {
 	return filepath.Join(".", done), nil
 }
 
-// parts are the names that a path is made of.
+// parts splits a path into its names.
 func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) || r == 0 })
 }
 
-// findWritable is find for a file that is to be changed.
+// findWritable is find for a file to be changed.
 func (w *workspace) findWritable(path string) (string, error) {
 	name, err := w.find(path)
 	if err != nil {
@@ -146,7 +150,7 @@ func (w *workspace) findWritable(path string) (string, error) {
 		return "", fmt.Errorf("%s names a folder, not a file", path)
 	}
 	for _, part := range parts(name) {
-		// Some file systems fold case, and one has short names.
+		// Some file systems ignore case, and one has short names.
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
 			return "", fmt.Errorf("%s %w", path, errGit)
 		}
@@ -154,7 +158,8 @@ func (w *workspace) findWritable(path string) (string, error) {
 	return name, nil
 }
 
-// open opens a regular file for reading, and nothing else: to open a pipe would wait for somebody to write, and to open a device may do anything.
+// open opens only regular files for reading: opening a pipe would wait for a writer, and opening a
+// device may do anything.
 func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
 	if _, err := w.regular(path, name); err != nil {
 		return nil, nil, err
@@ -165,7 +170,7 @@ func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		file.Close()
@@ -174,7 +179,8 @@ func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// regular says what is wrong with a file that should be an ordinary one. The error is fs.ErrNotExist if nothing is there.
+// regular returns an error if a file is not a regular one. The error is fs.ErrNotExist if nothing
+// is there.
 func (w *workspace) regular(path, name string) (fs.FileInfo, error) {
 	info, err := w.Root.Lstat(name)
 	switch {
@@ -185,12 +191,12 @@ func (w *workspace) regular(path, name string) (fs.FileInfo, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder; use glob to see what is in it", path)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file but a %s, and is not opened", path, special(info.Mode()))
+		return nil, fmt.Errorf("%s is a %s, not a regular file, and is not opened", path, special(info.Mode()))
 	}
 	return info, nil
 }
 
-// missing says that there is no such file.
+// missing means that there is no such file.
 type missing struct{ path string }
 
 func (m *missing) Error() string        { return "there is no file " + m.path }
@@ -208,7 +214,7 @@ func special(mode fs.FileMode) string {
 	return "special file"
 }
 
-// reason takes paths and calls out of an error: the model knows what it asked for.
+// reason removes paths and system calls from an error: the model knows what it asked for.
 func reason(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err

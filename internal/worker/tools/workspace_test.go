@@ -19,7 +19,8 @@ func TestBadCalls(t *testing.T) {
 	p := newPlace(t, map[string]string{"a.txt": "a\n", ".git/config": "x"})
 	long := strings.Repeat("x", 1<<20)
 	inputs := map[string]string{
-		"no JSON": `path=a`, "nothing": ``, "null": `null`, "array": `["a.txt"]`, "long string": `"` + long + `"`, "cut": `{"path": "a`,
+		"no JSON": `path=a`, "nothing": ``, "null": `null`, "array": `["a.txt"]`, "long string": `"` + long + `"`,
+		"cut":           `{"path": "a`,
 		"unknown field": `{"path":"a.txt","pattern":"a","command":"true","content":"","old":"a","new":"b","colour":"red"}`,
 		"no field":      `{}`,
 	}
@@ -45,13 +46,16 @@ func TestPathsThatLeadOut(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 	p := placeIn(t, dir, map[string]string{"a.txt": "a\n"}, Options{})
 	for link, target := range map[string]string{
-		"out": "../secret", "outdir": "..", "abs": filepath.Join(outer, "secret"), "sub/up": "../../secret", "twice": "out", "loop": "loop", "dangling": "../nothing",
+		"out": "../secret", "outdir": "..", "abs": filepath.Join(outer, "secret"), "sub/up": "../../secret", "twice": "out",
+		"loop": "loop", "dangling": "../nothing",
 	} {
 		must(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
 	paths := []string{
-		"../secret", "../../x", "sub/../../secret", "/etc/passwd", filepath.Join(outer, "secret"), "out", "outdir/secret", "abs", "sub/up", "twice", "loop", "dangling",
-		"a.txt\x00", "\x00", "", strings.Repeat("a/", 3000), strings.Repeat("b", 5000), "..", "//etc/passwd", filepath.Join(dir, "..", "secret"),
+		"../secret", "../../x", "sub/../../secret", "/etc/passwd", filepath.Join(outer, "secret"), "out", "outdir/secret",
+		"abs", "sub/up", "twice", "loop", "dangling",
+		"a.txt\x00", "\x00", "", strings.Repeat("a/", 3000), strings.Repeat("b", 5000), "..", "//etc/passwd",
+		filepath.Join(dir, "..", "secret"),
 	}
 	calls := map[string]func(path string) any{
 		"read_file":  func(path string) any { return fields{"path": path} },
@@ -61,7 +65,8 @@ func TestPathsThatLeadOut(t *testing.T) {
 	for tool, input := range calls {
 		for _, path := range paths {
 			got := p.call(tool, input(path))
-			if !got.Failed || strings.Contains(got.Text, "secret\n") || strings.Contains(got.Text, "root:") || got.Edited != nil {
+			if !got.Failed || strings.Contains(got.Text, "secret\n") || strings.Contains(got.Text, "root:") ||
+				got.Edited != nil {
 				t.Errorf("%s %.40q: %+v", tool, path, got)
 			}
 		}
@@ -83,7 +88,8 @@ func TestPathsThatLeadOut(t *testing.T) {
 	if entries, _ := os.ReadDir(outer); len(entries) != 2 {
 		t.Errorf("something was made outside: %v", entries)
 	}
-	if got := p.call("read_file", fields{"path": "../secret"}).Text; got != "../secret leads out of the workspace; the file tools stay inside of it" {
+	if got := p.call("read_file", fields{"path": "../secret"}).Text; got != "../secret is outside the workspace; the "+
+		"file tools stay inside it" {
 		t.Errorf("told %q", got)
 	}
 }
@@ -99,8 +105,10 @@ func TestPathsThatLeadIn(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(dir, "sub"), filepath.Join(dir, "absolute")))
 	must(t, os.Symlink("../inner", filepath.Join(dir, "sub", "back")))
 	for _, path := range []string{
-		"sub/a.txt", "./sub//a.txt", "sub/../sub/a.txt", "../link/sub/a.txt", "../real/sub/a.txt", "inner", "absolute/a.txt", "absolute/back", "sub/back",
-		filepath.Join(outer, "link/sub/a.txt"), filepath.Join(outer, "real/sub/a.txt"), filepath.Join(outer, "other/sub/a.txt"), filepath.Join(outer, "real/inner"),
+		"sub/a.txt", "./sub//a.txt", "sub/../sub/a.txt", "../link/sub/a.txt", "../real/sub/a.txt", "inner", "absolute/a.txt",
+		"absolute/back", "sub/back",
+		filepath.Join(outer, "link/sub/a.txt"), filepath.Join(outer, "real/sub/a.txt"),
+		filepath.Join(outer, "other/sub/a.txt"), filepath.Join(outer, "real/inner"),
 	} {
 		want := Output{Text: "     1\ta\n"}
 		if diff := cmp.Diff(want, p.call("read_file", fields{"path": path})); diff != "" {
@@ -130,8 +138,13 @@ func TestGitFolderIsReadOnly(t *testing.T) {
 	if got := p.call("read_file", fields{"path": ".git/config"}); got.Failed || got.Text != "     1\t[core]\n" {
 		t.Errorf("read: %+v", got)
 	}
-	for _, path := range []string{".git/hooks/pre-commit", ".GIT/hooks/x", "door/hooks/x", "conf", ".git", "sub/.git/hooks/x", "sub/../.git/x", filepath.Join(p.dir, ".git/x"), "GIT~1/hooks/x"} {
-		want := Output{Text: path + " is inside of .git, which can be read but not written; use git commands instead", Failed: true}
+	for _, path := range []string{
+		".git/hooks/pre-commit", ".GIT/hooks/x", "door/hooks/x", "conf", ".git", "sub/.git/hooks/x", "sub/../.git/x",
+		filepath.Join(p.dir, ".git/x"), "GIT~1/hooks/x",
+	} {
+		want := Output{
+			Text: path + " is inside .git, which can be read but not written; use git commands instead", Failed: true,
+		}
 		for tool, input := range map[string]any{
 			"write_file": fields{"path": path, "content": "x"},
 			"edit_file":  fields{"path": path, "old": "core", "new": "x"},
@@ -162,9 +175,9 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	must(t, err)
 	defer listener.Close()
 	for path, want := range map[string]string{
-		"pipe":   "pipe is no regular file but a pipe, and is not opened",
-		"topipe": "topipe is no regular file but a pipe, and is not opened",
-		"socket": "socket is no regular file but a socket, and is not opened",
+		"pipe":   "pipe is a pipe, not a regular file, and is not opened",
+		"topipe": "topipe is a pipe, not a regular file, and is not opened",
+		"socket": "socket is a socket, not a regular file, and is not opened",
 		".":      ". is a folder; use glob to see what is in it",
 	} {
 		for tool, input := range map[string]any{
@@ -188,8 +201,9 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 func TestDoneContext(t *testing.T) {
 	p := newPlace(t, map[string]string{"a.txt": "a\n"})
 	for tool, input := range map[string]string{
-		"read_file": `{"path":"a.txt"}`, "write_file": `{"path":"a.txt","content":"b"}`, "edit_file": `{"path":"a.txt","old":"a","new":"b"}`,
-		"glob": `{"pattern":"*"}`, "grep": `{"pattern":"a"}`, "bash": `{"command":"echo x > a.txt"}`,
+		"read_file": `{"path":"a.txt"}`, "write_file": `{"path":"a.txt","content":"b"}`,
+		"edit_file": `{"path":"a.txt","old":"a","new":"b"}`,
+		"glob":      `{"pattern":"*"}`, "grep": `{"pattern":"a"}`, "bash": `{"command":"echo x > a.txt"}`,
 	} {
 		got := p.tools[tool].Run(done(t), []byte(input))
 		if !got.Failed || !strings.Contains(got.Text, "interrupted") {

@@ -25,12 +25,13 @@ const writeLimit = 200_000
 
 type writeFileInput struct {
 	Path    string `json:"path" doc:"The file, relative to the workspace or absolute."`
-	Content string `json:"content" doc:"All that is to be in the file."`
+	Content string `json:"content" doc:"The whole content of the file."`
 }
 
 func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 	if n := utf8.RuneCountInString(in.Content); n > writeLimit {
-		return Failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
+		return Failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n,
+			writeLimit)
 	}
 	name, err := w.findWritable(in.Path)
 	if err != nil {
@@ -53,7 +54,8 @@ func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 		did = "replaced"
 	}
 	return Output{
-		Text:   fmt.Sprintf("%s %s: %s, %s", did, in.Path, text.Count(lineCount(in.Content), "line"), text.Count(len(in.Content), "byte")),
+		Text: fmt.Sprintf("%s %s: %s, %s", did, in.Path, text.Count(lineCount(in.Content), "line"),
+			text.Count(len(in.Content), "byte")),
 		Edited: []string{filepath.ToSlash(name)},
 	}
 }
@@ -66,7 +68,7 @@ func lineCount(text string) int {
 	return n
 }
 
-// put gives a file its content in one step, so that nobody sees half of it. before is the file that is there, nil if none is.
+// put writes a file atomically. before is the existing file, or nil.
 func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	if before != nil && before.Mode().Perm()&0o200 == 0 {
 		return errors.New("it is read-only")
@@ -89,7 +91,7 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	return nil
 }
 
-// draft writes the file that is to take the place of another, with its mode.
+// draft writes the file that will replace another, with the same mode.
 func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error {
 	file, err := w.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 )
 
-// Keep gives a folder of that name for what the run keeps beside its events, and creates it.
+// Keep creates and returns a folder with that name, for files that the run keeps beside its events.
 func (l *Log) Keep(name string) (string, error) {
-	if !isPlain(name) {
-		return "", fmt.Errorf("keep folder: %q cannot be the name of one", name)
+	if !isPlainName(name) {
+		return "", fmt.Errorf("keep folder: %q is not a valid folder name", name)
 	}
 	path := filepath.Join(l.Dir(), name)
 	if err := makeFolder(path); err != nil {
@@ -17,8 +17,8 @@ func (l *Log) Keep(name string) (string, error) {
 	return path, nil
 }
 
-// SnapshotsDir is where the copies of the workspace's tree are kept. It may not exist yet.
+// SnapshotsDir returns the folder of the workspace's snapshots. It may not exist yet.
 func (s *Store) SnapshotsDir() string { return filepath.Join(s.dir, "snapshots.git") }
 
-// WorktreesDir is where the worktrees of the workspace's runs are. It may not exist yet.
+// WorktreesDir returns the folder of the worktrees of the workspace's runs. It may not exist yet.
 func (s *Store) WorktreesDir() string { return filepath.Join(s.dir, "worktrees") }

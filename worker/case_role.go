@@ -19,15 +19,16 @@ import (
 )
 
 const (
-	submitCase     = "submit_case"
-	maxQuiet       = 3    // quiet replies in a row end the task
-	summaryCap     = 4000 // characters
-	caseTextCap    = 1000 // characters of everything else in a case
-	maxCoverage    = 100
-	maxWorkArounds = 5
-	maxDoubts      = 20
-	hintCut        = "let the model's server allow longer answers, which is its own setting, or take a model that may write more"
-	proseWords     = 8 // so many words without a path among them are no pointer
+	submitCase       = "submit_case"
+	maxQuiet         = 3    // so many replies in a row without a call end the task
+	maxSummaryChars  = 4000 // characters
+	maxCaseTextChars = 1000 // characters of every other text in a case
+	maxCoverage      = 100
+	maxWorkArounds   = 5
+	maxDoubts        = 20
+	hintCut          = "allow longer answers in the settings of the model's server, or choose a model with a higher " +
+		"output limit"
+	proseWords = 8 // so many words without a path are not a pointer
 )
 
 var (
@@ -39,44 +40,45 @@ var (
 	nudgeCutPage string
 )
 
-// caseMaking is how a worker leads a conversation.
-type caseMaking struct {
-	*talk
-	quiets     int      // in a row
-	cuts       int      // of them, at the model's length limit
+// caseRole is the role of a worker, which makes a case.
+type caseRole struct {
+	*conversation
+	quiets     int      // replies without a call, in a row
+	cuts       int      // how many of them were cut at the model's length limit
 	quietAt    int      // the turn of the last of them
-	rejections []string // what the reviewer wanted mended
+	rejections []string // what the reviewer wanted fixed
 }
 
-func (*caseMaking) name() string                       { return "worker" }
-func (*caseMaking) system() string                     { return systemPage }
-func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
-func (*caseMaking) must(int) string                    { return "" }
+func (*caseRole) name() string                       { return "worker" }
+func (*caseRole) system() string                     { return systemPage }
+func (*caseRole) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
+func (*caseRole) requiredTool(int) string            { return "" }
 
 var caseTool = sync.OnceValue(func() model.Tool { return tools.Spec(submitCase, submitCasePage, caseInput{}) })
 
-func (*caseMaking) closing() model.Tool { return caseTool() }
+func (*caseRole) closing() model.Tool { return caseTool() }
 
-func (*caseMaking) hurry(left int) string {
+func (*caseRole) turnWarning(left int) string {
 	switch left {
 	case 1:
 		return "One turn is left. If the work is done, call " + submitCase + " now."
 	case 4:
-		return "4 turns are left. Come to an end, and leave one for " + submitCase + "."
+		return "4 turns are left. Finish your work, and keep one for " + submitCase + "."
 	}
 	return ""
 }
 
-func (c *caseMaking) usedUp() *ending {
+func (c *caseRole) outOfTurns() *ending {
 	return &ending{class: ralph.EndOK, task: ralph.IterCap}
 }
 
-func (*caseMaking) nothing() *ending {
+func (*caseRole) noReplies() *ending {
 	return &ending{class: ralph.EndOK, task: ralph.EmptyResponses}
 }
 
-// quiet asks for a call, until it has asked often enough. Whoever says that a person is needed may be quiet.
-func (c *caseMaking) quiet(r model.Reply) (string, *ending) {
+// onNoCall asks for a call, up to a limit. A worker that reports that it needs a person may end
+// without a call.
+func (c *caseRole) onNoCall(r model.Reply) (string, *ending) {
 	words := c.in.Words
 	words.Prompt = ""
 	if said := promise.Parse(r.Message.Text, words); said.Blocked != nil || said.Decide != nil {
@@ -101,26 +103,26 @@ func (c *caseMaking) quiet(r model.Reply) (string, *ending) {
 }
 
 // close submits a case.
-func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Output, *ending) {
+func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Output, *ending) {
 	made, err := decodeCase(input)
 	if err != nil {
 		return tools.Failf("the case is not submitted: %v", err), nil
 	}
 	if c.in.Submit == nil {
-		return tools.Output{Text: "nobody judges cases here"}, &ending{class: ralph.EndOK}
+		return tools.Output{Text: "cases are not judged here"}, &ending{class: ralph.EndOK}
 	}
-	// Not with the iteration's deadline: a check must not be cut by the agent's clock.
+	// Without the iteration's deadline, because the agent's clock must not cut a check.
 	asked := time.Now()
 	answer := c.in.Submit(ctx, made)
 	if !c.deadline.IsZero() {
-		c.deadline = c.deadline.Add(time.Since(asked)) // that was not the worker's time
+		c.deadline = c.deadline.Add(time.Since(asked)) // this was not the worker's time
 	}
 	output := tools.Output{Text: answer.Text, Failed: !answer.Accepted}
 	switch {
 	case answer.Accepted:
 		return output, &ending{class: ralph.EndOK, accepted: true}
 	case answer.Over && ctx.Err() != nil:
-		return output, c.over(ctx)
+		return output, c.timeIsUp(ctx)
 	case answer.Over:
 		return output, &ending{class: ralph.EndOK}
 	}
@@ -130,10 +132,11 @@ func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Ou
 	return output, nil
 }
 
-// finish asks what is to be learned, where the way to an accepted case led over rejections and there is money for another call.
-func (c *caseMaking) finish(ctx context.Context, end *ending) {
+// finish asks for a learning if the accepted case was rejected before and there is budget for
+// another call.
+func (c *caseRole) finish(ctx context.Context, end *ending) {
 	if end != nil && end.accepted && len(c.rejections) > 0 && !c.stopped && c.record.err == nil {
-		end.learning = c.learn(ctx, c.rejections)
+		end.learning = c.proposeLearning(ctx, c.rejections)
 	}
 }
 
@@ -142,7 +145,7 @@ type caseInput struct {
 	Summary       string          `json:"summary" doc:"What was done, in a few sentences."`
 	Coverage      []coverageInput `json:"ac_coverage" doc:"One entry for each acceptance criterion."`
 	WorkArounds   []string        `json:"work_arounds,omitempty" doc:"At most 5: what is not as it should be, and why."`
-	Uncertainties []string        `json:"uncertainties,omitempty" doc:"What you could not make certain of."`
+	Uncertainties []string        `json:"uncertainties,omitempty" doc:"What you are not certain of."`
 }
 
 type coverageInput struct {
@@ -151,7 +154,7 @@ type coverageInput struct {
 	Evidence    string `json:"evidence,omitempty" doc:"What shows it, such as a test."`
 }
 
-// decodeCase reads a case. The error is about one problem, for the model.
+// decodeCase reads a case. The error describes one problem, for the model.
 func decodeCase(input json.RawMessage) (ralph.Case, error) {
 	var in caseInput
 	if err := tools.Decode(input, &in); err != nil {
@@ -168,7 +171,7 @@ func decodeCase(input json.RawMessage) (ralph.Case, error) {
 }
 
 func (in caseInput) check() error {
-	if err := said("summary", in.Summary, summaryCap); err != nil {
+	if err := checkText("summary", in.Summary, maxSummaryChars); err != nil {
 		return err
 	}
 	switch {
@@ -182,42 +185,42 @@ func (in caseInput) check() error {
 			return err
 		}
 	}
-	if err := saidEach("work_arounds", in.WorkArounds, maxWorkArounds); err != nil {
+	if err := checkTexts("work_arounds", in.WorkArounds, maxWorkArounds); err != nil {
 		return err
 	}
-	return saidEach("uncertainties", in.Uncertainties, maxDoubts)
+	return checkTexts("uncertainties", in.Uncertainties, maxDoubts)
 }
 
 func (a coverageInput) check(path string) error {
-	if err := said(path+"criterion", a.Criterion, caseTextCap); err != nil {
+	if err := checkText(path+"criterion", a.Criterion, maxCaseTextChars); err != nil {
 		return err
 	}
-	if err := said(path+"addressed_by", a.AddressedBy, caseTextCap); err != nil {
+	if err := checkText(path+"addressed_by", a.AddressedBy, maxCaseTextChars); err != nil {
 		return err
 	}
 	if isProse(a.AddressedBy) {
 		return fmt.Errorf("field %saddressed_by is prose; it must be a pointer such as path/to/file.go:Symbol", path)
 	}
 	if a.Evidence != "" {
-		return said(path+"evidence", a.Evidence, caseTextCap)
+		return checkText(path+"evidence", a.Evidence, maxCaseTextChars)
 	}
 	return nil
 }
 
-func saidEach(path string, items []string, most int) error {
+func checkTexts(path string, items []string, most int) error {
 	if len(items) > most {
 		return fmt.Errorf("field %s has %d entries, more than %d", path, len(items), most)
 	}
 	for i, item := range items {
-		if err := said(fmt.Sprintf("%s[%d]", path, i), item, caseTextCap); err != nil {
+		if err := checkText(fmt.Sprintf("%s[%d]", path, i), item, maxCaseTextChars); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// said wants a text to say something, and not too much.
-func said(path, text string, limit int) error {
+// checkText checks that a text is neither empty nor too long.
+func checkText(path, text string, limit int) error {
 	if strings.TrimSpace(text) == "" {
 		return fmt.Errorf("field %s is empty", path)
 	}
@@ -227,14 +230,14 @@ func said(path, text string, limit int) error {
 	return nil
 }
 
-// isProse reports whether a pointer is a sentence that points nowhere.
+// isProse reports whether a pointer is a sentence that names no path.
 func isProse(pointer string) bool {
 	words := strings.Fields(pointer)
 	points := func(word string) bool { return isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) }
 	return len(words) >= proseWords && !slices.ContainsFunc(words, points)
 }
 
-// isPathLike knows a/b, main.go, main.go:Add and pkg::Name, and does not take 1.5 or "e.g." for one.
+// isPathLike accepts a/b, main.go, main.go:Add and pkg::Name, but not 1.5 or "e.g.".
 func isPathLike(word string) bool {
 	if strings.ContainsAny(word, `/\`) || strings.Contains(word, "::") {
 		return strings.Trim(word, `/\:`) != ""
