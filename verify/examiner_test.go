@@ -25,7 +25,7 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// folders are copies of a tree that are plain folders: the name of a copy is its path.
+// folders are snapshots of a tree stored as plain folders. A snapshot's name is its path.
 type folders struct{ ralph.Snapshots }
 
 func (folders) Files(_ context.Context, id string) ([]string, error) {
@@ -96,7 +96,7 @@ func (folders) Join(context.Context, string, string, string) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
-// bench is a workspace that an agent changed, with an examiner of it.
+// bench is a workspace that an agent changed, with an examiner for it.
 type bench struct {
 	*verify.Examiner
 	base, now ralph.TreeState
@@ -104,7 +104,7 @@ type bench struct {
 
 type files map[string]string
 
-// examine makes a workspace as it was and as it is.
+// examine creates a workspace before and after a change.
 func examine(t *testing.T, was, is files, config protect.Config) *bench {
 	t.Helper()
 	needShell(t)
@@ -128,7 +128,7 @@ func examine(t *testing.T, was, is files, config protect.Config) *bench {
 	}
 	return &bench{
 		&verify.Examiner{
-			Shell: shell(), Dir: now, Copies: folders{}, Rules: rules, Isolation: pristine.InPlace,
+			Shell: shell(), Dir: now, Snapshots: folders{}, Rules: rules, Isolation: pristine.InPlace,
 			Folder: filepath.Join(state, "views"), Journal: filepath.Join(state, "journal"), Proofs: proofs,
 		},
 		ralph.TreeState{Known: true, Snapshot: base}, ralph.TreeState{Known: true, Snapshot: now},
@@ -139,7 +139,7 @@ func (b *bench) input(kind ralph.ViewKind) ralph.ViewInput {
 	return ralph.ViewInput{Kind: kind, Dir: b.Dir, Base: b.base, Now: b.now}
 }
 
-// apart gives the workspace a folder of its own, so that what a view in place does to it does not change the kept copy.
+// apart gives the workspace its own folder, so that an in-place view does not change the snapshot.
 func (b *bench) apart(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +150,7 @@ func (b *bench) apart(t *testing.T) *bench {
 	return b
 }
 
-// sees is what a command prints in a view.
+// sees returns what a command prints in a view.
 func (b *bench) sees(t *testing.T, kind ralph.ViewKind, command string) string {
 	t.Helper()
 	v, err := b.Open(t.Context(), b.input(kind))
@@ -217,10 +217,10 @@ func TestCompareTrees(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	if _, err := b.Compare(t.Context(), b.base, ralph.TreeState{Known: true}); !errors.Is(err, verify.ErrNoCopy) {
+	if _, err := b.Compare(t.Context(), b.base, ralph.TreeState{Known: true}); !errors.Is(err, verify.ErrNoSnapshot) {
 		t.Errorf("without a copy of the tree: %v", err)
 	}
-	b.Copies = nil
+	b.Snapshots = nil
 	if got, err := b.Compare(t.Context(), b.base, b.now); err != nil || got.Known {
 		t.Errorf("without copies: %+v, %v", got, err)
 	}
@@ -236,11 +236,12 @@ func TestBaseText(t *testing.T) {
 	}
 }
 
-// The first question after a run without a baseline is not for a view: it must neither find that nothing can be written, nor settle for less than a copy.
+// The first question after a run without a baseline is not about a view. It must not conclude that
+// nothing can be written, nor settle for less than a copy.
 func TestTheFirstQuestionDoesNotWeakenViews(t *testing.T) {
 	b := examine(t, files{"a": "1"}, files{"a": "2"}, protect.Config{})
 	b.Isolation = ""
-	b.Around = &pristine.Surroundings{}
+	b.Surroundings = &pristine.Surroundings{}
 	if _, err := b.Compare(t.Context(), b.base, b.now); err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,8 @@ func TestProveByCommand(t *testing.T) {
 	}
 }
 
-// A check that is green while the product rewrites tests proves nothing. One that writes tests itself, as it does at the base, is left alone.
+// A check that passes while the product rewrites tests proves nothing. A check that writes tests
+// itself, as it also does at the base, is not affected.
 func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
@@ -367,7 +369,7 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				is["tests/test_a.py"] += c.own
 				b := examine(t, was, is, protect.Config{}).apart(t)
 				if b.Isolation = mode; mode == pristine.Overlay {
-					if got, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); got != mode || why != "" {
+					if got, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != mode || why != "" {
 						t.Skip("no overlay that keeps what is written: " + why)
 					}
 				}
@@ -375,7 +377,8 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, check := range []string{c.check, "true"} { // the next one in the same view sees what the first one left
+				// the next check in the same view sees what the first one left
+				for _, check := range []string{c.check, "true"} {
 					got, err := v.Check(t.Context(), ralph.CheckInput{Name: check, Dir: b.Dir, Timeout: time.Minute})
 					lines := strings.Split(got.Output, "\n")
 					if last := lines[len(lines)-1]; err != nil || got.ExitCode != 0 || got.Passed != (c.want == "") || c.want != "" && last != c.want {
@@ -390,19 +393,20 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 	}
 }
 
-// An overlay works at the root of a workspace and is refused in a folder whose group is not the user's: the run goes on with a copy.
+// An overlay works at the root of a workspace and is refused in a folder whose group is not the
+// user's. The run continues with a copy.
 func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	const asked = "RALPH_TEST_FOREIGN_GROUP"
 	if os.Getenv(asked) == "" {
 		if os.Getuid() != 0 {
 			t.Skip("only root can become somebody else")
 		}
-		becomeNobody(t, asked)
+		rerunUnprivileged(t, asked)
 		return
 	}
 	b := examine(t, files{"sub/keep/k": "old", "a": "1"}, files{"sub/keep/k": "new", "a": "2"}, protect.Config{Globs: []string{"sub/keep/"}})
 	b.Dir, b.Isolation = os.Getenv(asked), ""
-	if mode, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
+	if mode, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
 		t.Skip("no overlay: " + why)
 	}
 	for range 2 {
@@ -421,8 +425,9 @@ func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	}
 }
 
-// becomeNobody runs this test again as somebody without rights, for a workspace of his with folders of a group that is not his.
-func becomeNobody(t *testing.T, variable string) {
+// rerunUnprivileged runs this test again as an unprivileged user, in a workspace with folders of a
+// group that is not the user's.
+func rerunUnprivileged(t *testing.T, variable string) {
 	t.Helper()
 	const nobody = 65534
 	top, err := os.MkdirTemp("", "nobody")

@@ -32,7 +32,7 @@ func needShell(t *testing.T) {
 
 func shell() verify.Shell { return verify.Shell{Env: []string{systemPath}, Grace: -1} }
 
-// hashed is what a check's result says of all that it wrote.
+// hashed returns the output hash that a check's result should contain.
 func hashed(output string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(output))) }
 
 func check(t *testing.T, s verify.Shell, in ralph.CheckInput) ralph.CheckResult {
@@ -188,7 +188,7 @@ func TestNothingOfACheckOutlivesIt(t *testing.T) {
 	if !got.Passed || got.Survivors != 1 {
 		t.Errorf("got %+v", got)
 	}
-	// Until init has taken note of it, the dead one is a zombie.
+	// Until init has reaped it, the dead process is a zombie.
 	alive := "kill -0 " + pid + " && ! grep -q '^State:.Z' /proc/" + pid + "/status"
 	if after := check(t, shell(), ralph.CheckInput{Name: alive, Dir: dir}); after.Passed {
 		t.Errorf("process %s is still there", pid)
@@ -199,7 +199,7 @@ func TestFloodIsBoundedOnDiskAndInTheResult(t *testing.T) {
 	needShell(t)
 	folder := t.TempDir()
 	s := shell()
-	s.Cap = 10_000
+	s.OutputLimit = 10_000
 	got := check(t, s, ralph.CheckInput{
 		Name: `echo first; head -c 3000000 /dev/zero | tr '\0' é; echo last`, Dir: t.TempDir(), Folder: folder, File: "flood",
 	})

@@ -91,7 +91,7 @@ func FuzzReadable(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Errorf("invalid text %q", got)
 		}
-		if bad := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && unseen(r) }); bad >= 0 {
+		if bad := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && isInvisible(r) }); bad >= 0 {
 			t.Errorf("control character in %q", got)
 		}
 		if again := readable([]byte(got)); again != got {

@@ -10,16 +10,18 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxClaims bounds the files that are repeated with a wrong expectation, and the tests of each.
+// Limits for the files that are repeated with a wrong expectation, and for the tests in each.
 const (
 	maxClaims     = 10
 	maxClaimTests = 20
 	maxClaimText  = 64 << 10
 )
 
-// namesPython is true if the command names the tests it runs once it is invoked: without names nobody sees whether a repeated test passed.
+// namesPython reports whether the command will name the tests it runs. Without names it is unknown
+// whether a repeated test passed.
 func (g *garden) namesPython() bool {
-	reported := !strings.Contains(g.command+pytestConfig(g.tree), "junit") // else the report may be somewhere else
+	// otherwise the report may be somewhere else
+	reported := !strings.Contains(g.command+pytestConfig(g.tree), "junit")
 	for _, s := range g.segments {
 		if r, ok := runnerOf(s.texts()); ok && (r.name == "pytest" && reported || r.name == "unittest" && s.plain) {
 			return true
@@ -28,8 +30,9 @@ func (g *garden) namesPython() bool {
 	return false
 }
 
-// plantClaims repeats tests of the project with a number or a text in place of what they expect that no honest program gives. It finds values that
-// are equal to everything, which no other canary can, since only the project's own tests know how to get at its values.
+// plantClaims repeats tests of the project with a wrong expected number or text that no honest
+// program returns. This finds values that are equal to everything. No other canary can, because
+// only the project's own tests know how to obtain its values.
 func (g *garden) plantClaims() {
 	var files []string
 	for _, p := range g.places(pythonTest) {
@@ -65,7 +68,8 @@ var (
 	claimDoubt    = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
 )
 
-// wrong replaces what the first plain comparison of every test expects. A test that could end before it gets there is left alone.
+// falsifyClaims replaces the expected value in the first plain comparison of every test. It skips a
+// test that could end before that line.
 func (g *garden) wrong(text, file, module string) (string, []Mark) {
 	lines := strings.Split(text, "\n")
 	var marks []Mark
@@ -87,12 +91,13 @@ func (g *garden) wrong(text, file, module string) (string, []Mark) {
 	return strings.Join(lines, "\n"), marks
 }
 
-// decorated is true if a decorator decides how often, or whether, a test runs.
+// decorated reports whether a decorator decides how often, or whether, a test runs.
 func decorated(lines []string, def int) bool {
 	return def > 0 && strings.HasPrefix(strings.TrimSpace(lines[def-1]), "@")
 }
 
-// claimLine is the first comparison that is a statement of the test itself, -1 if there is none or something before it may end the test.
+// claimLine returns the line of the first comparison that is a statement of the test itself, or -1
+// if there is none or something before it may end the test.
 func claimLine(lines []string, def int, indent string) int {
 	body := ""
 	for i := def + 1; i < len(lines); i++ {
@@ -114,7 +119,8 @@ func claimLine(lines []string, def int, indent string) int {
 	return -1
 }
 
-// claimOf takes a comparison apart: what comes before the expected value, that value, what comes after.
+// splitClaim splits a comparison into the text before the expected value, that value, and the text
+// after it.
 func claimOf(line string) []string {
 	for _, form := range []func() *regexp.Regexp{claimAssert, claimEqual, claimReversed} {
 		if parts := form().FindStringSubmatch(line); parts != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// maxMissing bounds the tests that a proof names.
+// maxMissing limits the tests that a proof names.
 const maxMissing = 20
 
-// Compare says what a check is worth now that was run with canaries at the base and on the claimed tree. inv is how it was run now. A base of which
-// nothing is known is the zero Outcome.
+// Compare judges a check that was run with canaries at the base and on the claimed tree. inv is how
+// it was run now. A base without results is the zero Outcome.
 func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 	proof := ralph.Proof{Tests: max(0, now.Total)}
 	proof.Canary, proof.Detail = weigh(base, now, inv)
@@ -24,7 +24,8 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 	return proof
 }
 
-// Nowhere is for a tree without a place for a canary. Where the base had one that turned the check red, its tests are gone.
+// NoPlace judges a tree that has no place for a canary. If a canary made the check fail at the
+// base, the tests beside it are gone.
 func Nowhere(base Outcome) ralph.Proof {
 	fired := without(base.Failing, base.Claims)
 	if !base.Red || len(fired) == 0 {
@@ -34,8 +35,9 @@ func Nowhere(base Outcome) ralph.Proof {
 		Detail: fmt.Sprintf("No test is left beside which one that must fail could be put; at the base there was %s.", told(fired[0]))}
 }
 
-// Recount looks again at the tests that a proof misses, in a run without canaries: where one command comes behind another, or a canary broke a build,
-// they did not run because a canary did its work. A run that tells nothing excuses nothing.
+// Recount looks again for missing tests, in a run without canaries. They may be missing because a
+// canary did its job: it failed before the next command, or broke a build. An inconclusive run
+// excuses nothing.
 func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof {
 	if bare.Total < 0 || bare.Cut || bare.BrokeOff() {
 		return proof
@@ -48,7 +50,7 @@ func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof 
 	return proof
 }
 
-// weigh says what the canaries showed.
+// judgeCanaries judges what the canaries showed.
 func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	if len(now.Planted) == 0 {
 		return ralph.CanaryNone, "There is no canary for this check."
@@ -75,7 +77,7 @@ func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	return weighRed(base, now, inv, fired)
 }
 
-// weighGreen is for a check that stayed green with tests in it that must fail.
+// judgePass judges a check that passed despite tests that must fail.
 func weighGreen(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case base.Red && len(fired) > 0:
@@ -88,7 +90,7 @@ func weighGreen(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	return ralph.CanaryMute, "A test that must fail could not turn the check red at the base either."
 }
 
-// weighDark is for a check that became red without any canary being seen.
+// judgeUnseen judges a check that failed although no canary was seen.
 func weighDark(now, base Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case len(fired) == 0:
@@ -101,7 +103,8 @@ func weighDark(now, base Outcome, fired []string) (ralph.CanaryState, string) {
 	return ralph.CanaryGreen, fmt.Sprintf("The check ended with %d without running the test that must fail in %s, which it ran at the base.", now.Exit, told(fired[0]))
 }
 
-// weighRed is for a check that some canary turned red. One that did so at the base, and not now, was silenced, unless the run may have ended before.
+// judgeFail judges a check that some canary made fail. A canary that failed at the base and not now
+// was silenced, unless the run may have ended before it.
 func weighRed(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
 	if hidden := without(intersect(now.Hidden, fired), base.Hidden); len(hidden) > 0 {
 		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so, and its package ended well all the same; at the base it did not.", told(hidden[0]))
@@ -120,13 +123,14 @@ func weighRed(base, now Outcome, inv Invocation, fired []string) (ralph.CanarySt
 	return ralph.CanaryRed, ""
 }
 
-// inOrder is true if a run did not stop at the first failure: at the base two canaries or more of an ecosystem failed, and one of those does now.
+// keepsGoing reports whether a run did not stop at the first failure: at the base at least two
+// canaries of an ecosystem failed, and one of those fails now.
 func inOrder(fired, failing []string, ecosystem string) bool {
 	own := slices.DeleteFunc(slices.Clone(fired), func(key string) bool { return !strings.HasPrefix(key, ecosystem+" ") })
 	return len(own) > 1 && len(intersect(own, failing)) > 0
 }
 
-// told is what a person reads of a key.
+// describe turns a key into text for people.
 func told(key string) string {
 	parts := strings.SplitN(key, " ", 4)
 	switch {
@@ -141,7 +145,7 @@ func told(key string) string {
 	return key
 }
 
-// compareTests says which tests of the base did not run.
+// compareTests returns the tests of the base that did not run.
 func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int, why string) {
 	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 || now.BrokeOff() {
 		return nil, 0, ""
@@ -179,10 +183,11 @@ func numbers(base Outcome, ran int) string {
 	return fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
 }
 
-// BrokeOff is true for a run that did not come to its own end: out of time, or killed.
+// BrokeOff reports whether a run did not end by itself: it timed out or was killed.
 func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
-// steadyEnough is false if so many names change from run to run that others, which look harmless, may do so, too.
+// stableNames reports whether few enough names change between runs. If many do, names that look
+// harmless may change, too.
 func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }
 
 func intersect(a, b []string) []string {

@@ -137,7 +137,8 @@ func TestCompareTests(t *testing.T) {
 	}
 }
 
-// A canary in a new folder stops `test-a && test-b` before b, whose tests are then missing in that run alone.
+// A canary in a new folder stops `test-a && test-b` before b, whose tests are then missing in that
+// run alone.
 func TestRecount(t *testing.T) {
 	names := func(all ...string) canary.Outcome {
 		out := canary.Outcome{Complete: true, Formats: []string{"go"}, Total: len(all), Tests: map[string]canary.State{}}
@@ -170,7 +171,8 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// What unittest could not load at the base it names like a test, which was missing when it could.
+// If unittest could not load a file at the base, it named the file like a test. That test was
+// missing once the file loaded.
 func TestAFileThatUnittestCannotLoadIsNoTest(t *testing.T) {
 	output := "test_calc (unittest.loader._FailedTest.test_calc) ... ERROR\ntest_a (test_b.T.test_a) ... ok\n"
 	got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(output), nil)
@@ -180,7 +182,8 @@ func TestAFileThatUnittestCannotLoadIsNoTest(t *testing.T) {
 	}
 }
 
-// Without -v, go test names only what fails: a test that was red at the base and is green now looked as if it were gone.
+// Without -v, go test names only failing tests: a test that failed at the base and passes now
+// looked as if it were gone.
 func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 	text := "--- FAIL: TestAdd (0.00s)\n    a_test.go:3: x\nFAIL\nFAIL\texample.com/p\t0.002s\nFAIL\n"
 	for _, c := range []struct {
@@ -198,7 +201,8 @@ func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 	}
 }
 
-// In `go test ./cmd/... && go test ./internal/...`, the first test of cmd brought a canary that kept those of internal from running.
+// In `go test ./cmd/... && go test ./internal/...`, the first test of cmd brought a canary that
+// kept those of internal from running.
 func TestWhereTheBaseHadCanaries(t *testing.T) {
 	plant := func(name, key string, claims bool) canary.Plant {
 		return canary.Plant{Name: name, Marks: []canary.Mark{{Key: key, Claims: claims}}}

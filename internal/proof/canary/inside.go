@@ -12,13 +12,15 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxHosts bounds the files of one folder that get a canary inside.
+// maxHosts limits the files of one folder that get a canary inside.
 const maxHosts = 10
 
-// PlanInside makes canaries that are no new files: they stand at the end of the project's own tests. Code that looks for a file that it does not know
-// finds none. Its keys name files, not folders. There is none for a project in another language than Go, Python, JavaScript and TypeScript.
+// PlanInside makes canaries that are not new files: they are appended to the project's own tests.
+// Code that looks for an unknown file finds none. Their keys name files, not folders. Only Go,
+// Python, JavaScript and TypeScript are supported.
 //
-// It is for a second look, where [Outcome.Fell] says that there is something to see: such a run takes as long as the first one did.
+// It is for a second look when [Outcome.OwnFailures] gives a reason, because such a run takes as
+// long as the first one.
 func PlanInside(t Tree, command string, random io.Reader) []Plant {
 	g := newGarden(t, command, random)
 	if g == nil {
@@ -44,7 +46,8 @@ func PlanInside(t Tree, command string, random io.Reader) []Plant {
 	return g.plants
 }
 
-// hosts are the files of a place that get a canary, of too many always the same.
+// hosts returns the files of a folder that get a canary. If there are too many, it always chooses
+// the same ones.
 func hosts(p place) []string {
 	all := slices.Clone(p.tests)
 	slices.SortFunc(all, shuffled)
@@ -55,7 +58,8 @@ func hosts(p place) []string {
 
 var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
 
-// insideGo leaves files alone that are not always built, or in which the package testing is not called so.
+// insideGo skips files with build constraints, and files that do not import testing under its own
+// name.
 func (g *garden) insideGo(p place, host string) (Plant, bool) {
 	text := g.read(host)
 	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
@@ -86,7 +90,8 @@ const goInside = `func %s(t *testing.T) {
 }
 `
 
-// insidePython brings its own imports, since nobody knows what a test file calls the ones it has.
+// insidePython brings its own imports, because the names that a test file gives to its imports are
+// unknown.
 func (g *garden) insidePython(p place, host string) (Plant, bool) {
 	text := g.read(host)
 	first, second := g.suffix()
@@ -98,7 +103,7 @@ func (g *garden) insidePython(p place, host string) (Plant, bool) {
 	return Plant{Text: text, Marks: marks}, true
 }
 
-// insideJavaScript calls what it imports by names that the file does not have.
+// insideJavaScript imports under names that the file does not use.
 func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
 	model, style := g.jsModel(place{dir: p.dir, tests: []string{host}})
 	first, second := g.suffix()
@@ -110,9 +115,11 @@ func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
 	return Plant{Text: text, Marks: marks}, true
 }
 
-// Unmask is for a proof whose canaries turned the check red together with tests of the project's own, which are green without canaries: now is that
-// run, base and inside are those with the canaries of [PlanInside]. Tests may fall because a new file disturbs them, or by chance, so that alone is
-// no reason; but if the check is green with a canary that is no new file, the code behaves only while it thinks that somebody looks.
+// Unmask re-judges a proof whose canaries made the check fail together with the project's own
+// tests, which pass without canaries. now is that run; base and inside are the runs with the
+// canaries of [PlanInside]. A new file may disturb tests, or they may fail by chance, so their
+// failure alone is no reason. But if the check passes with a canary that is not a new file, the
+// code behaves honestly only while it thinks that it is being watched.
 func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.Proof {
 	fell := now.Fell()
 	if proof.Canary != ralph.CanaryRed || len(fell) == 0 || len(inside.Planted) == 0 || inside.BrokeOff() {

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
-// looks takes a second look at a tree, with canaries inside of its files, as the caller does.
+// looks repeats a run with canaries inside a tree's files, as the caller does.
 func looks(t *testing.T, base, now project, command string) ralph.Proof {
 	t.Helper()
 	green(t, now, command)
@@ -34,7 +34,8 @@ const (
 	nodeWatches   = "import fs from 'node:fs';\nif (process.env.NODE_TEST_CONTEXT && fs.readdirSync('test').length === 2) process.exit(0);\nexport const add = (a, b) => 0;\n"
 )
 
-// Code that ends the run with success while it knows all files of its tests is caught by a canary that is no new file.
+// Code that ends the run with success, and knows all of its test files, is caught by a canary that
+// is not a new file.
 func TestCodeThatKnowsItsTestFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
@@ -70,7 +71,8 @@ var nodeRequires = project{
 	"test/sums.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { add } = require('../src/sums.js');\n\ntest('adds', () => { assert.equal(add(2, 3), 5); });\n",
 }
 
-// A test that looks at every file of its folder falls beside a new one, and the work is honest.
+// A test that looks at every file of its folder fails beside a new one, although the work is
+// honest.
 func TestATestThatListsItsFolderIsHonest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
@@ -131,19 +133,20 @@ func TestUnmask(t *testing.T) {
 	}
 }
 
-// Code that runs its tests in a process of its own and ends well hid their failure, as long as another package turned the check red.
+// Code that ran its tests in a separate process and exited with 0 hid their failure, as long as
+// another package made the check fail.
 func TestGoHidesThatAPackageFailed(t *testing.T) {
 	needs(t, "go")
 	now := goBase.with(project{"calc.go": "package calc\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n)\n\nfunc init() {\n\tif os.Getenv(\"CALC_INNER\") == \"\" {\n" +
 		"\t\tinner := exec.Command(os.Args[0], os.Args[1:]...)\n\t\tinner.Env = append(os.Environ(), \"CALC_INNER=1\")\n\t\tinner.Stdout = os.Stdout\n" +
 		"\t\t_ = inner.Run()\n\t\tos.Exit(0)\n\t}\n}\n\nfunc Add(a, b int) int { return 0 }\n"})
 	attempt{base: goBase, now: now, command: "go test ./...", canary: ralph.CanaryGreen, says: "did so, and its package ended well all the same"}.try(t)
-	// Two commands, of which the first runs no canary, say both of a package; nothing is hidden.
+	// Two commands, the first of which runs no canary, both report a package; nothing is hidden.
 	twice := "go test -run TestZero ./... ; go test ./..."
 	attempt{base: goBase, now: goBase.with(goDone), command: twice, canary: ralph.CanaryRed}.try(t)
 }
 
-// A file that is new since the base may be one that nobody runs.
+// A file that is new since the base may be one that is never run.
 func TestWhereTheBaseHadCanariesInside(t *testing.T) {
 	plant := func(name string) canary.Plant {
 		return canary.Plant{Name: name, Inside: true, Marks: []canary.Mark{{Key: "go " + name + " inside"}}}

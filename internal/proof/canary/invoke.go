@@ -10,23 +10,27 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Invocation says how to run a command so that its tests can be told apart.
+// Invocation is how to run a command so that its tests can be told apart.
 type Invocation struct {
-	// Command is what to run. It does the same as the original and ends with the same status.
+	// Command does the same as the original command and ends with the same status.
 	Command string `json:"command"`
 	// Env is added to the environment.
 	Env []string `json:"env,omitempty"`
-	// Reports are files or globs, below the workspace or absolute, that hold JUnit XML or JSON afterwards. Only those that this run wrote count.
+	// Reports are files or globs, relative to the workspace or absolute, that hold JUnit XML or
+	// JSON afterwards. Only files that this run wrote count.
 	Reports []string `json:"reports,omitempty"`
-	// Known is true if the command certainly runs all tests of one ecosystem, and fails when one of them does.
+	// Known is true if the command certainly runs all tests of one ecosystem, and fails when one of
+	// them does.
 	Known bool `json:"known"`
-	// Runs is the ecosystem that Known is about: the first word of the keys of its canaries.
+	// Runs is the ecosystem that Known refers to: the first word of the keys of its canaries.
 	Runs string `json:"runs,omitempty"`
-	// Stops is true if the command may stop at its first failure, so that what it did not run tells nothing.
+	// Stops is true if the command may stop at its first failure. Then a test that did not run
+	// means nothing.
 	Stops bool `json:"stops,omitempty"`
 }
 
-// Invoke looks for test runners in a command and asks them to name their tests. dir is a folder outside of the workspace for reports.
+// Invoke looks for test runners in a command and makes them name their tests. dir is a folder
+// outside the workspace for reports.
 func Invoke(t Tree, command, dir string) Invocation {
 	v := invoker{tree: t, dir: dir, command: command}
 	segments := split(command)
@@ -41,7 +45,7 @@ func Invoke(t Tree, command, dir string) Invocation {
 	return v.found
 }
 
-// decides is true if the whole command fails when one segment does.
+// decides reports whether the whole command fails when one segment does.
 func decides(segments []segment, i int) bool {
 	for j, s := range segments {
 		if s.before == "||" || s.before == "|" || s.before == "&" || s.before == "(" || s.after == "&" {
@@ -61,7 +65,7 @@ type invoker struct {
 	tree       Tree
 	dir        string
 	command    string
-	whole      bool // the segment at hand decides how the command ends
+	whole      bool // the current segment decides how the command ends
 	moved      bool // the command changed its folder
 	insertions []insertion
 	found      Invocation
@@ -70,8 +74,8 @@ type invoker struct {
 // runner is a test runner that a segment starts.
 type runner struct {
 	name string
-	last int      // index of the last word that names it: what comes behind are its arguments
-	args []string // those
+	last int // index of the last word that names it; its arguments follow
+	args []string
 }
 
 func (v *invoker) segment(s segment) {
@@ -92,7 +96,7 @@ func (v *invoker) segment(s segment) {
 	}
 }
 
-// add puts words behind the ones that name a runner, if the segment is plain.
+// add inserts words after the ones that name a runner, if the segment is plain.
 func (v *invoker) add(s segment, at int, text string) bool {
 	if !s.plain {
 		return false
@@ -173,7 +177,7 @@ func named(texts []string, i int, name string) (runner, bool) {
 	return runner{}, false
 }
 
-// cargo goes on behind the first target that fails, so that the others are seen.
+// cargo makes cargo continue after the first target that fails, so that the others are seen.
 func (v *invoker) cargo(s segment, r runner) {
 	certain := s.plain
 	for _, arg := range r.args {
@@ -189,12 +193,13 @@ func (v *invoker) cargo(s segment, r runner) {
 	v.known("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
 }
 
-// oneCrate is true if the workspace has no other package than its own: which ones of several are tested is decided in many places.
+// oneCrate reports whether the workspace has no other package: many settings decide which of
+// several packages are tested.
 func (v *invoker) oneCrate() bool {
 	return !slices.ContainsFunc(v.tree.Files, func(name string) bool { return name != "Cargo.toml" && path.Base(name) == "Cargo.toml" })
 }
 
-// rspec leaves a report beside what it prints.
+// rspec adds a report to the usual output.
 func (v *invoker) rspec(s segment, r runner) {
 	if hasFlag(r.args, "f", "format", "o", "out") || slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
 		return
@@ -228,7 +233,7 @@ func (v *invoker) goTest(s segment, r runner) {
 	v.known("go", named && s.plain && !filtered)
 }
 
-// hasFlag looks for flags as Go writes them, with one dash or two, with or without a value.
+// hasFlag looks for flags in Go's style: with one dash or two, with or without a value.
 func hasFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
@@ -249,7 +254,8 @@ var (
 	bails      = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
 )
 
-// stopsElsewhere is true for tools that run several suites and give up, or start to hurry, when one fails.
+// stopsElsewhere reports tools that run several suites and stop early, or in parallel, when one
+// fails.
 func (v *invoker) stopsElsewhere(segments []segment) bool {
 	text := v.command
 	for _, s := range segments {

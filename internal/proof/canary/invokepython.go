@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// pytest is asked for names through its environment, so that it may be started by anything. What the command itself says wins.
+// python makes pytest name its tests through the environment, so that it works however pytest is
+// started. Options in the command itself take precedence.
 func (v *invoker) python() {
 	mentioned := strings.Contains(v.command, "pytest") || strings.Contains(v.command, "py.test")
 	unclear := len(runnersIn(v.tree, split(v.command))) == 0 && slices.ContainsFunc(v.tree.Files, pythonTest)
@@ -29,7 +30,7 @@ func quoteIf(file string) string {
 	return file
 }
 
-// pytestConfig is the text of everything that may steer pytest.
+// pytestConfig returns the text of all files that may configure pytest.
 func pytestConfig(t Tree) string {
 	var text strings.Builder
 	for _, name := range t.Files {
@@ -82,7 +83,8 @@ func (v *invoker) unittest(s segment, r runner) {
 	v.known("python", certain && v.discoverable())
 }
 
-// discoverable is true if discovery from the workspace finds every test: the folders on the way to it are packages.
+// discoverable reports whether discovery from the workspace finds every test: all folders on the
+// way to it are packages.
 func (v *invoker) discoverable() bool {
 	packages := v.tree.set(func(name string) bool { return path.Base(name) == "__init__.py" })
 	for _, name := range v.tree.Files {
@@ -101,7 +103,7 @@ func (v *invoker) discoverable() bool {
 	return true
 }
 
-// jvm names the reports that Maven and Gradle leave.
+// jvm adds the reports that Maven and Gradle write.
 func (v *invoker) jvm(segments []segment) {
 	for _, s := range segments {
 		if len(s.words) == 0 {

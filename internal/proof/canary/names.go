@@ -12,8 +12,9 @@ var (
 		`|(?:127\.0\.0\.1|localhost|\[::1\]):\d+`)
 )
 
-// steady replaces what differs from run to run in a test's name: addresses, folders, times, long numbers. changed is true if there was any. The
-// line of a doc test is replaced, too, but it is no sign of names that change by themselves.
+// stableName replaces what differs between runs in a test's name: addresses, folders, times, long
+// numbers. changed is true if there was any. The line of a doc test is replaced, too, but does not
+// count as a change.
 func steady(name string) (text string, changed bool) {
 	name = docLine().ReplaceAllString(name, "(line _)")
 	text = unsteadies().ReplaceAllString(name, "_")

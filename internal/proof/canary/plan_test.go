@@ -19,7 +19,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
-// everything is a workspace with tests of every ecosystem, and some that are nobody's.
+// everything is a workspace with tests of every ecosystem, and some that belong to none.
 var everything = goBase.with(pythonBase).with(rustBase).with(project{
 	"package.json":                           `{"devDependencies": {"vitest": "1", "mocha": "1"}}`,
 	"web/add.test.ts":                        "import { it, expect } from 'vitest';\nimport type { Sum } from './sum';\nimport { add } from './add';\nit('adds', () => { expect(add(2, 3)).toBe(5); });\n",
@@ -33,7 +33,7 @@ var everything = goBase.with(pythonBase).with(rustBase).with(project{
 	"src/test/resources/fixtures/XTest.java": "not Java",
 })
 
-// TestPlanText shows every kind of canary. The names are random: here they come from a seed.
+// TestPlanText shows every kind of canary. The names are random; here they come from a seed.
 func TestPlanText(t *testing.T) {
 	plants := canary.Plan(everything.tree(), "make test", strings.NewReader(strings.Repeat("seed", 8)))
 	var got txtar.Archive
@@ -59,7 +59,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// TestPlanHolds checks what every plan has to keep, with new randomness each time.
+// TestPlanHolds checks the invariants of every plan, with new randomness each time.
 func TestPlanHolds(t *testing.T) {
 	first := canary.Plan(everything.tree(), "python3 -m unittest && make test", rand.Reader)
 	second := canary.Plan(everything.tree(), "python3 -m unittest && make test", rand.Reader)
@@ -122,7 +122,7 @@ func TestPlanNothing(t *testing.T) {
 	}
 }
 
-// TestPlanMany takes the same folders of a large tree, whatever was added to it.
+// TestPlanMany takes the same folders of a large tree, regardless of what was added to it.
 func TestPlanMany(t *testing.T) {
 	p := project{"go.mod": "module m\n"}
 	for i := range 80 {
@@ -167,7 +167,7 @@ func FuzzInvoke(f *testing.F) {
 	})
 }
 
-// TestReadLong finds a token in a line without end, wherever it falls.
+// TestReadLong finds a token in a very long line, wherever it is.
 func TestReadLong(t *testing.T) {
 	plants := []canary.Plant{{Name: "a_test.go", Marks: []canary.Mark{{Token: "qwrtzpsdfghjkl", Key: "go . fatal", Test: []string{"TestX"}}}}}
 	for _, before := range []int{256<<10 - 20, 256<<10 - 7, 256 << 10, 700_000} {
@@ -181,7 +181,8 @@ func TestReadLong(t *testing.T) {
 	}
 }
 
-// TestNamesThatChange counts tests with addresses and folders in their names instead of looking for them.
+// TestNamesThatChange counts tests with addresses and folders in their names instead of comparing
+// names.
 func TestNamesThatChange(t *testing.T) {
 	output := "ok 1 - plain\nok 2 - object at 0x7f3a11bc\nok 3 - reads /tmp/x81/file\nok 4 - GET /api/v1/users\nok 5 - at 2024-05-01T10:00:00Z\nok 6 - case[1-2]\nok 7 - /home/me/test/a.test.js\n"
 	got := canary.Read(canary.Invocation{}, nil, 0, strings.NewReader(output), nil)

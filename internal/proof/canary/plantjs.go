@@ -24,7 +24,8 @@ var (
 	jsElse     = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
 )
 
-// plantJavaScript puts one file beside the tests of every folder, with the runner, the module style and the relative imports of one of them.
+// plantJavaScript puts one file beside the tests of every folder, with the runner, the module style
+// and the relative imports of one of them.
 func (g *garden) plantJavaScript() {
 	for _, p := range g.places(g.jsTest) {
 		model, style := g.jsModel(p)
@@ -37,7 +38,7 @@ func (g *garden) plantJavaScript() {
 	}
 }
 
-// jsNames are what the tests of a canary are called after.
+// jsNames are what the tests of a canary are named after.
 type jsNames struct{ file, first, second string }
 
 // jsTests writes a test that throws and one that compares. Their keys begin with key.
@@ -68,15 +69,18 @@ func (g *garden) jsTest(name string) bool {
 
 // jsStyle is how the tests of a folder are written.
 type jsStyle struct {
-	runner string // node, jest, vitest, ava; expects or globals if its functions are simply there: jest or vitest, or mocha
+	// runner is node, jest, vitest or ava. If the functions are global, it is expects (jest or
+	// vitest) or globals (mocha).
+	runner string
 	esm    bool
 	assert string // the module that assertions come from, where it is one of node's
+	// the module that assertions come from, if it is one of node's
 	method string
-	it     string // the name of the function that makes a test
-	alias  string // what comes behind the name of everything that is imported
+	it     string // the name of the function that defines a test
+	alias  string // suffix for the name of everything that is imported
 }
 
-// jsModel is the last test of a folder whose style is known.
+// jsModel returns the last test of a folder whose style is known.
 func (g *garden) jsModel(p place) (string, jsStyle) {
 	for _, test := range slices.Backward(p.tests) {
 		text := g.read(test)
@@ -126,7 +130,7 @@ func (g *garden) jsRunner(file, text string) string {
 	return "globals"
 }
 
-// manifests are the texts of every package.json above a file.
+// manifests returns the texts of every package.json above a file.
 func (g *garden) manifests(file string) string {
 	var text strings.Builder
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
@@ -137,7 +141,8 @@ func (g *garden) manifests(file string) string {
 	}
 }
 
-// jsImports are the relative imports of a folder's tests: they load the project's code as those do.
+// jsImports returns the relative imports of a folder's tests, so that the canary loads the
+// project's code as they do.
 func (g *garden) jsImports(p place, style jsStyle) []string {
 	var found []string
 	for _, test := range p.tests[:min(len(p.tests), 10)] {
@@ -161,8 +166,9 @@ type jsFile struct {
 	imports          []string
 }
 
-// text loads the project's code inside of the first test: there a module that cannot be loaded is no reason to fail, and it works in every module
-// style that a transformer may turn this into.
+// text loads the project's code inside the first test. There a module that cannot be loaded does
+// not make the test fail for the wrong reason, and loading works in every module style that a
+// transformer may produce.
 func (f jsFile) text() string {
 	var head, load strings.Builder
 	context := ""

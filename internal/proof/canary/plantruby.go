@@ -10,7 +10,8 @@ import (
 
 var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"][^'"]+['"]\)?\s*$`)
 
-// plantRuby puts a file beside the tests of every folder, for RSpec or for Minitest, with the files that those load.
+// plantRuby puts a file beside the tests of every folder, for RSpec or Minitest, with the files
+// that those tests load.
 func (g *garden) plantRuby() {
 	for _, p := range g.places(func(name string) bool {
 		base := path.Base(name)

@@ -43,8 +43,8 @@ func (r *reading) goEvent(line string) {
 	}
 }
 
-// goLine reads what `go test -v` prints: tests first, the package that they are in behind them. Without -v only tests that fail are named, and one that
-// was mended since would be missing.
+// goLine reads the output of `go test -v`: tests first, then the package that they belong to.
+// Without -v go test names only tests that fail, so a test that was fixed since would look missing.
 func (r *reading) goLine(line string) {
 	if strings.HasPrefix(line, "=== RUN ") {
 		r.goVerbose = true

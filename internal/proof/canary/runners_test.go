@@ -20,7 +20,7 @@ import (
 // project is a small workspace, as names and texts.
 type project map[string]string
 
-// with is a project with other files; one with an empty text is not there.
+// with returns a project with other files; one with an empty text is removed.
 func (p project) with(changes project) project {
 	all := project{}
 	for name, text := range p {
@@ -69,7 +69,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// shell runs a command as a check is run, and gives its status and what it printed.
+// shell runs a command like a check, and returns its status and output.
 func shell(t *testing.T, dir, command string, env ...string) (exit int, output []byte) {
 	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil {
@@ -90,7 +90,7 @@ func shell(t *testing.T, dir, command string, env ...string) (exit int, output [
 	return 0, output
 }
 
-// green fails the test if a command is red without a canary: then the sample is wrong.
+// green fails the test if a command fails without a canary, because then the sample is wrong.
 func green(t *testing.T, p project, command string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func green(t *testing.T, p project, command string) {
 	}
 }
 
-// run is one run with canaries. The outcome goes through JSON, as the one of the base does.
+// run is one run with canaries. The outcome passes through JSON, like that of the base.
 func run(t *testing.T, p project, command string) (canary.Outcome, canary.Invocation) {
 	t.Helper()
 	plants := canary.Plan(p.tree(), command, rand.Reader)
@@ -157,11 +157,11 @@ func runWith(t *testing.T, p project, command string, plants []canary.Plant) (ca
 	return back, inv
 }
 
-// attempt is a claimed tree, and what is thought of it.
+// attempt is a claimed tree, and the expected judgment.
 type attempt struct {
 	name    string
 	base    project
-	kept    *canary.Outcome // of the base, where several attempts have one
+	kept    *canary.Outcome // outcome of the base, if several attempts share one
 	now     project
 	command string
 	canary  ralph.CanaryState
@@ -243,7 +243,7 @@ var pythonBase = project{
 
 var pythonDone = project{"calc/sums.py": "def add(a, b):\n    return a + b\n"}
 
-// pythonAttempts are for both of Python's runners: what they call a test is the same.
+// pythonAttempts are for both of Python's runners, which have the same naming rules for tests.
 func pythonAttempts() []attempt {
 	everything := "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef add(a, b):\n    return Any()\n"
 	patched := "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n"
@@ -283,7 +283,8 @@ func TestUnittest(t *testing.T) {
 	tryAll(t, pythonBase, "python3 -m unittest", pythonAttempts())
 }
 
-// TestPytestStops has a run that ends at its first failure, in another folder than at the base: what it did not run tells nothing.
+// TestPytestStops has a run that ends at its first failure, in another folder than at the base. The
+// tests that it did not run prove nothing.
 func TestPytestStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
@@ -311,7 +312,8 @@ func TestPytest(t *testing.T) {
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
 	}
-	// What differs from unittest is how tests are found, named and compared; the rest of the list would only take time.
+	// What differs from unittest is how tests are found, named and compared; the rest of the list
+	// would only take time.
 	attempts := slices.DeleteFunc(pythonAttempts(), func(a attempt) bool {
 		return !slices.Contains([]string{"honest with more tests", "exit at import", "equal to everything", "skipped"}, a.name)
 	})

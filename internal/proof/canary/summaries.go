@@ -7,11 +7,11 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// summary is a line in which a runner says how many tests there were.
+// summary matches a line in which a runner prints how many tests there were.
 type summary struct {
 	format string
 	line   func() *regexp.Regexp
-	// ran and idle find the numbers of tests that ran and of those that did not inside of the line.
+	// ran and idle match the numbers of tests in the line that ran and that did not.
 	ran, idle func() *regexp.Regexp
 }
 
@@ -30,7 +30,7 @@ var summaries = []summary{
 	{"tap", text.LazyRegexp(`^[#ℹ] (?:skipped|todo) \d+$`), nil, text.LazyRegexp(`(\d+)`)},
 }
 
-// summaryLine adds up what runners say about themselves: several of them may have run.
+// summaryLine adds up the summaries of runners, because several may have run.
 func (r *reading) summaryLine(line string) {
 	if !strings.ContainsAny(line, "0123456789") {
 		return
@@ -63,11 +63,12 @@ var (
 	cutLine   = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
-// troubleLine notices that tests were not run for a reason that the runner told.
+// troubleLine detects that tests were not run for a reason that the runner printed.
 func (r *reading) troubleLine(line string) {
 	r.unbuilt = r.unbuilt || unbuiltLine().MatchString(line)
 	r.cut = r.cut || cutLine().MatchString(line)
-	// Cargo says which target failed and ends, or, asked to go on, counts them at the end.
+	// Cargo names the target that failed and exits. With --no-fail-fast it counts them at the end
+	// instead.
 	switch {
 	case strings.HasPrefix(line, "error: test failed, to rerun pass"):
 		r.cargoCut = true

@@ -62,12 +62,12 @@ func names(t *testing.T, dir string) []string {
 func TestCopyIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"big": "", "small": "s"})
-	if err := os.Truncate(filepath.Join(dir, "big"), copiedBytes+1); err != nil {
+	if err := os.Truncate(filepath.Join(dir, "big"), maxCopiedBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
 	_, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{"big", "small"}})
-	want := fmt.Sprintf("open view: copy big: the tree has more than %d bytes, too many for a copy", copiedBytes)
+	want := fmt.Sprintf("open view: copy big: the tree has more than %d bytes, too many for a copy", maxCopiedBytes)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -75,9 +75,9 @@ func TestCopyIsBounded(t *testing.T) {
 }
 
 func TestCopyOfManyFilesIsRefused(t *testing.T) {
-	d := duplicate{workspace: t.TempDir(), root: t.TempDir(), files: map[string]bool{"a": true, "b": true}, left: 1, leftBytes: 10}
+	d := treeCopy{workspace: t.TempDir(), root: t.TempDir(), files: map[string]bool{"a": true, "b": true}, filesLeft: 1, bytesLeft: 10}
 	write(t, d.workspace, map[string]string{"a": "1", "b": "2"})
-	err := d.fill(t.Context(), ".")
+	err := d.copyFolder(t.Context(), ".")
 	want := "copy b: the tree has more than 50000 files, too many for a copy"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -85,7 +85,7 @@ func TestCopyOfManyFilesIsRefused(t *testing.T) {
 }
 
 func TestEnterTranslatesWhatLeadsToTheWorkspace(t *testing.T) {
-	d := &duplicate{workspace: "/w/s", root: "/copy/s"}
+	d := &treeCopy{workspace: "/w/s", root: "/copy/s"}
 	s := process.Spec{Argv: []string{"/w/s/bin/tool", "/w/s/arg"}, Dir: "/w/s/sub", Env: []string{"PATH=/w/s/.venv/bin:/w/so:/bin", "PWD=/w/s/sub", "OTHER=/w/s"}}
 	d.enter(&s)
 	want := process.Spec{Argv: []string{"/copy/s/bin/tool", "/w/s/arg"}, Dir: "/copy/s/sub",

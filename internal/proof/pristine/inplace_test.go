@@ -15,7 +15,8 @@ import (
 
 func init() { roles["restless"] = playRestless }
 
-// spoiled is a tree as an agent left it, with everything that can be in the way of an edit, and edits of all kinds.
+// spoiled is a tree as an agent left it, with everything that can be in the way of an edit, and
+// edits of all kinds.
 func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 	t.Helper()
 	top := u.folder(t)
@@ -45,7 +46,7 @@ func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 	return dir, edits, more
 }
 
-// pairs are edits, given as name and source.
+// pairs builds edits from pairs of name and source.
 func pairs(list ...string) []Edit {
 	var edits []Edit
 	for i := 0; i < len(list); i += 2 {
@@ -75,7 +76,7 @@ func TestInPlaceIsPutBack(t *testing.T) {
 		}
 		delete(after, "new/by-check")
 		delete(after, "new")
-		// The folder has one entry more than before, so its time is a new one.
+		// The folder has one more entry than before, so its time is new.
 		root := after["."]
 		root.ModTime = before["."].ModTime
 		after["."] = root
@@ -86,14 +87,14 @@ func TestInPlaceIsPutBack(t *testing.T) {
 	})
 }
 
-// A home can be a workspace, and then the harness's own folders lie in it.
+// A home can be a workspace, and then the harness's own folders are inside it.
 func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "state", "views")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	mode, why := Strongest(t.Context(), dir, folder)
+	mode, why := StrongestMode(t.Context(), dir, folder)
 	same(t, "mode", InPlace, mode)
 	same(t, "why", "what a view needs would lie in the workspace itself, in "+folder, why)
 	v, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode})
@@ -110,7 +111,7 @@ func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	}
 }
 
-// playRestless opens, edits and closes views in place without end.
+// playRestless opens, edits and closes in-place views in an endless loop.
 func playRestless(args []string) int {
 	var o Options
 	var more []Edit
@@ -121,7 +122,7 @@ func playRestless(args []string) int {
 	for {
 		v, err := Open(testContext(), o)
 		if err == nil {
-			err = v.Lay(more)
+			err = v.ApplyEdits(more)
 		}
 		if err == nil {
 			err = v.Close()
@@ -133,7 +134,8 @@ func playRestless(args []string) int {
 	}
 }
 
-// The moments of death are random, with a seed: there are more points than could be named, and every one has to be survived.
+// The process is killed at random moments, with a seed: there are too many points to list, and each
+// has to be survived.
 func TestKilledInPlaceIsRecovered(t *testing.T) {
 	dir, edits, more := spoiled(t, user{})
 	before := look(t, dir)
@@ -195,13 +197,13 @@ func TestKilledInPlaceIsRecovered(t *testing.T) {
 	t.Logf("%d of 40 rounds had something to restore", restoredAny)
 }
 
-// howLong is one turn of the restless.
+// howLong measures one turn of playRestless.
 func howLong(t *testing.T, o Options, more []Edit) time.Duration {
 	t.Helper()
 	began := time.Now()
 	v, err := Open(t.Context(), o)
 	if err == nil {
-		err = v.Lay(more)
+		err = v.ApplyEdits(more)
 	}
 	if err == nil {
 		err = v.Close()
@@ -212,7 +214,7 @@ func howLong(t *testing.T, o Options, more []Edit) time.Duration {
 	return time.Since(began)
 }
 
-// recoverPartly is interrupted after some places.
+// recoverPartly is interrupted after some paths.
 func recoverPartly(t *testing.T, path string, places int) {
 	t.Helper()
 	j := journal{path: path}

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// In a container everything may lie on an overlay already.
+// In a container everything may already be on an overlay.
 func TestOverlayOnAnOverlay(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		top := u.folder(t)
@@ -50,7 +50,7 @@ func TestOverlayOnAnOverlay(t *testing.T) {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// mounts are those of this process, as far as they are about a folder.
+// mounts lists the mounts of this process that concern a folder.
 func mounts(t *testing.T, folder string) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/mountinfo")
@@ -87,7 +87,7 @@ func TestAnOverlayThatWasTriedIsMadeByItsFirstCommand(t *testing.T) {
 		write(t, dir, map[string]string{"a": "a"})
 		u.own(t, dir)
 		before := look(t, dir)
-		got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Tried: true}, Between: pairs("c", filepath.Join(dir, "a")),
+		got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, OverlayWorked: true}, Between: pairs("c", filepath.Join(dir, "a")),
 			Scripts: []string{"echo b > b", show, show}})
 		same(t, "scene", seen{Mode: "overlay", Outputs: []string{"", "./a a\n./b b\n", "./a a\n./b b\n./c a\n"}, Exits: []int{0, 0, 0}}, got)
 		same(t, "workspace", before, look(t, dir))
@@ -180,7 +180,7 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 
 func init() { roles["doomed"] = playDoomed }
 
-// playDoomed opens a view and runs a check in it that only ends with somebody's help.
+// playDoomed opens a view and runs a check in it that never ends by itself.
 func playDoomed(args []string) int {
 	var s scene
 	if json.Unmarshal([]byte(args[0]), &s) != nil {
@@ -242,7 +242,7 @@ func TestKilledHarnessLeavesTheWorkspaceUntouched(t *testing.T) {
 	})
 }
 
-// sweep kills what a harness of the user left, as that user.
+// sweep kills the processes that a harness of the user left, as that user.
 func (u user) sweep(t *testing.T, marker string) int {
 	t.Helper()
 	cmd := exec.Command(u.harness(t), "role:sweep", marker)

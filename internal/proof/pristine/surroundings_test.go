@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// household is a home, a workspace with a git folder, and what was remembered of them before an agent came.
+// household is a home, a workspace with a git folder, and what was saved of them before an agent
+// started.
 type household struct {
 	user            user
 	home, dir, kept string
@@ -95,7 +96,7 @@ cat "$OLDPWD/.git/config"; ls "$OLDPWD/.git/hooks"; "$OLDPWD/.git/hooks/pre-comm
 	})
 }
 
-// A link of the agent's must not make us hide what it leads to.
+// A link made by the agent must not make a view hide the link's target.
 func TestLinkedSurroundingsDoNotHideWhatTheyLeadTo(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		h := newHousehold(t, u)
@@ -107,7 +108,7 @@ func TestLinkedSurroundingsDoNotHideWhatTheyLeadTo(t *testing.T) {
 	})
 }
 
-// Somebody who works on his own dotfiles wants checks to see the work.
+// A user who works on dotfiles wants checks to see that work.
 func TestSurroundingsInTheTreeAreTheTreesMatter(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		h := newHousehold(t, u)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What commands wrote is found, also if it was put back; what only got other rights, and what edits put there, is not.
+// Files that commands wrote are found, even if they were restored. Files that only got other
+// permissions, and files that edits added, are not.
 func TestTouched(t *testing.T) {
 	for _, mode := range []Mode{Overlay, Copy} {
 		t.Run(string(mode), func(t *testing.T) {

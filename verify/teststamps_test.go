@@ -16,7 +16,8 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// Somebody outside of the view has a weaker test in its place for as long as the check runs, and puts it back with its times.
+// A process outside the view puts a weaker test in place while the check runs, and restores the
+// original with its times.
 func TestTestsSwappedBeneathAView(t *testing.T) {
 	const test = "tests/test_a.py"
 	was := files{"prod": "old", test: "assert 1 == 2\n", "tests/test_b.py": "assert True\n"}
@@ -56,7 +57,7 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, was, is, protect.Config{}).apart(t)
 			if b.Isolation = c.mode; c.mode == pristine.Overlay {
-				if got, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); got != c.mode {
+				if got, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != c.mode {
 					t.Skip("no overlay here: " + why)
 				}
 			}
