@@ -46,7 +46,7 @@ type Examiner struct {
 	// otherwise "".
 	WorkspaceSnapshot string
 
-	best   isolation
+	best        isolation
 	lastChanges classifiedChanges
 	baseRules   rulesAtBase
 	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.

@@ -8,7 +8,7 @@ import (
 // fileStamp changes whenever a file is modified. A process that restores a file can set all of its
 // times except the change time.
 type fileStamp struct {
-	inode uint64
+	inode   uint64
 	changed syscall.Timespec
 }
 

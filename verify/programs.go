@@ -25,10 +25,10 @@ type Programs struct {
 }
 
 type knownProgram struct {
-	Name   string `json:"name"`
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	Time   int64  `json:"time"`
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	Time int64  `json:"time"`
 	// Digest is set for scripts only: package managers rewrite them unchanged, which alters their
 	// times.
 	Digest string `json:"digest,omitempty"`
@@ -79,7 +79,9 @@ func RememberPrograms(file string, env []string, dir string, checks []string) (*
 }
 
 func (p *Programs) lookUp(name string) (knownProgram, bool) {
-	path, err := process.Locate(name, p.env, func(path string) bool { return isInside(path, p.dir) || isInside(resolveLinks(path), resolveLinks(p.dir)) })
+	path, err := process.Locate(name, p.env, func(path string) bool {
+		return isInside(path, p.dir) || isInside(resolveLinks(path), resolveLinks(p.dir))
+	})
 	if err != nil {
 		return knownProgram{}, false
 	}

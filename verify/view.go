@@ -16,18 +16,18 @@ import (
 
 // isolation is the strongest mode found to work here so far.
 type isolation struct {
-	mode  pristine.Mode
-	why   string // why no stronger mode is used
-	overlayWorked bool // worked is set once an overlay worked
+	mode          pristine.Mode
+	why           string // why no stronger mode is used
+	overlayWorked bool   // worked is set once an overlay worked
 }
 
 // view is a Checker that runs in a view of the workspace.
 type view struct {
 	Shell
-	isolated   *pristine.View
-	mode   pristine.Mode
-	why    string
-	folder string
+	isolated *pristine.View
+	mode     pristine.Mode
+	why      string
+	folder   string
 
 	examiner *Examiner
 	in       ralph.ViewInput

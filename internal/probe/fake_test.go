@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary play a CLI: a link to it whose name begins with "fake-" is Claude Code with the defect that the name tells.
+// TestMain lets the test binary act as a CLI: a link to it whose name begins with "fake-" is Claude
+// Code with the defect that the name describes.
 func TestMain(m *testing.M) {
 	if defect, ok := strings.CutPrefix(filepath.Base(os.Args[0]), "fake-"); ok {
 		f := &fake{defect: defect, model: os.Getenv("ANTHROPIC_BASE_URL"), home: os.Getenv("CLAUDE_CONFIG_DIR"), args: os.Args[1:]}
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 
 const fakeVersion = "2.1.7"
 
-// fake is a small Claude Code: it asks the model, does what it says, and prints what it did.
+// fake is a small Claude Code: it asks the model, follows its answer, and prints what it did.
 type fake struct {
 	defect, model, home string
 	args                []string
@@ -102,7 +103,8 @@ func (f *fake) tell(kind string, event map[string]any) {
 	fmt.Println(string(line))
 }
 
-// startUsersOwn runs the hook and the MCP server of the user's settings, unless it was told to leave them out.
+// startUsersOwn runs the hook and the MCP server of the user's settings, unless it was told to
+// leave them out.
 func (f *fake) startUsersOwn() {
 	isolated := slices.Contains(f.args, "--strict-mcp-config") && !f.is("leaky")
 	if isolated || f.is("without-plants") {
@@ -228,7 +230,7 @@ func (f *fake) ask() []block {
 	return answer.Content
 }
 
-// use runs a tool, if it may.
+// use runs a tool, if it is allowed.
 func (f *fake) use(b block) string {
 	if !f.may(b) {
 		f.denials = append(f.denials, map[string]any{"tool_name": b.Name, "tool_input": b.Input})

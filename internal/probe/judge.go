@@ -18,12 +18,13 @@ func (p *probing) report() Report {
 	return r
 }
 
-// cutShort says that the run might have ended otherwise, given more time.
+// cutShort reports whether the run might have ended differently with more time.
 func cutShort(o ralph.AgentOutcome) bool {
 	return o.End == ralph.EndTimeout || o.End == ralph.EndInterrupted
 }
 
-// elsewhere says that the first run ended well, but not with the help of the local model: nothing that was seen then means anything.
+// bypassedModel reports whether the first run succeeded without calling the local model. Then
+// nothing that was seen means anything.
 func (p *probing) elsewhere() bool { return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0 }
 
 func (p *probing) stream() Aspect {
@@ -51,7 +52,7 @@ func (p *probing) stream() Aspect {
 	return Aspect{State: OK}
 }
 
-// noRun is what can be told of anything without a run that ended well.
+// noRun is the result of any aspect without a successful run.
 func (p *probing) noRun() Aspect {
 	if p.elsewhere() {
 		return Aspect{Unknown, "it never asked the local model"}
@@ -59,11 +60,12 @@ func (p *probing) noRun() Aspect {
 	return Aspect{Unknown, "the run did not end well"}
 }
 
-// neverTried is what can be told of a CLI that came to its end too early: it may have offered no tool that the local model knows how to call, which is
-// no fault of a run's.
+// neverTried is the result for a CLI that finished too early: it may have offered no tool that the
+// local model knows how to call, which is not a fault.
 var neverTried = Aspect{Unknown, "the local model could not have it run a command"}
 
-// gaveUp says that a run ended before the model had said all, and not because something was denied.
+// gaveUp reports whether a run ended before the model had finished, and not because something was
+// denied.
 func (p *probing) gaveUp(scenario string, o *ralph.AgentOutcome) bool {
 	return p.saw.of(scenario).turns < p.scene.turns(scenario) && len(o.Denials) == 0
 }
@@ -144,7 +146,7 @@ func (p *probing) isolation() Aspect {
 	return p.plants()
 }
 
-// plants says whether the control run proves that what was not started would have been.
+// userPlants reports whether the control run proves that what was not started would have been.
 func (p *probing) plants() Aspect {
 	const apart = "sessions are apart; whether the user's own hooks and MCP servers stay out is not known: "
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/agent"
 )
 
-// link gives a fake CLI with a defect.
+// link returns a fake CLI with a defect.
 func link(t *testing.T, defect string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -30,7 +30,8 @@ func link(t *testing.T, defect string) string {
 	return path
 }
 
-// surroundings keep a program that was built with the race detector from sleeping for a second when it ends.
+// surroundings keep a program built with the race detector from sleeping for a second when it
+// exits.
 func surroundings() []string { return append(os.Environ(), "GORACE=atexit_sleep_ms=0") }
 
 func claude(t *testing.T) agent.Dialect {
@@ -42,7 +43,7 @@ func claude(t *testing.T) agent.Dialect {
 	return d
 }
 
-// Each aspect fails for its own reason, and only the one that is concerned.
+// Each aspect fails for its own reason, and only the affected one fails.
 func TestDefects(t *testing.T) {
 	const (
 		notWell   = "the run did not end well"
@@ -67,7 +68,7 @@ func TestDefects(t *testing.T) {
 			"the login was refused: Not logged in · Please run /login")),
 		"absent-minded":    {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
 		"renamed-tools":    {ok, unknown(noShell), unknown(noShell), ok, true},
-		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends at what is denied
+		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends when something is denied
 		"shell-less-edits": {ok, ok, unknown(noShell), ok, true},
 		"tagless":          {ok, failed("the tag that the model said did not arrive"), ok, ok, true},
 		"parrot":           {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
@@ -94,7 +95,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// What a CLI refuses is quoted with paths of the throw-away folder in it, so that only the beginning is compared.
+// A refused command is quoted with paths of the temporary folder, so only the beginning is
+// compared.
 func TestRefusals(t *testing.T) {
 	for defect, want := range map[string]string{
 		"never-editing":  "in edit mode a file was not edited (denied: Write: ",
@@ -179,7 +181,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Every row is about a CLI that there is.
+// Every row is about an existing CLI.
 func TestRowsAreOfKnownDialects(t *testing.T) {
 	for name := range rows {
 		d, ok := agent.Find(name)
@@ -189,7 +191,7 @@ func TestRowsAreOfKnownDialects(t *testing.T) {
 	}
 }
 
-// What the user has must not reach a CLI under probe.
+// The user's own files must not reach a CLI under probe.
 func TestEnvironmentHasNothingOfTheUser(t *testing.T) {
 	s := &scene{home: "/probe/home", temp: "/probe/tmp"}
 	p := &probing{Subject: Subject{Env: []string{

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// row is how one CLI is made to ask a model on this machine.
+// row is how one CLI is made to call a model on this machine.
 type row struct {
 	set func(place) setting
-	// plants are the kinds of things that the setting has the CLI start by itself: hook, mcp.
+	// plants are the kinds of things that the setting makes the CLI start by itself: hook, mcp.
 	plants []string
-	// silent says that the CLI does not tell which call it refused: the command just fails.
+	// silent means that the CLI does not report which call it refused: the command just fails.
 	silent bool
 }
 
@@ -25,11 +25,11 @@ type place struct {
 // setting is what leads a CLI to the local model.
 type setting struct {
 	env   []string
-	files map[string]string // below the home folder
+	files map[string]string // relative to the home folder
 	model string
 }
 
-// noKey is given where a key is wanted.
+// noKey is used where a key is required.
 const noKey = "no-key"
 
 // The plants.
@@ -61,9 +61,10 @@ func codexSetting(p place) setting {
 	config := []string{
 		`model = "scripted-1"`, `model_provider = "probe"`, `notify = ["sh", "-c", ` + text(p.leave(hook)) + `]`,
 		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`, `wire_api = "responses"`,
-		// What it may write by default is where a probe works.
+		// A probe works in a folder that codex may write to by default.
 		`[sandbox_workspace_write]`, `exclude_slash_tmp = true`, `exclude_tmpdir_env_var = true`,
-		// It asks for experiments and tells how it is used, and a run that inherits fetches plugins.
+		// It requests experiments and reports usage, and a run that inherits settings downloads
+		// plugins.
 		`[analytics]`, `enabled = false`,
 		`[features]`, `plugins = false`,
 		`[mcp_servers.probe]`, `command = "sh"`, `args = ["-c", ` + text(p.leave(mcp)) + `]`,
@@ -80,7 +81,7 @@ func geminiSetting(p place) setting {
 	return setting{
 		env:   []string{"GEMINI_API_KEY=" + noKey, "GOOGLE_GEMINI_BASE_URL=" + p.url},
 		files: map[string]string{".gemini/settings.json": text(settings)},
-		model: "gemini-2.5-flash", // of the names that it knows; for others it asks which one to use
+		model: "gemini-2.5-flash", // one of the names that it knows; for others it asks which one to use
 	}
 }
 
@@ -91,7 +92,7 @@ func qwenSetting(p place) setting {
 	}
 }
 
-// likeGemini is the settings file of the Gemini CLI and its relatives.
+// likeGemini returns the settings file of the Gemini CLI and its forks.
 func (p place) likeGemini(login string) object {
 	return object{
 		"security":   object{"auth": object{"selectedType": login}, "folderTrust": object{"enabled": false}},
@@ -111,7 +112,8 @@ func opencodeSetting(p place) setting {
 		"mcp": object{"probe": object{"type": "local", "command": []string{"sh", "-c", p.leave(mcp)}, "enabled": true}},
 	}
 	return setting{
-		// A home with a plugin makes it look for the library of plugins, in a registry that is not there; once is enough.
+		// A home with a plugin makes it look for the plugin library in a registry that is not
+		// there; once is enough.
 		env: []string{"npm_config_registry=http://127.0.0.1:9", "npm_config_fetch_retries=0"},
 		files: map[string]string{
 			".config/opencode/opencode.json":   text(config),
@@ -134,12 +136,12 @@ func copilotSetting(p place) setting {
 	}
 }
 
-// leave is the command line of a plant.
+// leave returns the command line of a plant.
 func (p place) leave(kind string) string { return fmt.Sprintf("echo started > '%s'", p.mark(kind)) }
 
 type object = map[string]any
 
-// text is a value as JSON, which a TOML string can be written in, too.
+// text returns a value as JSON, which is also valid for a TOML string.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

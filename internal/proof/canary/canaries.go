@@ -9,13 +9,13 @@ import (
 // canaries are the planted tests, and what a run showed about them.
 type canaries struct {
 	tokens   map[string]string // token to key
-	prefixes []string // prefixes of tokens
-	files    []string // the planted files' names without folder and extension
+	prefixes []string          // prefixes of tokens
+	files    []string          // the planted files' names without folder and extension
 	marks    []Mark
 
 	seen    map[string]bool // keys whose token was seen
 	passing map[string]bool // keys whose test was seen passing
-	named   bool // a planted file is mentioned in the output
+	named   bool            // a planted file is mentioned in the output
 }
 
 func newCanaries(plants []Plant) canaries {

@@ -119,8 +119,8 @@ type garden struct {
 	dice     *rand.Rand
 	taken    map[string]bool // names of files, and suffixes already used
 	sources  map[string]bool // Python files and folders
-	letters  string // prefix of every token made of letters
-	digits   string // prefix of every token made of digits
+	letters  string          // prefix of every token made of letters
+	digits   string          // prefix of every token made of digits
 	plants   []Plant
 }
 

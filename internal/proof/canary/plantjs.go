@@ -73,8 +73,7 @@ type jsStyle struct {
 	// vitest) or globals (mocha).
 	runner string
 	esm    bool
-	assert string // the module that assertions come from, where it is one of node's
-	// the module that assertions come from, if it is one of node's
+	assert string // the module that assertions come from, if it is one of node's
 	method string
 	it     string // the name of the function that defines a test
 	alias  string // suffix for the name of everything that is imported

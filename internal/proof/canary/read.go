@@ -47,14 +47,14 @@ type Outcome struct {
 	Failing []string `json:"failing,omitempty"` // keys of canaries seen failing
 	Passing []string `json:"passing,omitempty"` // keys of canaries seen passing
 	// keys of canaries whose folder certainly ran without them
-	Silent  []string `json:"silent,omitempty"`
+	Silent []string `json:"silent,omitempty"`
 	// keys of canaries that failed although their package was reported as passed
-	Hidden  []string `json:"hidden,omitempty"`
-	Claims  []string `json:"claims,omitempty"` // keys of canaries that repeat a test of the project
+	Hidden []string `json:"hidden,omitempty"`
+	Claims []string `json:"claims,omitempty"` // keys of canaries that repeat a test of the project
 
 	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
-	Cut     bool `json:"cut,omitempty"` // the runner said that it stopped early
-	Named   bool `json:"named,omitempty"` // a planted file is mentioned
+	Cut     bool `json:"cut,omitempty"`     // the runner said that it stopped early
+	Named   bool `json:"named,omitempty"`   // a planted file is mentioned
 }
 
 // Read makes an outcome from one run: its exit status, its output, and its reports.
@@ -89,7 +89,7 @@ type reading struct {
 	tally
 	packages map[string]bool // Go packages that passed, having run tests
 	// ended maps Go packages to the go command's result. FAIL wins if it printed both.
-	ended    map[string]string
+	ended map[string]string
 
 	unbuilt, cut, cargoCut bool
 
@@ -99,7 +99,7 @@ type reading struct {
 // pending holds, for each runner, what earlier lines say about the next one.
 type pending struct {
 	goText    []namedState // tests of a package whose name comes after them
-	goVerbose bool // all tests of that package are named
+	goVerbose bool         // all tests of that package are named
 	tap       []string
 	spec      []namedState
 	specDone  bool

@@ -12,10 +12,10 @@ type tally struct {
 	repeated map[string]int
 	formats  map[string]bool // formats that named tests
 	sums     map[string]bool // formats that counted tests
-	counted  int // from summaries
-	beyond   int // tests for whose names there was no room
+	counted  int             // from summaries
+	beyond   int             // tests for whose names there was no room
 	unstable int
-	foreign  int // canaries by name
+	foreign  int  // canaries by name
 	overflow bool // some names are missing
 }
 

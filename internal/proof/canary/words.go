@@ -11,7 +11,7 @@ import (
 // segment is one simple command of a shell command line.
 type segment struct {
 	words  []word // without assignments
-	plain  bool // only words: no redirection, no bracket, no pipe on either side
+	plain  bool   // only words: no redirection, no bracket, no pipe on either side
 	before string // the operator before it: "", "&&", "||", ";", "|", "&", "("
 	after  string
 }

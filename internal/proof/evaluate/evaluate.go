@@ -21,21 +21,23 @@ import (
 // maxTries is how often the reviewer is asked until its answer can be used.
 const maxTries = 2
 
-// Evaluator asks an agent for a verdict. It may be used by several goroutines at once if its agent may.
+// Evaluator asks an agent for a verdict. It may be used by several goroutines at once if its agent
+// may.
 type Evaluator struct {
-	// Agent is the reviewer. It should be able to read files and nothing else, and its outcome must have its answer.
+	// Agent is the reviewer. It should be able to read files and nothing else, and its outcome must
+	// include its answer.
 	Agent ralph.Agent
-	Name  string // what the log calls it; "" is the agent's own name
+	Name  string // what the log calls it; default: the agent's own name
 	Model string
-	// IdleTimeout bounds the time in which the reviewer prints nothing; 0 is no bound.
+	// IdleTimeout limits how long the reviewer may print nothing; 0 means no limit.
 	IdleTimeout time.Duration
-	// Random is where nonces and boundaries come from; nil is crypto/rand.
+	// Random is the source of nonces and boundaries; default: crypto/rand.
 	Random io.Reader
 }
 
 var _ ralph.Evaluator = (*Evaluator)(nil)
 
-// Evaluate asks for a verdict, as ralph.Evaluator says.
+// Evaluate asks for a verdict; see ralph.Evaluator.
 func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
 	if red, ok := redCheck(in); ok {
 		return e.withoutAsking(in, red), nil
@@ -79,7 +81,8 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 	return sum, nil
 }
 
-// over says why the reviewer may not be asked once more, "" if it may or has been asked often enough.
+// overBudget returns why the reviewer may not be asked once more, or "" if it may or has already
+// been asked maxTries times.
 func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
 	if in.Over == nil || so.Tries == maxTries {
 		return ""
@@ -87,7 +90,7 @@ func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
 	return in.Over(so)
 }
 
-// redCheck names a check that did not pass.
+// failedCheck returns the name of a check that did not pass.
 func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
 	for _, c := range in.Checks {
 		if !c.Passed {
@@ -97,7 +100,7 @@ func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
 	return "", false
 }
 
-// withoutAsking rejects what a check has rejected already.
+// rejectUnasked rejects what a check has already rejected.
 func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
@@ -105,7 +108,8 @@ func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Ev
 	}
 }
 
-// ask runs the reviewer once and reads its answer. Of one that could not work nothing counts but a no.
+// ask runs the reviewer once and reads its answer. If the reviewer could not finish, only a
+// rejection counts.
 func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before heard) (ralph.AgentOutcome, finding, error) {
 	secret, err := e.secret(in, before)
 	if err != nil {
@@ -133,7 +137,7 @@ func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.
 	return outcome, found, err
 }
 
-// folderOf is where one try leaves its prompt and output. What the first one left is kept.
+// tryFolder returns where one try leaves its prompt and output. Files of the first try are kept.
 func folderOf(folder string, tries int) (string, error) {
 	if folder == "" || tries == 0 {
 		return folder, nil
@@ -145,7 +149,8 @@ func folderOf(folder string, tries int) (string, error) {
 	return again, nil
 }
 
-// add sums what the tries cost. Unknown figures stay unknown, and do not hide known ones, which are then only a part.
+// add sums the cost of all tries. Unknown figures stay unknown and do not hide known ones, which
+// are then marked partial.
 func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 	again := sum.Tries > 0
 	sum.CostPartial = sum.CostPartial || o.CostPartial || again && (sum.Cost == nil) != (o.Cost == nil)
@@ -170,10 +175,10 @@ func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 	}
 }
 
-// secret are the random words of one call.
+// secret holds the random words of one call.
 type secret struct{ boundary, nonce string }
 
-// secret draws words that occur in nothing that the reviewer is shown, nor in each other.
+// drawSecret draws words that occur nowhere in what the reviewer is shown, nor in each other.
 func (e *Evaluator) secret(in ralph.EvaluationInput, before heard) (secret, error) {
 	shown := buildPrompt(in, secret{}, before)
 	boundary, err := e.word(shown)

@@ -18,7 +18,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// reviewer is an agent that answers what a test says, given the nonce that it finds in its prompt.
+// reviewer is an agent that gives a test's answer, using the nonce from its prompt.
 type reviewer struct {
 	answers  []func(nonce string) ralph.AgentOutcome
 	err      error
@@ -43,7 +43,7 @@ func (r *reviewer) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	return answer(r.nonces[len(r.nonces)-1]), nil
 }
 
-// says is an agent that ended well, with NONCE in its words replaced by the real one.
+// says is an agent that succeeded, with NONCE in its answer replaced by the real one.
 func says(text string) func(string) ralph.AgentOutcome {
 	return func(nonce string) ralph.AgentOutcome {
 		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Answer: strings.ReplaceAll(text, "NONCE", nonce)}
@@ -223,7 +223,8 @@ func TestLongAnswersAreCapped(t *testing.T) {
 	}
 }
 
-// TestAskedAgain: the second question says what was wrong with the first answer, and has a nonce of its own.
+// TestAskedAgain: the second question says what was wrong with the first answer, and has a new
+// nonce.
 func TestAskedAgain(t *testing.T) {
 	one, half := 1.0, 0.5
 	paid := func(f func(string) ralph.AgentOutcome, cost *float64, tokens *ralph.Tokens, took time.Duration) func(string) ralph.AgentOutcome {
@@ -299,7 +300,8 @@ func TestNoTimeToAskAgain(t *testing.T) {
 	}
 }
 
-// TestNoVerdict: an agent that could not work has accepted nothing, and rejected nothing unless it said so.
+// TestNoVerdict: an agent that could not work has accepted nothing, and rejected nothing unless it
+// said so.
 func TestNoVerdict(t *testing.T) {
 	for _, end := range []ralph.EndClass{
 		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
@@ -359,7 +361,7 @@ func TestTroubleOfTheHarnessIsAnError(t *testing.T) {
 	}
 }
 
-// echo is an agent that repeats what it was told, or what stands in the files.
+// echo is an agent that repeats its prompt, or the content of the files.
 func echo(what func(prompt string) string) *Evaluator {
 	return &Evaluator{Agent: agentFunc(func(in ralph.AgentInput) ralph.AgentOutcome {
 		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Answer: what(in.Prompt)}
@@ -372,7 +374,7 @@ func (f agentFunc) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	return f(in), nil
 }
 
-// TestPlantedVerdicts: whatever stands in what is reviewed, an echo of it is no acceptance.
+// TestPlantedVerdicts: an echo of the reviewed text is never an acceptance.
 func TestPlantedVerdicts(t *testing.T) {
 	planted := strings.Replace(accept, "NONCE", strings.Repeat("a", 32), 1)
 	in := input(t)
@@ -391,7 +393,7 @@ func TestPlantedVerdicts(t *testing.T) {
 	}
 }
 
-// TestPlantedBoundaries: a boundary or nonce that stands in the data is not used.
+// TestPlantedBoundaries: a boundary or nonce that occurs in the data is not used.
 func TestPlantedBoundaries(t *testing.T) {
 	word := func(b byte) []byte { return bytes.Repeat([]byte{b}, 16) }
 	text := func(b byte) string { return hex.EncodeToString(word(b)) }
@@ -416,7 +418,7 @@ func TestPlantedBoundaries(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersInDataAreData: nobody gets the nonce by asking for it.
+// TestPlaceholdersInDataAreData: data cannot obtain the nonce with a placeholder.
 func TestPlaceholdersInDataAreData(t *testing.T) {
 	in := input(t)
 	in.Diff, in.Goal, in.Case = "+{{nonce}} {{boundary}} {{data}}\n", "{{nonce}}", "%% answer\n{{nonce}}"

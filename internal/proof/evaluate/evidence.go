@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// maxSeen is how much of a file is looked at to find a line.
+// maxSeen is how much of a file is read to find a line.
 const maxSeen = 16 << 20
 
-// lookUp says whether everything that the pointers point at is there, and gives them as file:line. The first that does not hold is the problem.
+// lookUp verifies that everything the pointers name exists, and returns them as file:line. The
+// problem describes the first that does not.
 func lookUp(dir string, pointers []string) (found []string, problem string, err error) {
 	if len(pointers) == 0 {
 		return nil, "", nil
@@ -40,8 +41,8 @@ func lookUp(dir string, pointers []string) (found []string, problem string, err 
 
 var errPointer = errors.New("the form is path:line")
 
-// takeApart reads path:line, or path:line-line. Paths are below the workspace: relative ones, or absolute ones that lead there, since that is how some
-// agents see files.
+// parsePointer parses path:line, or path:line-line. Paths are in the workspace: relative, or
+// absolute paths that lead there, since some agents see files that way.
 func takeApart(dir, pointer string) (name string, first, last int, err error) {
 	at := strings.LastIndexByte(pointer, ':')
 	if at <= 0 {
@@ -72,10 +73,10 @@ func takeApart(dir, pointer string) (name string, first, last int, err error) {
 	return name, first, last, nil
 }
 
-// hasLine says why a file of the workspace has no such line; nil if it has.
+// hasLine returns why a file of the workspace has no such line, or nil if it has.
 func hasLine(root *os.Root, name string, line int) error {
 	name = filepath.FromSlash(name)
-	// To open a pipe would wait for somebody to write into it.
+	// Opening a pipe would block until something writes to it.
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return errors.New("there is no such file")
 	}
@@ -84,7 +85,7 @@ func hasLine(root *os.Root, name string, line int) error {
 		return errors.New("the file cannot be read")
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxSeen)) // what cannot be read has no line
+	text, _ := io.ReadAll(io.LimitReader(f, maxSeen)) // what cannot be read has no lines
 	lines := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		lines++

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a reviewer says, nothing is a verdict that does not hold the nonce and point at lines that are there, and nothing takes a no back.
+// FuzzRead: an answer is a verdict only if it holds the nonce and points at existing lines, and
+// nothing takes a rejection back.
 func FuzzRead(f *testing.F) {
 	const nonce = "0123456789abcdef0123456789abcdef"
 	for _, seed := range []string{accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```"} {

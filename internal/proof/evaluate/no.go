@@ -13,19 +13,21 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// rejection is a no, in whatever form.
+// rejection is a rejection in any form.
 type rejection struct {
 	verdict
-	flaw string // of its form; "" if it is what was asked for
+	flaw string // flaw of its form; "" if the form is right
 }
 
-// heard is what the reviewer said so far in answers that could not be used as they were. A no among them stays a no.
+// priorAnswers are the reviewer's earlier answers that could not be used as they were. A rejection
+// among them stays a rejection.
 type heard struct {
 	problems []string
-	no       *rejection // the first among them
+	no       *rejection // the first one, if any
 }
 
-// take notes an answer and gives it back with what is wrong with it: nobody accepts what was rejected before.
+// add records an answer and returns it with its problem, if any: an acceptance after a rejection
+// does not count.
 func (h *heard) take(f finding) finding {
 	if h.no == nil {
 		h.no = f.no
@@ -42,12 +44,13 @@ func (h *heard) take(f finding) finding {
 	return f
 }
 
-// problem is why the answers could not be used, in their order.
+// joinProblems lists why the answers could not be used, in order.
 func problem(problems []string) string { return strings.Join(problems, "; asked again: ") }
 
 const anotherForm = "(The reviewer's answer was not given in the form that was asked for.)"
 
-// reject fills in what is left to say when no answer could be used: a no in the wrong form, or that there was no verdict at all.
+// reject fills in the result when no answer could be used: a rejection in the wrong form, or no
+// verdict at all.
 func (h heard) reject(e *ralph.Evaluation) {
 	problems := slices.Compact(h.problems)
 	if h.no == nil {
@@ -71,10 +74,10 @@ func (h heard) reject(e *ralph.Evaluation) {
 	}
 }
 
-// saidNo finds a rejection in an answer, in whatever form it stands there: an object that holds the nonce and says reject. Of several it is the last.
-// nil if there is none.
+// findRejection finds a rejection of any form in an answer: an object that holds the nonce and says
+// reject. It returns the last one, or nil if there is none.
 func saidNo(answer, nonce, dir string) *rejection {
-	if !strings.Contains(answer, nonce) { // what was planted is not worth a search
+	if !strings.Contains(answer, nonce) { // planted text without the nonce is not worth a search
 		return nil
 	}
 	for at := strings.LastIndexByte(answer, '{'); at >= 0; at = strings.LastIndexByte(answer[:at], '{') {
@@ -102,8 +105,8 @@ func flawOf(object, nonce string) string {
 	return err.Error()
 }
 
-// brokenNo finds a rejection in JSON that is none, because it was cut, or because of a quote that was not escaped: what it says beside its verdict cannot
-// be told.
+// findBrokenRejection finds a rejection in invalid JSON, which was truncated or has an unescaped
+// quote. Only its verdict can be read.
 func brokenNo(answer, nonce string) *rejection {
 	said, no := `"nonce"\s*:\s*"`+regexp.QuoteMeta(nonce)+`"`, `"verdict"\s*:\s*"\s*reject`
 	if !regexp.MustCompile(`(?i)` + said + `[^{}]*` + no + `|` + no + `[^{}]*` + said).MatchString(answer) {
@@ -112,7 +115,7 @@ func brokenNo(answer, nonce string) *rejection {
 	return &rejection{verdict: verdict{Nonce: nonce, Verdict: "reject"}}
 }
 
-// unfinished is what a reviewer that could not work has said all the same.
+// partialFinding reads the answer of a reviewer that could not finish.
 func unfinished(o ralph.AgentOutcome, nonce, dir string) finding {
 	return finding{
 		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemCap)), ": "),
@@ -126,8 +129,8 @@ func isNo(word string) bool {
 
 func sameWord(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// loosely reads what an object says, whatever else is in it: names in any letters, and values of other types left out. If it says two things of which
-// one is a no, it says no.
+// parseLenient reads an object field by field. It ignores the case of names and values of other
+// types. If the object says two things and one is a rejection, it is a rejection.
 func loosely(object json.RawMessage) (v verdict) {
 	texts := map[string]*string{"nonce": &v.Nonce, "verdict": &v.Verdict, "category": &v.Category, "concern": &v.Concern, "next_step": &v.NextStep}
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -158,7 +161,7 @@ func loosely(object json.RawMessage) (v verdict) {
 	return v
 }
 
-// thatHold are the pointers that can be looked up.
+// validPointers returns the pointers that can be verified.
 func thatHold(dir string, pointers []string) []string {
 	var hold []string
 	for _, p := range pointers[:min(len(pointers), maxPointers)] {

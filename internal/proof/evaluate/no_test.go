@@ -11,14 +11,15 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// flaw is one way to say no in a form that cannot be used.
+// flaw is one way to reject in a form that cannot be used.
 type flaw struct {
 	name, answer string
 	problem      string
-	want         ralph.Evaluation // but for its problem
+	want         ralph.Evaluation // except for its problem
 }
 
-// malformed is what a rejection comes to whose form was wrong; change makes it differ from the one that was meant.
+// malformed is the result of a rejection in the wrong form; change makes it differ from the
+// intended one.
 func malformed(change func(*ralph.Evaluation)) ralph.Evaluation {
 	e := rejected
 	e.Malformed = true
@@ -74,7 +75,8 @@ func flaws() []flaw {
 	}
 }
 
-// TestANoStaysANo: whatever is wrong with the form of a rejection, no later answer turns it into an acceptance.
+// TestANoStaysANo: whatever is wrong with the form of a rejection, no later answer turns it into an
+// acceptance.
 func TestANoStaysANo(t *testing.T) {
 	failing := func(end ralph.EndClass, text string) func(string) ralph.AgentOutcome {
 		return func(nonce string) ralph.AgentOutcome {
@@ -87,8 +89,8 @@ func TestANoStaysANo(t *testing.T) {
 	seconds := []struct {
 		name    string
 		answer  func(string) ralph.AgentOutcome
-		taken   bool   // as the verdict
-		problem string // "" as with the first
+		taken   bool   // used as the verdict
+		problem string // "" if the same as the first
 	}{
 		{"rejects", says(proper), true, ""},
 		{"accepts", says(accept), false, "it accepts, which takes no rejection back"},
@@ -124,7 +126,7 @@ func TestANoStaysANo(t *testing.T) {
 	}
 }
 
-// TestANoOfAReviewerThatBreaks: it counts, and nobody is asked again.
+// TestANoOfAReviewerThatBreaks: it counts, and the reviewer is not asked again.
 func TestANoOfAReviewerThatBreaks(t *testing.T) {
 	for _, answer := range []string{reject, reject[:len(reject)-20]} {
 		e, r := asking(func(nonce string) ralph.AgentOutcome {
@@ -152,7 +154,7 @@ func TestANoWithoutTimeToAskAgain(t *testing.T) {
 	}
 }
 
-// TestNoBudgetToAskAgain: what it said that cannot be used is no verdict, unless it was a no.
+// TestNoBudgetToAskAgain: an unusable answer is no verdict, unless it was a rejection.
 func TestNoBudgetToAskAgain(t *testing.T) {
 	const used = "$6.00 of a budget of $5.00 is spent"
 	cost := 6.0
@@ -198,7 +200,8 @@ func TestNoBudgetToAskAgain(t *testing.T) {
 	}
 }
 
-// TestANoOfSomebodyElse: without the nonce it is an echo of something that was planted, and the next answer counts.
+// TestANoOfSomebodyElse: without the nonce it is an echo of planted text, and the next answer
+// counts.
 func TestANoOfSomebodyElse(t *testing.T) {
 	for name, answer := range map[string]string{
 		"a guessed nonce":       strings.Replace(reject, "NONCE", strings.Repeat("0", 32), 1),

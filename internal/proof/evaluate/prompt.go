@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// How much of each thing the reviewer is shown, in characters.
+// How much of each part the reviewer is shown, in characters.
 const (
 	nameCap     = 300
 	goalCap     = 20_000
@@ -34,10 +34,10 @@ const (
 //go:embed prompt.md
 var promptText string
 
-// part is a piece of the prompt that stands there if there is something to fill it with.
+// part is a section of the prompt that is included if there is content for it.
 type part struct{ name, text string }
 
-// parts takes the text of prompt.md apart: a line that begins with %% names what follows.
+// parts splits prompt.md: a line that begins with %% names the part that follows.
 var parts = sync.OnceValue(func() []part {
 	var all []part
 	for line := range strings.Lines(promptText) {
@@ -50,7 +50,8 @@ var parts = sync.OnceValue(func() []part {
 	return all
 })
 
-// buildPrompt writes the prompt. The same input makes the same text but for the two words.
+// buildPrompt writes the prompt. The same input gives the same text except for the two random
+// words.
 func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
 	fills := evidence(in, s)
 	fills["who"] = []string{"boundary", s.boundary}
@@ -71,7 +72,8 @@ func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
 	return b.String()
 }
 
-// filled puts values in the places of their names, all at once: what a value holds is left as it is.
+// fillTemplate replaces placeholders with their values, all at once, so that placeholders inside a
+// value are left alone.
 func filled(text string, pairs []string) string {
 	places := slices.Clone(pairs)
 	for i := 0; i < len(places); i += 2 {
@@ -122,7 +124,7 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 	return fills
 }
 
-// quote puts text between two lines that it cannot hold.
+// quote puts text between two lines that cannot occur in it.
 func (s secret) quote(name, text string) string {
 	return fmt.Sprintf("----- %s begins: %s -----\n%s\n----- %s ends: %s -----", s.boundary, name, strings.Trim(text, "\n"), s.boundary, name)
 }
@@ -138,7 +140,7 @@ func goal(in ralph.EvaluationInput) string {
 	return strings.Join(append(lines, in.Goal), "\n")
 }
 
-// list writes one item a line, each with a dash.
+// list writes one item per line, each with a dash.
 func list(items []string) string {
 	var b strings.Builder
 	for _, item := range items {
@@ -149,7 +151,8 @@ func list(items []string) string {
 	return b.String()
 }
 
-// checkName is what a check is called. What a hidden one runs is nobody's business here: the reviewer's words reach the worker.
+// checkName returns a check's name. The command of a hidden check must not be shown, because the
+// reviewer's answer reaches the worker.
 func checkName(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "a hidden check"
@@ -157,7 +160,7 @@ func checkName(c ralph.CheckResult) string {
 	return promise.OneLine(c.Name, nameCap)
 }
 
-// checks tells how each check went, and how it ended.
+// checks describes the result of each check and the end of its output.
 func checks(results []ralph.CheckResult) string {
 	var b strings.Builder
 	room := outputsCap
@@ -178,7 +181,7 @@ func checks(results []ralph.CheckResult) string {
 	return b.String()
 }
 
-// facts is what is known of one result, in the order of its weight.
+// checkFacts lists what is known about one result, most important first.
 func facts(c ralph.CheckResult) []string {
 	facts := []string{"red"}
 	if c.Passed {
@@ -220,7 +223,7 @@ func testChanges(t ralph.BaseTestsRun) string {
 	return text
 }
 
-// inlines are the first of some texts, each as one line.
+// oneLiners returns the first few texts, each as one line.
 func inlines(texts []string, most int) []string {
 	var all []string
 	for _, text := range texts[:min(len(texts), most)] {
@@ -229,7 +232,8 @@ func inlines(texts []string, most int) []string {
 	return all
 }
 
-// ledger tells the last verdicts. Calls that came to none, and answers that were none, say nothing about the work.
+// ledger lists the last verdicts. Calls without a verdict, and unusable answers, say nothing about
+// the work.
 func ledger(all []ralph.Evaluation) string {
 	told := slices.DeleteFunc(slices.Clone(all), func(e ralph.Evaluation) bool {
 		return e.End != ralph.EndOK && e.End != "" || e.NoVerdict()
@@ -245,7 +249,7 @@ func ledger(all []ralph.Evaluation) string {
 	return list(lines)
 }
 
-// underCategory leaves out what a reviewer cannot choose.
+// asCategory leaves out a category that a reviewer cannot choose.
 func underCategory(r ralph.Rejection) string {
 	if r == ralph.RejectedInvalid {
 		return ""
@@ -260,7 +264,7 @@ func pointers(evidence []string) string {
 	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
 }
 
-// recurring names the categories that came more than once, the most frequent first.
+// recurring names the categories that occurred more than once, the most frequent first.
 func recurring(counts map[ralph.Rejection]int) string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(r ralph.Rejection) bool {
 		return counts[r] < 2 || !slices.Contains(ralph.Rejections(), r)
@@ -273,7 +277,7 @@ func recurring(counts map[ralph.Rejection]int) string {
 	return strings.Join(said, ", ")
 }
 
-// meanings says what each category is for.
+// meanings explains each category.
 var meanings = map[ralph.Rejection]string{
 	ralph.RejectedScope:    "the work does more than was asked, or changes what it should not touch.",
 	ralph.RejectedGap:      "a criterion, or a part of what was asked, is not met.",
@@ -291,8 +295,9 @@ func categories() string {
 	return strings.Join(lines, "\n")
 }
 
-// clean mends the encoding of a text and takes control characters out. Marks that nobody sees, such as those that turn the direction of writing, are
-// shown by their numbers: code can look like something else with them.
+// sanitize repairs the encoding of a text and removes control characters. Invisible marks, such as
+// those that change the writing direction, are shown as code points, because they can make code
+// look like something else.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	var b strings.Builder

@@ -83,7 +83,7 @@ func TestEveryCategoryHasAMeaning(t *testing.T) {
 	}
 }
 
-// TestPromptsAreBounded: whatever the work is, the reviewer can read the question.
+// TestPromptsAreBounded: the question stays readable, regardless of how large the work is.
 func TestPromptsAreBounded(t *testing.T) {
 	huge := strings.Repeat("wörds and\n", 20_000)
 	many := make([]string, 1000)

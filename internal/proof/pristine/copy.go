@@ -31,7 +31,7 @@ type treeCopy struct {
 	root      string
 	files     map[string]bool
 	folders   map[string]bool // folders that hold files of the tree
-	filesLeft      int
+	filesLeft int
 	bytesLeft int64
 	noReflink bool
 }

@@ -25,8 +25,8 @@ type coverPlan struct {
 type hideMethod int
 
 const (
-	cannotHide hideMethod = iota
-	hiddenByTree // the file belongs to the tree, where the protection rules apply
+	cannotHide   hideMethod = iota
+	hiddenByTree            // the file belongs to the tree, where the protection rules apply
 	hiddenByEdit
 	hiddenByBind
 	hiddenByVariable

@@ -25,14 +25,14 @@ import (
 type journal struct{ path string }
 
 const (
-	listName = "list"
-	incompleteSuffix   = ".new"
-	undoneSuffix   = ".done"
+	listName         = "list"
+	incompleteSuffix = ".new"
+	undoneSuffix     = ".done"
 )
 
 // journalEntry is the list of one entry. Names are bytes because file names are.
 type journalEntry struct {
-	Dir    []byte  `json:"dir"`
+	Dir   []byte          `json:"dir"`
 	Paths []originalState `json:"places"` // Paths lists folders before their contents.
 }
 

@@ -41,7 +41,7 @@ type scene struct {
 	Between  []Edit // applied before the last script
 	Remember string // a folder of saved surroundings, with HOME in Env
 	GitDirs  []string
-	Sweep    string // a folder of views that were not closed
+	Sweep    string   // a folder of views that were not closed
 	Watch    []string // files to look at after every script
 }
 

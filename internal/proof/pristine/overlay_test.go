@@ -104,10 +104,10 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 				{Name: "test.go", Source: src + "/test.go"},
 				{Name: "added.go"},
 				{Name: "dir"},
-				{Name: "linked/secret"}, // through a link: not there
-				{Name: "away/file", Source: src + "/test.go"}, // the link is replaced
+				{Name: "linked/secret"},                        // through a link: not there
+				{Name: "away/file", Source: src + "/test.go"},  // the link is replaced
 				{Name: "was-folder/run", Source: src + "/run"}, // so is the file
-				{Name: "sub", Source: src + "/link"}, // and the folder
+				{Name: "sub", Source: src + "/link"},           // and the folder
 				{Name: "blank name, and:more", Source: src + "/test.go"},
 			}},
 			Scripts: []string{show, "echo written > by-check; rm keep; mkdir -p dir/new; echo n > dir/new/f", show},

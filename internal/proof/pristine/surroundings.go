@@ -33,19 +33,19 @@ type Surroundings struct {
 // index lists what is saved. Paths are bytes because file names are.
 type index struct {
 	Globs []configGlob `json:"spots"`
-	Files  []savedFile `json:"kept"`
+	Files []savedFile  `json:"kept"`
 }
 
 type savedFile struct {
-	Path    []byte `json:"path"`
+	Path []byte `json:"path"`
 	// Unlinked is the path below the resolved base, if no further link is on the way.
-	Unlinked   []byte `json:"plain"`
-	Real    []byte `json:"real"` // where it was found, with links resolved
-	Git     bool   `json:"git,omitempty"`
+	Unlinked []byte `json:"plain"`
+	Real     []byte `json:"real"` // where it was found, with links resolved
+	Git      bool   `json:"git,omitempty"`
 	// Copy is a file in the folder; "" marks a file that could not be saved and is left alone.
-	Copy    string `json:"copy,omitempty"`
-	Program bool   `json:"program,omitempty"`
-	Group   configGroup  `json:"group,omitempty"`
+	Copy    string      `json:"copy,omitempty"`
+	Program bool        `json:"program,omitempty"`
+	Group   configGroup `json:"group,omitempty"`
 }
 
 // SaveSurroundings saves copies of the surroundings in a folder, or opens those that an earlier
@@ -133,13 +133,13 @@ func readConfig(path string) (text []byte, program bool, err error) {
 
 // change is one file that differs from its saved copy.
 type change struct {
-	path        string
+	path           string
 	unlinked, real string // as in savedFile; real is "" for a new file
-	copy        string // path of the saved copy; "" for a new file
+	copy           string // path of the saved copy; "" for a new file
 	program        bool
-	git         bool
-	group       configGroup
-	gone        bool
+	git            bool
+	group          configGroup
+	gone           bool
 }
 
 // changes compares the saved files with the current ones.

@@ -111,10 +111,10 @@ func sameText(a, b string) bool {
 
 // editLog records how edits changed a view.
 type editLog struct {
-	sources     map[string]string // sources by name
+	sources map[string]string // sources by name
 	// covered names no longer show files of the workspace, and neither does anything below them.
 	covered map[string]bool
-	folders map[string]bool // folders that added files need
+	folders map[string]bool  // folders that added files need
 	stamps  map[string]stamp // stamps of added files, and of files found touched
 }
 
@@ -168,7 +168,7 @@ func (e *editLog) source(name string) (source string, ok bool) {
 
 // upperLayer reads the upper layer of an overlay: see the kernel's documentation of overlayfs.
 type upperLayer struct {
-	root    string
+	root   string
 	states map[string]folderState
 }
 
@@ -176,9 +176,9 @@ type upperLayer struct {
 type folderState int
 
 const (
-	untouched  folderState = iota // nothing in it was written
-	merged // written files are merged with those of the workspace
-	replaced // nothing of the workspace is visible in it
+	untouched folderState = iota // nothing in it was written
+	merged                       // written files are merged with those of the workspace
+	replaced                     // nothing of the workspace is visible in it
 	removed
 )
 

@@ -57,9 +57,9 @@ type View struct {
 	options Options
 	// the context of Open: a view lives as long as the work that it was opened for
 	ctx     context.Context
-	backend     backend
-	cover  coverPlan
-	edits  editLog
+	backend backend
+	cover   coverPlan
+	edits   editLog
 }
 
 // backend implements one mode.

@@ -10,10 +10,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Aware is product code that asks whether it is being tested, and did not at the base.
+// Aware is product code that checks whether it is being tested, and did not at the base.
 type Aware struct{ Name, Line string }
 
-// awareness is how code asks. A word is what every such line has in it.
+// awareness is how code checks that. Every such line contains one of the words.
 var awareness = map[ecosystem]struct {
 	words []string
 	asks  func() *regexp.Regexp
@@ -26,7 +26,8 @@ var awareness = map[ecosystem]struct {
 	php:    {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
 }
 
-// becameAware finds the product code that asks it and did not, or asks it in more places than before.
+// becameAware finds product code that is new to checking for tests, or does so in more places than
+// before.
 func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	var names, words []string
 	for _, change := range changes {
@@ -63,7 +64,7 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	return found, nil
 }
 
-// setsUp says whether a file configures tools, which may well differ under test.
+// isSetup reports whether a file configures tools, which may well differ under test.
 func setsUp(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	if _, steers := steeringRule(name); steers {

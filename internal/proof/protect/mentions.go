@@ -15,18 +15,20 @@ import (
 // Mention is a line of a file.
 type Mention struct{ Name, Line string }
 
-// Finder gives the lines of some files of one side in which one of the words occurs.
+// Finder returns the lines of some files of one side that contain one of the words.
 type Finder func(ctx context.Context, which Side, names, words []string) ([]Mention, error)
 
-// kin is a changed file of the base that no name tells to be a part of tests. It is one if tests mention it and nothing else does.
+// testPart is a changed file of the base that may belong to tests although its name does not say
+// so. It does if tests mention it and nothing else does.
 type kin struct {
 	change ralph.FileChange
-	word   string         // that every mention has in it
-	is     *regexp.Regexp // a line that mentions it
+	word   string         // occurs in every mention
+	is     *regexp.Regexp // matches a line that mentions it
 	speaks string         // the language that mentions it; "" is any
 }
 
-// kinOf finds the files whose part is told by who mentions them: data that tests compare with, and helpers that fail a test.
+// possibleParts finds files that may be parts of tests: data that tests compare with, and helpers
+// that fail a test.
 func (in *inspection) kinOf(changes []ralph.FileChange) ([]kin, error) {
 	var found []kin
 	for _, change := range changes {
@@ -51,12 +53,13 @@ func (in *inspection) kinOf(changes []ralph.FileChange) ([]kin, error) {
 	return found, nil
 }
 
-// dataFormats are written by people or programs and read by both. Documentation is left out: tests that mention it are glad of any.
+// dataFormats are written by people or programs and read by both. Documentation is left out: tests
+// that mention it accept any content.
 var dataFormats = []string{
 	".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".xml", ".html", ".dat", ".bin", ".out", ".expected", ".sql", ".svg", ".png", ".pdf", ".log", ".in",
 }
 
-// productFolders hold what the product serves or is configured by, which tests may well read.
+// productFolders hold files that the product serves or is configured by, which tests may well read.
 var productFolders = []string{"src", "lib", "app", "public", "static", "assets", "config", "conf", "locales", "i18n", "migrations", "templates", "docs", "doc", ".github"}
 
 func expectedData(name string) bool {
@@ -66,7 +69,7 @@ func expectedData(name string) bool {
 	return !slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool { return slices.Contains(productFolders, folder) })
 }
 
-// dataKin is mentioned by its name, and by its folder too if it shares that name.
+// dataPart is mentioned by its name, and also by its folder if other files share the name.
 func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
 	base, folder := path.Base(change.Name), path.Base(path.Dir(change.Name))
 	pattern := `(^|[^\w.-])` + regexp.QuoteMeta(base) + `($|[^\w.-]|\.$)`
@@ -74,17 +77,18 @@ func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
 		pattern = `\b` + regexp.QuoteMeta(folder) + `\b.*` + pattern
 	}
 	is, err := regexp.Compile(pattern)
-	return kin{change: change, word: base, is: is}, err == nil // a name that is no text is in no source either
+	// a name that is not valid text is in no source either
+	return kin{change: change, word: base, is: is}, err == nil
 }
 
-// helperMark is what only code says that has to do with tests.
+// helperMark matches code that only test helpers contain.
 var helperMark = map[ecosystem]func() *regexp.Regexp{
 	golang: text.LazyRegexp(`\*testing\.[TBF]\b|\btesting\.TB\b`),
 	python: text.LazyRegexp(`\bAssertionError\b|(?m)^\s*(import|from) +(pytest|unittest|hamcrest|assertpy)\b`),
 	script: text.LazyRegexp(`(require\(|from )\s*['"](node:)?(assert(/strict)?|test|chai|expect|vitest|@jest/globals|should|power-assert)['"]`),
 }
 
-// helperKin is mentioned where it is imported.
+// helperPart is mentioned where it is imported.
 func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 	kind := ecosystems[path.Ext(change.Name)]
 	if !helperMark[kind]().Match(text) {
@@ -94,7 +98,7 @@ func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	if kind == golang || stem == "index" || stem == "__init__" {
 		if stem = path.Base(path.Clean(folder)); stem == "." {
-			return kin{}, false // of the product's own package
+			return kin{}, false // it belongs to the product's own package
 		}
 	}
 	word := regexp.QuoteMeta(stem)
@@ -107,13 +111,15 @@ func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 	return kin{change: change, word: stem, is: is, speaks: string(kind)}, err == nil
 }
 
-// lookForKin finds out which of the changed files that have no telling name are parts of tests.
+// findTestParts finds out which of the changed files belong to tests although their names do not
+// say so.
 func (in *inspection) lookForKin(changes []ralph.FileChange) error {
 	unknown := slices.DeleteFunc(slices.Clone(changes), func(change ralph.FileChange) bool {
 		_, steers := steeringRule(change.Name)
 		return steers || testName(change.Name)
 	})
-	// A part of tests is what a test of the base mentions, and nothing else but documentation. What the product needs too is the product's.
+	// A file is part of tests if a test of the base mentions it and nothing else does except
+	// documentation. A file that the product also needs belongs to the product.
 	candidates, err := in.kinOf(unknown)
 	for _, tests := range []bool{true, false} {
 		if err == nil && len(candidates) > 0 {
@@ -130,8 +136,8 @@ func (in *inspection) lookForKin(changes []ralph.FileChange) error {
 	return nil
 }
 
-// mentioned leaves the candidates that a test mentions or, of those, the ones that nothing else does. Few projects come to the second question,
-// which takes a look at all that there is.
+// filterMentioned keeps the candidates that a test mentions or, for byTests false, the ones that
+// nothing else mentions. The second question reads the whole tree, but few projects get that far.
 func (in *inspection) mentioned(candidates []kin, byTests bool) ([]kin, error) {
 	var words []string
 	for _, k := range candidates {
@@ -155,13 +161,14 @@ func (in *inspection) mentioned(candidates []kin, byTests bool) ([]kin, error) {
 	}), nil
 }
 
-// isTest says whether a file is a test, or code that sets tests up.
+// isTest reports whether a file is a test, or code that sets tests up.
 func isTest(name string) bool {
 	_, steers := steeringRule(name)
 	return testName(name) || steers && ecosystems[path.Ext(name)] != ""
 }
 
-// speaks says whether a mention in a file means something: code does, and lists of what belongs to a product.
+// canMention reports whether a mention in a file counts: code does, and lists of what belongs to a
+// product.
 func speaks(name string) bool {
 	switch path.Ext(name) {
 	case ".json", ".toml", ".yaml", ".yml", ".cfg", ".in", ".mk", ".gradle", ".xml", ".html", ".css", "":

@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// Data and helpers have no telling name or folder here. Who mentions them tells what they are.
+// Data and helpers have no telling name or folder here. What mentions them decides what they are.
 func TestWhatOnlyTestsMentionIsAPartOfThem(t *testing.T) {
 	goTest := files{"calc/calc.go": "package calc\n", "calc/calc_test.go": `package calc
 import "example.com/calc/compare"

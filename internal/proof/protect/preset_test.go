@@ -15,7 +15,7 @@ type files = map[string]string
 // gone marks a file that an agent deleted.
 const gone = "\x00gone"
 
-// preset is one change by an agent, and what it means where tests are protected.
+// preset is one change by an agent, and what it means if tests are protected.
 type preset struct {
 	name   string
 	checks []string
@@ -24,7 +24,7 @@ type preset struct {
 	want   short
 }
 
-// with puts changes on top of a tree.
+// with applies changes on top of a tree.
 func with(base, change files) files {
 	now := maps.Clone(base)
 	if now == nil {

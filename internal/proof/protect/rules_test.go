@@ -90,7 +90,7 @@ func TestWhatTheUserTakesOutIsWeighed(t *testing.T) {
 		Unseen:   []string{"pytest.ini added"},
 		Tests:    []string{"a_test.go changed", "main_test.go added", "src/lib.rs changed"},
 	}
-	// A wildcard does not open the harness's own files, their name does.
+	// A wildcard does not exempt the harness's own files; their exact name does.
 	got := sorted(t, protect.Config{Globs: []string{"tests", "!*_test.go", "!check.sh", "!sub/*"}, Literal: []string{"check.sh", "sub/x"}}, everything)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -150,7 +150,7 @@ func TestLargeFilesAreReadInPart(t *testing.T) {
 	base := files{"package.json": `{"name": "p"` + padding + `}`, "m_test.go": "1", "a.test.js": "1"}
 	change := files{"package.json": `{"name": "q"` + padding + `}`, "big_test.go": "package m\n//" + padding + "\nfunc TestMain() {}\n"}
 	got := sorted(t, protect.Config{Globs: []string{"tests"}}, trees{base, with(base, change)})
-	// What could not be read to its end may hide anything there.
+	// A file that could not be read to its end may hide anything there.
 	if diff := cmp.Diff(short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -199,7 +199,7 @@ func TestCheckScripts(t *testing.T) {
 	if diff := cmp.Diff([]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Error(diff)
 	}
-	got = protect.CheckScripts(dir, []string{ // products and outputs, whatever they are called
+	got = protect.CheckScripts(dir, []string{ // products and outputs, regardless of their names
 		"make test >check.py", "pytest --junitxml=check.py", "ruff check check.py", "cat main.py | grep check.py", "awk -f scripts/verify-all.js", "gofmt -l acceptance", "python3 main.py check.py",
 	})
 	if len(got) > 0 {

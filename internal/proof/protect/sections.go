@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// sectioned is a file of sections with keys, TOML or INI, of which a part steers tests.
+// sectioned is a file of sections with keys, TOML or INI, part of which affects tests.
 type sectioned struct {
 	syntax   syntax
-	sections []string // that steer as a whole
-	keys     []string // that steer, with the sections that they are in
+	sections []string // sections that affect tests as a whole
+	keys     []string // keys that affect tests, with their sections
 }
 
 type syntax int
@@ -37,7 +37,8 @@ var (
 	}
 )
 
-// fits says whether a name is one of a list, of which some stand for all that begin like them.
+// matchesAny reports whether a name is in a list. An entry that ends with * matches every name with
+// that prefix.
 func fits(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(one string) bool {
 		prefix, wild := strings.CutSuffix(one, "*")
@@ -45,20 +46,22 @@ func fits(name string, list []string) bool {
 	})
 }
 
-// differs compares the parts that steer. A file that cannot be read any more differs, and so does one that never could be.
+// differs compares the parts that affect tests. A file that cannot be parsed differs, even if it
+// never could be.
 func (f sectioned) differs(_ *inspection, base, now []byte) bool {
 	was, errBase := f.part(base)
 	is, errNow := f.part(now)
 	return errBase != nil || errNow != nil || !slices.Equal(was, is)
 }
 
-// steersAlone says whether a new file steers tests. What is too long to be read may hide it.
+// steersAlone reports whether a new file affects tests. A file that is too long to be read may hide
+// it.
 func (f sectioned) steersAlone(_ *inspection, _ string, data []byte) bool {
 	part, err := f.part(data)
 	return err != nil || len(part) > 0 || len(data) >= Limit
 }
 
-// part lists the settings that steer, as "section: key = value".
+// part lists the settings that affect tests, as "section: key = value".
 func (f sectioned) part(data []byte) ([]string, error) {
 	settings, err := readSettings(f.syntax, string(data))
 	if err != nil {
@@ -76,7 +79,8 @@ func (f sectioned) part(data []byte) ([]string, error) {
 // setting is one key with its value as written. A section without keys is a setting without a key.
 type setting struct{ section, key, value string }
 
-// readSettings splits a file. It knows as much of TOML and INI as is needed to find where a setting begins and ends.
+// readSettings splits a file. It knows just enough TOML and INI to find where a setting begins and
+// ends.
 func readSettings(kind syntax, text string) ([]setting, error) {
 	if strings.ContainsRune(text, 0) {
 		return nil, fmt.Errorf("read settings: not a text")
@@ -170,7 +174,8 @@ func tomlKey(text string) (key, rest string, found bool) {
 	return key, strings.TrimPrefix(rest, "="), key != "" && strings.HasPrefix(rest, "=")
 }
 
-// tomlName reads a dotted name up to one of the ends outside of quotes. Quotes and blanks around its parts are no part of it.
+// tomlName reads a dotted name up to one of the ends outside quotes. It strips quotes and
+// whitespace around the parts.
 func tomlName(text, ends string) (name string, size int) {
 	var b strings.Builder
 	for size < len(text) && strings.IndexByte(ends, text[size]) < 0 {
@@ -190,8 +195,8 @@ func tomlName(text, ends string) (name string, size int) {
 	return b.String(), size
 }
 
-// tomlValue reads a value: to the end of the line, beyond it inside of brackets or triple quotes. Comments and blanks
-// outside of quotes are no part of it.
+// tomlValue reads a value up to the end of the line, or beyond it inside brackets or triple quotes.
+// It strips comments and whitespace outside quotes.
 func tomlValue(text string) (value string, size int, ended bool) {
 	var b strings.Builder
 	depth := 0

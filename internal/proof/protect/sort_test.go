@@ -46,7 +46,7 @@ func (t trees) find(ctx context.Context, side protect.Side, names, words []strin
 	return found, nil
 }
 
-// changes are what a tree would report.
+// changes lists what a tree would report.
 func (t trees) changes() []ralph.FileChange {
 	var changes []ralph.FileChange
 	for name, text := range t.base {
@@ -74,7 +74,7 @@ func (t trees) names() []string {
 	return names
 }
 
-// short writes what was found as "name kind".
+// short formats a result as "name kind".
 type short struct{ Tampered, Unseen, Tests []string }
 
 func shorten(s protect.Sorted) short {
