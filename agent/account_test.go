@@ -13,7 +13,7 @@ const secret = "sk-a-secret-that-nobody-prints"
 
 // world is what a search for a login may see.
 type world struct {
-	goos  string // "" is linux
+	goos  string // default: linux
 	env   []string
 	files map[string]string // by path
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input and output, such as `gemini --experimental-acp`,
-// `opencode acp` or `qwen --acp`; written against gemini 0.61, opencode 1.18 and qwen 0.24. It has no program of its own.
+// acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input
+// and output, such as `gemini --experimental-acp`, `opencode acp` or `qwen --acp`. It was written
+// against gemini 0.61, opencode 1.18 and qwen 0.24. It has no program of its own.
 //
-// Unlike the others it is talked to: the prompt is a request, and the agent asks before it uses a tool. What it asks for is allowed or rejected by
-// [Options.Permissions]. What it does without asking, nobody can reject: opencode, for one, asks for nothing unless its own settings say so.
+// Unlike the others this is a conversation: the prompt is a request, and the agent asks before it
+// uses a tool. [Options.Permissions] decide whether that is allowed. What the agent does without
+// asking cannot be rejected: opencode, for one, asks for nothing unless its own settings say so.
 type acpDialect struct{}
 
 var _ talker = acpDialect{}

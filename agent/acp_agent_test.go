@@ -13,10 +13,10 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// roleACP makes the test binary an agent that speaks ACP. Its value is the scene that it plays.
+// roleACP makes the test binary an agent that speaks ACP. Its value is the scene to play.
 const roleACP = "AGENT_TEST_ACP"
 
-// acpSeen is what the played agent was told.
+// acpSeen is what the fake agent received.
 type acpSeen struct {
 	Client    string
 	Files     bool
@@ -29,19 +29,20 @@ type acpSeen struct {
 	Cancelled bool
 }
 
-// playedACP is an agent that follows a scene. What it does not implement it is not asked.
+// playedACP is an agent that follows a scene. It is never asked for what it does not implement.
 type playedACP struct {
 	acp.Agent
 	scene string
 	conn  *acp.AgentSideConnection
 	ready chan struct{} // closed once conn is set
-	told  chan struct{} // closed once it has noted that it is to cancel
+	told  chan struct{} // closed once it has recorded a cancellation
 	mu    sync.Mutex
 	seen  acpSeen
 }
 
 func playACP(scene string) int {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the connection's own logger cannot be set without a race
+	// the connection's own logger cannot be set without a race
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	a := &playedACP{scene: scene, ready: make(chan struct{}), told: make(chan struct{})}
 	switch scene {
 	case "silent":
@@ -158,7 +159,7 @@ func (a *playedACP) Prompt(ctx context.Context, p acp.PromptRequest) (acp.Prompt
 		os.Exit(0)
 	case "works on", "works on, deaf":
 		a.say(ctx, "I begin.\n")
-		<-a.told // the context may be done before that is noted
+		<-a.told // the context may be done before that is recorded
 		if a.scene == "works on, deaf" {
 			time.Sleep(time.Hour)
 		}
@@ -192,7 +193,8 @@ func (a *playedACP) work(ctx context.Context) {
 		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock("<promise>BLOCKED:a tool</promise>"))})))
 }
 
-// asked are the permissions that the played agent asks for: the kind, what it is about, and whether it is told beforehand or in the question.
+// asked are the permissions that the fake agent asks for: the kind, the subject, and whether the
+// call is reported beforehand or in the question.
 var asked = []struct{ kind, about string }{
 	{"read", "/etc/hosts"},
 	{"edit", "a.go"},

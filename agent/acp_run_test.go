@@ -25,7 +25,7 @@ func isTalker(d Dialect) bool {
 	return ok
 }
 
-// newScene is a stage with a played ACP agent.
+// newScene is a stage with a fake ACP agent.
 func newScene(t *testing.T, scene string) *stage {
 	t.Helper()
 	s := newStage(t, "command", "", "0") // for its folders
@@ -48,7 +48,7 @@ func (s *stage) told(t *testing.T) acpSeen {
 	return got
 }
 
-// complete is what the scenes say that end well.
+// complete is the text of the scenes that end well.
 var complete = promise.Report{Complete: true, CompleteTag: "COMPLETE", CompleteText: "COMPLETE", Text: true}
 
 var shapeOnly = cmp.Options{ignoreTime, cmpopts.IgnoreFields(ralph.AgentOutcome{}, "OutputBytes")}
@@ -89,7 +89,7 @@ func TestACPWorks(t *testing.T) {
 func TestACPPermissions(t *testing.T) {
 	cases := []struct {
 		permissions Permissions
-		outcomes    map[string]string // that are not "yes"
+		outcomes    map[string]string // those that are not "yes"
 		denials     []string
 	}{
 		{PermitAll, map[string]string{}, nil},
@@ -137,7 +137,7 @@ func TestACPPermissions(t *testing.T) {
 	}
 }
 
-// TestACPEndings are the ends of conversations that go wrong, or nearly.
+// TestACPEndings covers conversations that go wrong, or nearly.
 func TestACPEndings(t *testing.T) {
 	const hint = "log in with the agent's own program first; it offers: Browser (Opens one), Key"
 	cases := []struct {
@@ -189,7 +189,7 @@ func TestACPModelIsChosen(t *testing.T) {
 	}
 }
 
-// TestACPHearsEverything: more comes at once than the connection would queue.
+// TestACPHearsEverything: more messages come at once than the connection would queue.
 func TestACPHearsEverything(t *testing.T) {
 	s := newScene(t, "flood")
 	lines := 0
@@ -211,7 +211,8 @@ func TestACPLongPrompt(t *testing.T) {
 	}
 }
 
-// TestACPNobodyReads: an agent that stops reading its input holds up neither a time-out nor an interruption.
+// TestACPNobodyReads: an agent that stops reading its input delays neither a timeout nor an
+// interruption.
 func TestACPNobodyReads(t *testing.T) {
 	for _, want := range []ralph.EndClass{ralph.EndTimeout, ralph.EndInterrupted} {
 		s := newScene(t, "")
@@ -220,7 +221,8 @@ func TestACPNobodyReads(t *testing.T) {
 			read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
 			read -r beginning; echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}'
 			exec sleep 1000`
-		s.input.Prompt = strings.Repeat("x", 256<<10) // never read to its end, since there is no end of line in what sh takes of it
+		// never read to its end, because there is no line end in the part that sh reads
+		s.input.Prompt = strings.Repeat("x", 256<<10)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if want == ralph.EndTimeout {
@@ -234,7 +236,8 @@ func TestACPNobodyReads(t *testing.T) {
 	}
 }
 
-// TestACPFloodOfRequests: an agent that asks without end and takes no answer is not listened to without end.
+// TestACPFloodOfRequests: an agent that keeps asking and reads no answer is not listened to
+// forever.
 func TestACPFloodOfRequests(t *testing.T) {
 	s := newScene(t, "")
 	s.options.Grace = -1
@@ -247,7 +250,7 @@ func TestACPFloodOfRequests(t *testing.T) {
 	}
 }
 
-// TestACPGivenUpStaysSo: an end that comes behind the reason to give up does not take it away.
+// TestACPGivenUpStaysSo: an end that comes after the reason to give up does not override it.
 func TestACPGivenUpStaysSo(t *testing.T) {
 	s := newScene(t, "")
 	s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}'
@@ -289,7 +292,7 @@ func TestACPIsCancelledBeforeItBegins(t *testing.T) {
 	}
 }
 
-// impatient waits for the first answer only for a moment.
+// impatient waits only briefly for the first answer.
 type impatient struct{ acpDialect }
 
 func (impatient) talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner) {
@@ -320,7 +323,7 @@ func TestACPMissing(t *testing.T) {
 	}
 }
 
-// TestACPLeavesNothing: the connection's goroutines end with the agent, whatever its end.
+// TestACPLeavesNothing: the connection's goroutines end with the agent, however it ends.
 func TestACPLeavesNothing(t *testing.T) {
 	for _, scene := range []string{"good", "asks", "crash", "version"} {
 		newScene(t, scene).run(t.Context(), t)

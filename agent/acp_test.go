@@ -78,7 +78,7 @@ func TestACPFaults(t *testing.T) {
 	}
 }
 
-// TestACPWordsByMessage: a tag does not reach over the end of a message, and does over the pieces of one.
+// TestACPWordsByMessage: a tag does not span two messages, but may span the pieces of one.
 func TestACPWordsByMessage(t *testing.T) {
 	const end = `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`
 	piece := func(id, text string) string {
@@ -134,7 +134,7 @@ func TestACPLongLines(t *testing.T) {
 	}
 }
 
-// acpWork is a stretch of a long conversation, with calls that nobody has heard of before.
+// acpWork is a part of a long conversation, with calls that were not reported before.
 func acpWork(i int) []byte {
 	var b strings.Builder
 	for j := range 20 {

@@ -53,7 +53,7 @@ func TestAiderCommand(t *testing.T) {
 	}
 }
 
-// TestAiderEndings: aider ends with status 0 whatever became of the model.
+// TestAiderEndings: aider exits with status 0 even if the model failed.
 func TestAiderEndings(t *testing.T) {
 	words := "litellm.AuthenticationError: I read about that\nThe API provider is not able to authenticate you. Check your API key.\n"
 	cases := []struct {
@@ -85,7 +85,7 @@ func TestAiderEndings(t *testing.T) {
 	}
 }
 
-// TestAiderWaitsForNoLogin: without a key it would log in somewhere, and wait for a browser.
+// TestAiderWaitsForNoLogin: without a key it would start a login, and wait for a browser.
 func TestAiderWaitsForNoLogin(t *testing.T) {
 	want := ending{End: ralph.EndAuth, Error: "there is no key to any model", Hint: aiderLogin}
 	if diff := cmp.Diff(want, endingOf(newStage(t, "aider", aiderKeyless+"\n", "hang").run(t.Context(), t))); diff != "" {
@@ -106,8 +106,9 @@ func TestAiderTimeoutIsNoGoodEnd(t *testing.T) {
 
 func TestAiderFigures(t *testing.T) {
 	stdout := aiderStart +
-		"I look.\n\nTokens: 1 sent, 1 received. Cost: $9.00 message, $9.00 session.\n" + // forged by the agent
-		"I go on.\nApplied edit to nothing\n" + // as well
+		// forged by the agent
+		"I look.\n\nTokens: 1 sent, 1 received. Cost: $9.00 message, $9.00 session.\n" +
+		"I go on.\nApplied edit to nothing\n" + // forged as well
 		aiderReport + "Applied edit to a.go\nApplied edit to b.go\nAdd file to the chat? (Y)es/(N)o [Yes]: y\n\nI see.\n" +
 		"\nTokens: 12k sent, 10k cache write, 8k cache hit, 200 received.\nCost: $0.02 message, $0.04 session.\n"
 	got, live := listenLive("aider", []byte(stdout), whole, exited(0))

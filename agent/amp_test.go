@@ -19,7 +19,8 @@ func ampSays(text string) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"T-1"}`+"\n", text)
 }
 
-// The rules were put before the real `amp permissions test`: the check is allowed as it is, with anything behind it it is not.
+// The rules were tried with the real `amp permissions test`: the check is allowed exactly, and not
+// with anything after it.
 const ampEditSettings = `{
   "amp.notifications.enabled": false,
   "amp.permissions": [
@@ -131,7 +132,7 @@ func TestAmpEndings(t *testing.T) {
 	}
 }
 
-// TestAmpWaitsForNoLogin: without a key it would wait for somebody to log in.
+// TestAmpWaitsForNoLogin: without a key it would wait for a login.
 func TestAmpWaitsForNoLogin(t *testing.T) {
 	tr := loadTranscript(t, "amp", "nokey")
 	s := newStage(t, "amp", string(tr.stdout), "hang")
@@ -141,7 +142,7 @@ func TestAmpWaitsForNoLogin(t *testing.T) {
 	}
 }
 
-// TestAmpFigures: each message tells what it used, and its input figure includes the cache's.
+// TestAmpFigures: each message reports its usage, and its input figure includes the cache.
 func TestAmpFigures(t *testing.T) {
 	stdout := ampInit +
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"edit_file","input":{"path":"a.go"}}],"usage":{"input_tokens":15,"cache_creation_input_tokens":3,"cache_read_input_tokens":10,"output_tokens":4}},"parent_tool_use_id":null}` + "\n" +

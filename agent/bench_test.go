@@ -23,7 +23,8 @@ func quoted10k() string {
 	return string(text)
 }
 
-// claudeWork is a stretch of a long claude run: a remark, a file read, a file written, a command with its output.
+// claudeWork is a part of a long claude run: a remark, a file read, a file written, a command with
+// its output.
 func claudeWork() []byte {
 	source := quoted10k()
 	var b bytes.Buffer
@@ -48,7 +49,7 @@ func codexWork() []byte {
 	return b.Bytes()
 }
 
-// hearing is a reader that is fed in the pieces that processes are read in.
+// hearing is a reader that is fed in the sizes in which process output is read.
 func hearing(d Dialect) func([]byte) {
 	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: time.Now}
 	reader := d.newReader(r)
@@ -84,7 +85,7 @@ func BenchmarkReaders(b *testing.B) {
 	}
 }
 
-// BenchmarkGigabyte hears a gigabyte and reports the memory that is held afterwards.
+// BenchmarkGigabyte reads a gigabyte and reports the memory in use afterwards.
 func BenchmarkGigabyte(b *testing.B) {
 	text := claudeWork()
 	for b.Loop() {
@@ -98,7 +99,7 @@ func BenchmarkGigabyte(b *testing.B) {
 	b.SetBytes(1 << 30)
 }
 
-// heap is what is in use once garbage is gone.
+// heap returns the memory in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

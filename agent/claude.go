@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// claude is Claude Code, driven without a terminal. Written against and recorded from version 2.1.
+// claude is Claude Code, run without a terminal. It was written against and recorded from version
+// 2.1.
 type claude struct{}
 
 func (claude) Name() string { return "claude" }
@@ -50,7 +51,7 @@ func (claude) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &claudeStream{Reading: r})
 }
 
-// claudeLogin is what helps when the login failed.
+// claudeLogin is the hint for a failed login.
 const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in your user settings, set agent.inherit_settings"
 
 func (claude) Command(r Request) (Command, error) {
@@ -65,10 +66,11 @@ func (claude) Command(r Request) (Command, error) {
 	switch r.Permissions {
 	case PermitAll:
 		argv = append(argv, "--dangerously-skip-permissions")
-		env = append(env, "IS_SANDBOX=1") // root is refused the flag without it
+		env = append(env, "IS_SANDBOX=1") // without it root may not use the flag
 	case PermitReading:
-		// What is not offered cannot be called, whatever settings allow. The variable keeps hooks, plugins and CLAUDE.md files out, which whoever is
-		// reviewed may have written; versions that do not know it do not mind it.
+		// A tool that is not offered cannot be called, whatever the settings allow. The variable
+		// excludes hooks, plugins and CLAUDE.md files, which the reviewed agent may have written;
+		// older versions ignore it.
 		argv = append(argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk")
 		env = append(env, "CLAUDE_CODE_SAFE_MODE=1")
 	default:
@@ -81,10 +83,11 @@ func (claude) Command(r Request) (Command, error) {
 	switch {
 	case r.InheritSettings:
 	case r.Permissions == PermitReading:
-		argv = append(argv, "--setting-sources", "") // none: those of the project may name programs
+		// none, because the project's settings may name programs
+		argv = append(argv, "--setting-sources", "")
 	default:
-		// The user's own hooks and MCP servers have no place in a run. Both flags are known from --help only. The second one also leaves out the
-		// project's .mcp.json.
+		// The user's own hooks and MCP servers do not belong in a run. Both flags are known from
+		// --help only. The second one also excludes the project's .mcp.json.
 		argv = append(argv, "--setting-sources", "project,local")
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading {
@@ -93,8 +96,9 @@ func (claude) Command(r Request) (Command, error) {
 	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
-// claudeRules allows each command as it is and with further arguments. A command that cannot be written inside the parentheses of a rule is
-// left out: the agent is then denied it, and the denial is shown.
+// claudeRules allows each command as it is and with further arguments. A command that cannot be
+// written inside the parentheses of a rule is left out: the agent is then denied it, and the denial
+// is shown.
 func claudeRules(commands []string) []string {
 	var rules []string
 	for _, c := range commands {

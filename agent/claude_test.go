@@ -199,7 +199,8 @@ func TestClaudeFigures(t *testing.T) {
 	}
 }
 
-// TestClaudeAgentsWordsDecideNothing: an error result may hold a copy of the agent's last message, which may speak of anything.
+// TestClaudeAgentsWordsDecideNothing: an error result may hold a copy of the agent's last message,
+// which may be about anything.
 func TestClaudeAgentsWordsDecideNothing(t *testing.T) {
 	inCLIsVoice := func(text string) string {
 		quoted, _ := json.Marshal(text)
@@ -238,7 +239,7 @@ func TestClaudeAgentsWordsDecideNothing(t *testing.T) {
 	}
 }
 
-// TestClaudeTokensWithoutClosingEvent: what was spent before a time-out or a cut counts, as far as it is known.
+// TestClaudeTokensWithoutClosingEvent: known spending before a timeout or a cut counts.
 func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
 	uses := func(id, parent, usage string) string {
 		return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":"x"}],"usage":%s},"parent_tool_use_id":%s}`+"\n", id, usage, parent)
@@ -290,7 +291,7 @@ func TestManyToolsAndDenialsAreBounded(t *testing.T) {
 	}
 }
 
-// Every closing event tells the denials of its turn.
+// Every closing event reports the denials of its turn.
 func TestClaudeDenialsAreThoseOfTheLastTurn(t *testing.T) {
 	end := func(tool string) string {
 		return `{"type":"result","subtype":"success","is_error":false,"permission_denials":[{"tool_name":"` + tool + `","tool_input":{}}]}` + "\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
+// codex is Codex, run without a terminal. It was written against and recorded from version 0.166.
 type codex struct{}
 
 func (codex) Name() string { return "codex" }
@@ -25,8 +25,9 @@ func (codex) About() About {
 		Account:  codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
 		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
-		// All of them count in a folder that nobody trusts, too. The configuration moves the walls of the sandbox (network, folders, variables), and a
-		// command that a rule allows runs outside of it.
+		// All of these count even in an untrusted folder. The configuration changes the limits of
+		// the sandbox (network, folders, variables), and a command that a rule allows runs outside
+		// it.
 		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}},
 	}
 }
@@ -35,7 +36,7 @@ func (codex) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &codexStream{Reading: r})
 }
 
-// codexLogin is what helps when the login failed.
+// codexLogin is the hint for a failed login.
 const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
 
 func (codex) Command(r Request) (Command, error) {
@@ -45,9 +46,10 @@ func (codex) Command(r Request) (Command, error) {
 	case PermitAll:
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
 	case PermitReading:
-		// A command that a rule allows would run outside the sandbox, and AGENTS.md may be the work of whoever is reviewed.
+		// A command that a rule allows would run outside the sandbox, and the reviewed agent may
+		// have written AGENTS.md.
 		argv = append(argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c", "project_doc_max_bytes=0")
-		if filepath.IsAbs(r.Dir) { // so may its servers, which count where the user trusts the folder
+		if filepath.IsAbs(r.Dir) { // or its servers, which count if the user trusts the folder
 			argv = append(argv, "-c", "projects={"+quotedString(r.Dir)+`={trust_level="untrusted"}}`)
 		}
 	default:

@@ -7,8 +7,9 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// codexAccount looks for the login that `codex exec` would use. Seen with version 0.166: CODEX_API_KEY wins over what is stored, be it a key or a
-// ChatGPT login; OPENAI_API_KEY is not read at all, which older versions did.
+// codexAccount looks for the login that `codex exec` would use. Seen with version 0.166:
+// CODEX_API_KEY outranks what is stored, both a key and a ChatGPT login. OPENAI_API_KEY is not read
+// at all; older versions did.
 func codexAccount(look Look) Account {
 	dir, folder := codexHome(look), "~/.codex"
 	if look.Env("CODEX_HOME") != "" {
@@ -61,7 +62,7 @@ func codexStored(look Look, path, name string) Account {
 
 var codexSetting = text.LazyRegexp(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
 
-// codexTop is a text setting that stands before the first table of a TOML file.
+// codexTop returns a string setting before the first table of a TOML file.
 func codexTop(config []byte, key string) string {
 	for line := range strings.Lines(string(config)) {
 		if strings.HasPrefix(strings.TrimSpace(line), "[") {

@@ -29,7 +29,8 @@ func TestCodexFaults(t *testing.T) {
 		{"You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", stream.Fault{Class: ralph.EndLimit, Wait: 2*day + 17*time.Hour + 14*time.Minute}},
 		{"You've hit your usage limit. Try again at 12:16 PM.", stream.Fault{Class: ralph.EndLimit, Wait: 46*time.Minute + 30*time.Second}},
 		{"You’ve hit your usage limit. Visit https://x.example to purchase more credits or try again at 11:30 AM.", stream.Fault{Class: ralph.EndLimit, Wait: 30 * time.Second}},
-		{"You’ve hit your usage limit. Try again at 9:00 AM.", stream.Fault{Class: ralph.EndLimit}}, // it is over
+		// it is in the past
+		{"You’ve hit your usage limit. Try again at 9:00 AM.", stream.Fault{Class: ralph.EndLimit}},
 		{"You’ve hit your usage limit. Try again at Nov 17th, 2026 12:35 AM.", stream.Fault{Class: ralph.EndLimit, Wait: day + 13*time.Hour + 5*time.Minute + 30*time.Second}},
 		{"You’ve hit your usage limit. Try again at Nov 77th, 2026 12:35 AM.", stream.Fault{Class: ralph.EndLimit}},
 		{"Quota exceeded. Check your plan and billing details.", stream.Fault{Class: ralph.EndLimit}},
@@ -124,7 +125,7 @@ func TestCodexFigures(t *testing.T) {
 	}
 }
 
-// The user's MCP servers are switched off one by one, however they are written down.
+// The user's MCP servers are disabled one by one, however they are written.
 func TestCodexAlone(t *testing.T) {
 	const config = "model = \"x\"\n# [mcp_servers.remark]\n[mcp_servers.docs]\ncommand = \"docs\"\n[ mcp_servers . \"two words\" ]\nurl = \"x\"\n" +
 		"[mcp_servers.docs.env]\nA = \"b\"\n[mcp_servers.'single']\n[other]\n"
@@ -152,7 +153,7 @@ func TestCodexAlone(t *testing.T) {
 	}
 }
 
-// Codex tries five times, seconds apart, where a login was refused: nobody waits for it.
+// Codex retries a refused login five times, seconds apart; the run does not wait for it.
 func TestCodexRefusedLoginIsSeenInRetries(t *testing.T) {
 	s := newStage(t, "codex", codexStart+`{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized: bad key)"}`+"\n", "hang")
 	want := ending{End: ralph.EndAuth, Error: "unexpected status 401 Unauthorized: bad key", Hint: codexLogin}

@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// samples are short good runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt where the output has no form.
+// samples are short successful runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt
+// for free text.
 var samples = loadSamples()
 
 //go:embed testdata/samples
@@ -135,7 +136,7 @@ func TestStreamsAreReadTolerantly(t *testing.T) {
 	}
 }
 
-// typeLast moves the type of an event behind all else.
+// typeLast moves the type of an event to its end.
 func typeLast(line string) string {
 	head, rest, ok := strings.Cut(line, `"type":`)
 	if !ok || head != "{" {

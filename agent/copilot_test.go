@@ -75,7 +75,7 @@ func TestCopilotEndings(t *testing.T) {
 	}
 }
 
-// TestTrapCopilotEndsWellWhenItIsEnded: at TERM it prints a good result and exits with 0.
+// TestTrapCopilotEndsWellWhenItIsEnded: at TERM it prints a successful result and exits with 0.
 func TestTrapCopilotEndsWellWhenItIsEnded(t *testing.T) {
 	stdout := copilotStart + copilotSays("half of it") + copilotAbort + copilotGood
 	cases := map[string]struct {
@@ -178,7 +178,7 @@ func TestCopilotTokens(t *testing.T) {
 	}
 }
 
-// TestCopilotLeavesItsFiguresInAFile plays a CLI that writes the file that it is told to.
+// TestCopilotLeavesItsFiguresInAFile plays a CLI that writes the requested file.
 func TestCopilotLeavesItsFiguresInAFile(t *testing.T) {
 	s := newStage(t, "copilot", samples["copilot"], "0")
 	s.options.Path = filepath.Join(t.TempDir(), "copilot")

@@ -113,7 +113,8 @@ func TestCursorFigures(t *testing.T) {
 	}
 }
 
-// TestCursorResultIsACopy: it holds all messages in a row, so that a tag in it would be heard twice, in another place.
+// TestCursorResultIsACopy: it holds all messages joined, so a tag in it would be read twice, in
+// another place.
 func TestCursorResultIsACopy(t *testing.T) {
 	const copied = `{"type":"result","subtype":"success","is_error":false,"result":"One.<promise>COMPLETE</promise>","session_id":"s1"}` + "\n"
 	if got := listen("cursor", []byte(cursorInit+cursorSays("One.")+copied), whole, exited(0)); got.Said.Complete {

@@ -143,7 +143,7 @@ func TestDetectTakesTheFirstInstalled(t *testing.T) {
 	}
 }
 
-// A deploy token in the user's shell is nobody's variable. Goose's own provider of old takes one.
+// A deploy token in the user's shell belongs to no agent. Only goose's own old provider uses one.
 func TestDeployTokensAreNobodysOwn(t *testing.T) {
 	tokens := []string{
 		"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS",

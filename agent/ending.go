@@ -14,26 +14,28 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Exit statuses by which a shell says that a program is not there or cannot be executed.
+// Exit statuses with which a shell reports that a program is missing or cannot be executed.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
 
-// exitSignaled are the statuses of programs that clean up after a HUP, INT or TERM, and of shells and launchers whose program died by one or by KILL.
+// exitSignaled are the statuses of programs that clean up after HUP, INT or TERM, and of shells and
+// launchers whose program was killed by one of these or by KILL.
 var exitSignaled = []int{129, 130, 137, 143}
 
 // ended is what is known from outside about an agent that is gone.
 type ended struct {
 	process.Result
-	interrupted   bool   // the run is being ended
+	interrupted   bool // the run is being ended
 	program       string // as the user knows it
 	complaint     string // the first line on standard error
 	stderr        string // the last line there
 	timeout, idle time.Duration
 }
 
-// verdict says how the agent ended: first what the harness did to it, then what its closing event says, then what the exit status says.
+// verdict decides how the agent ended: first by what the harness did to it, then by its closing
+// event, then by its exit status.
 func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	switch {
 	case e.State == process.NotStarted:
@@ -76,7 +78,8 @@ func missing(e ended) stream.Fault {
 	return f
 }
 
-// byClosingEvent judges an agent that said how it ended. That it had to be killed afterwards does not matter.
+// byClosingEvent judges an agent that reported how it ended. Whether it had to be killed afterwards
+// does not matter.
 func (e ended) byClosingEvent(r *stream.Reading, spoke bool) stream.Fault {
 	if r.Fault != nil {
 		return *r.Fault
@@ -129,8 +132,8 @@ func badStatus(e ended) stream.Fault {
 	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
 }
 
-// withUnkillable makes a failure of an end that left processes alive: they may go on changing the tree that is about to be judged. Ends that say
-// more about what to do next stay as they are.
+// withUnkillable turns an end that left processes alive into a failure: they may go on changing the
+// tree that is about to be judged. Classes that say more about what to do next stay.
 func (e ended) withUnkillable(f stream.Fault) stream.Fault {
 	kept := []ralph.EndClass{ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted}
 	if e.Unkillable == 0 || slices.Contains(kept, f.Class) {
@@ -139,7 +142,7 @@ func (e ended) withUnkillable(f stream.Fault) stream.Fault {
 	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)
 	if names := promise.OneLine(strings.Join(e.SurvivorNames, ", "), stream.DetailSize); names != "" {
 		if e.Survivors > e.Unkillable {
-			names = "among " + names // the names of those that were killed are there, too
+			names = "among " + names // the list also names those that were killed
 		}
 		text += " (" + names + ")"
 	}
@@ -164,7 +167,8 @@ func quoted(line string) string {
 	return ": " + line
 }
 
-// worthQuoting is the line of standard error that is worth quoting: the last one, unless it only ends what an error began, such as advice on usage.
+// worthQuoting returns the line of standard error to quote: the last one, unless it only follows an
+// error, such as advice on usage.
 func worthQuoting(first, last string) string {
 	if strings.HasPrefix(first, "error:") || strings.HasPrefix(first, "Error:") {
 		return first
@@ -172,7 +176,8 @@ func worthQuoting(first, last string) string {
 	return last
 }
 
-// firstAndLastLine gives those lines of a file that are not blank, shortened. Of a long file only the beginning and the end are looked into.
+// firstAndLastLine returns the first and last lines of a file that are not blank, shortened. Of a
+// long file only the beginning and the end are read.
 func firstAndLastLine(path string) (first, last string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// TestUnkillableProcessesAreAFailure: an agent of which something still runs has not ended well, whatever it says.
+// TestUnkillableProcessesAreAFailure: an agent with a process still running has not succeeded,
+// whatever it says.
 func TestUnkillableProcessesAreAFailure(t *testing.T) {
 	leaves := func(e ended, unkillable int, survivors ...string) ended {
 		e.Unkillable, e.Survivors, e.SurvivorNames = unkillable, len(survivors), survivors
@@ -51,7 +52,8 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 	}
 }
 
-// TestComplaintsOnStandardError: some CLIs tell nowhere else that they have no login. What an agent or a tool writes there must not count.
+// TestComplaintsOnStandardError: some CLIs report a missing login only there. Text that an agent or
+// a tool writes there must not count.
 func TestComplaintsOnStandardError(t *testing.T) {
 	const cursorAsks, cursorKey = "Error: Authentication required. Please run 'agent login' first.", "⚠ Warning: The provided API key is invalid."
 	failed := ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1: last"}
@@ -98,7 +100,8 @@ func TestComplaintIsTheFirstLine(t *testing.T) {
 	}
 }
 
-// TestStatusesOfSignals: claude and others end by themselves when somebody else's signal comes, and launchers tell that of the program that they started.
+// TestStatusesOfSignals: claude and others exit by themselves on an outside signal, and launchers
+// report the signal of the program that they started.
 func TestStatusesOfSignals(t *testing.T) {
 	cases := []struct {
 		dialect, stdout string
@@ -110,7 +113,8 @@ func TestStatusesOfSignals(t *testing.T) {
 		{"codex", "", 137, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 137)"}},
 		{"command", "hello\n", 143, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 143)"}},
 		{"claude", claudeInit, 131, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 131"}},
-		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}}, // it says itself how it ended
+		// it reports itself how it ended
+		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}},
 	}
 	for _, c := range cases {
 		if diff := cmp.Diff(c.want, endingOf(listen(c.dialect, []byte(c.stdout), whole, exited(c.status)))); diff != "" {

@@ -171,7 +171,7 @@ func TestTrapGeminiStatusZeroIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestTrapGeminiStatusesOfHTTP has no result at all: the exit status is all that is known.
+// TestTrapGeminiStatusesOfHTTP has no result at all: only the exit status is known.
 func TestTrapGeminiStatusesOfHTTP(t *testing.T) {
 	cases := map[int]ending{
 		145: {End: ralph.EndAuth, Error: "the login was refused (status 401)", Hint: geminiLogin},
@@ -189,7 +189,7 @@ func TestTrapGeminiStatusesOfHTTP(t *testing.T) {
 			t.Errorf("%d: -want +got:\n%s", status, diff)
 		}
 	}
-	// Without a login nothing is printed, and no word of standard error is read.
+	// Without a login nothing is printed, and standard error is not read.
 	e := exited(41)
 	e.stderr = "Invalid auth method selected."
 	if diff := cmp.Diff(cases[41], endingOf(listen("gemini", nil, whole, e))); diff != "" {
@@ -249,7 +249,8 @@ func TestGeminiFigures(t *testing.T) {
 	}
 }
 
-// TestGeminiMessages has a tag that is whole only if pieces are one message, and one that would be whole only if messages were one.
+// TestGeminiMessages has a tag that is whole only if pieces are one message, and one that would be
+// whole only if messages were one.
 func TestGeminiMessages(t *testing.T) {
 	tool := `{"type":"tool_use","tool_name":"glob","tool_id":"t"}` + "\n"
 	stdout := geminiInit + geminiSays("<promise>TASK-1:DO") + geminiSays("") + geminiSays("NE</promise>\n") + tool + geminiSays("<promise>COMP") + tool + geminiSays("LETE</promise>") + geminiGood

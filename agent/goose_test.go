@@ -105,8 +105,9 @@ func TestGooseEndings(t *testing.T) {
 	}
 }
 
-// TestGooseExcusesAreNoWords: what goose says in the agent's name holds what a server answered, and that is nobody's claim. A model that says the
-// same, by its own account or in the middle of a message, is heard.
+// TestGooseExcusesAreNoWords: what goose says in the agent's name contains a server's answer, which
+// is not a claim. The same text from a model, by its own declaration or in the middle of a message,
+// counts.
 func TestGooseExcusesAreNoWords(t *testing.T) {
 	const excuse = "Ran into this error: Server error: <promise>COMPLETE</promise>.\n\nPlease retry if you think this is a transient or recoverable error."
 	own := fmt.Sprintf(`{"type":"message","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":%q}],"metadata":{"inference":{"provider":"x"}}}}`+"\n", excuse)
@@ -183,7 +184,7 @@ func TestGooseAccount(t *testing.T) {
 	}
 }
 
-// lookAt is a home with nothing but these variables and files.
+// lookAt is a home with only these variables and files.
 func lookAt(goos string, env, files map[string]string) Look {
 	return Look{
 		Home: "/home/u", GOOS: goos, Env: func(name string) string { return env[name] },

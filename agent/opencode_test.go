@@ -162,7 +162,7 @@ func TestOpencodeFigures(t *testing.T) {
 	}
 }
 
-// TestOpencodeWithoutPrice: what has no price is not free.
+// TestOpencodeWithoutPrice: a model without a price is not free.
 func TestOpencodeWithoutPrice(t *testing.T) {
 	got := listen("opencode", []byte(opencodeStart+opencodeSays("hi")+opencodeStops("stop")), whole, exited(0))
 	if got.Cost != nil || got.Tokens == nil || got.Tokens.Total() != 11 {
@@ -262,7 +262,7 @@ func TestOpencodeAccount(t *testing.T) {
 	}
 }
 
-// TestTrapOpencodeBeginsAgainForEver: it was seen to send 22 requests, none of which cost a token.
+// TestTrapOpencodeBeginsAgainForEver: it was seen to send 22 requests, none of which used a token.
 func TestTrapOpencodeBeginsAgainForEver(t *testing.T) {
 	want := ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}
 	tr := loadTranscript(t, "opencode", "cut")
@@ -282,7 +282,7 @@ func TestTrapOpencodeBeginsAgainForEver(t *testing.T) {
 	}
 }
 
-// TestOpencodeThatStaysHasEndedWell: versions were seen that finish and do not exit.
+// TestOpencodeThatStaysHasEndedWell: some versions were seen to finish without exiting.
 func TestOpencodeThatStaysHasEndedWell(t *testing.T) {
 	s := newStage(t, "opencode", samples["opencode"], "hang")
 	s.options.Linger = time.Millisecond

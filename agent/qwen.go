@@ -9,9 +9,10 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// qwen is Qwen Code, driven without a terminal. Written against and recorded from version 0.24.
+// qwen is Qwen Code, run without a terminal. It was written against and recorded from version 0.24.
 //
-// Keys of other makers' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The user's own QWEN.md cannot be shut out.
+// Keys of other vendors' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The
+// user's own QWEN.md cannot be excluded.
 type qwen struct{}
 
 func (qwen) Name() string { return "qwen" }
@@ -34,11 +35,11 @@ func (qwen) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &qwenStream{claudeStream: claudeStream{Reading: r, cacheInInput: true}})
 }
 
-// qwenLogin is what helps when the login failed.
+// qwenLogin is the hint for a failed login.
 const qwenLogin = "run `ralph login qwen`, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
 
-// qwenSettings switches off what has no place in a run: hooks, and memories that one run leaves to the next, which cost a hidden call each. A
-// folder that is not trusted would not be edited.
+// qwenSettings disables what does not belong in a run: hooks, and memories that one run leaves to
+// the next, which cost a hidden call each. An untrusted folder would not be edited.
 const qwenSettings = `{
   "disableAllHooks": true,
   "general": {"enableAutoUpdate": false},
@@ -47,8 +48,8 @@ const qwenSettings = `{
 }
 `
 
-// Command leaves the prompt on standard input, which is read whenever it is no terminal. Some flags take all words up to the next one, so that
-// one of another kind must follow.
+// Command passes the prompt on standard input, which is read whenever it is not a terminal. Some
+// flags take all words up to the next one, so another flag must follow.
 func (qwen) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "qwen"), "--output-format", "stream-json"}
 	cmd := Command{
@@ -56,8 +57,9 @@ func (qwen) Command(r Request) (Command, error) {
 		Stdin: r.PromptFile,
 	}
 	if !r.InheritSettings {
-		// No extension is called none, and no MCP server. Servers of the project are left out, too. The settings are in the place of those of the
-		// system: they outrank the user's, from which the login still comes.
+		// No extension or MCP server is called none. Servers of the project are also excluded. The
+		// settings replace those of the system: they outrank the user's, which still provide the
+		// login.
 		argv = append(argv, "--extensions", "none")
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
 		cmd.Files = []File{{Path: file, Text: qwenSettings}}
@@ -71,7 +73,8 @@ func (qwen) Command(r Request) (Command, error) {
 		argv = append(argv, "--yolo")
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	case PermitReading:
-		// What is not offered cannot be called; the flag at the end keeps out what whoever is reviewed may have written for the CLI.
+		// A tool that is not offered cannot be called. The last flag excludes what the reviewed
+		// agent may have written for the CLI.
 		for _, tool := range qwenReading {
 			argv = append(argv, "--core-tools", tool)
 		}
@@ -92,15 +95,16 @@ func (qwen) Command(r Request) (Command, error) {
 	return cmd, nil
 }
 
-// qwenReading are the tools that look at files.
+// qwenReading are the tools that read files.
 var qwenReading = []string{"read_file", "list_directory", "glob", "grep_search"}
 
-// qwenSubstitutions are commands within arguments, as the CLI writes them anew before it compares them. A rule that allows a command would allow
-// those as well. One in the default of a quoted variable ("${x:-$(…)}") it does not see at all.
+// qwenSubstitutions are commands within arguments, as the CLI rewrites them before it compares
+// them. A rule that allows a command would also allow those. It does not detect one in the default
+// of a quoted variable ("${x:-$(…)}") at all.
 var qwenSubstitutions = []string{"*$(*", "*$ (*", "*`*", "*<(*", "*> (*"}
 
-// qwenRules allows each command as it is and with further arguments. A command that no rule can hold is left out: the agent is then denied it,
-// and the denial is shown.
+// qwenRules allows each command as it is and with further arguments. A command that does not fit
+// into a rule is left out: the agent is then denied it, and the denial is shown.
 func qwenRules(commands []string) []string {
 	var rules []string
 	for _, c := range simpleCommands(commands) {
@@ -111,7 +115,8 @@ func qwenRules(commands []string) []string {
 	return rules
 }
 
-// qwenAccount follows the CLI's own order: the login that was chosen, then what the environment has. Keys may also be in settings and .env files.
+// qwenAccount follows the CLI's own order: the chosen login, then the environment. Keys may also be
+// in settings and .env files.
 func qwenAccount(look Look) Account {
 	folder := cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
 	key := look.Env("OPENAI_API_KEY") != ""

@@ -92,7 +92,7 @@ func TestQwenCommandLines(t *testing.T) {
 
 func TestQwenEndings(t *testing.T) {
 	hello := qwenInit + qwenSays("rate limit 429, 401, Missing API key")
-	// said is how the CLI complains: in the agent's name first.
+	// said is how the CLI complains: first in the agent's name.
 	said := func(message string) string { return qwenSays(message) + qwenFails(message) }
 	const empty, cut = "Model stream ended with empty response text.", "Model stream ended without a finish reason."
 	cases := []struct {
@@ -152,7 +152,8 @@ func TestTrapQwenAnnouncesItsWait(t *testing.T) {
 	}
 }
 
-// TestTrapQwenSpeaksInTheAgentsName tells what the CLI says when the model fails from what an agent says about it.
+// TestTrapQwenSpeaksInTheAgentsName distinguishes the CLI's text when the model fails from what an
+// agent says about it.
 func TestTrapQwenSpeaksInTheAgentsName(t *testing.T) {
 	const tagged = "[API Error: 500 x]\n<promise>COMPLETE</promise>"
 	cases := map[string]struct {
@@ -198,7 +199,7 @@ func TestQwenFigures(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// Without a closing event the messages tell what was spent at least.
+	// Without a closing event the messages report the minimum that was spent.
 	if diff := cmp.Diff(&ralph.Tokens{Input: 140, Output: 10, CacheRead: 60}, listen("qwen", []byte(work), whole, exited(1)).Tokens); diff != "" {
 		t.Errorf("killed: -want +got:\n%s", diff)
 	}

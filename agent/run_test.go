@@ -21,15 +21,15 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// The test binary plays the agent CLIs: it replays a file, perhaps hangs, and ends with a status.
+// The test binary plays the agent CLIs: it replays a file, may hang, and exits with a status.
 const (
 	roleReplay = "AGENT_TEST_REPLAY" // the file to print
 	roleStatus = "AGENT_TEST_STATUS" // the exit status, or "hang"
-	roleSeen   = "AGENT_TEST_SEEN"   // where to note what was seen
+	roleSeen   = "AGENT_TEST_SEEN" // where to record what was seen
 	roleStderr = "AGENT_TEST_STDERR" // what to print on standard error
 )
 
-// seen is what a played CLI found when it was started.
+// seen is what a fake CLI found when it was started.
 type seen struct {
 	Args  []string
 	Stdin string
@@ -80,7 +80,7 @@ func play(file string) int {
 	return status
 }
 
-// stage is a folder with a played CLI.
+// stage is a folder with a fake CLI.
 type stage struct {
 	options Options
 	input   ralph.AgentInput
@@ -128,7 +128,7 @@ var ignoreTime = cmpopts.IgnoreFields(ralph.AgentOutcome{}, "Duration")
 func TestRunEachDialect(t *testing.T) {
 	for name, sample := range samples {
 		if d, _ := Find(name); isTalker(d) {
-			continue // it says nothing unless it is asked: acp_run_test.go plays one that answers
+			continue // it says nothing unless asked: acp_run_test.go plays one that answers
 		}
 		for _, status := range []int{0, 3} {
 			t.Run(fmt.Sprintf("%s with status %d", name, status), func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestOutputIsCapped(t *testing.T) {
 	}
 }
 
-// TestStandardErrorIsCapped: what is missing there is missing, too.
+// TestStandardErrorIsCapped: a truncated standard error also counts as truncated.
 func TestStandardErrorIsCapped(t *testing.T) {
 	s := newStage(t, "command", "", "0")
 	s.options.CommandLine = "echo done; printf '%2000d' 0 >&2"

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// The traps were all seen in real CLIs; each of these tests is one of them.
+// All of these traps were seen in real CLIs; each test is one of them.
 
 func TestTrapStatusZeroIsNotSuccess(t *testing.T) {
 	cases := map[[2]string]ralph.EndClass{
@@ -50,7 +50,7 @@ func TestTrapSubtypeSuccessOnErrors(t *testing.T) {
 
 func TestTrapRefusedLoginIsSeenInRetries(t *testing.T) {
 	tr := loadTranscript(t, "claude", "401")
-	s := newStage(t, "claude", string(tr.stdout), "hang") // it would try for minutes
+	s := newStage(t, "claude", string(tr.stdout), "hang") // it would retry for minutes
 	want := ending{End: ralph.EndAuth, Error: "the login was refused (status 401)", Hint: claudeLogin}
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -111,7 +111,8 @@ func TestTrapRefusalOnStandardError(t *testing.T) {
 	}
 }
 
-// A closing event is none if the agent goes on: it must neither be ended for lingering nor have ended well if it is killed.
+// A closing event does not count if the agent continues: the agent must not be ended for lingering,
+// and has not succeeded if it is killed.
 func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>"
 	call := `{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"

@@ -60,9 +60,9 @@ func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check r
 		return ralph.Proof{}, err
 	}
 	if len(plants) == 0 {
-		return canary.Nowhere(base), nil
+		return canary.NoPlace(base), nil
 	}
-	now, invocation, err := e.runWithRetry(ctx, in, tree, canary.Where(plants, base), check)
+	now, invocation, err := e.runWithRetry(ctx, in, tree, canary.SameFolders(plants, base), check)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
@@ -76,7 +76,7 @@ func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check r
 		base.Complete = false
 	}
 	proof := canary.Compare(base, now, invocation)
-	if proof.Canary == ralph.CanaryRed && len(now.Fell()) > 0 {
+	if proof.Canary == ralph.CanaryRed && len(now.OwnFailures()) > 0 {
 		if proof, err = e.tryInsideCanaries(ctx, in, check, proof, now); err != nil || ctx.Err() != nil {
 			return proof, err
 		}

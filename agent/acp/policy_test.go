@@ -62,7 +62,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLongQuestion: what stands in the part of a question that is not read could be anything.
+// TestLongQuestion: the part of a question that is not read could contain anything.
 func TestLongQuestion(t *testing.T) {
 	question := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}],` +
 		`"toolCall":{"toolCallId":"t9","kind":"edit","locations":[{"path":"a.go"}],"content":[{"newText":"`

@@ -233,7 +233,7 @@ type secondOpinion struct {
 	plan     *Plan
 	chosen   chosenAgent
 	examiner *verify.Examiner
-	ledger   evaluate.Book
+	ledger   evaluate.Ledger
 }
 
 // Evaluate implements ralph.Evaluator.

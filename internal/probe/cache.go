@@ -16,7 +16,7 @@ import (
 const revision = 1
 
 // maxAge is how long a report that is not all ok is used.
-const believed = 24 * time.Hour
+const maxAge = 24 * time.Hour
 
 // Cache stores reports in a folder, one file per program and version. Without a folder it stores
 // nothing.
@@ -65,7 +65,7 @@ func (c Cache) Find(key Key) (Kept, bool) {
 		return Kept{}, false
 	}
 	age := c.Now().Sub(kept.ProbedAt)
-	if kept.Report.State() != OK && (age < 0 || age > believed) {
+	if kept.Report.State() != OK && (age < 0 || age > maxAge) {
 		return Kept{}, false
 	}
 	kept.Report.Settled = true

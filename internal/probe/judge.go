@@ -25,10 +25,10 @@ func cutShort(o ralph.AgentOutcome) bool {
 
 // bypassedModel reports whether the first run succeeded without calling the local model. Then
 // nothing that was seen means anything.
-func (p *probing) elsewhere() bool { return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0 }
+func (p *probing) bypassedModel() bool { return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0 }
 
 func (p *probing) stream() Aspect {
-	if p.elsewhere() {
+	if p.bypassedModel() {
 		return p.noRun()
 	}
 	for _, run := range []struct {
@@ -43,7 +43,7 @@ func (p *probing) stream() Aspect {
 			return Aspect{Unknown, "interrupted"}
 		case o.End == ralph.EndTimeout:
 			return Aspect{Unknown, run.mode + " it did not come to its end: " + o.Error}
-		case p.homeless:
+		case p.needsOwnHome:
 			return Aspect{Unknown, "it does not start in a home folder other than yours, as programs of a version manager do not"}
 		default:
 			return Aspect{Failed, fmt.Sprintf("%s the run ended as %s: %s", run.mode, o.Class(), o.Error)}
@@ -54,7 +54,7 @@ func (p *probing) stream() Aspect {
 
 // noRun is the result of any aspect without a successful run.
 func (p *probing) noRun() Aspect {
-	if p.elsewhere() {
+	if p.bypassedModel() {
 		return Aspect{Unknown, "it never asked the local model"}
 	}
 	return Aspect{Unknown, "the run did not end well"}
@@ -71,7 +71,7 @@ func (p *probing) gaveUp(scenario string, o *ralph.AgentOutcome) bool {
 }
 
 func (p *probing) tag() Aspect {
-	if p.free.End != ralph.EndOK || p.elsewhere() {
+	if p.free.End != ralph.EndOK || p.bypassedModel() {
 		return p.noRun()
 	}
 	said := p.free.Said
@@ -92,7 +92,7 @@ func (p *probing) tag() Aspect {
 
 func (p *probing) permission() Aspect {
 	switch {
-	case p.free.End != ralph.EndOK || p.elsewhere():
+	case p.free.End != ralph.EndOK || p.bypassedModel():
 		return p.noRun()
 	case p.gaveUp(free, p.free):
 		return neverTried
@@ -126,7 +126,7 @@ func denials(o *ralph.AgentOutcome) string {
 }
 
 func (p *probing) isolation() Aspect {
-	if p.elsewhere() {
+	if p.bypassedModel() {
 		return p.noRun()
 	}
 	if p.edits == nil || p.edits.End != ralph.EndOK {
@@ -143,11 +143,11 @@ func (p *probing) isolation() Aspect {
 	case p.free.Session == "" || p.edits.Session == "":
 		return Aspect{Unknown, "it does not tell its session; the second run knew nothing of the first"}
 	}
-	return p.plants()
+	return p.userPlants()
 }
 
 // userPlants reports whether the control run proves that what was not started would have been.
-func (p *probing) plants() Aspect {
+func (p *probing) userPlants() Aspect {
 	const apart = "sessions are apart; whether the user's own hooks and MCP servers stay out is not known: "
 	switch {
 	case len(p.row.plants) == 0:

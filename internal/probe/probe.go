@@ -61,14 +61,14 @@ func Run(ctx context.Context, s Subject) (report Report, err error) {
 	}
 	defer scene.remove()
 	saw := newWitness(scene.firstPrompt, scene.firstAnswer, scene.noted)
-	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scene.script(), scriptedmodel.Observe(saw.note)))
+	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scene.script(), scriptedmodel.Observe(saw.record)))
 	if err != nil {
 		return Report{}, fmt.Errorf("start local model: %w", err)
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 
 	p := &probing{Subject: s, row: rows[s.Dialect.Name()], scene: scene, saw: saw, url: model.URL(), deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit))}
-	if err := p.look(ctx); err != nil {
+	if err := p.runAll(ctx); err != nil {
 		return Report{}, err
 	}
 	return p.report(), nil
@@ -86,17 +86,17 @@ type probing struct {
 	free, edits, control *ralph.AgentOutcome // nil if not run
 	// things of the user's that were started although they should not have been
 	started  []string
-	homeless bool // it does not start at all with a different home folder
+	needsOwnHome bool // it does not start at all with a different home folder
 }
 
 // runAll makes the runs. The next one is pointless if the one before did not succeed.
-func (p *probing) look(ctx context.Context) error {
+func (p *probing) runAll(ctx context.Context) error {
 	var err error
 	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil {
 		return err
 	}
-	if p.free.End != ralph.EndOK || p.elsewhere() {
-		p.homeless = p.saw.of(free).requests == 0 && p.Version != "" && AskVersion(ctx, p.Path, p.environment()) != p.Version
+	if p.free.End != ralph.EndOK || p.bypassedModel() {
+		p.needsOwnHome = p.saw.of(free).requests == 0 && p.Version != "" && AskVersion(ctx, p.Path, p.environment()) != p.Version
 		return nil
 	}
 	if p.edits, err = p.run(ctx, edits, agent.Options{Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}); err != nil {

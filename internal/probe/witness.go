@@ -27,7 +27,7 @@ type asked struct {
 
 func newWitness(words ...string) *witness { return &witness{words: words, asked: map[string]*asked{}} }
 
-func (w *witness) note(r scriptedmodel.Request) {
+func (w *witness) record(r scriptedmodel.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.asked[r.Scenario]

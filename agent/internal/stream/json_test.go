@@ -28,7 +28,8 @@ func TestMend(t *testing.T) {
 
 func TestMendOfADeepLineIsQuick(t *testing.T) {
 	deep := []byte(strings.Repeat("[", 1<<20) + strings.Repeat(",", 1<<20))
-	if got := Mend(deep); !bytes.HasSuffix(got, []byte(strings.Repeat("]", 1<<20))) { // copying what is open at each comma takes hours
+	// copying what is open at each comma would take hours
+	if got := Mend(deep); !bytes.HasSuffix(got, []byte(strings.Repeat("]", 1<<20))) {
 		t.Errorf("%d bytes, and not everything is closed", len(got))
 	}
 }
@@ -45,7 +46,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestMendOfEveryBeginning: whatever is cut off, the rest is JSON and says nothing that the whole does not.
+// TestMendOfEveryBeginning: wherever it is cut off, the rest is JSON and says nothing that the
+// whole does not.
 func TestMendOfEveryBeginning(t *testing.T) {
 	const text = `{"a":[1,{"b":"c\"d"},[]],"e":{"f":null,"g":[{},true]} , "h":-2.5e3}`
 	for n := 1; n < len(text); n++ {

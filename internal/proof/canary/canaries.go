@@ -36,7 +36,7 @@ func newCanaries(plants []Plant) canaries {
 }
 
 // findTokens searches text for tokens.
-func (c *canaries) look(text string) {
+func (c *canaries) findTokens(text string) {
 	for _, prefix := range c.prefixes {
 		rest := text
 		for {
@@ -59,7 +59,7 @@ func (c *canaries) look(text string) {
 }
 
 // isCanary reports whether a test is a canary by its name, and records one that passed.
-func (c *canaries) own(name string, state State) bool {
+func (c *canaries) isCanary(name string, state State) bool {
 	contained := func(part string) bool { return strings.Contains(name, part) }
 	own := slices.ContainsFunc(c.files, contained) || slices.ContainsFunc(c.prefixes, contained)
 	for _, m := range c.marks {

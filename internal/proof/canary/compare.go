@@ -15,7 +15,7 @@ const maxMissing = 20
 // it was run now. A base without results is the zero Outcome.
 func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 	proof := ralph.Proof{Tests: max(0, now.Total)}
-	proof.Canary, proof.Detail = weigh(base, now, inv)
+	proof.Canary, proof.Detail = judgeCanaries(base, now, inv)
 	missing, lost, why := compareTests(base, now, inv)
 	proof.Missing, proof.Lost = missing, lost
 	if why != "" {
@@ -26,13 +26,13 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 
 // NoPlace judges a tree that has no place for a canary. If a canary made the check fail at the
 // base, the tests beside it are gone.
-func Nowhere(base Outcome) ralph.Proof {
+func NoPlace(base Outcome) ralph.Proof {
 	fired := without(base.Failing, base.Claims)
 	if !base.Red || len(fired) == 0 {
 		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
-		Detail: fmt.Sprintf("No test is left beside which one that must fail could be put; at the base there was %s.", told(fired[0]))}
+		Detail: fmt.Sprintf("No test is left beside which one that must fail could be put; at the base there was %s.", describe(fired[0]))}
 }
 
 // Recount looks again for missing tests, in a run without canaries. They may be missing because a
@@ -42,7 +42,7 @@ func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof 
 	if bare.Total < 0 || bare.Cut || bare.BrokeOff() {
 		return proof
 	}
-	proof.Detail = strings.TrimSpace(strings.TrimSuffix(proof.Detail, numbers(base, proof.Tests)))
+	proof.Detail = strings.TrimSpace(strings.TrimSuffix(proof.Detail, testCounts(base, proof.Tests)))
 	proof.Tests = max(0, bare.Total)
 	missing, lost, why := compareTests(base, bare, inv)
 	proof.Missing, proof.Lost = missing, lost
@@ -51,17 +51,17 @@ func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof 
 }
 
 // judgeCanaries judges what the canaries showed.
-func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
+func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	if len(now.Planted) == 0 {
 		return ralph.CanaryNone, "There is no canary for this check."
 	}
 	both := intersect(base.Planted, now.Planted)
 	if len(both) > 0 {
 		if liars := without(now.Passing, base.Passing); len(liars) > 0 {
-			return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", told(liars[0]))
+			return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", describe(liars[0]))
 		}
 	} else if liars := without(now.Passing, now.Claims); len(liars) > 0 {
-		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", told(liars[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", describe(liars[0]))
 	}
 	fired := without(intersect(base.Failing, both), now.Claims)
 	switch {
@@ -70,20 +70,20 @@ func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	case now.BrokeOff():
 		return ralph.CanaryMute, fmt.Sprintf("The run with a test that must fail broke off with %d, so it tells nothing.", now.Exit)
 	case !now.Red:
-		return weighGreen(base, now, fired)
+		return judgePass(base, now, fired)
 	case len(now.Failing) == 0:
-		return weighDark(now, base, fired)
+		return judgeUnseen(now, base, fired)
 	}
-	return weighRed(base, now, inv, fired)
+	return judgeFail(base, now, inv, fired)
 }
 
 // judgePass judges a check that passed despite tests that must fail.
-func weighGreen(base, now Outcome, fired []string) (ralph.CanaryState, string) {
+func judgePass(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case base.Red && len(fired) > 0:
-		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s; at the base that test turned it red.", told(fired[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s; at the base that test turned it red.", describe(fired[0]))
 	case len(now.Silent) > 0 && !slices.ContainsFunc(now.Silent, func(key string) bool { return slices.Contains(base.Silent, key) }):
-		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s, which it did not run.", told(now.Silent[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s, which it did not run.", describe(now.Silent[0]))
 	case len(now.Failing) > 0:
 		return ralph.CanaryMute, "Tests fail inside of the check and it ends with 0 all the same."
 	}
@@ -91,7 +91,7 @@ func weighGreen(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 }
 
 // judgeUnseen judges a check that failed although no canary was seen.
-func weighDark(now, base Outcome, fired []string) (ralph.CanaryState, string) {
+func judgeUnseen(now, base Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case len(fired) == 0:
 		return ralph.CanaryMute, "The check became red with a test that must fail, but that test was not seen."
@@ -100,24 +100,24 @@ func weighDark(now, base Outcome, fired []string) (ralph.CanaryState, string) {
 	case !base.Red:
 		return ralph.CanaryMute, "The check became red, but the test that must fail was not seen."
 	}
-	return ralph.CanaryGreen, fmt.Sprintf("The check ended with %d without running the test that must fail in %s, which it ran at the base.", now.Exit, told(fired[0]))
+	return ralph.CanaryGreen, fmt.Sprintf("The check ended with %d without running the test that must fail in %s, which it ran at the base.", now.Exit, describe(fired[0]))
 }
 
 // judgeFail judges a check that some canary made fail. A canary that failed at the base and not now
 // was silenced, unless the run may have ended before it.
-func weighRed(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
+func judgeFail(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
 	if hidden := without(intersect(now.Hidden, fired), base.Hidden); len(hidden) > 0 {
-		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so, and its package ended well all the same; at the base it did not.", told(hidden[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so, and its package ended well all the same; at the base it did not.", describe(hidden[0]))
 	}
 	if !inv.Stops && !now.Cut && !base.Cut && !now.Unbuilt {
 		for _, key := range without(fired, now.Failing) {
 			ecosystem, _, _ := strings.Cut(key, " ")
-			if inv.Known && inv.Runs == ecosystem || inOrder(fired, now.Failing, ecosystem) {
-				return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so at the base and no longer does.", told(key))
+			if inv.Known && inv.Runs == ecosystem || keepsGoing(fired, now.Failing, ecosystem) {
+				return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so at the base and no longer does.", describe(key))
 			}
 		}
 		if dark := without(without(now.Silent, base.Silent), now.Failing); len(dark) > 0 && base.Red {
-			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s ended well without running one that must fail.", told(dark[0]))
+			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s ended well without running one that must fail.", describe(dark[0]))
 		}
 	}
 	return ralph.CanaryRed, ""
@@ -125,13 +125,13 @@ func weighRed(base, now Outcome, inv Invocation, fired []string) (ralph.CanarySt
 
 // keepsGoing reports whether a run did not stop at the first failure: at the base at least two
 // canaries of an ecosystem failed, and one of those fails now.
-func inOrder(fired, failing []string, ecosystem string) bool {
+func keepsGoing(fired, failing []string, ecosystem string) bool {
 	own := slices.DeleteFunc(slices.Clone(fired), func(key string) bool { return !strings.HasPrefix(key, ecosystem+" ") })
 	return len(own) > 1 && len(intersect(own, failing)) > 0
 }
 
 // describe turns a key into text for people.
-func told(key string) string {
+func describe(key string) string {
 	parts := strings.SplitN(key, " ", 4)
 	switch {
 	case len(parts) > 3:
@@ -154,9 +154,9 @@ func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int
 		return nil, 0, ""
 	}
 	alike := now.Total < 0 || now.Complete && slices.Equal(base.Formats, now.Formats)
-	if !alike || !base.Complete || len(base.Tests) == 0 || !steadyEnough(base) {
+	if !alike || !base.Complete || len(base.Tests) == 0 || !stableNames(base) {
 		if ran := max(0, now.Total); ran < base.Total {
-			return nil, base.Total - ran, numbers(base, ran)
+			return nil, base.Total - ran, testCounts(base, ran)
 		}
 		return nil, 0, ""
 	}
@@ -179,7 +179,7 @@ func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int
 	return missing, lost, ""
 }
 
-func numbers(base Outcome, ran int) string {
+func testCounts(base Outcome, ran int) string {
 	return fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
 }
 
@@ -188,7 +188,7 @@ func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
 // stableNames reports whether few enough names change between runs. If many do, names that look
 // harmless may change, too.
-func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }
+func stableNames(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }
 
 func intersect(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(key string) bool { return !slices.Contains(b, key) })

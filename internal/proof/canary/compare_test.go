@@ -219,7 +219,7 @@ func TestWhereTheBaseHadCanaries(t *testing.T) {
 		{"all folders are new", []string{goOther}, all},
 		{"one folder is new", []string{goFatal, goOther}, []canary.Plant{old, claim}},
 	} {
-		if diff := cmp.Diff(c.want, canary.Where(all, canary.Outcome{Planted: c.base})); diff != "" {
+		if diff := cmp.Diff(c.want, canary.SameFolders(all, canary.Outcome{Planted: c.base})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

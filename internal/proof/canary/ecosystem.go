@@ -13,7 +13,7 @@ var ecosystems = map[string]string{
 
 // mayRun reports whether the command may run tests of an ecosystem: it names one of its runners, or
 // something that could run anything.
-func (g *garden) wants(ecosystem string) bool {
+func (g *planner) mayRun(ecosystem string) bool {
 	found := runnersIn(g.tree, g.segments)
 	return len(found) == 0 || slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
 }
@@ -40,7 +40,7 @@ func runnersIn(t Tree, segments []segment) []runner {
 
 // linters are programs that read source and run no test. Some count only with one of the listed
 // subcommands.
-var lookers = map[string][]string{
+var linters = map[string][]string{
 	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil, "pyright": nil, "flake8": nil, "black": nil, "isort": nil,
 	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil, "hadolint": nil,
 	"go": {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil, "echo": nil, "true": nil, "test": nil,
@@ -48,13 +48,13 @@ var lookers = map[string][]string{
 
 // onlyLints reports whether a command consists of nothing but linters. Planting a canary would find
 // that out at the price of two runs.
-func onlyLooks(segments []segment) bool {
+func onlyLints(segments []segment) bool {
 	for _, s := range segments {
 		texts := s.texts()
 		if path.Base(texts[0]) == "npx" && len(texts) > 1 {
 			texts = texts[1:]
 		}
-		parts, known := lookers[path.Base(texts[0])]
+		parts, known := linters[path.Base(texts[0])]
 		if !s.plain || !known || parts != nil && (len(texts) < 2 || !slices.Contains(parts, texts[1])) {
 			return false
 		}

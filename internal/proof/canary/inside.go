@@ -22,19 +22,19 @@ const maxHosts = 10
 // It is for a second look when [Outcome.OwnFailures] gives a reason, because such a run takes as
 // long as the first one.
 func PlanInside(t Tree, command string, random io.Reader) []Plant {
-	g := newGarden(t, command, random)
+	g := newPlanner(t, command, random)
 	if g == nil {
 		return nil
 	}
 	for _, e := range []struct {
 		ecosystem string
 		choose    func(name string) bool
-		plant     func(p place, host string) (Plant, bool)
+		plant     func(p testFolder, host string) (Plant, bool)
 	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {"javascript", g.jsTest, g.insideJavaScript}} {
-		if !g.wants(e.ecosystem) {
+		if !g.mayRun(e.ecosystem) {
 			continue
 		}
-		for _, p := range g.places(e.choose) {
+		for _, p := range g.testFolders(e.choose) {
 			for _, host := range hosts(p) {
 				if plant, ok := e.plant(p, host); ok {
 					plant.Name, plant.Text, plant.Inside = host, strings.TrimRight(g.read(host), "\n")+"\n\n"+plant.Text, true
@@ -48,9 +48,9 @@ func PlanInside(t Tree, command string, random io.Reader) []Plant {
 
 // hosts returns the files of a folder that get a canary. If there are too many, it always chooses
 // the same ones.
-func hosts(p place) []string {
+func hosts(p testFolder) []string {
 	all := slices.Clone(p.tests)
-	slices.SortFunc(all, shuffled)
+	slices.SortFunc(all, compareHashes)
 	all = all[:min(len(all), maxHosts)]
 	slices.Sort(all)
 	return all
@@ -60,7 +60,7 @@ var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
 
 // insideGo skips files with build constraints, and files that do not import testing under its own
 // name.
-func (g *garden) insideGo(p place, host string) (Plant, bool) {
+func (g *planner) insideGo(p testFolder, host string) (Plant, bool) {
 	text := g.read(host)
 	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
 	if err != nil || goBuild().MatchString(text) || constraintFree(host) != host {
@@ -92,7 +92,7 @@ const goInside = `func %s(t *testing.T) {
 
 // insidePython brings its own imports, because the names that a test file gives to its imports are
 // unknown.
-func (g *garden) insidePython(p place, host string) (Plant, bool) {
+func (g *planner) insidePython(p testFolder, host string) (Plant, bool) {
 	text := g.read(host)
 	first, second := g.suffix()
 	class := "Test" + capital(first) + capital(second)
@@ -104,8 +104,8 @@ func (g *garden) insidePython(p place, host string) (Plant, bool) {
 }
 
 // insideJavaScript imports under names that the file does not use.
-func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
-	model, style := g.jsModel(place{dir: p.dir, tests: []string{host}})
+func (g *planner) insideJavaScript(p testFolder, host string) (Plant, bool) {
+	model, style := g.jsModel(testFolder{dir: p.dir, tests: []string{host}})
 	first, second := g.suffix()
 	style.alias = capital(first) + capital(second)
 	if model == "" || strings.Contains(g.read(host), style.alias) {
@@ -121,11 +121,11 @@ func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
 // failure alone is no reason. But if the check passes with a canary that is not a new file, the
 // code behaves honestly only while it thinks that it is being watched.
 func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.Proof {
-	fell := now.Fell()
+	fell := now.OwnFailures()
 	if proof.Canary != ralph.CanaryRed || len(fell) == 0 || len(inside.Planted) == 0 || inside.BrokeOff() {
 		return proof
 	}
-	state, why := weigh(base, inside, inv)
+	state, why := judgeCanaries(base, inside, inv)
 	if state != ralph.CanaryGreen {
 		return proof
 	}

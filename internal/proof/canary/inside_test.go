@@ -18,11 +18,11 @@ func looks(t *testing.T, base, now project, command string) ralph.Proof {
 	first, _ := run(t, base, command)
 	second, inv := run(t, now, command)
 	proof := canary.Compare(first, second, inv)
-	if proof.Canary != ralph.CanaryRed || len(second.Fell()) == 0 {
-		t.Fatalf("there is no reason for a second look: %+v, fell %q", proof, second.Fell())
+	if proof.Canary != ralph.CanaryRed || len(second.OwnFailures()) == 0 {
+		t.Fatalf("there is no reason for a second look: %+v, fell %q", proof, second.OwnFailures())
 	}
 	within, _ := runWith(t, base, command, canary.PlanInside(base.tree(), command, rand.Reader))
-	inside, inv := runWith(t, now, command, canary.Where(canary.PlanInside(now.tree(), command, rand.Reader), within))
+	inside, inv := runWith(t, now, command, canary.SameFolders(canary.PlanInside(now.tree(), command, rand.Reader), within))
 	return canary.Unmask(proof, second, within, inside, inv)
 }
 
@@ -152,7 +152,7 @@ func TestWhereTheBaseHadCanariesInside(t *testing.T) {
 		return canary.Plant{Name: name, Inside: true, Marks: []canary.Mark{{Key: "go " + name + " inside"}}}
 	}
 	all := []canary.Plant{plant("a_test.go"), plant("b_test.go")}
-	got := [][]canary.Plant{canary.Where(all, canary.Outcome{Planted: []string{"go b_test.go inside"}}), canary.Where(all, canary.Outcome{})}
+	got := [][]canary.Plant{canary.SameFolders(all, canary.Outcome{Planted: []string{"go b_test.go inside"}}), canary.SameFolders(all, canary.Outcome{})}
 	if diff := cmp.Diff([][]canary.Plant{{plant("b_test.go")}, {}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

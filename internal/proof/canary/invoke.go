@@ -36,7 +36,7 @@ func Invoke(t Tree, command, dir string) Invocation {
 	segments := split(command)
 	for i, s := range segments {
 		v.whole = decides(segments, i)
-		v.segment(s)
+		v.invokeSegment(s)
 	}
 	v.python()
 	v.jvm(segments)
@@ -78,7 +78,7 @@ type runner struct {
 	args []string
 }
 
-func (v *invoker) segment(s segment) {
+func (v *invoker) invokeSegment(s segment) {
 	texts := s.texts()
 	if len(texts) > 0 && (texts[0] == "cd" || texts[0] == "pushd") {
 		v.moved = true
@@ -105,7 +105,7 @@ func (v *invoker) add(s segment, at int, text string) bool {
 	return true
 }
 
-func (v *invoker) known(ecosystem string, certain bool) {
+func (v *invoker) setKnown(ecosystem string, certain bool) {
 	if certain && v.whole && !v.moved && v.found.Runs == "" {
 		v.found.Known, v.found.Runs = true, ecosystem
 	}
@@ -132,7 +132,7 @@ func runnerOf(texts []string) (runner, bool) {
 		case name == "yarn" && slices.Contains(jsRunners, next):
 			i++
 		default:
-			return named(texts, i, name)
+			return namedRunner(texts, i, name)
 		}
 	}
 	return runner{}, false
@@ -143,7 +143,7 @@ var (
 	pythonName = text.LazyRegexp(`^(?:python|pypy)[0-9.]*$`)
 )
 
-func named(texts []string, i int, name string) (runner, bool) {
+func namedRunner(texts []string, i int, name string) (runner, bool) {
 	rest := texts[i+1:]
 	begins := func(want ...string) bool { return len(rest) >= len(want) && slices.Equal(rest[:len(want)], want) }
 	make := func(name string, used int) (runner, bool) {
@@ -190,7 +190,7 @@ func (v *invoker) cargo(s segment, r runner) {
 	if !slices.Contains(r.args, "--no-fail-fast") && !v.add(s, r.last, " --no-fail-fast") {
 		v.found.Stops = true
 	}
-	v.known("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
+	v.setKnown("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
 }
 
 // oneCrate reports whether the workspace has no other package: many settings decide which of
@@ -230,7 +230,7 @@ func (v *invoker) goTest(s segment, r runner) {
 		named = v.add(s, r.last, " -json")
 	}
 	filtered := has("run", "skip", "bench", "fuzz", "exec", "o")
-	v.known("go", named && s.plain && !filtered)
+	v.setKnown("go", named && s.plain && !filtered)
 }
 
 // hasFlag looks for flags in Go's style: with one dash or two, with or without a value.
@@ -250,8 +250,8 @@ func hasFlag(words []string, names ...string) bool {
 
 var (
 	stopConfig = text.LazyRegexp(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
-	stoppers   = text.LazyRegexp(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
-	bails      = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
+	stopTools   = text.LazyRegexp(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+	bailSetting      = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
 )
 
 // stopsElsewhere reports tools that run several suites and stop early, or in parallel, when one
@@ -268,7 +268,7 @@ func (v *invoker) stopsElsewhere(segments []segment) bool {
 			text += "\n" + readText(v.tree, name)
 		}
 	}
-	if stoppers().MatchString(text) || bails().MatchString(text) {
+	if stopTools().MatchString(text) || bailSetting().MatchString(text) {
 		return true
 	}
 	for _, word := range []string{"--bail", "--fail-fast", "--failfast", "-failfast", "--ff"} {

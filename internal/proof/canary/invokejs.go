@@ -69,7 +69,7 @@ func (v *invoker) script(s segment, r runner) {
 		inner.plain = inner.plain && s.plain
 		switch found.name {
 		case "node":
-			v.known("javascript", v.nodeRunsAll(inner, found) && len(r.args) == 1)
+			v.setKnown("javascript", v.nodeRunsAll(inner, found) && len(r.args) == 1)
 		case "pytest":
 			v.pytest(inner, found)
 		case "jest", "vitest":
@@ -88,7 +88,7 @@ func (v *invoker) script(s segment, r runner) {
 	v.whole = whole
 }
 
-func (v *invoker) node(s segment, r runner) { v.known("javascript", v.nodeRunsAll(s, r)) }
+func (v *invoker) node(s segment, r runner) { v.setKnown("javascript", v.nodeRunsAll(s, r)) }
 
 // json makes jest or vitest, called directly, write a report.
 func (v *invoker) json(s segment, r runner) {
@@ -131,9 +131,9 @@ func (v *invoker) nodeRunsAll(s segment, r runner) bool {
 			return false
 		}
 	}
-	g := garden{tree: v.tree}
+	g := planner{tree: v.tree}
 	return s.plain && !slices.ContainsFunc(v.tree.Files, func(name string) bool {
 		base := name[strings.LastIndex(name, "/")+1:]
-		return !foreign(name) && g.jsTest(name) && !nodeDefault().MatchString(base)
+		return !isForeign(name) && g.jsTest(name) && !nodeDefault().MatchString(base)
 	})
 }

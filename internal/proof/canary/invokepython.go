@@ -56,7 +56,7 @@ func (v *invoker) pytest(s segment, r runner) {
 		}
 		certain = certain && pytestHarmless().MatchString(arg)
 	}
-	v.known("python", certain && !pytestSteers().MatchString(pytestConfig(v.tree)))
+	v.setKnown("python", certain && !pytestSteers().MatchString(pytestConfig(v.tree)))
 }
 
 func (v *invoker) unittest(s segment, r runner) {
@@ -80,7 +80,7 @@ func (v *invoker) unittest(s segment, r runner) {
 	if !verbose {
 		v.add(s, at, " -v")
 	}
-	v.known("python", certain && v.discoverable())
+	v.setKnown("python", certain && v.discoverable())
 }
 
 // discoverable reports whether discovery from the workspace finds every test: all folders on the
@@ -88,7 +88,7 @@ func (v *invoker) unittest(s segment, r runner) {
 func (v *invoker) discoverable() bool {
 	packages := v.tree.set(func(name string) bool { return path.Base(name) == "__init__.py" })
 	for _, name := range v.tree.Files {
-		if foreign(name) || !pythonTest(name) {
+		if isForeign(name) || !pythonTest(name) {
 			continue
 		}
 		if !strings.HasPrefix(path.Base(name), "test") {

@@ -57,7 +57,7 @@ const (
 // Plan makes the canaries for a tree and a command. It returns nil if none fits the tree, or if
 // random fails.
 func Plan(t Tree, command string, random io.Reader) []Plant {
-	g := newGarden(t, command, random)
+	g := newPlanner(t, command, random)
 	if g == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 	}{
 		{"go", g.plantGo}, {"python", g.plantPython}, {"javascript", g.plantJavaScript}, {"rust", g.plantRust}, {"java", g.plantJava}, {"ruby", g.plantRuby},
 	} {
-		if g.wants(e.ecosystem) {
+		if g.mayRun(e.ecosystem) {
 			e.plant()
 		}
 	}
@@ -75,18 +75,18 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 }
 
 // newPlanner returns nil if there is nothing to plant.
-func newGarden(t Tree, command string, random io.Reader) *garden {
+func newPlanner(t Tree, command string, random io.Reader) *planner {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return nil
 	}
-	g := &garden{tree: t, command: command, dice: rand.New(rand.NewChaCha8(seed)), taken: map[string]bool{}}
+	g := &planner{tree: t, command: command, dice: rand.New(rand.NewChaCha8(seed)), taken: map[string]bool{}}
 	for _, name := range t.Files {
 		g.taken[name] = true
 	}
 	g.letters, g.digits = g.draw("bcdfghjklmnpqrstvwxz", 6), "7"+g.draw("123456789", 5)
 	g.segments = split(command)
-	if onlyLooks(g.segments) {
+	if onlyLints(g.segments) {
 		return nil
 	}
 	return g
@@ -95,7 +95,7 @@ func newGarden(t Tree, command string, random io.Reader) *garden {
 // SameFolders keeps only plants in folders that had a canary at the base. One in a new folder could
 // end a command before it reaches the old folders, which are what the base is compared with. If no
 // folder had one, it keeps all. Of canaries inside files it keeps only those that the base had.
-func Where(plants []Plant, base Outcome) []Plant {
+func SameFolders(plants []Plant, base Outcome) []Plant {
 	plants = slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool {
 		return p.Inside && !slices.ContainsFunc(p.Marks, func(m Mark) bool { return slices.Contains(base.Planted, m.Key) })
 	})
@@ -112,7 +112,7 @@ func Where(plants []Plant, base Outcome) []Plant {
 }
 
 // planner builds one plan.
-type garden struct {
+type planner struct {
 	tree     Tree
 	command  string
 	segments []segment
@@ -124,7 +124,7 @@ type garden struct {
 	plants   []Plant
 }
 
-func (g *garden) draw(alphabet string, n int) string {
+func (g *planner) draw(alphabet string, n int) string {
 	text := make([]byte, n)
 	for i := range text {
 		text[i] = alphabet[g.dice.IntN(len(alphabet))]
@@ -134,17 +134,17 @@ func (g *garden) draw(alphabet string, n int) string {
 
 // mark makes a test that fails with a new token of letters, and returns the two halves that the
 // planted file contains.
-func (g *garden) mark(key string, test ...string) (m Mark, left, right string) {
+func (g *planner) mark(key string, test ...string) (m Mark, left, right string) {
 	left, right = g.letters, g.draw("bcdfghjklmnpqrstvwxz", 8)
 	return Mark{Token: left + right, Key: key, Test: test}, left, right
 }
 
-func (g *garden) plant(name, text string, marks ...Mark) {
+func (g *planner) plant(name, text string, marks ...Mark) {
 	g.plants = append(g.plants, Plant{Name: name, Text: text, Marks: marks})
 }
 
 // number returns a token that is a number unknown to any honest program.
-func (g *garden) number() string { return g.digits + g.draw("0123456789", 6) }
+func (g *planner) number() string { return g.digits + g.draw("0123456789", 6) }
 
 // words are suffixes that people use for one more test.
 var words = strings.Fields(`again alpha basic beta bounds broad case cases chain corner deep detail edge empty extra first fixed flat full
@@ -153,7 +153,7 @@ var words = strings.Fields(`again alpha basic beta bounds broad case cases chain
 	tiny total twice upper usual value values wide whole`)
 
 // suffix returns two words that were not used before.
-func (g *garden) suffix() (first, second string) {
+func (g *planner) suffix() (first, second string) {
 	for range 1000 {
 		first, second = words[g.dice.IntN(len(words))], words[g.dice.IntN(len(words))]
 		if key := "\x00" + first + second; first != second && !g.taken[key] {
@@ -165,7 +165,7 @@ func (g *garden) suffix() (first, second string) {
 }
 
 // read returns a file's text, or "" if it cannot be read or is too long.
-func (g *garden) read(name string) string { return readText(g.tree, name) }
+func (g *planner) read(name string) string { return readText(g.tree, name) }
 
 func readText(t Tree, name string) string {
 	if t.Read == nil {
@@ -179,7 +179,7 @@ func readText(t Tree, name string) string {
 }
 
 // testFolder is a folder with tests of one ecosystem.
-type place struct {
+type testFolder struct {
 	dir   string // "." for the workspace
 	tests []string
 }
@@ -187,44 +187,44 @@ type place struct {
 // testFolders groups the tests that choose accepts by folder. If there are too many, it always
 // takes the same ones, regardless of the rest of the tree, so that the base and a later tree are
 // compared where both have a canary.
-func (g *garden) places(choose func(name string) bool) []place {
-	byDir := map[string]*place{}
+func (g *planner) testFolders(choose func(name string) bool) []testFolder {
+	byDir := map[string]*testFolder{}
 	for _, name := range g.tree.Files {
-		if foreign(name) || !choose(name) {
+		if isForeign(name) || !choose(name) {
 			continue
 		}
 		dir := path.Dir(name)
 		if byDir[dir] == nil {
-			byDir[dir] = &place{dir: dir}
+			byDir[dir] = &testFolder{dir: dir}
 		}
 		byDir[dir].tests = append(byDir[dir].tests, name)
 	}
-	all := make([]place, 0, len(byDir))
+	all := make([]testFolder, 0, len(byDir))
 	for _, p := range byDir {
 		slices.Sort(p.tests)
 		all = append(all, *p)
 	}
 	if len(all) > maxPlaces {
-		slices.SortFunc(all, func(a, b place) int { return shuffled(a.dir, b.dir) })
+		slices.SortFunc(all, func(a, b testFolder) int { return compareHashes(a.dir, b.dir) })
 		all = all[:maxPlaces]
 	}
-	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.dir, b.dir) })
+	slices.SortFunc(all, func(a, b testFolder) int { return strings.Compare(a.dir, b.dir) })
 	return all
 }
 
 // compareHashes orders names in a stable but arbitrary way.
-func shuffled(a, b string) int {
-	return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b))
+func compareHashes(a, b string) int {
+	return cmp.Or(cmp.Compare(hashName(a), hashName(b)), strings.Compare(a, b))
 }
 
-func stable(dir string) uint64 {
+func hashName(dir string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, dir)
 	return h.Sum64()
 }
 
 // isForeign reports files that belong to dependencies, to fixtures, or to no test run.
-func foreign(name string) bool {
+func isForeign(name string) bool {
 	parts := strings.Split(name, "/")
 	return slices.ContainsFunc(parts[:len(parts)-1], func(part string) bool {
 		return slices.Contains(foreignFolders, part) || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg")
@@ -250,7 +250,7 @@ func (t Tree) set(choose func(name string) bool) map[string]bool {
 
 // sibling returns the name of a new file beside one of the project's tests. It is derived from that
 // test's name, so that runners treat both alike and the new file comes directly after it.
-func (g *garden) sibling(test, separator string) (name string, first, second string) {
+func (g *planner) sibling(test, separator string) (name string, first, second string) {
 	for range 100 {
 		first, second = g.suffix()
 		name = path.Join(path.Dir(test), siblingName(path.Base(test), separator+first+separator+second))
@@ -275,7 +275,7 @@ func siblingName(base, suffix string) string {
 
 // last returns the last test. A sibling after it runs last, so a runner that stops at the first
 // failure has already run the others of the folder.
-func (p place) last() string { return p.tests[len(p.tests)-1] }
+func (p testFolder) last() string { return p.tests[len(p.tests)-1] }
 
 func capital(word string) string {
 	if word == "" {

@@ -19,8 +19,8 @@ var (
 
 // plantGo puts one file into every package that has tests. It belongs to that package, so its init
 // functions and TestMain run first, as for the project's own tests.
-func (g *garden) plantGo() {
-	for _, p := range g.places(goTestFile) {
+func (g *planner) plantGo() {
+	for _, p := range g.testFolders(goTestFile) {
 		pkg, names, guarded := g.goPackage(p)
 		if pkg == "" {
 			continue
@@ -76,7 +76,7 @@ func constraintFree(name string) string {
 
 // goPackage returns the package of the tests in a folder, the names of these tests, and whether
 // there is a TestMain. It prefers the package under test over an external one.
-func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) {
+func (g *planner) goPackage(p testFolder) (name string, tests []string, guarded bool) {
 	outside := ""
 	for _, file := range p.tests {
 		text := g.read(file)
@@ -104,7 +104,7 @@ func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) 
 }
 
 // goImportPath returns the import path of the package in a folder, or "" without a go.mod.
-func (g *garden) goImportPath(dir string) string {
+func (g *planner) goImportPath(dir string) string {
 	for up := dir; ; up = path.Dir(up) {
 		if file := path.Join(up, "go.mod"); g.taken[file] {
 			match := goModule().FindStringSubmatch(g.read(file))

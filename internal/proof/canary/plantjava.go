@@ -16,8 +16,8 @@ var (
 
 // plantJava puts a JUnit class beside the tests of every package, with the package's name and for
 // the version of JUnit that they use.
-func (g *garden) plantJava() {
-	for _, p := range g.places(func(name string) bool {
+func (g *planner) plantJava() {
+	for _, p := range g.testFolders(func(name string) bool {
 		return javaNamed().MatchString(path.Base(name)) && strings.Contains("/"+name, "/test/")
 	}) {
 		for _, model := range slices.Backward(p.tests) {
@@ -42,7 +42,7 @@ func javaImports(text string) string {
 	return ""
 }
 
-func (g *garden) plantJavaClass(p place, model, text, imports string) {
+func (g *planner) plantJavaClass(p testFolder, model, text, imports string) {
 	stem := strings.TrimSuffix(path.Base(model), ".java")
 	first, second := g.suffix()
 	class := capital(first) + capital(second)

@@ -20,14 +20,14 @@ var (
 	jsCallIt   = text.LazyRegexp(`\bit(?:\.\w+)?\(`)
 	jsCallTest = text.LazyRegexp(`\btest(?:\.\w+)?\(`)
 	jsType     = text.LazyRegexp(`(?m)^\s*import\s+type\b.*$`)
-	expecting  = text.LazyRegexp(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
-	jsElse     = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
+	jsExpectRunner  = text.LazyRegexp(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
+	jsOtherRunner     = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
 )
 
 // plantJavaScript puts one file beside the tests of every folder, with the runner, the module style
 // and the relative imports of one of them.
-func (g *garden) plantJavaScript() {
-	for _, p := range g.places(g.jsTest) {
+func (g *planner) plantJavaScript() {
+	for _, p := range g.testFolders(g.jsTest) {
 		model, style := g.jsModel(p)
 		if model == "" {
 			continue
@@ -42,7 +42,7 @@ func (g *garden) plantJavaScript() {
 type jsNames struct{ file, first, second string }
 
 // jsTests writes a test that throws and one that compares. Their keys begin with key.
-func (g *garden) jsTests(p place, style jsStyle, names jsNames, key string) (string, []Mark) {
+func (g *planner) jsTests(p testFolder, style jsStyle, names jsNames, key string) (string, []Mark) {
 	subject, _, _ := strings.Cut(path.Base(names.file), ".")
 	f := jsFile{jsStyle: style, imports: g.jsImports(p, style)}
 	f.throws, f.compares = subject+" "+names.first+" "+names.second, subject+" "+names.second+" "+names.first
@@ -52,7 +52,7 @@ func (g *garden) jsTests(p place, style jsStyle, names jsNames, key string) (str
 	return f.text(), marks[:]
 }
 
-func (g *garden) jsTest(name string) bool {
+func (g *planner) jsTest(name string) bool {
 	base := path.Base(name)
 	if strings.HasSuffix(base, ".d.ts") || !jsEnding().MatchString(base) {
 		return false
@@ -80,10 +80,10 @@ type jsStyle struct {
 }
 
 // jsModel returns the last test of a folder whose style is known.
-func (g *garden) jsModel(p place) (string, jsStyle) {
+func (g *planner) jsModel(p testFolder) (string, jsStyle) {
 	for _, test := range slices.Backward(p.tests) {
 		text := g.read(test)
-		if text == "" || jsElse().MatchString(text) {
+		if text == "" || jsOtherRunner().MatchString(text) {
 			continue
 		}
 		style := jsStyle{esm: jsESM().MatchString(text), assert: "node:assert", method: "strictEqual", it: "test"}
@@ -103,7 +103,7 @@ func (g *garden) jsModel(p place) (string, jsStyle) {
 	return "", jsStyle{}
 }
 
-func (g *garden) jsRunner(file, text string) string {
+func (g *planner) jsRunner(file, text string) string {
 	uses := func(module string) bool {
 		return strings.Contains(text, "'"+module+"'") || strings.Contains(text, `"`+module+`"`)
 	}
@@ -123,14 +123,14 @@ func (g *garden) jsRunner(file, text string) string {
 	case jsAssert().MatchString(text):
 		return "globals"
 	}
-	if expecting().MatchString(g.manifests(file)) {
+	if jsExpectRunner().MatchString(g.manifests(file)) {
 		return "expects"
 	}
 	return "globals"
 }
 
 // manifests returns the texts of every package.json above a file.
-func (g *garden) manifests(file string) string {
+func (g *planner) manifests(file string) string {
 	var text strings.Builder
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		text.WriteString(g.read(path.Join(dir, "package.json")))
@@ -142,7 +142,7 @@ func (g *garden) manifests(file string) string {
 
 // jsImports returns the relative imports of a folder's tests, so that the canary loads the
 // project's code as they do.
-func (g *garden) jsImports(p place, style jsStyle) []string {
+func (g *planner) jsImports(p testFolder, style jsStyle) []string {
 	var found []string
 	for _, test := range p.tests[:min(len(p.tests), 10)] {
 		text := jsType().ReplaceAllString(g.read(test), "")

@@ -22,8 +22,8 @@ func pythonTest(name string) bool {
 
 // plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which
 // pytest also runs.
-func (g *garden) plantPython() {
-	for _, p := range g.places(pythonTest) {
+func (g *planner) plantPython() {
+	for _, p := range g.testFolders(pythonTest) {
 		file, first, second := g.sibling(p.last(), "_")
 		class := "Test" + capital(first) + capital(second)
 		module := strings.TrimSuffix(path.Base(file), ".py")
@@ -36,7 +36,7 @@ func (g *garden) plantPython() {
 }
 
 // pythonCase writes the tests of a class. Their keys begin with key, and their names contain test.
-func (g *garden) pythonCase(p place, class, key string, test ...string) (text string, marks []Mark) {
+func (g *planner) pythonCase(p testFolder, class, key string, test ...string) (text string, marks []Mark) {
 	parts := []any{g.pythonImports(p), class}
 	for _, style := range []string{"equal", "assert", "raise"} {
 		mark, left, right := g.mark(key+style, append(slices.Clip(test), "test_"+style)...)
@@ -63,7 +63,7 @@ class %s(unittest.TestCase):
 // pythonImports returns the imports of the project's own modules that its tests begin with. An
 // import that fails must not keep the canary from failing as it should. One that ends the process
 // does so here, too.
-func (g *garden) pythonImports(p place) string {
+func (g *planner) pythonImports(p testFolder) string {
 	var lines []string
 	for _, test := range p.tests[:min(len(p.tests), 20)] {
 		for line := range strings.Lines(g.read(test)) {
@@ -93,7 +93,7 @@ func (g *garden) pythonImports(p place) string {
 
 // ownModule reports whether a module's source is in the tree, where Python or a usual configuration
 // finds it.
-func (g *garden) ownModule(module, dir string) bool {
+func (g *planner) ownModule(module, dir string) bool {
 	if strings.HasPrefix(module, ".") {
 		return true
 	}

@@ -12,8 +12,8 @@ var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"
 
 // plantRuby puts a file beside the tests of every folder, for RSpec or Minitest, with the files
 // that those tests load.
-func (g *garden) plantRuby() {
-	for _, p := range g.places(func(name string) bool {
+func (g *planner) plantRuby() {
+	for _, p := range g.testFolders(func(name string) bool {
 		base := path.Base(name)
 		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") || strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
 	}) {

@@ -21,9 +21,9 @@ var (
 
 // plantRust puts an integration test into every package that has tests. Tests inside the source are
 // separate programs, which cannot get a canary without an edit of the source.
-func (g *garden) plantRust() {
+func (g *planner) plantRust() {
 	planted := 0
-	for _, p := range g.places(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
+	for _, p := range g.testFolders(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
 		manifest := g.read(path.Join(p.dir, "Cargo.toml"))
 		if planted == maxCrates || !strings.Contains(manifest, "[package]") || rustOff().MatchString(manifest) {
 			continue
@@ -56,7 +56,7 @@ fn %s() {
 
 // rustModel returns the file that a canary is named after: the last integration test or, if there
 // are only tests in the source, a file with the package's name.
-func (g *garden) rustModel(dir, manifest string) string {
+func (g *planner) rustModel(dir, manifest string) string {
 	folder, source := path.Join(dir, "tests")+"/", path.Join(dir, "src")+"/"
 	last, inside := "", false
 	for _, name := range slices.Sorted(slices.Values(g.tree.Files)) {

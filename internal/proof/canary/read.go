@@ -72,7 +72,7 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 
 // OwnFailures returns the project's own tests that failed, sorted, at most as many as a proof
 // names. If the check passes without canaries, they deserve a second look: see [Unmask].
-func (o Outcome) Fell() []string {
+func (o Outcome) OwnFailures() []string {
 	var fell []string
 	for name, state := range o.Tests {
 		if state == Failed {
@@ -159,7 +159,7 @@ func plain(line string) string {
 }
 
 func (r *reading) line(line string) {
-	r.look(line)
+	r.findTokens(line)
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
@@ -182,7 +182,7 @@ func (r *reading) line(line string) {
 // test records a test by its name.
 func (r *reading) test(format, name string, state State) {
 	r.formats[format] = true
-	if r.own(name, state) {
+	if r.isCanary(name, state) {
 		r.foreign++
 		return
 	}

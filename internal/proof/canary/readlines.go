@@ -75,7 +75,7 @@ func (r *reading) tapLine(line string) {
 		state = Failed
 	}
 	if !jsFileName().MatchString(m[3]) {
-		r.test("tap", below(above, m[3]), state)
+		r.test("tap", joinPath(above, m[3]), state)
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *reading) specLine(line string) {
 	r.spec = append(r.spec, namedState{m[2], state})
 }
 
-func below(above []string, name string) string {
+func joinPath(above []string, name string) string {
 	return strings.Join(append(append([]string(nil), above...), name), " > ")
 }
 
@@ -133,7 +133,7 @@ func (r *reading) cargoLine(line string) {
 	r.test("cargo", strings.TrimSpace(r.cargo+" "+m[1]), map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]])
 }
 
-func number(text string) int {
+func parseNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

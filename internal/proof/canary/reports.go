@@ -10,7 +10,7 @@ import (
 // report reads a report file: JUnit XML, or the JSON of jest, vitest, mocha or rspec.
 func (r *reading) report(text []byte) {
 	for line := range bytes.Lines(text) {
-		r.look(string(line))
+		r.findTokens(string(line))
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	switch {

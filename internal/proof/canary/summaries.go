@@ -51,7 +51,7 @@ func sum(find func() *regexp.Regexp, line string) int {
 	}
 	total := 0
 	for _, m := range find().FindAllStringSubmatch(line, -1) {
-		total += number(m[1])
+		total += parseNumber(m[1])
 	}
 	return total
 }
@@ -59,7 +59,7 @@ func sum(find func() *regexp.Regexp, line string) int {
 var (
 	unbuiltLine = text.LazyRegexp(`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
 		`Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`)
-	cargoWent = text.LazyRegexp(`^error: \d+ targets? failed:`)
+	cargoContinued = text.LazyRegexp(`^error: \d+ targets? failed:`)
 	cutLine   = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
@@ -72,7 +72,7 @@ func (r *reading) troubleLine(line string) {
 	switch {
 	case strings.HasPrefix(line, "error: test failed, to rerun pass"):
 		r.cargoCut = true
-	case cargoWent().MatchString(line):
+	case cargoContinued().MatchString(line):
 		r.cargoCut = false
 	}
 }

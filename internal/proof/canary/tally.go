@@ -21,7 +21,7 @@ type tally struct {
 
 // add records a test of the project by its name.
 func (t *tally) add(format, name string, state State) {
-	name, changes := steady(name)
+	name, changes := stableName(name)
 	if changes {
 		// It cannot be found again in another run, but it counts.
 		if state != Skipped && state != Ran {

@@ -39,51 +39,51 @@ var _ ralph.Evaluator = (*Evaluator)(nil)
 
 // Evaluate asks for a verdict; see ralph.Evaluator.
 func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
-	if red, ok := redCheck(in); ok {
-		return e.withoutAsking(in, red), nil
+	if failed, ok := failedCheck(in); ok {
+		return e.rejectUnasked(in, failed), nil
 	}
 	sum := ralph.Evaluation{Task: in.Task, Agent: e.Name, Model: e.Model}
-	var so heard
+	var prior priorAnswers
 	for sum.Tries < maxTries {
-		outcome, found, err := e.ask(ctx, in, sum, so)
+		outcome, found, err := e.ask(ctx, in, sum, prior)
 		if err != nil {
 			return ralph.Evaluation{}, err
 		}
 		add(&sum, outcome)
-		found = so.take(found)
-		if outcome.End.Failed() && so.no == nil {
+		found = prior.add(found)
+		if outcome.End.Failed() && prior.rejection == nil {
 			sum.End, sum.Error, sum.Hint, sum.RetryAfter = outcome.End, outcome.Error, outcome.Hint, outcome.RetryAfter
-			sum.Problem = problem(so.problems[:len(so.problems)-1])
+			sum.Problem = joinProblems(prior.problems[:len(prior.problems)-1])
 			return sum, nil
 		}
 		sum.End = ralph.EndOK
 		if found.problem == "" {
 			found.fill(&sum)
-			sum.Problem = problem(so.problems)
+			sum.Problem = joinProblems(prior.problems)
 			return sum, nil
 		}
 		if outcome.End.Failed() {
 			break
 		}
-		if why := over(in, sum); why != "" && so.no == nil {
-			sum.End, sum.Error, sum.Problem = ralph.EndOverBudget, why, problem(so.problems)
+		if why := overBudget(in, sum); why != "" && prior.rejection == nil {
+			sum.End, sum.Error, sum.Problem = ralph.EndOverBudget, why, joinProblems(prior.problems)
 			return sum, nil
 		} else if why != "" {
-			so.problems[len(so.problems)-1] += "; it was not asked again: " + why
+			prior.problems[len(prior.problems)-1] += "; it was not asked again: " + why
 			break
 		}
 		if in.Timeout > 0 && time.Duration(sum.Duration) >= in.Timeout {
-			so.problems[len(so.problems)-1] += "; there was no time to ask again"
+			prior.problems[len(prior.problems)-1] += "; there was no time to ask again"
 			break
 		}
 	}
-	so.reject(&sum)
+	prior.reject(&sum)
 	return sum, nil
 }
 
 // overBudget returns why the reviewer may not be asked once more, or "" if it may or has already
 // been asked maxTries times.
-func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
+func overBudget(in ralph.EvaluationInput, so ralph.Evaluation) string {
 	if in.Over == nil || so.Tries == maxTries {
 		return ""
 	}
@@ -91,7 +91,7 @@ func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
 }
 
 // failedCheck returns the name of a check that did not pass.
-func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
+func failedCheck(in ralph.EvaluationInput) (name string, ok bool) {
 	for _, c := range in.Checks {
 		if !c.Passed {
 			return checkName(c), true
@@ -101,21 +101,21 @@ func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
 }
 
 // rejectUnasked rejects what a check has already rejected.
-func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Evaluation {
+func (e *Evaluator) rejectUnasked(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
-		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + promise.OneLine(red, nameCap), NextStep: "make the check pass",
+		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + promise.OneLine(red, nameLimit), NextStep: "make the check pass",
 	}
 }
 
 // ask runs the reviewer once and reads its answer. If the reviewer could not finish, only a
 // rejection counts.
-func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before heard) (ralph.AgentOutcome, finding, error) {
-	secret, err := e.secret(in, before)
+func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before priorAnswers) (ralph.AgentOutcome, finding, error) {
+	secret, err := e.drawSecret(in, before)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
 	}
-	folder, err := folderOf(in.Folder, so.Tries)
+	folder, err := tryFolder(in.Folder, so.Tries)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
 	}
@@ -131,14 +131,14 @@ func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.
 		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)
 	}
 	if outcome.End.Failed() {
-		return outcome, unfinished(outcome, secret.nonce, in.Dir), nil
+		return outcome, partialFinding(outcome, secret.nonce, in.Dir), nil
 	}
 	found, err := read(outcome.Answer, secret.nonce, in.Dir)
 	return outcome, found, err
 }
 
 // tryFolder returns where one try leaves its prompt and output. Files of the first try are kept.
-func folderOf(folder string, tries int) (string, error) {
+func tryFolder(folder string, tries int) (string, error) {
 	if folder == "" || tries == 0 {
 		return folder, nil
 	}
@@ -179,17 +179,17 @@ func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 type secret struct{ boundary, nonce string }
 
 // drawSecret draws words that occur nowhere in what the reviewer is shown, nor in each other.
-func (e *Evaluator) secret(in ralph.EvaluationInput, before heard) (secret, error) {
+func (e *Evaluator) drawSecret(in ralph.EvaluationInput, before priorAnswers) (secret, error) {
 	shown := buildPrompt(in, secret{}, before)
-	boundary, err := e.word(shown)
+	boundary, err := e.randomWord(shown)
 	if err != nil {
 		return secret{}, err
 	}
-	nonce, err := e.word(shown + boundary)
+	nonce, err := e.randomWord(shown + boundary)
 	return secret{boundary, nonce}, err
 }
 
-func (e *Evaluator) word(not string) (string, error) {
+func (e *Evaluator) randomWord(not string) (string, error) {
 	source := e.Random
 	if source == nil {
 		source = rand.Reader

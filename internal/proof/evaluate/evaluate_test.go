@@ -218,7 +218,7 @@ func TestLongAnswersAreCapped(t *testing.T) {
 		strings.Repeat("x", 2000) + `","evidence":[` + pointers + `]}`))
 	got := evaluate(t, e, in)
 	size := []int{len([]rune(got.Concern)), len([]rune(got.NextStep)), len(got.Evidence)}
-	if diff := cmp.Diff([]int{concernCap + 1, nextStepCap + 1, maxPointers}, size); diff != "" || !strings.HasPrefix(got.NextStep, "a bx") {
+	if diff := cmp.Diff([]int{concernLimit + 1, nextStepLimit + 1, maxPointers}, size); diff != "" || !strings.HasPrefix(got.NextStep, "a bx") {
 		t.Errorf("%s %.20q", diff, got.NextStep)
 	}
 }

@@ -27,12 +27,12 @@ func lookUp(dir string, pointers []string) (found []string, problem string, err 
 	}
 	defer root.Close()
 	for _, p := range pointers[:min(len(pointers), maxPointers)] {
-		name, first, last, err := takeApart(dir, p)
+		name, first, last, err := parsePointer(dir, p)
 		if err == nil {
 			err = hasLine(root, name, last)
 		}
 		if err != nil {
-			return nil, fmt.Sprintf("the evidence %s does not hold: %v", told(p), err), nil
+			return nil, fmt.Sprintf("the evidence %s does not hold: %v", quoted(p), err), nil
 		}
 		found = append(found, fmt.Sprintf("%s:%d", name, first))
 	}
@@ -43,7 +43,7 @@ var errPointer = errors.New("the form is path:line")
 
 // parsePointer parses path:line, or path:line-line. Paths are in the workspace: relative, or
 // absolute paths that lead there, since some agents see files that way.
-func takeApart(dir, pointer string) (name string, first, last int, err error) {
+func parsePointer(dir, pointer string) (name string, first, last int, err error) {
 	at := strings.LastIndexByte(pointer, ':')
 	if at <= 0 {
 		return "", 0, 0, errPointer

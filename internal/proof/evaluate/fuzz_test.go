@@ -24,7 +24,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if behind = new(heard).take(behind); behind.problem == "" && behind.Verdict == "accept" {
+		if behind = new(priorAnswers).add(behind); behind.problem == "" && behind.Verdict == "accept" {
 			t.Errorf("accepted behind a rejection: %+v", behind)
 		}
 		if found.problem != "" {

@@ -20,13 +20,13 @@ const (
 
 // Ledger is the ledger of a run, for people to read: one line of JSON per verdict, in
 // ledger/TASK.jsonl of the run's folder. The event log is the source of truth.
-type Book struct{ folder string }
+type Ledger struct{ folder string }
 
 // NewLedger returns the ledger in a run's folder. It writes nothing yet.
-func Ledger(folder string) Book { return Book{filepath.Join(folder, ledgerFolder)} }
+func NewLedger(folder string) Ledger { return Ledger{filepath.Join(folder, ledgerFolder)} }
 
 // Append adds a verdict to the file of its task. Storage errors wrap ralph.ErrIO.
-func (b Book) Append(e ralph.Evaluation) error {
+func (b Ledger) Append(e ralph.Evaluation) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write ledger: %w", err)
@@ -49,7 +49,7 @@ func (b Book) Append(e ralph.Evaluation) error {
 }
 
 // File returns the path of the verdicts on a task.
-func (b Book) File(task string) string { return filepath.Join(b.folder, fileName(task)+".jsonl") }
+func (b Ledger) File(task string) string { return filepath.Join(b.folder, fileName(task)+".jsonl") }
 
 // deviceNames are names that Windows reserves for devices.
 var deviceNames = []string{

@@ -15,7 +15,7 @@ import (
 
 func TestLedger(t *testing.T) {
 	folder := t.TempDir()
-	book := Ledger(folder)
+	book := NewLedger(folder)
 	for _, e := range []ralph.Evaluation{
 		{Agent: "a", End: ralph.EndOK, Accepted: true},
 		{Task: "T/1", Agent: "a", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: "x"},
@@ -68,14 +68,14 @@ func TestLedgerNames(t *testing.T) {
 func TestLedgerTroubleIsOfStorage(t *testing.T) {
 	folder := t.TempDir()
 	put(t, filepath.Join(folder, "ledger"), "a file")
-	if err := Ledger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no folder: %v", err)
 	}
 	folder = t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "ledger", "goal.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Ledger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no file: %v", err)
 	}
 }

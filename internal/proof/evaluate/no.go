@@ -21,21 +21,21 @@ type rejection struct {
 
 // priorAnswers are the reviewer's earlier answers that could not be used as they were. A rejection
 // among them stays a rejection.
-type heard struct {
+type priorAnswers struct {
 	problems []string
-	no       *rejection // the first one, if any
+	rejection       *rejection // the first one, if any
 }
 
 // add records an answer and returns it with its problem, if any: an acceptance after a rejection
 // does not count.
-func (h *heard) take(f finding) finding {
-	if h.no == nil {
-		h.no = f.no
+func (h *priorAnswers) add(f finding) finding {
+	if h.rejection == nil {
+		h.rejection = f.rejection
 	}
-	if f.problem == "" && f.Verdict == "accept" && h.no != nil {
+	if f.problem == "" && f.Verdict == "accept" && h.rejection != nil {
 		f.problem = "it accepts, which takes no rejection back"
-		if f.no != nil && f.no.flaw != "" { // both in one answer
-			f.problem = f.no.flaw + "; then " + f.problem
+		if f.rejection != nil && f.rejection.flaw != "" { // both in one answer
+			f.problem = f.rejection.flaw + "; then " + f.problem
 		}
 	}
 	if f.problem != "" {
@@ -45,30 +45,30 @@ func (h *heard) take(f finding) finding {
 }
 
 // joinProblems lists why the answers could not be used, in order.
-func problem(problems []string) string { return strings.Join(problems, "; asked again: ") }
+func joinProblems(problems []string) string { return strings.Join(problems, "; asked again: ") }
 
-const anotherForm = "(The reviewer's answer was not given in the form that was asked for.)"
+const wrongFormNote = "(The reviewer's answer was not given in the form that was asked for.)"
 
 // reject fills in the result when no answer could be used: a rejection in the wrong form, or no
 // verdict at all.
-func (h heard) reject(e *ralph.Evaluation) {
+func (h priorAnswers) reject(e *ralph.Evaluation) {
 	problems := slices.Compact(h.problems)
-	if h.no == nil {
+	if h.rejection == nil {
 		last := len(problems) - 1
 		e.Category, e.Concern = ralph.RejectedInvalid, "the reviewer's answer could not be used: "+problems[last]
 		e.NextStep = "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim"
-		e.Problem = problem(problems[:last])
+		e.Problem = joinProblems(problems[:last])
 		return
 	}
-	e.Malformed, e.Problem = true, problem(problems)
-	if e.Category = ralph.Rejection(h.no.Category); !slices.Contains(ralph.Rejections(), e.Category) {
+	e.Malformed, e.Problem = true, joinProblems(problems)
+	if e.Category = ralph.Rejection(h.rejection.Category); !slices.Contains(ralph.Rejections(), e.Category) {
 		e.Category = ralph.RejectedInvalid
 	}
-	e.Concern, e.Evidence, e.NextStep = h.no.Concern, h.no.Evidence, h.no.NextStep
+	e.Concern, e.Evidence, e.NextStep = h.rejection.Concern, h.rejection.Evidence, h.rejection.NextStep
 	if e.Concern == "" {
 		e.Concern = "the reviewer rejects the work, and why cannot be read"
 	}
-	e.Concern += " " + anotherForm
+	e.Concern += " " + wrongFormNote
 	if e.NextStep == "" {
 		e.NextStep = "look over the work again; the reviewer will be asked again when something has changed"
 	}
@@ -76,7 +76,7 @@ func (h heard) reject(e *ralph.Evaluation) {
 
 // findRejection finds a rejection of any form in an answer: an object that holds the nonce and says
 // reject. It returns the last one, or nil if there is none.
-func saidNo(answer, nonce, dir string) *rejection {
+func findRejection(answer, nonce, dir string) *rejection {
 	if !strings.Contains(answer, nonce) { // planted text without the nonce is not worth a search
 		return nil
 	}
@@ -85,13 +85,13 @@ func saidNo(answer, nonce, dir string) *rejection {
 		if json.NewDecoder(strings.NewReader(answer[at:])).Decode(&object) != nil {
 			continue
 		}
-		if v := loosely(object); sameWord(v.Nonce, nonce) && isNo(v.Verdict) {
-			v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
-			v.Evidence = thatHold(dir, v.Evidence)
+		if v := parseLenient(object); sameWord(v.Nonce, nonce) && isRejection(v.Verdict) {
+			v.Concern, v.NextStep = promise.OneLine(v.Concern, concernLimit), promise.OneLine(v.NextStep, nextStepLimit)
+			v.Evidence = validPointers(dir, v.Evidence)
 			return &rejection{v, flawOf(string(object), nonce)}
 		}
 	}
-	return brokenNo(answer, nonce)
+	return findBrokenRejection(answer, nonce)
 }
 
 func flawOf(object, nonce string) string {
@@ -107,7 +107,7 @@ func flawOf(object, nonce string) string {
 
 // findBrokenRejection finds a rejection in invalid JSON, which was truncated or has an unescaped
 // quote. Only its verdict can be read.
-func brokenNo(answer, nonce string) *rejection {
+func findBrokenRejection(answer, nonce string) *rejection {
 	said, no := `"nonce"\s*:\s*"`+regexp.QuoteMeta(nonce)+`"`, `"verdict"\s*:\s*"\s*reject`
 	if !regexp.MustCompile(`(?i)` + said + `[^{}]*` + no + `|` + no + `[^{}]*` + said).MatchString(answer) {
 		return nil
@@ -116,14 +116,14 @@ func brokenNo(answer, nonce string) *rejection {
 }
 
 // partialFinding reads the answer of a reviewer that could not finish.
-func unfinished(o ralph.AgentOutcome, nonce, dir string) finding {
+func partialFinding(o ralph.AgentOutcome, nonce, dir string) finding {
 	return finding{
-		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemCap)), ": "),
-		no:      saidNo(o.Answer, nonce, dir),
+		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": "),
+		rejection:      findRejection(o.Answer, nonce, dir),
 	}
 }
 
-func isNo(word string) bool {
+func isRejection(word string) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(word)), "reject")
 }
 
@@ -131,7 +131,7 @@ func sameWord(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), [
 
 // parseLenient reads an object field by field. It ignores the case of names and values of other
 // types. If the object says two things and one is a rejection, it is a rejection.
-func loosely(object json.RawMessage) (v verdict) {
+func parseLenient(object json.RawMessage) (v verdict) {
 	texts := map[string]*string{"nonce": &v.Nonce, "verdict": &v.Verdict, "category": &v.Category, "concern": &v.Concern, "next_step": &v.NextStep}
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.Token() //nolint:errcheck // it begins with a brace: it was decoded before
@@ -153,7 +153,7 @@ func loosely(object json.RawMessage) (v verdict) {
 					v.Evidence = append(v.Evidence, pointer)
 				}
 			}
-		case into == nil || !isText || field == "verdict" && isNo(*into):
+		case into == nil || !isText || field == "verdict" && isRejection(*into):
 		default:
 			*into = text
 		}
@@ -162,7 +162,7 @@ func loosely(object json.RawMessage) (v verdict) {
 }
 
 // validPointers returns the pointers that can be verified.
-func thatHold(dir string, pointers []string) []string {
+func validPointers(dir string, pointers []string) []string {
 	var hold []string
 	for _, p := range pointers[:min(len(pointers), maxPointers)] {
 		if found, problem, err := lookUp(dir, []string{p}); err == nil && problem == "" {

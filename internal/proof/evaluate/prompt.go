@@ -18,14 +18,14 @@ import (
 
 // How much of each part the reviewer is shown, in characters.
 const (
-	nameCap     = 300
-	goalCap     = 20_000
-	criteriaCap = 20_000
-	diffCap     = 60_000
-	outputCap   = 2_000
-	outputsCap  = 20_000 // of all checks together
-	resultsCap  = 100_000
-	caseCap     = 20_000
+	nameLimit     = 300
+	goalLimit     = 20_000
+	criteriaLimit = 20_000
+	diffLimit     = 60_000
+	outputLimit   = 2_000
+	outputsLimit  = 20_000 // of all checks together
+	resultsLimit  = 100_000
+	caseLimit     = 20_000
 	maxChecks   = 50
 	maxFiles    = 100
 	maxVerdicts = 5
@@ -52,21 +52,21 @@ var parts = sync.OnceValue(func() []part {
 
 // buildPrompt writes the prompt. The same input gives the same text except for the two random
 // words.
-func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
+func buildPrompt(in ralph.EvaluationInput, s secret, before priorAnswers) string {
 	fills := evidence(in, s)
 	fills["who"] = []string{"boundary", s.boundary}
 	fills["how"] = []string{"categories", categories()}
 	fills["answer"] = []string{"nonce", s.nonce}
 	if len(before.problems) > 0 {
-		fills["again"] = []string{"data", s.quote("again", problem(before.problems))}
+		fills["again"] = []string{"data", s.quote("again", joinProblems(before.problems))}
 	}
-	if before.no != nil {
-		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.no.Concern, "(it cannot be read)"))}
+	if before.rejection != nil {
+		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.rejection.Concern, "(it cannot be read)"))}
 	}
 	var b strings.Builder
 	for _, p := range parts() {
 		if fill, ok := fills[p.name]; ok {
-			b.WriteString(filled(p.text, fill))
+			b.WriteString(fillTemplate(p.text, fill))
 		}
 	}
 	return b.String()
@@ -74,7 +74,7 @@ func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
 
 // fillTemplate replaces placeholders with their values, all at once, so that placeholders inside a
 // value are left alone.
-func filled(text string, pairs []string) string {
+func fillTemplate(text string, pairs []string) string {
 	places := slices.Clone(pairs)
 	for i := 0; i < len(places); i += 2 {
 		places[i] = "{{" + places[i] + "}}"
@@ -89,35 +89,35 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		if strings.TrimSpace(content) == "" {
 			return false
 		}
-		short, cut := text.Cut(clean(content), limit)
+		short, cut := text.Cut(sanitize(content), limit)
 		fills[part] = append([]string{"data", s.quote(part, short)}, more...)
 		return cut
 	}
-	data("task", goal(in), goalCap)
-	data("criteria", list(in.Criteria), criteriaCap)
-	if cut := data("diff", in.Diff, diffCap); cut || in.DiffCut {
+	data("task", goal(in), goalLimit)
+	data("criteria", list(in.Criteria), criteriaLimit)
+	if cut := data("diff", in.Diff, diffLimit); cut || in.DiffCut {
 		fills["diffcut"] = nil
 	}
 	if strings.TrimSpace(in.Diff) == "" {
 		delete(fills, "diffcut")
 		fills["nodiff"] = nil
 	}
-	data("checks", checks(in.Checks), resultsCap)
+	data("checks", checks(in.Checks), resultsLimit)
 	if len(in.Checks) == 0 {
 		fills["nochecks"] = nil
 	}
 	if t := in.TestChanges; t != nil && len(t.Aware) > 0 {
-		data("aware", list(inlines(t.Aware, maxFiles)), resultsCap)
+		data("aware", list(oneLiners(t.Aware, maxFiles)), resultsLimit)
 	}
 	if t := in.TestChanges; t != nil && len(t.Files) > 0 {
 		old := "As they were before, they fail on this work, and pass only as they are now."
 		if t.OldPassed {
 			old = "As they were before, they pass on this work, too."
 		}
-		data("tests", testChanges(*t), resultsCap, "old", old)
+		data("tests", testChanges(*t), resultsLimit, "old", old)
 	}
-	data("case", in.Case, caseCap)
-	data("ledger", ledger(in.Ledger), caseCap)
+	data("case", in.Case, caseLimit)
+	data("ledger", ledger(in.Ledger), caseLimit)
 	if again := recurring(in.Recurring); again != "" {
 		fills["recurring"] = []string{"categories", again}
 	}
@@ -133,9 +133,9 @@ func goal(in ralph.EvaluationInput) string {
 	var lines []string
 	switch {
 	case in.Task != "" && in.Title != "":
-		lines = append(lines, promise.OneLine(in.Task+": "+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+": "+in.Title, nameLimit), "")
 	case in.Task+in.Title != "":
-		lines = append(lines, promise.OneLine(in.Task+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+in.Title, nameLimit), "")
 	}
 	return strings.Join(append(lines, in.Goal), "\n")
 }
@@ -144,7 +144,7 @@ func goal(in ralph.EvaluationInput) string {
 func list(items []string) string {
 	var b strings.Builder
 	for _, item := range items {
-		if item = strings.TrimSpace(clean(item)); item != "" {
+		if item = strings.TrimSpace(sanitize(item)); item != "" {
 			b.WriteString("- " + strings.ReplaceAll(item, "\n", "\n  ") + "\n")
 		}
 	}
@@ -157,24 +157,24 @@ func checkName(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "a hidden check"
 	}
-	return promise.OneLine(c.Name, nameCap)
+	return promise.OneLine(c.Name, nameLimit)
 }
 
 // checks describes the result of each check and the end of its output.
 func checks(results []ralph.CheckResult) string {
 	var b strings.Builder
-	room := outputsCap
+	room := outputsLimit
 	for i, c := range results {
 		if i == maxChecks {
 			fmt.Fprintf(&b, "[… %d more checks …]\n", len(results)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", checkName(c), strings.Join(facts(c), ", "))
-		output := strings.Trim(clean(c.Output), "\n")
+		fmt.Fprintf(&b, "- %s: %s\n", checkName(c), strings.Join(checkFacts(c), ", "))
+		output := strings.Trim(sanitize(c.Output), "\n")
 		if c.Hidden || strings.TrimSpace(output) == "" {
 			continue
 		}
-		short, _ := text.Cut(output, min(outputCap, max(room, 1)))
+		short, _ := text.Cut(output, min(outputLimit, max(room, 1)))
 		room -= len(short)
 		b.WriteString("  the end of its output:\n    " + strings.ReplaceAll(short, "\n", "\n    ") + "\n")
 	}
@@ -182,7 +182,7 @@ func checks(results []ralph.CheckResult) string {
 }
 
 // checkFacts lists what is known about one result, most important first.
-func facts(c ralph.CheckResult) []string {
+func checkFacts(c ralph.CheckResult) []string {
 	facts := []string{"red"}
 	if c.Passed {
 		facts[0] = "green"
@@ -206,13 +206,13 @@ func facts(c ralph.CheckResult) []string {
 		say(p.Canary == ralph.CanaryGreen, "a failing test that was put in did not turn it red")
 		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "whether it can fail could not be tried")
 		say(p.Tests > 0, "%d tests ran", p.Tests)
-		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameCap))
+		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameLimit))
 	}
 	return facts
 }
 
 func testChanges(t ralph.BaseTestsRun) string {
-	names := inlines(t.Files, maxFiles)
+	names := oneLiners(t.Files, maxFiles)
 	text := "Changed:\n" + list(names)
 	if more := len(t.Files) - len(names); more > 0 {
 		text += fmt.Sprintf("[… %d more files …]\n", more)
@@ -224,10 +224,10 @@ func testChanges(t ralph.BaseTestsRun) string {
 }
 
 // oneLiners returns the first few texts, each as one line.
-func inlines(texts []string, most int) []string {
+func oneLiners(texts []string, most int) []string {
 	var all []string
 	for _, text := range texts[:min(len(texts), most)] {
-		all = append(all, promise.OneLine(text, nameCap))
+		all = append(all, promise.OneLine(text, nameLimit))
 	}
 	return all
 }
@@ -242,7 +242,7 @@ func ledger(all []ralph.Evaluation) string {
 	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
 		line := "accepted" + pointers(e.Evidence)
 		if !e.Accepted {
-			line = fmt.Sprintf("rejected%s: %s%s\nNext step: %s", underCategory(e.Category), promise.OneLine(e.Concern, concernCap), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepCap))
+			line = fmt.Sprintf("rejected%s: %s%s\nNext step: %s", asCategory(e.Category), promise.OneLine(e.Concern, concernLimit), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepLimit))
 		}
 		lines = append(lines, line)
 	}
@@ -250,7 +250,7 @@ func ledger(all []ralph.Evaluation) string {
 }
 
 // asCategory leaves out a category that a reviewer cannot choose.
-func underCategory(r ralph.Rejection) string {
+func asCategory(r ralph.Rejection) string {
 	if r == ralph.RejectedInvalid {
 		return ""
 	}
@@ -261,7 +261,7 @@ func pointers(evidence []string) string {
 	if len(evidence) == 0 {
 		return ""
 	}
-	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
+	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameLimit) + ")"
 }
 
 // recurring names the categories that occurred more than once, the most frequent first.
@@ -298,7 +298,7 @@ func categories() string {
 // sanitize repairs the encoding of a text and removes control characters. Invisible marks, such as
 // those that change the writing direction, are shown as code points, because they can make code
 // look like something else.
-func clean(text string) string {
+func sanitize(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	var b strings.Builder
 	b.Grow(len(text))

@@ -44,9 +44,9 @@ func TestPrompts(t *testing.T) {
 	}
 	s := secret{boundary: strings.Repeat("b", 32), nonce: strings.Repeat("c", 32)}
 	for name, got := range map[string]string{
-		"everything": buildPrompt(everything, s, heard{problems: []string{`the category "ugly" is not one of the list`}, no: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
-		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, heard{}),
-		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.BaseTestsRun{Files: []string{"a"}, OldPassed: true}}, s, heard{}),
+		"everything": buildPrompt(everything, s, priorAnswers{problems: []string{`the category "ugly" is not one of the list`}, rejection: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
+		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, priorAnswers{}),
+		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.BaseTestsRun{Files: []string{"a"}, OldPassed: true}}, s, priorAnswers{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".md")
@@ -100,7 +100,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	}
 	got := buildPrompt(ralph.EvaluationInput{
 		Title: huge, Goal: huge, Criteria: many, Diff: huge, Checks: results, TestChanges: &ralph.BaseTestsRun{Files: many, Old: results}, Case: huge, Ledger: ledger,
-	}, secret{"b", "n"}, heard{})
+	}, secret{"b", "n"}, priorAnswers{})
 	if size := utf8.RuneCountInString(got); size > 300_000 || size < 100_000 {
 		t.Errorf("%d characters", size)
 	}

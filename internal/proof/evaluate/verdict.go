@@ -17,10 +17,10 @@ const (
 	// maxVerdict is the maximum length of a verdict in bytes. It is searched for at the very end of
 	// the answer.
 	maxVerdict  = 16 << 10
-	concernCap  = 2000 // characters
-	nextStepCap = 1000
+	concernLimit  = 2000 // characters
+	nextStepLimit = 1000
 	maxPointers = 20 // further evidence is ignored
-	problemCap  = 200
+	problemLimit  = 200
 )
 
 // verdict is what the reviewer writes.
@@ -42,7 +42,7 @@ type finding struct {
 	problem string
 	// rejection is a rejection found in the answer, in any form and whatever else the answer says;
 	// nil if there is none.
-	no *rejection
+	rejection *rejection
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
@@ -52,7 +52,7 @@ func (f finding) fill(e *ralph.Evaluation) {
 // read finds the verdict in an answer and checks it against the rules and the files of the
 // workspace. An error means that the files cannot be read.
 func read(answer, nonce, dir string) (finding, error) {
-	no := saidNo(answer, nonce, dir)
+	no := findRejection(answer, nonce, dir)
 	v, err := lastObject(answer)
 	switch {
 	case err == nil:
@@ -62,14 +62,14 @@ func read(answer, nonce, dir string) (finding, error) {
 		err = errors.New(no.flaw)
 	}
 	if err != nil {
-		return finding{problem: err.Error(), no: no}, nil
+		return finding{problem: err.Error(), rejection: no}, nil
 	}
 	pointers, problem, err := lookUp(dir, v.Evidence)
 	if err != nil {
 		return finding{}, err
 	}
 	v.Evidence = pointers
-	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
+	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernLimit), promise.OneLine(v.NextStep, nextStepLimit)
 	return finding{v, problem, no}, nil
 }
 
@@ -113,10 +113,10 @@ func parse(object string) (v verdict, err error) {
 		}
 		field, _ := name.(string)
 		if !slices.Contains(verdictFields, field) {
-			return verdict{}, fmt.Errorf("the field %s is not known", told(field))
+			return verdict{}, fmt.Errorf("the field %s is not known", quoted(field))
 		}
 		if seen[field] {
-			return verdict{}, fmt.Errorf("the field %s is there twice", told(field))
+			return verdict{}, fmt.Errorf("the field %s is there twice", quoted(field))
 		}
 		seen[field] = true
 		if err := d.Decode(&json.RawMessage{}); err != nil {
@@ -139,20 +139,20 @@ func (v verdict) check(nonce string) error {
 	case !sameWord(v.Nonce, nonce):
 		return errors.New("the nonce is not the one of the instructions")
 	case v.Verdict != "accept" && v.Verdict != "reject":
-		return fmt.Errorf("the verdict is %s; it must be accept or reject", told(v.Verdict))
+		return fmt.Errorf("the verdict is %s; it must be accept or reject", quoted(v.Verdict))
 	case v.Verdict == "accept" && v.Category != "":
-		return fmt.Errorf("the category is %s; who accepts leaves it empty", told(v.Category))
+		return fmt.Errorf("the category is %s; who accepts leaves it empty", quoted(v.Category))
 	case v.Verdict == "accept" && len(v.Evidence) == 0:
 		return errors.New("there is no evidence; to accept takes at least one path:line")
 	case v.Verdict == "reject" && !slices.Contains(ralph.Rejections(), ralph.Rejection(v.Category)):
-		return fmt.Errorf("the category %s is not one of the list", told(v.Category))
-	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernCap) == "":
+		return fmt.Errorf("the category %s is not one of the list", quoted(v.Category))
+	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernLimit) == "":
 		return errors.New("the concern is missing")
-	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepCap) == "":
+	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepLimit) == "":
 		return errors.New("the next_step is missing")
 	}
 	return nil
 }
 
 // quoted quotes text of the reviewer in one of our sentences.
-func told(s string) string { return fmt.Sprintf("%q", promise.OneLine(s, problemCap)) }
+func quoted(s string) string { return fmt.Sprintf("%q", promise.OneLine(s, problemLimit)) }

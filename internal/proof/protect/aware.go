@@ -32,7 +32,7 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	var names, words []string
 	for _, change := range changes {
 		asking, known := awareness[ecosystems[path.Ext(change.Name)]]
-		if !known || change.Kind == ralph.FileDeleted || testName(change.Name) || setsUp(change.Name) {
+		if !known || change.Kind == ralph.FileDeleted || testName(change.Name) || isSetup(change.Name) {
 			continue
 		}
 		names = append(names, change.Name)
@@ -45,11 +45,11 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	now, err := in.asking(Now, names, words)
+	now, err := in.askingLines(Now, names, words)
 	if err != nil || len(now) == 0 {
 		return nil, err
 	}
-	before, err := in.asking(Base, names, words)
+	before, err := in.askingLines(Base, names, words)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 }
 
 // isSetup reports whether a file configures tools, which may well differ under test.
-func setsUp(name string) bool {
+func isSetup(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	if _, steers := steeringRule(name); steers {
 		return true
@@ -73,7 +73,7 @@ func setsUp(name string) bool {
 	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") || base == "manage.py"
 }
 
-func (in *inspection) asking(side Side, names, words []string) (map[string][]string, error) {
+func (in *inspection) askingLines(side Side, names, words []string) (map[string][]string, error) {
 	mentions, err := in.trees.Find(in.ctx, side, names, words)
 	lines := map[string][]string{}
 	for _, m := range mentions {

@@ -29,7 +29,7 @@ func pomDiffers(_ *inspection, base, now []byte) bool {
 		settings := pomSetting().FindAllString(text, -1)
 		for _, plugin := range pomPlugin().FindAllString(text, -1) {
 			if pomTests().MatchString(plugin) {
-				settings = append(settings, oneSpaced(plugin))
+				settings = append(settings, collapseSpaces(plugin))
 			}
 		}
 		return settings
@@ -52,7 +52,7 @@ func trimmedLines(text string, keep func(line string) bool) []string {
 	return kept
 }
 
-func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+func collapseSpaces(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // wellFormed reports whether XML can be parsed. An empty file can.
 func wellFormed(data []byte) bool {
@@ -76,7 +76,7 @@ func gradleDiffers(_ *inspection, base, now []byte) bool {
 	return partsDiffer(base, now, func(text string) (kept []string) {
 		for _, statement := range braced(withoutComments(text)) {
 			if !gradleHonest().MatchString(statement) && gradleSteering().MatchString(statement) {
-				kept = append(kept, oneSpaced(statement))
+				kept = append(kept, collapseSpaces(statement))
 			}
 		}
 		return kept

@@ -101,7 +101,7 @@ func FuzzNames(f *testing.F) {
 		if _, steers := steeringRule(name); steers && test {
 			t.Errorf("%q is both", name)
 		}
-		_ = inTheWay([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}}})
+		_ = replacements([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}}})
 		for _, words := range simpleCommands(name) {
 			if len(words) == 0 {
 				t.Error("a command without words")

@@ -12,7 +12,7 @@ import (
 // pattern is one line of the user's list.
 type pattern struct {
 	glob  string
-	takes bool // it removes protection
+	exempts bool // it removes protection
 	plain bool // it has no wildcard
 }
 
@@ -35,7 +35,7 @@ func parsePattern(text string) (pattern, error) {
 	if !anchored {
 		glob = "**/" + glob
 	}
-	return pattern{glob: glob, takes: takes, plain: plain}, nil
+	return pattern{glob: glob, exempts: takes, plain: plain}, nil
 }
 
 // matches reports whether the pattern matches the name or one of its folders.

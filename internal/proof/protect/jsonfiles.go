@@ -93,7 +93,7 @@ func foreignRunners(object map[string]any) map[string]string {
 
 func isRunner(name string) bool {
 	name = path.Base(strings.TrimPrefix(name, "**/"))
-	return slices.Contains(runnersOfNode, name) || strings.HasPrefix(name, "jest-") || strings.HasPrefix(name, "babel-jest")
+	return slices.Contains(nodeRunners, name) || strings.HasPrefix(name, "jest-") || strings.HasPrefix(name, "babel-jest")
 }
 
 // runsScripts reports whether checks may run a script of a package.json. Only commands that

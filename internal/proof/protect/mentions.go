@@ -20,24 +20,24 @@ type Finder func(ctx context.Context, which Side, names, words []string) ([]Ment
 
 // testPart is a changed file of the base that may belong to tests although its name does not say
 // so. It does if tests mention it and nothing else does.
-type kin struct {
+type testPart struct {
 	change ralph.FileChange
 	word   string         // occurs in every mention
-	is     *regexp.Regexp // matches a line that mentions it
-	speaks string         // the language that mentions it; "" is any
+	pattern     *regexp.Regexp // matches a line that mentions it
+	language string         // the language that mentions it; "" is any
 }
 
 // possibleParts finds files that may be parts of tests: data that tests compare with, and helpers
 // that fail a test.
-func (in *inspection) kinOf(changes []ralph.FileChange) ([]kin, error) {
-	var found []kin
+func (in *inspection) possibleParts(changes []ralph.FileChange) ([]testPart, error) {
+	var found []testPart
 	for _, change := range changes {
 		if change.Kind == ralph.FileAdded || in.rules.base == nil {
 			continue
 		}
 		switch {
 		case expectedData(change.Name):
-			if k, ok := in.dataKin(change); ok {
+			if k, ok := in.dataPart(change); ok {
 				found = append(found, k)
 			}
 		case helperMark[ecosystems[path.Ext(change.Name)]] != nil:
@@ -45,7 +45,7 @@ func (in *inspection) kinOf(changes []ralph.FileChange) ([]kin, error) {
 			if err != nil {
 				return nil, err
 			}
-			if k, is := helperKin(change, text); is {
+			if k, is := helperPart(change, text); is {
 				found = append(found, k)
 			}
 		}
@@ -70,7 +70,7 @@ func expectedData(name string) bool {
 }
 
 // dataPart is mentioned by its name, and also by its folder if other files share the name.
-func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
+func (in *inspection) dataPart(change ralph.FileChange) (testPart, bool) {
 	base, folder := path.Base(change.Name), path.Base(path.Dir(change.Name))
 	pattern := `(^|[^\w.-])` + regexp.QuoteMeta(base) + `($|[^\w.-]|\.$)`
 	if in.rules.base.baseNames[base] > 1 && folder != "." {
@@ -78,7 +78,7 @@ func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
 	}
 	is, err := regexp.Compile(pattern)
 	// a name that is not valid text is in no source either
-	return kin{change: change, word: base, is: is}, err == nil
+	return testPart{change: change, word: base, pattern: is}, err == nil
 }
 
 // helperMark matches code that only test helpers contain.
@@ -89,16 +89,16 @@ var helperMark = map[ecosystem]func() *regexp.Regexp{
 }
 
 // helperPart is mentioned where it is imported.
-func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
+func helperPart(change ralph.FileChange, text []byte) (testPart, bool) {
 	kind := ecosystems[path.Ext(change.Name)]
 	if !helperMark[kind]().Match(text) {
-		return kin{}, false
+		return testPart{}, false
 	}
 	folder, base := path.Split(change.Name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	if kind == golang || stem == "index" || stem == "__init__" {
 		if stem = path.Base(path.Clean(folder)); stem == "." {
-			return kin{}, false // it belongs to the product's own package
+			return testPart{}, false // it belongs to the product's own package
 		}
 	}
 	word := regexp.QuoteMeta(stem)
@@ -108,44 +108,44 @@ func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 		script: `/` + word + `(/index)?(\.[cm]?[jt]sx?)?['"` + "`" + `]`,
 	}[kind]
 	is, err := regexp.Compile(pattern)
-	return kin{change: change, word: stem, is: is, speaks: string(kind)}, err == nil
+	return testPart{change: change, word: stem, pattern: is, language: string(kind)}, err == nil
 }
 
 // findTestParts finds out which of the changed files belong to tests although their names do not
 // say so.
-func (in *inspection) lookForKin(changes []ralph.FileChange) error {
+func (in *inspection) findTestParts(changes []ralph.FileChange) error {
 	unknown := slices.DeleteFunc(slices.Clone(changes), func(change ralph.FileChange) bool {
 		_, steers := steeringRule(change.Name)
 		return steers || testName(change.Name)
 	})
 	// A file is part of tests if a test of the base mentions it and nothing else does except
 	// documentation. A file that the product also needs belongs to the product.
-	candidates, err := in.kinOf(unknown)
+	candidates, err := in.possibleParts(unknown)
 	for _, tests := range []bool{true, false} {
 		if err == nil && len(candidates) > 0 {
-			candidates, err = in.mentioned(candidates, tests)
+			candidates, err = in.filterMentioned(candidates, tests)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("look what tests mention: %w", err)
 	}
-	in.kin = map[string]bool{}
+	in.testParts = map[string]bool{}
 	for _, k := range candidates {
-		in.kin[k.change.Name] = true
+		in.testParts[k.change.Name] = true
 	}
 	return nil
 }
 
 // filterMentioned keeps the candidates that a test mentions or, for byTests false, the ones that
 // nothing else mentions. The second question reads the whole tree, but few projects get that far.
-func (in *inspection) mentioned(candidates []kin, byTests bool) ([]kin, error) {
+func (in *inspection) filterMentioned(candidates []testPart, byTests bool) ([]testPart, error) {
 	var words []string
 	for _, k := range candidates {
 		words = append(words, k.word)
 	}
 	var names []string
 	for _, name := range in.rules.base.names {
-		if speaks(name) && isTest(name) == byTests {
+		if canMention(name) && isTest(name) == byTests {
 			names = append(names, name)
 		}
 	}
@@ -153,9 +153,9 @@ func (in *inspection) mentioned(candidates []kin, byTests bool) ([]kin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(candidates, func(k kin) bool {
+	return slices.DeleteFunc(candidates, func(k testPart) bool {
 		known := slices.ContainsFunc(lines, func(m Mention) bool {
-			return m.Name != k.change.Name && (k.speaks == "" || string(ecosystems[path.Ext(m.Name)]) == k.speaks || !byTests) && k.is.MatchString(m.Line)
+			return m.Name != k.change.Name && (k.language == "" || string(ecosystems[path.Ext(m.Name)]) == k.language || !byTests) && k.pattern.MatchString(m.Line)
 		})
 		return known != byTests
 	}), nil
@@ -169,7 +169,7 @@ func isTest(name string) bool {
 
 // canMention reports whether a mention in a file counts: code does, and lists of what belongs to a
 // product.
-func speaks(name string) bool {
+func canMention(name string) bool {
 	switch path.Ext(name) {
 	case ".json", ".toml", ".yaml", ".yml", ".cfg", ".in", ".mk", ".gradle", ".xml", ".html", ".css", "":
 		return !slices.Contains(dependencyFiles, path.Base(name))

@@ -64,7 +64,7 @@ func testName(name string) bool {
 		return false
 	}
 	folders := strings.Split(path.Dir(name), "/")
-	return testBase(base) || testFolder(folders, base)
+	return testBase(base) || inTestFolder(folders, base)
 }
 
 // testStems match names of tests without their last extension.
@@ -99,7 +99,7 @@ func testBase(base string) bool {
 }
 
 // inTestFolder recognizes a test by the folders that it is in.
-func testFolder(folders []string, base string) bool {
+func inTestFolder(folders []string, base string) bool {
 	if strings.HasPrefix(strings.ToUpper(base), "README") {
 		return false // documentation of a folder affects nothing
 	}

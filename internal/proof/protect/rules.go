@@ -92,7 +92,7 @@ type Sorted struct {
 // Sort classifies changes. It reads only files whose content decides.
 func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees) (Sorted, error) {
 	in := &inspection{ctx: ctx, trees: trees, rules: r}
-	if err := in.lookForKin(changes); err != nil {
+	if err := in.findTestParts(changes); err != nil {
 		return Sorted{}, err
 	}
 	var out Sorted
@@ -100,13 +100,13 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 		if err := ctx.Err(); err != nil {
 			return Sorted{}, err
 		}
-		state, err := in.protected(change)
+		state, err := in.classify(change)
 		if err != nil {
 			return Sorted{}, fmt.Errorf("inspect %q: %w", change.Name, err)
 		}
 		switch {
 		case state == ignored:
-		case state == weighed:
+		case state == runWithBase:
 			out.Tests = append(out.Tests, change)
 		case change.Kind == ralph.FileAdded && !r.own(change.Name):
 			out.Unseen = append(out.Unseen, change)
@@ -118,7 +118,7 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 	if out.Aware, err = in.becameAware(changes); err != nil {
 		return Sorted{}, fmt.Errorf("look who asks whether it is tested: %w", err)
 	}
-	out.Unseen = append(out.Unseen, inTheWay(changes, out)...)
+	out.Unseen = append(out.Unseen, replacements(changes, out)...)
 	for _, list := range [][]ralph.FileChange{out.Tampered, out.Unseen, out.Tests} {
 		slices.SortFunc(list, func(a, b ralph.FileChange) int { return cmp.Compare(a.Name, b.Name) })
 	}
@@ -127,7 +127,7 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 
 // replacements finds what was put in place of a protected file: a link instead of its folder, or a
 // folder instead of the file. Those names match nothing by themselves.
-func inTheWay(changes []ralph.FileChange, sorted Sorted) []ralph.FileChange {
+func replacements(changes []ralph.FileChange, sorted Sorted) []ralph.FileChange {
 	var gone []string
 	folders := map[string]bool{}
 	for _, change := range sorted.Tampered {
@@ -160,7 +160,7 @@ type meaning int
 
 const (
 	ignored meaning = iota
-	weighed
+	runWithBase
 	guarded
 )
 
@@ -169,33 +169,33 @@ type inspection struct {
 	ctx   context.Context
 	trees Trees
 	rules Rules
-	kin   map[string]bool // see findTestParts
+	testParts   map[string]bool // see findTestParts
 	words map[string]bool // words that checks consist of, see uses
 }
 
 // classify classifies a change, first by the user's and the harness's lists, then by the rules for
 // tests.
-func (in *inspection) protected(change ralph.FileChange) (meaning, error) {
+func (in *inspection) classify(change ralph.FileChange) (meaning, error) {
 	r, name := in.rules, change.Name
 	if within(name, r.exempt) {
 		return ignored, nil
 	}
-	chosen, taken := r.chosen(name)
+	chosen, taken := r.match(name)
 	if chosen || r.own(name) {
 		return guarded, nil
 	}
 	state, err := in.byKind(change)
 	if state == guarded && (taken || !r.tests) {
-		state = weighed
+		state = runWithBase
 	}
 	return state, err
 }
 
 // match applies the user's patterns. The last one that matches decides.
-func (r Rules) chosen(name string) (chosen, taken bool) {
+func (r Rules) match(name string) (chosen, taken bool) {
 	for _, p := range slices.Backward(r.globs) {
 		if p.matches(name) {
-			return !p.takes, p.takes
+			return !p.exempts, p.exempts
 		}
 	}
 	return false, false
@@ -203,12 +203,12 @@ func (r Rules) chosen(name string) (chosen, taken bool) {
 
 // own reports whether the harness itself relies on a file. A new one affects the next run as much
 // as a changed one.
-func (r Rules) own(name string) bool { return within(name, r.literal) && !r.named(name) }
+func (r Rules) own(name string) bool { return within(name, r.literal) && !r.exemptedByName(name) }
 
 // exemptedByName reports whether the user exempted exactly this file. A wildcard must not exempt
 // files that the harness relies on.
-func (r Rules) named(name string) bool {
-	return slices.ContainsFunc(r.globs, func(p pattern) bool { return p.takes && p.plain && p.matches(name) })
+func (r Rules) exemptedByName(name string) bool {
+	return slices.ContainsFunc(r.globs, func(p pattern) bool { return p.exempts && p.plain && p.matches(name) })
 }
 
 // byKind classifies a change by the conventions of ecosystems: guarded for tests of the base and
@@ -224,12 +224,12 @@ func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
 	switch {
 	case testName(change.Name):
 		return in.test(change)
-	case in.kin[change.Name]:
+	case in.testParts[change.Name]:
 		return guarded, nil
 	case path.Ext(change.Name) == ".rs" && change.Kind != ralph.FileAdded:
 		changed, err := in.compare(change, rustTestsDiffer)
 		if changed {
-			return weighed, err
+			return runWithBase, err
 		}
 		return ignored, err
 	}

@@ -39,7 +39,7 @@ var (
 
 // matchesAny reports whether a name is in a list. An entry that ends with * matches every name with
 // that prefix.
-func fits(name string, list []string) bool {
+func matchesAny(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(one string) bool {
 		prefix, wild := strings.CutSuffix(one, "*")
 		return name == one || wild && strings.HasPrefix(name, prefix)
@@ -69,7 +69,7 @@ func (f sectioned) part(data []byte) ([]string, error) {
 	}
 	var part []string
 	for _, s := range settings {
-		if fits(s.section, f.sections) || fits(strings.TrimPrefix(s.section+"."+s.key, "."), f.keys) {
+		if matchesAny(s.section, f.sections) || matchesAny(strings.TrimPrefix(s.section+"."+s.key, "."), f.keys) {
 			part = append(part, fmt.Sprintf("%s: %s = %s", s.section, s.key, s.value))
 		}
 	}

@@ -100,12 +100,12 @@ var (
 func scriptNames(checks []string) []string {
 	var names []string
 	for _, check := range checks {
-		names = append(names, started(check, "")...)
+		names = append(names, startedScripts(check, "")...)
 	}
 	return cleanNames(names)
 }
 
-func started(command, dir string) (names []string) {
+func startedScripts(command, dir string) (names []string) {
 	for _, words := range simpleCommands(command) {
 		words = program(words)
 		if len(words) == 0 {
@@ -116,7 +116,7 @@ func started(command, dir string) (names []string) {
 		case words[0] == "cd" && len(words) > 1:
 			dir = path.Join(dir, words[1])
 		case slices.Contains(shells, words[0]) && isCommand:
-			names = append(names, started(file, dir)...)
+			names = append(names, startedScripts(file, dir)...)
 		case slices.Contains(shells, words[0]) && file != "":
 			names = append(names, path.Join(dir, file))
 		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
@@ -157,7 +157,7 @@ func CheckScripts(dir string, checks []string) []string {
 	}
 	defer func() { _ = root.Close() }()
 	var found []string
-	for _, name := range absoluteToo(dir, checks) {
+	for _, name := range withAbsolute(dir, checks) {
 		if !slices.Contains(found, name) && isScript(root, name) {
 			found = append(found, name)
 		}
@@ -166,7 +166,7 @@ func CheckScripts(dir string, checks []string) []string {
 }
 
 // withAbsolute adds scripts that a check names by their absolute path.
-func absoluteToo(dir string, checks []string) []string {
+func withAbsolute(dir string, checks []string) []string {
 	names := scriptNames(checks)
 	whole, err := filepath.Abs(dir)
 	if err != nil {

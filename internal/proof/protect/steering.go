@@ -38,7 +38,7 @@ var rules = []rule{
 	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
 	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool { return uncheckedBytecode(now) },
 		added: func(_ *inspection, _ string, now []byte) bool { return uncheckedBytecode(now) }},
-	{kind: python, match: shadowsRunner, differ: productIfThere},
+	{kind: python, match: shadowsRunner, differ: onlyIfAdded},
 
 	{kind: script, names: []string{
 		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
@@ -102,7 +102,7 @@ func vendoredTests(name string) bool {
 }
 
 // pythonRunners are Python test runners and the modules that they use.
-var runnersOfPython = strings.Fields(`pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis xdist mock
+var pythonRunners = strings.Fields(`pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis xdist mock
 	abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses difflib dis encodings enum fnmatch functools gc genericpath glob
 	importlib inspect io itertools json linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib runpy shlex shutil
 	signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap threading token tokenize tomllib traceback types typing warnings weakref`)
@@ -118,7 +118,7 @@ func shadowsRunner(name string) bool {
 		}
 	}
 	folder, module := path.Split(module)
-	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) && slices.Contains(runnersOfPython, module)
+	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) && slices.Contains(pythonRunners, module)
 }
 
 // uncheckedBytecode recognizes compiled Python that runs without a check against its source, so
@@ -129,21 +129,21 @@ func uncheckedBytecode(data []byte) bool {
 
 // shadowablePrograms are programs that are not installed as packages, and that a package manager
 // would prefer to the user's.
-var programsInFront = []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go", "cargo"}
+var shadowablePrograms = []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go", "cargo"}
 
 func hidesProgram(name string) bool {
 	_, program, installed := cutFolder(name, "node_modules/.bin")
-	return installed && slices.Contains(programsInFront, program)
+	return installed && slices.Contains(shadowablePrograms, program)
 }
 
-var runnersOfNode = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
+var nodeRunners = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
 
 // installedRunner matches test libraries in a node_modules that is kept in the tree. A new one was
 // installed.
 func installedRunner(name string) bool {
 	_, below, installed := cutFolder(name, "node_modules")
 	first, _, _ := strings.Cut(strings.TrimPrefix(below, ".bin/"), "/")
-	return installed && (slices.Contains(runnersOfNode, first) || slices.Contains([]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first))
+	return installed && (slices.Contains(nodeRunners, first) || slices.Contains([]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first))
 }
 
 // cutFolder splits a name at the first folder of that name.
@@ -153,23 +153,23 @@ func cutFolder(name, folder string) (before, after string, found bool) {
 
 // onlyIfAdded is for files that count only when they are added: an existing one belongs to the
 // product.
-func productIfThere(*inspection, []byte, []byte) bool { return false }
+func onlyIfAdded(*inspection, []byte, []byte) bool { return false }
 
 // ruleIndex is the table, indexed for lookup.
-type rulebook struct {
+type ruleIndex struct {
 	exact map[string]int // by the file's own name
 	paths map[string]int // by the end of the path, or the folder
-	globs []bookedGlob
-	asked []int // rules with a match function
+	globs []indexedGlob
+	matchers []int // rules with a match function
 }
 
-type bookedGlob struct {
+type indexedGlob struct {
 	glob, prefix string // prefix is the part before the first wildcard
 	rule         int
 }
 
-var book = sync.OnceValue(func() *rulebook {
-	b := &rulebook{exact: map[string]int{}, paths: map[string]int{}}
+var loadIndex = sync.OnceValue(func() *ruleIndex {
+	b := &ruleIndex{exact: map[string]int{}, paths: map[string]int{}}
 	for i, r := range rules {
 		for _, name := range r.names {
 			switch wild := strings.IndexByte(name, '*'); {
@@ -178,11 +178,11 @@ var book = sync.OnceValue(func() *rulebook {
 			case wild < 0:
 				b.exact[name] = i
 			default:
-				b.globs = append(b.globs, bookedGlob{name, name[:wild], i})
+				b.globs = append(b.globs, indexedGlob{name, name[:wild], i})
 			}
 		}
 		if r.match != nil {
-			b.asked = append(b.asked, i)
+			b.matchers = append(b.matchers, i)
 		}
 	}
 	return b
@@ -202,7 +202,7 @@ func steeringRule(name string) (*rule, bool) {
 
 // ruleFor finds the rule for a name alone.
 func ruleFor(name string) (*rule, bool) {
-	b, base := book(), path.Base(name)
+	b, base := loadIndex(), path.Base(name)
 	if i, is := b.exact[base]; is {
 		return &rules[i], true
 	}
@@ -220,7 +220,7 @@ func ruleFor(name string) (*rule, bool) {
 			return &rules[i], true
 		}
 	}
-	for _, i := range b.asked {
+	for _, i := range b.matchers {
 		if rules[i].match(name) {
 			return &rules[i], true
 		}
