@@ -60,13 +60,13 @@ type RepoFile struct {
 // Login is how people log in to a CLI.
 type Login struct {
 	Args []string // Args of its program, to be run in a terminal; nil if there is no such command
-	Hint string // what helps when a login failed, in one line
+	Hint string   // what helps when a login failed, in one line
 }
 
 // Look is what a search for a login may see.
 type Look struct {
 	Home string
-	Env  func(name string) string // "" if it is not set
+	Env  func(name string) string         // "" if it is not set
 	File func(path string) ([]byte, bool) // small files only
 	GOOS string
 }
@@ -133,8 +133,8 @@ const (
 	BillingKey          Billing = "key"
 	BillingUnknown      Billing = "unknown"
 
-	ProvenByRuns       Proof = "real runs" // the real CLI is run in our tests
-	ProvenByRecordings Proof = "recordings" // its recorded output is read in our tests
+	ProvenByRuns       Proof = "real runs"     // the real CLI is run in our tests
+	ProvenByRecordings Proof = "recordings"    // its recorded output is read in our tests
 	ProvenByDocs       Proof = "documentation" // we have not run it
 )
 

@@ -55,8 +55,8 @@ func TestClaudeAccount(t *testing.T) {
 	const (
 		stored   = "/home/me/.claude/.credentials.json"
 		settings = "/home/me/.claude/settings.json"
-		replaced = "it is used in place of the subscription that is logged in"
-		helper   = "~/.claude/settings.json has an apiKeyHelper: it counts only with agent.inherit_settings"
+		replaced = "it is used instead of the subscription login"
+		helper   = "~/.claude/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
 	)
 	login := func(fields string) string { return `{"claudeAiOauth":{"accessToken":"` + secret + `"` + fields + `}}` }
 	subscribed := map[string]string{stored: login(`,"refreshToken":"` + secret + `","expiresAt":4102444800000,"subscriptionType":"max"`)}
@@ -69,7 +69,7 @@ func TestClaudeAccount(t *testing.T) {
 		"long-lived token": {world{env: []string{"CLAUDE_CODE_OAUTH_TOKEN=" + secret}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "CLAUDE_CODE_OAUTH_TOKEN is set"}},
 		"gateway": {world{env: []string{"ANTHROPIC_AUTH_TOKEN=" + secret, "ANTHROPIC_API_KEY=" + secret}},
-			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; whom its gateway bills is not known here"}},
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway"}},
 		"subscription": {world{files: subscribed}, Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.claude/.credentials.json has a login (max)"}},
 		"a key silently replaces the subscription": {world{env: []string{"ANTHROPIC_API_KEY=" + secret}, files: subscribed},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set", Warning: replaced}},
@@ -91,7 +91,7 @@ func TestClaudeAccount(t *testing.T) {
 			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "CLAUDE_CODE_USE_BEDROCK is set: Amazon Bedrock has its own credentials"}},
 		"cloud switched off": {world{env: []string{"CLAUDE_CODE_USE_VERTEX=0"}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
-		"keychain": {world{goos: "darwin"}, Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not looked into"}},
+		"keychain": {world{goos: "darwin"}, Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not read"}},
 		"broken files": {world{files: map[string]string{stored: `{"claudeAiOauth":7}`, settings: "no", "/home/me/.claude.json": "[]"}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
 	} {
@@ -117,7 +117,7 @@ func TestCodexAccount(t *testing.T) {
 		"subscription of an older version": {world{files: map[string]string{auth: `{"tokens":{"access_token":"` + secret + `"}}`}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
 		"a key silently replaces the subscription": {world{env: []string{"CODEX_API_KEY=" + secret}, files: map[string]string{auth: chatGPT}},
-			Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set", Warning: "it is used in place of the subscription that is logged in"}},
+			Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set", Warning: "it is used instead of the subscription login"}},
 		"stored key": {world{files: map[string]string{auth: `{"OPENAI_API_KEY":"` + secret + `"}`}},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "~/.codex/auth.json has a key"}},
 		"stored key beside tokens": {world{files: map[string]string{auth: `{"OPENAI_API_KEY":"` + secret + `","tokens":{"access_token":"` + secret + `"}}`}},
@@ -133,11 +133,11 @@ func TestCodexAccount(t *testing.T) {
 		"a provider of a profile": {world{files: map[string]string{auth: chatGPT, config: "[profiles.x]\nmodel_provider = \"mine\"\n"}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
 		"keyring": {world{files: map[string]string{config: "cli_auth_credentials_store = 'keyring'\n"}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not looked into"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}},
 		"another form": {world{files: map[string]string{auth: `{"auth_mode":"agentIdentity","secret":"` + secret + `"}`}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json is there, but not as it was expected"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json has an unexpected format"}},
 		"no JSON": {world{files: map[string]string{auth: secret}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json is there, but not as it was expected"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json has an unexpected format"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkAccount(t, codex{}, c.world, c.want) })
 	}

@@ -26,15 +26,15 @@ func (acpDialect) Name() string { return "acp" }
 func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
-		ReadMode: "what it asks for is rejected unless it reads or searches; what it does without asking is not, and opencode asks for nothing unless its settings say so",
-		EditMode: "what it asks for is decided by Ralph: reading, edits in the workspace, the check commands; opencode asks for nothing unless its settings say so",
+		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without asking, and opencode asks for nothing unless its settings say so",
+		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks for nothing unless its settings say so",
 	}
 }
 
 func (acpDialect) Command(r Request) (Command, error) {
 	line := strings.TrimSpace(r.CommandLine)
 	if line == "" {
-		return Command{}, errors.New("make agent command: acp needs one that starts the agent, as in --agent-cmd 'gemini --experimental-acp'")
+		return Command{}, errors.New("make agent command: acp needs a command that starts the agent, such as --agent-cmd 'gemini --experimental-acp'")
 	}
 	for _, arg := range r.ExtraArgs {
 		line += " " + shellQuote(arg)

@@ -150,7 +150,7 @@ func TestACPEndings(t *testing.T) {
 		{"wants more", nil, ending{End: ralph.EndOK}},
 		{"grumbles", nil, ending{End: ralph.EndOK}},
 		{"stays", func(s *stage) { s.options.Linger = time.Millisecond }, ending{End: ralph.EndOK}},
-		{"login", nil, ending{End: ralph.EndAuth, Error: "the agent wants a login: Authentication required", Hint: hint}},
+		{"login", nil, ending{End: ralph.EndAuth, Error: "the agent requires a login: Authentication required", Hint: hint}},
 		{"login", func(s *stage) { s.options.Env = append(s.options.Env, "PLAYED_KEY=k") }, ending{End: ralph.EndOK}},
 		{"crash", nil, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: out of memory"}},
 		{"torn", nil, ending{End: ralph.EndProvider, Error: "the agent's output broke off"}},
@@ -163,7 +163,7 @@ func TestACPEndings(t *testing.T) {
 			End: ralph.EndOK, Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
 		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
-			End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
+			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint,
 		}},
 	}
 	for _, c := range cases {

@@ -47,7 +47,7 @@ func TestACPFaults(t *testing.T) {
 		name, line string
 		want       ending
 	}{
-		{"a login is needed", refusal(-32000, "Authentication required", ""), ending{End: ralph.EndAuth, Error: "the agent wants a login: Authentication required", Hint: hint}},
+		{"a login is needed", refusal(-32000, "Authentication required", ""), ending{End: ralph.EndAuth, Error: "the agent requires a login: Authentication required", Hint: hint}},
 		{"status as the code", refusal(401, "no", ""), ending{End: ralph.EndAuth, Error: "the login was refused: no", Hint: hint}},
 		{"status before the details", refusal(-32603, "Internal error", `{"details":"403 no"}`), ending{End: ralph.EndAuth, Error: "the login was refused: Internal error: 403 no", Hint: hint}},
 		{"status in an answer", refusal(-32603, `{"error":{"code": 429}}`, ""), ending{End: ralph.EndLimit, Error: `the usage limit is reached: {"error":{"code": 429}}`}},
@@ -63,9 +63,9 @@ func TestACPFaults(t *testing.T) {
 		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to go on"}},
 		{"max_tokens", stopped("max_tokens"), ending{End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit"}},
 		{"max_turn_requests", stopped("max_turn_requests"), ending{End: ralph.EndFailed, Error: "the agent used up the model calls of a turn"}},
-		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent cancelled its turn of its own accord"}},
-		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for a reason that is not known: tired"}},
-		{"no words", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent canceled its turn by itself"}},
+		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for an unknown reason: tired"}},
+		{"no words", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no end", acpSays("words"), ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 	}
 	for _, c := range cases {

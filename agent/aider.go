@@ -26,7 +26,7 @@ func (aider) About() About {
 	return About{
 		Title: "aider", Program: "aider", Proven: ProvenByDocs,
 		EditMode: "edits files, never runs commands",
-		ReadMode: "its own ask mode: sees only files whose names it is told, edits none",
+		ReadMode: "its own ask mode: sees only files that the prompt names, edits none",
 		Env:      append([]string{"AIDER_*"}, modelKeys...),
 		Reserved: []string{"--message", "-m", "--message-file", "-f"},
 		Resumes:  []string{"--restore-chat-history"},

@@ -72,9 +72,9 @@ func TestAiderEndings(t *testing.T) {
 			ending{End: ralph.EndProvider, Error: "InternalServerError: Connection error."}},
 		{"bad model", aiderStart + "litellm.NotFoundError: no such model\n", 0, ending{End: ralph.EndFailed, Error: "NotFoundError: no such model"}},
 		{"tried again, then good", aiderStart + "litellm.APIError: oops\nRetrying in 0.2 seconds...\nhello\n" + aiderReport, 0, ending{End: ralph.EndOK}},
-		{"never answered", aiderStart, 0, ending{End: ralph.EndFailed, Error: "aider ended without an answer of the model"}},
+		{"never answered", aiderStart, 0, ending{End: ralph.EndFailed, Error: "aider ended without an answer from the model"}},
 		{"empty answer", aiderStart + "Empty response received from LLM. Check your provider account?\n\nTokens: 1.2k sent, 0 received.\n", 0,
-			ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+			ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAiderEndings(t *testing.T) {
 
 // TestAiderWaitsForNoLogin: without a key it would start a login, and wait for a browser.
 func TestAiderWaitsForNoLogin(t *testing.T) {
-	want := ending{End: ralph.EndAuth, Error: "there is no key to any model", Hint: aiderLogin}
+	want := ending{End: ralph.EndAuth, Error: "no key for any model was found", Hint: aiderLogin}
 	if diff := cmp.Diff(want, endingOf(newStage(t, "aider", aiderKeyless+"\n", "hang").run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

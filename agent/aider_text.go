@@ -21,13 +21,13 @@ import (
 // of them could be forged, so only the session's cost is used, from the last line.
 type aiderText struct {
 	*stream.Reading
-	started  bool // aider has printed its version, which it does once it has a model
-	answers  int // answers with a line about tokens
-	words    bool // an answer was not empty
-	thinking bool // the model prints its thinking
-	talking  bool // the agent's message was shown live
-	between  bool // only aider's own lines since the last answer
-	costNext bool // the cost may come on a separate line
+	started  bool   // aider has printed its version, which it does once it has a model
+	answers  int    // answers with a line about tokens
+	words    bool   // an answer was not empty
+	thinking bool   // the model prints its thinking
+	talking  bool   // the agent's message was shown live
+	between  bool   // only aider's own lines since the last answer
+	costNext bool   // the cost may come on a separate line
 	held     []byte // possibly the agent's text, if a line about tokens follows
 }
 
@@ -84,7 +84,7 @@ func (a *aiderText) beforeAnswers(line []byte) {
 	case bytes.HasPrefix(line, []byte("Aider v")):
 		a.started = true
 	case !a.started && string(line) == aiderKeyless:
-		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no key to any model", Hint: aiderLogin}, true
+		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "no key for any model was found", Hint: aiderLogin}, true
 	case a.Model == "":
 		if m := aiderModel().FindSubmatch(line); m != nil {
 			a.Works(string(m[1]))
@@ -117,7 +117,7 @@ func (a *aiderText) listen(text []byte) {
 	}
 	a.held = append(append(a.held, text...), '\n')
 	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
-		a.hearHeld()
+		a.flushHeld()
 	}
 	if detail := promise.OneLine(string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize); detail != "" && !a.talking {
 		a.talking = true
@@ -126,7 +126,7 @@ func (a *aiderText) listen(text []byte) {
 }
 
 // flushHeld passes on what was kept.
-func (a *aiderText) hearHeld() {
+func (a *aiderText) flushHeld() {
 	_, _ = a.Said.Write(a.held) // never fails
 	if a.held = a.held[:0]; cap(a.held) > 1<<20 {
 		a.held = nil
@@ -135,7 +135,7 @@ func (a *aiderText) hearHeld() {
 
 // answered records that an answer is complete.
 func (a *aiderText) answered(received, cost []byte) {
-	a.hearHeld()
+	a.flushHeld()
 	a.Said.EndMessage()
 	a.answers++
 	a.words = a.words || string(received) != "0"
@@ -164,7 +164,7 @@ func (a *aiderText) ended(status int) *stream.Fault {
 	case status != 0:
 		return nil
 	case a.answers == 0:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "aider ended without an answer of the model"}
+		return &stream.Fault{Class: ralph.EndFailed, Text: "aider ended without an answer from the model"}
 	case !a.words:
 		return &stream.Fault{Class: ralph.EndEmpty, Text: stream.SaidNothing}
 	}

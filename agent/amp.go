@@ -74,7 +74,7 @@ type ampRule struct {
 	Matches map[string][]string `json:"matches,omitempty"`
 	Action  string              `json:"action"`
 	// with a message, a rejected call does not end the run
-	Message string              `json:"message,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // ampSettings let an agent edit, and run the check commands exactly: a pattern for further

@@ -43,7 +43,7 @@ func (a *ampStream) event(e *ampEvent) bool {
 func (a *ampStream) plainText(text []byte) {
 	if a.Events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
 		a.Events++
-		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no login", Hint: ampLogin}, true
+		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: ampLogin}, true
 	}
 }
 

@@ -115,7 +115,7 @@ func TestAmpEndings(t *testing.T) {
 	}{
 		{"good", hello + ampGood, 0, ending{End: ralph.EndOK}},
 		{"good event, bad status", hello + ampGood, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", ampInit + ampGood, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", ampInit + ampGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"no login", "No API key found. Starting login flow...\n", 1, ending{End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin}},
 		{"login refused", ampInit + failed(`"error":"Invalid API key",`), 1, ending{End: ralph.EndAuth, Error: "Invalid API key", Hint: ampLogin}},

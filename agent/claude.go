@@ -18,7 +18,7 @@ func (claude) About() About {
 	return About{
 		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
-		ReadMode: "is offered tools that read and search, nothing else; no CLAUDE.md, hooks or MCP servers",
+		ReadMode: "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
 		Env: []string{
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
 			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",

@@ -22,9 +22,9 @@ func claudeAccount(look Look) Account {
 	chosen := c.chosen()
 	switch {
 	case chosen.Login == LoggedIn && chosen.Billing != BillingSubscription && c.subscribed():
-		chosen.Warning = "it is used in place of the subscription that is logged in"
+		chosen.Warning = "it is used instead of the subscription login"
 	case c.helper:
-		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it counts only with agent.inherit_settings"
+		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
 	}
 	return chosen
 }
@@ -81,7 +81,7 @@ func (c claudeFound) chosen() Account {
 	}
 	switch {
 	case c.env("ANTHROPIC_AUTH_TOKEN") != "":
-		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; whom its gateway bills is not known here"}
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway"}
 	case c.env("ANTHROPIC_API_KEY") != "":
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
 	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
@@ -91,7 +91,7 @@ func (c claudeFound) chosen() Account {
 	case c.storedKey:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}
 	case c.goos == "darwin":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not looked into"}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not read"}
 	case c.helper:
 		return Account{Login: LoginUnknown, Billing: BillingUnknown}
 	}

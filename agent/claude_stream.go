@@ -22,15 +22,15 @@ import (
 // Events may have their keys in any order: the result's type is one of its last.
 type claudeStream struct {
 	*stream.Reading
-	message string // id of the current message
+	message string       // id of the current message
 	joined  maphash.Hash // of that message's text blocks
-	heard   memory // the agent's last text blocks and messages, to recognize a copy
-	excuses memory // what the CLI said in the agent's name
+	heard   memory       // the agent's last text blocks and messages, to recognize a copy
+	excuses memory       // what the CLI said in the agent's name
 	spoke   bool
 	excuse  string // error code of what the CLI said in the agent's name
-	limited bool // the account's limit was reached
+	limited bool   // the account's limit was reached
 	resets  time.Time
-	metered uint64 // hash of the id of the message whose tokens came last
+	metered uint64       // hash of the id of the message whose tokens came last
 	used    ralph.Tokens // by that message
 	// cacheInInput means that the input figures include cached tokens.
 	cacheInInput bool
@@ -58,7 +58,7 @@ type claudeEvent struct {
 	Message    claudeMessage `json:"message"`
 	Parent     any           `json:"parent_tool_use_id"` // the call that started a sub-agent
 	Synthetic  bool          `json:"is_api_error_message"`
-	Status     int64         `json:"error_status"` // of a retry
+	Status     int64         `json:"error_status"`     // of a retry
 	LastStatus int64         `json:"api_error_status"` // of the closing event
 	Limit      claudeLimit   `json:"rate_limit_info"`
 

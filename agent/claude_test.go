@@ -60,7 +60,7 @@ func TestClaudeEndings(t *testing.T) {
 		{"good event, then silence", hello + claudeGood, ended{Result: process.Result{State: process.Idle, ExitCode: 143}}, ending{End: ralph.EndOK}},
 		{"good event, then interrupted", hello + claudeGood, ended{Result: process.Result{State: process.Canceled}, interrupted: true},
 			ending{End: ralph.EndInterrupted, Error: "interrupted"}},
-		{"no words", claudeInit + claudeGood, ok, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", claudeInit + claudeGood, ok, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"turns used up", hello + claudeEnds(`"subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns","errors":["Reached 3"]`), exited(1),
 			ending{End: ralph.EndFailed, Error: "the agent ended with an error (max_turns): Reached 3"}},
 		{"older versions flag nothing", hello + claudeEnds(`"subtype":"error_max_turns","is_error":false`), ok,

@@ -16,26 +16,26 @@ import (
 
 const (
 	// DefaultOutputLimit is how much of each output stream is kept on disk.
-	DefaultOutputCap = 16 << 20
+	DefaultOutputLimit = 16 << 20
 	// DefaultLinger is how long an agent may stay silent and alive after its closing event.
 	DefaultLinger = 30 * time.Second
 )
 
 // Options are the same for all iterations of a run.
 type Options struct {
-	Dialect         Dialect
-	Name            string // what the log calls the agent; default: the dialect's name
+	Dialect Dialect
+	Name    string // what the log calls the agent; default: the dialect's name
 	// the program of a known CLI; default: its name, looked up in the PATH of Env
 	Path            string
-	CommandLine     string // of the dialects that have no program of their own
-	Env             []string // the complete environment; the dialect adds what its CLI needs
+	CommandLine     string      // of the dialects that have no program of their own
+	Env             []string    // the complete environment; the dialect adds what its CLI needs
 	Permissions     Permissions // default: PermitEdits
-	AllowedCommands []string // commands that edit mode also allows: the check commands
+	AllowedCommands []string    // commands that edit mode also allows: the check commands
 	ExtraArgs       []string
 	InheritSettings bool
-	OutputCap       int64 // default: DefaultOutputLimit
-	Grace           time.Duration // between TERM and KILL; default: that of the process package
-	Linger          time.Duration // default: DefaultLinger
+	OutputLimit     int64            // default: DefaultOutputLimit
+	Grace           time.Duration    // between TERM and KILL; default: that of the process package
+	Linger          time.Duration    // default: DefaultLinger
 	Now             func() time.Time // default: time.Now
 	// Enter may change the command before it starts, so that it runs elsewhere than in the plain
 	// workspace. nil changes nothing.
@@ -50,7 +50,7 @@ var _ ralph.Agent = (*CLI)(nil)
 // New makes an agent from a CLI. It does not start or look for anything yet.
 func New(o Options) *CLI {
 	o.Permissions = cmp.Or(o.Permissions, PermitEdits)
-	o.OutputCap = cmp.Or(o.OutputCap, DefaultOutputCap)
+	o.OutputLimit = cmp.Or(o.OutputLimit, DefaultOutputLimit)
 	o.Linger = cmp.Or(o.Linger, DefaultLinger)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -152,8 +152,8 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	return process.Spec{
 		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
 		Env:     append(append([]string(nil), c.o.Env...), cmd.Env...),
-		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Cap: c.o.OutputCap},
-		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Cap: c.o.OutputCap},
+		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Cap: c.o.OutputLimit},
+		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Cap: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 	}, nil
 }
@@ -178,7 +178,7 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	if r.Lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {
-			o.Error = fmt.Sprintf("lines of the agent's output that were too long to be read: %d", r.Lost)
+			o.Error = fmt.Sprintf("lines of the agent's output that were too long to read: %d", r.Lost)
 		}
 	}
 	return o

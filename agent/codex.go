@@ -37,7 +37,7 @@ func (codex) newReader(r *stream.Reading) stream.Reader {
 }
 
 // codexLogin is the hint for a failed login.
-const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
+const codexLogin = "run `codex login`, or set the API key variable that its configuration names"
 
 func (codex) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}

@@ -24,13 +24,13 @@ func codexAccount(look Look) Account {
 	case look.Env("CODEX_API_KEY") != "":
 		a := Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set"}
 		if stored.Billing == BillingSubscription {
-			a.Warning = "it is used in place of the subscription that is logged in"
+			a.Warning = "it is used instead of the subscription login"
 		}
 		return a
 	case stored.Login != LoggedOut:
 		return stored
 	case codexTop(config, "cli_auth_credentials_store") == "keyring", codexTop(config, "cli_auth_credentials_store") == "auto":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not looked into"}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}
 	case look.Env("OPENAI_API_KEY") != "":
 		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY"
 	}
@@ -57,7 +57,7 @@ func codexStored(look Look, path, name string) Account {
 	case understood && hasTokens && strings.HasPrefix(mode, "chatgpt"), understood && hasTokens && mode == "":
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: name + " has a ChatGPT login"}
 	}
-	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " is there, but not as it was expected"}
+	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " has an unexpected format"}
 }
 
 var codexSetting = text.LazyRegexp(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)

@@ -70,7 +70,7 @@ func TestCodexEndings(t *testing.T) {
 	}{
 		{"good", hello + done, 0, ending{End: ralph.EndOK}},
 		{"good event, bad status", hello + done, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", codexStart + done, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", codexStart + done, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"failed with status 0", hello + `{"type":"turn.failed","error":{"message":"no"}}` + "\n", 0, ending{End: ralph.EndFailed, Error: "no"}},
 		{"failure as a string", hello + `{"type":"turn.failed","error":"no"}` + "\n", 1, ending{End: ralph.EndFailed, Error: "no"}},

@@ -18,7 +18,7 @@ const promptFileWord = "{prompt_file}"
 func (command) Name() string { return "command" }
 
 func (command) About() About {
-	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does", ReadMode: "does what it does: only the view that it runs in keeps the workspace as it is"}
+	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "custom command, not restricted", ReadMode: "custom command, not restricted; only its isolated view protects the workspace"}
 }
 
 func (command) newReader(r *stream.Reading) stream.Reader { return &plainText{r} }

@@ -174,7 +174,7 @@ func TestNothingUnderstood(t *testing.T) {
 	for _, name := range structuredSamples {
 		for _, text := range []string{"All done.\n<promise>COMPLETE</promise>\n", `{"kind":"answer","text":"<promise>COMPLETE</promise>"}` + "\n", "\x00\xff"} {
 			want := ralph.AgentOutcome{
-				Agent: name, End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
+				Agent: name, End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint,
 				OutputBytes: int64(len(text)),
 			}
 			if diff := cmp.Diff(want, listen(name, []byte(text), whole, exited(0))); diff != "" {

@@ -45,7 +45,7 @@ func TestCopilotEndings(t *testing.T) {
 		{"good", hello + copilotGood, 0, ending{End: ralph.EndOK}},
 		{"good event, bad status", hello + copilotGood, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
 		{"bad event, good status", hello + copilotBad, 0, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
-		{"no words", copilotStart + copilotGood, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", copilotStart + copilotGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no words and an error", copilotStart + copilotSays("") + noAnswer + copilotBad, 1, ending{End: ralph.EndEmpty, Error: "the agent's last turn was empty"}},
 		{"no last words", hello + copilotSays(" ") + noAnswer + copilotBad, 1, ending{End: ralph.EndEmpty, Error: "the agent's last turn was empty"}},
 		{"words and an error", hello + noAnswer + copilotBad, 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error: No response was returned."}},

@@ -31,9 +31,9 @@ func (cursor) About() About {
 		Reserved: []string{"--output-format"},
 		Resumes:  []string{"--resume", "--continue", "resume"},
 		// the last one allows commands
-		Repo:     []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}},
-		Login:    Login{Args: []string{"login"}, Hint: cursorLogin},
-		Account:  cursorAccount,
+		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}},
+		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
+		Account: cursorAccount,
 	}
 }
 

@@ -37,10 +37,10 @@ type Request struct {
 	Permissions     Permissions
 	AllowedCommands []string // commands that edit mode also allows
 	ExtraArgs       []string
-	InheritSettings bool // let the user's own settings of the CLI apply
+	InheritSettings bool   // let the user's own settings of the CLI apply
 	Dir             string // the workspace
 	Folder          string // the iteration's folder, for files that only this call needs
-	Look            Look // the user's own settings of the CLI; the zero value shows none
+	Look            Look   // the user's own settings of the CLI; the zero value shows none
 }
 
 // model returns the flag that chooses the model, if one is requested.
@@ -58,8 +58,8 @@ func (r Request) modelAndExtra(flag string) []string { return append(r.model(fla
 type Command struct {
 	Argv  []string
 	Env   []string // added to the environment
-	Stdin string // the file on standard input; "" is none
-	Files []File // written before it starts
+	Stdin string   // the file on standard input; "" is none
+	Files []File   // written before it starts
 }
 
 // File is a small file that a command line refers to.

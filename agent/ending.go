@@ -27,7 +27,7 @@ var exitSignaled = []int{129, 130, 137, 143}
 // ended is what is known from outside about an agent that is gone.
 type ended struct {
 	process.Result
-	interrupted   bool // the run is being ended
+	interrupted   bool   // the run is being ended
 	program       string // as the user knows it
 	complaint     string // the first line on standard error
 	stderr        string // the last line there
@@ -51,7 +51,7 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	case e.State == process.Idle:
 		return stream.Fault{Class: ralph.EndIdle, Text: fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r)}
 	case e.Signal != "":
-		return stream.Fault{Class: ralph.EndKilled, Text: "the agent died by a signal (" + e.Signal + ")"}
+		return stream.Fault{Class: ralph.EndKilled, Text: "the agent was killed by a signal (" + e.Signal + ")"}
 	case slices.Contains(exitSignaled, e.ExitCode):
 		return stream.Fault{Class: ralph.EndKilled, Text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
 	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
@@ -103,7 +103,7 @@ func (e ended) withoutClosingEvent(r *stream.Reading) stream.Fault {
 	}
 	switch {
 	case r.Events == 0 && e.StdoutBytes > 0:
-		return stream.Fault{Class: ralph.EndBroken, Text: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint}
+		return stream.Fault{Class: ralph.EndBroken, Text: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint}
 	case r.Retry != nil:
 		return *r.Retry
 	case r.Cut:
@@ -157,7 +157,7 @@ func whileRetrying(r *stream.Reading) string {
 	if r.Retry == nil {
 		return ""
 	}
-	return " while it tried again: " + r.Retry.Text
+	return " while it was retrying: " + r.Retry.Text
 }
 
 func quoted(line string) string {

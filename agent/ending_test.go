@@ -30,7 +30,7 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 		{"a good end", good, leaves(exited(0), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo)"}},
 		{"names unknown", good, leaves(exited(0), 2), ending{End: ralph.EndFailed, Error: left + "2"}},
 		{"some were killed", good, leaves(exited(0), 1, "sleep", "su\x1bdo\n"), ending{End: ralph.EndFailed, Error: left + "1 (among sleep, sudo)"}},
-		{"no words", claudeInit + claudeGood, leaves(exited(0), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); the agent said nothing of its own"}},
+		{"no words", claudeInit + claudeGood, leaves(exited(0), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); the agent wrote no message"}},
 		{"a bad end", good, leaves(exited(3), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); the agent ended with exit status 3"}},
 		{"a time-out", claudeInit, leaves(timedOut, 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); timed out after 1m0s"}},
 		{"a refused login", claudeInit + claudeEnds(`"is_error":true,"api_error_status":401`), leaves(exited(1), 1, "sudo"),

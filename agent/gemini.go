@@ -173,7 +173,7 @@ func geminiAccount(look Look) Account {
 	}
 	switch {
 	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the environment chooses an account of Google's cloud"}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the environment chooses a Google Cloud account"}
 	case look.Env("GOOGLE_GEMINI_BASE_URL") != "":
 		return Account{
 			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",

@@ -23,7 +23,7 @@ func (goose) About() About {
 	return About{
 		Title: "goose", Program: "goose", Proven: ProvenByDocs,
 		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
-		ReadMode: "has no tools at all: it judges by what it is told",
+		ReadMode: "has no tools at all: it judges by its prompt alone",
 		Shared:   true, // pressly/goose migrates databases
 		// Versions from July 2026 on report the cost for models whose price they know, which is not
 		// enough to enforce a limit.
@@ -63,7 +63,7 @@ func (goose) Command(r Request) (Command, error) {
 	}
 	argv = append(argv, r.modelAndExtra("--model")...)
 	return Command{
-		Argv:  append(argv, "-i", "-"),
+		Argv: append(argv, "-i", "-"),
 		// a name costs a model call
 		Env:   []string{"GOOSE_MODE=" + mode, "GOOSE_DISABLE_SESSION_NAMING=true"},
 		Stdin: r.PromptFile,

@@ -24,7 +24,7 @@ type gooseStream struct {
 	*stream.Reading
 	message string // id of the current message
 	writing bool
-	open    string // the tool call that has no result yet
+	open    string        // the tool call that has no result yet
 	excuse  *stream.Fault // what goose said in the agent's name, if that came last
 }
 
@@ -33,7 +33,7 @@ type gooseEvent struct {
 	Failure string       `json:"error"`
 	Message gooseMessage `json:"message"`
 	Cost    *float64     `json:"cost_usd"`
-	usage   usage // of the closing event
+	usage   usage        // of the closing event
 }
 
 // UnmarshalJSON also reads the figures, which are beside the other fields.
@@ -175,7 +175,7 @@ func (g *gooseStream) endedInTool(status int) *stream.Fault {
 	if status != 1 || g.open == "" || g.Retry != nil {
 		return nil
 	}
-	return &stream.Fault{Class: ralph.EndFailed, Text: "goose ended at the call of a tool, which may have needed approval: " + g.open, Hint: gooseModes}
+	return &stream.Fault{Class: ralph.EndFailed, Text: "goose ended during a tool call that may have needed approval: " + g.open, Hint: gooseModes}
 }
 
 // gooseExcuse matches what goose says in the agent's name when a model call failed.

@@ -71,7 +71,7 @@ func TestGooseEndings(t *testing.T) {
 	}{
 		{"good", hello + gooseDone, 0, ending{End: ralph.EndOK}},
 		{"good event, bad status", hello + gooseDone, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", gooseDone, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", gooseDone, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"login refused, called a good end", failed("Authentication error: bad key") + gooseDone, 0,
 			ending{End: ralph.EndAuth, Error: "Authentication error: bad key.", Hint: gooseLogin}},
@@ -93,7 +93,7 @@ func TestGooseEndings(t *testing.T) {
 		{"nothing configured", "\n  error: No provider configured. Run 'goose configure' first.\n\n", 1,
 			ending{End: ralph.EndAuth, Error: "No provider configured. Run 'goose configure' first.", Hint: gooseLogin}},
 		{"approval needed", hello + gooseCalls("m2", "developer__shell", "rm x"), 1,
-			ending{End: ralph.EndFailed, Error: "goose ended at the call of a tool, which may have needed approval: developer__shell: rm x", Hint: gooseModes}},
+			ending{End: ralph.EndFailed, Error: "goose ended during a tool call that may have needed approval: developer__shell: rm x", Hint: gooseModes}},
 		{"died after a tool", hello + gooseCalls("m2", "developer__shell", "rm x") + gooseAnswer, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
 	}
 	for _, c := range cases {

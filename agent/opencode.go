@@ -52,7 +52,7 @@ var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp", "provider
 // or a missing key.
 const (
 	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs you in, set agent.inherit_settings"
-	opencodeModel = "`opencode models` lists the models (--model provider/model) that it can use with the keys that it has"
+	opencodeModel = "run `opencode models` to list the models (--model provider/model) that its keys can use"
 )
 
 func (opencode) newReader(r *stream.Reading) stream.Reader {

@@ -24,8 +24,8 @@ import (
 type opencodeStream struct {
 	*stream.Reading
 	paid     float64
-	tooled   bool // a tool was called in this step
-	endless  int // consecutive steps that ended for no reason and did nothing
+	tooled   bool   // a tool was called in this step
+	endless  int    // consecutive steps that ended for no reason and did nothing
 	rejected string // a rejected call, which ends the turn
 }
 
@@ -188,7 +188,7 @@ func (o *opencodeStream) endAgain() {
 		o.Retrying(f)
 		return
 	}
-	f.Text += " again and again"
+	f.Text += " repeatedly"
 	o.Retry = nil
 	o.Fault, o.Hopeless = f, true
 }

@@ -53,17 +53,17 @@ func TestOpencodeEndings(t *testing.T) {
 		{"good", hello + opencodeStops("stop"), 0, ending{End: ralph.EndOK}},
 		{"at its longest", hello + opencodeStops("length"), 0, ending{End: ralph.EndOK}},
 		{"good end, bad status", hello + opencodeStops("stop"), 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", opencodeStart + opencodeStops("stop"), 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", opencodeStart + opencodeStops("stop"), 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"not its own words", opencodeStart + `{"type":"text","part":{"text":"hi","synthetic":true}}` + "\n" + opencodeStops("stop"), 0,
-			ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+			ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"went on after its end", hello + opencodeStops("stop") + opencodeStart, 0, stopped},
 		{"gone before the end of a step", hello, 0, stopped},
 		{"gone after a tool", hello + tool, 0, stopped},
 		{"cut once", cut, 0, cutOnce},
 		{"cut, then good", cut + hello + opencodeStops("stop"), 0, ending{End: ralph.EndOK}},
 		{"cut, but busy in between", cut + cut + tool + cut + cut, 0, cutOnce},
-		{"cut again and again", cut + cut + cut + hello + opencodeStops("stop"), 0, ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}},
-		{"no reason at all", strings.Repeat(opencodeStart+opencodeStops(""), 3), 143, ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}},
+		{"cut repeatedly", cut + cut + cut + hello + opencodeStops("stop"), 0, ending{End: ralph.EndProvider, Error: "the model's stream was cut repeatedly"}},
+		{"no reason at all", strings.Repeat(opencodeStart+opencodeStops(""), 3), 143, ending{End: ralph.EndProvider, Error: "the model's stream was cut repeatedly"}},
 		{"an answer that failed", hello + opencodeStops("error"), 0, ending{End: ralph.EndProvider, Error: "the model's answer ended with an error"}},
 		{"refused", refused, 1, auth},
 		{"refused with status 0", hello + refused, 0, auth},
@@ -264,7 +264,7 @@ func TestOpencodeAccount(t *testing.T) {
 
 // TestTrapOpencodeBeginsAgainForEver: it was seen to send 22 requests, none of which used a token.
 func TestTrapOpencodeBeginsAgainForEver(t *testing.T) {
-	want := ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}
+	want := ending{End: ralph.EndProvider, Error: "the model's stream was cut repeatedly"}
 	tr := loadTranscript(t, "opencode", "cut")
 	s := newStage(t, "opencode", string(tr.stdout), "hang")
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {

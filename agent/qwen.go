@@ -21,7 +21,7 @@ func (qwen) About() About {
 	return About{
 		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
-		ReadMode: "is offered tools that read and search, nothing else; no QWEN.md, hooks or MCP servers",
+		ReadMode: "gets only tools that read and search; no QWEN.md, hooks or MCP servers",
 		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
 		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},

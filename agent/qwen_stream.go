@@ -24,7 +24,7 @@ import (
 type qwenStream struct {
 	claudeStream
 	held    *qwenEvent // a message that may be the CLI's own
-	calling bool // the agent called a tool that has no result yet
+	calling bool       // the agent called a tool that has no result yet
 }
 
 type qwenEvent struct {
@@ -90,11 +90,11 @@ func mayBeExcuse(blocks []claudeBlock) bool {
 
 func (q *qwenStream) again(e *qwenEvent) {
 	if e.Retry.Delay <= 0 {
-		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer as it should"})
+		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer correctly"})
 		return
 	}
 	wait := time.Duration(min(e.Retry.Delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
-	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts)
+	text := fmt.Sprintf("the usage limit is reached; the CLI waits %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts)
 	q.Retrying(&stream.Fault{Class: ralph.EndLimit, Text: text, Wait: wait})
 }
 

@@ -102,7 +102,7 @@ func TestQwenEndings(t *testing.T) {
 	}{
 		{"good", hello + qwenGood, 0, ending{End: ralph.EndOK}},
 		{"good event, bad status", hello + qwenGood, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", qwenInit + qwenGood, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no words", qwenInit + qwenGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"failed with status 0", hello + said("[API Error: 401 bad key]"), 0, ending{End: ralph.EndAuth, Error: "the login was refused (status 401): bad key", Hint: qwenLogin}},
 		{"403", qwenInit + said("[API Error: 403 no]"), 1, ending{End: ralph.EndAuth, Error: "the login was refused (status 403): no", Hint: qwenLogin}},
@@ -117,13 +117,13 @@ func TestQwenEndings(t *testing.T) {
 		{"400", hello + said("[API Error: 400 too long]"), 1, ending{End: ralph.EndFailed, Error: "the model refused (status 400): too long"}},
 		{"no connection", hello + said("[API Error: Connection error. (cause: fetch failed)]"), 1,
 			ending{End: ralph.EndProvider, Error: "the model could not be reached: Connection error. (cause: fetch failed)"}},
-		{"empty turn", qwenInit + qwenRetry + said("[API Error: "+empty+"]"), 1, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own: " + empty}},
+		{"empty turn", qwenInit + qwenRetry + said("[API Error: "+empty+"]"), 1, ending{End: ralph.EndEmpty, Error: "the agent wrote no message: " + empty}},
 		{"cut", hello + qwenRetry + said("[API Error: "+cut+"]"), 1, ending{End: ralph.EndProvider, Error: "the model's answer broke off: " + cut}},
 		{"its own affair", hello + qwenFails("Reached max session turns"), 53, ending{End: ralph.EndFailed, Error: "the agent ended with an error: Reached max session turns"}},
 		{"an error without words", hello + `{"type":"result","subtype":"error_during_execution","is_error":true}` + "\n", 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
 		{"a sub-agent failed", hello + qwenFails("[API Error: 500 x]") + hello + qwenGood, 0, ending{End: ralph.EndOK}},
 		{"retried, then good", qwenInit + qwenRetry + hello + qwenGood, 0, ending{End: ralph.EndOK}},
-		{"died while retrying", hello + qwenRetry, 1, ending{End: ralph.EndProvider, Error: "the model did not answer as it should"}},
+		{"died while retrying", hello + qwenRetry, 1, ending{End: ralph.EndProvider, Error: "the model did not answer correctly"}},
 		{"retried, then died", hello + qwenRetry + qwenSays("on"), 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
 	}
 	for _, c := range cases {
@@ -146,7 +146,7 @@ func TestTrapQwenAnnouncesItsWait(t *testing.T) {
 		t.Errorf("live -want +got:\n%s", diff)
 	}
 	idle := ended{Result: process.Result{State: process.Idle, ExitCode: 143, Signal: "terminated"}, idle: time.Second}
-	want := ending{End: ralph.EndIdle, Error: "killed after 1s without any output while it tried again: " + text}
+	want := ending{End: ralph.EndIdle, Error: "killed after 1s without any output while it was retrying: " + text}
 	if diff := cmp.Diff(want, endingOf(listen("qwen", []byte(qwenInit+qwenWaits), whole, idle))); diff != "" {
 		t.Errorf("idle -want +got:\n%s", diff)
 	}

@@ -25,7 +25,7 @@ import (
 const (
 	roleReplay = "AGENT_TEST_REPLAY" // the file to print
 	roleStatus = "AGENT_TEST_STATUS" // the exit status, or "hang"
-	roleSeen   = "AGENT_TEST_SEEN" // where to record what was seen
+	roleSeen   = "AGENT_TEST_SEEN"   // where to record what was seen
 	roleStderr = "AGENT_TEST_STDERR" // what to print on standard error
 )
 
@@ -181,10 +181,10 @@ func TestPlainCommands(t *testing.T) {
 	}{
 		{"reads standard input", `grep -q '^do it$' && echo yes`, ending{End: ralph.EndOK}},
 		{"reads the file", `test -z "$(cat)" && grep -q '^do it$' {prompt_file} && echo yes`, ending{End: ralph.EndOK}},
-		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear"}},
 		{"talks of errors", `echo "error: 401, usage limit, not logged in"`, ending{End: ralph.EndOK}},
-		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent died by a signal (killed)"}},
+		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent was killed by a signal (killed)"}},
 		{"is not executable", `echo x; exit 126`, ending{End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126"}},
 	}
 	for _, c := range cases {
@@ -317,7 +317,7 @@ func TestLingeringIsTakenUpAnewByOutput(t *testing.T) {
 
 func TestOutputIsCapped(t *testing.T) {
 	s := newStage(t, "claude", strings.Repeat(`{"type":"user"}`+"\n", 1000)+samples["claude"], "0")
-	s.options.OutputCap = 1000
+	s.options.OutputLimit = 1000
 	got := s.run(t.Context(), t)
 	if got.End != ralph.EndOK || !got.Truncated || got.OutputBytes < 16000 || !got.Said.Complete {
 		t.Errorf("got %+v", got)
@@ -328,7 +328,7 @@ func TestOutputIsCapped(t *testing.T) {
 func TestStandardErrorIsCapped(t *testing.T) {
 	s := newStage(t, "command", "", "0")
 	s.options.CommandLine = "echo done; printf '%2000d' 0 >&2"
-	s.options.OutputCap = 1000
+	s.options.OutputLimit = 1000
 	if got := s.run(t.Context(), t); got.End != ralph.EndOK || !got.Truncated || got.OutputBytes != int64(len("done\n")) {
 		t.Errorf("got %+v", got)
 	}

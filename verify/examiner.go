@@ -71,7 +71,7 @@ type classifiedChanges struct {
 
 // ErrNoSnapshot means that there is no snapshot of the current tree, so changes to protected files
 // cannot be detected.
-var ErrNoSnapshot = errors.New("no copy of the tree could be kept")
+var ErrNoSnapshot = errors.New("no snapshot of the tree could be taken")
 
 // Compare classifies the changes between two trees.
 func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
@@ -91,7 +91,7 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	}
 	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
 	for _, name := range e.Surroundings.VisibleChanges(mode, e.Dir) {
-		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
+		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("%s changed since the run began, and checks can see it", name))
 	}
 	return seen, nil
 }
@@ -170,12 +170,12 @@ func changeNames(changes []ralph.FileChange) []string {
 // BaseText returns a file's content at the base.
 func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name string) (string, error) {
 	if e.Snapshots == nil || base.Snapshot == "" {
-		return "", fmt.Errorf("read %s as it was: %w", name, fs.ErrNotExist)
+		return "", fmt.Errorf("read %s at the base: %w", name, fs.ErrNotExist)
 	}
 	const limit = 4 << 20
 	text, err := e.Snapshots.Read(ctx, base.Snapshot, filepath.ToSlash(name), limit)
 	if err != nil {
-		return "", fmt.Errorf("read %s as it was: %w", name, err)
+		return "", fmt.Errorf("read %s at the base: %w", name, err)
 	}
 	return string(text), nil
 }

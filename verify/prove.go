@@ -35,7 +35,7 @@ const (
 // check reacts to them. The result at the base is computed once per run.
 func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
 	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "no copies of the tree are kept, so none can be compared"}, nil
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "no snapshots of the tree are kept, so there is nothing to compare"}, nil
 	}
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
@@ -47,7 +47,7 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if in.BaseRed && !base.Red && len(base.Planted) > 0 {
 		return ralph.Proof{
 			Canary: ralph.CanaryGreen, Tests: max(0, base.Total),
-			Detail: "It was red before the run, and on that very tree it is green now, with a test that must fail: what runs it was changed.",
+			Detail: "It failed before the run, but now it passes on that same tree, even with a deliberately failing test: something that runs it was changed.",
 		}, nil
 	}
 	return e.proveAgainst(ctx, in, check, base)
@@ -152,7 +152,7 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
-		return known, fmt.Errorf("keep what is known of the base: %w: %w", ralph.ErrIO, err)
+		return known, fmt.Errorf("save canary results of the base: %w: %w", ralph.ErrIO, err)
 	}
 	return known, nil
 }
@@ -336,7 +336,7 @@ func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check
 	in.Kind, check.File = ralph.ViewBase, "base-"+check.File
 	base, err := e.plantByCommand(ctx, in, check)
 	if err == nil && base.Canary == ralph.CanaryGreen {
-		proof = ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted could not turn it red at the base either"}
+		proof = ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted did not make it fail at the base either"}
 	}
 	return proof, err
 }
@@ -364,7 +364,7 @@ func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.Che
 		return ralph.Proof{}, err
 	}
 	if result.Passed {
-		return ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it stayed green with the failing test that checks.canary planted"}, nil
+		return ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it passed despite the failing test that checks.canary planted"}, nil
 	}
 	return ralph.Proof{Canary: ralph.CanaryRed}, nil
 }

@@ -46,7 +46,7 @@ var _ ralph.Checker = Shell{}
 func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
 	result := ralph.CheckResult{Name: in.Name}
 	if strings.TrimSpace(in.Name) == "" {
-		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty, it would run nothing"
+		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty; it would run nothing"
 		return result, nil
 	}
 	path, err := outputPath(in)

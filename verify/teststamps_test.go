@@ -43,8 +43,8 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 		act  func(t *testing.T, file string)
 		want string
 	}{
-		{"overlay", pristine.Overlay, swap, "Not passed: these tests were changed while checks ran: " + test},
-		{"copy", pristine.Copy, swap, "Not passed: these tests were changed while checks ran: " + test},
+		{"overlay", pristine.Overlay, swap, "Counted as failed: these tests changed while checks ran: " + test},
+		{"copy", pristine.Copy, swap, "Counted as failed: these tests changed while checks ran: " + test},
 		{"in place", pristine.InPlace, swap, ""},
 		{"nothing", pristine.Copy, func(*testing.T, string) {}, ""},
 		{"gone", pristine.Copy, func(t *testing.T, file string) {
@@ -52,7 +52,7 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-		}, "Not passed: these tests were changed while checks ran: " + test},
+		}, "Counted as failed: these tests changed while checks ran: " + test},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, was, is, protect.Config{}).apart(t)

@@ -67,7 +67,7 @@ func failForChangedTests(result ralph.CheckResult, tests []string) ralph.CheckRe
 
 func changedTestsRemark(tests []string) string {
 	const shown = 5
-	remark := "Not passed: these tests were changed while checks ran: " + strings.Join(tests[:min(len(tests), shown)], ", ")
+	remark := "Counted as failed: these tests changed while checks ran: " + strings.Join(tests[:min(len(tests), shown)], ", ")
 	if more := len(tests) - shown; more > 0 {
 		remark += fmt.Sprintf(" and %d more", more)
 	}

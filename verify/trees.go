@@ -38,16 +38,16 @@ func (e *Examiner) find(ctx context.Context, id string, names, words []string) (
 	}
 	folder, err := e.tempFolder("search-")
 	if err != nil {
-		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+		return nil, fmt.Errorf("search snapshot: %w: %w", ralph.ErrIO, err)
 	}
 	defer os.RemoveAll(folder)
 	if err := e.Snapshots.Extract(ctx, id, folder, names); err != nil {
-		return nil, fmt.Errorf("search copy: %w", err)
+		return nil, fmt.Errorf("search snapshot: %w", err)
 	}
 	var found []protect.Mention
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("search copy: %w", err)
+			return nil, fmt.Errorf("search snapshot: %w", err)
 		}
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > protect.Limit {
@@ -55,7 +55,7 @@ func (e *Examiner) find(ctx context.Context, id string, names, words []string) (
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+			return nil, fmt.Errorf("search snapshot: %w: %w", ralph.ErrIO, err)
 		}
 		for _, line := range linesWith(text, words) {
 			found = append(found, protect.Mention{Name: name, Line: line})

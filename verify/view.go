@@ -188,7 +188,7 @@ func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode,
 		e.best.mode, e.best.why = pristine.StrongestMode(ctx, in.Dir, e.Folder)
 	}
 	if e.best.mode == pristine.Copy && (e.Snapshots == nil || in.Now.Snapshot == "") {
-		return pristine.InPlace, e.best.why + "; which files belong to the tree is not known, so it is not copied either"
+		return pristine.InPlace, e.best.why + "; no copy either, because it is unknown which files belong to the tree"
 	}
 	return e.best.mode, e.best.why
 }

@@ -99,7 +99,7 @@ func (e rpcError) fault(login string) *stream.Fault {
 	case e.Code == authRequired, class == ralph.EndAuth, has(authWords):
 		f.Class, f.Text, f.Hint = ralph.EndAuth, stream.LoginRefused, login
 		if e.Code == authRequired {
-			f.Text = "the agent wants a login"
+			f.Text = "the agent requires a login"
 		}
 	case class == ralph.EndLimit, has(limitWords):
 		f.Class, f.Text = ralph.EndLimit, stream.LimitReached
@@ -118,11 +118,11 @@ func stopFault(reason string) *stream.Fault {
 		return nil
 	}
 	known := map[sdk.StopReason]string{
-		sdk.StopReasonCancelled: "the agent cancelled its turn of its own accord", sdk.StopReasonRefusal: "the agent refused to go on",
+		sdk.StopReasonCancelled: "the agent canceled its turn by itself", sdk.StopReasonRefusal: "the agent refused to go on",
 		sdk.StopReasonMaxTokens:       "the agent's answer was cut at its token limit",
 		sdk.StopReasonMaxTurnRequests: "the agent used up the model calls of a turn",
 	}[sdk.StopReason(reason)]
-	unknown := "the agent stopped for a reason that is not known: " + promise.OneLine(reason, stream.DetailSize)
+	unknown := "the agent stopped for an unknown reason: " + promise.OneLine(reason, stream.DetailSize)
 	return &stream.Fault{Class: ralph.EndFailed, Text: cmp.Or(known, unknown)}
 }
 

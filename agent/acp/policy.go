@@ -56,10 +56,10 @@ type files []struct {
 
 // policy answers the agent's permission requests.
 type policy struct {
-	all      bool // allow everything
-	readOnly bool // allow only reading
+	all      bool     // allow everything
+	readOnly bool     // allow only reading
 	commands []string // commands allowed in addition
-	dir      string // the workspace
+	dir      string   // the workspace
 }
 
 // allows reports whether a call may proceed. Edit mode allows looking around, changing files of the
@@ -93,12 +93,12 @@ func (p policy) inWorkspace(c toolCall) bool {
 	if len(c.paths) == 0 || c.cut || p.dir == "" {
 		return false
 	}
-	dir := resolved(p.dir)
+	dir := resolveLinks(p.dir)
 	for _, path := range c.paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.dir, path)
 		}
-		relative, err := filepath.Rel(dir, resolved(path))
+		relative, err := filepath.Rel(dir, resolveLinks(path))
 		if err != nil || !filepath.IsLocal(relative) {
 			return false
 		}
@@ -107,7 +107,7 @@ func (p policy) inWorkspace(c toolCall) bool {
 }
 
 // resolveLinks resolves the links of a path as far as it exists.
-func resolved(path string) string {
+func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	for rest := ""; ; {
 		if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -118,7 +118,7 @@ func TestModeIsTheAskingOne(t *testing.T) {
 		`{"modes":{"currentModeId":"build","availableModes":[{"id":"build"}]}}`:                   false,
 		`{}`: false,
 	} {
-		if got := parseAnswer(session).strays(); got != want {
+		if got := parseAnswer(session).inOtherMode(); got != want {
 			t.Errorf("%s: %v", session, got)
 		}
 	}

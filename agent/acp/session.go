@@ -89,7 +89,7 @@ type configValue struct {
 
 // inOtherMode reports whether the session is in a mode in which something other than our
 // permissions decides: qwen starts in one where a model does.
-func (a answer) strays() bool {
+func (a answer) inOtherMode() bool {
 	for _, m := range a.Modes.Available {
 		if m.ID == askingMode {
 			return a.Modes.Current != askingMode

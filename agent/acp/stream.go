@@ -21,7 +21,7 @@ import (
 type listener struct {
 	*stream.Reading
 	talk    *talk
-	methods []string // ways to log in
+	methods []string      // ways to log in
 	refused *stream.Fault // the last error, unless a result came after it
 	calls   recentCalls
 	words   words
@@ -45,7 +45,7 @@ type reader struct {
 func (r *reader) Close() {
 	r.Lines.Close()
 	a := r.listener
-	a.fallSilent()
+	a.endOutput()
 	if !a.Closed && a.refused != nil {
 		a.Fault, a.Closed = a.refused, true
 	}
@@ -102,12 +102,12 @@ func (a *listener) Object(text []byte) {
 		}
 	case m.Method == "":
 		a.response(&m)
-		a.talk.hear(text)
+		a.talk.forward(text)
 	case m.Method == sdk.ClientMethodSessionRequestPermission:
 		a.permission(&m)
 	default:
 		a.Events++
-		a.talk.asks(text)
+		a.talk.forwardRequest(text)
 	}
 }
 
@@ -167,7 +167,7 @@ func loginMethods(offered []authMethod) (names []string) {
 
 // finish ends the conversation: the turn is over. If it was given up before, it stays so.
 func (a *listener) finish(reason string) {
-	a.fallSilent()
+	a.endOutput()
 	if a.Hopeless {
 		return
 	}
@@ -180,7 +180,7 @@ func (a *listener) finish(reason string) {
 // permission decides whether a tool may be used.
 func (a *listener) permission(m *message) {
 	a.Events++
-	a.fallSilent()
+	a.endOutput()
 	call := a.called(m.Params.Call, "in_progress")
 	answer := ""
 	if a.talk.policy.allows(call) {

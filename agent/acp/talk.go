@@ -54,28 +54,28 @@ type talk struct {
 	cancelGrace        time.Duration
 
 	conn  *sdk.Connection // nil if the conversation is only read
-	heard *io.PipeWriter // what the connection receives
+	heard *io.PipeWriter  // what the connection receives
 
 	asked     atomic.Pointer[string] // the method of the last request
 	session   atomic.Pointer[string] // set once a prompt was sent
 	cancelled atomic.Bool
 
-	unread atomic.Int64 // requests of the agent whose answers it has not read yet
-	deaf   chan struct{} // closed when there are too many
-	ignore bool // ignore further requests from then on; used by the reader only
+	unread        atomic.Int64  // requests of the agent whose answers it has not read yet
+	tooManyUnread chan struct{} // closed when there are too many
+	ignore        bool          // ignore further requests from then on; used by the reader only
 
 	// Results of the conversation; read when it is over.
-	hungUp bool // we ended the conversation, not the agent
+	hungUp bool          // we ended the conversation, not the agent
 	fault  *stream.Fault // the reason, if the agent does not give it itself
 	advice string
 }
 
 // Options are the same for all conversations of a run.
 type Options struct {
-	Env       []string // of the agent; keys in it may serve as a login
-	AllowAll  bool // allow everything that the agent asks for
-	ReadOnly  bool // allow nothing but reading
-	Commands  []string // commands allowed in addition, unless ReadOnly
+	Env       []string      // of the agent; keys in it may serve as a login
+	AllowAll  bool          // allow everything that the agent asks for
+	ReadOnly  bool          // allow nothing but reading
+	Commands  []string      // commands allowed in addition, unless ReadOnly
 	Handshake time.Duration // limit for the first answer; default: three minutes
 	Grace     time.Duration // between TERM and KILL; default: that of the process package
 	Linger    time.Duration // after the turn has ended
@@ -99,7 +99,7 @@ func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
 	t := &talk{
 		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
 		policy:    policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
-		handshake: cmp.Or(o.Handshake, defaultHandshake), linger: min(o.Linger, maxLinger), cancelGrace: cancelGrace, deaf: make(chan struct{}),
+		handshake: cmp.Or(o.Handshake, defaultHandshake), linger: min(o.Linger, maxLinger), cancelGrace: cancelGrace, tooManyUnread: make(chan struct{}),
 	}
 	if o.Grace != 0 {
 		t.cancelGrace = min(t.cancelGrace, max(o.Grace, 0))
@@ -144,7 +144,7 @@ func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, erro
 		_ = end.Close()
 	}
 	all.Wait()
-	t.tell()
+	t.report()
 	if result.State == process.Exited && (t.hungUp || ctx.Err() != nil && !t.reading.Closed) {
 		// it exited because we hung up or told it to stop, so its status means nothing
 		result.State = process.Canceled
@@ -156,7 +156,7 @@ func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, erro
 func (t *talk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync.WaitGroup) {
 	select {
 	case <-alive.Done():
-	case <-t.deaf:
+	case <-t.tooManyUnread:
 	case <-over:
 		wait(t.linger, alive.Done(), ctx.Done())
 	case <-ctx.Done():
@@ -190,7 +190,7 @@ func wait(limit time.Duration, one, other <-chan struct{}) {
 func (t *talk) converse(ctx context.Context) {
 	session, ok := t.open(ctx)
 	if ok {
-		t.settle(ctx, session)
+		t.configure(ctx, session)
 		id := session.SessionID
 		t.session.Store(&id)
 		_, _ = t.ask(ctx, sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
@@ -228,7 +228,7 @@ func (t *talk) open(ctx context.Context) (answer, bool) {
 		return answer{}, false
 	}
 	if session.SessionID == "" {
-		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent began a session without an id", Hint: stream.BrokenHint}
+		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent started a session without an id", Hint: stream.BrokenHint}
 		return answer{}, false
 	}
 	return session, true
@@ -243,7 +243,7 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 	if limited.Err() != nil {
 		t.fault = &stream.Fault{
 			Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not answer within %s", t.handshake),
-			Hint: "the command must start an agent that speaks the Agent Client Protocol, as `gemini --experimental-acp` does",
+			Hint: "the command must start an agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`",
 		}
 		return answer{}, limited.Err()
 	}
@@ -262,10 +262,10 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 
 // configure chooses the mode and the model. If the agent refuses, the run continues, but the user
 // gets a notice.
-func (t *talk) settle(ctx context.Context, session answer) {
-	if session.strays() {
+func (t *talk) configure(ctx context.Context, session answer) {
+	if session.inOtherMode() {
 		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{SessionId: sdk.SessionId(session.SessionID), ModeId: askingMode}); err != nil {
-			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
+			t.advise(fmt.Sprintf("the agent stayed in its mode %q, in which it may act without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
 		}
 	}
 	if t.model == "" {
@@ -301,7 +301,7 @@ func (t *talk) asking() string {
 }
 
 // report records the result of the conversation once it is over.
-func (t *talk) tell() {
+func (t *talk) report() {
 	r := t.reading
 	if t.ignore {
 		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread)}
@@ -316,7 +316,7 @@ func (t *talk) tell() {
 
 // forward passes a message on to the connection. Only messages that it waits for get there: its
 // queue for others is short, and it gives up when that is full.
-func (t *talk) hear(message []byte) {
+func (t *talk) forward(message []byte) {
 	if t.heard == nil {
 		return
 	}
@@ -325,16 +325,16 @@ func (t *talk) hear(message []byte) {
 
 // forwardRequest passes on a request of the agent, unless too many answers are unread: each is kept
 // until the agent reads it.
-func (t *talk) asks(request []byte) {
+func (t *talk) forwardRequest(request []byte) {
 	if t.heard == nil || t.ignore {
 		return
 	}
 	if t.unread.Add(1) > maxUnread {
 		t.ignore = true
-		close(t.deaf)
+		close(t.tooManyUnread)
 		return
 	}
-	t.hear(request)
+	t.forward(request)
 }
 
 // answers is the agent's standard input, and counts the answers that it reads.
@@ -358,7 +358,7 @@ func (a answers) Write(message []byte) (int, error) {
 // option is "".
 func (t *talk) decide(request []byte, option string) {
 	chosen, _ := json.Marshal(decision{option}) // a string can always be marshaled
-	t.asks(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission, chosen))
+	t.forwardRequest(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission, chosen))
 }
 
 // decision is all that the connection receives of a permission request: the reader, which knows the

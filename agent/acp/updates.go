@@ -113,7 +113,7 @@ func (a *listener) called(told toolCall, status string) toolCall {
 	call, isNew := a.calls.note(told)
 	switch {
 	case isNew:
-		a.fallSilent()
+		a.endOutput()
 		a.Tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
 		a.Live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), stream.DetailSize), Detail: promise.OneLine(call.about(), stream.DetailSize)})
@@ -183,7 +183,7 @@ func (a *listener) quota(q quota) {
 }
 
 // endOutput ends the current message and thought.
-func (a *listener) fallSilent() {
+func (a *listener) endOutput() {
 	a.words.end()
 	a.thought.show()
 }

@@ -43,7 +43,7 @@ func Possible(d agent.Dialect) bool {
 func Impossible() Report {
 	a := Aspect{Unknown, "cannot be pointed at a local model"}
 	if runtime.GOOS == "windows" {
-		a.Detail = "is not tried on Windows"
+		a.Detail = "not tried on Windows"
 	}
 	return Report{Stream: a, Tag: a, Permission: a, Isolation: a, Settled: true}
 }
@@ -85,7 +85,7 @@ type probing struct {
 
 	free, edits, control *ralph.AgentOutcome // nil if not run
 	// things of the user's that were started although they should not have been
-	started  []string
+	started      []string
 	needsOwnHome bool // it does not start at all with a different home folder
 }
 

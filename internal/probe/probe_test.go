@@ -46,10 +46,10 @@ func claude(t *testing.T) agent.Dialect {
 // Each aspect fails for its own reason, and only the affected one fails.
 func TestDefects(t *testing.T) {
 	const (
-		notWell   = "the run did not end well"
-		elsewhere = "it never asked the local model"
-		noTwo     = "there were no two runs that ended well"
-		noShell   = "the local model could not have it run a command"
+		notWell   = "the run did not succeed"
+		elsewhere = "it never called the local model"
+		noTwo     = "fewer than two runs succeeded"
+		noShell   = "the local model could not make it run a command"
 	)
 	ok := Aspect{State: OK}
 	failed := func(why string) Aspect { return Aspect{Failed, why} }
@@ -59,27 +59,27 @@ func TestDefects(t *testing.T) {
 	}
 	for defect, want := range map[string]Report{
 		"none":         {ok, ok, ok, ok, true},
-		"nonsense":     unusable(failed("with permissions bypassed the run ended as broken: nothing of the agent's output was understood; is its output format new?")),
+		"nonsense":     unusable(failed("with permissions bypassed the run ended as broken: the agent's output could not be understood; its format may be new")),
 		"unknown-flag": unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown option '--verbose'")),
 		"unfinished":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended without a result")),
 		"bad-status":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 3")),
-		"shim":         unusable(unknown("it does not start in a home folder other than yours, as programs of a version manager do not")),
-		"login": unusable(unknown("it wants a login before it asks the local model: " +
+		"shim":         unusable(unknown("it does not start with a different home folder, which is common for programs installed by a version manager")),
+		"login": unusable(unknown("it requires a login before it calls the local model: " +
 			"the login was refused: Not logged in · Please run /login")),
 		"absent-minded":    {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
 		"renamed-tools":    {ok, unknown(noShell), unknown(noShell), ok, true},
 		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends when something is denied
 		"shell-less-edits": {ok, ok, unknown(noShell), ok, true},
-		"tagless":          {ok, failed("the tag that the model said did not arrive"), ok, ok, true},
+		"tagless":          {ok, failed("the tag that the model wrote did not arrive"), ok, ok, true},
 		"parrot":           {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
 		"unmetered":        {ok, failed("no tokens were reported"), ok, ok, true},
 		"never-bypassing":  {ok, unknown("the tool that prints a tag did not run"), failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"), ok, true},
-		"permissive":       {ok, ok, failed("in edit mode a command ran that is not allowed"), ok, true},
+		"permissive":       {ok, ok, failed("in edit mode a forbidden command ran"), ok, true},
 		"silent-denials":   {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
-		"one-session":      {ok, ok, ok, failed("two runs had one session"), true},
-		"remembering":      {ok, ok, ok, failed("the second run began with what was said in the first"), true},
+		"one-session":      {ok, ok, ok, failed("two runs shared one session"), true},
+		"remembering":      {ok, ok, ok, failed("the second run started with the conversation of the first"), true},
 		"leaky":            {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
-		"without-plants": {ok, ok, ok, unknown("sessions are apart; whether the user's own hooks and MCP servers stay out is not known: " +
+		"without-plants": {ok, ok, ok, unknown("sessions are separate; unknown whether the user's own hooks and MCP servers stay out: " +
 			"a run that inherits them started 0 of 2"), true},
 	} {
 		t.Run(defect, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestInterruptedProbeIsNotSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Report{
-		Stream: Aspect{Unknown, "interrupted"}, Tag: Aspect{Unknown, "the run did not end well"},
-		Permission: Aspect{Unknown, "the run did not end well"}, Isolation: Aspect{Unknown, "there were no two runs that ended well"},
+		Stream: Aspect{Unknown, "interrupted"}, Tag: Aspect{Unknown, "the run did not succeed"},
+		Permission: Aspect{Unknown, "the run did not succeed"}, Isolation: Aspect{Unknown, "fewer than two runs succeeded"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -28,11 +28,11 @@ const (
 	ModelRefused     = "the model refused"
 	ContextTooLong   = "the context is too long for the model"
 	EndedWithError   = "the agent ended with an error"
-	SaidNothing      = "the agent said nothing of its own"
+	SaidNothing      = "the agent wrote no message"
 )
 
 // BrokenHint is the hint for output in an unknown format.
-const BrokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
+const BrokenHint = "test this version of the CLI with `ralph doctor`, or use its plain output with --agent-cmd"
 
 // statusOverloaded is what some providers answer when they are overloaded.
 const statusOverloaded = 529

@@ -11,7 +11,7 @@ type Figures struct {
 	Steps   *int
 	Cost    *float64
 	Tokens  *ralph.Tokens // from the closing event
-	Spent   ralph.Tokens // minimum, from other events
+	Spent   ralph.Tokens  // minimum, from other events
 	Tools   map[string]int
 	Denials []string
 	Allow   []string // flags that would allow them, as a user writes them

@@ -70,7 +70,7 @@ func Decode(text []byte, into any) bool {
 // what is open.
 func Mend(head []byte) []byte {
 	var open []byte // the closing brackets of what is open
-	whole := 0 // length up to a point where everything can be closed; every bracket is one
+	whole := 0      // length up to a point where everything can be closed; every bracket is one
 	for i := 0; i < len(head); i++ {
 		switch c := head[i]; c {
 		case '"':

@@ -28,8 +28,8 @@ type LineTaker interface {
 type Lines struct {
 	To      LineTaker
 	held    []byte // the beginning of the current line
-	judged  bool // its kind was looked for
-	dropped bool // the rest of it is not kept
+	judged  bool   // its kind was looked for
+	dropped bool   // the rest of it is not kept
 }
 
 // Write never fails.

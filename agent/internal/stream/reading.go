@@ -46,14 +46,14 @@ type Reading struct {
 	Folder string
 
 	Structured bool // the dialect has a closing event
-	Events     int // events that were understood
-	Lost       int // lines that were too long and may have mattered
+	Events     int  // events that were understood
+	Lost       int  // lines that were too long and may have mattered
 	Cut        bool // the output broke off within a line
 
-	Closed   bool // the closing event was seen
+	Closed   bool   // the closing event was seen
 	Fault    *Fault // the error of the closing event
 	Retry    *Fault // why the CLI is retrying; nil once it succeeded
-	Hopeless bool // waiting for the end is pointless; Fault says why
+	Hopeless bool   // waiting for the end is pointless; Fault says why
 
 	Figures
 	Advice string // for the user, however it ended

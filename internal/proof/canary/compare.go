@@ -32,7 +32,7 @@ func NoPlace(base Outcome) ralph.Proof {
 		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
-		Detail: fmt.Sprintf("No test is left beside which one that must fail could be put; at the base there was %s.", describe(fired[0]))}
+		Detail: fmt.Sprintf("No test is left beside which a failing one could be planted; at the base there was %s.", describe(fired[0]))}
 }
 
 // Recount looks again for missing tests, in a run without canaries. They may be missing because a
@@ -58,17 +58,17 @@ func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string
 	both := intersect(base.Planted, now.Planted)
 	if len(both) > 0 {
 		if liars := without(now.Passing, base.Passing); len(liars) > 0 {
-			return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", describe(liars[0]))
+			return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test passed: %s.", describe(liars[0]))
 		}
 	} else if liars := without(now.Passing, now.Claims); len(liars) > 0 {
-		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", describe(liars[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test passed: %s.", describe(liars[0]))
 	}
 	fired := without(intersect(base.Failing, both), now.Claims)
 	switch {
 	case now.BrokeOff() && len(fired) > 0 && !base.BrokeOff():
-		return ralph.CanaryGreen, fmt.Sprintf("The run with a test that must fail broke off with %d; at the base that test turned it red.", now.Exit)
+		return ralph.CanaryGreen, fmt.Sprintf("The run with a deliberately failing test broke off with status %d; at the base that test made the check fail.", now.Exit)
 	case now.BrokeOff():
-		return ralph.CanaryMute, fmt.Sprintf("The run with a test that must fail broke off with %d, so it tells nothing.", now.Exit)
+		return ralph.CanaryMute, fmt.Sprintf("The run with a deliberately failing test broke off with status %d, so it proves nothing.", now.Exit)
 	case !now.Red:
 		return judgePass(base, now, fired)
 	case len(now.Failing) == 0:
@@ -81,43 +81,43 @@ func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string
 func judgePass(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case base.Red && len(fired) > 0:
-		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s; at the base that test turned it red.", describe(fired[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("The check passed with a deliberately failing test in %s; at the base that test made it fail.", describe(fired[0]))
 	case len(now.Silent) > 0 && !slices.ContainsFunc(now.Silent, func(key string) bool { return slices.Contains(base.Silent, key) }):
-		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s, which it did not run.", describe(now.Silent[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("The check passed without running the deliberately failing test in %s.", describe(now.Silent[0]))
 	case len(now.Failing) > 0:
-		return ralph.CanaryMute, "Tests fail inside of the check and it ends with 0 all the same."
+		return ralph.CanaryMute, "Tests fail inside the check, but it still exits with 0."
 	}
-	return ralph.CanaryMute, "A test that must fail could not turn the check red at the base either."
+	return ralph.CanaryMute, "A deliberately failing test did not make this check fail, even before the run."
 }
 
 // judgeUnseen judges a check that failed although no canary was seen.
 func judgeUnseen(now, base Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case len(fired) == 0:
-		return ralph.CanaryMute, "The check became red with a test that must fail, but that test was not seen."
+		return ralph.CanaryMute, "The check failed with a deliberately failing test, but that test was not seen."
 	case now.Unbuilt || now.Named:
-		return ralph.CanaryMute, "The test that must fail could not be built or loaded on this tree."
+		return ralph.CanaryMute, "The deliberately failing test could not be built or loaded on this tree."
 	case !base.Red:
-		return ralph.CanaryMute, "The check became red, but the test that must fail was not seen."
+		return ralph.CanaryMute, "The check failed, but the deliberately failing test was not seen."
 	}
-	return ralph.CanaryGreen, fmt.Sprintf("The check ended with %d without running the test that must fail in %s, which it ran at the base.", now.Exit, describe(fired[0]))
+	return ralph.CanaryGreen, fmt.Sprintf("The check exited with %d without running the deliberately failing test in %s, which it ran at the base.", now.Exit, describe(fired[0]))
 }
 
 // judgeFail judges a check that some canary made fail. A canary that failed at the base and not now
 // was silenced, unless the run may have ended before it.
 func judgeFail(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
 	if hidden := without(intersect(now.Hidden, fired), base.Hidden); len(hidden) > 0 {
-		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so, and its package ended well all the same; at the base it did not.", describe(hidden[0]))
+		return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test in %s failed, but its package was reported as passed; at the base it was not.", describe(hidden[0]))
 	}
 	if !inv.Stops && !now.Cut && !base.Cut && !now.Unbuilt {
 		for _, key := range without(fired, now.Failing) {
 			ecosystem, _, _ := strings.Cut(key, " ")
 			if inv.Known && inv.Runs == ecosystem || keepsGoing(fired, now.Failing, ecosystem) {
-				return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so at the base and no longer does.", describe(key))
+				return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test in %s failed at the base and no longer does.", describe(key))
 			}
 		}
 		if dark := without(without(now.Silent, base.Silent), now.Failing); len(dark) > 0 && base.Red {
-			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s ended well without running one that must fail.", describe(dark[0]))
+			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s passed without running the deliberately failing one.", describe(dark[0]))
 		}
 	}
 	return ralph.CanaryRed, ""
@@ -136,7 +136,7 @@ func describe(key string) string {
 	switch {
 	case len(parts) > 3:
 		name, _, _ := strings.Cut(parts[3], " ")
-		return fmt.Sprintf("%s (%s, as the project's own, with a wrong expectation)", parts[1], name)
+		return fmt.Sprintf("%s (%s, a project test with a wrong expectation)", parts[1], name)
 	case len(parts) == 3 && parts[1] == ".":
 		return fmt.Sprintf("the workspace's root (%s, %s)", parts[0], parts[2])
 	case len(parts) == 3:

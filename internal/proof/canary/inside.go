@@ -130,6 +130,6 @@ func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.
 		return proof
 	}
 	proof.Canary = state
-	proof.Detail = strings.TrimSpace(fmt.Sprintf("%s failed when a new test stood beside it, and the check is green without. %s %s", fell[0], why, proof.Detail))
+	proof.Detail = strings.TrimSpace(fmt.Sprintf("%s failed when a new test was added beside it, although the check passes without it. %s %s", fell[0], why, proof.Detail))
 	return proof
 }

@@ -3,7 +3,7 @@ package canary
 import "github.com/ralphloop/ralph/internal/text"
 
 var (
-	docLine    = text.LazyRegexp(`\(line \d+\)`)
+	docLine       = text.LazyRegexp(`\(line \d+\)`)
 	unstableParts = text.LazyRegexp(`0x[0-9a-fA-F]{4,}` +
 		`|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}` +
 		`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?` +

@@ -104,7 +104,7 @@ func failedCheck(in ralph.EvaluationInput) (name string, ok bool) {
 func (e *Evaluator) rejectUnasked(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
-		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + promise.OneLine(red, nameLimit), NextStep: "make the check pass",
+		Category: ralph.RejectedHalf, Concern: "a check failed, so the reviewer was not asked: " + promise.OneLine(red, nameLimit), NextStep: "make the check pass",
 	}
 }
 

@@ -107,12 +107,12 @@ var (
 func invalid(problem string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: "T-1", Category: ralph.RejectedInvalid, Concern: "the reviewer's answer could not be used: " + problem,
-		NextStep: "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim",
+		NextStep: "no problem with the work is known; the reviewer will be asked again with the next claim",
 		Tries:    2, Agent: "fake", End: ralph.EndOK,
 	}
 }
 
-const noObject = "the answer does not end with a JSON object of the form that was asked for"
+const noObject = "the answer does not end with a JSON object in the requested form"
 
 func TestVerdicts(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(accept, old, new, 1) }
@@ -141,14 +141,14 @@ func TestVerdicts(t *testing.T) {
 		{"broken", accept[:len(accept)-2] + "}", invalid(noObject)},
 		{"a list", "[" + accept + "]", invalid(noObject)},
 		{"too long", with(`"concern": ""`, `"concern": "`+strings.Repeat("x", maxVerdict)+`"`), invalid(noObject)},
-		{"no nonce", with("NONCE", ""), invalid("the nonce is not the one of the instructions")},
-		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one of the instructions")},
+		{"no nonce", with("NONCE", ""), invalid("the nonce is not the one in the instructions")},
+		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one in the instructions")},
 		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is not known`)},
 		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is not known`)},
 		{"another type", with(`["main.go:2"]`, `"main.go:2"`), invalid("a field has the wrong type: evidence is a list of strings, everything else a string")},
 		{"another verdict", with(`"accept"`, `"approve\u001b[1m"`), invalid(`the verdict is "approve[1m"; it must be accept or reject`)},
 		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; who accepts leaves it empty`)},
-		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; to accept takes at least one path:line")},
+		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; accepting requires at least one path:line")},
 		{"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`), func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }()},
 
 		{"another form", evidence("main.go"), held("main.go", "the form is path:line")},
@@ -162,7 +162,7 @@ func TestVerdicts(t *testing.T) {
 		{"no such file", evidence("gone.go:1"), held("gone.go:1", "there is no such file")},
 		{"a folder", evidence("sub:1"), held("sub:1", "there is no such file")},
 		{"outside", evidence("../x:1"), held("../x:1", "it is not in the workspace")},
-		{"git's own", evidence(".git/HEAD:1"), held(".git/HEAD:1", "git's own files are no evidence")},
+		{"git's own", evidence(".git/HEAD:1"), held(".git/HEAD:1", "files in .git are not evidence")},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestRedChecksAreNotDiscussed(t *testing.T) {
 	in := input(t)
 	in.Checks = append(in.Checks, ralph.CheckResult{Name: "make\n\x1blint", ExitCode: 1})
 	want := ralph.Evaluation{
-		Task: "T-1", Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: make lint", NextStep: "make the check pass",
+		Task: "T-1", Category: ralph.RejectedHalf, Concern: "a check failed, so the reviewer was not asked: make lint", NextStep: "make the check pass",
 		Agent: "second", Model: "m", End: ralph.EndOK,
 	}
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" || len(r.asked) != 0 {

@@ -32,7 +32,7 @@ func lookUp(dir string, pointers []string) (found []string, problem string, err 
 			err = hasLine(root, name, last)
 		}
 		if err != nil {
-			return nil, fmt.Sprintf("the evidence %s does not hold: %v", quoted(p), err), nil
+			return nil, fmt.Sprintf("the evidence %s cannot be verified: %v", quoted(p), err), nil
 		}
 		found = append(found, fmt.Sprintf("%s:%d", name, first))
 	}
@@ -68,7 +68,7 @@ func parsePointer(dir, pointer string) (name string, first, last int, err error)
 	}
 	name = path.Clean(filepath.ToSlash(file))
 	if top, _, _ := strings.Cut(name, "/"); strings.EqualFold(top, ".git") {
-		return "", 0, 0, errors.New("git's own files are no evidence")
+		return "", 0, 0, errors.New("files in .git are not evidence")
 	}
 	return name, first, last, nil
 }

@@ -26,9 +26,9 @@ const (
 	outputsLimit  = 20_000 // of all checks together
 	resultsLimit  = 100_000
 	caseLimit     = 20_000
-	maxChecks   = 50
-	maxFiles    = 100
-	maxVerdicts = 5
+	maxChecks     = 50
+	maxFiles      = 100
+	maxVerdicts   = 5
 )
 
 //go:embed prompt.md
@@ -110,9 +110,9 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		data("aware", list(oneLiners(t.Aware, maxFiles)), resultsLimit)
 	}
 	if t := in.TestChanges; t != nil && len(t.Files) > 0 {
-		old := "As they were before, they fail on this work, and pass only as they are now."
+		old := "The original versions fail on this work; only the changed versions pass."
 		if t.OldPassed {
-			old = "As they were before, they pass on this work, too."
+			old = "The original versions also pass on this work."
 		}
 		data("tests", testChanges(*t), resultsLimit, "old", old)
 	}
@@ -183,9 +183,9 @@ func checks(results []ralph.CheckResult) string {
 
 // checkFacts lists what is known about one result, most important first.
 func checkFacts(c ralph.CheckResult) []string {
-	facts := []string{"red"}
+	facts := []string{"failed"}
 	if c.Passed {
-		facts[0] = "green"
+		facts[0] = "passed"
 	}
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -198,13 +198,13 @@ func checkFacts(c ralph.CheckResult) []string {
 	say(c.Duration > 0, "took %s", time.Duration(c.Duration).Round(time.Millisecond))
 	say(c.Isolation == "inplace", "run in the workspace itself")
 	say(c.Isolation != "" && c.Isolation != "inplace", "run in isolation (%s)", c.Isolation)
-	say(c.NeedsAccess != "", "less isolated than usual, since it was red otherwise before the work, too")
+	say(c.NeedsAccess != "", "less isolated than usual, because it also failed in isolation before the work")
 	say(c.Attribution != "", "compared with before the work: %s", c.Attribution)
-	say(c.Flaked, "red and green on the same files, in %d attempts", c.Attempts)
+	say(c.Flaked, "failed and passed on the same files, in %d attempts", c.Attempts)
 	if p := c.Proof; p != nil {
-		say(p.Canary == ralph.CanaryRed, "a failing test that was put in turned it red")
-		say(p.Canary == ralph.CanaryGreen, "a failing test that was put in did not turn it red")
-		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "whether it can fail could not be tried")
+		say(p.Canary == ralph.CanaryRed, "a planted failing test made it fail")
+		say(p.Canary == ralph.CanaryGreen, "it passed despite a planted failing test")
+		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "unknown whether it can fail")
 		say(p.Tests > 0, "%d tests ran", p.Tests)
 		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameLimit))
 	}
@@ -218,7 +218,7 @@ func testChanges(t ralph.BaseTestsRun) string {
 		text += fmt.Sprintf("[… %d more files …]\n", more)
 	}
 	if len(t.Old) > 0 {
-		text += "With the tests as they were before:\n" + checks(t.Old)
+		text += "With the original tests:\n" + checks(t.Old)
 	}
 	return text
 }
@@ -281,9 +281,9 @@ func recurring(counts map[ralph.Rejection]int) string {
 var meanings = map[ralph.Rejection]string{
 	ralph.RejectedScope:    "the work does more than was asked, or changes what it should not touch.",
 	ralph.RejectedGap:      "a criterion, or a part of what was asked, is not met.",
-	ralph.RejectedWeakTest: "a test was weakened, deleted or skipped, or a new one would pass whatever the code does.",
-	ralph.RejectedWrong:    "the checks are green, but the behaviour is wrong: answers that are hard-coded for the tests, say.",
-	ralph.RejectedHalf:     "stubs, placeholders, dead ends, or a part that is announced and not there.",
+	ralph.RejectedWeakTest: "a test was weakened, deleted or skipped, or a new one would pass regardless of the code.",
+	ralph.RejectedWrong:    "the checks pass, but the behavior is wrong, for example answers that are hard-coded for the tests.",
+	ralph.RejectedHalf:     "stubs, placeholders, dead ends, or a part that is announced but missing.",
 	ralph.RejectedSpec:     "the work breaks a rule that the task or the repository sets.",
 }
 

@@ -16,10 +16,10 @@ import (
 const (
 	// maxVerdict is the maximum length of a verdict in bytes. It is searched for at the very end of
 	// the answer.
-	maxVerdict  = 16 << 10
+	maxVerdict    = 16 << 10
 	concernLimit  = 2000 // characters
 	nextStepLimit = 1000
-	maxPointers = 20 // further evidence is ignored
+	maxPointers   = 20 // further evidence is ignored
 	problemLimit  = 200
 )
 
@@ -73,7 +73,7 @@ func read(answer, nonce, dir string) (finding, error) {
 	return finding{v, problem, no}, nil
 }
 
-var errNoObject = errors.New("the answer does not end with a JSON object of the form that was asked for")
+var errNoObject = errors.New("the answer does not end with a JSON object in the requested form")
 
 // lastObject reads the JSON object at the end of the answer, which may be in a code fence.
 func lastObject(answer string) (verdict, error) {
@@ -113,10 +113,10 @@ func parse(object string) (v verdict, err error) {
 		}
 		field, _ := name.(string)
 		if !slices.Contains(verdictFields, field) {
-			return verdict{}, fmt.Errorf("the field %s is not known", quoted(field))
+			return verdict{}, fmt.Errorf("the field %s is unknown", quoted(field))
 		}
 		if seen[field] {
-			return verdict{}, fmt.Errorf("the field %s is there twice", quoted(field))
+			return verdict{}, fmt.Errorf("the field %s occurs twice", quoted(field))
 		}
 		seen[field] = true
 		if err := d.Decode(&json.RawMessage{}); err != nil {
@@ -137,15 +137,15 @@ func parse(object string) (v verdict, err error) {
 func (v verdict) check(nonce string) error {
 	switch {
 	case !sameWord(v.Nonce, nonce):
-		return errors.New("the nonce is not the one of the instructions")
+		return errors.New("the nonce is not the one in the instructions")
 	case v.Verdict != "accept" && v.Verdict != "reject":
 		return fmt.Errorf("the verdict is %s; it must be accept or reject", quoted(v.Verdict))
 	case v.Verdict == "accept" && v.Category != "":
-		return fmt.Errorf("the category is %s; who accepts leaves it empty", quoted(v.Category))
+		return fmt.Errorf("the category is %s; leave it empty to accept", quoted(v.Category))
 	case v.Verdict == "accept" && len(v.Evidence) == 0:
-		return errors.New("there is no evidence; to accept takes at least one path:line")
+		return errors.New("there is no evidence; accepting requires at least one path:line")
 	case v.Verdict == "reject" && !slices.Contains(ralph.Rejections(), ralph.Rejection(v.Category)):
-		return fmt.Errorf("the category %s is not one of the list", quoted(v.Category))
+		return fmt.Errorf("the category %s is not in the list", quoted(v.Category))
 	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernLimit) == "":
 		return errors.New("the concern is missing")
 	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepLimit) == "":

@@ -96,7 +96,7 @@ func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	}
 	mode, why := StrongestMode(t.Context(), dir, folder)
 	same(t, "mode", InPlace, mode)
-	same(t, "why", "what a view needs would lie in the workspace itself, in "+folder, why)
+	same(t, "why", "the folder for views would be inside the workspace: "+folder, why)
 	v, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode})
 	if err == nil {
 		err = v.Close()

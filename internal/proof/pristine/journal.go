@@ -262,7 +262,7 @@ func (s *stateRecorder) record(name string) (*originalState, error) {
 		p.Saved = fmt.Sprintf("%06d", s.saved)
 		p.Digest, err = s.save(name, p.Saved)
 	default:
-		return nil, fmt.Errorf("%s is neither a file, a folder nor a link", name)
+		return nil, fmt.Errorf("%s is not a file, folder or link", name)
 	}
 	return p, err
 }

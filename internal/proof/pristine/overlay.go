@@ -108,23 +108,23 @@ func (v *overlay) close() error { return removeAll(v.folder, upperName, workName
 // Overlay and why says so.
 func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why string) {
 	if _, inside := relativeTo(realPath(folder), realPath(dir)); inside {
-		return InPlace, "what a view needs would lie in the workspace itself, in " + folder
+		return InPlace, "the folder for views would be inside the workspace: " + folder
 	}
 	probe := filepath.Join(folder, probeName)
 	defer removeAll(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
 	if err := os.Mkdir(probe, 0o700); err != nil {
-		return InPlace, fmt.Sprintf("nothing can be written for a view: %v", err)
+		return InPlace, fmt.Sprintf("cannot write files for a view: %v", err)
 	}
 	kept, err := tryOverlay(ctx, dir, probe)
 	if err == nil && kept {
 		return Overlay, ""
 	}
 	if err == nil {
-		return Overlay, "what checks write is held in memory, and gone for the next one, since the file system of " + folder + " cannot hold it"
+		return Overlay, "files that checks write are held in memory and are gone for the next check, because the file system of " + folder + " cannot hold an overlay"
 	}
 	why = "no overlay: " + err.Error()
 	if errors.Is(err, errors.ErrUnsupported) {
-		why = "this system has no overlays"
+		why = "this system does not support overlays"
 	}
 	if err := os.Symlink(dir, filepath.Join(probe, "link")); err != nil {
 		return InPlace, why + ", and no copy: " + err.Error()
@@ -148,13 +148,13 @@ func tryOverlay(ctx context.Context, dir, probe string) (kept bool, err error) {
 	defer func() { err = errors.Join(err, v.close()) }()
 	if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 		_ = os.Remove(filepath.Join(dir, name))
-		return false, errors.New("what was written reached the workspace")
+		return false, errors.New("a test write reached the workspace")
 	}
 	if v.inMemory {
 		return false, nil
 	}
 	if _, err := os.Lstat(filepath.Join(probe, upperName, name)); err != nil {
-		return false, fmt.Errorf("what was written is lost: %w", err)
+		return false, fmt.Errorf("a test write was lost: %w", err)
 	}
 	return true, nil
 }

@@ -80,7 +80,7 @@ func (r *restorer) restoreAll(states []originalState, keepGoing func() error) er
 			return err
 		}
 		if err := r.restore(&states[i]); err != nil {
-			return fmt.Errorf("put back %s: %w", states[i].Name, err)
+			return fmt.Errorf("restore %s: %w", states[i].Name, err)
 		}
 	}
 	// Writing into a folder changes its time, so folders come last, the deepest first.
@@ -95,7 +95,7 @@ func (r *restorer) restoreAll(states []originalState, keepGoing func() error) er
 			err = r.restoreFolder(&p)
 		}
 		if err != nil {
-			return fmt.Errorf("put back %s: %w", p.Name, err)
+			return fmt.Errorf("restore %s: %w", p.Name, err)
 		}
 	}
 	return atomicfile.SyncDir(r.dir)
@@ -168,7 +168,7 @@ func (r *restorer) saveConflict(p *originalState, info fs.FileInfo) error {
 	if err := writeSynced(found, from); err != nil {
 		return err
 	}
-	r.restored[len(r.restored)-1] += " (what was written there meanwhile is kept in " + found + ")"
+	r.restored[len(r.restored)-1] += " (its newer content was saved in " + found + ")"
 	return nil
 }
 

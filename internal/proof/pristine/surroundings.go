@@ -56,15 +56,15 @@ func SaveSurroundings(folder string, env []string, gitDirs []string) (*Surroundi
 	text, err := os.ReadFile(filepath.Join(folder, indexName))
 	if err == nil {
 		if err := json.Unmarshal(text, &s.index); err != nil {
-			return nil, fmt.Errorf("read kept surroundings: %w", err)
+			return nil, fmt.Errorf("read saved surroundings: %w", err)
 		}
 		return s, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read kept surroundings: %w", err)
+		return nil, fmt.Errorf("read saved surroundings: %w", err)
 	}
 	if err := s.save(env, gitDirs); err != nil {
-		return nil, fmt.Errorf("keep surroundings: %w", err)
+		return nil, fmt.Errorf("save surroundings: %w", err)
 	}
 	return s, nil
 }
@@ -107,7 +107,7 @@ func (s *Surroundings) save(env []string, gitDirs []string) error {
 	return atomicfile.Write(filepath.Join(s.folder, indexName), text, 0o600)
 }
 
-var errNotConfig = errors.New("not a file of the usual size")
+var errNotConfig = errors.New("not a regular file of normal size")
 
 // readConfig reads one configuration file, which may be a link. It does not block on a pipe and
 // does not read devices.

@@ -28,12 +28,12 @@ type Change struct {
 func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 	find := v.backend.writtenFinder()
 	if find == nil {
-		return nil, fmt.Errorf("look what was written: this view does not keep it apart: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("list written files: this view does not record them: %w", errors.ErrUnsupported)
 	}
 	var touched []Change
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("look what was written: %w", err)
+			return nil, fmt.Errorf("list written files: %w", err)
 		}
 		before, ok := v.edits.source(name)
 		if !ok {

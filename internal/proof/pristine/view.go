@@ -112,19 +112,19 @@ func (o *Options) check() error {
 			return err
 		}
 		if !info.IsDir() || !filepath.IsAbs(dir) {
-			return fmt.Errorf("%s is no folder with a full path", dir)
+			return fmt.Errorf("%s is not a folder with an absolute path", dir)
 		}
 	}
 	// an in-place view may be inside
 	if _, ok := relativeTo(realPath(o.Folder), realPath(o.Dir)); ok && o.Mode != InPlace {
-		return fmt.Errorf("%s lies in the workspace", o.Folder)
+		return fmt.Errorf("%s is inside the workspace", o.Folder)
 	}
 	switch o.Mode {
 	case Overlay, Copy:
 		return nil
 	case InPlace:
 		if !filepath.IsAbs(o.Journal) {
-			return errors.New("a view in place needs the full path of a journal")
+			return errors.New("an in-place view needs the absolute path of a journal")
 		}
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 
 // pattern is one line of the user's list.
 type pattern struct {
-	glob  string
+	glob    string
 	exempts bool // it removes protection
-	plain bool // it has no wildcard
+	plain   bool // it has no wildcard
 }
 
 // parsePattern parses a pattern as in a .gitignore file: without a slash inside it matches in every

@@ -21,9 +21,9 @@ type Finder func(ctx context.Context, which Side, names, words []string) ([]Ment
 // testPart is a changed file of the base that may belong to tests although its name does not say
 // so. It does if tests mention it and nothing else does.
 type testPart struct {
-	change ralph.FileChange
-	word   string         // occurs in every mention
-	pattern     *regexp.Regexp // matches a line that mentions it
+	change   ralph.FileChange
+	word     string         // occurs in every mention
+	pattern  *regexp.Regexp // matches a line that mentions it
 	language string         // the language that mentions it; "" is any
 }
 
@@ -127,7 +127,7 @@ func (in *inspection) findTestParts(changes []ralph.FileChange) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("look what tests mention: %w", err)
+		return fmt.Errorf("find what tests mention: %w", err)
 	}
 	in.testParts = map[string]bool{}
 	for _, k := range candidates {

@@ -116,7 +116,7 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 	}
 	var err error
 	if out.Aware, err = in.becameAware(changes); err != nil {
-		return Sorted{}, fmt.Errorf("look who asks whether it is tested: %w", err)
+		return Sorted{}, fmt.Errorf("find test-aware code: %w", err)
 	}
 	out.Unseen = append(out.Unseen, replacements(changes, out)...)
 	for _, list := range [][]ralph.FileChange{out.Tampered, out.Unseen, out.Tests} {
@@ -166,11 +166,11 @@ const (
 
 // inspection is one call of Sort.
 type inspection struct {
-	ctx   context.Context
-	trees Trees
-	rules Rules
-	testParts   map[string]bool // see findTestParts
-	words map[string]bool // words that checks consist of, see uses
+	ctx       context.Context
+	trees     Trees
+	rules     Rules
+	testParts map[string]bool // see findTestParts
+	words     map[string]bool // words that checks consist of, see uses
 }
 
 // classify classifies a change, first by the user's and the harness's lists, then by the rules for

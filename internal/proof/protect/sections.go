@@ -83,7 +83,7 @@ type setting struct{ section, key, value string }
 // ends.
 func readSettings(kind syntax, text string) ([]setting, error) {
 	if strings.ContainsRune(text, 0) {
-		return nil, fmt.Errorf("read settings: not a text")
+		return nil, fmt.Errorf("read settings: not text")
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if kind == ini {
@@ -144,7 +144,7 @@ func readTOML(text string) ([]setting, error) {
 			key, rest, found := tomlKey(text)
 			if !found {
 				line, _, _ := strings.Cut(text, "\n")
-				return nil, fmt.Errorf("read line %q: it is no setting", line)
+				return nil, fmt.Errorf("read line %q: it is not a setting", line)
 			}
 			value, size, ended := tomlValue(rest)
 			if !ended {

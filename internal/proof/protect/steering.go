@@ -15,10 +15,11 @@ import (
 type rule struct {
 	kind ecosystem
 	// names of the file in any folder, or the end of its path, or a folder with a trailing slash
-	names  []string
-	match  func(name string) bool                      // match is used instead of names
-	tools  []string                                    // tools restricts the rule to checks that use one of them
-	beside []string                                    // beside: an added file counts only if the base has one of these in its folder
+	names []string
+	match func(name string) bool // match is used instead of names
+	tools []string               // tools restricts the rule to checks that use one of them
+	// beside: an added file counts only if the base has one of these in its folder
+	beside []string
 	differ func(in *inspection, base, now []byte) bool // differ is nil if the whole file counts
 	// added is nil if an added file always counts
 	added func(in *inspection, name string, b []byte) bool
@@ -157,9 +158,9 @@ func onlyIfAdded(*inspection, []byte, []byte) bool { return false }
 
 // ruleIndex is the table, indexed for lookup.
 type ruleIndex struct {
-	exact map[string]int // by the file's own name
-	paths map[string]int // by the end of the path, or the folder
-	globs []indexedGlob
+	exact    map[string]int // by the file's own name
+	paths    map[string]int // by the end of the path, or the folder
+	globs    []indexedGlob
 	matchers []int // rules with a match function
 }
 

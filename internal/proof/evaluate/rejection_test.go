@@ -27,9 +27,9 @@ func malformed(change func(*ralph.Evaluation)) ralph.Evaluation {
 		change(&e)
 	}
 	if e.Concern == "" {
-		e.Concern = "the reviewer rejects the work, and why cannot be read"
+		e.Concern = "the reviewer rejects the work, but the reason cannot be read"
 	}
-	e.Concern += " (The reviewer's answer was not given in the form that was asked for.)"
+	e.Concern += " (The reviewer's answer was not in the requested form.)"
 	if e.NextStep == "" {
 		e.NextStep = "look over the work again; the reviewer will be asked again when something has changed"
 	}
@@ -65,11 +65,11 @@ func flaws() []flaw {
 		{"words behind it, and another flaw", but("weak_test", "ugly") + "\nThat is all.", `the category "ugly" is not one of the list`, malformed(uncategorized)},
 		{"within a list", "[" + reject + "]", noObject, plain},
 		{"within another object", `{"answer": ` + reject + `}`, `the field "answer" is not known`, plain},
-		{"an acceptance behind it", reject + "\n" + accept, "it accepts, which takes no rejection back", plain},
-		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, which takes no rejection back`, malformed(uncategorized)},
+		{"an acceptance behind it", reject + "\n" + accept, "it accepts, but a rejection cannot be taken back", plain},
+		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, but a rejection cannot be taken back`, malformed(uncategorized)},
 		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), `the field "notes" is not known`, plain},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
-		{"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept, "it accepts, which takes no rejection back", lost},
+		{"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept, "it accepts, but a rejection cannot be taken back", lost},
 		{"broken JSON with its nonce at the end", `{"verdict": "Reject", "concern": "it "works"", "nonce": "NONCE"}`, noObject, lost},
 		{"cut off", reject[:len(reject)-20], noObject, lost},
 	}
@@ -93,9 +93,9 @@ func TestANoStaysANo(t *testing.T) {
 		problem string // "" if the same as the first
 	}{
 		{"rejects", says(proper), true, ""},
-		{"accepts", says(accept), false, "it accepts, which takes no rejection back"},
+		{"accepts", says(accept), false, "it accepts, but a rejection cannot be taken back"},
 		{"says nothing", says(" "), false, "the answer is empty"},
-		{"guesses the nonce", says(strings.Replace(proper, "NONCE", "0", 1)), false, "the nonce is not the one of the instructions"},
+		{"guesses the nonce", says(strings.Replace(proper, "NONCE", "0", 1)), false, "the nonce is not the one in the instructions"},
 		{"rejects in another wrong form", says(strings.Replace(proper, "half_finished", "odd", 1)), false, `the category "odd" is not one of the list`},
 		{"accepts in a wrong form", says(strings.Replace(accept, "main.go:2", "main.go:9", 1)), false, `the evidence "main.go:9" does not hold: the file has 3 lines`},
 		{"breaks", failing(ralph.EndProvider, ""), false, "it ended with provider: it broke"},

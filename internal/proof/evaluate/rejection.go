@@ -22,8 +22,8 @@ type rejection struct {
 // priorAnswers are the reviewer's earlier answers that could not be used as they were. A rejection
 // among them stays a rejection.
 type priorAnswers struct {
-	problems []string
-	rejection       *rejection // the first one, if any
+	problems  []string
+	rejection *rejection // the first one, if any
 }
 
 // add records an answer and returns it with its problem, if any: an acceptance after a rejection
@@ -33,7 +33,7 @@ func (h *priorAnswers) add(f finding) finding {
 		h.rejection = f.rejection
 	}
 	if f.problem == "" && f.Verdict == "accept" && h.rejection != nil {
-		f.problem = "it accepts, which takes no rejection back"
+		f.problem = "it accepts, but a rejection cannot be taken back"
 		if f.rejection != nil && f.rejection.flaw != "" { // both in one answer
 			f.problem = f.rejection.flaw + "; then " + f.problem
 		}
@@ -47,7 +47,7 @@ func (h *priorAnswers) add(f finding) finding {
 // joinProblems lists why the answers could not be used, in order.
 func joinProblems(problems []string) string { return strings.Join(problems, "; asked again: ") }
 
-const wrongFormNote = "(The reviewer's answer was not given in the form that was asked for.)"
+const wrongFormNote = "(The reviewer's answer was not in the requested form.)"
 
 // reject fills in the result when no answer could be used: a rejection in the wrong form, or no
 // verdict at all.
@@ -56,7 +56,7 @@ func (h priorAnswers) reject(e *ralph.Evaluation) {
 	if h.rejection == nil {
 		last := len(problems) - 1
 		e.Category, e.Concern = ralph.RejectedInvalid, "the reviewer's answer could not be used: "+problems[last]
-		e.NextStep = "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim"
+		e.NextStep = "no problem with the work is known; the reviewer will be asked again with the next claim"
 		e.Problem = joinProblems(problems[:last])
 		return
 	}
@@ -66,7 +66,7 @@ func (h priorAnswers) reject(e *ralph.Evaluation) {
 	}
 	e.Concern, e.Evidence, e.NextStep = h.rejection.Concern, h.rejection.Evidence, h.rejection.NextStep
 	if e.Concern == "" {
-		e.Concern = "the reviewer rejects the work, and why cannot be read"
+		e.Concern = "the reviewer rejects the work, but the reason cannot be read"
 	}
 	e.Concern += " " + wrongFormNote
 	if e.NextStep == "" {
@@ -118,8 +118,8 @@ func findBrokenRejection(answer, nonce string) *rejection {
 // partialFinding reads the answer of a reviewer that could not finish.
 func partialFinding(o ralph.AgentOutcome, nonce, dir string) finding {
 	return finding{
-		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": "),
-		rejection:      findRejection(o.Answer, nonce, dir),
+		problem:   strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": "),
+		rejection: findRejection(o.Answer, nonce, dir),
 	}
 }
 
