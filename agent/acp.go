@@ -26,15 +26,19 @@ func (acpDialect) Name() string { return "acp" }
 func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
-		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without asking, and opencode asks for nothing unless its settings say so",
-		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks for nothing unless its settings say so",
+		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without " +
+			"asking, and opencode asks for nothing unless its settings say so",
+		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks for nothing " +
+			"unless its settings say so",
 	}
 }
 
 func (acpDialect) Command(r Request) (Command, error) {
 	line := strings.TrimSpace(r.CommandLine)
 	if line == "" {
-		return Command{}, errors.New("make agent command: acp needs a command that starts the agent, such as --agent-cmd 'gemini --experimental-acp'")
+		return Command{}, errors.New(
+			"make agent command: acp needs a command that starts the agent, such as --agent-cmd 'gemini --experimental-acp'",
+		)
 	}
 	for _, arg := range r.ExtraArgs {
 		line += " " + shellQuote(arg)
@@ -50,7 +54,10 @@ func (acpDialect) talk(r *stream.Reading, in ralph.AgentInput, o Options) (strea
 
 func (o Options) acp() acp.Options {
 	return acp.Options{
-		Env: o.Env, AllowAll: o.Permissions == PermitAll, ReadOnly: o.Permissions == PermitReading, Commands: o.AllowedCommands,
-		Grace: o.Grace, Linger: o.Linger,
+		Env:      o.Env,
+		AllowAll: o.Permissions == PermitAll,
+		ReadOnly: o.Permissions == PermitReading,
+		Commands: o.AllowedCommands,
+		Grace:    o.Grace, Linger: o.Linger,
 	}
 }

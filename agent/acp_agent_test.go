@@ -48,7 +48,9 @@ func playACP(scene string) int {
 	case "silent":
 		time.Sleep(time.Hour)
 	case "garbage":
-		fmt.Print("npm warn <promise>BLOCKED:no</promise>\n\n}{\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n")
+		fmt.Print(
+			"npm warn <promise>BLOCKED:no</promise>\n\n}{\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n",
+		)
 	}
 	a.conn = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
 	close(a.ready)
@@ -78,7 +80,9 @@ func (a *playedACP) Initialize(_ context.Context, p acp.InitializeRequest) (acp.
 	})
 	response := acp.InitializeResponse{ProtocolVersion: p.ProtocolVersion, AuthMethods: []acp.AuthMethod{
 		{Agent: &acp.AuthMethodAgent{Id: "browser", Name: "Browser", Description: acp.Ptr("Opens one")}},
-		{EnvVar: &acp.AuthMethodEnvVarInline{Id: "key", Name: "Key", Type: "env_var", Vars: []acp.AuthEnvVar{{Name: "PLAYED_KEY"}}}},
+		{EnvVar: &acp.AuthMethodEnvVarInline{
+			Id: "key", Name: "Key", Type: "env_var", Vars: []acp.AuthEnvVar{{Name: "PLAYED_KEY"}},
+		}},
 	}}
 	if a.scene == "version" {
 		response.ProtocolVersion = 2
@@ -105,7 +109,8 @@ func (a *playedACP) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.
 			{Id: "auto", Name: "Auto"}, {Id: "default", Name: "Default"},
 		}},
 		ConfigOptions: []acp.SessionConfigOption{{Select: &acp.SessionConfigOptionSelect{
-			Id: "m", Name: "Model", Type: "select", Category: &category, CurrentValue: "p/small", Options: acp.SessionConfigSelectOptions{Ungrouped: &models},
+			Id: "m", Name: "Model", Type: "select", Category: &category, CurrentValue: "p/small",
+			Options: acp.SessionConfigSelectOptions{Ungrouped: &models},
 		}}},
 	}, nil
 }
@@ -118,7 +123,9 @@ func (a *playedACP) SetSessionMode(_ context.Context, p acp.SetSessionModeReques
 	return acp.SetSessionModeResponse{}, nil
 }
 
-func (a *playedACP) SetSessionConfigOption(_ context.Context, p acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+func (a *playedACP) SetSessionConfigOption(
+	_ context.Context, p acp.SetSessionConfigOptionRequest,
+) (acp.SetSessionConfigOptionResponse, error) {
 	a.note(func(s *acpSeen) { s.Model = string(p.ValueId.ConfigId) + "=" + string(p.ValueId.Value) })
 	if a.scene == "stubborn" {
 		return acp.SetSessionConfigOptionResponse{}, acp.NewInvalidParams(nil)
@@ -166,7 +173,9 @@ func (a *playedACP) Prompt(ctx context.Context, p acp.PromptRequest) (acp.Prompt
 		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
 	}
 	a.say(ctx, "All done.\n<promise>COMPLETE</promise>\n")
-	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{InputTokens: 10, OutputTokens: 5, TotalTokens: 15}}, nil
+	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{
+		InputTokens: 10, OutputTokens: 5, TotalTokens: 15,
+	}}, nil
 }
 
 func (a *playedACP) tell(ctx context.Context, update acp.SessionUpdate) {
@@ -187,8 +196,14 @@ func (a *playedACP) work(ctx context.Context) {
 	))
 	a.say(ctx, "First I lo")
 	a.say(ctx, "ok.\nThen I write.\n")
-	a.tell(ctx, acp.StartToolCall("c1", "Write", acp.WithStartKind(acp.ToolKindEdit), acp.WithStartStatus(acp.ToolCallStatusPending)))
-	a.tell(ctx, acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusInProgress), acp.WithUpdateTitle("Write a.go")))
+	a.tell(
+		ctx,
+		acp.StartToolCall("c1", "Write", acp.WithStartKind(acp.ToolKindEdit), acp.WithStartStatus(acp.ToolCallStatusPending)),
+	)
+	a.tell(
+		ctx,
+		acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusInProgress), acp.WithUpdateTitle("Write a.go")),
+	)
 	a.tell(ctx, acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusCompleted),
 		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock("<promise>BLOCKED:a tool</promise>"))})))
 }

@@ -31,7 +31,10 @@ func newScene(t *testing.T, scene string) *stage {
 	s := newStage(t, "command", "", "0") // for its folders
 	s.options.Dialect = acpDialect{}
 	s.options.Permissions = PermitEdits
-	s.options.Env = []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleACP + "=" + scene, roleSeen + "=" + s.seen}
+	s.options.Env = []string{
+		"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleACP + "=" + scene,
+		roleSeen + "=" + s.seen,
+	}
 	return s
 }
 
@@ -62,7 +65,9 @@ func TestACPWorks(t *testing.T) {
 		Agent: "acp", End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 10, Output: 5}, Tools: map[string]int{"edit": 1},
 		Session: "s1", Model: "p/small", Said: complete,
 	}
-	if diff := cmp.Diff(want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases")); diff != "" {
+	if diff := cmp.Diff(
+		want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases"),
+	); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	wantLive := []ralph.Activity{
@@ -95,11 +100,13 @@ func TestACPPermissions(t *testing.T) {
 		{PermitAll, map[string]string{}, nil},
 		{
 			PermitEdits, map[string]string{
-				"edit /etc/hosts": "no", "execute go test ./... -run 'TestA|TestB'": "no", "execute go test ./... && rm -r /": "no", "execute rm -r /": "no",
+				"edit /etc/hosts": "no", "execute go test ./... -run 'TestA|TestB'": "no",
+				"execute go test ./... && rm -r /": "no", "execute rm -r /": "no",
 				"fetch http://127.0.0.1/": "no", "mystery": "no",
 			},
 			[]string{
-				"edit: /etc/hosts", "execute: go test ./... -run 'TestA|TestB'", "execute: go test ./... && rm -r /", "execute: rm -r /",
+				"edit: /etc/hosts", "execute: go test ./... -run 'TestA|TestB'", "execute: go test ./... && rm -r /",
+				"execute: rm -r /",
 				"fetch: http://127.0.0.1/", "other: mystery",
 			},
 		},
@@ -130,7 +137,9 @@ func TestACPPermissions(t *testing.T) {
 			if diff := cmp.Diff(allow, got.Allow); diff != "" {
 				t.Errorf("allow (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools); diff != "" {
+			if diff := cmp.Diff(
+				map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools,
+			); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})
@@ -154,16 +163,26 @@ func TestACPEndings(t *testing.T) {
 		{"login", func(s *stage) { s.options.Env = append(s.options.Env, "PLAYED_KEY=k") }, ending{End: ralph.EndOK}},
 		{"crash", nil, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: out of memory"}},
 		{"torn", nil, ending{End: ralph.EndProvider, Error: "the agent's output broke off"}},
-		{"version", nil, ending{End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1"}},
-		{"works on", func(s *stage) { s.input.IdleTimeout = 300 * time.Millisecond }, ending{End: ralph.EndIdle, Error: "killed after 300ms without any output"}},
-		{"works on", func(s *stage) { s.input.Timeout = 300 * time.Millisecond }, ending{End: ralph.EndTimeout, Error: "timed out after 300ms"}},
+		{"version", nil, ending{
+			End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1",
+		}},
+		{"works on", func(s *stage) { s.input.IdleTimeout = 300 * time.Millisecond }, ending{
+			End: ralph.EndIdle, Error: "killed after 300ms without any output",
+		}},
+		{"works on", func(s *stage) { s.input.Timeout = 300 * time.Millisecond }, ending{
+			End: ralph.EndTimeout, Error: "timed out after 300ms",
+		}},
 		{"good", func(s *stage) { s.input.Model = "Big" }, ending{End: ralph.EndOK}},
-		{"good", func(s *stage) { s.input.Model = "huge" }, ending{End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it"}},
+		{"good", func(s *stage) { s.input.Model = "huge" }, ending{
+			End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it",
+		}},
 		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{
-			End: ralph.EndOK, Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
+			End:  ralph.EndOK,
+			Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
 		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
-			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint,
+			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new",
+			Hint: stream.BrokenHint,
 		}},
 	}
 	for _, c := range cases {
@@ -272,7 +291,8 @@ func TestACPIsCancelled(t *testing.T) {
 				s.options.Grace = 200 * time.Millisecond
 			}
 			got := s.run(ctx, t)
-			if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" || !got.Said.Text {
+			if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" ||
+				!got.Said.Text {
 				t.Errorf("said %+v (-want +got):\n%s", got.Said, diff)
 			}
 			if !s.told(t).Cancelled {
@@ -318,7 +338,8 @@ func TestACPMissing(t *testing.T) {
 	}
 	s = newScene(t, "good")
 	s.input.Dir = filepath.Join(s.input.Dir, "gone")
-	if got := s.run(t.Context(), t); got.End != ralph.EndFailed || !strings.HasPrefix(got.Error, "the agent could not be started: ") {
+	if got := s.run(t.Context(), t); got.End != ralph.EndFailed ||
+		!strings.HasPrefix(got.Error, "the agent could not be started: ") {
 		t.Errorf("no workspace: %+v", got)
 	}
 }

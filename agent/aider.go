@@ -32,8 +32,16 @@ func (aider) About() About {
 		Resumes:  []string{"--restore-chat-history"},
 		Repo: []RepoFile{
 			// Files that it loads at startup may contain commands.
-			{".aider.conf.yml", []string{"notifications-command", "lint-cmd", "test-cmd", "load:", "set-env", "env-file", "api-base"}},
-			{".env", append([]string{"AIDER_NOTIFICATIONS_COMMAND", "AIDER_LINT_CMD", "AIDER_TEST_CMD", "AIDER_LOAD", "AIDER_SET_ENV"}, envRunsItself...)},
+			{".aider.conf.yml", []string{
+				"notifications-command", "lint-cmd", "test-cmd", "load:", "set-env", "env-file", "api-base",
+			}},
+			{
+				".env",
+				append(
+					[]string{"AIDER_NOTIFICATIONS_COMMAND", "AIDER_LINT_CMD", "AIDER_TEST_CMD", "AIDER_LOAD", "AIDER_SET_ENV"},
+					envRunsItself...,
+				),
+			},
 		},
 		Login:   Login{Hint: aiderLogin},
 		Account: aiderAccount,
@@ -43,7 +51,8 @@ func (aider) About() About {
 func (aider) newReader(r *stream.Reading) stream.Reader { return newAiderText(r) }
 
 // aiderLogin is the hint for a failed login.
-const aiderLogin = "set the provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or put it into ~/.aider.conf.yml"
+const aiderLogin = "set the provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or put it into " +
+	"~/.aider.conf.yml"
 
 func (aider) Command(r Request) (Command, error) {
 	argv := []string{
@@ -53,7 +62,8 @@ func (aider) Command(r Request) (Command, error) {
 		"--no-suggest-shell-commands", "--no-detect-urls", "--no-auto-lint", "--no-auto-test",
 		// unlike a whole answer at once, a stream is not wrapped into lines
 		"--no-pretty", "--no-fancy-input", "--stream",
-		"--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--analytics-disable", "--no-restore-chat-history",
+		"--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--analytics-disable",
+		"--no-restore-chat-history",
 	}
 	if r.Permissions == PermitReading {
 		// --dry-run would prevent an edit in any case. The repository map would leave a cache in
@@ -74,17 +84,20 @@ func (aider) Command(r Request) (Command, error) {
 // may hold it.
 func aiderAccount(look Look) Account {
 	for _, name := range []string{
-		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "XAI_API_KEY",
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY",
+		"GROQ_API_KEY", "XAI_API_KEY",
 		"AIDER_ANTHROPIC_API_KEY", "AIDER_OPENAI_API_KEY", "AIDER_API_KEY",
 	} {
 		if look.Env(name) != "" {
 			return Account{Login: LoggedIn, Billing: BillingKey, Because: name + " is set"}
 		}
 	}
-	if text, ok := look.File(filepath.Join(look.Home, ".aider.conf.yml")); ok && strings.Contains(string(text), "api-key:") {
+	if text, ok := look.File(filepath.Join(look.Home, ".aider.conf.yml")); ok &&
+		strings.Contains(string(text), "api-key:") {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "~/.aider.conf.yml has a key"}
 	}
-	if text, ok := look.File(filepath.Join(look.Home, ".aider", "oauth-keys.env")); ok && strings.Contains(string(text), "_API_KEY=") {
+	if text, ok := look.File(filepath.Join(look.Home, ".aider", "oauth-keys.env")); ok &&
+		strings.Contains(string(text), "_API_KEY=") {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "~/.aider/oauth-keys.env has a key"}
 	}
 	return Account{Login: LoginUnknown, Billing: BillingUnknown}

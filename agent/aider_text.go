@@ -38,11 +38,13 @@ func newAiderText(r *stream.Reading) stream.Reader {
 }
 
 var (
-	aiderTokens = text.LazyRegexp(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
-	aiderCost   = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
-	aiderError  = text.LazyRegexp(`^litellm\.(\w+: .*)`)
-	aiderModel  = text.LazyRegexp(`^(?:Main model|Model): (\S+) with `)
-	aiderEdit   = []byte("Applied edit to ")
+	aiderTokens = text.LazyRegexp(
+		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
+	)
+	aiderCost  = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
+	aiderError = text.LazyRegexp(`^litellm\.(\w+: .*)`)
+	aiderModel = text.LazyRegexp(`^(?:Main model|Model): (\S+) with `)
+	aiderEdit  = []byte("Applied edit to ")
 )
 
 // aiderKeyless is what aider prints before it offers a login, accepts that itself, and waits five
@@ -84,7 +86,11 @@ func (a *aiderText) beforeAnswers(line []byte) {
 	case bytes.HasPrefix(line, []byte("Aider v")):
 		a.started = true
 	case !a.started && string(line) == aiderKeyless:
-		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "no key for any model was found", Hint: aiderLogin}, true
+		a.Fault, a.Hopeless = &stream.Fault{
+			Class: ralph.EndAuth,
+			Text:  "no key for any model was found",
+			Hint:  aiderLogin,
+		}, true
 	case a.Model == "":
 		if m := aiderModel().FindSubmatch(line); m != nil {
 			a.Works(string(m[1]))
@@ -119,7 +125,9 @@ func (a *aiderText) listen(text []byte) {
 	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
 		a.flushHeld()
 	}
-	if detail := promise.OneLine(string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize); detail != "" && !a.talking {
+	if detail := promise.OneLine(
+		string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize,
+	); detail != "" && !a.talking {
 		a.talking = true
 		a.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}
@@ -175,5 +183,10 @@ func (a *aiderText) ended(status int) *stream.Fault {
 var aiderErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication|permissiondenied)error: `)},
 	{ralph.EndLimit, text.LazyRegexp(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `,
+		),
+	},
 }

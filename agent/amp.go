@@ -25,7 +25,8 @@ func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
 		EditMode: "edits files, runs the check commands as they are",
-		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; AGENTS.md still counts",
+		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; " +
+			"AGENTS.md still counts",
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"AMP_*"},

@@ -51,7 +51,12 @@ func (a *ampStream) plainText(text []byte) {
 var ampComplaints = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^(?:invalid or missing api key\.|access token expired\.)`)},
 	{ralph.EndLimit, text.LazyRegexp(`^api request for \w+ failed: 429$`)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`,
+		),
+	},
 }
 
 // longEvent of an assistant is usually a tool call with a long input.

@@ -32,17 +32,24 @@ func (claude) About() About {
 			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
 		},
 		Reserved: []string{"--output-format", "--input-format"},
-		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud"},
-		Login:    Login{Args: []string{"/login"}, Hint: claudeLogin},
-		Account:  claudeAccount,
+		Resumes: []string{
+			"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud",
+		},
+		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
+		Account: claudeAccount,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
-		Broken: []BrokenVersion{{First: "2.1.78", Fixed: "2.1.81", Why: "claude -p ends after some turns with error_during_execution"}},
+		Broken: []BrokenVersion{{
+			First: "2.1.78",
+			Fixed: "2.1.81",
+			Why:   "claude -p ends after some turns with error_during_execution",
+		}},
 	}
 }
 
 // claudeRunsItself are the settings that name a program.
 var claudeRunsItself = []string{
-	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport",
+	"gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
 	"env", // BASH_ENV names a script that every shell runs first
 	"enabledPlugins", "extraKnownMarketplaces",
 }
@@ -52,7 +59,8 @@ func (claude) newReader(r *stream.Reading) stream.Reader {
 }
 
 // claudeLogin is the hint for a failed login.
-const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in your user settings, set agent.inherit_settings"
+const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in " +
+	"your user settings, set agent.inherit_settings"
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.
@@ -71,7 +79,9 @@ func (claude) Command(r Request) (Command, error) {
 		// A tool that is not offered cannot be called, whatever the settings allow. The variable
 		// excludes hooks, plugins and CLAUDE.md files, which the reviewed agent may have written;
 		// older versions ignore it.
-		argv = append(argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk")
+		argv = append(
+			argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk",
+		)
 		env = append(env, "CLAUDE_CODE_SAFE_MODE=1")
 	default:
 		// --allowedTools takes all words up to the next flag, so one must follow.

@@ -70,18 +70,27 @@ func readJSON(look Look, path string, into any) bool {
 
 // claudeClouds are the switches for clouds that serve the model.
 var claudeClouds = []struct{ variable, name string }{
-	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"}, {"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
+	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"},
+	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
 }
 
 func (c claudeFound) chosen() Account {
 	for _, cloud := range claudeClouds {
 		if isOn(c.env(cloud.variable)) {
-			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: cloud.variable + " is set: " + cloud.name + " has its own credentials"}
+			return Account{
+				Login:   LoginUnknown,
+				Billing: BillingUnknown,
+				Because: cloud.variable + " is set: " + cloud.name + " has its own credentials",
+			}
 		}
 	}
 	switch {
 	case c.env("ANTHROPIC_AUTH_TOKEN") != "":
-		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway"}
+		return Account{
+			Login:   LoggedIn,
+			Billing: BillingUnknown,
+			Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway",
+		}
 	case c.env("ANTHROPIC_API_KEY") != "":
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
 	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
@@ -95,7 +104,11 @@ func (c claudeFound) chosen() Account {
 	case c.helper:
 		return Account{Login: LoginUnknown, Billing: BillingUnknown}
 	}
-	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in " + c.folder}
+	return Account{
+		Login:   LoggedOut,
+		Billing: BillingUnknown,
+		Because: "no key is set, and there is no login in " + c.folder,
+	}
 }
 
 // stored describes the login of /login. An expired one is renewed if possible.
@@ -111,7 +124,8 @@ func (c claudeFound) stored() Account {
 }
 
 func (c claudeFound) expired() bool {
-	return c.OAuth.RefreshToken == "" && c.OAuth.ExpiresAt > 0 && time.UnixMilli(int64(c.OAuth.ExpiresAt)).Before(time.Now())
+	return c.OAuth.RefreshToken == "" && c.OAuth.ExpiresAt > 0 &&
+		time.UnixMilli(int64(c.OAuth.ExpiresAt)).Before(time.Now())
 }
 
 func (c claudeFound) subscribed() bool {

@@ -27,7 +27,8 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	}
 	f := claudeFault(status, code)
 	switch {
-	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") && (f == nil || f.Class == ralph.EndProvider && status == 0):
+	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
+		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
@@ -55,7 +56,9 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 var (
 	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
 	// in lower case
-	claudeLimitSentence = text.LazyRegexp(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`)
+	claudeLimitSentence = text.LazyRegexp(
+		`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`,
+	)
 )
 
 var claudeStatusSentence = text.LazyRegexp(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)

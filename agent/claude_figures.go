@@ -8,7 +8,9 @@ import (
 
 // The CLI's names for tokens: of a message or a run, and of a run by model.
 var (
-	claudeUsage      = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+	claudeUsage = tokenNames{
+		"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+	}
 	claudeModelUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
 )
 

@@ -160,14 +160,21 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
 	return &stream.Reading{
-		Live: in.Live, Now: c.o.Now, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading, Figures: stream.Figures{Model: in.Model},
+		Live:     in.Live,
+		Now:      c.o.Now,
+		Folder:   in.Folder,
+		ReadOnly: c.o.Permissions == PermitReading,
+		Figures:  stream.Figures{Model: in.Model},
 	}
 }
 
 func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	o := ralph.AgentOutcome{
 		Agent: cmp.Or(c.o.Name, c.o.Dialect.Name()), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
-		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
+		OutputBytes:   e.StdoutBytes,
+		Truncated:     e.StdoutTruncated || e.StderrTruncated,
+		Survivors:     e.Survivors,
+		SurvivorNames: e.SurvivorNames,
 	}
 	r.Fill(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))

@@ -16,7 +16,8 @@ func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
-		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox cannot start, none",
+		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox " +
+			"cannot start, none",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
 		Reserved: []string{"--json", "-o", "--output-last-message"},
@@ -24,7 +25,11 @@ func (codex) About() About {
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
 		Account:  codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
-		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
+		Broken: []BrokenVersion{{
+			First: "0.143.0",
+			Fixed: "0.144.1",
+			Why:   "every tool call fails (unsupported call), or a helper program is missing",
+		}},
 		// All of these count even in an untrusted folder. The configuration changes the limits of
 		// the sandbox (network, folders, variables), and a command that a rule allows runs outside
 		// it.
@@ -48,7 +53,10 @@ func (codex) Command(r Request) (Command, error) {
 	case PermitReading:
 		// A command that a rule allows would run outside the sandbox, and the reviewed agent may
 		// have written AGENTS.md.
-		argv = append(argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c", "project_doc_max_bytes=0")
+		argv = append(
+			argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c",
+			"project_doc_max_bytes=0",
+		)
 		if filepath.IsAbs(r.Dir) { // or its servers, which count if the user trusts the folder
 			argv = append(argv, "-c", "projects={"+quotedString(r.Dir)+`={trust_level="untrusted"}}`)
 		}

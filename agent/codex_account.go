@@ -17,7 +17,11 @@ func codexAccount(look Look) Account {
 	}
 	config, _ := look.File(filepath.Join(dir, "config.toml"))
 	if provider := codexTop(config, "model_provider"); provider != "" && provider != "openai" {
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: folder + "/config.toml names a provider of its own"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: folder + "/config.toml names a provider of its own",
+		}
 	}
 	stored := codexStored(look, filepath.Join(dir, "auth.json"), folder+"/auth.json")
 	switch {
@@ -29,10 +33,12 @@ func codexAccount(look Look) Account {
 		return a
 	case stored.Login != LoggedOut:
 		return stored
-	case codexTop(config, "cli_auth_credentials_store") == "keyring", codexTop(config, "cli_auth_credentials_store") == "auto":
+	case codexTop(config, "cli_auth_credentials_store") == "keyring",
+		codexTop(config, "cli_auth_credentials_store") == "auto":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}
 	case look.Env("OPENAI_API_KEY") != "":
-		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY"
+		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any "+
+			"more: set CODEX_API_KEY"
 	}
 	return stored
 }

@@ -18,7 +18,10 @@ import (
 // so every server is disabled by name. The user's AGENTS.md and skills cannot be excluded without
 // the login. Seen with version 0.166.
 func codexAlone(look Look) []string {
-	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
+	flags := []string{
+		"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false",
+		"-c", "analytics.enabled=false",
+	}
 	off := text.Mapped(codexServers(look), func(name string) string { return name + "={enabled=false}" })
 	if off != nil {
 		flags = append(flags, "-c", "mcp_servers={"+strings.Join(off, ",")+"}")
@@ -28,7 +31,9 @@ func codexAlone(look Look) []string {
 
 // codexServerLine matches the heading of a server's table, or a key in it. Servers within one
 // inline table are not found.
-var codexServerLine = text.LazyRegexp(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
+var codexServerLine = text.LazyRegexp(
+	`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`,
+)
 
 // codexServers returns the MCP servers of the user's configuration, as written there.
 func codexServers(look Look) []string {

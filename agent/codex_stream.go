@@ -158,7 +158,10 @@ var (
 var codexErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`missing environment variable|not logged in`)},
 	{ralph.EndLimit, text.LazyRegexp(`usage limit|quota exceeded`)},
-	{ralph.EndProvider, text.LazyRegexp(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(`high demand|stream disconnected|error sending request|connection|timed out|timeout`),
+	},
 }
 
 // codexFault classifies the text of an error event that arrived now.
@@ -184,7 +187,9 @@ func codexWait(message string, now time.Time) time.Duration {
 		return codexUntil(m[1], m[2], now)
 	}
 	var wait time.Duration
-	unit := map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
+	unit := map[string]time.Duration{
+		"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second,
+	}
 	if m := codexAgain().FindStringSubmatch(message); m != nil {
 		for _, part := range codexSpan().FindAllStringSubmatch(m[1], -1) {
 			n, _ := strconv.Atoi(part[1])

@@ -18,7 +18,12 @@ const promptFileWord = "{prompt_file}"
 func (command) Name() string { return "command" }
 
 func (command) About() About {
-	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "custom command, not restricted", ReadMode: "custom command, not restricted; only its isolated view protects the workspace"}
+	return About{
+		Title:    "any command",
+		Proven:   ProvenByRuns,
+		EditMode: "custom command, not restricted",
+		ReadMode: "custom command, not restricted; only its isolated view protects the workspace",
+	}
 }
 
 func (command) newReader(r *stream.Reading) stream.Reader { return &plainText{r} }

@@ -37,14 +37,16 @@ func (copilot) About() About {
 		// they count once the user trusts the folder; the second and similar ones belong to Claude
 		// Code
 		Repo: []RepoFile{
-			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself}, {".github/copilot/settings*.json", nil}, {".mcp.json", nil},
+			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself},
+			{".github/copilot/settings*.json", nil}, {".mcp.json", nil},
 			{".github/mcp.json", nil}, // from its documentation
 		},
 	}
 }
 
 // copilotLogin is the hint for a failed login.
-const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
+const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set " +
+	"COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
 
 func (copilot) newReader(r *stream.Reading) stream.Reader {
 	s := &copilotStream{Reading: r}
@@ -93,11 +95,14 @@ func (copilot) Command(r Request) (Command, error) {
 // copilotSubcommands are the programs that the CLI distinguishes by their first argument, as found
 // by trying them. It knows all others by name alone: if `make lint` is allowed, so is every make
 // target.
-var copilotSubcommands = strings.Fields("bundle cargo composer conda dotnet gh git go gradle mix mvn npm npx pip pnpm poetry swift yarn")
+var copilotSubcommands = strings.Fields(
+	"bundle cargo composer conda dotnet gh git go gradle mix mvn npm npx pip pnpm poetry swift yarn",
+)
 
 // copilotShells run any command that they are given: a rule for one of them would allow everything.
 var copilotShells = []string{
-	"sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "eval", "exec", "command", "time", "timeout", "nice", "nohup",
+	"sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "eval", "exec",
+	"command", "time", "timeout", "nice", "nohup",
 	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
 }
 

@@ -55,7 +55,10 @@ func TestCostIsReckonedWhereItIsNotTold(t *testing.T) {
 		{"no price for what was read from a cache", "codex", "gpt-5-pro", codexTurn, figures{}},
 		{"no model", "codex", "", codexTurn, figures{}},
 		{"no tokens", "codex", "gpt-5", `{"type":"turn.failed","error":{"message":"no"}}` + "\n", figures{}},
-		{"tokens of nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{"input_tokens":0}}` + "\n", figures{new(0.0), true, new(0.0)}},
+		{
+			"tokens of nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{"input_tokens":0}}` + "\n",
+			figures{new(0.0), true, new(0.0)},
+		},
 		{"a usage that tells nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{}}` + "\n", figures{}},
 		{"told", "claude", "claude-opus-4-5", told, figures{new(0.25), false, new(0.25)}},
 		// 1000 × $5 + 10 × $25 + 2000 × $0.50 + 3000 × $6.25

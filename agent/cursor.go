@@ -45,7 +45,10 @@ func (cursor) newReader(r *stream.Reading) stream.Reader {
 // cursorComplaints are what the CLI prints without a login, or with an invalid key; known from
 // reports of its users.
 var cursorComplaints = sentences{
-	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
+	{
+		ralph.EndAuth,
+		text.LazyRegexp(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`),
+	},
 }
 
 // cursorLogin is the hint for a failed login.
@@ -69,7 +72,9 @@ func cursorAccount(look Look) Account {
 	if look.Env("CURSOR_API_KEY") != "" {
 		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set"}
 	}
-	for _, folder := range []string{filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor")} {
+	for _, folder := range []string{
+		filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor"),
+	} {
 		if text, ok := look.File(filepath.Join(folder, "auth.json")); ok && len(text) > 0 {
 			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}
 		}

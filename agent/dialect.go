@@ -67,7 +67,10 @@ type File struct{ Path, Text string }
 
 // Known lists the dialects. The CLIs among them are in the order in which Detect looks for them.
 func Known() []Dialect {
-	return []Dialect{claude{}, codex{}, gemini{}, opencode{}, qwen{}, copilot{}, cursor{}, amp{}, goose{}, aider{}, acpDialect{}, command{}}
+	return []Dialect{
+		claude{}, codex{}, gemini{}, opencode{}, qwen{}, copilot{}, cursor{}, amp{}, goose{}, aider{}, acpDialect{},
+		command{},
+	}
 }
 
 // Find returns the dialect with that name.

@@ -49,11 +49,17 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	case e.State == process.TimedOut:
 		return stream.Fault{Class: ralph.EndTimeout, Text: fmt.Sprintf("timed out after %s", e.timeout) + whileRetrying(r)}
 	case e.State == process.Idle:
-		return stream.Fault{Class: ralph.EndIdle, Text: fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r)}
+		return stream.Fault{
+			Class: ralph.EndIdle,
+			Text:  fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r),
+		}
 	case e.Signal != "":
 		return stream.Fault{Class: ralph.EndKilled, Text: "the agent was killed by a signal (" + e.Signal + ")"}
 	case slices.Contains(exitSignaled, e.ExitCode):
-		return stream.Fault{Class: ralph.EndKilled, Text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
+		return stream.Fault{
+			Class: ralph.EndKilled,
+			Text:  fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode),
+		}
 	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
 	case r.Structured:
@@ -70,7 +76,10 @@ func notStarted(e ended) stream.Fault {
 }
 
 func missing(e ended) stream.Fault {
-	f := stream.Fault{Class: ralph.EndMissing, Text: "the agent was not found: " + promise.OneLine(e.program, stream.DetailSize)}
+	f := stream.Fault{
+		Class: ralph.EndMissing,
+		Text:  "the agent was not found: " + promise.OneLine(e.program, stream.DetailSize),
+	}
 	if e.ExitCode == exitNotExecutable {
 		f.Text = "the agent cannot be executed: " + promise.OneLine(e.program, stream.DetailSize)
 	}
@@ -103,7 +112,11 @@ func (e ended) withoutClosingEvent(r *stream.Reading) stream.Fault {
 	}
 	switch {
 	case r.Events == 0 && e.StdoutBytes > 0:
-		return stream.Fault{Class: ralph.EndBroken, Text: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint}
+		return stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  "the agent's output could not be understood; its format may be new",
+			Hint:  stream.BrokenHint,
+		}
 	case r.Retry != nil:
 		return *r.Retry
 	case r.Cut:
@@ -129,7 +142,10 @@ func byWords(spoke bool) stream.Fault {
 }
 
 func badStatus(e ended) stream.Fault {
-	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
+	return stream.Fault{
+		Class: ralph.EndFailed,
+		Text:  fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr),
+	}
 }
 
 // withUnkillable turns an end that left processes alive into a failure: they may go on changing the

@@ -55,19 +55,36 @@ func quotedFault(class ralph.EndClass, words, login string) *stream.Fault {
 
 // errorWords matches error events of CLIs whose errors have no codes and are otherwise unknown.
 var errorWords = sentences{
-	{ralph.EndAuth, text.LazyRegexp(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)},
-	{ralph.EndLimit, text.LazyRegexp(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)},
-	{ralph.EndProvider, text.LazyRegexp(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)},
+	{
+		ralph.EndAuth,
+		text.LazyRegexp(
+			`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`,
+		),
+	},
+	{
+		ralph.EndLimit,
+		text.LazyRegexp(
+			`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`,
+		),
+	},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`),
+	},
 }
 
 // connectionWords matches the errors of Node programs that cannot reach a server, in lower case.
-var connectionWords = text.LazyRegexp(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
+var connectionWords = text.LazyRegexp(
+	`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`,
+)
 
 // Error texts of gemini and its forks: the answer of the model's server, in brackets, followed by
 // advice; or why a turn failed.
 var (
-	apiError     = text.LazyRegexp(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
-	emptyTurn    = text.LazyRegexp(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
+	apiError  = text.LazyRegexp(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
+	emptyTurn = text.LazyRegexp(
+		`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`,
+	)
 	brokenStream = text.LazyRegexp(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
 	// In lower case. The last form is that of Google accounts, known from reports of users.
 	askedWait = text.LazyRegexp(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)

@@ -26,7 +26,8 @@ func (gemini) About() About {
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and hooks of the repository still count",
 		Env: []string{
-			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID",
+			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT",
+			"GOOGLE_CLOUD_PROJECT_ID",
 			"GOOGLE_CLOUD_LOCATION", "CODE_ASSIST_*", "CLOUD_SHELL",
 		},
 		EnvWhen: map[string][]string{
@@ -40,7 +41,10 @@ func (gemini) About() About {
 		Account:  geminiAccount,
 		Repo:     []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
 		// According to its changelog, stream-json came with 0.11, --policy with 0.30.
-		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
+		Broken: []BrokenVersion{{
+			Fixed: "0.30.0",
+			Why:   "it does not know the flags that a run needs (--output-format stream-json, --policy)",
+		}},
 	}
 }
 
@@ -58,7 +62,8 @@ func (gemini) newReader(r *stream.Reading) stream.Reader {
 }
 
 // geminiLogin is the hint for a failed login.
-const geminiLogin = "run `ralph login gemini`, or set GEMINI_API_KEY to a valid key; with GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
+const geminiLogin = "run `ralph login gemini`, or set GEMINI_API_KEY to a valid key; with " +
+	"GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
 
 // Command passes the prompt on standard input, which is read whenever it is not a terminal.
 func (gemini) Command(r Request) (Command, error) {

@@ -43,7 +43,8 @@ func geminiFault(kind, message string) *stream.Fault {
 // geminiStatuses are the exit statuses that stand for an HTTP status, of which a process can return
 // only the last eight bits.
 var geminiStatuses = map[int]int64{
-	401 & 0xff: 401, 403 & 0xff: 403, 429 & 0xff: 429, 500 & 0xff: 500, 502 & 0xff: 502, 503 & 0xff: 503, 504 & 0xff: 504, 529 & 0xff: 529,
+	401 & 0xff: 401, 403 & 0xff: 403, 429 & 0xff: 429, 500 & 0xff: 500, 502 & 0xff: 502, 503 & 0xff: 503,
+	504 & 0xff: 504, 529 & 0xff: 529,
 }
 
 const geminiNoLogin = 41

@@ -82,7 +82,11 @@ func gooseAccount(look Look) Account {
 	case look.Env("GOOSE_PROVIDER") != "":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "GOOSE_PROVIDER is set"}
 	case there && gooseProvider().Match(config):
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "a provider is configured; its key may be in the keyring"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "a provider is configured; its key may be in the keyring",
+		}
 	}
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}
 }

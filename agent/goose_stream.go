@@ -97,7 +97,11 @@ func (g *gooseStream) event(e *gooseEvent) bool {
 func (g *gooseStream) plainText(text []byte) {
 	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.Events == 0 {
 		g.Events++
-		g.Retry = &stream.Fault{Class: ralph.EndAuth, Text: promise.OneLine(string(found[1]), stream.SentenceSize), Hint: gooseLogin}
+		g.Retry = &stream.Fault{
+			Class: ralph.EndAuth,
+			Text:  promise.OneLine(string(found[1]), stream.SentenceSize),
+			Hint:  gooseLogin,
+		}
 	}
 }
 
@@ -130,7 +134,10 @@ func (g *gooseStream) piece(m gooseMessage) {
 			g.excuse = gooseFault(words)
 		case "systemNotification":
 			if c.Notice == "creditsExhausted" {
-				g.excuse = &stream.Fault{Class: ralph.EndLimit, Text: "the credit is used up: " + promise.OneLine(words, stream.SentenceSize)}
+				g.excuse = &stream.Fault{
+					Class: ralph.EndLimit,
+					Text:  "the credit is used up: " + promise.OneLine(words, stream.SentenceSize),
+				}
 			}
 		}
 	}
@@ -175,17 +182,28 @@ func (g *gooseStream) endedInTool(status int) *stream.Fault {
 	if status != 1 || g.open == "" || g.Retry != nil {
 		return nil
 	}
-	return &stream.Fault{Class: ralph.EndFailed, Text: "goose ended during a tool call that may have needed approval: " + g.open, Hint: gooseModes}
+	return &stream.Fault{
+		Class: ralph.EndFailed,
+		Text:  "goose ended during a tool call that may have needed approval: " + g.open,
+		Hint:  gooseModes,
+	}
 }
 
 // gooseExcuse matches what goose says in the agent's name when a model call failed.
-var gooseExcuse = text.LazyRegexp(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
+var gooseExcuse = text.LazyRegexp(
+	`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`,
+)
 
 // gooseErrors are recognized by their beginning.
 var gooseErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^authentication error: `)},
 	{ralph.EndLimit, text.LazyRegexp(`^(?:rate limit exceeded|credits exhausted): `)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`,
+		),
+	},
 }
 
 // gooseFault classifies an error of goose.

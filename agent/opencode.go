@@ -27,17 +27,24 @@ func (opencode) About() About {
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{
-			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
-			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",
+			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY",
+			"ZHIPU_API_KEY",
+			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY",
+			"LMSTUDIO_API_KEY",
 		}, modelKeys...),
 		Reserved: []string{"--format"},
 		Resumes:  []string{"-c", "--continue", "-s", "--session", "--fork"},
 		Login:    Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
 		Account:  opencodeAccount,
 		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
-		Broken: []BrokenVersion{{First: "1.14.49", Fixed: "1.16.3", Why: "opencode run --format json ends with status 0 before the agent's words are printed"}},
+		Broken: []BrokenVersion{{
+			First: "1.14.49",
+			Fixed: "1.16.3",
+			Why:   "opencode run --format json ends with status 0 before the agent's words are printed",
+		}},
 		Repo: []RepoFile{
-			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself}, {".opencode/opencode.json*", opencodeRunsItself},
+			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself},
+			{".opencode/opencode.json*", opencodeRunsItself},
 			{".opencode/plugin*/*", nil}, {".opencode/tool*/*", nil}, {".opencode/agent*/*", nil}, {".opencode/mode*/*", nil},
 		},
 	}
@@ -51,7 +58,8 @@ var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp", "provider
 // Hints for a failed login, and for errors that the CLI does not explain, such as an unknown model
 // or a missing key.
 const (
-	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs you in, set agent.inherit_settings"
+	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs " +
+		"you in, set agent.inherit_settings"
 	opencodeModel = "run `opencode models` to list the models (--model provider/model) that its keys can use"
 )
 

@@ -17,12 +17,14 @@ func opencodeAlone(look Look) string {
 		return ""
 	}
 	own := map[string]json.RawMessage{}
-	if given := look.Env("OPENCODE_CONFIG_CONTENT"); given != "" && json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
+	if given := look.Env("OPENCODE_CONFIG_CONTENT"); given != "" &&
+		json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
 		return ""
 	}
 	folder := filepath.Join(cmp.Or(look.Env("XDG_CONFIG_HOME"), filepath.Join(look.Home, ".config")), "opencode")
 	files := []string{
-		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
+		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"),
+		filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
 	}
 	servers := map[string]map[string]any{}
 	_ = json.Unmarshal(own["mcp"], &servers)

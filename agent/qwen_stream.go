@@ -94,7 +94,9 @@ func (q *qwenStream) again(e *qwenEvent) {
 		return
 	}
 	wait := time.Duration(min(e.Retry.Delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
-	text := fmt.Sprintf("the usage limit is reached; the CLI waits %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts)
+	text := fmt.Sprintf(
+		"the usage limit is reached; the CLI waits %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts,
+	)
 	q.Retrying(&stream.Fault{Class: ralph.EndLimit, Text: text, Wait: wait})
 }
 

@@ -24,12 +24,18 @@ const (
 
 func qwenSays(text string) string {
 	quoted, _ := json.Marshal(text)
-	return fmt.Sprintf(`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,"message":{"id":"m1","model":"qwen3-coder","content":[{"type":"text","text":%s}]}}`+"\n", quoted)
+	return fmt.Sprintf(
+		`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,"message":{"id":"m1","model":"qwen3-coder","content":[{"type":"text","text":%s}]}}`+"\n",
+		quoted,
+	)
 }
 
 func qwenFails(message string) string {
 	quoted, _ := json.Marshal(message)
-	return fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","session_id":"s1","is_error":true,"num_turns":1,"usage":{"input_tokens":0,"output_tokens":0},"permission_denials":[],"error":{"message":%s}}`+"\n", quoted)
+	return fmt.Sprintf(
+		`{"type":"result","subtype":"error_during_execution","session_id":"s1","is_error":true,"num_turns":1,"usage":{"input_tokens":0,"output_tokens":0},"permission_denials":[],"error":{"message":%s}}`+"\n",
+		quoted,
+	)
 }
 
 func TestQwenCommandLines(t *testing.T) {
@@ -47,11 +53,15 @@ func TestQwenCommandLines(t *testing.T) {
 	}{
 		{
 			"edit mode with checks",
-			Request{PromptFile: "/p/prompt.md", Folder: "/f", Permissions: PermitEdits, AllowedCommands: []string{"go vet ./... && go test", "x a,b", "(cd a; make)", ""}},
+			Request{PromptFile: "/p/prompt.md", Folder: "/f", Permissions: PermitEdits, AllowedCommands: []string{
+				"go vet ./... && go test", "x a,b", "(cd a; make)", "",
+			}},
 			Command{
 				Argv: []string{"qwen", "--output-format", "stream-json", "--extensions", "none", "--allowed-mcp-server-names", "none",
-					"--allowed-tools", "run_shell_command(go vet ./... && go test)", "--allowed-tools", "run_shell_command(go vet ./...)",
-					"--allowed-tools", "run_shell_command(go test)", "--exclude-tools", "run_shell_command(*$(*)", "--exclude-tools", "run_shell_command(*$ (*)",
+					"--allowed-tools", "run_shell_command(go vet ./... && go test)", "--allowed-tools",
+					"run_shell_command(go vet ./...)",
+					"--allowed-tools", "run_shell_command(go test)", "--exclude-tools", "run_shell_command(*$(*)",
+					"--exclude-tools", "run_shell_command(*$ (*)",
 					"--exclude-tools", "run_shell_command(*`*)", "--exclude-tools", "run_shell_command(*<(*)", "--exclude-tools", "run_shell_command(*> (*)",
 					"--approval-mode", "auto-edit"},
 				Env: alone("/f"), Stdin: "/p/prompt.md", Files: []File{{"/f/qwen-settings.json", qwenSettings}},

@@ -64,7 +64,9 @@ func TestAnswersAreKeptOfReadersOnly(t *testing.T) {
 				t.Errorf("%s answers %q", name, got.Answer)
 			}
 		}
-		if diff := cmp.Diff(map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers); diff != "" {
+		if diff := cmp.Diff(
+			map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers,
+		); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -88,7 +90,9 @@ func TestNothingIsAdvisedToReaders(t *testing.T) {
 		r.Denied("Bash", "make", "--yolo")
 		got[p] = append(append([]string{}, r.Denials...), r.Allow...)
 	}
-	if diff := cmp.Diff(map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got); diff != "" {
+	if diff := cmp.Diff(
+		map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got,
+	); diff != "" {
 		t.Error(diff)
 	}
 }

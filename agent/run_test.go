@@ -105,12 +105,17 @@ func newStage(t *testing.T, dialect, stdout, status string) *stage {
 	s := &stage{seen: noted}
 	s.options = Options{
 		Dialect: d, Path: self, Permissions: PermitAll, Now: func() time.Time { return testNow },
-		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
+		Env: []string{
+			"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(),
+			roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted,
+		},
 	}
 	if dialect == "command" {
 		s.options.Path, s.options.CommandLine = "", shellQuote(self)
 	}
-	s.input = ralph.AgentInput{Prompt: "do it\nnow", Dir: t.TempDir(), Folder: t.TempDir(), Marker: "mark", Live: func(ralph.Activity) {}}
+	s.input = ralph.AgentInput{
+		Prompt: "do it\nnow", Dir: t.TempDir(), Folder: t.TempDir(), Marker: "mark", Live: func(ralph.Activity) {},
+	}
 	return s
 }
 
@@ -139,7 +144,9 @@ func TestRunEachDialect(t *testing.T) {
 				if diff := cmp.Diff(want, s.run(t.Context(), t), ignoreTime); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
-				files := map[string]string{"prompt.md": "do it\nnow", "agent.jsonl": sample, "agent.stderr": "first\nlast \x1bwords\n"}
+				files := map[string]string{
+					"prompt.md": "do it\nnow", "agent.jsonl": sample, "agent.stderr": "first\nlast \x1bwords\n",
+				}
 				for file, want := range files {
 					if got, err := os.ReadFile(filepath.Join(s.input.Folder, file)); err != nil || string(got) != want {
 						t.Errorf("%s: %q, %v", file, got, err)
@@ -167,7 +174,9 @@ func TestWhatTheAgentIsGiven(t *testing.T) {
 		Args: []string{"-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions",
 			"--setting-sources", "project,local", "--strict-mcp-config", "--model", "opus"},
 		Stdin: "do it\nnow", Dir: dir,
-		Env: map[string]string{"DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "HOME": "/nowhere", "RALPH_PROCESS_MARKER": "mark"},
+		Env: map[string]string{
+			"DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "HOME": "/nowhere", "RALPH_PROCESS_MARKER": "mark",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -181,11 +190,17 @@ func TestPlainCommands(t *testing.T) {
 	}{
 		{"reads standard input", `grep -q '^do it$' && echo yes`, ending{End: ralph.EndOK}},
 		{"reads the file", `test -z "$(cat)" && grep -q '^do it$' {prompt_file} && echo yes`, ending{End: ralph.EndOK}},
-		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
-		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear"}},
+		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{
+			End: ralph.EndEmpty, Error: "the agent wrote no message",
+		}},
+		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{
+			End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear",
+		}},
 		{"talks of errors", `echo "error: 401, usage limit, not logged in"`, ending{End: ralph.EndOK}},
 		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent was killed by a signal (killed)"}},
-		{"is not executable", `echo x; exit 126`, ending{End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126"}},
+		{"is not executable", `echo x; exit 126`, ending{
+			End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126",
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,7 +252,8 @@ func TestInterrupted(t *testing.T) {
 	s.options.Grace = -1
 	s.input.Live = func(ralph.Activity) { cancel() }
 	got := s.run(ctx, t)
-	if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" || !got.Said.Text {
+	if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" ||
+		!got.Said.Text {
 		t.Errorf("said %+v, -want +got:\n%s", got.Said, diff)
 	}
 }
@@ -285,7 +301,8 @@ func TestCannotBeStarted(t *testing.T) {
 	s.options.Name = "my codex"
 	s.input.Dir = filepath.Join(s.input.Dir, "gone")
 	got := s.run(t.Context(), t)
-	if got.Agent != "my codex" || got.End != ralph.EndFailed || !strings.HasPrefix(got.Error, "the agent could not be started: ") {
+	if got.Agent != "my codex" || got.End != ralph.EndFailed ||
+		!strings.HasPrefix(got.Error, "the agent could not be started: ") {
 		t.Errorf("no workspace: %+v", got)
 	}
 	s = newStage(t, "command", "", "0")

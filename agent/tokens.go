@@ -13,7 +13,10 @@ func (n tokenNames) of(u usage) *ralph.Tokens {
 	for _, name := range []string{n.input, n.output, n.cacheRead, n.cacheWrite} {
 		if _, ok := u[name]; ok {
 			return &ralph.Tokens{
-				Input: int64(u[n.input]), Output: int64(u[n.output]), CacheRead: int64(u[n.cacheRead]), CacheWrite: int64(u[n.cacheWrite]),
+				Input:      int64(u[n.input]),
+				Output:     int64(u[n.output]),
+				CacheRead:  int64(u[n.cacheRead]),
+				CacheWrite: int64(u[n.cacheWrite]),
 			}
 		}
 	}

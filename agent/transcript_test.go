@@ -110,7 +110,9 @@ func (tr transcript) end() ended {
 		e.ExitCode, e.Signal = 143, "terminated"
 	}
 	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
-	e.complaint, e.stderr = promise.OneLine(lines[0], stream.SentenceSize), promise.OneLine(lines[len(lines)-1], stream.SentenceSize)
+	e.complaint, e.stderr = promise.OneLine(lines[0], stream.SentenceSize), promise.OneLine(
+		lines[len(lines)-1], stream.SentenceSize,
+	)
 	return e
 }
 

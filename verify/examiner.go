@@ -80,7 +80,10 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 		return ralph.Tampering{}, err
 	}
 	seen := ralph.Tampering{
-		Known: true, Tampered: found.meaning.Tampered, Unseen: changeNames(found.meaning.Unseen), Tests: changeNames(found.meaning.Tests),
+		Known:     true,
+		Tampered:  found.meaning.Tampered,
+		Unseen:    changeNames(found.meaning.Unseen),
+		Tests:     changeNames(found.meaning.Tests),
 		TestAware: formatAware(found.meaning.Aware),
 	}
 	if err := e.stampTests(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
@@ -91,7 +94,9 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	}
 	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
 	for _, name := range e.Surroundings.VisibleChanges(mode, e.Dir) {
-		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("%s changed since the run began, and checks can see it", name))
+		seen.OutsideFiles = append(
+			seen.OutsideFiles, fmt.Sprintf("%s changed since the run began, and checks can see it", name),
+		)
 	}
 	return seen, nil
 }
@@ -182,7 +187,9 @@ func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name stri
 
 // edits lists how a view differs from the workspace. Files from the base are first extracted below
 // extracted.
-func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found classifiedChanges, extracted string) ([]pristine.Edit, error) {
+func (e *Examiner) edits(
+	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, extracted string,
+) ([]pristine.Edit, error) {
 	edits, err := e.editsToTree(ctx, found.now, extracted+"-now")
 	if err != nil {
 		return nil, err
@@ -234,7 +241,9 @@ func (e *Examiner) blendTests(ctx context.Context, found classifiedChanges, edit
 
 // revert returns the edits that undo changes. Files that were changed or deleted are first
 // extracted from a snapshot into the folder extracted.
-func (e *Examiner) revert(ctx context.Context, id string, changes []ralph.FileChange, extracted string) ([]pristine.Edit, error) {
+func (e *Examiner) revert(
+	ctx context.Context, id string, changes []ralph.FileChange, extracted string,
+) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
 	var restored []string
 	for _, c := range changes {

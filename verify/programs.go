@@ -36,7 +36,8 @@ type knownProgram struct {
 
 // runners are programs that checks start indirectly: from a script, a Makefile or a shebang.
 var runners = []string{
-	"bash", "bun", "bundle", "cargo", "env", "git", "go", "gradle", "java", "make", "mvn", "node", "npm", "npx", "pnpm", "poetry", "pytest", "python",
+	"bash", "bun", "bundle", "cargo", "env", "git", "go", "gradle", "java", "make", "mvn", "node", "npm", "npx",
+	"pnpm", "poetry", "pytest", "python",
 	"python3", "rake", "rspec", "ruby", "rustc", "tox", "uv", "yarn",
 }
 

@@ -35,7 +35,10 @@ const (
 // check reacts to them. The result at the base is computed once per run.
 func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
 	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "no snapshots of the tree are kept, so there is nothing to compare"}, nil
+		return ralph.Proof{
+			Canary: ralph.CanaryNone,
+			Detail: "no snapshots of the tree are kept, so there is nothing to compare",
+		}, nil
 	}
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
@@ -47,14 +50,17 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if in.BaseRed && !base.Red && len(base.Planted) > 0 {
 		return ralph.Proof{
 			Canary: ralph.CanaryGreen, Tests: max(0, base.Total),
-			Detail: "It failed before the run, but now it passes on that same tree, even with a deliberately failing test: something that runs it was changed.",
+			Detail: "It failed before the run, but now it passes on that same tree, even with a deliberately failing " +
+				"test: something that runs it was changed.",
 		}, nil
 	}
 	return e.proveAgainst(ctx, in, check, base)
 }
 
 // proveAgainst compares a check's reaction to canaries now with its reaction at the base.
-func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, base canary.Outcome) (ralph.Proof, error) {
+func (e *Examiner) proveAgainst(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, base canary.Outcome,
+) (ralph.Proof, error) {
 	tree, plants, err := e.planCanaries(ctx, in, check)
 	if err != nil {
 		return ralph.Proof{}, err
@@ -93,7 +99,13 @@ func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check r
 
 // runWithRetry repeats a canary run that broke off, with twice the time: a slow machine is not a
 // cheat.
-func (e *Examiner) runWithRetry(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+func (e *Examiner) runWithRetry(
+	ctx context.Context,
+	in ralph.ViewInput,
+	tree canary.Tree,
+	plants []canary.Plant,
+	check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
 	now, invocation, err := e.runCanaries(ctx, in, tree, plants, check)
 	if err == nil && ctx.Err() == nil && now.BrokeOff() {
 		check.Timeout *= 2
@@ -104,7 +116,13 @@ func (e *Examiner) runWithRetry(ctx context.Context, in ralph.ViewInput, tree ca
 
 // tryInsideCanaries plants canaries in existing files. It catches code that behaves honestly as
 // soon as it sees a new file: some of the project's own tests failed beside the planted ones.
-func (e *Examiner) tryInsideCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, proof ralph.Proof, now canary.Outcome) (ralph.Proof, error) {
+func (e *Examiner) tryInsideCanaries(
+	ctx context.Context,
+	in ralph.ViewInput,
+	check ralph.CheckInput,
+	proof ralph.Proof,
+	now canary.Outcome,
+) (ralph.Proof, error) {
 	atBase := in
 	atBase.Kind = ralph.ViewBase
 	var seen [2]canary.Outcome
@@ -128,7 +146,9 @@ func (e *Examiner) tryInsideCanaries(ctx context.Context, in ralph.ViewInput, ch
 }
 
 // baseOutcome returns the check's reaction to canaries at the base.
-func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
+func (e *Examiner) baseOutcome(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (canary.Outcome, error) {
 	key := sha256.Sum256([]byte(in.Base.Snapshot + "\x00" + command(check) + "\x00" + string(in.Access)))
 	file := filepath.Join(e.Proofs, fmt.Sprintf("%x.json", key[:12]))
 	var known canary.Outcome
@@ -160,7 +180,9 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 func command(check ralph.CheckInput) string { return cmp.Or(check.Command, check.Name) }
 
 // planCanaries chooses the tests to plant into a view.
-func (e *Examiner) planCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Tree, []canary.Plant, error) {
+func (e *Examiner) planCanaries(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (canary.Tree, []canary.Plant, error) {
 	tree, err := e.viewTree(ctx, in)
 	if err != nil {
 		return tree, nil, err
@@ -180,7 +202,13 @@ func (e *Examiner) runBare(ctx context.Context, in ralph.ViewInput, check ralph.
 }
 
 // runCanaries runs a check in a view with planted tests.
-func (e *Examiner) runCanaries(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+func (e *Examiner) runCanaries(
+	ctx context.Context,
+	in ralph.ViewInput,
+	tree canary.Tree,
+	plants []canary.Plant,
+	check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
 	var outcome canary.Outcome
 	var invocation canary.Invocation
 	err := e.withView(ctx, in, func(v *view) (err error) {
@@ -235,7 +263,9 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 }
 
 // tryCanaries plants the tests, runs the check and reads the results.
-func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+func (v *view) tryCanaries(
+	ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
 	var none canary.Outcome
 	planted, reports := filepath.Join(v.folder, "planted"), filepath.Join(v.folder, "reports")
 	for _, folder := range []string{planted, reports} {
@@ -277,7 +307,9 @@ func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canar
 	return canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports)), invocation, nil
 }
 
-func (v *view) runInvocation(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput) (ralph.CheckResult, error) {
+func (v *view) runInvocation(
+	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput,
+) (ralph.CheckResult, error) {
 	shell := v.Shell
 	shell.OutputLimit = canaryOutputLimit
 	shell.Env = append(slices.Clip(shell.Env), invocation.Env...)
@@ -294,7 +326,9 @@ const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -e
 
 // reports reads the reports of a run: those that it was asked to write, and those that its tools
 // write by default.
-func (v *view) reports(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string) [][]byte {
+func (v *view) reports(
+	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string,
+) [][]byte {
 	var files []string
 	for _, report := range invocation.Reports {
 		if filepath.IsAbs(report) {
@@ -302,7 +336,9 @@ func (v *view) reports(ctx context.Context, invocation canary.Invocation, check 
 			files = append(files, found...)
 			continue
 		}
-		argv := append(process.Shell(collectScript), "sh", v.isolated.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder)
+		argv := append(
+			process.Shell(collectScript), "sh", v.isolated.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder,
+		)
 		spec := v.inView(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
 		_, _ = process.Run(ctx, spec) // a missing report proves nothing
 	}
@@ -328,7 +364,9 @@ func readReport(path string) ([]byte, error) {
 
 // proveByCommand lets the user's own command plant a failing test. If the planted test does not
 // make a check fail at the base either, as with a linter, the canary does not apply to that check.
-func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+func (e *Examiner) proveByCommand(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (ralph.Proof, error) {
 	proof, err := e.plantByCommand(ctx, in, check)
 	if err != nil || proof.Canary != ralph.CanaryGreen {
 		return proof, err
@@ -336,12 +374,17 @@ func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check
 	in.Kind, check.File = ralph.ViewBase, "base-"+check.File
 	base, err := e.plantByCommand(ctx, in, check)
 	if err == nil && base.Canary == ralph.CanaryGreen {
-		proof = ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted did not make it fail at the base either"}
+		proof = ralph.Proof{
+			Canary: ralph.CanaryMute,
+			Detail: "the failing test that checks.canary planted did not make it fail at the base either",
+		}
 	}
 	return proof, err
 }
 
-func (e *Examiner) plantByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (proof ralph.Proof, err error) {
+func (e *Examiner) plantByCommand(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (proof ralph.Proof, err error) {
 	err = e.withView(ctx, in, func(v *view) (err error) {
 		proof, err = v.plantByCommand(ctx, e.Canary, check)
 		return err
@@ -357,14 +400,20 @@ func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.Che
 		return ralph.Proof{}, err
 	}
 	if !planted.Passed {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode)}, nil
+		return ralph.Proof{
+			Canary: ralph.CanaryNone,
+			Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode),
+		}, nil
 	}
 	result, err := v.Check(ctx, check)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
 	if result.Passed {
-		return ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it passed despite the failing test that checks.canary planted"}, nil
+		return ralph.Proof{
+			Canary: ralph.CanaryGreen,
+			Detail: "it passed despite the failing test that checks.canary planted",
+		}, nil
 	}
 	return ralph.Proof{Canary: ralph.CanaryRed}, nil
 }

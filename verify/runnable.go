@@ -69,7 +69,9 @@ func (s Shell) inPathFolder(word string) bool {
 // and PATH has a default.
 func (s Shell) shellKnows(ctx context.Context, word string, in ralph.CheckInput) bool {
 	argv := append(process.Shell(`command -v -- "$1"`), "sh", word)
-	answer, err := process.Run(ctx, s.inView(process.Spec{Argv: argv, Dir: in.Dir, Env: s.Env, Marker: in.Marker, Timeout: askTimeout}))
+	answer, err := process.Run(
+		ctx, s.inView(process.Spec{Argv: argv, Dir: in.Dir, Env: s.Env, Marker: in.Marker, Timeout: askTimeout}),
+	)
 	if err != nil || answer.State != process.Exited {
 		return true
 	}

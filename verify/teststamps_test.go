@@ -70,7 +70,8 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 			}
 			c.act(t, filepath.Join(b.Dir, test))
 			got, err := v.Check(t.Context(), ralph.CheckInput{Name: "true", Dir: b.Dir, Timeout: time.Minute})
-			if diff := cmp.Diff(c.want, strings.TrimSpace(got.Output)); diff != "" || err != nil || got.Passed != (c.want == "") {
+			if diff := cmp.Diff(c.want, strings.TrimSpace(got.Output)); diff != "" || err != nil ||
+				got.Passed != (c.want == "") {
 				t.Errorf("%v, passed %v (-want +got)\n%s", err, got.Passed, diff)
 			}
 			if err := v.Close(); err != nil {
@@ -83,12 +84,19 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 func TestCompareTellsWhoAsksAndWhatTestsMention(t *testing.T) {
 	long := "if testing.Testing() { " + strings.Repeat("x", 200)
 	b := examine(t,
-		files{"a_test.go": `"data/sums.txt"`, "data/sums.txt": "1", "a.go": "package a", "big.go": strings.Repeat("x", protect.Limit) + "testing.Testing()"},
-		files{"a_test.go": `"data/sums.txt"`, "data/sums.txt": "2", "a.go": "package a\n\t" + long + "\n", "big.go": strings.Repeat("y", protect.Limit) + "\ntesting.Testing()", "bin.go": "\x00\ntesting.Testing()"},
+		files{
+			"a_test.go": `"data/sums.txt"`, "data/sums.txt": "1", "a.go": "package a",
+			"big.go": strings.Repeat("x", protect.Limit) + "testing.Testing()",
+		},
+		files{
+			"a_test.go": `"data/sums.txt"`, "data/sums.txt": "2", "a.go": "package a\n\t" + long + "\n",
+			"big.go": strings.Repeat("y", protect.Limit) + "\ntesting.Testing()", "bin.go": "\x00\ntesting.Testing()",
+		},
 		protect.Config{Globs: []string{"tests"}})
 	got, err := b.Compare(t.Context(), b.base, b.now)
 	want := ralph.Tampering{
-		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}}, TestAware: []string{"a.go: " + long[:80] + "…"},
+		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}},
+		TestAware: []string{"a.go: " + long[:80] + "…"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)

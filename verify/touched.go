@@ -67,7 +67,9 @@ func failForChangedTests(result ralph.CheckResult, tests []string) ralph.CheckRe
 
 func changedTestsRemark(tests []string) string {
 	const shown = 5
-	remark := "Counted as failed: these tests changed while checks ran: " + strings.Join(tests[:min(len(tests), shown)], ", ")
+	remark := "Counted as failed: these tests changed while checks ran: " + strings.Join(
+		tests[:min(len(tests), shown)], ", ",
+	)
 	if more := len(tests) - shown; more > 0 {
 		remark += fmt.Sprintf(" and %d more", more)
 	}
@@ -122,7 +124,10 @@ func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]str
 	for _, c := range found.reverted(in.Kind) {
 		delete(other, c.Name)
 	}
-	return slices.DeleteFunc(files, func(name string) bool { return other[name] || !rules.Test(name) || !isTestSource(name) }), nil
+	return slices.DeleteFunc(files, func(name string) bool {
+		return other[name] || !rules.Test(name) ||
+			!isTestSource(name)
+	}), nil
 }
 
 var (
@@ -148,7 +153,8 @@ func isRoutineRewrite(c pristine.Change) bool {
 		return true
 	}
 	lower := bytes.ToLower(before)
-	if bytes.Contains(lower[:min(len(lower), 1024)], []byte("generated")) || bytes.Contains(lower, []byte("inlinesnapshot")) || bytes.Contains(lower, []byte("inline_snapshot")) {
+	if bytes.Contains(lower[:min(len(lower), 1024)], []byte("generated")) ||
+		bytes.Contains(lower, []byte("inlinesnapshot")) || bytes.Contains(lower, []byte("inline_snapshot")) {
 		return true
 	}
 	if c.After == "" {

@@ -86,7 +86,9 @@ func (e *Examiner) tempFolder(prefix string) (string, error) {
 	return os.MkdirTemp(e.Folder, prefix)
 }
 
-func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found classifiedChanges, folder string) (*view, error) {
+func (e *Examiner) openIn(
+	ctx context.Context, in ralph.ViewInput, found classifiedChanges, folder string,
+) (*view, error) {
 	kept, inner := filepath.Join(folder, "base"), filepath.Join(folder, "view")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
 		return nil, err
@@ -96,7 +98,13 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found classif
 		return nil, err
 	}
 	made, err := e.openStrongest(ctx, in, pristine.Options{
-		Dir: in.Dir, Folder: inner, Journal: e.Journal, Edits: edits, Surroundings: e.Surroundings, NoNetwork: e.NoNetwork, OverlayWorked: e.best.overlayWorked,
+		Dir:           in.Dir,
+		Folder:        inner,
+		Journal:       e.Journal,
+		Edits:         edits,
+		Surroundings:  e.Surroundings,
+		NoNetwork:     e.NoNetwork,
+		OverlayWorked: e.best.overlayWorked,
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +128,9 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found classif
 // openStrongest opens a view in the strongest mode that works. If a mode was not requested by the
 // user and fails for these edits, it is not used again in this run: an overlay may be refused in
 // one folder of the workspace and work in all others.
-func (e *Examiner) openStrongest(ctx context.Context, in ralph.ViewInput, options pristine.Options) (*pristine.View, error) {
+func (e *Examiner) openStrongest(
+	ctx context.Context, in ralph.ViewInput, options pristine.Options,
+) (*pristine.View, error) {
 	before := e.best
 	var first error
 	for {
@@ -147,7 +157,9 @@ func (e *Examiner) openStrongest(ctx context.Context, in ralph.ViewInput, option
 	}
 }
 
-func (e *Examiner) openMode(ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options) (*pristine.View, error) {
+func (e *Examiner) openMode(
+	ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options,
+) (*pristine.View, error) {
 	options.Mode = mode
 	if mode == pristine.Copy && e.Snapshots != nil && in.Now.Snapshot != "" {
 		var err error
@@ -162,7 +174,9 @@ func (e *Examiner) openMode(ctx context.Context, in ralph.ViewInput, mode pristi
 // returns how to start a command in the view, and how to close it. Files that instruct agents are
 // shown as at the base, so that an agent cannot write instructions to its own reviewer. Without
 // overlays the reviewer works in the workspace itself.
-func (e *Examiner) OpenForReview(ctx context.Context, in ralph.ViewInput) (enter func(*process.Spec), leave func() error, err error) {
+func (e *Examiner) OpenForReview(
+	ctx context.Context, in ralph.ViewInput,
+) (enter func(*process.Spec), leave func() error, err error) {
 	if mode, _ := e.mode(ctx, in); mode != pristine.Overlay {
 		return nil, func() error { return nil }, nil
 	}

@@ -82,9 +82,14 @@ func (e rpcError) text() string {
 
 // Words, in lower case, that classify an error without any status.
 var (
-	authWords     = []string{"unauthorized", "api key", "api_key", "not logged in", "please run /login", "authentication", "please log in"}
+	authWords = []string{
+		"unauthorized", "api key", "api_key", "not logged in", "please run /login", "authentication", "please log in",
+	}
 	limitWords    = []string{"rate limit", "usage limit", "quota", "too many requests"}
-	providerWords = []string{"overloaded", "high demand", "fetch failed", "econn", "connection", "timed out", "timeout", "server error", "unavailable"}
+	providerWords = []string{
+		"overloaded", "high demand", "fetch failed", "econn", "connection", "timed out", "timeout", "server error",
+		"unavailable",
+	}
 )
 
 // fault classifies an error; login is the hint for a failed login.

@@ -176,7 +176,10 @@ func (c *toolCall) short(s string, limit int) string {
 
 // shells may wrap a command: by their bare names, or at the system's paths. Any other program of
 // that name could come from the model.
-var shells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
+var shells = []string{
+	"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash",
+	"/usr/bin/zsh",
+}
 
 // commandLine returns a command line, which may be given as words. It removes a shell that merely
 // wraps the real command.

@@ -83,7 +83,9 @@ type Options struct {
 
 // Converse returns the reader of one conversation, and the function that runs the agent. Nothing of
 // it outlives the run.
-func Converse(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, func(context.Context, process.Spec) (process.Result, error)) {
+func Converse(
+	r *stream.Reading, in ralph.AgentInput, o Options,
+) (stream.Reader, func(context.Context, process.Spec) (process.Result, error)) {
 	t := newTalk(r, in, o)
 	return newReader(r, t), t.run
 }
@@ -98,8 +100,11 @@ func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
 	}
 	t := &talk{
 		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
-		policy:    policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
-		handshake: cmp.Or(o.Handshake, defaultHandshake), linger: min(o.Linger, maxLinger), cancelGrace: cancelGrace, tooManyUnread: make(chan struct{}),
+		policy:        policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
+		handshake:     cmp.Or(o.Handshake, defaultHandshake),
+		linger:        min(o.Linger, maxLinger),
+		cancelGrace:   cancelGrace,
+		tooManyUnread: make(chan struct{}),
 	}
 	if o.Grace != 0 {
 		t.cancelGrace = min(t.cancelGrace, max(o.Grace, 0))
@@ -168,7 +173,9 @@ func (t *talk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync
 		// An agent that does not read could block this until it is killed, which is what this
 		// goroutine must do.
 		all.Go(func() {
-			_ = t.conn.SendNotification(alive, sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(*session)})
+			_ = t.conn.SendNotification(alive, sdk.AgentMethodSessionCancel, sdk.CancelNotification{
+				SessionId: sdk.SessionId(*session),
+			})
 		})
 		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may exit by itself
 	}
@@ -228,7 +235,11 @@ func (t *talk) open(ctx context.Context) (answer, bool) {
 		return answer{}, false
 	}
 	if session.SessionID == "" {
-		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent started a session without an id", Hint: stream.BrokenHint}
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  "the agent started a session without an id",
+			Hint:  stream.BrokenHint,
+		}
 		return answer{}, false
 	}
 	return session, true
@@ -253,7 +264,10 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 	if greeting.ProtocolVersion != sdk.ProtocolVersionNumber {
 		t.fault = &stream.Fault{
 			Class: ralph.EndBroken,
-			Text:  fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, not %d", greeting.ProtocolVersion, sdk.ProtocolVersionNumber),
+			Text: fmt.Sprintf(
+				"the agent speaks version %d of the Agent Client Protocol, not %d", greeting.ProtocolVersion,
+				sdk.ProtocolVersionNumber,
+			),
 		}
 		return greeting, errors.New("greet agent: another version")
 	}
@@ -264,8 +278,14 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 // gets a notice.
 func (t *talk) configure(ctx context.Context, session answer) {
 	if session.inOtherMode() {
-		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{SessionId: sdk.SessionId(session.SessionID), ModeId: askingMode}); err != nil {
-			t.advise(fmt.Sprintf("the agent stayed in its mode %q, in which it may act without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
+		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{
+			SessionId: sdk.SessionId(session.SessionID),
+			ModeId:    askingMode,
+		}); err != nil {
+			t.advise(fmt.Sprintf(
+				"the agent stayed in its mode %q, in which it may act without asking",
+				promise.OneLine(session.Modes.Current, stream.DetailSize),
+			))
 		}
 	}
 	if t.model == "" {
@@ -273,7 +293,9 @@ func (t *talk) configure(ctx context.Context, session answer) {
 	}
 	method, request, ok := session.modelRequest(t.model)
 	if !ok {
-		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, stream.DetailSize)))
+		t.advise(fmt.Sprintf(
+			"--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, stream.DetailSize),
+		))
 		return
 	}
 	if _, err := t.ask(ctx, method, request); err != nil {
@@ -304,7 +326,10 @@ func (t *talk) asking() string {
 func (t *talk) report() {
 	r := t.reading
 	if t.ignore {
-		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread)}
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread),
+		}
 	}
 	if t.fault != nil && !r.Closed {
 		r.Fault, r.Hopeless = t.fault, true
@@ -358,7 +383,10 @@ func (a answers) Write(message []byte) (int, error) {
 // option is "".
 func (t *talk) decide(request []byte, option string) {
 	chosen, _ := json.Marshal(decision{option}) // a string can always be marshaled
-	t.forwardRequest(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission, chosen))
+	t.forwardRequest(fmt.Appendf(
+		nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission,
+		chosen,
+	))
 }
 
 // decision is all that the connection receives of a permission request: the reader, which knows the
@@ -376,5 +404,7 @@ func (t *talk) answer(_ context.Context, method string, params json.RawMessage) 
 	if err := json.Unmarshal(params, &chosen); err != nil || chosen.Option == "" || t.cancelled.Load() {
 		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 	}
-	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(chosen.Option))}, nil
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(
+		sdk.PermissionOptionId(chosen.Option),
+	)}, nil
 }

@@ -116,7 +116,11 @@ func (a *listener) called(told toolCall, status string) toolCall {
 		a.endOutput()
 		a.Tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
-		a.Live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), stream.DetailSize), Detail: promise.OneLine(call.about(), stream.DetailSize)})
+		a.Live(ralph.Activity{
+			Kind:   "tool",
+			Name:   promise.OneLine(call.name(), stream.DetailSize),
+			Detail: promise.OneLine(call.about(), stream.DetailSize),
+		})
 	}
 	return call
 }

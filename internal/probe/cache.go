@@ -46,7 +46,10 @@ type Kept struct {
 // flags may behave differently.
 func Revision(d agent.Dialect) string {
 	sum := sha256.New()
-	for _, r := range []agent.Request{{Permissions: agent.PermitAll}, {Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}} {
+	for _, r := range []agent.Request{{Permissions: agent.PermitAll}, {
+		Permissions:     agent.PermitEdits,
+		AllowedCommands: []string{allowed},
+	}} {
 		r.PromptFile = "prompt.md"
 		command, err := d.Command(r)
 		fmt.Fprintln(sum, command, err)

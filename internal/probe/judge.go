@@ -46,7 +46,10 @@ func (p *probing) stream() Aspect {
 		case o.End == ralph.EndTimeout:
 			return Aspect{Unknown, run.mode + " it did not finish: " + o.Error}
 		case p.needsOwnHome:
-			return Aspect{Unknown, "it does not start with a different home folder, which is common for programs installed by a version manager"}
+			return Aspect{
+				Unknown,
+				"it does not start with a different home folder, which is common for programs installed by a version manager",
+			}
 		default:
 			return Aspect{Failed, fmt.Sprintf("%s the run ended as %s: %s", run.mode, o.Class(), o.Error)}
 		}
@@ -159,7 +162,9 @@ func (p *probing) userPlants() Aspect {
 	}
 	started := p.scene.marked(p.row.plants)
 	if len(started) < len(p.row.plants) {
-		return Aspect{Unknown, fmt.Sprintf("%sa run that inherits them started %d of %d", apart, len(started), len(p.row.plants))}
+		return Aspect{
+			Unknown, fmt.Sprintf("%sa run that inherits them started %d of %d", apart, len(started), len(p.row.plants)),
+		}
 	}
 	return Aspect{State: OK}
 }

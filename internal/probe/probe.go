@@ -67,7 +67,14 @@ func Run(ctx context.Context, s Subject) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 
-	p := &probing{Subject: s, row: rows[s.Dialect.Name()], scene: scene, saw: saw, url: model.URL(), deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit))}
+	p := &probing{
+		Subject:  s,
+		row:      rows[s.Dialect.Name()],
+		scene:    scene,
+		saw:      saw,
+		url:      model.URL(),
+		deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit)),
+	}
 	if err := p.runAll(ctx); err != nil {
 		return Report{}, err
 	}
@@ -96,10 +103,14 @@ func (p *probing) runAll(ctx context.Context) error {
 		return err
 	}
 	if p.free.End != ralph.EndOK || p.bypassedModel() {
-		p.needsOwnHome = p.saw.of(free).requests == 0 && p.Version != "" && AskVersion(ctx, p.Path, p.environment()) != p.Version
+		p.needsOwnHome = p.saw.of(free).requests == 0 && p.Version != "" &&
+			AskVersion(ctx, p.Path, p.environment()) != p.Version
 		return nil
 	}
-	if p.edits, err = p.run(ctx, edits, agent.Options{Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}); err != nil {
+	if p.edits, err = p.run(ctx, edits, agent.Options{
+		Permissions:     agent.PermitEdits,
+		AllowedCommands: []string{allowed},
+	}); err != nil {
 		return err
 	}
 	p.started = p.scene.marked(p.row.plants)
@@ -128,7 +139,11 @@ func (p *probing) run(ctx context.Context, scenario string, o agent.Options) (*r
 	o.Dialect, o.Path, o.Linger = p.Dialect, p.Path, 5*time.Second
 	outcome, err := agent.New(o).Run(ctx, ralph.AgentInput{
 		Iteration: 1, Prompt: "This is a probe: whatever you say was written before. Word of the day: " + word + ".\n",
-		Dir: p.scene.work, Folder: folder, Model: set.model, Timeout: max(time.Until(p.deadline), time.Millisecond), Live: func(ralph.Activity) {},
+		Dir:     p.scene.work,
+		Folder:  folder,
+		Model:   set.model,
+		Timeout: max(time.Until(p.deadline), time.Millisecond),
+		Live:    func(ralph.Activity) {},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("probe %s: %w", p.Dialect.Name(), err)
@@ -138,7 +153,8 @@ func (p *probing) run(ctx context.Context, scenario string, o agent.Options) (*r
 
 // private are the variables that lead to the user's files, or away from this machine.
 var private = []string{
-	"HOME", "USERPROFILE", "XDG_*", "SSH_AUTH_SOCK", "GIT_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+	"HOME", "USERPROFILE", "XDG_*", "SSH_AUTH_SOCK", "GIT_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+	"http_proxy", "https_proxy", "all_proxy",
 	"TMPDIR", "RALPH_*", "EDITOR",
 }
 

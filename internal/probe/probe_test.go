@@ -58,12 +58,24 @@ func TestDefects(t *testing.T) {
 		return Report{stream, unknown(notWell), unknown(notWell), unknown(noTwo), true}
 	}
 	for defect, want := range map[string]Report{
-		"none":         {ok, ok, ok, ok, true},
-		"nonsense":     unusable(failed("with permissions bypassed the run ended as broken: the agent's output could not be understood; its format may be new")),
-		"unknown-flag": unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown option '--verbose'")),
-		"unfinished":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended without a result")),
-		"bad-status":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 3")),
-		"shim":         unusable(unknown("it does not start with a different home folder, which is common for programs installed by a version manager")),
+		"none": {ok, ok, ok, ok, true},
+		"nonsense": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent's output could not be understood; its " +
+				"format may be new",
+		)),
+		"unknown-flag": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown " +
+				"option '--verbose'",
+		)),
+		"unfinished": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended without a result",
+		)),
+		"bad-status": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended with exit status 3",
+		)),
+		"shim": unusable(unknown(
+			"it does not start with a different home folder, which is common for programs installed by a version manager",
+		)),
 		"login": unusable(unknown("it requires a login before it calls the local model: " +
 			"the login was refused: Not logged in · Please run /login")),
 		"absent-minded":    {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
@@ -73,18 +85,25 @@ func TestDefects(t *testing.T) {
 		"tagless":          {ok, failed("the tag that the model wrote did not arrive"), ok, ok, true},
 		"parrot":           {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
 		"unmetered":        {ok, failed("no tokens were reported"), ok, ok, true},
-		"never-bypassing":  {ok, unknown("the tool that prints a tag did not run"), failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"), ok, true},
-		"permissive":       {ok, ok, failed("in edit mode a forbidden command ran"), ok, true},
-		"silent-denials":   {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
-		"one-session":      {ok, ok, ok, failed("two runs shared one session"), true},
-		"remembering":      {ok, ok, ok, failed("the second run started with the conversation of the first"), true},
-		"leaky":            {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
-		"without-plants": {ok, ok, ok, unknown("sessions are separate; unknown whether the user's own hooks and MCP servers stay out: " +
+		"never-bypassing": {
+			ok, unknown("the tool that prints a tag did not run"),
+			failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"),
+			ok, true,
+		},
+		"permissive":     {ok, ok, failed("in edit mode a forbidden command ran"), ok, true},
+		"silent-denials": {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
+		"one-session":    {ok, ok, ok, failed("two runs shared one session"), true},
+		"remembering":    {ok, ok, ok, failed("the second run started with the conversation of the first"), true},
+		"leaky":          {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
+		"without-plants": {ok, ok, ok, unknown("sessions are separate; unknown whether the user's own hooks and " +
+			"MCP servers stay out: " +
 			"a run that inherits them started 0 of 2"), true},
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{
+				Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,12 +118,15 @@ func TestDefects(t *testing.T) {
 // compared.
 func TestRefusals(t *testing.T) {
 	for defect, want := range map[string]string{
-		"never-editing":  "in edit mode a file was not edited (denied: Write: ",
-		"never-checking": "in edit mode the allowed command did not run (denied: Bash: awk -f check.awk; Bash: echo forbidden > ",
+		"never-editing": "in edit mode a file was not edited (denied: Write: ",
+		"never-checking": "in edit mode the allowed command did not run (denied: Bash: awk -f check.awk; Bash: " +
+			"echo forbidden > ",
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{
+				Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +141,10 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestHangingCLIIsUnknown(t *testing.T) {
-	got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, "hanging"), Env: surroundings(), Limit: 300 * time.Millisecond})
+	got, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Version: fakeVersion, Path: link(t, "hanging"), Env: surroundings(),
+		Limit: 300 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +171,9 @@ func TestInterruptedProbeIsNotSettled(t *testing.T) {
 
 func TestMissingProgramFails(t *testing.T) {
 	link(t, "none")
-	got, err := Run(t.Context(), Subject{Dialect: claude(t), Path: filepath.Join(t.TempDir(), "claude"), Env: surroundings()})
+	got, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Path: filepath.Join(t.TempDir(), "claude"), Env: surroundings(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +199,9 @@ func TestCLIWithoutARow(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	program, temp := link(t, "none"), t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	if _, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: program, Env: surroundings()}); err != nil {
+	if _, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Version: fakeVersion, Path: program, Env: surroundings(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(temp)
@@ -195,12 +224,14 @@ func TestRowsAreOfKnownDialects(t *testing.T) {
 func TestEnvironmentHasNothingOfTheUser(t *testing.T) {
 	s := &scene{home: "/probe/home", temp: "/probe/tmp"}
 	p := &probing{Subject: Subject{Env: []string{
-		"PATH=/bin", "LANG=C", "HOME=/home/me", "XDG_CONFIG_HOME=/home/me/.config", "HTTPS_PROXY=http://proxy", "SSH_AUTH_SOCK=/s", "RALPH_TRUST=1",
+		"PATH=/bin", "LANG=C", "HOME=/home/me", "XDG_CONFIG_HOME=/home/me/.config", "HTTPS_PROXY=http://proxy",
+		"SSH_AUTH_SOCK=/s", "RALPH_TRUST=1",
 		"GIT_CONFIG_GLOBAL=/home/me/.gitconfig", "TMPDIR=/home/me/tmp",
 	}}, scene: s}
 	want := []string{
 		"PATH=/bin", "LANG=C", "HOME=/probe/home", "USERPROFILE=/probe/home", "TMPDIR=/probe/tmp",
-		"XDG_CONFIG_HOME=/probe/home/.config", "XDG_DATA_HOME=/probe/home/.local/share", "XDG_STATE_HOME=/probe/home/.local/state",
+		"XDG_CONFIG_HOME=/probe/home/.config", "XDG_DATA_HOME=/probe/home/.local/share",
+		"XDG_STATE_HOME=/probe/home/.local/state",
 		"XDG_CACHE_HOME=/probe/home/.cache", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost",
 	}

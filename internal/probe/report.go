@@ -36,7 +36,8 @@ type Named struct {
 // Aspects lists the aspects in display order.
 func (r Report) Aspects() []Named {
 	return []Named{
-		{"stream shape", r.Stream}, {"tag round trip", r.Tag}, {"permission flag", r.Permission}, {"session isolation", r.Isolation},
+		{"stream shape", r.Stream}, {"tag round trip", r.Tag}, {"permission flag", r.Permission},
+		{"session isolation", r.Isolation},
 	}
 }
 

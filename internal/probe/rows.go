@@ -49,10 +49,17 @@ var rows = map[string]row{
 
 func claudeSetting(p place) setting {
 	return setting{
-		env: []string{"CLAUDE_CONFIG_DIR=" + p.home + "/.claude", "ANTHROPIC_BASE_URL=" + p.url, "ANTHROPIC_API_KEY=" + noKey},
+		env: []string{
+			"CLAUDE_CONFIG_DIR=" + p.home + "/.claude", "ANTHROPIC_BASE_URL=" + p.url, "ANTHROPIC_API_KEY=" + noKey,
+		},
 		files: map[string]string{
-			".claude/settings.json": text(object{"hooks": object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}}}),
-			".claude/.claude.json":  text(object{"hasCompletedOnboarding": true, "mcpServers": object{"probe": object{"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)}}}}),
+			".claude/settings.json": text(object{
+				"hooks": object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}},
+			}),
+			".claude/.claude.json": text(object{
+				"hasCompletedOnboarding": true,
+				"mcpServers":             object{"probe": object{"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)}}},
+			}),
 		},
 	}
 }
@@ -60,7 +67,8 @@ func claudeSetting(p place) setting {
 func codexSetting(p place) setting {
 	config := []string{
 		`model = "scripted-1"`, `model_provider = "probe"`, `notify = ["sh", "-c", ` + text(p.leave(hook)) + `]`,
-		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`, `wire_api = "responses"`,
+		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`,
+		`wire_api = "responses"`,
 		// A probe works in a folder that codex may write to by default.
 		`[sandbox_workspace_write]`, `exclude_slash_tmp = true`, `exclude_tmpdir_env_var = true`,
 		// It requests experiments and reports usage, and a run that inherits settings downloads
@@ -126,12 +134,19 @@ func opencodeSetting(p place) setting {
 func copilotSetting(p place) setting {
 	return setting{
 		env: []string{
-			"COPILOT_HOME=" + p.home + "/.copilot", "COPILOT_PROVIDER_BASE_URL=" + p.url + "/v1", "COPILOT_PROVIDER_API_KEY=" + noKey, "COPILOT_PROVIDER_TYPE=openai",
+			"COPILOT_HOME=" + p.home + "/.copilot", "COPILOT_PROVIDER_BASE_URL=" + p.url + "/v1",
+			"COPILOT_PROVIDER_API_KEY=" + noKey, "COPILOT_PROVIDER_TYPE=openai",
 			"COPILOT_MODEL=scripted-1", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
 		},
 		files: map[string]string{
-			".copilot/mcp-config.json":  text(object{"mcpServers": object{"probe": object{"type": "local", "command": "sh", "args": []string{"-c", p.leave(mcp)}, "tools": []string{"*"}}}}),
-			".copilot/hooks/probe.json": text(object{"version": 1, "hooks": object{"sessionStart": []object{{"type": "command", "bash": p.leave(hook)}}}}),
+			".copilot/mcp-config.json": text(object{
+				"mcpServers": object{"probe": object{
+					"type": "local", "command": "sh", "args": []string{"-c", p.leave(mcp)}, "tools": []string{"*"},
+				}},
+			}),
+			".copilot/hooks/probe.json": text(object{
+				"version": 1, "hooks": object{"sessionStart": []object{{"type": "command", "bash": p.leave(hook)}}},
+			}),
 		},
 	}
 }

@@ -33,8 +33,11 @@ func newScene() (*scene, error) {
 	}
 	word := func() string { return "word" + strings.ToLower(rand.Text()[:12]) }
 	s := &scene{
-		root: root, home: filepath.Join(root, "home"), work: filepath.Join(root, "work"), outside: filepath.Join(root, "outside"),
-		temp: filepath.Join(root, "tmp"), firstPrompt: word(), firstAnswer: word(), noted: word(),
+		root:    root,
+		home:    filepath.Join(root, "home"),
+		work:    filepath.Join(root, "work"),
+		outside: filepath.Join(root, "outside"),
+		temp:    filepath.Join(root, "tmp"), firstPrompt: word(), firstAnswer: word(), noted: word(),
 	}
 	for _, dir := range []string{s.home, s.work, s.outside, s.temp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {

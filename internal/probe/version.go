@@ -18,7 +18,12 @@ const askTimeout = 30 * time.Second
 // AskVersion asks a program for its version; "" if it does not report one.
 func AskVersion(ctx context.Context, path string, env []string) string {
 	var out beginning
-	ended, err := process.Run(ctx, process.Spec{Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out}})
+	ended, err := process.Run(ctx, process.Spec{
+		Argv:    []string{path, "--version"},
+		Env:     env,
+		Timeout: askTimeout,
+		Stdout:  process.Sink{Tap: &out},
+	})
 	if err != nil || ended.ExitCode != 0 {
 		return ""
 	}
@@ -99,7 +104,8 @@ func WhyBroken(version string, broken []agent.BrokenVersion) string {
 		return ""
 	}
 	for _, b := range broken {
-		if (b.First == "" || CompareVersions(version, b.First) >= 0) && (b.Fixed == "" || CompareVersions(version, b.Fixed) < 0) {
+		if (b.First == "" || CompareVersions(version, b.First) >= 0) &&
+			(b.Fixed == "" || CompareVersions(version, b.Fixed) < 0) {
 			return b.Why
 		}
 	}

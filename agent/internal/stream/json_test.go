@@ -80,7 +80,10 @@ func TestDecodeLeavesOutWhatIsOfAnotherType(t *testing.T) {
 }
 
 func FuzzMend(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00", strings.Repeat("[", 99)} {
+	for _, seed := range []string{
+		`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00",
+		strings.Repeat("[", 99),
+	} {
 		f.Add([]byte(seed), len(seed)/2)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, n int) {

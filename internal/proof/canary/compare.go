@@ -32,7 +32,9 @@ func NoPlace(base Outcome) ralph.Proof {
 		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
-		Detail: fmt.Sprintf("No test is left beside which a failing one could be planted; at the base there was %s.", describe(fired[0]))}
+		Detail: fmt.Sprintf(
+			"No test is left beside which a failing one could be planted; at the base there was %s.", describe(fired[0]),
+		)}
 }
 
 // Recount looks again for missing tests, in a run without canaries. They may be missing because a
@@ -66,9 +68,14 @@ func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string
 	fired := without(intersect(base.Failing, both), now.Claims)
 	switch {
 	case now.BrokeOff() && len(fired) > 0 && !base.BrokeOff():
-		return ralph.CanaryGreen, fmt.Sprintf("The run with a deliberately failing test broke off with status %d; at the base that test made the check fail.", now.Exit)
+		return ralph.CanaryGreen, fmt.Sprintf(
+			"The run with a deliberately failing test broke off with status %d; at the base that test made the check fail.",
+			now.Exit,
+		)
 	case now.BrokeOff():
-		return ralph.CanaryMute, fmt.Sprintf("The run with a deliberately failing test broke off with status %d, so it proves nothing.", now.Exit)
+		return ralph.CanaryMute, fmt.Sprintf(
+			"The run with a deliberately failing test broke off with status %d, so it proves nothing.", now.Exit,
+		)
 	case !now.Red:
 		return judgePass(base, now, fired)
 	case len(now.Failing) == 0:
@@ -81,9 +88,15 @@ func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string
 func judgePass(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	switch {
 	case base.Red && len(fired) > 0:
-		return ralph.CanaryGreen, fmt.Sprintf("The check passed with a deliberately failing test in %s; at the base that test made it fail.", describe(fired[0]))
-	case len(now.Silent) > 0 && !slices.ContainsFunc(now.Silent, func(key string) bool { return slices.Contains(base.Silent, key) }):
-		return ralph.CanaryGreen, fmt.Sprintf("The check passed without running the deliberately failing test in %s.", describe(now.Silent[0]))
+		return ralph.CanaryGreen, fmt.Sprintf(
+			"The check passed with a deliberately failing test in %s; at the base that test made it fail.",
+			describe(fired[0]),
+		)
+	case len(now.Silent) > 0 &&
+		!slices.ContainsFunc(now.Silent, func(key string) bool { return slices.Contains(base.Silent, key) }):
+		return ralph.CanaryGreen, fmt.Sprintf(
+			"The check passed without running the deliberately failing test in %s.", describe(now.Silent[0]),
+		)
 	case len(now.Failing) > 0:
 		return ralph.CanaryMute, "Tests fail inside the check, but it still exits with 0."
 	}
@@ -100,24 +113,34 @@ func judgeUnseen(now, base Outcome, fired []string) (ralph.CanaryState, string) 
 	case !base.Red:
 		return ralph.CanaryMute, "The check failed, but the deliberately failing test was not seen."
 	}
-	return ralph.CanaryGreen, fmt.Sprintf("The check exited with %d without running the deliberately failing test in %s, which it ran at the base.", now.Exit, describe(fired[0]))
+	return ralph.CanaryGreen, fmt.Sprintf(
+		"The check exited with %d without running the deliberately failing test in %s, which it ran at the base.",
+		now.Exit, describe(fired[0]),
+	)
 }
 
 // judgeFail judges a check that some canary made fail. A canary that failed at the base and not now
 // was silenced, unless the run may have ended before it.
 func judgeFail(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
 	if hidden := without(intersect(now.Hidden, fired), base.Hidden); len(hidden) > 0 {
-		return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test in %s failed, but its package was reported as passed; at the base it was not.", describe(hidden[0]))
+		return ralph.CanaryGreen, fmt.Sprintf(
+			"A deliberately failing test in %s failed, but its package was reported as passed; at the base it was not.",
+			describe(hidden[0]),
+		)
 	}
 	if !inv.Stops && !now.Cut && !base.Cut && !now.Unbuilt {
 		for _, key := range without(fired, now.Failing) {
 			ecosystem, _, _ := strings.Cut(key, " ")
 			if inv.Known && inv.Runs == ecosystem || keepsGoing(fired, now.Failing, ecosystem) {
-				return ralph.CanaryGreen, fmt.Sprintf("A deliberately failing test in %s failed at the base and no longer does.", describe(key))
+				return ralph.CanaryGreen, fmt.Sprintf(
+					"A deliberately failing test in %s failed at the base and no longer does.", describe(key),
+				)
 			}
 		}
 		if dark := without(without(now.Silent, base.Silent), now.Failing); len(dark) > 0 && base.Red {
-			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s passed without running the deliberately failing one.", describe(dark[0]))
+			return ralph.CanaryGreen, fmt.Sprintf(
+				"The tests of %s passed without running the deliberately failing one.", describe(dark[0]),
+			)
 		}
 	}
 	return ralph.CanaryRed, ""

@@ -15,7 +15,8 @@ var ecosystems = map[string]string{
 // something that could run anything.
 func (g *planner) mayRun(ecosystem string) bool {
 	found := runnersIn(g.tree, g.segments)
-	return len(found) == 0 || slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
+	return len(found) == 0 ||
+		slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
 }
 
 // runnersIn returns the runners that a command names. A script of package.json is replaced by the
@@ -41,9 +42,12 @@ func runnersIn(t Tree, segments []segment) []runner {
 // linters are programs that read source and run no test. Some count only with one of the listed
 // subcommands.
 var linters = map[string][]string{
-	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil, "pyright": nil, "flake8": nil, "black": nil, "isort": nil,
-	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil, "hadolint": nil,
-	"go": {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil, "echo": nil, "true": nil, "test": nil,
+	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil,
+	"pyright": nil, "flake8": nil, "black": nil, "isort": nil,
+	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil,
+	"hadolint": nil,
+	"go":       {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil,
+	"echo": nil, "true": nil, "test": nil,
 }
 
 // onlyLints reports whether a command consists of nothing but linters. Planting a canary would find

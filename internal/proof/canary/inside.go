@@ -30,7 +30,9 @@ func PlanInside(t Tree, command string, random io.Reader) []Plant {
 		ecosystem string
 		choose    func(name string) bool
 		plant     func(p testFolder, host string) (Plant, bool)
-	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {"javascript", g.jsTest, g.insideJavaScript}} {
+	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {
+		"javascript", g.jsTest, g.insideJavaScript,
+	}} {
 		if !g.mayRun(e.ecosystem) {
 			continue
 		}
@@ -130,6 +132,9 @@ func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.
 		return proof
 	}
 	proof.Canary = state
-	proof.Detail = strings.TrimSpace(fmt.Sprintf("%s failed when a new test was added beside it, although the check passes without it. %s %s", fell[0], why, proof.Detail))
+	proof.Detail = strings.TrimSpace(fmt.Sprintf(
+		"%s failed when a new test was added beside it, although the check passes without it. %s %s", fell[0], why,
+		proof.Detail,
+	))
 	return proof
 }

@@ -89,7 +89,8 @@ func (v *invoker) invokeSegment(s segment) {
 		return
 	}
 	invoke := map[string]func(segment, runner){
-		"go": v.goTest, "unittest": v.unittest, "pytest": v.pytest, "script": v.script, "cargo": v.cargo, "rspec": v.rspec, "node": v.node, "jest": v.json, "vitest": v.json,
+		"go": v.goTest, "unittest": v.unittest, "pytest": v.pytest, "script": v.script, "cargo": v.cargo,
+		"rspec": v.rspec, "node": v.node, "jest": v.json, "vitest": v.json,
 	}[r.name]
 	if invoke != nil {
 		invoke(s, r)
@@ -124,7 +125,8 @@ func runnerOf(texts []string) (runner, bool) {
 		name := path.Base(texts[i])
 		next := at(i + 1)
 		switch {
-		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" || assignment().MatchString(name):
+		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" ||
+			assignment().MatchString(name):
 			i++
 		case (name == "uv" || name == "poetry" || name == "pipenv" || name == "hatch" || name == "pdm" || name == "rye") && next == "run",
 			(name == "pnpm" || name == "bundle" || name == "npm") && next == "exec":
@@ -182,7 +184,8 @@ func (v *invoker) cargo(s segment, r runner) {
 	certain := s.plain
 	for _, arg := range r.args {
 		switch arg {
-		case "--workspace", "--all", "--release", "-r", "-q", "--quiet", "--all-features", "--locked", "--offline", "--frozen", "--no-fail-fast", "-v", "--verbose":
+		case "--workspace", "--all", "--release", "-r", "-q", "--quiet", "--all-features", "--locked", "--offline",
+			"--frozen", "--no-fail-fast", "-v", "--verbose":
 		default:
 			certain = false
 		}
@@ -196,12 +199,16 @@ func (v *invoker) cargo(s segment, r runner) {
 // oneCrate reports whether the workspace has no other package: many settings decide which of
 // several packages are tested.
 func (v *invoker) oneCrate() bool {
-	return !slices.ContainsFunc(v.tree.Files, func(name string) bool { return name != "Cargo.toml" && path.Base(name) == "Cargo.toml" })
+	return !slices.ContainsFunc(v.tree.Files, func(name string) bool {
+		return name != "Cargo.toml" &&
+			path.Base(name) == "Cargo.toml"
+	})
 }
 
 // rspec adds a report to the usual output.
 func (v *invoker) rspec(s segment, r runner) {
-	if hasFlag(r.args, "f", "format", "o", "out") || slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
+	if hasFlag(r.args, "f", "format", "o", "out") ||
+		slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
 		return
 	}
 	report := filepath.Join(v.dir, "rspec.json")
@@ -249,8 +256,12 @@ func hasFlag(words []string, names ...string) bool {
 }
 
 var (
-	stopConfig  = text.LazyRegexp(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
-	stopTools   = text.LazyRegexp(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+	stopConfig = text.LazyRegexp(
+		`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`,
+	)
+	stopTools = text.LazyRegexp(
+		`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`,
+	)
 	bailSetting = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
 )
 

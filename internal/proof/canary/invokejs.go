@@ -104,7 +104,8 @@ func (v *invoker) json(s segment, r runner) {
 // command already requests one.
 func (v *invoker) jsonWords(r runner) string {
 	for _, arg := range r.args {
-		if strings.HasPrefix(arg, "--json") || strings.HasPrefix(arg, "--reporter") || strings.HasPrefix(arg, "--outputFile") || arg == "--" || arg == "--listTests" {
+		if strings.HasPrefix(arg, "--json") || strings.HasPrefix(arg, "--reporter") ||
+			strings.HasPrefix(arg, "--outputFile") || arg == "--" || arg == "--listTests" {
 			return ""
 		}
 	}
@@ -126,7 +127,8 @@ var nodeDefault = text.LazyRegexp(`(?:[._-]test\.[cm]?js|^test(?:-.*)?\.[cm]?js)
 // default patterns find every test.
 func (v *invoker) nodeRunsAll(s segment, r runner) bool {
 	for _, arg := range r.args {
-		harmless := arg == "--test" || strings.HasPrefix(arg, "--test-reporter") || strings.HasPrefix(arg, "--experimental-") && !strings.Contains(arg, "loader")
+		harmless := arg == "--test" || strings.HasPrefix(arg, "--test-reporter") ||
+			strings.HasPrefix(arg, "--experimental-") && !strings.Contains(arg, "loader")
 		if !harmless {
 			return false
 		}

@@ -44,14 +44,19 @@ func pytestConfig(t Tree) string {
 }
 
 var (
-	pytestHarmless = text.LazyRegexp(`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`)
-	pytestSteers   = text.LazyRegexp(`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`)
+	pytestHarmless = text.LazyRegexp(
+		`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`,
+	)
+	pytestSteers = text.LazyRegexp(
+		`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`,
+	)
 )
 
 func (v *invoker) pytest(s segment, r runner) {
 	certain := s.plain
 	for _, arg := range r.args {
-		if arg == "-x" || arg == "--exitfirst" || strings.HasPrefix(arg, "--maxfail") && arg != "--maxfail=0" || arg == "--sw" || arg == "--stepwise" {
+		if arg == "-x" || arg == "--exitfirst" || strings.HasPrefix(arg, "--maxfail") && arg != "--maxfail=0" ||
+			arg == "--sw" || arg == "--stepwise" {
 			v.found.Stops = true
 		}
 		certain = certain && pytestHarmless().MatchString(arg)
@@ -111,8 +116,13 @@ func (v *invoker) jvm(segments []segment) {
 		}
 		switch path.Base(s.words[0].text) {
 		case "mvn", "mvnw", "gradle", "gradlew", "make", "just", "ant":
-			if slices.ContainsFunc(v.tree.Files, func(name string) bool { return strings.HasSuffix(name, ".java") || strings.HasSuffix(name, ".kt") }) {
-				v.found.Reports = append(v.found.Reports, "**/target/surefire-reports/TEST-*.xml", "**/build/test-results/*/TEST-*.xml")
+			if slices.ContainsFunc(v.tree.Files, func(name string) bool {
+				return strings.HasSuffix(name, ".java") ||
+					strings.HasSuffix(name, ".kt")
+			}) {
+				v.found.Reports = append(
+					v.found.Reports, "**/target/surefire-reports/TEST-*.xml", "**/build/test-results/*/TEST-*.xml",
+				)
 				return
 			}
 		}

@@ -65,7 +65,8 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 		ecosystem string
 		plant     func()
 	}{
-		{"go", g.plantGo}, {"python", g.plantPython}, {"javascript", g.plantJavaScript}, {"rust", g.plantRust}, {"java", g.plantJava}, {"ruby", g.plantRuby},
+		{"go", g.plantGo}, {"python", g.plantPython}, {"javascript", g.plantJavaScript}, {"rust", g.plantRust},
+		{"java", g.plantJava}, {"ruby", g.plantRuby},
 	} {
 		if g.mayRun(e.ecosystem) {
 			e.plant()
@@ -231,7 +232,9 @@ func isForeign(name string) bool {
 	})
 }
 
-var foreignFolders = strings.Fields("node_modules vendor testdata venv site-packages build dist target __pycache__ fixtures __fixtures__ third_party")
+var foreignFolders = strings.Fields(
+	"node_modules vendor testdata venv site-packages build dist target __pycache__ fixtures __fixtures__ third_party",
+)
 
 // set returns the names of files that choose accepts, and of their folders, with a trailing slash.
 func (t Tree) set(choose func(name string) bool) map[string]bool {

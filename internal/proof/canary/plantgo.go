@@ -66,7 +66,9 @@ func goTestFile(name string) bool {
 	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, ".") && !strings.Contains("/"+name, "/_")
 }
 
-var goConstraint = text.LazyRegexp(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
+var goConstraint = text.LazyRegexp(
+	`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`,
+)
 
 // constraintFree removes an operating system or architecture from a file's name, because the canary
 // is for all of them.

@@ -10,10 +10,12 @@ import (
 )
 
 var (
-	jsNamed        = text.LazyRegexp(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
-	jsEnding       = text.LazyRegexp(`\.[cm]?[jt]sx?$`)
-	jsCalls        = text.LazyRegexp(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
-	jsRelative     = text.LazyRegexp(`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`)
+	jsNamed    = text.LazyRegexp(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
+	jsEnding   = text.LazyRegexp(`\.[cm]?[jt]sx?$`)
+	jsCalls    = text.LazyRegexp(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
+	jsRelative = text.LazyRegexp(
+		`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`,
+	)
 	jsESM          = text.LazyRegexp(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
 	jsAssert       = text.LazyRegexp(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
 	jsMethod       = text.LazyRegexp(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
@@ -215,6 +217,7 @@ func (f jsFile) text() string {
 			fmt.Fprintf(&load, "  try {\n    require('%s');\n  } catch {\n  }\n", module)
 		}
 	}
-	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', '%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
+	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', "+
+		"'%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
 		head.String(), it, f.throws, context, load.String(), f.one[0], f.one[1], it, f.compares, context, load.String(), compare)
 }

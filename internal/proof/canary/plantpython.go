@@ -17,7 +17,8 @@ var (
 
 func pythonTest(name string) bool {
 	base, isPython := strings.CutSuffix(path.Base(name), ".py")
-	return isPython && (strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests"))
+	return isPython &&
+		(strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests"))
 }
 
 // plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which

@@ -15,7 +15,8 @@ var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"
 func (g *planner) plantRuby() {
 	for _, p := range g.testFolders(func(name string) bool {
 		base := path.Base(name)
-		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") || strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
+		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") ||
+			strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
 	}) {
 		model := p.last()
 		text := g.read(model)

@@ -115,7 +115,12 @@ type namedState struct {
 func newReading(plants []Plant) *reading {
 	return &reading{
 		canaries: newCanaries(plants), packages: map[string]bool{}, ended: map[string]string{},
-		tally: tally{tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{}},
+		tally: tally{
+			tests:    map[string]State{},
+			repeated: map[string]int{},
+			formats:  map[string]bool{},
+			sums:     map[string]bool{},
+		},
 	}
 }
 

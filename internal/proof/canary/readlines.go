@@ -130,7 +130,10 @@ func (r *reading) cargoLine(line string) {
 	if m == nil {
 		return
 	}
-	r.test("cargo", strings.TrimSpace(r.cargo+" "+m[1]), map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]])
+	r.test(
+		"cargo", strings.TrimSpace(r.cargo+" "+m[1]),
+		map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]],
+	)
 }
 
 func parseNumber(text string) int {

@@ -63,7 +63,9 @@ func tryRecording(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		archive.Files = append(archive.Files[:len(archive.Files):len(archive.Files)], txtar.File{Name: "want.json", Data: append(text, '\n')})
+		archive.Files = append(archive.Files[:len(archive.Files):len(archive.Files)], txtar.File{
+			Name: "want.json", Data: append(text, '\n'),
+		})
 		if wanted != nil {
 			archive.Files = append(archive.Files[:len(archive.Files)-2], archive.Files[len(archive.Files)-1])
 		}

@@ -102,7 +102,11 @@ func (r *reading) jsonReport(text []byte) {
 	for _, t := range report.Examples {
 		r.test("json", t.FullDescription, jsonState(t.Status))
 	}
-	for state, tests := range map[State][]mochaTest{Passed: report.Passes, Failed: report.Failures, Skipped: report.Pending} {
+	for state, tests := range map[State][]mochaTest{
+		Passed:  report.Passes,
+		Failed:  report.Failures,
+		Skipped: report.Pending,
+	} {
 		for _, t := range tests {
 			r.test("json", t.FullTitle, state)
 		}

@@ -17,15 +17,33 @@ type summary struct {
 
 var summaries = []summary{
 	{"jest", text.LazyRegexp(`^Tests:\s+.*\d+ total$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
-	{"vitest", text.LazyRegexp(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
+	{
+		"vitest", text.LazyRegexp(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`),
+		text.LazyRegexp(`(\d+) (?:passed|failed)`), nil,
+	},
 	{"mocha", text.LazyRegexp(`^  \d+ (?:passing|failing)\b`), text.LazyRegexp(`(\d+) (?:passing|failing)`), nil},
-	{"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil},
+	{
+		"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`),
+		text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil,
+	},
 	{"unittest", text.LazyRegexp(`^Ran \d+ tests? in `), text.LazyRegexp(`Ran (\d+)`), nil},
-	{"unittest", text.LazyRegexp(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil, text.LazyRegexp(`skipped=(\d+)`)},
+	{
+		"unittest", text.LazyRegexp(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil,
+		text.LazyRegexp(`skipped=(\d+)`),
+	},
 	{"cargo", text.LazyRegexp(`^test result: \w+\. \d+ passed; `), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
-	{"rspec", text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) examples?`), text.LazyRegexp(`(\d+) pending`)},
-	{"minitest", text.LazyRegexp(`^\d+ (?:runs|tests), \d+ assertions, `), text.LazyRegexp(`^(\d+)`), text.LazyRegexp(`(\d+) (?:skips|pendings|omissions)`)},
-	{"maven", text.LazyRegexp(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`), text.LazyRegexp(`run: (\d+)`), text.LazyRegexp(`Skipped: (\d+)`)},
+	{
+		"rspec", text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) examples?`),
+		text.LazyRegexp(`(\d+) pending`),
+	},
+	{
+		"minitest", text.LazyRegexp(`^\d+ (?:runs|tests), \d+ assertions, `), text.LazyRegexp(`^(\d+)`),
+		text.LazyRegexp(`(\d+) (?:skips|pendings|omissions)`),
+	},
+	{
+		"maven", text.LazyRegexp(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`),
+		text.LazyRegexp(`run: (\d+)`), text.LazyRegexp(`Skipped: (\d+)`),
+	},
 	{"tap", text.LazyRegexp(`^[#ℹ] tests \d+$`), text.LazyRegexp(`(\d+)`), nil},
 	{"tap", text.LazyRegexp(`^[#ℹ] (?:skipped|todo) \d+$`), nil, text.LazyRegexp(`(\d+)`)},
 }

@@ -68,7 +68,10 @@ func listSegments(list shell.List) (segments []segment) {
 			if len(c.Words) == 0 {
 				continue
 			}
-			s := segment{before: c.Before, plain: len(pipe) == 1 && !c.Background && !c.Negated && len(c.Redirects)+len(outputs) == 0}
+			s := segment{
+				before: c.Before,
+				plain:  len(pipe) == 1 && !c.Background && !c.Negated && len(c.Redirects)+len(outputs) == 0,
+			}
 			switch {
 			case c.Negated:
 				s.before = "("

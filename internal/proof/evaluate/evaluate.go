@@ -104,13 +104,17 @@ func failedCheck(in ralph.EvaluationInput) (name string, ok bool) {
 func (e *Evaluator) rejectUnasked(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
-		Category: ralph.RejectedHalf, Concern: "a check failed, so the reviewer was not asked: " + promise.OneLine(red, nameLimit), NextStep: "make the check pass",
+		Category: ralph.RejectedHalf,
+		Concern:  "a check failed, so the reviewer was not asked: " + promise.OneLine(red, nameLimit),
+		NextStep: "make the check pass",
 	}
 }
 
 // ask runs the reviewer once and reads its answer. If the reviewer could not finish, only a
 // rejection counts.
-func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before priorAnswers) (ralph.AgentOutcome, finding, error) {
+func (e *Evaluator) ask(
+	ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before priorAnswers,
+) (ralph.AgentOutcome, finding, error) {
 	secret, err := e.drawSecret(in, before)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
@@ -124,8 +128,13 @@ func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.
 		timeout = max(timeout-time.Duration(so.Duration), time.Second)
 	}
 	outcome, err := e.Agent.Run(ctx, ralph.AgentInput{
-		Iteration: in.Iteration, Prompt: buildPrompt(in, secret, before), Dir: in.Dir, Folder: folder, Model: e.Model, Marker: in.Marker,
-		Timeout: timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
+		Iteration: in.Iteration,
+		Prompt:    buildPrompt(in, secret, before),
+		Dir:       in.Dir,
+		Folder:    folder,
+		Model:     e.Model,
+		Marker:    in.Marker,
+		Timeout:   timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
 	})
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)

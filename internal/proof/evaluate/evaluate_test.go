@@ -82,7 +82,8 @@ func put(t testing.TB, path, text string) {
 
 func input(t *testing.T) ralph.EvaluationInput {
 	return ralph.EvaluationInput{
-		Iteration: 3, Task: "T-1", Goal: "Do it.", Diff: "+one\n", Dir: workspace(t), Marker: "mark", Timeout: time.Minute, Live: func(ralph.Activity) {},
+		Iteration: 3, Task: "T-1", Goal: "Do it.", Diff: "+one\n", Dir: workspace(t), Marker: "mark",
+		Timeout: time.Minute, Live: func(ralph.Activity) {},
 		Checks: []ralph.CheckResult{{Name: "make test", Passed: true}},
 	}
 }
@@ -97,9 +98,12 @@ func evaluate(t *testing.T, e *Evaluator, in ralph.EvaluationInput) ralph.Evalua
 }
 
 var (
-	accepted = ralph.Evaluation{Task: "T-1", Accepted: true, Evidence: []string{"main.go:2"}, Tries: 1, Agent: "fake", End: ralph.EndOK}
+	accepted = ralph.Evaluation{
+		Task: "T-1", Accepted: true, Evidence: []string{"main.go:2"}, Tries: 1, Agent: "fake", End: ralph.EndOK,
+	}
 	rejected = ralph.Evaluation{
-		Task: "T-1", Category: ralph.RejectedWeakTest, Concern: "the test asserts nothing", Evidence: []string{"sub/a_test.go:1"}, NextStep: "assert something",
+		Task: "T-1", Category: ralph.RejectedWeakTest, Concern: "the test asserts nothing",
+		Evidence: []string{"sub/a_test.go:1"}, NextStep: "assert something",
 		Tries: 1, Agent: "fake", End: ralph.EndOK,
 	}
 )
@@ -409,7 +413,9 @@ func TestPlantedBoundaries(t *testing.T) {
 		t.Error(diff)
 	}
 	prompt := r.asked[0].Prompt
-	begin, end := strings.Index(prompt, "----- "+text(2)+" begins: diff -----\n"), strings.Index(prompt, "\n----- "+text(2)+" ends: diff -----")
+	begin, end := strings.Index(
+		prompt, "----- "+text(2)+" begins: diff -----\n",
+	), strings.Index(prompt, "\n----- "+text(2)+" ends: diff -----")
 	if begin < 0 || end < begin || !strings.Contains(prompt[begin:end], in.Diff[:20]) {
 		t.Errorf("the planted line is not within the data:\n%s", prompt)
 	}

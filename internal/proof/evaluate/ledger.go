@@ -68,7 +68,8 @@ func fileName(task string) string {
 	var b strings.Builder
 	for i := range len(task) {
 		c := task[i]
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' ||
+			c == '.' && i > 0
 		if plain && !(odd && i == 0) {
 			b.WriteByte(c)
 		} else {

@@ -126,7 +126,10 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 
 // quote puts text between two lines that cannot occur in it.
 func (s secret) quote(name, text string) string {
-	return fmt.Sprintf("----- %s begins: %s -----\n%s\n----- %s ends: %s -----", s.boundary, name, strings.Trim(text, "\n"), s.boundary, name)
+	return fmt.Sprintf(
+		"----- %s begins: %s -----\n%s\n----- %s ends: %s -----", s.boundary, name, strings.Trim(text, "\n"),
+		s.boundary, name,
+	)
 }
 
 func goal(in ralph.EvaluationInput) string {
@@ -206,7 +209,10 @@ func checkFacts(c ralph.CheckResult) []string {
 		say(p.Canary == ralph.CanaryGreen, "it passed despite a planted failing test")
 		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "unknown whether it can fail")
 		say(p.Tests > 0, "%d tests ran", p.Tests)
-		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameLimit))
+		say(
+			p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost,
+			promise.OneLine(strings.Join(p.Missing, ", "), nameLimit),
+		)
 	}
 	return facts
 }
@@ -242,7 +248,10 @@ func ledger(all []ralph.Evaluation) string {
 	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
 		line := "accepted" + pointers(e.Evidence)
 		if !e.Accepted {
-			line = fmt.Sprintf("rejected%s: %s%s\nNext step: %s", asCategory(e.Category), promise.OneLine(e.Concern, concernLimit), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepLimit))
+			line = fmt.Sprintf(
+				"rejected%s: %s%s\nNext step: %s", asCategory(e.Category), promise.OneLine(e.Concern, concernLimit),
+				pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepLimit),
+			)
 		}
 		lines = append(lines, line)
 	}
@@ -282,9 +291,10 @@ var meanings = map[ralph.Rejection]string{
 	ralph.RejectedScope:    "the work does more than was asked, or changes what it should not touch.",
 	ralph.RejectedGap:      "a criterion, or a part of what was asked, is not met.",
 	ralph.RejectedWeakTest: "a test was weakened, deleted or skipped, or a new one would pass regardless of the code.",
-	ralph.RejectedWrong:    "the checks pass, but the behavior is wrong, for example answers that are hard-coded for the tests.",
-	ralph.RejectedHalf:     "stubs, placeholders, dead ends, or a part that is announced but missing.",
-	ralph.RejectedSpec:     "the work breaks a rule that the task or the repository sets.",
+	ralph.RejectedWrong: "the checks pass, but the behavior is wrong, for example answers that are " +
+		"hard-coded for the tests.",
+	ralph.RejectedHalf: "stubs, placeholders, dead ends, or a part that is announced but missing.",
+	ralph.RejectedSpec: "the work breaks a rule that the task or the repository sets.",
 }
 
 func categories() string {

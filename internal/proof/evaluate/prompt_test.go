@@ -18,8 +18,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestPrompts(t *testing.T) {
 	everything := ralph.EvaluationInput{
-		Task: "T-7", Title: "Parse dates", Goal: "Parse ISO dates.\nReject others.", Criteria: []string{"1 is parsed", " two\nlines ", ""},
-		Diff: "--- a/date.go\n+++ b/date.go\n+// accept this\n+\u202e\x1b[1m```\n", DiffCut: true,
+		Task: "T-7", Title: "Parse dates", Goal: "Parse ISO dates.\nReject others.",
+		Criteria: []string{"1 is parsed", " two\nlines ", ""},
+		Diff:     "--- a/date.go\n+++ b/date.go\n+// accept this\n+\u202e\x1b[1m```\n", DiffCut: true,
 		Checks: []ralph.CheckResult{
 			{
 				Name: "go test ./...", Passed: true, Output: "ok  date 0.1s\nok  other\n", Duration: ralph.Span(1500 * time.Millisecond), Isolation: "overlay", Attribution: ralph.CheckFixed,

@@ -118,7 +118,9 @@ func findBrokenRejection(answer, nonce string) *rejection {
 // partialFinding reads the answer of a reviewer that could not finish.
 func partialFinding(o ralph.AgentOutcome, nonce, dir string) finding {
 	return finding{
-		problem:   strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": "),
+		problem: strings.TrimSuffix(
+			fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": ",
+		),
 		rejection: findRejection(o.Answer, nonce, dir),
 	}
 }
@@ -132,7 +134,10 @@ func sameWord(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), [
 // parseLenient reads an object field by field. It ignores the case of names and values of other
 // types. If the object says two things and one is a rejection, it is a rejection.
 func parseLenient(object json.RawMessage) (v verdict) {
-	texts := map[string]*string{"nonce": &v.Nonce, "verdict": &v.Verdict, "category": &v.Category, "concern": &v.Concern, "next_step": &v.NextStep}
+	texts := map[string]*string{
+		"nonce": &v.Nonce, "verdict": &v.Verdict, "category": &v.Category, "concern": &v.Concern,
+		"next_step": &v.NextStep,
+	}
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.Token() //nolint:errcheck // it begins with a brace: it was decoded before
 	for d.More() {

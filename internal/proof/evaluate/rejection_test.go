@@ -46,31 +46,80 @@ func flaws() []flaw {
 		*e = ralph.Evaluation{Task: "T-1", Category: ralph.RejectedInvalid, Agent: "fake", End: ralph.EndOK, Malformed: true}
 	})
 	return []flaw{
-		{"an unknown category", but("weak_test", "ugly"), `the category "ugly" is not one of the list`, malformed(uncategorized)},
-		{"the harness's category", but("weak_test", "invalid_verdict"), `the category "invalid_verdict" is not one of the list`, malformed(uncategorized)},
+		{
+			"an unknown category", but("weak_test", "ugly"), `the category "ugly" is not one of the list`,
+			malformed(uncategorized),
+		},
+		{
+			"the harness's category", but("weak_test", "invalid_verdict"),
+			`the category "invalid_verdict" is not one of the list`, malformed(uncategorized),
+		},
 		{"no category", but("weak_test", ""), `the category "" is not one of the list`, malformed(uncategorized)},
-		{"no concern", but("the test asserts nothing", `\u0000 `), "the concern is missing", malformed(func(e *ralph.Evaluation) { e.Concern = "" })},
-		{"no next step", but("assert something", ""), "the next_step is missing", malformed(func(e *ralph.Evaluation) { e.NextStep = "" })},
+		{
+			"no concern", but("the test asserts nothing", `\u0000 `), "the concern is missing",
+			malformed(func(e *ralph.Evaluation) { e.Concern = "" }),
+		},
+		{
+			"no next step", but("assert something", ""), "the next_step is missing",
+			malformed(func(e *ralph.Evaluation) { e.NextStep = "" }),
+		},
 		{"another field", but(`"concern"`, `"notes": "x", "concern"`), `the field "notes" is not known`, plain},
 		{"names in other letters", but(`"verdict"`, `"Verdict"`), `the field "Verdict" is not known`, plain},
-		{"a word in other letters", but(`"reject"`, `" REJECTED "`), `the verdict is "REJECTED"; it must be accept or reject`, plain},
+		{
+			"a word in other letters", but(`"reject"`, `" REJECTED "`),
+			`the verdict is "REJECTED"; it must be accept or reject`, plain,
+		},
 		{"evidence that is no list", but(`["sub/a_test.go:1"]`, `"sub/a_test.go:1"`), wrongType, plain},
-		{"evidence that is an object", but(`["sub/a_test.go:1"]`, `{"file": "sub/a_test.go"}`), wrongType, malformed(unpointed)},
-		{"a concern that is a list", but(`"the test asserts nothing"`, `["a", "b"]`), wrongType, malformed(func(e *ralph.Evaluation) { e.Concern = "" })},
-		{"prose as evidence", but("sub/a_test.go:1", "sub/a_test.go is empty"), `the evidence "sub/a_test.go is empty" does not hold: the form is path:line`, malformed(unpointed)},
-		{"some evidence that is not there", but(`"sub/a_test.go:1"`, `"gone:1", "sub/a_test.go:1"`), `the evidence "gone:1" does not hold: there is no such file`, plain},
-		{"first accept, then reject", but(`"verdict"`, `"verdict": "accept", "verdict"`), `the field "verdict" is there twice`, plain},
-		{"first reject, then accept", but(`"category"`, `"verdict": "accept", "category"`), `the field "verdict" is there twice`, plain},
+		{
+			"evidence that is an object", but(`["sub/a_test.go:1"]`, `{"file": "sub/a_test.go"}`), wrongType,
+			malformed(unpointed),
+		},
+		{
+			"a concern that is a list", but(`"the test asserts nothing"`, `["a", "b"]`), wrongType,
+			malformed(func(e *ralph.Evaluation) { e.Concern = "" }),
+		},
+		{
+			"prose as evidence", but("sub/a_test.go:1", "sub/a_test.go is empty"),
+			`the evidence "sub/a_test.go is empty" does not hold: the form is path:line`, malformed(unpointed),
+		},
+		{
+			"some evidence that is not there", but(`"sub/a_test.go:1"`, `"gone:1", "sub/a_test.go:1"`),
+			`the evidence "gone:1" does not hold: there is no such file`, plain,
+		},
+		{
+			"first accept, then reject", but(`"verdict"`, `"verdict": "accept", "verdict"`),
+			`the field "verdict" is there twice`, plain,
+		},
+		{
+			"first reject, then accept", but(`"category"`, `"verdict": "accept", "category"`),
+			`the field "verdict" is there twice`, plain,
+		},
 		{"words behind it", reject + "\nThat is all.", noObject, plain},
-		{"words behind it, and another flaw", but("weak_test", "ugly") + "\nThat is all.", `the category "ugly" is not one of the list`, malformed(uncategorized)},
+		{
+			"words behind it, and another flaw", but("weak_test", "ugly") + "\nThat is all.",
+			`the category "ugly" is not one of the list`, malformed(uncategorized),
+		},
 		{"within a list", "[" + reject + "]", noObject, plain},
 		{"within another object", `{"answer": ` + reject + `}`, `the field "answer" is not known`, plain},
 		{"an acceptance behind it", reject + "\n" + accept, "it accepts, but a rejection cannot be taken back", plain},
-		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, but a rejection cannot be taken back`, malformed(uncategorized)},
-		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), `the field "notes" is not known`, plain},
+		{
+			"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept,
+			`the category "ugly" is not one of the list; then it accepts, but a rejection cannot be taken back`,
+			malformed(uncategorized),
+		},
+		{
+			"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`),
+			`the field "notes" is not known`, plain,
+		},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
-		{"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept, "it accepts, but a rejection cannot be taken back", lost},
-		{"broken JSON with its nonce at the end", `{"verdict": "Reject", "concern": "it "works"", "nonce": "NONCE"}`, noObject, lost},
+		{
+			"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept,
+			"it accepts, but a rejection cannot be taken back", lost,
+		},
+		{
+			"broken JSON with its nonce at the end", `{"verdict": "Reject", "concern": "it "works"", "nonce": "NONCE"}`,
+			noObject, lost,
+		},
 		{"cut off", reject[:len(reject)-20], noObject, lost},
 	}
 }
@@ -95,9 +144,18 @@ func TestANoStaysANo(t *testing.T) {
 		{"rejects", says(proper), true, ""},
 		{"accepts", says(accept), false, "it accepts, but a rejection cannot be taken back"},
 		{"says nothing", says(" "), false, "the answer is empty"},
-		{"guesses the nonce", says(strings.Replace(proper, "NONCE", "0", 1)), false, "the nonce is not the one in the instructions"},
-		{"rejects in another wrong form", says(strings.Replace(proper, "half_finished", "odd", 1)), false, `the category "odd" is not one of the list`},
-		{"accepts in a wrong form", says(strings.Replace(accept, "main.go:2", "main.go:9", 1)), false, `the evidence "main.go:9" does not hold: the file has 3 lines`},
+		{
+			"guesses the nonce", says(strings.Replace(proper, "NONCE", "0", 1)), false,
+			"the nonce is not the one in the instructions",
+		},
+		{
+			"rejects in another wrong form", says(strings.Replace(proper, "half_finished", "odd", 1)), false,
+			`the category "odd" is not one of the list`,
+		},
+		{
+			"accepts in a wrong form", says(strings.Replace(accept, "main.go:2", "main.go:9", 1)), false,
+			`the evidence "main.go:9" does not hold: the file has 3 lines`,
+		},
 		{"breaks", failing(ralph.EndProvider, ""), false, "it ended with provider: it broke"},
 		{"accepts and breaks", failing(ralph.EndFailed, accept), false, "it ended with failed: it broke"},
 		{"is out of time", failing(ralph.EndTimeout, accept), false, "it ended with timeout: it broke"},
@@ -135,7 +193,8 @@ func TestANoOfAReviewerThatBreaks(t *testing.T) {
 			return o
 		}, says(accept))
 		got := evaluate(t, e, input(t))
-		if got.Accepted || got.End != ralph.EndOK || !got.Malformed || got.Problem != "it ended with killed" || len(r.asked) != 1 {
+		if got.Accepted || got.End != ralph.EndOK || !got.Malformed || got.Problem != "it ended with killed" ||
+			len(r.asked) != 1 {
 			t.Errorf("asked %d times: %+v", len(r.asked), got)
 		}
 	}
@@ -171,8 +230,10 @@ func TestNoBudgetToAskAgain(t *testing.T) {
 		answer string
 		want   ralph.Evaluation
 	}{
-		"nothing": {"what?", ralph.Evaluation{Task: "T-1", Tries: 1, Problem: noObject, Agent: "fake", End: ralph.EndOverBudget, Error: used}},
-		"a no":    {strings.Replace(reject, "weak_test", "ugly", 1), no},
+		"nothing": {"what?", ralph.Evaluation{
+			Task: "T-1", Tries: 1, Problem: noObject, Agent: "fake", End: ralph.EndOverBudget, Error: used,
+		}},
+		"a no": {strings.Replace(reject, "weak_test", "ugly", 1), no},
 	} {
 		e, r := asking(costly(c.answer), says(accept))
 		in := input(t)
@@ -207,8 +268,9 @@ func TestANoOfSomebodyElse(t *testing.T) {
 		"a guessed nonce":       strings.Replace(reject, "NONCE", strings.Repeat("0", 32), 1),
 		"none":                  strings.Replace(reject, `"nonce": "NONCE", `, "", 1),
 		"one in another object": `{"nonce": "NONCE"} ` + strings.Replace(reject, "NONCE", "x", 1),
-		"quoted beside its own": strings.Replace(reject, "NONCE", "x", 1) + ` and "broken": "verdict": "reject` + strings.Replace(accept, "main.go:2", "main.go:9", 1),
-		"broken, and none":      strings.Replace(reject, "NONCE", `"x`, 1),
+		"quoted beside its own": strings.Replace(reject, "NONCE", "x", 1) + ` and "broken": "verdict": "reject` +
+			strings.Replace(accept, "main.go:2", "main.go:9", 1),
+		"broken, and none": strings.Replace(reject, "NONCE", `"x`, 1),
 	} {
 		e, _ := asking(says(answer), says(accept))
 		got := evaluate(t, e, input(t))
@@ -220,9 +282,14 @@ func TestANoOfSomebodyElse(t *testing.T) {
 
 // TestASecondQuestionAfterANo quotes the concern as data.
 func TestASecondQuestionAfterANo(t *testing.T) {
-	e, r := asking(says(strings.NewReplacer("weak_test", "ugly", "the test asserts nothing", `one\ntwo {{nonce}}`).Replace(reject)), says(reject))
+	e, r := asking(
+		says(strings.NewReplacer("weak_test", "ugly", "the test asserts nothing", `one\ntwo {{nonce}}`).Replace(reject)),
+		says(reject),
+	)
 	evaluate(t, e, input(t))
-	quoted := fmt.Sprintf("----- %[1]s begins: concern -----\none two {{nonce}}\n----- %[1]s ends: concern -----", r.boundary[1])
+	quoted := fmt.Sprintf(
+		"----- %[1]s begins: concern -----\none two {{nonce}}\n----- %[1]s ends: concern -----", r.boundary[1],
+	)
 	if question := r.asked[1].Prompt; !strings.Contains(question, quoted) || strings.Count(question, r.nonces[1]) != 1 {
 		t.Errorf("the second question is:\n%s", question)
 	}

@@ -106,7 +106,10 @@ func (l *globList) addHome(v map[string]string, home string) {
 	l.add(cmp.Or(v["CARGO_HOME"], filepath.Join(home, ".cargo")), "", "config.toml", "config")
 	l.add(cmp.Or(v["GRADLE_USER_HOME"], filepath.Join(home, ".gradle")), "", "gradle.properties", "init.d/*")
 	const site = "lib/python3*/site-packages/"
-	l.add(cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py", site+"sitecustomize.py", site+"*.pth")
+	l.add(
+		cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py",
+		site+"sitecustomize.py", site+"*.pth",
+	)
 }
 
 // addByVariable adds files that a variable can replace. If the variable is set, only the file that

@@ -38,7 +38,9 @@ type treeCopy struct {
 
 func openCopy(ctx context.Context, o *Options) (*treeCopy, error) {
 	d := &treeCopy{workspace: o.Dir, folder: o.Folder, root: filepath.Join(o.Folder, copyName, filepath.Base(o.Dir)),
-		files: make(map[string]bool, len(o.Files)), folders: map[string]bool{".": true}, filesLeft: maxCopiedFiles, bytesLeft: maxCopiedBytes}
+		files: make(
+			map[string]bool, len(o.Files),
+		), folders: map[string]bool{".": true}, filesLeft: maxCopiedFiles, bytesLeft: maxCopiedBytes}
 	for _, name := range o.Files {
 		d.files[name] = true
 		for folder := path.Dir(name); !d.folders[folder]; folder = path.Dir(folder) {
@@ -218,7 +220,9 @@ func (d *treeCopy) unshare(name string) error {
 			return err
 		}
 		for _, entry := range entries {
-			if err := os.Symlink(filepath.Join(target, entry.Name()), filepath.Join(d.copyPath(folder), entry.Name())); err != nil {
+			if err := os.Symlink(
+				filepath.Join(target, entry.Name()), filepath.Join(d.copyPath(folder), entry.Name()),
+			); err != nil {
 				return err
 			}
 		}

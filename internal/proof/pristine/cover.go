@@ -96,7 +96,9 @@ func (s *Surroundings) planCover(o Options) (coverPlan, error) {
 }
 
 // addCover adds to the plan what hides one change.
-func (s *Surroundings) addCover(c *coverPlan, change change, o Options, write func(texts ...string) (string, error)) (err error) {
+func (s *Surroundings) addCover(
+	c *coverPlan, change change, o Options, write func(texts ...string) (string, error),
+) (err error) {
 	var source string
 	switch s.hideMethodFor(change, o.Mode, o.Dir) {
 	case hiddenByEdit:

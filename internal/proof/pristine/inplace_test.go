@@ -62,13 +62,18 @@ func TestInPlaceIsPutBack(t *testing.T) {
 		journal := filepath.Join(u.folder(t), "state", "journal")
 		got := u.act(t, scene{
 			Options: Options{Dir: dir, Folder: u.folder(t), Journal: journal, Mode: InPlace, Edits: edits},
-			Scripts: []string{show, "echo mine > new/by-check; echo spoiled > a_test.go; chmod 700 run", show}, Between: more[:2]})
+			Scripts: []string{
+				show, "echo mine > new/by-check; echo spoiled > a_test.go; chmod 700 run", show,
+			}, Between: more[:2]})
 		shown := func(test, rest string) string {
-			return "./a_test.go" + test + "\n" + rest + "./conf -> keep\n./is-folder* #!/bin/true\n./keep k\n./linked/new base\n./locked/file base\n"
+			return "./a_test.go" + test + "\n" + rest +
+				"./conf -> keep\n./is-folder* #!/bin/true\n./keep k\n./linked/new base\n./locked/file base\n"
 		}
 		same(t, "scene", seen{Exits: []int{0, 0, 0}, Outputs: []string{
 			shown(" base", "") + "./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n", "",
-			shown("* #!/bin/true", "./canary_test.go base\n") + "./new/by-check mine\n./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n",
+			shown(
+				"* #!/bin/true", "./canary_test.go base\n",
+			) + "./new/by-check mine\n./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n",
 		}}, got)
 		after := look(t, dir)
 		if after["new/by-check"].Text != "mine\n" {
@@ -97,7 +102,9 @@ func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	mode, why := StrongestMode(t.Context(), dir, folder)
 	same(t, "mode", InPlace, mode)
 	same(t, "why", "the folder for views would be inside the workspace: "+folder, why)
-	v, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode})
+	v, err := Open(t.Context(), Options{
+		Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode,
+	})
 	if err == nil {
 		err = v.Close()
 	}
@@ -246,7 +253,9 @@ func TestViewInPlaceWaitsForRecovery(t *testing.T) {
 	write(t, dir, map[string]string{"bad\xff\nname": "b"})
 	before := look(t, dir)
 	edits = append(edits, Edit{Name: "bad\xff\nname"})
-	o := Options{Dir: dir, Folder: t.TempDir(), Journal: filepath.Join(t.TempDir(), "journal"), Mode: InPlace, Edits: edits}
+	o := Options{
+		Dir: dir, Folder: t.TempDir(), Journal: filepath.Join(t.TempDir(), "journal"), Mode: InPlace, Edits: edits,
+	}
 	first, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

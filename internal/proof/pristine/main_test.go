@@ -110,7 +110,9 @@ func (s *scene) act(r *seen) error {
 		}
 		var out bytes.Buffer
 		env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.Env...)
-		spec := process.Spec{Argv: process.Shell(script), Env: env, Dir: s.Dir, StderrToStdout: true, Timeout: 5 * time.Minute}
+		spec := process.Spec{
+			Argv: process.Shell(script), Env: env, Dir: s.Dir, StderrToStdout: true, Timeout: 5 * time.Minute,
+		}
 		spec.Stdout.Tap = &out
 		if spec.Dir == "" {
 			spec.Dir = s.Options.Dir

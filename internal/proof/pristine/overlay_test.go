@@ -95,7 +95,9 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 		dir := filepath.Join(top, "a b:c,d\\e")
 		write(t, dir, map[string]string{"keep": "k", "test.go": "agent's", "added.go": "a", "dir/deep/x": "x", "was-folder": "now a file", "sub/y": "y",
 			"outside/secret": "s", "linked": "-> outside", "away": "-> " + top + "/elsewhere", "blank name, and:more": "b"})
-		write(t, top, map[string]string{"elsewhere/file": "untouched", "src/test.go": "base", "src/run": "#!/bin/sh", "src/link": "-> keep"})
+		write(t, top, map[string]string{
+			"elsewhere/file": "untouched", "src/test.go": "base", "src/run": "#!/bin/sh", "src/link": "-> keep",
+		})
 		u.own(t, top)
 		before := look(t, top)
 		src := filepath.Join(top, "src")
@@ -113,8 +115,11 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 			Scripts: []string{show, "echo written > by-check; rm keep; mkdir -p dir/new; echo n > dir/new/f", show},
 			Between: []Edit{{Name: "canary_test.go", Source: src + "/test.go"}},
 		})
-		first := "./away/file base\n./blank name, and:more base\n./keep k\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
-		last := "./away/file base\n./blank name, and:more base\n./by-check written\n./canary_test.go base\n./dir/new/f n\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
+		first := "./away/file base\n./blank name, and:more base\n./keep k\n./linked -> outside\n./outside/secret " +
+			"s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
+		last := "./away/file base\n./blank name, and:more base\n./by-check written\n./canary_test.go " +
+			"base\n./dir/new/f n\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go " +
+			"base\n./was-folder/run* #!/bin/sh\n"
 		same(t, "scene", seen{Mode: "overlay", Outputs: []string{first, "", last}, Exits: []int{0, 0, 0}}, got)
 		same(t, "everything outside of the view", before, look(t, top))
 	})

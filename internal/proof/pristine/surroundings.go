@@ -82,7 +82,13 @@ func (s *Surroundings) save(env []string, gitDirs []string) error {
 				continue
 			}
 			seen[path] = true
-			k := savedFile{Path: []byte(path), Unlinked: []byte(spot.unlinkedPath(name)), Real: []byte(realPath(path)), Git: spot.Git, Group: spot.Group}
+			k := savedFile{
+				Path:     []byte(path),
+				Unlinked: []byte(spot.unlinkedPath(name)),
+				Real:     []byte(realPath(path)),
+				Git:      spot.Git,
+				Group:    spot.Group,
+			}
 			text, program, err := readConfig(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -155,7 +161,15 @@ func (s *Surroundings) changes() []change {
 		if k.Copy == "" {
 			continue
 		}
-		c := change{path: path, unlinked: string(k.Unlinked), real: string(k.Real), copy: filepath.Join(s.folder, k.Copy), program: k.Program, git: k.Git, group: k.Group}
+		c := change{
+			path:     path,
+			unlinked: string(k.Unlinked),
+			real:     string(k.Real),
+			copy:     filepath.Join(s.folder, k.Copy),
+			program:  k.Program,
+			git:      k.Git,
+			group:    k.Group,
+		}
 		text, program, err := readConfig(path)
 		c.gone = errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 		before, _ := os.ReadFile(c.copy)

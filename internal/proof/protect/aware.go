@@ -18,12 +18,23 @@ var awareness = map[ecosystem]struct {
 	words []string
 	asks  func() *regexp.Regexp
 }{
-	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`)},
-	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, text.LazyRegexp(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
-	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
-	rust:   {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
-	ruby:   {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
-	php:    {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
+	golang: {
+		[]string{"testing.Testing(", "flag.Lookup(", "os.Args"},
+		text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`),
+	},
+	python: {
+		[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"},
+		text.LazyRegexp(
+			`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`,
+		),
+	},
+	script: {
+		[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"},
+		text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`),
+	},
+	rust: {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
+	ruby: {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
+	php:  {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
 }
 
 // becameAware finds product code that is new to checking for tests, or does so in more places than
@@ -56,7 +67,9 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	var found []Aware
 	for name, lines := range now {
 		if len(lines) > len(before[name]) {
-			fresh := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(before[name], line) })
+			fresh := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+				return slices.Contains(before[name], line)
+			})
 			found = append(found, Aware{name, strings.TrimSpace(slices.Concat(fresh, lines)[0])})
 		}
 	}
@@ -70,7 +83,8 @@ func isSetup(name string) bool {
 	if _, steers := steeringRule(name); steers {
 		return true
 	}
-	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") || base == "manage.py"
+	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") ||
+		base == "manage.py"
 }
 
 func (in *inspection) askingLines(side Side, names, words []string) (map[string][]string, error) {

@@ -11,7 +11,8 @@ import (
 // every old test would fail for that reason alone. ok is false if the whole file must be restored
 // or left out.
 func WithOldTests(name string, base, now []byte) (blend []byte, ok bool) {
-	if path.Ext(name) != ".rs" || testName(name) || len(base) == 0 || len(now) == 0 || len(base) >= Limit || len(now) >= Limit {
+	if path.Ext(name) != ".rs" || testName(name) || len(base) == 0 || len(now) == 0 || len(base) >= Limit ||
+		len(now) >= Limit {
 		return nil, false
 	}
 	_, old := splitRustTests(base)

@@ -18,7 +18,9 @@ var (
 	xmlComment = text.LazyRegexp(`(?s)<!--.*?-->`)
 	pomPlugin  = text.LazyRegexp(`(?s)<plugin>.*?</plugin>`)
 	pomTests   = text.LazyRegexp(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
-	pomSetting = text.LazyRegexp(`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`)
+	pomSetting = text.LazyRegexp(
+		`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`,
+	)
 )
 
 // pomDiffers compares the plugins and properties that run tests. Changes to dependencies are
@@ -66,7 +68,9 @@ func wellFormed(data []byte) bool {
 }
 
 var (
-	gradleHonest   = text.LazyRegexp(`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`)
+	gradleHonest = text.LazyRegexp(
+		`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`,
+	)
 	gradleSteering = text.LazyRegexp(`(?i)test|ignoreFailures|onlyIf|taskGraph|enabled\s*=|\.enabled|exclude|apply`)
 )
 
@@ -138,7 +142,9 @@ func quotedText(text string) (inner string, size int) {
 	return b.String(), len(text)
 }
 
-var projectHonest = text.LazyRegexp(`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`)
+var projectHonest = text.LazyRegexp(
+	`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`,
+)
 
 // projectDiffers compares the lines of a .NET project file that affect what is compiled and run,
 // without references and versions.
@@ -175,7 +181,12 @@ var listings = []struct {
 	glob string // of the file's own name
 	line func() *regexp.Regexp
 }{
-	{"CMakeLists.txt", text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
+	{
+		"CMakeLists.txt",
+		text.LazyRegexp(
+			`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`,
+		),
+	},
 	{"meson.build", text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
 	{"*.rs", text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
 }

@@ -11,7 +11,10 @@ import (
 // FuzzSettings verifies that a section added at the end of any file either makes it unreadable or
 // is seen, even if the file is broken or odd.
 func FuzzSettings(f *testing.F) {
-	for _, seed := range []string{"", "[a]\nb = 1\n", "a = \"\"\"\n[tool.pytest]\n\"\"\"\n", "a = [\n 1, # x\n]\n", "[[a]]\n'b' = { c = 1 }\n", "[a\n", "x", "[\"a]b\"]\n", "a = 'x\n", "[a]\n b\n  c\n"} {
+	for _, seed := range []string{
+		"", "[a]\nb = 1\n", "a = \"\"\"\n[tool.pytest]\n\"\"\"\n", "a = [\n 1, # x\n]\n", "[[a]]\n'b' = { c = 1 }\n",
+		"[a\n", "x", "[\"a]b\"]\n", "a = 'x\n", "[a]\n b\n  c\n",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -61,7 +64,8 @@ func FuzzRust(f *testing.F) {
 		if len(product)+len(tests) < len(source) {
 			t.Errorf("%q and %q are less than %q", product, tests, source)
 		}
-		if len(source) > 0 && utf8.ValidString(source) && rustTestsDiffer([]byte(source), []byte(source+"\nfn after() {}\n")) && !unfinished(source) {
+		if len(source) > 0 && utf8.ValidString(source) &&
+			rustTestsDiffer([]byte(source), []byte(source+"\nfn after() {}\n")) && !unfinished(source) {
 			t.Errorf("%q: what is added behind it changes its tests", source)
 		}
 	})
@@ -101,7 +105,9 @@ func FuzzNames(f *testing.F) {
 		if _, steers := steeringRule(name); steers && test {
 			t.Errorf("%q is both", name)
 		}
-		_ = replacements([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}}})
+		_ = replacements([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{
+			Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}},
+		})
 		for _, words := range simpleCommands(name) {
 			if len(words) == 0 {
 				t.Error("a command without words")

@@ -26,7 +26,8 @@ func parsePattern(text string) (pattern, error) {
 	switch {
 	case glob == "" || glob == ".":
 		return pattern{}, fmt.Errorf("read pattern %q: it matches nothing", text)
-	case glob == ".." || strings.HasPrefix(glob, "../") || strings.Contains(glob, "/../") || strings.HasSuffix(glob, "/.."):
+	case glob == ".." || strings.HasPrefix(glob, "../") || strings.Contains(glob, "/../") ||
+		strings.HasSuffix(glob, "/.."):
 		return pattern{}, fmt.Errorf("read pattern %q: it leaves the workspace", text)
 	case !doublestar.ValidatePattern(glob):
 		return pattern{}, fmt.Errorf("read pattern %q: %w", text, doublestar.ErrBadPattern)

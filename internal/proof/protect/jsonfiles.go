@@ -13,17 +13,24 @@ import (
 )
 
 // runnerKeys are keys of a package.json that only test tools read.
-var runnerKeys = []string{"jest", "mocha", "ava", "vitest", "babel", "nyc", "c8", "tap", "jasmine", "karma", "cypress", "playwright"}
+var runnerKeys = []string{
+	"jest", "mocha", "ava", "vitest", "babel", "nyc", "c8", "tap", "jasmine", "karma", "cypress", "playwright",
+}
 
 // directRunners start tests without scripts of a package.json.
-var directRunners = []string{"node", "npx", "deno", "go", "cargo", "pytest", "python", "python3", "ruby", "rspec", "jest", "vitest", "mocha", "tsc", "cd", "true", "test", "[", "echo"}
+var directRunners = []string{
+	"node", "npx", "deno", "go", "cargo", "pytest", "python", "python3", "ruby", "rspec", "jest", "vitest",
+	"mocha", "tsc", "cd", "true", "test", "[", "echo",
+}
 
 // packageDiffers compares what affects tests in two package.json files. Changes to dependencies and
 // other scripts are allowed.
 func packageDiffers(in *inspection, base, now []byte) bool {
 	return objectsDiffer(base, now, func(was, is map[string]any) bool {
 		return keysDiffer(was, is, runnerKeys...) || importsDiffer(was, is) ||
-			!reflect.DeepEqual(foreignRunners(was), foreignRunners(is)) || in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
+			!reflect.DeepEqual(
+				foreignRunners(was), foreignRunners(is),
+			) || in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
 	})
 }
 
@@ -186,7 +193,9 @@ func leadsTo(script, text, other string) bool {
 
 // runs reports whether a script's text has the other's name as a word, or matches it as in test:*.
 func runs(text, name string) bool {
-	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\"';&|()@[],", c) }) {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool {
+		return strings.ContainsRune(" \t\n\"';&|()@[],", c)
+	}) {
 		prefix, wild := strings.CutSuffix(strings.TrimSuffix(word, "*"), "*")
 		wild = wild || strings.HasSuffix(word, "*")
 		if word == name || wild && prefix != "" && strings.HasPrefix(name, prefix) {
@@ -212,7 +221,9 @@ func denoDiffers(in *inspection, base, now []byte) bool {
 }
 
 // honestWorkspaceKeys define which packages exist, and in which version.
-var honestWorkspaceKeys = []string{"packages", "catalog", "catalogs", "onlyBuiltDependencies", "ignoredBuiltDependencies", "minimumReleaseAge"}
+var honestWorkspaceKeys = []string{
+	"packages", "catalog", "catalogs", "onlyBuiltDependencies", "ignoredBuiltDependencies", "minimumReleaseAge",
+}
 
 // pnpmDiffers compares everything except the list of packages: the rest are settings, such as the
 // shell for scripts.
@@ -249,5 +260,6 @@ func viteDiffers(in *inspection, base, now []byte) bool {
 }
 
 func viteSteers(in *inspection, _ string, now []byte) bool {
-	return len(now) >= Limit || viteTests().Match(now) || slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
+	return len(now) >= Limit || viteTests().Match(now) ||
+		slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
 }

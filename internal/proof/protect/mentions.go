@@ -56,17 +56,24 @@ func (in *inspection) possibleParts(changes []ralph.FileChange) ([]testPart, err
 // dataFormats are written by people or programs and read by both. Documentation is left out: tests
 // that mention it accept any content.
 var dataFormats = []string{
-	".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".xml", ".html", ".dat", ".bin", ".out", ".expected", ".sql", ".svg", ".png", ".pdf", ".log", ".in",
+	".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".xml", ".html", ".dat",
+	".bin", ".out", ".expected", ".sql", ".svg", ".png", ".pdf", ".log", ".in",
 }
 
 // productFolders hold files that the product serves or is configured by, which tests may well read.
-var productFolders = []string{"src", "lib", "app", "public", "static", "assets", "config", "conf", "locales", "i18n", "migrations", "templates", "docs", "doc", ".github"}
+var productFolders = []string{
+	"src", "lib", "app", "public", "static", "assets", "config", "conf", "locales", "i18n", "migrations",
+	"templates", "docs", "doc", ".github",
+}
 
 func expectedData(name string) bool {
-	if slices.Contains(dependencyFiles, path.Base(name)) || strings.HasPrefix(path.Base(name), ".") || !slices.Contains(dataFormats, path.Ext(name)) {
+	if slices.Contains(dependencyFiles, path.Base(name)) || strings.HasPrefix(path.Base(name), ".") ||
+		!slices.Contains(dataFormats, path.Ext(name)) {
 		return false
 	}
-	return !slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool { return slices.Contains(productFolders, folder) })
+	return !slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
+		return slices.Contains(productFolders, folder)
+	})
 }
 
 // dataPart is mentioned by its name, and also by its folder if other files share the name.
@@ -85,7 +92,9 @@ func (in *inspection) dataPart(change ralph.FileChange) (testPart, bool) {
 var helperMark = map[ecosystem]func() *regexp.Regexp{
 	golang: text.LazyRegexp(`\*testing\.[TBF]\b|\btesting\.TB\b`),
 	python: text.LazyRegexp(`\bAssertionError\b|(?m)^\s*(import|from) +(pytest|unittest|hamcrest|assertpy)\b`),
-	script: text.LazyRegexp(`(require\(|from )\s*['"](node:)?(assert(/strict)?|test|chai|expect|vitest|@jest/globals|should|power-assert)['"]`),
+	script: text.LazyRegexp(
+		`(require\(|from )\s*['"](node:)?(assert(/strict)?|test|chai|expect|vitest|@jest/globals|should|power-assert)['"]`,
+	),
 }
 
 // helperPart is mentioned where it is imported.

@@ -27,26 +27,36 @@ const (
 
 var ecosystems = map[string]ecosystem{
 	".go": golang, ".py": python, ".pyi": python, ".pyx": python,
-	".js": script, ".jsx": script, ".ts": script, ".tsx": script, ".mjs": script, ".cjs": script, ".mts": script, ".cts": script,
+	".js": script, ".jsx": script, ".ts": script, ".tsx": script, ".mjs": script, ".cjs": script, ".mts": script,
+	".cts": script,
 	".vue": script, ".svelte": script,
 	".rs": rust, ".java": jvm, ".kt": jvm, ".kts": jvm, ".groovy": jvm, ".scala": jvm, ".rb": ruby,
 	".cs": dotnet, ".fs": dotnet, ".vb": dotnet, ".php": php, ".phpt": php, ".ex": elixir, ".exs": elixir,
 	".swift": other, ".dart": other, ".c": other, ".cc": other, ".cpp": other, ".cxx": other, ".h": other, ".hpp": other,
-	".m": other, ".zig": other, ".lua": other, ".sh": other, ".bats": other, ".t": other, ".pl": other, ".hs": other, ".clj": other, ".erl": other,
+	".m": other, ".zig": other, ".lua": other, ".sh": other, ".bats": other, ".t": other, ".pl": other,
+	".hs": other, ".clj": other, ".erl": other,
 	".feature": other, ".robot": other,
 }
 
 // testFolders hold tests and their data, in any language.
-var testFolders = []string{"test", "tests", "__tests__", "__snapshots__", "testdata", "Tests", "e2e", "integration_test", "integration-tests"}
+var testFolders = []string{
+	"test", "tests", "__tests__", "__snapshots__", "testdata", "Tests", "e2e", "integration_test",
+	"integration-tests",
+}
 
 // supportFolders hold code that only tests import.
-var supportFolders = []string{"testutil", "testutils", "testhelper", "testhelpers", "testsupport", "test_helpers", "test-utils", "test_utils", "__fixtures__", "__mocks__"}
+var supportFolders = []string{
+	"testutil", "testutils", "testhelper", "testhelpers", "testsupport", "test_helpers", "test-utils",
+	"test_utils", "__fixtures__", "__mocks__",
+}
 
 // dependencyFiles list what is installed. New tests need new entries, so these files are not tests
 // even in a test folder.
 var dependencyFiles = []string{
-	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock", "Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "pdm.lock",
-	"Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock", "composer.lock", "mix.lock", "gradle.lockfile", "packages.lock.json",
+	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
+	"deno.lock", "Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "pdm.lock",
+	"Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock", "composer.lock", "mix.lock", "gradle.lockfile",
+	"packages.lock.json",
 }
 
 // Test reports whether a file is a test, or something that a test needs, judging by its name. Files
@@ -60,7 +70,8 @@ func (r Rules) Test(name string) bool {
 
 func testName(name string) bool {
 	base := path.Base(name)
-	if slices.Contains(dependencyFiles, base) || strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
+	if slices.Contains(dependencyFiles, base) ||
+		strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
 		return false
 	}
 	folders := strings.Split(path.Dir(name), "/")
@@ -111,10 +122,12 @@ func inTestFolder(folders []string, base string) bool {
 		case folder == "spec" || folder == "specs":
 			// The same word names folders with the specification, which belongs to the user and
 			// often changes with the work.
-			if code == ruby || code == script || len(folders) > i+1 && slices.Contains([]string{"fixtures", "support", "cassettes", "factories"}, folders[i+1]) {
+			if code == ruby || code == script ||
+				len(folders) > i+1 && slices.Contains([]string{"fixtures", "support", "cassettes", "factories"}, folders[i+1]) {
 				return true
 			}
-		case i > 0 && folders[i-1] == "src" && (strings.HasSuffix(folder, "Test") || strings.HasPrefix(folder, "test") && folder != "testing"):
+		case i > 0 && folders[i-1] == "src" &&
+			(strings.HasSuffix(folder, "Test") || strings.HasPrefix(folder, "test") && folder != "testing"):
 			return true // src/test, src/androidTest, src/testFixtures
 		case hasAnySuffix(folder, ".Tests", ".Test", ".UnitTests", ".IntegrationTests"):
 			return true

@@ -314,7 +314,13 @@ type baseFiles struct {
 // tests may be added; otherwise a project started from scratch could never be completed. Without
 // this call every language is assumed to have tests.
 func (r Rules) Since(files []string) Rules {
-	base := &baseFiles{ecosystems: map[ecosystem]bool{}, goTests: map[string]bool{}, goBeside: map[string]bool{}, names: files, baseNames: map[string]int{}}
+	base := &baseFiles{
+		ecosystems: map[ecosystem]bool{},
+		goTests:    map[string]bool{},
+		goBeside:   map[string]bool{},
+		names:      files,
+		baseNames:  map[string]int{},
+	}
 	for _, name := range files {
 		base.baseNames[path.Base(name)]++
 		kind := ecosystems[path.Ext(name)]

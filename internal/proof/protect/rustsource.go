@@ -72,7 +72,8 @@ type rustPiece struct {
 func rustItem(tokens []string) rustPiece {
 	item := rustPiece{}
 	at := 0
-	for at+1 < len(tokens) && tokens[at] == "#" && (tokens[at+1] == "[" || tokens[at+1] == "!" && at+2 < len(tokens) && tokens[at+2] == "[") {
+	for at+1 < len(tokens) && tokens[at] == "#" &&
+		(tokens[at+1] == "[" || tokens[at+1] == "!" && at+2 < len(tokens) && tokens[at+2] == "[") {
 		end := at + closing(tokens[at:])
 		if tokens[at+1] == "!" {
 			item.head = end
@@ -111,7 +112,9 @@ func (p rustPiece) cut(tokens []string, size int) rustPiece {
 // rustTestAttribute recognizes #[test], #[tokio::test], #[rstest], #[test_case(…)] and
 // #[cfg(test)].
 func rustTestAttribute(tokens []string) bool {
-	path := tokens[:slices.IndexFunc(append(slices.Clone(tokens), "("), func(t string) bool { return t == "(" || t == "=" || t == "]" })]
+	path := tokens[:slices.IndexFunc(append(slices.Clone(tokens), "("), func(t string) bool {
+		return t == "(" || t == "=" || t == "]"
+	})]
 	if len(path) == 0 {
 		return false
 	}
@@ -119,7 +122,8 @@ func rustTestAttribute(tokens []string) bool {
 	if path[0] == "cfg" || path[0] == "cfg_attr" {
 		return slices.Contains(tokens, "test") && !slices.Contains(tokens, "not")
 	}
-	return last == "test" || last == "rstest" || last == "test_case" || last == "proptest" || last == "quickcheck" || last == "wasm_bindgen_test"
+	return last == "test" || last == "rstest" || last == "test_case" || last == "proptest" || last == "quickcheck" ||
+		last == "wasm_bindgen_test"
 }
 
 // closing returns the number of tokens up to and including the bracket that closes the first one.

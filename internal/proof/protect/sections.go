@@ -24,8 +24,14 @@ var (
 	setupCfg = sectioned{syntax: ini, sections: []string{"tool:*", "coverage*", "pytest", "aliases", "nosetests", "tox"}}
 	// The keys are the same tables, written as keys of a table above them.
 	pyproject = sectioned{
-		sections: []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "tool.poe*", "tool.taskipy*", "tool.pdm.scripts*"},
-		keys:     []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "project.entry-points.pytest11*"},
+		sections: []string{
+			"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "tool.poe*", "tool.taskipy*",
+			"tool.pdm.scripts*",
+		},
+		keys: []string{
+			"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*",
+			"project.entry-points.pytest11*",
+		},
 	}
 	bunfig = sectioned{sections: []string{"test*", "run*"}, keys: []string{"preload", "test*"}}
 	cargo  = sectioned{

@@ -61,7 +61,9 @@ func listCommands(list shell.List) (commands [][]string) {
 }
 
 // wrappers start the program that their arguments name.
-var wrappers = []string{"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid"}
+var wrappers = []string{
+	"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid",
+}
 
 var (
 	assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
@@ -89,7 +91,9 @@ func program(words []string) []string {
 
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
-	interpreters = text.LazyRegexp(`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`)
+	interpreters = text.LazyRegexp(
+		`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`,
+	)
 	// checksByName matches names of files that check something and are not tests.
 	checksByName = text.LazyRegexp(`(?i)(?:^|[._-])(?:checks?|verify|verification|acceptance|smoke)(?:[._-]|$)`)
 )
@@ -119,7 +123,8 @@ func startedScripts(command, dir string) (names []string) {
 			names = append(names, startedScripts(file, dir)...)
 		case slices.Contains(shells, words[0]) && file != "":
 			names = append(names, path.Join(dir, file))
-		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
+		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) &&
+			!testName(file):
 			names = append(names, path.Join(dir, file))
 		case strings.Contains(words[0], "/"):
 			names = append(names, path.Join(dir, words[0]))

@@ -103,8 +103,14 @@ func sorted(t *testing.T, c protect.Config, tree trees) short {
 
 func TestUserPatterns(t *testing.T) {
 	tree := trees{
-		base: map[string]string{"tests/a/x.txt": "1", "out.golden": "1", "deep/out.golden": "1", "deep/own.golden": "1", "lib/x.py": "1", "TODO.md": "1", "ralph.yaml": "1"},
-		now:  map[string]string{"tests/a/x.txt": "2", "deep/out.golden": "2", "deep/own.golden": "2", "lib/x.py": "2", "new/new.golden": "1", "TODO.md": "2", "ralph.yaml": "2"},
+		base: map[string]string{
+			"tests/a/x.txt": "1", "out.golden": "1", "deep/out.golden": "1", "deep/own.golden": "1", "lib/x.py": "1",
+			"TODO.md": "1", "ralph.yaml": "1",
+		},
+		now: map[string]string{
+			"tests/a/x.txt": "2", "deep/out.golden": "2", "deep/own.golden": "2", "lib/x.py": "2", "new/new.golden": "1",
+			"TODO.md": "2", "ralph.yaml": "2",
+		},
 	}
 	got := sorted(t, protect.Config{
 		Globs:   []string{"tests/**", "*.golden", "!own.golden", "*.md"},

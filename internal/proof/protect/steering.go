@@ -34,18 +34,27 @@ var rules = []rule{
 	{kind: golang, names: []string{"go.mod"}, differ: goModDiffers, added: cutsOffGoTests},
 	{kind: golang, match: vendoredTests, added: never},
 
-	{kind: python, names: []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc"}},
+	{kind: python, names: []string{
+		"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py",
+		"sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc",
+	}},
 	{kind: python, names: []string{"setup.cfg"}, differ: setupCfg.differs, added: setupCfg.steersAlone},
 	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
-	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool { return uncheckedBytecode(now) },
+	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool {
+		return uncheckedBytecode(now)
+	},
 		added: func(_ *inspection, _ string, now []byte) bool { return uncheckedBytecode(now) }},
 	{kind: python, match: shadowsRunner, differ: onlyIfAdded},
 
 	{kind: script, names: []string{
-		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
-		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*", "cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
-		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*", ".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
-		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json", ".yarn/releases/", ".yarn/plugins/",
+		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*",
+		"vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
+		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*",
+		"cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
+		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*",
+		".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
+		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json",
+		".yarn/releases/", ".yarn/plugins/",
 	}},
 	// Beside node_modules it replaces packages by default; deeper in the tree a test must request
 	// it.
@@ -58,20 +67,30 @@ var rules = []rule{
 	{kind: script, match: hidesProgram},
 	{kind: script, match: installedRunner, added: never},
 
-	{kind: rust, names: []string{".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml"}},
+	{kind: rust, names: []string{
+		".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml",
+	}},
 	{kind: rust, names: []string{"Cargo.toml"}, differ: cargo.differs, added: never},
 
-	{kind: jvm, names: []string{".mvn/", "gradle/wrapper/", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts", "junit-platform.properties", "testng.xml"}},
+	{kind: jvm, names: []string{
+		".mvn/", "gradle/wrapper/", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts",
+		"junit-platform.properties", "testng.xml",
+	}},
 	{kind: jvm, names: []string{"pom.xml"}, differ: pomDiffers, added: never},
 	{kind: jvm, names: []string{"build.gradle", "build.gradle.kts"}, differ: gradleDiffers, added: never},
 
-	{kind: ruby, names: []string{".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".simplecov"}},
+	{kind: ruby, names: []string{
+		".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".simplecov",
+	}},
 	{kind: ruby, match: func(name string) bool {
 		return path.Base(path.Dir(name)) == "minitest" && strings.HasSuffix(name, "_plugin.rb")
 	}},
 	{kind: dotnet, names: []string{"*.runsettings", "xunit.runner.json", "testconfig.json", "*.testsettings"}},
 	{kind: dotnet, names: []string{"*.csproj", "*.fsproj", "*.vbproj"}, differ: projectDiffers, added: never},
-	{kind: php, names: []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist", "phpspec.yml"}},
+	{kind: php, names: []string{
+		"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist",
+		"phpspec.yml",
+	}},
 	{kind: php, names: []string{"composer.json"}, differ: composerDiffers, added: never},
 	{kind: elixir, names: []string{"test_helper.exs", "config/test.exs"}},
 	{kind: elixir, names: []string{"mix.exs"}, differ: mixDiffers, added: never},
@@ -90,7 +109,10 @@ var rules = []rule{
 var (
 	makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 	justfiles = []string{"justfile", "Justfile", ".justfile"}
-	taskfiles = []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"}
+	taskfiles = []string{
+		"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml",
+		"Taskfile.dist.yaml", "taskfile.dist.yaml",
+	}
 	rakefiles = []string{"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"}
 	misefiles = []string{"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml"}
 )
@@ -98,8 +120,9 @@ var (
 // vendoredTests matches copies of test libraries. A new one is a new dependency.
 func vendoredTests(name string) bool {
 	_, module, vendored := cutFolder(name, "vendor")
-	return vendored && slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
-		"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
+	return vendored &&
+		slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
+			"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
 }
 
 // pythonRunners are Python test runners and the modules that they use.
@@ -119,7 +142,8 @@ func shadowsRunner(name string) bool {
 		}
 	}
 	folder, module := path.Split(module)
-	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) && slices.Contains(pythonRunners, module)
+	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) &&
+		slices.Contains(pythonRunners, module)
 }
 
 // uncheckedBytecode recognizes compiled Python that runs without a check against its source, so
@@ -130,21 +154,30 @@ func uncheckedBytecode(data []byte) bool {
 
 // shadowablePrograms are programs that are not installed as packages, and that a package manager
 // would prefer to the user's.
-var shadowablePrograms = []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go", "cargo"}
+var shadowablePrograms = []string{
+	"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go",
+	"cargo",
+}
 
 func hidesProgram(name string) bool {
 	_, program, installed := cutFolder(name, "node_modules/.bin")
 	return installed && slices.Contains(shadowablePrograms, program)
 }
 
-var nodeRunners = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
+var nodeRunners = []string{
+	"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon",
+	"uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert",
+}
 
 // installedRunner matches test libraries in a node_modules that is kept in the tree. A new one was
 // installed.
 func installedRunner(name string) bool {
 	_, below, installed := cutFolder(name, "node_modules")
 	first, _, _ := strings.Cut(strings.TrimPrefix(below, ".bin/"), "/")
-	return installed && (slices.Contains(nodeRunners, first) || slices.Contains([]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first))
+	return installed &&
+		(slices.Contains(nodeRunners, first) || slices.Contains(
+			[]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first,
+		))
 }
 
 // cutFolder splits a name at the first folder of that name.
