@@ -178,7 +178,7 @@ func TestACPEndings(t *testing.T) {
 		}},
 		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{
 			End:  ralph.EndOK,
-			Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
+			Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
 		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
 			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new",

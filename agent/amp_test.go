@@ -137,7 +137,7 @@ func TestAmpEndings(t *testing.T) {
 		{"no words", ampInit + ampGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"no login", "No API key found. Starting login flow...\n", 1, ending{
-			End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin,
+			End: ralph.EndAuth, Error: "no login was found", Hint: ampLogin,
 		}},
 		{"login refused", ampInit + failed(`"error":"Invalid API key",`), 1, ending{
 			End: ralph.EndAuth, Error: "Invalid API key", Hint: ampLogin,
@@ -167,7 +167,7 @@ func TestAmpEndings(t *testing.T) {
 func TestAmpWaitsForNoLogin(t *testing.T) {
 	tr := loadTranscript(t, "amp", "nokey")
 	s := newStage(t, "amp", string(tr.stdout), "hang")
-	want := ending{End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin}
+	want := ending{End: ralph.EndAuth, Error: "no login was found", Hint: ampLogin}
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

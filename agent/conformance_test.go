@@ -240,7 +240,7 @@ func TestLongLines(t *testing.T) {
 }
 
 func lostOne(o *ralph.AgentOutcome) {
-	o.Truncated, o.Error = true, "lines of the agent's output that were too long to be read: 1"
+	o.Truncated, o.Error = true, "lines of the agent's output that were too long to read: 1"
 }
 
 func FuzzClaude(f *testing.F)  { fuzzReader(f, "claude") }

@@ -147,7 +147,7 @@ func TestQwenEndings(t *testing.T) {
 }
 
 func TestTrapQwenAnnouncesItsWait(t *testing.T) {
-	const text = "the usage limit is reached, the CLI waits for 1m0s (attempt 1 of 10)"
+	const text = "the usage limit is reached; the CLI waits 1m0s (attempt 1 of 10)"
 	got, live := listenLive("qwen", []byte(qwenInit+qwenWaits), whole, exited(1))
 	if diff := cmp.Diff(ending{End: ralph.EndLimit, Error: text, Wait: time.Minute}, endingOf(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

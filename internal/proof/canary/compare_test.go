@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 		{name: "no base, green, known", now: with(green, func(o *canary.Outcome) {
 			o.Silent = three
 		}), inv: known, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal), which it did not run."}},
+			Detail: "The check passed without running the deliberately failing test in pkg (go, fatal)."}},
 		{name: "as silent as at the base", base: with(green, func(o *canary.Outcome) {
 			o.Silent = three
 		}), now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known,
@@ -68,7 +68,7 @@ func TestCompare(t *testing.T) {
 		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = []string{goFatal, goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test that must fail in other (go, fatal) did so at the base and no longer does."}},
+			Detail: "A deliberately failing test in other (go, fatal) failed at the base and no longer does."}},
 		{name: "one place is gone", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Planted, o.Failing = []string{goFatal, goTable}, []string{goFatal, goTable}
 		}),
@@ -110,19 +110,19 @@ func TestCompare(t *testing.T) {
 		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen,
-				Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red.",
+				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made the check fail.",
 			}},
 		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(
 			red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 },
 		),
 			want: ralph.Proof{
 				Canary: ralph.CanaryMute,
-				Detail: "The run with a test that must fail broke off with -1, so it tells nothing.",
+				Detail: "The run with a deliberately failing test broke off with status -1, so it proves nothing.",
 			}},
 		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable}
 		}),
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A test that must fail passed: pkg (go, table)."}},
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A deliberately failing test passed: pkg (go, table)."}},
 		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Hidden = []string{goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
@@ -191,7 +191,7 @@ func TestCompareTests(t *testing.T) {
 		},
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
 		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
-			want: lost{Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red."}},
+			want: lost{Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made the check fail."}},
 		{
 			name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false },
 			now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} },

@@ -53,7 +53,7 @@ func TestCodeThatKnowsItsTestFiles(t *testing.T) {
 		says                   string
 	}{
 		{"go", "go", "go test ./...", goBase, project{"calc.go": goWatches},
-			"example.com/calc.TestAdd failed when a new test stood beside it, and the check is green without. A test " +
+			"example.com/calc.TestAdd failed when a new test was added beside it, although the check passes without it. A test " +
 				"that must fail in calc_test.go (go, inside) did so at the base and no longer does."},
 		{"unittest", "python3", "python3 -m unittest", pythonBase, project{"calc/sums.py": pythonWatches},
 			"tests.test_sums.TestSums.test_add failed when a new test stood beside it, and the check is green " +
@@ -150,7 +150,7 @@ func TestUnmask(t *testing.T) {
 		want              ralph.Proof
 	}{
 		{"silent inside", red, fell, seen, silent, ralph.Proof{Canary: ralph.CanaryGreen, Tests: 2,
-			Detail: "a failed when a new test stood beside it, and the check is green without. The check stayed " +
+			Detail: "a failed when a new test was added beside it, although the check passes without it. The check stayed " +
 				"green with a test that must fail in pkg/a_test.go (go, inside); at the base that test turned it red."}},
 		{"seen inside", red, fell, seen, seen, red},
 		{"nothing fell", red, stood, seen, silent, red},

@@ -122,7 +122,7 @@ func TestVerdicts(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(accept, old, new, 1) }
 	but := func(old, new string) string { return strings.Replace(reject, old, new, 1) }
 	held := func(p, why string) ralph.Evaluation {
-		return invalid(fmt.Sprintf("the evidence %q does not hold: %s", p, why))
+		return invalid(fmt.Sprintf("the evidence %q cannot be verified: %s", p, why))
 	}
 	evidence := func(p string) string { return with("main.go:2", p) }
 	cases := []struct {
@@ -147,11 +147,11 @@ func TestVerdicts(t *testing.T) {
 		{"too long", with(`"concern": ""`, `"concern": "`+strings.Repeat("x", maxVerdict)+`"`), invalid(noObject)},
 		{"no nonce", with("NONCE", ""), invalid("the nonce is not the one in the instructions")},
 		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one in the instructions")},
-		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is not known`)},
-		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is not known`)},
+		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is unknown`)},
+		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is unknown`)},
 		{"another type", with(`["main.go:2"]`, `"main.go:2"`), invalid("a field has the wrong type: evidence is a list of strings, everything else a string")},
 		{"another verdict", with(`"accept"`, `"approve\u001b[1m"`), invalid(`the verdict is "approve[1m"; it must be accept or reject`)},
-		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; who accepts leaves it empty`)},
+		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; leave it empty to accept`)},
 		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; accepting requires at least one path:line")},
 		{"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`), func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }()},
 
@@ -245,14 +245,14 @@ func TestAskedAgain(t *testing.T) {
 	in := input(t)
 	in.Folder = t.TempDir()
 	want, cost := rejected, 1.5
-	want.Problem = `the category "ugly" is not one of the list`
+	want.Problem = `the category "ugly" is not in the list`
 	want.Tries, want.Agent, want.Model, want.Cost = 2, "second opinion", "m2", &cost
 	want.Tokens, want.Duration = &ralph.Tokens{Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4}, ralph.Span(21*time.Second)
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	first, second := r.asked[0], r.asked[1]
-	if strings.Contains(first.Prompt, "Your last answer") || !strings.Contains(second.Prompt, `the category "ugly" is not one of the list`) {
+	if strings.Contains(first.Prompt, "Your last answer") || !strings.Contains(second.Prompt, `the category "ugly" is not in the list`) {
 		t.Errorf("the second question is:\n%s", second.Prompt)
 	}
 	if r.nonces[0] == r.nonces[1] || r.boundary[0] == r.boundary[1] || r.nonces[0] == r.boundary[0] {

@@ -45,7 +45,7 @@ func TestPrompts(t *testing.T) {
 	}
 	s := secret{boundary: strings.Repeat("b", 32), nonce: strings.Repeat("c", 32)}
 	for name, got := range map[string]string{
-		"everything": buildPrompt(everything, s, priorAnswers{problems: []string{`the category "ugly" is not one of the list`}, rejection: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
+		"everything": buildPrompt(everything, s, priorAnswers{problems: []string{`the category "ugly" is not in the list`}, rejection: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
 		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, priorAnswers{}),
 		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.BaseTestsRun{Files: []string{"a"}, OldPassed: true}}, s, priorAnswers{}),
 	} {

@@ -47,14 +47,14 @@ func flaws() []flaw {
 	})
 	return []flaw{
 		{
-			"an unknown category", but("weak_test", "ugly"), `the category "ugly" is not one of the list`,
+			"an unknown category", but("weak_test", "ugly"), `the category "ugly" is not in the list`,
 			malformed(uncategorized),
 		},
 		{
 			"the harness's category", but("weak_test", "invalid_verdict"),
-			`the category "invalid_verdict" is not one of the list`, malformed(uncategorized),
+			`the category "invalid_verdict" is not in the list`, malformed(uncategorized),
 		},
-		{"no category", but("weak_test", ""), `the category "" is not one of the list`, malformed(uncategorized)},
+		{"no category", but("weak_test", ""), `the category "" is not in the list`, malformed(uncategorized)},
 		{
 			"no concern", but("the test asserts nothing", `\u0000 `), "the concern is missing",
 			malformed(func(e *ralph.Evaluation) { e.Concern = "" }),
@@ -63,8 +63,8 @@ func flaws() []flaw {
 			"no next step", but("assert something", ""), "the next_step is missing",
 			malformed(func(e *ralph.Evaluation) { e.NextStep = "" }),
 		},
-		{"another field", but(`"concern"`, `"notes": "x", "concern"`), `the field "notes" is not known`, plain},
-		{"names in other letters", but(`"verdict"`, `"Verdict"`), `the field "Verdict" is not known`, plain},
+		{"another field", but(`"concern"`, `"notes": "x", "concern"`), `the field "notes" is unknown`, plain},
+		{"names in other letters", but(`"verdict"`, `"Verdict"`), `the field "Verdict" is unknown`, plain},
 		{
 			"a word in other letters", but(`"reject"`, `" REJECTED "`),
 			`the verdict is "REJECTED"; it must be accept or reject`, plain,
@@ -80,36 +80,36 @@ func flaws() []flaw {
 		},
 		{
 			"prose as evidence", but("sub/a_test.go:1", "sub/a_test.go is empty"),
-			`the evidence "sub/a_test.go is empty" does not hold: the form is path:line`, malformed(unpointed),
+			`the evidence "sub/a_test.go is empty" cannot be verified: the form is path:line`, malformed(unpointed),
 		},
 		{
 			"some evidence that is not there", but(`"sub/a_test.go:1"`, `"gone:1", "sub/a_test.go:1"`),
-			`the evidence "gone:1" does not hold: there is no such file`, plain,
+			`the evidence "gone:1" cannot be verified: there is no such file`, plain,
 		},
 		{
 			"first accept, then reject", but(`"verdict"`, `"verdict": "accept", "verdict"`),
-			`the field "verdict" is there twice`, plain,
+			`the field "verdict" occurs twice`, plain,
 		},
 		{
 			"first reject, then accept", but(`"category"`, `"verdict": "accept", "category"`),
-			`the field "verdict" is there twice`, plain,
+			`the field "verdict" occurs twice`, plain,
 		},
 		{"words behind it", reject + "\nThat is all.", noObject, plain},
 		{
 			"words behind it, and another flaw", but("weak_test", "ugly") + "\nThat is all.",
-			`the category "ugly" is not one of the list`, malformed(uncategorized),
+			`the category "ugly" is not in the list`, malformed(uncategorized),
 		},
 		{"within a list", "[" + reject + "]", noObject, plain},
-		{"within another object", `{"answer": ` + reject + `}`, `the field "answer" is not known`, plain},
+		{"within another object", `{"answer": ` + reject + `}`, `the field "answer" is unknown`, plain},
 		{"an acceptance behind it", reject + "\n" + accept, "it accepts, but a rejection cannot be taken back", plain},
 		{
 			"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept,
-			`the category "ugly" is not one of the list; then it accepts, but a rejection cannot be taken back`,
+			`the category "ugly" is not in the list; then it accepts, but a rejection cannot be taken back`,
 			malformed(uncategorized),
 		},
 		{
 			"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`),
-			`the field "notes" is not known`, plain,
+			`the field "notes" is unknown`, plain,
 		},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
 		{
@@ -150,11 +150,11 @@ func TestANoStaysANo(t *testing.T) {
 		},
 		{
 			"rejects in another wrong form", says(strings.Replace(proper, "half_finished", "odd", 1)), false,
-			`the category "odd" is not one of the list`,
+			`the category "odd" is not in the list`,
 		},
 		{
 			"accepts in a wrong form", says(strings.Replace(accept, "main.go:2", "main.go:9", 1)), false,
-			`the evidence "main.go:9" does not hold: the file has 3 lines`,
+			`the evidence "main.go:9" cannot be verified: the file has 3 lines`,
 		},
 		{"breaks", failing(ralph.EndProvider, ""), false, "it ended with provider: it broke"},
 		{"accepts and breaks", failing(ralph.EndFailed, accept), false, "it ended with failed: it broke"},
@@ -207,7 +207,7 @@ func TestANoWithoutTimeToAskAgain(t *testing.T) {
 		return o
 	}, says(accept))
 	want := malformed(func(e *ralph.Evaluation) { e.Category = ralph.RejectedInvalid })
-	want.Duration, want.Problem = ralph.Span(time.Hour), `the category "ugly" is not one of the list; there was no time to ask again`
+	want.Duration, want.Problem = ralph.Span(time.Hour), `the category "ugly" is not in the list; there was no time to ask again`
 	if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" || len(r.asked) != 1 {
 		t.Errorf("asked %d times, -want +got:\n%s", len(r.asked), diff)
 	}
@@ -225,7 +225,7 @@ func TestNoBudgetToAskAgain(t *testing.T) {
 		}
 	}
 	no := malformed(func(e *ralph.Evaluation) { e.Category = ralph.RejectedInvalid })
-	no.Problem = `the category "ugly" is not one of the list; it was not asked again: ` + used
+	no.Problem = `the category "ugly" is not in the list; it was not asked again: ` + used
 	for name, c := range map[string]struct {
 		answer string
 		want   ralph.Evaluation
