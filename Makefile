@@ -1,6 +1,6 @@
-# Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
+# Needs Go, git and make, and `make race` a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
-# The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
+# What `make race` leaves out: packages without goroutines or that only start programs.
 NORACE := /(ralph|agent/internal/stream|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
@@ -9,16 +9,16 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
+.PHONY: build test race race-scripts lint vet-cross bench cheats e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
+	.ci/go-test plain -short -shuffle=on ./...
+race: # the race detector compiles everything once more, so it is a step of its own
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
-	.ci/go-test plain -short -shuffle=on $$(go list ./... | grep -E '$(NORACE)')
-	.ci/go-test plain -short -shuffle=on -run '$(SERIAL)' ./agent ./loop ./runlog
-race: # the scripts of the command line with the race detector
+race-scripts: # the scripts of the command line with the race detector, twice as slow
 	.ci/go-test race -short -count=1 ./internal/cli
 lint:
 	.ci/lint

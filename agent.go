@@ -11,8 +11,9 @@ import (
 
 // Agent runs one fresh agent to its end.
 //
-// Run blocks until the agent and every process that it started are gone. How the agent ended is a value, never an error; an error means that
-// the harness itself is in trouble (ErrIO). A cancelled ctx means: kill it now and say what is known.
+// Run blocks until the agent and every process that it started are gone. How the agent ended is a
+// value, never an error. An error means that the harness itself failed (ErrIO). If ctx is canceled,
+// Run kills the agent and returns what is known so far.
 type Agent interface {
 	Run(ctx context.Context, in AgentInput) (AgentOutcome, error)
 }
@@ -22,28 +23,29 @@ type AgentInput struct {
 	Iteration   int
 	Prompt      string
 	Dir         string // the workspace
-	Folder      string // where to leave prompt.md and agent.jsonl; "" keeps nothing
+	Folder      string // for prompt.md and agent.jsonl; "" keeps neither
 	Model       string
-	Marker      string // of the run; goes into the environment of every process
+	Marker      string // identifies the run's processes; set in the environment of each
 	Timeout     time.Duration
 	IdleTimeout time.Duration
-	Words       promise.Options // which words count; Prompt is left for the adapter to set
+	Words       promise.Options // the words that count as claims; the adapter sets Prompt
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
-	// For a Submitter, which calls them from one goroutine at a time and waits for the answer. Nobody of it works meanwhile.
-	Task   string // to work on, "" for the goal
+	// Task, Turn and Submit are for a Submitter. It calls Turn and Submit from one goroutine at a time,
+	// and all of its work pauses until the call returns.
+	Task   string // the task to work on; "" for the goal
 	Turn   func(ctx context.Context, t Turn) TurnOrder
 	Submit func(ctx context.Context, c Case) CaseAnswer
 }
 
-// Activity is something small that happened inside an iteration, for live views only. It is not recorded.
+// Activity is a small event inside an iteration. It is for live views and is not recorded.
 type Activity struct {
 	Kind   string // "tool", "text", "thought", "plan", "retry", "spent"
 	Name   string
 	Detail string
-	Cost   *float64 // with "spent": of the iteration so far, where known
+	Cost   *float64 // with "spent": the iteration's cost so far, if known
 	Tokens *Tokens
-	// Estimated says that Cost was reckoned from tokens and a price table.
+	// Estimated reports that Cost was estimated from tokens and a price table.
 	Estimated bool
 }
 
@@ -53,26 +55,28 @@ type EndClass string
 // The ways an agent's iteration can end.
 const (
 	EndOK          EndClass = "ok"
-	EndFailed      EndClass = "failed"      // non-zero exit or an error result of its own
-	EndBroken      EndClass = "broken"      // nothing of what it printed was understood
-	EndKilled      EndClass = "killed"      // it died by a signal that was not the harness's
-	EndEmpty       EndClass = "empty"       // it ended well and said nothing
-	EndTimeout     EndClass = "timeout"     // killed at the iteration's time-out
+	EndFailed      EndClass = "failed"      // non-zero exit, or the agent reported an error
+	EndBroken      EndClass = "broken"      // none of its output could be parsed
+	EndKilled      EndClass = "killed"      // killed by a signal that the harness did not send
+	EndEmpty       EndClass = "empty"       // ended normally without saying anything
+	EndTimeout     EndClass = "timeout"     // killed at the iteration's timeout
 	EndIdle        EndClass = "idle"        // killed because it went silent
-	EndOutOfTime   EndClass = "out_of_time" // killed because the run's time was used up
-	EndInterrupted EndClass = "interrupted" // killed because the run was
-	EndOverBudget  EndClass = "over_budget" // of an evaluation: not made, or not to its end, because the run's budget is used up
+	EndOutOfTime   EndClass = "out_of_time" // killed because the run's time ran out
+	EndInterrupted EndClass = "interrupted" // killed because the run was interrupted
+	EndOverBudget  EndClass = "over_budget" // evaluations only: skipped or cut because the run's budget ran out
 	EndAuth        EndClass = "auth"        // not logged in
-	EndMissing     EndClass = "missing"     // the program is not there or not executable
+	EndMissing     EndClass = "missing"     // the program does not exist or is not executable
 	EndSandbox     EndClass = "sandbox"     // the sandbox did not start
 	EndLimit       EndClass = "limit"       // a usage limit
 	EndProvider    EndClass = "provider"    // a cut stream, a connection error, an overloaded or failing model
 )
 
-// Failed reports whether the end shuts the first gate: non-zero exit, error result, killed, timed out.
+// Failed reports whether this end makes the first gate refuse a claim. It is true for every end
+// except EndOK and EndEmpty.
 func (e EndClass) Failed() bool { return e != EndOK && e != EndEmpty }
 
-// CountsAsIteration reports whether an iteration that ended so is one of the N. Limits, failing models and interrupts are nobody's work.
+// CountsAsIteration reports whether an iteration that ended this way counts against MaxIterations.
+// Usage limits, failing models and interrupts do not count, because they are not the agent's doing.
 func CountsAsIteration(end EndClass) bool {
 	switch end {
 	case EndOK, EndFailed, EndBroken, EndKilled, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
@@ -81,11 +85,12 @@ func CountsAsIteration(end EndClass) bool {
 	return false
 }
 
-// AgentOutcome is what was seen of one agent: how it ended, what it said, what it cost. Unknown figures are nil, never zero.
+// AgentOutcome describes one agent's iteration: how it ended, what it said, what it cost. Unknown
+// figures are nil, never zero.
 type AgentOutcome struct {
 	Agent         string         `json:"agent"`
 	End           EndClass       `json:"end"`
-	Error         string         `json:"error,omitempty"` // one sentence, when End is not ok
+	Error         string         `json:"error,omitempty"` // one sentence, if End is not ok
 	Hint          string         `json:"hint,omitempty"`  // what the user can do about it, such as the login command
 	ExitCode      int            `json:"exit_code"`
 	Duration      Span           `json:"duration"`
@@ -94,30 +99,35 @@ type AgentOutcome struct {
 	CostEstimated bool           `json:"cost_estimated,omitempty"`
 	CostPartial   bool           `json:"cost_partial,omitempty"` // more was spent than Cost says
 	Tokens        *Tokens        `json:"tokens,omitempty"`
-	TokensPartial bool           `json:"tokens_partial,omitempty"` // more than Tokens says
+	TokensPartial bool           `json:"tokens_partial,omitempty"` // more were used than Tokens says
 	Tools         map[string]int `json:"tools,omitempty"`          // calls by tool name
 	Denials       []string       `json:"denials,omitempty"`
-	Allow         []string       `json:"allow,omitempty"` // what would allow what was denied, as a user writes it
-	Model         string         `json:"model,omitempty"` // that worked, as far as is known
+	Allow         []string       `json:"allow,omitempty"` // what would allow the denied calls, as a user writes it
+	Model         string         `json:"model,omitempty"` // the model that answered, if known
 	Session       string         `json:"session,omitempty"`
-	RetryAfter    Span           `json:"retry_after,omitempty"` // with EndLimit: until the reset, where known
+	RetryAfter    Span           `json:"retry_after,omitempty"` // with EndLimit: time until the reset, if known
 	OutputBytes   int64          `json:"output_bytes"`
 	Truncated     bool           `json:"truncated,omitempty"`
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
-	TaskEnd       StopReason     `json:"task_end,omitempty"`    // of a Submitter: why it gave the task up
-	AnswersCut    bool           `json:"answers_cut,omitempty"` // with NoCase: its last answers were not quiet, but cut at the model's length limit
-	// Hooks are those about single calls that warned, as far as no Turn told of them. They are recorded as events of their own.
+	TaskEnd       StopReason     `json:"task_end,omitempty"` // why a Submitter gave up the task
+	// AnswersCut reports, with NoCase, that the model's last answers were cut at its length limit. The
+	// agent was not silent.
+	AnswersCut bool `json:"answers_cut,omitempty"`
+	// Hooks lists the hooks on single calls that warned and that no Turn reported. They are recorded
+	// as separate events.
 	Hooks []HookRun `json:"-"`
-	// Answer is the agent's last message, or the end of a long one. It is kept only of an agent that may only read, and never recorded.
+	// Answer is the agent's last message, or the end of a long one. It is kept only for a read-only
+	// agent and is never recorded.
 	Answer string `json:"-"`
 }
 
-// HintSettings is the hint of an agent whose very first request was refused as it is: with the same settings it would be refused again.
+// HintSettings is the hint for an agent whose first request was refused outright. The same settings
+// would be refused again.
 const HintSettings = "change the setting that is refused, such as the model's name or the address where it is asked"
 
-// ErrorClass is the end of an agent in the one word that decides what can be done about it.
+// ErrorClass sums up how an agent ended in one word that tells the user what to do about it.
 type ErrorClass string
 
 // The classes.
@@ -128,10 +138,11 @@ const (
 	ClassOverloaded ErrorClass = "overloaded" // try again: a failing model, a cut stream, no connection
 	ClassPermission ErrorClass = "permission" // allow what was denied
 	ClassBroken     ErrorClass = "broken"     // the agent itself failed; its error says why
-	ClassKilled     ErrorClass = "killed"     // it did not end by itself
+	ClassKilled     ErrorClass = "killed"     // something killed it
 )
 
-// Class sums up how the agent ended. A denial that it lived with is none.
+// Class returns the class of the agent's end. Denials count only if the agent failed: an agent that
+// worked around them ended OK.
 func (o AgentOutcome) Class() ErrorClass {
 	switch o.End {
 	case EndOK:
@@ -151,7 +162,8 @@ func (o AgentOutcome) Class() ErrorClass {
 	return ClassBroken
 }
 
-// AgentFunc makes an agent of a function: it gets the prompt and returns what the agent says. An error is a failed iteration.
+// AgentFunc turns a function into an Agent. The function gets the prompt and returns the agent's
+// answer. If it returns an error, the iteration failed.
 func AgentFunc(run func(ctx context.Context, prompt string) (string, error)) Agent {
 	return agentFunc(run)
 }
@@ -167,7 +179,10 @@ func (f agentFunc) Run(ctx context.Context, in AgentInput) (AgentOutcome, error)
 	begun := time.Now()
 	text, err := f(ctx, in.Prompt)
 	outcome := AgentOutcome{
-		End: EndOK, Duration: Span(time.Since(begun)), OutputBytes: int64(len(text)), Said: promise.Parse(text, in.Words),
+		End:         EndOK,
+		Duration:    Span(time.Since(begun)),
+		OutputBytes: int64(len(text)),
+		Said:        promise.Parse(text, in.Words),
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -7,36 +7,37 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Submitter is an optional power of an Agent: it is judged while it works. It tells of its turns with AgentInput.Turn, and claims with AgentInput.Submit
-// and not with words.
+// Submitter is an optional interface of an Agent that is judged while it works. Such an agent reports
+// its turns with AgentInput.Turn. It claims with AgentInput.Submit, not with words.
 type Submitter interface {
 	SubmitsCases()
 }
 
-// Turn is one model call inside of an agent that tells of them.
+// Turn is one model call inside an agent that reports its calls.
 type Turn struct {
 	Number    int      `json:"turn"` // from 1, within the iteration
 	Model     string   `json:"model,omitempty"`
-	Calls     []string `json:"calls,omitempty"` // names of the tools that it asks for
+	Calls     []string `json:"calls,omitempty"` // names of the tools that the model called
 	End       string   `json:"end,omitempty"`   // why the model's answer ended
-	Free      bool     `json:"free,omitempty"`  // nothing came of it, so that it does not count
+	Free      bool     `json:"free,omitempty"`  // the turn had no effect and does not count
 	Tokens    *Tokens  `json:"tokens,omitempty"`
 	Cost      *float64 `json:"cost,omitempty"`
 	Estimated bool     `json:"cost_estimated,omitempty"`
 	Duration  Span     `json:"duration"`
-	// Spent is what the iteration took so far, this turn included.
+	// Spent is what the iteration has used so far, including this turn.
 	Spent Spending `json:"spent"`
-	// Hooks are those about single calls that warned since the turn before. They are recorded as events of their own.
+	// Hooks lists the hooks on single calls that warned since the previous turn. They are recorded as
+	// separate events.
 	Hooks []HookRun `json:"-"`
 }
 
-// TurnOrder is what a turn is answered with.
+// TurnOrder is the loop's answer to a turn.
 type TurnOrder struct {
-	Stop bool // no other turn may follow; what this one asks for is paid, and is done
-	Late bool // with Stop: there is no time for what it asks for either, except for a case that stands alone
+	Stop bool // no other turn may follow; this turn's tool calls are paid for and still run
+	Late bool // with Stop: no time for the tool calls either, unless the only call submits a case
 }
 
-// Case is a claim with its reasons: what was done, where each criterion is met, and what is doubtful.
+// Case is a claim with its reasons: what was done, where each criterion is met, and what is uncertain.
 type Case struct {
 	Summary       string     `json:"summary"`
 	Coverage      []Coverage `json:"ac_coverage"`
@@ -51,7 +52,7 @@ type Coverage struct {
 	Evidence    string `json:"evidence,omitempty"`
 }
 
-// String is the case as an evaluator reads it.
+// String returns the case as text for an evaluator.
 func (c Case) String() string {
 	var b strings.Builder
 	b.WriteString(c.Summary + "\n")
@@ -72,17 +73,17 @@ func (c Case) String() string {
 	return b.String()
 }
 
-// CaseSubmitted opens a round: a judgement inside of an iteration.
+// CaseSubmitted opens a round: the loop judges the case while the iteration is running.
 type CaseSubmitted struct {
 	Round int    `json:"round"`
 	Task  string `json:"task,omitempty"`
 	Case
 }
 
-// caseClaimTag is how a case is called among the claims.
+// caseClaimTag is the completion tag of a claim that was made by submitting a case.
 const caseClaimTag = "submit_case"
 
-// AsReport is a case as a claim: for the task at hand, or for everything.
+// AsReport returns the case as a claim that the current task is done or, without one, that everything is.
 func (c CaseSubmitted) AsReport() promise.Report {
 	if c.Task != "" {
 		return promise.Report{TasksDone: []string{c.Task}}
@@ -94,18 +95,18 @@ func (c CaseSubmitted) AsReport() promise.Report {
 type CaseAnswered struct {
 	Round    int           `json:"round"`
 	Accepted bool          `json:"accepted"`
-	Over     bool          `json:"over,omitempty"` // the agent is not to go on, whether it was accepted or not
+	Over     bool          `json:"over,omitempty"` // the agent must stop, accepted or not
 	Refusals []Refusal     `json:"refusals,omitempty"`
 	Tasks    []TaskRefusal `json:"tasks,omitempty"`
 }
 
-// CaseRecord is a case and what became of it.
+// CaseRecord is a case and its answer.
 type CaseRecord struct {
 	CaseSubmitted
-	Answer *CaseAnswered `json:"answer"` // nil while it is judged, and if its iteration was cut meanwhile
+	Answer *CaseAnswered `json:"answer"` // nil while it is judged, or if the iteration was cut before the answer
 }
 
-// CaseAnswer is what a case is answered with.
+// CaseAnswer is the answer that the agent gets to a case.
 type CaseAnswer struct {
 	Accepted bool
 	Rejected bool // by the evaluator

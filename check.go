@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Checker runs one check on the workspace as it stands. It blocks until every process of the check is gone. A check that fails or cannot run is
-// a value; an error means that the harness itself is in trouble.
+// Checker runs one check on the current workspace. It blocks until every process of the check is
+// gone. A check that fails or cannot run is a value. An error means that the harness itself failed.
 type Checker interface {
 	Check(ctx context.Context, in CheckInput) (CheckResult, error)
 }
@@ -16,40 +16,40 @@ type Checker interface {
 // CheckInput names one check.
 type CheckInput struct {
 	Name    string // the command, as the user wrote it
-	Command string // what to run, where that is not the name
+	Command string // the command to run, if it differs from Name
 	Dir     string // the workspace
-	Folder  string // where to leave the output; "" keeps none
+	Folder  string // for the output; "" keeps none
 	File    string // the output's file name in Folder
 	Marker  string
 	Timeout time.Duration
 }
 
-// CheckResult is what the harness saw of one check.
+// CheckResult is the result of one check.
 type CheckResult struct {
 	Name      string `json:"name"`
 	Passed    bool   `json:"passed"`
 	Output    string `json:"output"` // the last 2,000 characters
 	ExitCode  int    `json:"exit_code"`
 	Duration  Span   `json:"duration"`
-	Broken    bool   `json:"broken,omitempty"` // it cannot run, as opposed to: it fails
+	Broken    bool   `json:"broken,omitempty"` // the check cannot run, so it neither passes nor fails
 	TimedOut  bool   `json:"timed_out,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
-	Task      string `json:"task,omitempty"` // whose own check it is; "" for the run's
+	Task      string `json:"task,omitempty"` // the task that the check belongs to; "" for the run
 
-	Command     string      `json:"command,omitempty"`       // what was run, where that is not the name
+	Command     string      `json:"command,omitempty"`       // the command that ran, if it differs from Name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
-	NeedsAccess Access      `json:"weaker,omitempty"`        // it needs more than the view gives, as the baseline showed
-	Hidden      bool        `json:"hidden,omitempty"`        // the agent learns of it only whether it passed
-	Attempts    int         `json:"attempts,omitempty"`      // where it was run more than once
-	Flaked      bool        `json:"flaked,omitempty"`        // red and green on one and the same tree
-	OutputHash  string      `json:"output_sha256,omitempty"` // of all that it wrote
-	Tree        string      `json:"tree,omitempty"`          // that it ran on
-	Attribution Attribution `json:"attribution,omitempty"`   // what the baseline makes of it; not recorded, but reckoned
-	Proof       *Proof      `json:"proof,omitempty"`         // not recorded here, but as an event of its own
+	NeedsAccess Access      `json:"weaker,omitempty"`        // access beyond an isolated view that its baseline needed
+	Hidden      bool        `json:"hidden,omitempty"`        // the agent only learns whether it passed
+	Attempts    int         `json:"attempts,omitempty"`      // set if it ran more than once
+	Flaked      bool        `json:"flaked,omitempty"`        // passed and failed on the same tree
+	OutputHash  string      `json:"output_sha256,omitempty"` // of the whole output
+	Tree        string      `json:"tree,omitempty"`          // the tree that it ran on
+	Attribution Attribution `json:"attribution,omitempty"`   // computed from the baseline, not recorded
+	Proof       *Proof      `json:"proof,omitempty"`         // recorded as a separate event, not here
 }
 
-// FullName is the check's name, behind the task whose own check it is.
+// FullName returns the check's name, prefixed with its task if it belongs to one.
 func (c CheckResult) FullName() string {
 	if c.Task == "" {
 		return c.Name
@@ -57,7 +57,7 @@ func (c CheckResult) FullName() string {
 	return c.Task + ": " + c.Name
 }
 
-// HowFailed says how a check failed: its exit code, or that it timed out.
+// HowFailed describes how a check failed: its exit code, or that it timed out.
 func (c CheckResult) HowFailed() string {
 	if c.TimedOut {
 		return "timed out"
@@ -68,15 +68,15 @@ func (c CheckResult) HowFailed() string {
 // Attribution compares a check with its baseline.
 type Attribution string
 
-// A check was and is green, turned red, was red before, or turned green.
+// The attributions of a check.
 const (
-	CheckClean     Attribution = "clean"
-	CheckRegressed Attribution = "regressed"
-	CheckWasBroken Attribution = "baseline-broken"
-	CheckFixed     Attribution = "fixed"
+	CheckClean     Attribution = "clean"           // passed before, passes now
+	CheckRegressed Attribution = "regressed"       // passed before, fails now
+	CheckWasBroken Attribution = "baseline-broken" // failed before, fails now
+	CheckFixed     Attribution = "fixed"           // failed before, passes now
 )
 
-// CheckFuncs makes checks of functions, by name: nil is a pass.
+// CheckFuncs is a Checker made of functions, by the name of the check. A function that returns nil passes.
 type CheckFuncs map[string]func(ctx context.Context) error
 
 // Check implements Checker.
@@ -99,7 +99,8 @@ func (c CheckFuncs) Check(ctx context.Context, in CheckInput) (CheckResult, erro
 	case err == nil:
 		result.Passed = true
 	case errors.Is(err, context.DeadlineExceeded):
-		result.TimedOut, result.ExitCode, result.Output = true, 124, fmt.Sprintf("Timeout after %s", Span(in.Timeout).Short())
+		result.TimedOut, result.ExitCode = true, 124
+		result.Output = fmt.Sprintf("Timeout after %s", Span(in.Timeout).Short())
 	default:
 		result.ExitCode, result.Output = 1, err.Error()
 	}

@@ -7,10 +7,10 @@ import (
 // EventVersion is the version of the event format that this package writes.
 const EventVersion = 1
 
-// EventType names what happened.
+// EventType is the type of an event.
 type EventType string
 
-// The event types. Some come with features that are still to be built; the names are reserved.
+// The event types. Some names are reserved for features that do not exist yet.
 const (
 	EvRunStarted       EventType = "run_started"
 	EvRunResumed       EventType = "run_resumed"
@@ -52,7 +52,7 @@ const (
 	EvWarning          EventType = "warning"
 )
 
-// Event is one line of a run's log. Data is one of the payload types of this package, by value.
+// Event is one line of a run's log. Data holds a value of one of this package's payload types.
 type Event struct {
 	Version   int       `json:"v"`
 	Seq       int64     `json:"seq"`

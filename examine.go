@@ -2,43 +2,50 @@ package ralph
 
 import "context"
 
-// Examiner looks at what an agent left: what became of protected files, and how checks fare where the agent cannot reach them.
+// Examiner inspects what an agent left behind: what happened to protected files, and how checks do
+// where the agent cannot reach them.
 type Examiner interface {
-	// Compare says what the difference between two trees means. Trees of which no copy is kept compare as nothing known.
+	// Compare classifies the differences between two trees. If a tree has no snapshot, the result is not Known.
 	Compare(ctx context.Context, base, now TreeState) (Tampering, error)
-	// Open makes a view. It must be closed. Only one may be open at a time.
+	// Open makes a view. The caller must close it. Only one view may be open at a time.
 	Open(ctx context.Context, in ViewInput) (View, error)
-	// Prove asks whether a check that is green in such a view can still fail, and whether the tests that ran at the base run. No view is open.
+	// Prove finds out whether a check that passes in such a view can still fail, and whether the tests
+	// that ran at the base still run. No view may be open.
 	Prove(ctx context.Context, in ViewInput, check CheckInput) (Proof, error)
-	// BaseText is a protected file as it was at the base.
+	// BaseText returns the text of a protected file at the base.
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
 
-// PathStripper is an optional power of an Examiner: whether PATH in its views lacks folders that the user's has, because they lie in the workspace.
+// PathStripper is an optional interface of an Examiner. StripsPath reports whether PATH in its views
+// lacks folders of the user's PATH because they are inside the workspace.
 type PathStripper interface {
 	StripsPath() bool
 }
 
-// Tampering is what became of the files that matter to checks.
+// Tampering describes what happened to the files that matter to checks.
 type Tampering struct {
-	Known        bool
-	Tampered     []FileChange // protected, and changed or deleted
-	Unseen       []string     // added, and kept from checks
-	Tests        []string     // existed at the base or steer them, are not protected, and changed
-	TestAware    []string     // product code that asks whether it is being tested and did not at the base, with the line
-	OutsideFiles []string     // files outside of the tree that steer checks and that this isolation cannot show as they were, with a reason
+	Known    bool
+	Tampered []FileChange // protected files that were changed or deleted
+	Unseen   []string     // added files that are hidden from checks
+	Tests    []string     // unprotected tests from the base, and files that control them, that changed
+	// TestAware lists product code that detects whether it is being tested and did not at the base. Each
+	// entry has the line.
+	TestAware []string
+	// OutsideFiles lists changed files outside the tree that affect checks and that this isolation
+	// cannot show in their old state. Each entry has the reason.
+	OutsideFiles []string
 }
 
-// ViewKind says what a view shows.
+// ViewKind names the files that a view shows.
 type ViewKind string
 
 // The views.
 const (
-	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, added ones that match absent
+	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, without files added under protected names
 	ViewBase     ViewKind = "base"      // everything as at the base
-	ViewOldTests ViewKind = "old_tests" // claimed, and every test that existed at the base as it was then
-	ViewHidden   ViewKind = "hidden"    // claimed, with the files of hidden checks laid over
-	ViewReviewed ViewKind = "reviewed"  // as the agent left it, but what instructs agents as at the base
+	ViewOldTests ViewKind = "old_tests" // claimed, with every test from the base as it was then
+	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
+	ViewReviewed ViewKind = "reviewed"  // as the agent left it, with agent instructions as at the base
 )
 
 // ViewInput asks for a view.
@@ -49,61 +56,64 @@ type ViewInput struct {
 	Base   TreeState
 	Now    TreeState
 	Access Access
-	// BaseRed says, to Prove, that the check was red before any agent worked.
+	// BaseRed tells Prove that the check failed before any agent worked.
 	BaseRed bool
 }
 
-// Access says how much of the view a check can do with. Isolation must not make a check red that is green in the user's own shell.
+// Access is how much of the workspace a check needs to reach. Isolation must not fail a check that
+// passes in the user's own shell.
 type Access string
 
-// The usual way; with the folders of the workspace that are in PATH; and with these, in place.
+// The kinds of access, from the most isolated to the least.
 const (
-	AccessIsolated      Access = ""
-	AccessWorkspacePath Access = "path"
-	AccessInPlace       Access = "inplace"
+	AccessIsolated      Access = ""        // an isolated view
+	AccessWorkspacePath Access = "path"    // a view, with the workspace's folders in PATH
+	AccessInPlace       Access = "inplace" // the workspace itself, with its folders in PATH
 )
 
-// View is where checks run. It is a Checker: what checks write in it is gone when it is closed, unless Isolation says inplace.
+// View is a Checker that runs checks in its own copy of the files. Close removes what checks wrote in
+// it, unless the isolation mode is inplace.
 type View interface {
 	Checker
-	// Isolation is overlay, copy or inplace, and why it is not a stronger one.
+	// Isolation returns overlay, copy or inplace, and why the mode is not a stronger one.
 	Isolation() (mode, why string)
 	Close() error
 }
 
-// The ways in which a view keeps checks and workspace apart.
+// The modes of isolation between checks and the workspace.
 const (
 	IsolationOverlay = "overlay"
 	IsolationCopy    = "copy"
 	IsolationInPlace = "inplace"
 )
 
-// Proof says what a green check is worth.
+// Proof reports whether a check that passes could have failed.
 type Proof struct {
 	Name    string      `json:"name"`
 	Task    string      `json:"task,omitempty"`
 	Canary  CanaryState `json:"canary"`
 	Detail  string      `json:"detail,omitempty"`
-	Tests   int         `json:"tests,omitempty"`   // that ran, where known
-	Missing []string    `json:"missing,omitempty"` // ran at the base and did not run now; the first of them
-	Lost    int         `json:"lost,omitempty"`    // how many are missing
+	Tests   int         `json:"tests,omitempty"`   // how many tests ran, if known
+	Missing []string    `json:"missing,omitempty"` // the first tests that ran at the base and no longer run
+	Lost    int         `json:"lost,omitempty"`    // how many tests are missing
 }
 
-// CanaryState says what became of a test that must fail.
+// CanaryState is the effect of a canary: a planted test that must fail.
 type CanaryState string
 
-// A canary turned the check red, stayed without effect though it should have had one, could not turn it red at the base either, or there is none.
+// The effects of a canary.
 const (
-	CanaryRed   CanaryState = "red"
-	CanaryGreen CanaryState = "green"
-	CanaryMute  CanaryState = "mute"
-	CanaryNone  CanaryState = "none"
+	CanaryRed   CanaryState = "red"   // the canary made the check fail, as it must
+	CanaryGreen CanaryState = "green" // the check passed although the canary should have failed it
+	CanaryMute  CanaryState = "mute"  // the canary could not make the check fail at the base either
+	CanaryNone  CanaryState = "none"  // no canary exists for the check
 )
 
-// BaseTestsRun says how the tests of the base fare on a tree in which they were changed, and which product code knows of them.
+// BaseTestsRun is the result of running the base's tests on a tree that changed them. It also lists
+// the product code that detects whether it is being tested.
 type BaseTestsRun struct {
 	Files     []string      `json:"files"`
-	Aware     []string      `json:"aware,omitempty"` // with the line that asks
+	Aware     []string      `json:"aware,omitempty"` // with the line that detects tests
 	Old       []CheckResult `json:"old"`
 	OldPassed bool          `json:"old_passed"`
 }

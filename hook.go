@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// Hooks are asked before an iteration begins, after it was judged, and when the run has its result. They are called one at a time, on the loop's own
-// goroutine, and block it. What they give is who was asked, in order; if one of them blocks, nobody behind it was.
+// Hooks run before an iteration begins, after it is judged, and at the end of the run. The loop calls
+// them one at a time on its own goroutine and waits for them. Each method returns the hooks that ran,
+// in order. Hooks after one that blocks do not run.
 //
-// A block counts before an iteration only: the run ends with Blocked, and the hook's words are why. A done ctx means: end now and say what is known.
+// A hook can block only before an iteration. The run then ends with Blocked and the hook's text as the
+// reason. When ctx is done, a method must stop and return what is known.
 type Hooks interface {
 	BeforeIteration(ctx context.Context, next IterationAhead) []HookRun
 	AfterIteration(ctx context.Context, judged IterationJudged) []HookRun
 	AtStop(ctx context.Context, end RunEnd) []HookRun
 }
 
-// HookContext says where a run stands when a hook is asked.
+// HookContext identifies the run, the iteration and the task for a hook.
 type HookContext struct {
 	Run       string `json:"run"`
 	Iteration int    `json:"iteration"`
@@ -29,11 +31,11 @@ type IterationAhead struct {
 	Agent string `json:"agent,omitempty"`
 }
 
-// IterationJudged is an iteration with its verdict. The fields have the names of the result object.
+// IterationJudged is an iteration with its verdict. Its JSON keys are those of the result object.
 type IterationJudged struct {
 	HookContext
 	Agent    string     `json:"agent,omitempty"`
-	End      EndClass   `json:"end"` // of the agent
+	End      EndClass   `json:"end"` // how the agent ended
 	Error    string     `json:"error,omitempty"`
 	Claims   []string   `json:"claims,omitempty"`
 	Refusals []string   `json:"refusals,omitempty"`
@@ -42,7 +44,7 @@ type IterationJudged struct {
 	Reason   StopReason `json:"stop_reason,omitempty"`
 }
 
-// RunEnd is how a run ended. The fields have the names of the result object.
+// RunEnd describes how a run ended. Its JSON keys are those of the result object.
 type RunEnd struct {
 	HookContext
 	Status   Status     `json:"status"`
@@ -51,7 +53,7 @@ type RunEnd struct {
 	Summary  string     `json:"summary"`
 }
 
-// HookDecision is what one hook says.
+// HookDecision is the decision of one hook.
 type HookDecision string
 
 // The decisions of a hook.
@@ -61,26 +63,27 @@ const (
 	HookBlocks HookDecision = "block"
 )
 
-// HookName is a moment at which hooks are asked.
+// HookName names the point in a run at which a hook runs.
 type HookName string
 
-// The hooks that the loop asks.
+// The hooks that the loop runs.
 const (
 	PreIteration  HookName = "pre_iteration"
 	PostIteration HookName = "post_iteration"
 	OnStop        HookName = "on_stop"
 )
 
-// HookRun is one hook that was asked.
+// HookRun is one run of a hook.
 type HookRun struct {
 	Hook     HookName      `json:"hook"`
-	By       string        `json:"by"` // the command, or which function
+	By       string        `json:"by"` // the command, or "function"
 	Decision HookDecision  `json:"decision"`
 	Text     string        `json:"text,omitempty"`
 	Duration time.Duration `json:"-"`
 }
 
-// HookFuncs makes hooks of functions; nil ones are not asked. An error of Before keeps the iteration from starting, one of the others is a warning.
+// HookFuncs turns functions into Hooks. Nil functions are skipped. An error from Before keeps the
+// iteration from starting. An error from After or Stop is a warning.
 type HookFuncs struct {
 	Before func(ctx context.Context, next IterationAhead) error
 	After  func(ctx context.Context, judged IterationJudged) error
@@ -114,10 +117,10 @@ func callHook[T any](ctx context.Context, hook HookName, ask func(context.Contex
 	return []HookRun{run}
 }
 
-// Codes of what is recorded about a hook: it had nothing to say, it said something, it warns, it blocks.
+// The codes of notices and warnings about hooks.
 const (
-	NoticeHookAllows = "hook_allows"
-	NoticeHookSays   = "hook_says"
+	NoticeHookAllows = "hook_allows" // it allowed the step and printed nothing
+	NoticeHookSays   = "hook_says"   // it allowed the step and printed something
 	NoticeHookWarns  = "hook_warns"
 	NoticeHookBlocks = "hook_blocks"
 )

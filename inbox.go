@@ -1,40 +1,41 @@
 package ralph
 
-// Inbox is the narrow door through which other processes reach a run. Poll does not block.
+// Inbox is how other processes send orders to a run. Poll does not block.
 type Inbox interface {
 	Poll() (Orders, error)
 }
 
-// Orders is what lies in the mailbox.
+// Orders lists the orders that are in the inbox.
 type Orders struct {
-	Stop  bool // finish this iteration, judge it, then end
-	Pause bool // start no iteration until it is taken away
+	Stop  bool // finish and judge this iteration, then end
+	Pause bool // start no iteration until the order is removed
 }
 
-// MessageInbox is an optional power of an Inbox: what people wrote to the run under way, or to the next one. Messages gives them oldest first and leaves
-// them where they are; Ack takes one away, after it was recorded.
+// MessageInbox is an optional interface of an Inbox that holds what people wrote to the current run or
+// the next one. Messages returns the messages, oldest first, and leaves them in the inbox. Ack removes
+// one after the run has recorded it.
 type MessageInbox interface {
 	Messages() ([]Message, error)
 	Ack(id string) error
 }
 
-// MessageKind says what a letter is.
+// MessageKind is the kind of a message.
 type MessageKind string
 
-// The kinds of letters.
+// The kinds of messages.
 const (
 	MessageSteer  MessageKind = "steer"
 	MessageAnswer MessageKind = "answer"
 )
 
-// Message is something that a person tells the agent.
+// Message is a message from a person to the agent.
 type Message struct {
 	ID       string      `json:"id"`
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
-	Question string      `json:"question,omitempty"` // with an answer: what was asked
-	Run      string      `json:"run,omitempty"`      // with an answer: which run asked
+	Question string      `json:"question,omitempty"` // with an answer: the question
+	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked
 }
 
-// LearningsFile holds what people accepted of what agents proposed to remember.
+// LearningsFile holds the learnings that agents proposed and people accepted.
 const LearningsFile = ".ralph/learnings.md"

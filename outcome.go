@@ -2,7 +2,7 @@ package ralph
 
 import "fmt"
 
-// StopReason says why a run ended, in one stable word.
+// StopReason is a stable word for why a run ended.
 type StopReason string
 
 // The stop reasons, in the order of their exit codes.
@@ -37,7 +37,7 @@ const (
 	Interrupted       StopReason = "interrupted"
 )
 
-// Status is the state of a run as a word for people and scripts.
+// Status is the state of a run, for people and scripts.
 type Status string
 
 // The states of a run. Active, Paused and Waiting are states of a run that has not ended.
@@ -53,7 +53,7 @@ const (
 	StatusWaiting       Status = "waiting"
 )
 
-// Exit codes that no stop reason stands for.
+// Exit codes that belong to no stop reason.
 const (
 	ExitUsage  = 64
 	ExitLocked = 75
@@ -67,10 +67,12 @@ type OutcomeKind struct {
 	Reasons []StopReason
 }
 
-// Outcomes is the exit-code table: the one place where a reason becomes a code.
+// Outcomes returns the exit-code table, the only place that maps a stop reason to an exit code.
 func Outcomes() []OutcomeKind {
 	return []OutcomeKind{
-		{0, "COMPLETE", StatusCompleted, []StopReason{TasksDone, VerifierPassed, AllChecksPassed, EvaluatorAccepted, Unverified}},
+		{0, "COMPLETE", StatusCompleted, []StopReason{
+			TasksDone, VerifierPassed, AllChecksPassed, EvaluatorAccepted, Unverified,
+		}},
 		{1, "MAX_ITERATIONS", StatusExhausted, []StopReason{MaxIterations}},
 		{2, "BLOCKED", StatusBlocked, []StopReason{Blocked}},
 		{3, "DECIDE", StatusNeedsDecision, []StopReason{NeedsDecision}},
@@ -95,7 +97,7 @@ func Outcomes() []OutcomeKind {
 	}
 }
 
-// ExitCode is the process status that stands for reason; signal matters only for Interrupted.
+// ExitCode returns the exit code for reason. The signal matters only for Interrupted.
 func ExitCode(reason StopReason, signal Signal) int {
 	if reason == Interrupted {
 		switch signal {
@@ -109,10 +111,10 @@ func ExitCode(reason StopReason, signal Signal) int {
 	return outcomeOf(reason).Code
 }
 
-// StatusOf is the final state of a run that stopped for reason.
+// StatusOf returns the final state of a run that stopped for reason.
 func StatusOf(reason StopReason) Status { return outcomeOf(reason).Status }
 
-// NameOf is the name of the exit code that reason leads to, such as MAX_ITERATIONS.
+// NameOf returns the name of reason's exit code, such as MAX_ITERATIONS.
 func NameOf(reason StopReason) string { return outcomeOf(reason).Name }
 
 func outcomeOf(reason StopReason) OutcomeKind {
@@ -126,10 +128,11 @@ func outcomeOf(reason StopReason) OutcomeKind {
 	panic(fmt.Sprintf("ralph: stop reason %q has no exit code", reason))
 }
 
-// Signal is a request from outside to end the run.
+// Signal is a request from outside the run to end it.
 type Signal string
 
-// The signals that end a run. Stop is an order and no signal of the system's; it counts as an interrupt.
+// The signals that end a run. SignalStop is an order, not a signal of the operating system; it counts
+// as an interrupt.
 const (
 	SignalStop      Signal = "STOP"
 	SignalHangup    Signal = "HUP"
@@ -137,7 +140,8 @@ const (
 	SignalTerminate Signal = "TERM"
 )
 
-// Killed is the cause to cancel Run's context with: the agent is killed, the state saved, and the run is Interrupted by Signal.
+// Killed is the cause for canceling the context of Run. The loop kills the agent, saves the state, and
+// ends the run as Interrupted by Signal.
 type Killed struct{ Signal Signal }
 
 // Error implements error.

@@ -8,9 +8,9 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// RunStarted opens a log: everything that is needed to go on, to judge again, or to tell the story.
+// RunStarted opens a log. It holds everything needed to resume, replay or report the run.
 type RunStarted struct {
-	Ralph      string          `json:"ralph"` // version of the program
+	Ralph      string          `json:"ralph"` // the program's version
 	Workspace  string          `json:"workspace"`
 	Goal       string          `json:"goal,omitempty"`
 	SpecFile   string          `json:"spec_file,omitempty"`
@@ -28,7 +28,7 @@ type RunStarted struct {
 	Marker     string          `json:"marker"`
 }
 
-// RunResumed says that another process took the run up again, with the limits that hold from now on.
+// RunResumed records that another process resumed the run, with the limits that apply from now on.
 type RunResumed struct {
 	Ralph       string          `json:"ralph"`
 	Agent       string          `json:"agent"`
@@ -38,11 +38,11 @@ type RunResumed struct {
 	PID         int             `json:"pid"`
 	Marker      string          `json:"marker"`
 	Interrupted int             `json:"interrupted,omitempty"` // the iteration that was cut before its agent exited
-	Judged      int             `json:"judged,omitempty"`      // the iteration that was cut after, and is judged now
-	TornBytes   int64           `json:"torn_bytes,omitempty"`  // of a last line that was not written whole, dropped
+	Judged      int             `json:"judged,omitempty"`      // the iteration that was cut later and is judged now
+	TornBytes   int64           `json:"torn_bytes,omitempty"`  // length of an incomplete last line that was dropped
 }
 
-// RunStopped closes a log, until it is resumed.
+// RunStopped closes a log until the run is resumed.
 type RunStopped struct {
 	Reason     StopReason `json:"stop_reason"`
 	Signal     Signal     `json:"signal,omitempty"`
@@ -51,18 +51,18 @@ type RunStopped struct {
 	Detail     string     `json:"detail"` // why, in one sentence
 	Hint       string     `json:"hint,omitempty"`
 	VerifiedBy []string   `json:"verified_by,omitempty"`
-	Changed    string     `json:"changed,omitempty"` // what the run changed, in one line
+	Changed    string     `json:"changed,omitempty"` // one line on what the run changed
 	Elapsed    Span       `json:"elapsed"`
 }
 
-// IterationStarted is phase one of an iteration; it is durable before the agent starts.
+// IterationStarted is phase one of an iteration. It is durable before the agent starts.
 type IterationStarted struct {
-	Ordinal  int  `json:"ordinal"` // i of N: iterations that did not count are left out
-	Of       int  `json:"of"`      // the cap, 0 for none
+	Ordinal  int  `json:"ordinal"` // i of N, not counting iterations that do not count
+	Of       int  `json:"of"`      // the limit, 0 for none
 	Diagnose bool `json:"diagnose,omitempty"`
 	Probe    bool `json:"probe,omitempty"` // the breaker is half-open
-	Agent    int  `json:"agent,omitempty"` // who works, by its place in Policy.Agents
-	Elapsed  Span `json:"elapsed"`         // of the run, when it began
+	Agent    int  `json:"agent,omitempty"` // the agent's index in Policy.Agents
+	Elapsed  Span `json:"elapsed"`         // the run's elapsed time when the iteration began
 }
 
 // PromptBuilt lists the parts of a prompt.
@@ -72,96 +72,99 @@ type PromptBuilt struct {
 	Parts []PromptPart `json:"parts"`
 }
 
-// AgentStarted says who works now.
+// AgentStarted names the agent that starts to work.
 type AgentStarted struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model,omitempty"`
 	Timeout Span   `json:"timeout,omitempty"`
 }
 
-// AgentOutput is a summary that is written now and then while an agent works, so that a crash loses little of what was spent.
+// AgentOutput is a summary that the loop records from time to time while an agent works. It bounds how
+// much of the spending a crash can lose.
 type AgentOutput struct {
 	Elapsed Span   `json:"elapsed"` // of the run
 	Tool    string `json:"tool,omitempty"`
 	Events  int    `json:"events"` // activities seen so far
-	// Review says that an evaluator is being asked, which costs as well.
+	// Review reports that an evaluator is being asked, which also costs money.
 	Review bool `json:"review,omitempty"`
 
-	Cost      *float64 `json:"cost,omitempty"` // of the iteration so far, where known
+	Cost      *float64 `json:"cost,omitempty"` // the iteration's cost so far, if known
 	Tokens    *Tokens  `json:"tokens,omitempty"`
 	Estimated bool     `json:"cost_estimated,omitempty"`
 }
 
-// TreeQuiet says that no process of the agent is alive.
+// TreeQuiet records that no process of the agent is alive.
 type TreeQuiet struct {
 	Killed int      `json:"killed"`
 	Names  []string `json:"names,omitempty"`
 }
 
-// SignalSeen is one thing the agent said about its work.
+// SignalSeen is one statement of the agent about its work.
 type SignalSeen struct {
 	Kind string `json:"kind"` // a tag's type, such as COMPLETE or T-3:DONE, or "mention"
 	Text string `json:"text,omitempty"`
-	From string `json:"from,omitempty"` // "list": it was not said, but marked in the task list
+	From string `json:"from,omitempty"` // FromList, or "" if the agent said it
 }
 
-// FromList is the From of a signal that was not said, but marked in the task list.
+// FromList is the From of a signal that the agent marked in the task list and did not say.
 const FromList = "list"
 
-// TaskSelected says what the next iteration works on. Task is "" if nothing is open.
+// TaskSelected names the task of the next iteration. Task is "" if no task is open.
 type TaskSelected struct {
 	Task  string      `json:"task"`
 	Title string      `json:"title,omitempty"`
 	Try   int         `json:"try,omitempty"`
-	List  []TaskState `json:"list,omitempty"` // the whole list, when it is not as the log last told it
+	List  []TaskState `json:"list,omitempty"` // the whole list, if it differs from the last recorded one
 }
 
-// TaskMoved says that a task was proven, failed, or is open again.
+// TaskMoved records that a task was proven, failed or reopened.
 type TaskMoved struct {
 	Task   string `json:"task"`
 	Title  string `json:"title,omitempty"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// WorkStashed says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
-// recorded before that is done. Base and Work are copies: what the tree is to be, and what it was.
+// WorkStashed records that the changes of an abandoned task leave the tree, so that the next task is
+// judged by its own work. It is recorded before the tree changes. Base and Work are snapshots of the
+// tree after and before the stash.
 type WorkStashed struct {
 	Task      string `json:"task"`
-	Iteration int    `json:"iteration"` // that left the work
+	Iteration int    `json:"iteration"` // the iteration that left the work
 	Base      string `json:"base"`
 	Work      string `json:"work"`
 }
 
-// WorkRestored says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
-// are copies of the tree before and after. With Why it does not come back, but is kept.
+// WorkRestored records that stashed work returns to the tree because its task was selected again. It,
+// too, is recorded before the tree changes. From and To are snapshots of the tree before and after. If
+// Why is set, the work was not restored and stays in the stash.
 type WorkRestored struct {
 	Task      string   `json:"task"`
-	Iteration int      `json:"iteration"` // that left the work
+	Iteration int      `json:"iteration"` // the iteration that left the work
 	From      string   `json:"from,omitempty"`
 	To        string   `json:"to,omitempty"`
 	Why       string   `json:"why,omitempty"`
-	Conflicts []string `json:"conflicts,omitempty"` // files that the work changed, and somebody else since
-	Stayed    bool     `json:"stayed,omitempty"`    // it could not be set aside in the first place
+	Conflicts []string `json:"conflicts,omitempty"` // files that changed both in the work and in the tree since
+	Stayed    bool     `json:"stayed,omitempty"`    // stashing failed, so the work never left the tree
 }
 
-// FilesTampered says what was done to files that are not the agent's: to the task list, which was put back, or to protected files, which checks see
-// as they were.
+// FilesTampered records changes to files that are not the agent's to change. The harness restores the
+// task list. Checks see protected files as they were.
 type FilesTampered struct {
 	What     string   `json:"what"` // TamperedList, TamperedFiles
 	File     string   `json:"file,omitempty"`
 	Details  []string `json:"details"`
 	Restored bool     `json:"restored"`
-	Files    []string `json:"files,omitempty"`  // protected ones that were changed or deleted
-	Unseen   []string `json:"unseen,omitempty"` // added ones that checks do not see
+	Files    []string `json:"files,omitempty"`  // protected files that were changed or deleted
+	Unseen   []string `json:"unseen,omitempty"` // added files that checks do not see
 }
 
-// What can be tampered with.
+// The values of FilesTampered.What.
 const (
 	TamperedList  = "task_list"
 	TamperedFiles = "protected"
 )
 
-// SteeringSeen says that an item of steering went into a prompt, or was struck off.
+// SteeringSeen records that a steering item went into a prompt or was removed.
 type SteeringSeen struct {
 	State   string `json:"state"` // delivered, removed
 	File    string `json:"file"`
@@ -175,14 +178,14 @@ const (
 	SteeringRemoved   = "removed"
 )
 
-// AnswerGiven is a person's answer to what an agent asked, in this run or an earlier one.
+// AnswerGiven is a person's answer to an agent's question from this run or an earlier one.
 type AnswerGiven struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 	Message  string `json:"letter,omitempty"`
 }
 
-// LearningProposed is something that an agent thinks later runs should know. Nothing promotes itself.
+// LearningProposed is something that an agent thinks later runs should know. Only a person can accept it.
 type LearningProposed struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -192,10 +195,10 @@ type LearningProposed struct {
 type StatusBlockSeen struct {
 	Block      *promise.Status `json:"block,omitempty"`
 	Problem    string          `json:"problem,omitempty"`
-	Mismatches []string        `json:"mismatches,omitempty"` // what it says against what was seen
+	Mismatches []string        `json:"mismatches,omitempty"` // where it contradicts what the harness saw
 }
 
-// ClaimRefused lists the gates that were shut.
+// ClaimRefused lists why gates refused a claim.
 type ClaimRefused struct {
 	Refusals []Refusal     `json:"refusals"`
 	Tasks    []TaskRefusal `json:"tasks,omitempty"`
@@ -207,40 +210,40 @@ type CheckStarted struct {
 	Task string `json:"task,omitempty"`
 }
 
-// VerdictReached is phase two of an iteration: what was decided, and the moment it was decided in.
+// VerdictReached is phase two of an iteration: the verdict and the moment of the decision.
 type VerdictReached struct {
 	At      Moment  `json:"at"`
 	Verdict Verdict `json:"verdict"`
 }
 
-// BreakerMoved says that the breaker changed its state.
+// BreakerMoved records that the breaker changed its state.
 type BreakerMoved struct {
 	From   BreakerState `json:"from"`
 	To     BreakerState `json:"to"`
 	Reason string       `json:"reason"`
 }
 
-// Waiting says that the run waits, why, and for how long.
+// Waiting records that the run waits, why, and for how long.
 type Waiting struct {
 	For     WaitReason `json:"for"`
 	Wait    Span       `json:"wait"`
-	Elapsed Span       `json:"elapsed"` // of the run, when the wait began
+	Elapsed Span       `json:"elapsed"` // the run's elapsed time when the wait began
 	Detail  string     `json:"detail"`
 }
 
-// Notice is a sentence for the user: a Notice informs, a warning warns.
+// Notice is a sentence for the user. It is the payload of both EvNotice and EvWarning.
 type Notice struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
 
-// OutputTruncated says that output was longer than its cap.
+// OutputTruncated records that output was longer than its limit.
 type OutputTruncated struct {
 	What  string `json:"what"`
-	Bytes int64  `json:"bytes"` // written by the process, kept or not
+	Bytes int64  `json:"bytes"` // written by the process, including what was dropped
 }
 
-// decoders say which type the data of an event has.
+// decoders holds the payload decoder of each event type.
 var decoders = map[EventType]func([]byte) (any, error){
 	EvRunStarted:       decode[RunStarted](),
 	EvRunResumed:       decode[RunResumed](),
@@ -282,7 +285,8 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvTruncated:        decode[OutputTruncated](),
 }
 
-// DecodePayload turns the data of a logged event into its payload type. Types that this version does not know come back as json.RawMessage.
+// DecodePayload decodes the data of a logged event into its payload type. It returns a json.RawMessage
+// for event types that this version does not know.
 func DecodePayload(kind EventType, data []byte) (any, error) {
 	if decode, known := decoders[kind]; known {
 		return decode(data)
@@ -290,7 +294,8 @@ func DecodePayload(kind EventType, data []byte) (any, error) {
 	return json.RawMessage(data), nil
 }
 
-// decode returns the decoder of a payload type. Logs are long, and a payload is copied when it leaves, so the memory it is read into serves again.
+// decode returns the decoder of a payload type. Logs are long, so it reuses the memory that it decodes
+// into; callers get a copy.
 func decode[T any]() func([]byte) (any, error) {
 	buffers := sync.Pool{New: func() any { return new(T) }}
 	return func(data []byte) (any, error) {

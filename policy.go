@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Policy is every rule that Decide follows and every limit that the loop keeps. It is recorded when a run starts, so that the run's
-// decisions can be repeated from its log. A zero limit means no limit.
+// Policy holds every rule of judge.Decide and every limit of the loop. It is recorded when a run
+// starts, so that its decisions can be replayed from the log. A limit of zero means no limit.
 type Policy struct {
 	MaxIterations int     `json:"max_iterations"`
 	MaxTime       Span    `json:"max_time"`
@@ -25,11 +25,11 @@ type Policy struct {
 	ChecksWhen  CheckTime `json:"checks_when"`
 	Baseline    bool      `json:"baseline"`
 
-	Retries  int      `json:"retries,omitempty"` // of a red check that was green on the same tree
-	Canary   bool     `json:"canary,omitempty"`  // green checks are proven able to fail before exit 0
+	Retries  int      `json:"retries,omitempty"` // of a failing check that passed on the same tree
+	Canary   bool     `json:"canary,omitempty"`  // before exit 0, prove that passing checks can fail
 	Protects []string `json:"protects,omitempty"`
 
-	Evaluator     string `json:"evaluator,omitempty"`      // who gives the second opinion; "" for nobody
+	Evaluator     string `json:"evaluator,omitempty"`      // the agent that gives the second opinion; "" for none
 	MaxRejections int    `json:"max_rejections,omitempty"` // of one task, 0 for no limit
 
 	Breaker BreakerPolicy `json:"breaker"`
@@ -48,51 +48,51 @@ type Policy struct {
 	IdleTimeout      Span `json:"idle_timeout"`
 	CheckTimeout     Span `json:"check_timeout"`
 
-	// Agents names those of a run that has more than one, in the order in which they are to work.
+	// Agents names the agents of a run that has more than one, in order of preference.
 	Agents []string `json:"agents,omitempty"`
 
 	CompletionTags []string `json:"completion_tags"`
 	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the built-in phrases
 }
 
-// BreakerPolicy holds the thresholds of the breaker, in iterations in a row. Zero switches a row off.
+// BreakerPolicy holds the thresholds of the breaker, in consecutive iterations. Zero disables a threshold.
 type BreakerPolicy struct {
 	NoProgress        int  `json:"no_progress"`
 	SameError         int  `json:"same_error"`
 	PermissionDenials int  `json:"permission_denials"`
-	OutputDecline     int  `json:"output_decline"` // per cent over three iterations, together with no progress
+	OutputDecline     int  `json:"output_decline"` // percent over three iterations, if there was no progress either
 	Diagnose          bool `json:"diagnose"`
 	Cooldown          Span `json:"cooldown"`
 }
 
-// ClaimRule says whether green checks complete a run without a claim.
+// ClaimRule sets whether a run needs a claim, or completes as soon as its checks pass.
 type ClaimRule string
 
-// StatusRule says what the status block is worth.
+// StatusRule sets whether the status block is ignored, advisory or required.
 type StatusRule string
 
-// TamperRule says what a change to a protected file does.
+// TamperRule sets what happens if an agent changes a protected file.
 type TamperRule string
 
-// WordRule says what a line that looks unfinished does.
+// WordRule sets what happens if an added line looks unfinished.
 type WordRule string
 
-// TestRule says what it does that tests of the base fail where changed ones pass. Empty is to warn.
+// TestRule sets what happens if changed tests pass where the base's tests fail. Default: TestsWarn.
 type TestRule string
 
-// CheckTime says when checks are run.
+// CheckTime sets when checks run.
 type CheckTime string
 
-// LimitRule says what a usage limit does.
+// LimitRule sets what happens at a usage limit.
 type LimitRule string
 
-// DecideRule says what a question of the agent's does. Empty is to stop.
+// DecideRule sets what happens if the agent asks a question. Default: DecideStop.
 type DecideRule string
 
-// TaskRule says what happens when a task has used up its tries. Empty is to halt.
+// TaskRule sets what happens if a task has used up its tries. Default: TaskHalt.
 type TaskRule string
 
-// CommitRule says when the harness commits.
+// CommitRule sets when the harness commits.
 type CommitRule string
 
 // The values of the rules.
@@ -133,23 +133,29 @@ const (
 	CommitIteration CommitRule = "iteration"
 )
 
-// DefaultPolicy is the policy of the profile "default".
+// DefaultPolicy returns the policy of the profile "default".
 func DefaultPolicy() Policy {
 	return Policy{
-		MaxIterations:    10,
-		Claim:            ClaimRequired,
-		Status:           StatusAdvisory,
-		StatusMin:        2,
-		Tamper:           TamperRefuse,
-		Unfinished:       UnfinishedWarn,
-		MaxFailures:      3,
-		MaxBroken:        2,
-		ChecksWhen:       ChecksAlways,
-		Baseline:         true,
-		TestChange:       TestsWarn,
-		Retries:          2,
-		Canary:           true,
-		Breaker:          BreakerPolicy{NoProgress: 3, SameError: 5, PermissionDenials: 2, OutputDecline: 70, Diagnose: true},
+		MaxIterations: 10,
+		Claim:         ClaimRequired,
+		Status:        StatusAdvisory,
+		StatusMin:     2,
+		Tamper:        TamperRefuse,
+		Unfinished:    UnfinishedWarn,
+		MaxFailures:   3,
+		MaxBroken:     2,
+		ChecksWhen:    ChecksAlways,
+		Baseline:      true,
+		TestChange:    TestsWarn,
+		Retries:       2,
+		Canary:        true,
+		Breaker: BreakerPolicy{
+			NoProgress:        3,
+			SameError:         5,
+			PermissionDenials: 2,
+			OutputDecline:     70,
+			Diagnose:          true,
+		},
 		OnTaskFailure:    TaskHalt,
 		OnDecide:         DecideStop,
 		OnLimit:          LimitWait,

@@ -13,7 +13,7 @@ type Prompt struct {
 	Parts []PromptPart
 }
 
-// PromptPart is one part of a prompt as the prompt_built event tells it.
+// PromptPart is one part of a prompt, as recorded in the prompt_built event.
 type PromptPart struct {
 	Name      string `json:"part"`
 	Bytes     int    `json:"bytes"`
@@ -21,37 +21,37 @@ type PromptPart struct {
 	Hash      string `json:"hash"`
 }
 
-// PromptInput is what a Prompter gets to know.
+// PromptInput is what a Prompter builds a prompt from.
 type PromptInput struct {
 	Ordinal  int // iteration i
-	Of       int // of N, 0 for no cap
+	Of       int // of N, 0 for no limit
 	Template string
 	Goal     string
 	SpecFile string
 	Checks   []string
 	Policy   Policy
 	Diagnose string   // why this iteration is for diagnosis only
-	Last     Feedback // of the iteration before
+	Last     Feedback // on the previous iteration
 
 	Dir            string      // the workspace
-	Task           *Task       // to work on; nil without a list, or when nothing in it is open
+	Task           *Task       // the task to work on; nil without a list or an open task
 	Try            int         // of the task
-	RestoreFailure string      // why what an earlier try left was not brought back into the tree
+	RestoreFailure string      // why the task's stashed work was not restored
 	ListFile       string      // "" without a list
 	Tasks          []TaskState // the whole list
-	WhoCommits     string      // "agent", "harness", or "" for nobody
+	WhoCommits     string      // "agent", "harness", or "" for neither
 	Steering       []SteeringSeen
 	Diff           string // since the run began
 	DiffCut        bool
 	Progress       string // the newest entries
 	Learnings      string
 	Answers        []AnswerGiven
-	OpenQuestion   string // asked before, and never answered
+	OpenQuestion   string // a question from an earlier run that was never answered
 	Ledger         []TaskLedger
 	ByCase         bool // the agent is a Submitter
 }
 
-// Feedback is what the iteration before has to say to the next one.
+// Feedback is what the next prompt says about the previous iteration.
 type Feedback struct {
 	Number         int
 	Error          string
@@ -64,8 +64,8 @@ type Feedback struct {
 	Mentions       []string
 	TaskRefusals   []TaskRefusal
 	Proven         []string // tasks
-	ListProblems   []string // what had to be put back in the task list
-	Tampered       []string // protected files that are not as they were
+	ListProblems   []string // damage to the task list that the harness repaired
+	Tampered       []string // protected files that were changed
 	Unseen         []string // added files that checks do not see
 	Rejections     []Evaluation
 }

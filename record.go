@@ -4,29 +4,31 @@ import "errors"
 
 // Recorder keeps the events of a run.
 //
-// Append must keep the order; Sync returns when everything appended is on stable storage. An error of either is fatal for the run (ErrIO).
+// Append must keep the order. Sync returns when everything appended is on stable storage. An error
+// from either ends the run (ErrIO).
 type Recorder interface {
 	Append(e Event) error
 	Sync() error
 }
 
-// ErrIO marks an error of the harness's own storage: state that cannot be written. It ends a run with IO_ERROR.
+// ErrIO marks an error of the harness's own storage. It ends a run with IO_ERROR.
 var ErrIO = errors.New("state cannot be written")
 
-// Chained is an optional power of a Recorder: a hash over everything that was appended so far.
+// Chained is an optional interface of a Recorder. Chain returns a hash over everything appended so far.
 type Chained interface {
 	Chain() string
 }
 
-// Folders is an optional power of a Recorder: a place for what an iteration leaves behind. Iteration 0 is the baseline.
+// Folders is an optional interface of a Recorder. Folder returns the folder for the files of an
+// iteration. Iteration 0 is the baseline.
 type Folders interface {
 	Folder(iteration int) (string, error)
 }
 
-// ResultKeeper is an optional power of a Recorder: to keep the result of the run beside its events.
+// ResultKeeper is an optional interface of a Recorder that stores the run's result beside its events.
 type ResultKeeper interface {
 	WriteResult(r Result) error
 }
 
-// ProgressFile is the view that is kept of a run in its workspace.
+// ProgressFile is the progress report that a run keeps in its workspace.
 const ProgressFile = ".ralph/progress.md"

@@ -2,7 +2,7 @@ package ralph
 
 import "github.com/ralphloop/ralph/promise"
 
-// Result is what a run leaves behind: the object of `ralph run --json` and of result.json.
+// Result is the result of a run, as printed by `ralph run --json` and stored in result.json.
 type Result struct {
 	RunID           string            `json:"run_id"`
 	Status          Status            `json:"status"`
@@ -18,7 +18,7 @@ type Result struct {
 	TotalIterations int               `json:"total_iterations"`
 	TotalCost       *float64          `json:"total_cost"`
 	CostEstimated   bool              `json:"cost_estimated"`
-	CostPartial     bool              `json:"cost_partial,omitempty"` // it cost more than that: at least so much
+	CostPartial     bool              `json:"cost_partial,omitempty"` // the run cost at least TotalCost
 	TotalTokens     *Tokens           `json:"total_tokens"`
 	TokensPartial   bool              `json:"tokens_partial,omitempty"`
 	TotalDuration   Span              `json:"total_duration"`
@@ -26,18 +26,20 @@ type Result struct {
 	Branch          string            `json:"branch"`
 	Tasks           TaskCount         `json:"tasks"`
 	Demo            bool              `json:"demo,omitempty"`
-	Receipt         string            `json:"receipt,omitempty"` // the hash that the log's chain ends with
+	Receipt         string            `json:"receipt,omitempty"` // the last hash of the log's chain
 	Iterations      []IterationResult `json:"iterations"`
 }
 
-// What verified_by may hold.
+// The values of Result.VerifiedBy.
 const (
-	VerifiedChecks    = "checks"           // a check turned green in this run
-	VerifiedUnchanged = "checks_unchanged" // a check was green before, or no canary turned it red: nothing broke, which is not the same
-	VerifiedEvaluator = "evaluator"        // an evaluator accepted it, and there was no check
+	VerifiedChecks = "checks" // a check failed before and passes now
+	// VerifiedUnchanged means that a check already passed before, or that no canary made it fail. It
+	// shows that nothing broke, which is weaker than VerifiedChecks.
+	VerifiedUnchanged = "checks_unchanged"
+	VerifiedEvaluator = "evaluator" // an evaluator accepted it, and there was no check
 )
 
-// TaskCount counts the tasks of the list that was worked.
+// TaskCount counts the tasks of the run's list.
 type TaskCount struct {
 	Done int `json:"done"`
 	Open int `json:"open"`
@@ -60,8 +62,8 @@ type IterationResult struct {
 	StatusBlock        *promise.Status `json:"status_block"`
 	Refusals           []string        `json:"refusals"`
 	Error              *string         `json:"error"`
-	ErrorClass         ErrorClass      `json:"error_class,omitempty"` // of an agent that did not end well
+	ErrorClass         ErrorClass      `json:"error_class,omitempty"` // if the agent did not end OK
 	Denials            []string        `json:"denials,omitempty"`
-	Allow              []string        `json:"allow,omitempty"` // what would have allowed them, behind `ralph run`
+	Allow              []string        `json:"allow,omitempty"` // arguments of `ralph run` that would have allowed them
 	Counted            bool            `json:"counted"`
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// NewRunID gives the name of a new run: a ULID, so that names sort by time. Within one process a later call gives a greater name, also when
-// the clock goes back.
+// NewRunID returns a new run ID. It is a ULID, so that IDs sort by time. Within one process, a later
+// call returns a greater ID even if the clock goes back.
 func NewRunID(now time.Time) string { return runIDs.next(now) }
 
 var runIDs = newIDSource()
@@ -27,7 +27,7 @@ func (s *idSource) next(now time.Time) string {
 	defer s.mu.Unlock()
 	s.last = max(s.last, ulid.Timestamp(now))
 	id, err := ulid.New(s.last, s.entropy)
-	if err != nil { // this millisecond's names are used up
+	if err != nil { // this millisecond's IDs are used up
 		s.last++
 		id = ulid.MustNew(s.last, s.entropy)
 	}

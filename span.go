@@ -12,19 +12,20 @@ import (
 // Span is a length of time that is written to JSON as a number of seconds.
 type Span time.Duration
 
-// Duration gives the span as the standard library's type.
+// Duration returns the span as a time.Duration.
 func (s Span) Duration() time.Duration { return time.Duration(s) }
 
-// Seconds gives the span as a number of seconds.
+// Seconds returns the span as a number of seconds.
 func (s Span) Seconds() float64 { return time.Duration(s).Seconds() }
 
-// String is the span as the standard library writes it, such as 1m30s.
+// String formats the span like time.Duration, such as 1m30s.
 func (s Span) String() string { return time.Duration(s).String() }
 
-// Rounded is the span with the precision that the log keeps. What is decided by must be kept, or a replay would decide otherwise.
+// Rounded rounds the span to the precision of the log. Decisions must use recorded values, or a replay
+// would decide differently.
 func (s Span) Rounded() Span { return Span(s.Duration().Round(time.Millisecond)) }
 
-// Short is the span for people, with no more digits than they read: 1.2s, 3m, 1h5m.
+// Short formats the span for people, with few digits: 1.2s, 3m, 1h5m.
 func (s Span) Short() string {
 	d := s.Duration()
 	switch {
@@ -56,7 +57,8 @@ func (s Span) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads seconds.
 func (s *Span) UnmarshalJSON(data []byte) error {
-	seconds, err := strconv.ParseFloat(string(data), 64) // every event of a log has a span: no second decoder for each
+	// Logs hold many spans, and ParseFloat is cheaper than a second JSON decoder for each.
+	seconds, err := strconv.ParseFloat(string(data), 64)
 	if err != nil {
 		if err := json.Unmarshal(data, &seconds); err != nil {
 			return fmt.Errorf("read span: %w", err)

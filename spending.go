@@ -1,6 +1,6 @@
 package ralph
 
-// Tokens counts what a model read and wrote.
+// Tokens counts the tokens that a model read and wrote.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -8,7 +8,7 @@ type Tokens struct {
 	CacheWrite int64 `json:"cache_write"`
 }
 
-// Total is what a token cap counts: everything.
+// Total returns the sum of all kinds of tokens, which is what a token limit counts.
 func (t Tokens) Total() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
 
 // Plus adds two counts.
@@ -16,7 +16,8 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheRead + u.CacheRead, t.CacheWrite + u.CacheWrite}
 }
 
-// Spending is a sum of tokens and money. Unknown figures are nil, never zero. Of a figure that is partial, more was spent than it says.
+// Spending is a sum of tokens and money. Unknown figures are nil, never zero. If a figure is partial,
+// more was spent than it says.
 type Spending struct {
 	Tokens        *Tokens  `json:"tokens,omitempty"`
 	TokensPartial bool     `json:"tokens_partial,omitempty"`
@@ -25,13 +26,13 @@ type Spending struct {
 	CostPartial   bool     `json:"cost_partial,omitempty"`
 }
 
-// MarkPartial marks what somebody who worked does not tell.
+// MarkPartial marks unknown figures as partial, for an agent or evaluator that worked but did not report them.
 func (s Spending) MarkPartial() Spending {
 	s.TokensPartial, s.CostPartial = s.TokensPartial || s.Tokens == nil, s.CostPartial || s.Cost == nil
 	return s
 }
 
-// Spending is what the agent took, as far as it is known.
+// Spending returns what the agent used, as far as it is known.
 func (o AgentOutcome) Spending() Spending {
 	s := Spending{o.Tokens, o.TokensPartial, o.Cost, o.CostEstimated, o.CostPartial}
 	if didWork(o.End) {
@@ -40,7 +41,7 @@ func (o AgentOutcome) Spending() Spending {
 	return s
 }
 
-// Spending is what the evaluation took, as far as it is known.
+// Spending returns what the evaluation used, as far as it is known.
 func (e Evaluation) Spending() Spending {
 	s := Spending{e.Tokens, e.TokensPartial, e.Cost, e.CostEstimated, e.CostPartial}
 	if e.Tries > 0 && didWork(e.End) {
@@ -49,7 +50,8 @@ func (e Evaluation) Spending() Spending {
 	return s
 }
 
-// didWork reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
+// didWork reports whether an agent or evaluator with this end used tokens and money. One that was cut
+// had already started.
 func didWork(end EndClass) bool {
 	return CountsAsIteration(end) || end == EndInterrupted || end == EndOverBudget
 }

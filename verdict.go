@@ -1,8 +1,8 @@
 package ralph
 
-// Verdict is what the loop decides: go on, wait, or stop with one reason.
+// Verdict is the decision of the loop: continue, wait, or stop for one reason.
 type Verdict struct {
-	Row        int            `json:"row"` // of the verdict table
+	Row        int            `json:"row"` // in the verdict table
 	Action     Action         `json:"action"`
 	Reason     StopReason     `json:"stop_reason,omitempty"`
 	Signal     Signal         `json:"signal,omitempty"`
@@ -17,10 +17,10 @@ type Verdict struct {
 	Breaker    Breaker        `json:"breaker"`
 	Tasks      TaskVerdict    `json:"tasks,omitzero"`
 	VerifiedBy []string       `json:"verified_by,omitempty"`
-	Cooldown   *AgentCooldown `json:"rest,omitempty"` // another agent of the run takes over from this one
+	Cooldown   *AgentCooldown `json:"rest,omitempty"` // set if another agent takes over from this one
 }
 
-// Refusals are the gates that were shut for a claim.
+// Refusals lists why gates refused the claim.
 func (v Verdict) Refusals() []Refusal {
 	if !v.Claimed && !v.Tasks.AllDone {
 		return nil
@@ -28,7 +28,7 @@ func (v Verdict) Refusals() []Refusal {
 	return RefusalsOf(v.Gates)
 }
 
-// Question is what the run asks a person, nil if nothing.
+// Question returns what the run asks a person, or nil.
 func (v Verdict) Question() *string {
 	if v.Reason == Blocked || v.Reason == NeedsDecision || v.WaitFor == WaitAnswer {
 		return &v.Detail
@@ -46,7 +46,7 @@ const (
 	Stop Action = "stop"
 )
 
-// WaitReason says what is waited for.
+// WaitReason is what a run waits for.
 type WaitReason string
 
 // The reasons to wait.
@@ -60,16 +60,17 @@ const (
 	WaitAnswer   WaitReason = "answer"
 )
 
-// Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
+// Moment holds the inputs of a verdict that come from the clock and from outside the run. It is
+// recorded with the verdict.
 type Moment struct {
-	Elapsed Span   `json:"elapsed"`          // spent by the run so far
-	Signal  Signal `json:"signal,omitempty"` // somebody wants the run to end
-	Killed  bool   `json:"killed,omitempty"` // and did not wait for the iteration's end
+	Elapsed Span   `json:"elapsed"`          // the run's elapsed time
+	Signal  Signal `json:"signal,omitempty"` // a request to end the run
+	Killed  bool   `json:"killed,omitempty"` // the request did not wait for the end of the iteration
 	// Blocked is why a hook keeps the next iteration from starting.
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// Gate is one condition between a claim and exit 0, as it stood when it was asked.
+// Gate is the result of one condition between a claim and exit 0.
 type Gate struct {
 	Name    string    `json:"gate"`
 	State   GateState `json:"state"`
@@ -77,18 +78,18 @@ type Gate struct {
 	Detail  string    `json:"detail,omitempty"`
 }
 
-// GateState says whether a gate let a claim through.
+// GateState is whether a gate lets a claim pass.
 type GateState string
 
-// A gate is open, open with a warning, shut, or was not asked because its evidence does not exist in this run.
+// The states of a gate.
 const (
-	GateOpen   GateState = "open"
-	GateWarned GateState = "warned"
-	GateShut   GateState = "shut"
-	GateNoted  GateState = "noted"
+	GateOpen   GateState = "open"   // it passes the claim
+	GateWarned GateState = "warned" // it passes the claim with a warning
+	GateShut   GateState = "shut"   // it refuses the claim
+	GateNoted  GateState = "noted"  // it does not apply, because this run has no evidence for it
 )
 
-// Refusal is a shut gate as the next prompt and the result name it.
+// Refusal is the reason of a gate that refuses, for the next prompt and the result.
 type Refusal struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
@@ -113,7 +114,7 @@ const (
 	RefusedNoEvidence    = "no_evidence"
 )
 
-// RefusalsOf lists the gates that are shut.
+// RefusalsOf returns the refusals of the gates that are shut.
 func RefusalsOf(gates []Gate) []Refusal {
 	var refusals []Refusal
 	for _, g := range gates {
@@ -128,14 +129,15 @@ func RefusalsOf(gates []Gate) []Refusal {
 type Breaker struct {
 	State  BreakerState `json:"state"`
 	Reason string       `json:"reason,omitempty"`
-	Waits  int          `json:"waits,omitempty"` // cool-downs since it last was closed
+	Waits  int          `json:"waits,omitempty"` // cooldowns since it was last closed
 }
 
-// BreakerState is where the breaker stands.
+// BreakerState is the state of the breaker.
 type BreakerState string
 
-// The breaker is closed while work goes well, asks for a diagnosis at a threshold, opens when that brought nothing, and lets one probe
-// through (half-open) after a cool-down or a resume.
+// The states of the breaker. It is closed while the run makes progress. At a threshold it asks for a
+// diagnosis. It opens if the diagnosis does not help. After a cooldown or a resume it is half-open and
+// allows one iteration as a probe.
 const (
 	BreakerClosed   BreakerState = "closed"
 	BreakerDiagnose BreakerState = "diagnose"
@@ -143,13 +145,13 @@ const (
 	BreakerHalfOpen BreakerState = "half_open"
 )
 
-// AgentCooldown says that one agent of a run does not work for now.
+// AgentCooldown is a period in which one agent of a run does not work.
 type AgentCooldown struct {
-	Agent   int      `json:"agent"`           // its place in Policy.Agents
-	Because EndClass `json:"because"`         // how it ended
-	Until   Span     `json:"until,omitempty"` // in the run's time; 0 is for good
-	Times   int      `json:"times,omitempty"` // limits in a row
+	Agent   int      `json:"agent"`           // its index in Policy.Agents
+	Because EndClass `json:"because"`         // how the agent ended
+	Until   Span     `json:"until,omitempty"` // in the run's elapsed time; 0 means for the rest of the run
+	Times   int      `json:"times,omitempty"` // consecutive usage limits
 }
 
-// Over reports whether the rest has ended at this time of the run.
+// Over reports whether the cooldown has ended at this time of the run.
 func (r AgentCooldown) Over(at Span) bool { return r.Until > 0 && r.Until <= at }

@@ -1,5 +1,5 @@
-// Package fold knows what happened. [State.Apply] folds the events of a run into its [State], the only way a state
-// ever changes: the live loop, a resumed run and every view are folds of the same events. [Replay] decides a run
-// again from its events alone, perhaps under another policy, and [State.Result] is the object that a run leaves
-// behind. Like judge, the package has no clock and does no I/O.
+// Package fold computes the state of a run from its events. [State.Apply] folds one event into the
+// [State] and is the only way to change it: the live loop, a resumed run and every view fold the same
+// events. [Replay] decides a run again from its events alone, perhaps under another policy.
+// [State.Result] returns the result of the run. Like judge, the package has no clock and does no I/O.
 package fold

@@ -8,14 +8,15 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// What a run remembers of its people and agents is bounded, so that its prompts are.
+// These limits bound what a run remembers of people and agents, and so the size of its prompts.
 const (
 	maxAnswers   = 10
 	maxLearnings = 200
 	maxMessages  = 50
 )
 
-// remember takes into the state what happened to the list, and what people and agents wrote.
+// remember applies the events that Apply does not handle itself: changes of the task list and the
+// stash, evidence and cases, and what people and agents wrote.
 func (s *State) remember(what any) {
 	switch data := what.(type) {
 	case ralph.TaskSelected:
@@ -28,8 +29,9 @@ func (s *State) remember(what any) {
 	case ralph.WorkRestored:
 		s.restoreWork(data)
 	case ralph.SignalSeen:
-		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == ralph.FromList && !slices.Contains(s.History.Now.Listed, id) {
-			s.History.Now.Listed = append(slices.Clip(s.History.Now.Listed), id)
+		id, isDone := strings.CutSuffix(data.Kind, ":DONE")
+		if listed := s.History.Now.Listed; isDone && data.From == ralph.FromList && !slices.Contains(listed, id) {
+			s.History.Now.Listed = append(slices.Clip(listed), id)
 		}
 	case ralph.FilesTampered:
 		s.noteTampering(data)
@@ -64,14 +66,15 @@ func (s *State) remember(what any) {
 	}
 }
 
-// NewLearning is a learning with the id that its text has.
+// NewLearning returns a learning whose ID is derived from its text.
 func NewLearning(said string) ralph.LearningProposed {
 	return ralph.LearningProposed{ID: text.Digest(said)[:8], Text: said}
 }
 
-// noteListDamage notes what had to be put back in the list. A judgement that was cut may have found it before.
+// noteListDamage records what the harness repaired in the list. It skips details that a judgement found
+// before it was cut.
 func (s *State) noteListDamage(details []string) {
-	problems := &s.Last.ListProblems // of an iteration that was cut
+	problems := &s.Last.ListProblems // if the iteration was cut
 	if s.History.Judging {
 		problems = &s.History.Now.ListDamage
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// progressShown is how many iterations a prompt looks back: what is older is in the files, and a prompt that grows with the run would drown it.
+// progressShown is how many iterations a prompt looks back. Older results are in the files, and a
+// prompt that grew with the run would bury the recent ones.
 const progressShown = 8
 
-// ProgressEntry is the iteration as .ralph/progress.md tells it.
+// ProgressEntry returns the entry of an iteration in .ralph/progress.md.
 func ProgressEntry(r ralph.IterationResult) string {
 	var b strings.Builder
 	how := passOrFail(r.AllChecksPassed)
@@ -23,7 +24,8 @@ func ProgressEntry(r ralph.IterationResult) string {
 	if r.Task != "" {
 		fmt.Fprintf(&b, "- Task: %s%s\n", r.Task, taskNote(r))
 	}
-	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), r.Duration.Short())
+	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n",
+		orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), r.Duration.Short())
 	if r.Error != nil {
 		fmt.Fprintf(&b, "- Error: %s\n", cutLine(text.FirstLine(*r.Error)))
 	}
@@ -61,12 +63,15 @@ func orUnknown[T any](value *T, format string) string {
 	return fmt.Sprintf(format, *value)
 }
 
-// firstFailing is the first line of a failed check's output that says that something failed, or else the first line at all.
+// firstFailing returns the first line of a failed check's output that mentions a failure, or else the
+// first line.
 func firstFailing(c ralph.CheckResult) string {
 	if c.Passed || c.Hidden {
 		return ""
 	}
-	lines := slices.DeleteFunc(strings.Split(c.Output, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	lines := slices.DeleteFunc(strings.Split(c.Output, "\n"), func(line string) bool {
+		return strings.TrimSpace(line) == ""
+	})
 	for _, line := range lines {
 		low := strings.ToLower(line)
 		for _, word := range []string{"fail", "error", "panic", "expected", "not ok", "assert", "exception", "timeout"} {
@@ -89,7 +94,7 @@ func cutLine(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// ProgressTail is the newest of the run's progress.
+// ProgressTail returns the newest progress entries of the run.
 func (s *State) ProgressTail() string {
 	var entries []string
 	for _, r := range text.LastOf(s.Iterations, progressShown) {

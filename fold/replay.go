@@ -8,15 +8,15 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// Judgement is one verdict of a run, as it was recorded and as Decide gives it from the log.
+// Judgement is one verdict of a run, both as recorded and as replayed.
 type Judgement struct {
-	Iteration int               `json:"iteration"` // 0 when it was given before the first
+	Iteration int               `json:"iteration"` // 0 before the first iteration
 	Number    int               `json:"ordinal"`   // i of N
-	Judged    bool              `json:"judged"`    // an iteration was judged; otherwise only the limits were
+	Judged    bool              `json:"judged"`    // the verdict is on an iteration, not between two
 	Seen      judge.Observation `json:"-"`
 	Recorded  ralph.Verdict     `json:"recorded"`
 	Again     ralph.Verdict     `json:"again"`
-	// Cases and Evaluations are those of the iteration, in their order.
+	// Cases and Evaluations are those of the iteration, in order.
 	Cases       []ralph.CaseRecord `json:"cases,omitempty"`
 	Evaluations []ralph.Evaluation `json:"evaluations,omitempty"`
 }
@@ -24,7 +24,10 @@ type Judgement struct {
 // Same reports whether both verdicts lead to the same action for the same reason with the same gates refusing.
 func (j Judgement) Same() bool {
 	a, b := j.Recorded, j.Again
-	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait || a.Breaker != b.Breaker || a.Counted != b.Counted {
+	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait {
+		return false
+	}
+	if a.Breaker != b.Breaker || a.Counted != b.Counted {
 		return false
 	}
 	if (a.Cooldown == nil) != (b.Cooldown == nil) || a.Cooldown != nil && *a.Cooldown != *b.Cooldown {
@@ -45,8 +48,9 @@ func (j Judgement) Same() bool {
 	return true
 }
 
-// Replay gives the decisions of a run again, from its events alone. change may return another policy, to ask what would have been. Replay
-// ends where a verdict says stop: what the log holds behind it did not happen under that policy, but for a resume.
+// Replay repeats the decisions of a run from its events alone. change may return another policy to find
+// out what would have happened. After a verdict that stops the run, Replay adds no judgements until a
+// resume, because the recorded verdicts would not exist under that policy.
 func Replay(events iter.Seq2[ralph.Event, error], change func(ralph.Policy) ralph.Policy) ([]Judgement, error) {
 	var judgements []Judgement
 	state, stopped := &State{}, false
@@ -61,7 +65,14 @@ func Replay(events iter.Seq2[ralph.Event, error], change func(ralph.Policy) ralp
 			policy := change(state.Policy)
 			history := state.History.Judge(reached.At)
 			again := judge.Decide(policy, history)
-			j := Judgement{Iteration: e.Iteration, Number: history.Counted, Judged: history.Judging, Seen: history.Now, Recorded: reached.Verdict, Again: again}
+			j := Judgement{
+				Iteration: e.Iteration,
+				Number:    history.Counted,
+				Judged:    history.Judging,
+				Seen:      history.Now,
+				Recorded:  reached.Verdict,
+				Again:     again,
+			}
 			if j.Judged {
 				j.Cases, j.Evaluations = history.Now.Cases, history.Now.Evaluations
 			}

@@ -10,11 +10,23 @@ import (
 func iterationResult(o judge.Observation, v ralph.Verdict) ralph.IterationResult {
 	said := o.Agent.Said
 	r := ralph.IterationResult{
-		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, CostPartial: o.Agent.CostPartial,
+		Iteration:          o.Number,
+		Task:               o.Task,
+		Agent:              o.Agent.Agent,
+		StepsTaken:         o.Agent.Steps,
+		Cost:               o.Agent.Cost,
+		CostPartial:        o.Agent.CostPartial,
 		Duration:           o.Agent.Duration,
-		CompletionTagFound: said.CompleteTag != "", Claims: judge.ClaimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
-		CheckResults: o.Checks, AllChecksPassed: judge.AllPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
-		Denials: o.Agent.Denials, Allow: o.Agent.Allow,
+		CompletionTagFound: said.CompleteTag != "",
+		Claims:             judge.ClaimsOf(o),
+		TasksDone:          append([]string{}, v.Tasks.Done...),
+		CheckResults:       o.Checks,
+		AllChecksPassed:    judge.AllPassed(o.Checks),
+		StatusBlock:        said.Status,
+		Refusals:           []string{},
+		Denials:            o.Agent.Denials,
+		Allow:              o.Agent.Allow,
+		Counted:            v.Counted,
 	}
 	if r.CheckResults == nil {
 		r.CheckResults = []ralph.CheckResult{}
@@ -37,7 +49,7 @@ func iterationResult(o judge.Observation, v ralph.Verdict) ralph.IterationResult
 	return r
 }
 
-// TaskCount counts the tasks of the list that is worked.
+// TaskCount counts the open and the done tasks of the list.
 func (s *State) TaskCount() ralph.TaskCount { return countTasks(s.History.Tasks) }
 
 func countTasks(tasks []ralph.TaskState) ralph.TaskCount {

@@ -8,10 +8,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ledgerKept is how many verdicts on one task the next evaluation gets to know.
+// ledgerKept is how many evaluations of one task the ledger keeps for the next one.
 const ledgerKept = 5
 
-// noteTampering takes note of what an agent did to files that are not its own.
+// noteTampering records what an agent did to the task list or to protected files.
 func (s *State) noteTampering(data ralph.FilesTampered) {
 	if data.What != ralph.TamperedFiles {
 		s.noteListDamage(data.Details)
@@ -19,12 +19,12 @@ func (s *State) noteTampering(data ralph.FilesTampered) {
 	}
 	s.Tampered = data.Files
 	s.History.Now.Tampered, s.History.Now.Unseen = data.Details, data.Unseen
-	if !s.History.Judging { // the verdict is given: this is for the next agent
+	if !s.History.Judging { // there is a verdict already, so this is feedback for the next agent
 		s.Last.Tampered, s.Last.Unseen = data.Details, data.Unseen
 	}
 }
 
-// addProof puts a proof beside the result of its check.
+// addProof attaches a proof to the result of its check.
 func (s *State) addProof(p ralph.Proof) {
 	checks := slices.Clone(s.History.Now.Checks)
 	for i := range checks {
@@ -35,7 +35,7 @@ func (s *State) addProof(p ralph.Proof) {
 	s.History.Now.Checks = checks
 }
 
-// addEvaluation takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
+// addEvaluation adds an evaluation to the observation and, if it has a new verdict, to the ledger.
 func (s *State) addEvaluation(e ralph.Evaluation) {
 	now := &s.History.Now
 	now.Reviewing = false
@@ -49,10 +49,10 @@ func (s *State) addEvaluation(e ralph.Evaluation) {
 	}
 	s.notePartialSpending(e.Spending())
 	s.Reviews += e.Tries
-	if e.End != ralph.EndOK || e.Tries == 0 { // nobody looked at the work
+	if e.End != ralph.EndOK || e.Tries == 0 { // no evaluator looked at the work
 		return
 	}
-	s.Ledger = slices.Clone(s.Ledger) // evaluators and prompts hold the one before
+	s.Ledger = slices.Clone(s.Ledger) // evaluators and prompts share the old slice
 	i := slices.IndexFunc(s.Ledger, func(l ralph.TaskLedger) bool { return l.Task == e.Task })
 	if i < 0 {
 		s.Ledger = append(s.Ledger, ralph.TaskLedger{Task: e.Task, Counts: map[ralph.Rejection]int{}})
@@ -67,7 +67,7 @@ func (s *State) addEvaluation(e ralph.Evaluation) {
 	}
 }
 
-// LedgerOf is what evaluators said of a task so far.
+// LedgerOf returns the ledger of a task.
 func (s *State) LedgerOf(task string) ralph.TaskLedger {
 	for _, l := range s.Ledger {
 		if l.Task == task {
@@ -77,8 +77,9 @@ func (s *State) LedgerOf(task string) ralph.TaskLedger {
 	return ralph.TaskLedger{Task: task}
 }
 
-// CachedReview is the verdict that holds without asking again: the newest, if neither the tree nor what was asked for has changed since. A rejection stands
-// until somebody resumes the run, and an answer that could not be understood does not stand at all.
+// CachedReview returns the newest evaluation of a task if neither the tree nor the terms have changed
+// since, so that the evaluator need not be asked again. A rejection is reused until the run is resumed.
+// An evaluation without a verdict is never reused.
 func (s *State) CachedReview(task, terms string) (ralph.Evaluation, bool) {
 	last := s.LedgerOf(task).Last
 	tree := s.History.Now.Tree.ID()
@@ -90,11 +91,13 @@ func (s *State) CachedReview(task, terms string) (ralph.Evaluation, bool) {
 		return ralph.Evaluation{}, false
 	}
 	e.Cached, e.Tries, e.Duration = true, 0, 0
-	e.Cost, e.CostEstimated, e.CostPartial, e.Tokens, e.TokensPartial = nil, false, false, nil, false // paid for once
+	// It was paid for the first time.
+	e.Cost, e.CostEstimated, e.CostPartial, e.Tokens, e.TokensPartial = nil, false, false, nil, false
 	return e, true
 }
 
-// invalidateReviews keeps what evaluators said of a tree from standing: they may have read other files. A rejection counts all the same.
+// invalidateReviews keeps evaluations of a tree from being reused, because the evaluators may have read
+// other files. Their rejections still count.
 func (s *State) invalidateReviews(tree string) {
 	s.Ledger = slices.Clone(s.Ledger)
 	for i := range s.Ledger {
@@ -108,16 +111,18 @@ func (s *State) invalidateReviews(tree string) {
 	}
 }
 
-// rejectionsNow are what the evaluators of this iteration want mended.
+// rejectionsNow returns the latest rejections of this iteration.
 func (s *State) rejectionsNow() []ralph.Evaluation {
 	return LatestRejections(s.History.Now.Evaluations)
 }
 
-// LatestRejections are the rejections among verdicts, the newest of each task.
+// LatestRejections returns the evaluations that are rejections and the newest verdict on their task.
 func LatestRejections(all []ralph.Evaluation) []ralph.Evaluation {
 	var rejected []ralph.Evaluation
 	for i, e := range all {
-		later := slices.ContainsFunc(all[i+1:], func(l ralph.Evaluation) bool { return l.Task == e.Task && l.End == ralph.EndOK })
+		later := slices.ContainsFunc(all[i+1:], func(l ralph.Evaluation) bool {
+			return l.Task == e.Task && l.End == ralph.EndOK
+		})
 		if e.End == ralph.EndOK && !e.Accepted && !later {
 			rejected = append(rejected, e)
 		}

@@ -4,14 +4,15 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// notePartialSpending remembers what the sums of the run are worth.
+// notePartialSpending records whether the run's totals are estimated or partial.
 func (s *State) notePartialSpending(spent ralph.Spending) {
 	s.CostEstimated = s.CostEstimated || spent.Estimated
 	s.CostPartial = s.CostPartial || spent.CostPartial
 	s.TokensPartial = s.TokensPartial || spent.TokensPartial
 }
 
-// noteSpending takes note of what the iteration under way took so far: should its agent be cut, that is what it cost. Who does not know says nothing.
+// noteSpending records what the current iteration has used so far. If its agent is cut, that is what it
+// cost. Figures that are not known change nothing.
 func (s *State) noteSpending(sum ralph.Spending) {
 	if s.Phase != PhaseBegun {
 		return

@@ -6,40 +6,43 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// StashedWork is the work on a task that was given up: not in the tree, but kept.
+// StashedWork is the work on an abandoned task that was removed from the tree and kept.
 type StashedWork struct {
 	Task           string
-	Iteration      int // that left it
+	Iteration      int // the iteration that left it
 	Base, Work     string
-	RestoreFailure string // why it was not brought back when the task was worked again
-	Conflicts      bool   // with what others did since; nothing else would come of another try
+	RestoreFailure string // why it was not restored when its task was selected again
+	Conflicts      bool   // it conflicts with later changes, so another try would fail too
 }
 
-// UnprovenWork is the work on a task that was given up, as long as it is in the tree and no iteration began since.
+// UnprovenWork is the work on an abandoned task that is still in the tree, until the next iteration begins.
 type UnprovenWork struct {
 	Task      string
-	Iteration int // that left it
+	Iteration int // the iteration that left it
 	Work      string
 }
 
-// TreeMove is a change of the tree by the harness that was recorded and may not be done yet.
+// TreeMove is a change of the tree by the harness that is recorded but may not be finished yet.
 type TreeMove struct {
 	Task     string
 	From, To string
-	Restores bool // work comes back
+	Restores bool // the move restores stashed work; otherwise it stashes work
 }
 
-// stashWork takes note that work leaves the tree. What checks and evaluators found out about it says nothing of what is left; what was tampered with is
-// looked at anew when it is gone.
+// stashWork records that work leaves the tree. It drops the feedback of checks and evaluators, which does
+// not apply to the remaining tree. Tampering is compared again after the move.
 func (s *State) stashWork(data ralph.WorkStashed) {
 	s.dropStash(data.Task)
-	s.Stashed = append(s.Stashed, StashedWork{Task: data.Task, Iteration: data.Iteration, Base: data.Base, Work: data.Work})
+	s.Stashed = append(s.Stashed, StashedWork{
+		Task: data.Task, Iteration: data.Iteration, Base: data.Base, Work: data.Work,
+	})
 	s.Move, s.Unproven = &TreeMove{Task: data.Task, From: data.Work, To: data.Base}, nil
 	s.History.Moved = true
 	s.dropOpenWork(data.Task)
 	s.Last.Failed, s.Last.Rejections, s.Last.GreenNoClaim = nil, nil, false
 }
 
+// restoreWork records that stashed work returns to the tree, could not be restored, or never left.
 func (s *State) restoreWork(data ralph.WorkRestored) {
 	s.Move = nil
 	switch kept, _ := s.StashOf(data.Task); {
@@ -57,7 +60,7 @@ func (s *State) restoreWork(data ralph.WorkRestored) {
 	}
 }
 
-// finishMove takes note that a move is done: this is the tree that it left.
+// finishMove records that a move is finished and left this tree.
 func (s *State) finishMove(tree ralph.TreeState) {
 	if m := s.Move; m != nil && m.Restores {
 		kept, _ := s.StashOf(m.Task)
@@ -67,7 +70,8 @@ func (s *State) finishMove(tree ralph.TreeState) {
 	s.Move = nil
 }
 
-// noteGivenUp takes note whose work lies in the tree without being proven, and forgets what is kept of tasks that are.
+// noteGivenUp records the abandoned task whose unproven work is in the tree. It drops the stashed work of
+// tasks that are proven.
 func (s *State) noteGivenUp(v ralph.TaskVerdict) {
 	for _, id := range v.Done {
 		s.dropStash(id)
@@ -78,7 +82,7 @@ func (s *State) noteGivenUp(v ralph.TaskVerdict) {
 	}
 }
 
-// retryRestores has a new process try what trouble of its time prevented.
+// retryRestores lets a new process retry restores that failed for reasons other than conflicts.
 func (s *State) retryRestores() {
 	s.Stashed = slices.Clone(s.Stashed)
 	for i := range s.Stashed {
@@ -88,7 +92,8 @@ func (s *State) retryRestores() {
 	}
 }
 
-// addOpenWork takes note that a task is worked on: until it is proven or its work is taken out, the tree may hold work on it.
+// addOpenWork records that a task is being worked on. The tree may hold work on it until a task is proven
+// or the work is stashed.
 func (s *State) addOpenWork(task string) {
 	if task != "" && !slices.Contains(s.OpenWork, task) {
 		s.OpenWork = append(slices.Clone(s.OpenWork), task)
@@ -97,12 +102,12 @@ func (s *State) addOpenWork(task string) {
 
 func (s *State) dropOpenWork(task string) { s.OpenWork = s.OtherOpenWork(task) }
 
-// OtherOpenWork are the other tasks of which the tree may hold work that is not proven.
+// OtherOpenWork lists the other tasks whose unproven work may be in the tree.
 func (s *State) OtherOpenWork(task string) []string {
 	return slices.DeleteFunc(slices.Clone(s.OpenWork), func(id string) bool { return id == task })
 }
 
-// StashOf is the work on a task that was taken out of the tree; false if there is none.
+// StashOf returns the stashed work on a task; ok is false if there is none.
 func (s *State) StashOf(task string) (StashedWork, bool) {
 	i := slices.IndexFunc(s.Stashed, func(w StashedWork) bool { return w.Task == task })
 	if i < 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// State is everything that is known of a run. It changes in one way only: Apply. The live loop, resume, explain and
-// every view are folds of the same events.
+// State is everything that is known about a run. Only Apply changes it. The live loop, resume, explain
+// and every view fold the same events.
 type State struct {
 	Identity
 	Seq       int64 // of the last event
@@ -20,9 +20,9 @@ type State struct {
 	History    judge.History
 	Iterations []ralph.IterationResult
 	Verdict    ralph.Verdict  // the last one
-	Last       ralph.Feedback // what the next prompt should say about the iteration before
+	Last       ralph.Feedback // what the next prompt says about the previous iteration
 	Phase      Phase          // of the open iteration
-	Checking   bool           // checks were begun between iterations, and the tree was not looked at since
+	Checking   bool           // checks started between iterations, and there was no snapshot since
 	Tampered   []string       // protected files that the last agent changed
 
 	Elapsed ralph.Span        // spent by the run, as far as events tell
@@ -38,7 +38,8 @@ type State struct {
 	Warnings []ralph.Notice
 }
 
-// Identity says which run it is and what it runs with. A resume may have changed all but its name and start.
+// Identity holds the run's ID and what it runs with. A resume may change everything except the ID and
+// the start.
 type Identity struct {
 	Run       string
 	StartedAt time.Time
@@ -49,57 +50,58 @@ type Identity struct {
 	PID       int
 }
 
-// Memory is what people and agents wrote for later iterations.
+// Memory holds what people and agents wrote for later iterations.
 type Memory struct {
-	Steering  []ralph.SteeringSeen     // items in force, each with the letter that brought it
-	Answers   []ralph.AnswerGiven      // the newest of them
-	Learnings []ralph.LearningProposed // the first of them
-	Messages  []string                 // the newest that were taken
-	Asked     *string                  // of a person, by the last iteration that counted, and not answered; nil if nothing is
+	Steering  []ralph.SteeringSeen     // current items, each with the ID of the message that brought it
+	Answers   []ralph.AnswerGiven      // the newest ones
+	Learnings []ralph.LearningProposed // the first ones
+	Messages  []string                 // IDs of the newest delivered messages
+	Asked     *string                  // the open question of the last iteration that counted; nil if none
 }
 
-// Stash is the work on tasks that were given up, and the changes of the tree that it takes.
+// Stash holds the work on abandoned tasks, and the change of the tree that is pending because of it.
 type Stash struct {
-	Stashed  []StashedWork // not in the tree, but kept
-	Unproven *UnprovenWork // that is in the tree; nil if none is
-	OpenWork []string      // tasks that were worked on since one was last proven, and whose work was not set aside
-	Move     *TreeMove     // to be done; nil if none is
+	Stashed  []StashedWork
+	Unproven *UnprovenWork // nil if the tree holds none
+	OpenWork []string      // tasks worked on since one was last proven, except those whose work was stashed
+	Move     *TreeMove     // the pending move; nil if none
 }
 
-// ReviewLog is what evaluators said.
+// ReviewLog holds the verdicts of evaluators.
 type ReviewLog struct {
 	Ledger  []ralph.TaskLedger // of what is not done yet
 	Reviews int                // how often evaluators were asked
 }
 
-// TotalsAccuracy says what the sums of the run are worth.
+// TotalsAccuracy tells whether the run's totals are exact.
 type TotalsAccuracy struct {
 	CostEstimated bool // at least one iteration estimated its cost
-	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
-	TokensPartial bool // the same of its tokens
+	CostPartial   bool // the cost of an iteration or evaluation is unknown or incomplete
+	TokensPartial bool // the same for tokens
 }
 
-// Phase is how far the open iteration has come.
+// Phase is the phase of the open iteration.
 type Phase string
 
 // The phases of an iteration that has no verdict yet.
 const (
 	PhaseNone   Phase = ""
 	PhaseBegun  Phase = "begun"  // the agent may be at work
-	PhaseExited Phase = "exited" // the agent is gone; the rest is the harness's
+	PhaseExited Phase = "exited" // the agent is gone; the harness judges its work
 )
 
-// Apply takes one event into the state. Events must come in order and without a gap.
+// Apply applies one event to the state. Events must come in order and without gaps.
 func (s *State) Apply(e ralph.Event) error {
 	if e.Version > ralph.EventVersion {
-		return fmt.Errorf("event %d has version %d; this program reads up to version %d: use a newer ralph", e.Seq, e.Version, ralph.EventVersion)
+		return fmt.Errorf("event %d has version %d; this program reads up to version %d: use a newer ralph",
+			e.Seq, e.Version, ralph.EventVersion)
 	}
 	if e.Seq != s.Seq+1 {
 		return fmt.Errorf("event %d follows event %d", e.Seq, s.Seq)
 	}
 	s.Seq, s.UpdatedAt = e.Seq, e.Time
 	switch e.Type {
-	case ralph.EvLimitWait, ralph.EvNotice, ralph.EvBreaker, ralph.EvAgentOutput: // these come while a wait goes on
+	case ralph.EvLimitWait, ralph.EvNotice, ralph.EvBreaker, ralph.EvAgentOutput: // these do not end a wait
 	default:
 		s.Waiting = nil
 	}
@@ -126,7 +128,7 @@ func (s *State) Apply(e ralph.Event) error {
 		s.check(e.Iteration, data)
 	case ralph.CommitResult:
 		s.History.Now.Committed = true
-		if data.Changed { // evidence is of other files
+		if data.Changed { // the evidence is about other files
 			s.History.Now.ClearEvidence()
 		}
 	case ralph.StatusBlockSeen:
@@ -146,17 +148,18 @@ func (s *State) Apply(e ralph.Event) error {
 	return nil
 }
 
-// Ignores reports whether Apply does not look at the data of such events, so that a reader of logs need not decode it.
-// What is ignored is named, rather than what is read: an event that is new here is slow and not forgotten.
+// Ignores reports whether Apply ignores the data of such events, so that a log reader need not decode
+// it. The list names the ignored types: a new type that is missing here is slow, but not lost.
 func (s *State) Ignores(kind ralph.EventType) bool {
 	switch kind {
-	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvClaimRefused, ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
+	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvClaimRefused,
+		ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
 		return true
 	}
 	return false
 }
 
-// maxWarnings keeps a run that warns in every iteration from growing.
+// maxWarnings bounds the state of a run that warns in every iteration.
 const maxWarnings = 50
 
 func (s *State) start(e ralph.Event, data ralph.RunStarted) {
@@ -182,9 +185,9 @@ func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 func (s *State) endAgent(data ralph.AgentOutcome) {
 	s.History.Now.Agent = data
 	if !s.History.Now.Accepted {
-		s.History.Now.ClearEvidence() // of a round that was refused
+		s.History.Now.ClearEvidence() // it comes from a round that was refused
 	}
-	s.History.Now.Tree = ralph.TreeState{} // that of a round need not be the one that was left
+	s.History.Now.Tree = ralph.TreeState{} // the agent may have changed files after the last round
 	s.Tampered = nil
 	s.notePartialSpending(data.Spending())
 	s.Phase = PhaseExited
@@ -192,7 +195,7 @@ func (s *State) endAgent(data ralph.AgentOutcome) {
 		s.remember(NewLearning(text))
 	}
 	if ralph.CountsAsIteration(data.End) {
-		s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all
+		s.Last.Mismatches = nil // they are of the previous iteration, and this one may have no status block
 	}
 }
 
@@ -205,38 +208,43 @@ func (s *State) resume(data ralph.RunResumed) {
 	s.Stopped = nil
 	s.retryRestores()
 	s.History.Restart()
-	if cases := s.History.Now.Cases; (data.Judged > 0 || data.Interrupted > 0) && (len(cases) == 0 || cases[len(cases)-1].Answer == nil) {
-		s.invalidateReviews(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
+	cases := s.History.Now.Cases
+	unanswered := len(cases) == 0 || cases[len(cases)-1].Answer == nil
+	if (data.Judged > 0 || data.Interrupted > 0) && unanswered {
+		s.invalidateReviews(s.History.Now.Tree.ID()) // it was cut before the files were checked again
 	}
-	if s.History.Now.Reviewing { // what that took is known to nobody
+	if s.History.Now.Reviewing { // the cost of that evaluation is unknown
 		s.notePartialSpending(ralph.Spending{}.MarkPartial())
 		s.History.Now.Reviewing = false
 	}
-	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
+	if s.History.Started == 0 { // the baseline runs again, and a check that was broken may be gone
 		s.History.Baseline, s.Last.Failed = nil, nil
 	}
-	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
+	if data.Judged > 0 { // the judgement was cut, so its evidence is gathered again
 		s.History.Agent = placeOf(cut, data.Policy.Agents)
 		now := &s.History.Now
 		now.ClearEvidence()
 		now.Tree, now.Tampered, now.Unseen = ralph.TreeState{}, nil, nil
 	}
 	if data.Interrupted > 0 {
-		s.History.Now.ClearEvidence() // what a round found out is not known of the tree that was left
+		s.History.Now.ClearEvidence() // the evidence of a round may not apply to the tree that was left
 		s.History.Now.Tree = ralph.TreeState{}
 		known := s.History.Now.Agent
-		s.History.Now.Agent = ralph.AgentOutcome{ // what it spent is known up to some moment before
+		s.History.Now.Agent = ralph.AgentOutcome{ // the agent may have spent more after its last report
 			Agent: cut, End: ralph.EndInterrupted, Error: "interrupted", Duration: s.Elapsed - s.Begun,
 			Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
 			Tokens: known.Tokens, TokensPartial: known.TokensPartial || known.Tokens != nil,
 		}
 		s.notePartialSpending(s.History.Now.Agent.Spending())
 		s.Phase = PhaseExited
-		s.judge(ralph.VerdictReached{At: ralph.Moment{Elapsed: s.Elapsed}, Verdict: ralph.Verdict{Action: ralph.GoOn, Breaker: s.History.Breaker}})
+		s.judge(ralph.VerdictReached{
+			At:      ralph.Moment{Elapsed: s.Elapsed},
+			Verdict: ralph.Verdict{Action: ralph.GoOn, Breaker: s.History.Breaker},
+		})
 	}
 }
 
-// agentAtWork is the name of the agent of the iteration under way.
+// agentAtWork returns the name of the agent of the current iteration.
 func (s *State) agentAtWork() string {
 	if i := s.History.Agent; i < len(s.Policy.Agents) {
 		return s.Policy.Agents[i]
@@ -244,7 +252,7 @@ func (s *State) agentAtWork() string {
 	return s.Agent
 }
 
-// placeOf is where an agent stands among those of a run; behind the last one, if it is none of them any more.
+// placeOf returns the index of an agent, or len(agents) if the run no longer has it.
 func placeOf(name string, agents []string) int {
 	if i := slices.Index(agents, name); i >= 0 {
 		return i
@@ -263,10 +271,11 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 		}
 	case h.Judging:
 		h.Now.Tree = tree
-		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise
+		// A commit changes the ID of a tree, but not its files.
+		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed {
 			h.Now.ClearEvidence()
 		}
-	default: // between iterations: what the user changed joins what the next one is measured by
+	default: // between iterations: the user's changes join what the next iteration is compared with
 		h.Tree, h.TreeOf, s.Checking = tree, h.Started, false
 		if tree.Base != "" {
 			h.Base.Snapshot = tree.Base
@@ -280,12 +289,12 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 
 func (s *State) check(iteration int, result ralph.CheckResult) {
 	s.History.NoteFlakes(result)
-	if iteration == 0 || !s.History.Judging { // a task's own checks have their baseline when it is selected
+	if iteration == 0 || !s.History.Judging { // a task's own checks get their baseline when it is selected
 		same := func(c ralph.CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
 		s.History.Checks = s.History.Checks.With([]ralph.CheckResult{result})
 		if iteration == 0 {
-			s.Last.Failed = failedOf(VisibleChecks(s.History.Baseline)) // the first agent is told what is red already
+			s.Last.Failed = failedOf(VisibleChecks(s.History.Baseline)) // the first prompt names the failing checks
 		}
 		return
 	}
@@ -293,7 +302,7 @@ func (s *State) check(iteration int, result ralph.CheckResult) {
 	s.History.Now.Checks = judge.ReplaceCheck(s.History.Now.Checks, result)
 }
 
-// judge closes the open iteration, or takes note of a verdict between iterations.
+// judge closes the open iteration, or records a verdict between iterations.
 func (s *State) judge(data ralph.VerdictReached) {
 	s.Elapsed, s.Verdict = max(s.Elapsed, data.At.Elapsed), data.Verdict
 	wasJudging := s.History.Judging
@@ -311,22 +320,30 @@ func (s *State) judge(data ralph.VerdictReached) {
 	}
 	s.noteGivenUp(data.Verdict.Tasks)
 	if n := len(s.Iterations); n == cap(s.Iterations) {
-		s.Iterations = slices.Grow(s.Iterations, n+1) // twice the room: append alone would copy a long list more often
+		s.Iterations = slices.Grow(s.Iterations, n+1) // doubles the capacity; append would copy a long list more often
 	}
 	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
 	s.Last = s.FeedbackOn(data.Verdict)
 }
 
-// FeedbackOn is what the next prompt says about the iteration under this verdict.
+// FeedbackOn returns what the next prompt says about the current iteration and this verdict.
 func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	now := s.History.Now
 	said := now.Agent.Said
 	f := ralph.Feedback{
-		Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions,
-		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.ListDamage, Tampered: now.Tampered, Unseen: now.Unseen,
-		Rejections: s.rejectionsNow(),
+		Number:        now.Number,
+		Refusals:      v.Refusals(),
+		Mismatches:    s.Last.Mismatches,
+		StatusProblem: said.StatusProblem,
+		Mentions:      said.Mentions,
+		TaskRefusals:  v.Tasks.Refused,
+		Proven:        v.Tasks.Done,
+		ListProblems:  now.ListDamage,
+		Tampered:      now.Tampered,
+		Unseen:        now.Unseen,
+		Rejections:    s.rejectionsNow(),
 	}
-	if !ralph.CountsAsIteration(now.Agent.End) { // nothing new was learnt: what was said before still holds
+	if !ralph.CountsAsIteration(now.Agent.End) { // nothing new is known, so the old feedback still applies
 		f = s.Last
 		f.Number = now.Number
 		return f
@@ -347,7 +364,7 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	return f
 }
 
-// agentVisible are checks as an agent may know them: of hidden ones no more than that one failed.
+// agentVisible returns the checks that an agent may see. Failed hidden checks become one anonymous result.
 func agentVisible(checks []ralph.CheckResult) []ralph.CheckResult {
 	all := VisibleChecks(checks)
 	if slices.ContainsFunc(checks, func(c ralph.CheckResult) bool { return c.Hidden && !c.Passed }) {
@@ -356,22 +373,24 @@ func agentVisible(checks []ralph.CheckResult) []ralph.CheckResult {
 	return all
 }
 
-// failedOf are the red checks as the next prompt may name them.
+// failedOf returns the failed checks that the next prompt may name.
 func failedOf(checks []ralph.CheckResult) []ralph.CheckResult {
 	return slices.DeleteFunc(agentVisible(checks), func(c ralph.CheckResult) bool { return c.Passed })
 }
 
-// VisibleChecks leaves hidden checks out.
+// VisibleChecks returns the checks that are not hidden.
 func VisibleChecks(checks []ralph.CheckResult) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(checks), func(c ralph.CheckResult) bool { return c.Hidden })
 }
 
-// Result is the run so far as the result object tells it. An iteration whose agent is gone is told even if it was not judged.
+// Result returns the result of the run so far. It includes an iteration whose agent is gone even if the
+// iteration has no verdict yet.
 func (s *State) Result() ralph.Result {
 	history, iterations := s.History, s.Iterations
 	if s.Phase == PhaseExited {
 		history = history.Judge(ralph.Moment{Elapsed: s.Elapsed})
-		iterations = append(slices.Clip(iterations), iterationResult(history.Now, ralph.Verdict{Counted: ralph.CountsAsIteration(history.Now.Agent.End)}))
+		unjudged := ralph.Verdict{Counted: ralph.CountsAsIteration(history.Now.Agent.End)}
+		iterations = append(slices.Clip(iterations), iterationResult(history.Now, unjudged))
 	}
 	r := ralph.Result{
 		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
@@ -381,7 +400,7 @@ func (s *State) Result() ralph.Result {
 	if r.Iterations == nil {
 		r.Iterations = []ralph.IterationResult{}
 	}
-	if s.Phase == PhaseBegun && s.Stopped == nil { // more than that, by now
+	if s.Phase == PhaseBegun && s.Stopped == nil { // the agent is still spending
 		history.Spend(s.History.Now.Agent.Spending())
 	}
 	sumUp(&r, history)
@@ -392,7 +411,9 @@ func (s *State) Result() ralph.Result {
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
 		r.Success, r.Hint = stopped.ExitCode == 0, stopped.Hint
-		r.Verified = slices.ContainsFunc(stopped.VerifiedBy, func(by string) bool { return by != ralph.VerifiedEvaluator }) // a check is what verifies
+		r.Verified = slices.ContainsFunc(stopped.VerifiedBy, func(by string) bool {
+			return by != ralph.VerifiedEvaluator // only a check verifies
+		})
 		r.VerifiedBy = append(r.VerifiedBy, stopped.VerifiedBy...)
 		switch stopped.Reason {
 		case ralph.Blocked:
@@ -404,18 +425,18 @@ func (s *State) Result() ralph.Result {
 	return r
 }
 
-// sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
+// sumUp sets the total cost and tokens. If nothing is known, a total is nil, not zero.
 func sumUp(r *ralph.Result, h judge.History) {
 	for _, it := range r.Iterations {
 		if it.Cost != nil {
 			r.TotalCost = &h.Cost
 		}
 	}
-	if h.Cost > 0 { // an evaluator may have told what no agent did
+	if h.Cost > 0 { // an evaluator may report its cost even if no agent does
 		r.TotalCost = &h.Cost
 	}
 	if r.CostPartial && h.Cost == 0 {
-		r.TotalCost = nil // that one agent cost nothing says nothing about another
+		r.TotalCost = nil // a known cost of zero says nothing about the agents whose cost is unknown
 	}
 	r.CostEstimated, r.CostPartial = r.CostEstimated && r.TotalCost != nil, r.CostPartial && r.TotalCost != nil
 	if h.Tokens != (ralph.Tokens{}) {
@@ -424,7 +445,7 @@ func sumUp(r *ralph.Result, h judge.History) {
 	r.TokensPartial = r.TokensPartial && r.TotalTokens != nil
 }
 
-// LiveStatus is the status word of the run right now.
+// LiveStatus returns the current status of the run.
 func (s *State) LiveStatus() ralph.Status {
 	switch {
 	case s.Stopped != nil:

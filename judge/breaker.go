@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// phraseWindow is how many iterations the status gate looks at: this one and the four before.
+// phraseWindow is how many iterations the status gate looks at, including the current one.
 const phraseWindow = 5
 
 // declineWindow is how many iterations the breaker compares for declining output.
@@ -16,7 +16,7 @@ const declineWindow = 3
 
 const maxCooldown = ralph.Span(8 * time.Hour)
 
-// moveBreaker is the breaker after the iteration under judgement.
+// moveBreaker returns the state of the breaker after the judged iteration.
 func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breaker {
 	if b.State == "" {
 		b.State = ralph.BreakerClosed
@@ -40,6 +40,7 @@ func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breake
 	return ralph.Breaker{State: ralph.BreakerOpen, Reason: reason}
 }
 
+// tripReason returns which threshold was reached, or "".
 func tripReason(p ralph.BreakerPolicy, h History) string {
 	switch {
 	case p.NoProgress > 0 && h.NoProgress >= p.NoProgress:
@@ -49,7 +50,8 @@ func tripReason(p ralph.BreakerPolicy, h History) string {
 	case p.PermissionDenials > 0 && h.Denials >= p.PermissionDenials:
 		return "work stopped by permission denials in " + text.Count(h.Denials, "iteration") + " in a row"
 	case p.OutputDecline > 0 && !h.Progress && outputDeclined(h.Outputs, p.OutputDecline):
-		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed", p.OutputDecline, declineWindow)
+		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed",
+			p.OutputDecline, declineWindow)
 	}
 	return ""
 }

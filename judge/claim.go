@@ -11,20 +11,20 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// MayComplete reports whether the iteration is to be measured by everything: something was claimed, or no task is open
-// any more.
+// MayComplete reports whether the iteration needs all the evidence: the agent claimed something, or no
+// task is open.
 func MayComplete(p ralph.Policy, h History) bool {
 	nothingLeft := len(h.Tasks) > 0 && len(OpenTasks(h.Tasks)) == 0
 	return claimsCompletion(p, h) || len(ClaimedTasks(p, h)) > 0 || nothingLeft
 }
 
-// ChecksClaim reports whether passing checks are a claim by themselves, without a word of the agent.
+// ChecksClaim reports whether passing checks count as a claim, even if the agent claimed nothing.
 func ChecksClaim(p ralph.Policy, h History) bool {
 	return p.Claim == ralph.ClaimOptional && len(h.Tasks) == 0 && AllPassed(h.Now.Checks)
 }
 
-// CouldStillPass reports whether a claim of this iteration can still be accepted. In a task list, a failed check of
-// one task does not speak against the others.
+// CouldStillPass reports whether a claim of this iteration can still be accepted. In a task list, a
+// failed check of one task does not affect the claims for others.
 func CouldStillPass(p ralph.Policy, h History) bool {
 	if h.Now.Agent.End.Failed() {
 		return false
@@ -33,8 +33,8 @@ func CouldStillPass(p ralph.Policy, h History) bool {
 	return nothingFailed || WouldEnd(p, h) || len(judgeTasks(withoutEvaluator(p), h).Done) > 0
 }
 
-// WouldEnd reports whether the run is complete if nothing else refuses the claim: every task is done then, including
-// those that are fixed again, and no check that counts fails.
+// WouldEnd reports whether the run completes if nothing else refuses the claim. Then every task is
+// done, including regressed ones that pass again, and no check that counts fails.
 func WouldEnd(p ralph.Policy, h History) bool {
 	tasks := judgeTasks(withoutEvaluator(p), h)
 	whole := len(h.Tasks) == 0 || tasks.AllDone
@@ -42,11 +42,11 @@ func WouldEnd(p ralph.Policy, h History) bool {
 	return whole && askChecks(p, h).State != ralph.GateShut
 }
 
-// ProvenInCase reports whether a case that was accepted while the agent worked proves the tree that it left.
+// ProvenInCase reports whether the accepted case was about the same tree that the agent left.
 func ProvenInCase(h History) bool { return h.Now.Accepted && h.Now.Proven == h.Now.Tree.ID() }
 
-// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal of a run without a list,
-// or of one whose list is done though nothing was checked.
+// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal, either of
+// a run without a list or of one whose list is done although nothing was checked.
 func ToEvaluate(p ralph.Policy, h History) []string {
 	alone := withoutEvaluator(p)
 	h = h.Judge(ralph.Moment{})
@@ -60,20 +60,21 @@ func ToEvaluate(p ralph.Policy, h History) []string {
 	return []string{""}
 }
 
-// withoutEvaluator is the policy without its evaluator, and with nothing in its place.
+// withoutEvaluator returns the policy without its evaluator. AllowUnverified keeps the missing verdict
+// from refusing the claim.
 func withoutEvaluator(p ralph.Policy) ralph.Policy {
 	p.Evaluator, p.AllowUnverified = "", true
 	return p
 }
 
-// Patience counts how often one evaluator could not be asked, and how long that was waited for.
+// Patience counts the failed attempts to ask one evaluator and the time spent waiting for it.
 type Patience struct {
 	Limits, Failures int
-	Waited           ralph.Span // for limits
+	Waited           ralph.Span // for usage limits
 }
 
-// AskAgain decides whether an evaluator that could not be asked is asked again, and how long to wait for it. It
-// returns the counts with this attempt.
+// AskAgain decides whether to ask an evaluator again after a failed attempt, and how long to wait
+// first. It returns the counts including this attempt.
 func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ralph.Waiting, Patience, bool) {
 	switch e.End {
 	case ralph.EndLimit:
@@ -92,11 +93,15 @@ func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ra
 	if p.MaxFailures > 0 && tried.Failures >= p.MaxFailures {
 		return ralph.Waiting{}, tried, false
 	}
-	return ralph.Waiting{For: ralph.WaitBackoff, Wait: backoff(tried.Failures, h.Now.Number), Detail: "the evaluator failed: " + e.Error}, tried, true
+	return ralph.Waiting{
+		For:    ralph.WaitBackoff,
+		Wait:   backoff(tried.Failures, h.Now.Number),
+		Detail: "the evaluator failed: " + e.Error,
+	}, tried, true
 }
 
-// OverBudget says which limit of the run is reached inside an iteration, "" if none is. What only the end of an
-// iteration can use up does not count.
+// OverBudget returns which limit of the run was reached inside an iteration, or "". It ignores limits
+// that only the end of an iteration can reach.
 func OverBudget(p ralph.Policy, h History) string {
 	if reached := limitsRule(withoutIterationLimits(p), h, ralph.Verdict{}); reached != nil {
 		return reached.Detail
@@ -114,10 +119,10 @@ func MayTakeTurn(p ralph.Policy, h History) ralph.TurnOrder {
 type CaseDecision struct {
 	Verdict  ralph.Verdict
 	Accepted bool
-	Over     bool // the agent is not to go on, whether it was accepted or not
+	Over     bool // the agent must stop, accepted or not
 }
 
-// DecideCase judges a case by the rules of the end of an iteration.
+// DecideCase judges a case by the same rules as the end of an iteration.
 func DecideCase(p ralph.Policy, h History) CaseDecision {
 	v := Decide(withoutIterationLimits(p), h)
 	task := h.Now.Task
@@ -127,14 +132,14 @@ func DecideCase(p ralph.Policy, h History) CaseDecision {
 	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || ended || v.Tasks.GivenUp != ""}
 }
 
-// withoutIterationLimits is the policy without what only the end of an iteration can use up.
+// withoutIterationLimits returns the policy without the limits that only the end of an iteration can reach.
 func withoutIterationLimits(p ralph.Policy) ralph.Policy {
 	p.MaxIterations, p.TaskTries = 0, 0
 	return p
 }
 
-// CallRate decides how long the next call must wait so that no more than allowed fall into any hour, and counts the
-// calls of the last hour.
+// CallRate returns how long the next call must wait so that no hour has more than the allowed calls. It
+// also returns the number of calls in the last hour.
 func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, recent int) {
 	hourAgo := now.Add(-time.Hour)
 	counted := slices.DeleteFunc(slices.Clone(calls), func(t time.Time) bool { return !t.After(hourAgo) })
@@ -144,7 +149,7 @@ func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, r
 	return wait, len(counted)
 }
 
-// Mismatches compares what a status block says with what was seen.
+// Mismatches lists where a status block contradicts what the harness saw.
 func Mismatches(s promise.Status, h History) []string {
 	now, before := h.Now, h.Tree
 	var found []string
@@ -167,8 +172,8 @@ func Mismatches(s promise.Status, h History) []string {
 	return found
 }
 
-// Forecast estimates what the open tasks will take if each takes one iteration like those before: rather too little
-// than too much. It returns "" where nothing is known.
+// Forecast estimates what the open tasks will cost if each takes one average iteration. The estimate is
+// a lower bound. Forecast returns "" if nothing is known.
 func Forecast(h History) string {
 	open := len(OpenTasks(h.Tasks))
 	if open == 0 || h.Counted == 0 || h.Tokens.Total() == 0 && h.Cost == 0 {

@@ -7,11 +7,12 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// rule is one row of the verdict table: nil when it does not fire.
+// rule is one row of the verdict table. It returns nil if it does not apply.
 type rule func(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict
 
-// Decide gives the verdict on the iteration that h holds, or, between iterations, says whether another may start. It is a pure function: the
-// same policy and history give the same verdict, live, on resume, in explain and in replay. The first rule that fires is the verdict.
+// Decide returns the verdict on the iteration in h or, between iterations, whether another may start.
+// It is a pure function: the same policy and history give the same verdict, live, on resume, in explain
+// and in replay. The first rule that applies gives the verdict.
 func Decide(p ralph.Policy, h History) ralph.Verdict {
 	v := ralph.Verdict{Row: 10, Action: ralph.GoOn, Breaker: h.Breaker}
 	if v.Breaker.State == "" {
@@ -32,20 +33,20 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
 			blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
 		}
-		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
+		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim takes precedence
 			rules = []rule{killRule, completeRule, interruptRule}
 		}
 		v.Breaker = moveBreaker(h.Breaker, p.Breaker, h)
 	}
-	for _, fires := range rules {
-		if verdict := fires(p, h, v); verdict != nil {
+	for _, apply := range rules {
+		if verdict := apply(p, h, v); verdict != nil {
 			return *verdict
 		}
 	}
 	return v
 }
 
-// Row 0: somebody killed the run.
+// killRule is row 0: the run was killed.
 func killRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if !h.Moment.Killed {
 		return nil
@@ -53,7 +54,7 @@ func killRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return interruptRule(p, h, v)
 }
 
-// Row 0: somebody asked the run to end; a proven claim has been looked at before.
+// interruptRule is row 0: the run was asked to end. A proven claim takes precedence.
 func interruptRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Moment.Signal == "" {
 		return nil
@@ -65,7 +66,7 @@ func interruptRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 0, ralph.Interrupted, "interrupted by %s", h.Moment.Signal)
 }
 
-// Before iteration 1: a check that cannot run proves nothing, whatever the agent does.
+// baselineRule stops before iteration 1 if a check cannot run: it could never prove anything.
 func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	for _, c := range h.Baseline {
 		if h.Started > 0 {
@@ -75,13 +76,14 @@ func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 			return stopAt(v, 7, ralph.CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
 		}
 		if c.TimedOut {
-			return stopAt(v, 7, ralph.CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
+			return stopAt(v, 7, ralph.CheckBroken,
+				"the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
 		}
 	}
 	return nil
 }
 
-// whyBroken is what a check that cannot run said. What a hidden one prints is not recorded.
+// whyBroken returns the output of a check that cannot run. The output of a hidden check is not recorded.
 func whyBroken(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "what it printed is in the run's folder"
@@ -89,15 +91,19 @@ func whyBroken(c ralph.CheckResult) string {
 	return text.FirstLine(c.Output)
 }
 
-// Row 1: the sandbox, the agent program or its login failed.
+// environmentRule is row 1: the sandbox, the agent program or its login failed.
 func environmentRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	reasons := map[ralph.EndClass]ralph.StopReason{ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError}
+	reasons := map[ralph.EndClass]ralph.StopReason{
+		ralph.EndSandbox: ralph.SandboxError,
+		ralph.EndMissing: ralph.ProgramMissing,
+		ralph.EndAuth:    ralph.AuthError,
+	}
 	reason, ok := reasons[h.Now.Agent.End]
 	if !ok {
 		return nil
 	}
 	v.Hint = h.Now.Agent.Hint
-	if reason != ralph.SandboxError { // another agent would be in the same one
+	if reason != ralph.SandboxError { // another agent would run in the same sandbox
 		if next := h.handOver(p, v, 1, ralph.AgentCooldown{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 			return next
 		}
@@ -105,7 +111,7 @@ func environmentRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 	return stopAt(v, 1, reason, "%s", h.Now.Agent.Error)
 }
 
-// Row 2: a usage limit. Another agent takes over at once.
+// usageLimitRule is row 2: a usage limit. Another agent takes over at once.
 func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Now.Agent.End != ralph.EndLimit {
 		return nil
@@ -117,9 +123,10 @@ func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return h.waitForReset(p, v, 2, cooldown.Until-h.Moment.Elapsed)
 }
 
-const providerHint = "ralph resume goes on when the model answers again; agent.max_failures allows more failures in a row"
+const providerHint = "ralph resume goes on when the model answers again; " +
+	"agent.max_failures allows more failures in a row"
 
-// Row 3: the model behind the agent failed.
+// providerRule is row 3: the model behind the agent failed.
 func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Now.Agent.End != ralph.EndProvider {
 		return nil
@@ -130,12 +137,13 @@ func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 			return next
 		}
 		v.Hint = providerHint
-		return stopAt(v, 3, ralph.ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
+		return stopAt(v, 3, ralph.ProviderFailed,
+			"the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
 	}
 	return waitAt(v, 3, ralph.WaitBackoff, backoff(h.ProviderFailures, h.Started), h.Now.Agent.Error)
 }
 
-// Row 4, before anything is complete: a protected file was changed, and the user wants to see that at once.
+// tamperRule is row 4, before completion: a protected file changed, and the policy stops at once.
 func tamperRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if p.Tamper != ralph.TamperStop || len(h.Now.Tampered) == 0 {
 		return nil
@@ -143,15 +151,25 @@ func tamperRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 4, ralph.Tampered, "protected files were changed: %s", text.List(h.Now.Tampered))
 }
 
-// Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried. If it was the budget, that ends the run as ever.
+// evaluatorRule is row 4: the claim only lacks the verdict of an evaluator that cannot be asked, even
+// after retries. If the budget is the cause, the run ends because of that limit.
 func evaluatorRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	reasons := map[ralph.EndClass]ralph.StopReason{
-		ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed,
-		ralph.EndFailed: ralph.AgentFailed, ralph.EndBroken: ralph.AgentFailed, ralph.EndKilled: ralph.AgentFailed, ralph.EndEmpty: ralph.AgentFailed, ralph.EndTimeout: ralph.AgentFailed, ralph.EndIdle: ralph.AgentFailed,
+		ralph.EndSandbox:  ralph.SandboxError,
+		ralph.EndMissing:  ralph.ProgramMissing,
+		ralph.EndAuth:     ralph.AuthError,
+		ralph.EndLimit:    ralph.RateLimited,
+		ralph.EndProvider: ralph.ProviderFailed,
+		ralph.EndFailed:   ralph.AgentFailed,
+		ralph.EndBroken:   ralph.AgentFailed,
+		ralph.EndKilled:   ralph.AgentFailed,
+		ralph.EndEmpty:    ralph.AgentFailed,
+		ralph.EndTimeout:  ralph.AgentFailed,
+		ralph.EndIdle:     ralph.AgentFailed,
 	}
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
-		if h.Now.Stale { // of other files it need not be asked
+		if h.Now.Stale { // the files changed, so its verdict no longer matters
 			break
 		}
 		if reached := limitsRule(p, h, v); reached != nil && latest.End == ralph.EndOverBudget {
@@ -165,7 +183,7 @@ func evaluatorRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return nil
 }
 
-// Row 4: a completion claim, and every gate open.
+// completeRule is row 4: a completion claim, and every gate passes.
 func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	mayClaimItself := p.Claim == ralph.ClaimOptional && AllPassed(h.Now.Checks)
 	if !v.Claimed && !v.Tasks.AllDone && !mayClaimItself || len(ralph.RefusalsOf(v.Gates)) > 0 {
@@ -186,6 +204,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the claim stands and every check is green")
 }
 
+// proofCaveat returns how a finished list falls short of proof, or "" if a check ran.
 func proofCaveat(h History) string {
 	by := h.Now.acceptedBy()
 	switch {
@@ -197,19 +216,21 @@ func proofCaveat(h History) string {
 	return ", by the agent's word alone: nothing was checked"
 }
 
-// Row 5: the agent needs a person.
+// blockedRule is row 5: the agent is blocked and needs a person.
 func blockedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	said := h.Now.Agent.Said
 	if said.Blocked == nil {
 		return nil
 	}
-	if s := said.Status; p.Status == ralph.StatusOff && s != nil && s.State == "BLOCKED" && *said.Blocked == s.Recommendation {
+	status := said.Status
+	onlyInBlock := status != nil && status.State == "BLOCKED" && *said.Blocked == status.Recommendation
+	if p.Status == ralph.StatusOff && onlyInBlock {
 		return nil
 	}
 	return stopAt(v, 5, ralph.Blocked, "%s", *said.Blocked)
 }
 
-// Row 5, between iterations: a hook of the user's needs him.
+// hookRule is row 5, between iterations: a hook blocks the next iteration.
 func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Moment.Blocked == "" {
 		return nil
@@ -217,6 +238,7 @@ func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 5, ralph.Blocked, "%s", h.Moment.Blocked)
 }
 
+// decideRule is row 5: the agent asks a person to decide.
 func decideRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Now.Agent.Said.Decide == nil {
 		return nil
@@ -230,34 +252,36 @@ func decideRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 5, ralph.NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
 }
 
-// Row 7: the agent's own failures in a row.
+// agentFailedRule is row 7: the agent itself failed too often in a row.
 func agentFailedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
 		return nil
 	}
 	anew := v
-	anew.Breaker = ralph.Breaker{State: ralph.BreakerClosed} // an agent that cannot work is no stalled run
+	anew.Breaker = ralph.Breaker{State: ralph.BreakerClosed} // a failing agent does not mean a stalled run
 	if next := h.handOver(p, anew, 7, ralph.AgentCooldown{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 		return next
 	}
 	v.Hint = h.Now.Agent.Hint
-	return stopAt(v, 7, ralph.AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
+	return stopAt(v, 7, ralph.AgentFailed,
+		"the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
 }
 
-// Row 7: a check that cannot run, again and again.
+// checkBrokenRule is row 7: a check could not run in too many iterations in a row.
 func checkBrokenRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if p.MaxBroken == 0 || h.BrokenChecks < p.MaxBroken {
 		return nil
 	}
 	for _, c := range h.Now.Checks {
 		if c.Broken {
-			return stopAt(v, 7, ralph.CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, whyBroken(c))
+			return stopAt(v, 7, ralph.CheckBroken, "the check %q could not run in %d iterations in a row: %s",
+				c.Name, h.BrokenChecks, whyBroken(c))
 		}
 	}
 	return nil
 }
 
-// Row 8: the breaker.
+// breakerRule is row 8: the breaker is open.
 func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if v.Breaker.State != ralph.BreakerOpen {
 		return nil

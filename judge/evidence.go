@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// ClaimsOf lists what the agent claimed, by tag, by block or in the task list.
+// ClaimsOf lists what the agent claimed: by tag, in the status block, or in the task list.
 func ClaimsOf(o Observation) []string {
 	said := o.Agent.Said
 	claims := []string{}
@@ -44,14 +44,15 @@ func AllPassed(checks []ralph.CheckResult) bool {
 	return len(checks) > 0
 }
 
-// CheckKey names a check among those of all tasks.
+// CheckKey returns a key that is unique among the checks of all tasks.
 func CheckKey(c ralph.CheckResult) string { return c.Task + "\x00" + c.Name }
 
-// CheckMarks is how each check last ended: the part of check results that progress is measured by. Output is left out, since it holds times and random
-// names; so is which checks were run, since a claim is measured by more of them.
+// CheckMarks records whether each check last passed. Progress is measured by it. It leaves out the
+// output, which contains times and random names. It also leaves out which checks ran, because a claim
+// runs more of them.
 type CheckMarks map[string]bool
 
-// With gives the marks after these results. Marks that a history was copied with are not changed.
+// With returns the marks after these results. It does not change m, which other histories may share.
 func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	same := true
 	for _, c := range checks {
@@ -69,7 +70,7 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	return next
 }
 
-// ReplaceCheck keeps one result a check: the newest. That it flaked on this tree is not forgotten.
+// ReplaceCheck keeps only the newest result of a check, but remembers if the check flaked on this tree.
 func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.CheckResult {
 	for i, c := range checks {
 		if c.Name == result.Name && c.Task == result.Task {
@@ -84,7 +85,7 @@ func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.
 	return append(checks, result)
 }
 
-// Attribute compares a result with its baseline; "" where there is none.
+// Attribute compares a result with its baseline. It returns "" if there is no baseline.
 func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attribution {
 	for _, before := range baseline {
 		if before.Name != now.Name || before.Task != now.Task {
@@ -103,7 +104,8 @@ func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attrib
 	return ""
 }
 
-// ChecksFor are the checks by which a task is measured, "" being the goal: not those that are red for another claim.
+// ChecksFor returns the checks that count for a task, or for the goal if id is "". It leaves out own
+// checks of other open tasks that fail.
 func (h History) ChecksFor(id string) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
 		t, _ := FindTask(h.Tasks, c.Task)
@@ -111,7 +113,8 @@ func (h History) ChecksFor(id string) []ralph.CheckResult {
 	})
 }
 
-// NoteFlakes remembers on which tree a check was green, and which ones were red and green on the same.
+// NoteFlakes records the tree on which a check passed, and the checks that both passed and failed on
+// one tree.
 func (h *History) NoteFlakes(c ralph.CheckResult) {
 	key := CheckKey(c)
 	if c.Flaked && !slices.Contains(h.Flaked, key) {
@@ -128,20 +131,22 @@ func (h *History) NoteFlakes(c ralph.CheckResult) {
 	h.GreenOn = next
 }
 
-// PassedBefore reports whether a check was green on that very tree.
+// PassedBefore reports whether a check passed on the same tree before.
 func (h History) PassedBefore(c ralph.CheckResult) bool {
 	return c.Tree != "" && h.GreenOn[CheckKey(c)] == c.Tree
 }
 
-// HasFlaked reports whether a check was red and green on one tree in this run.
+// HasFlaked reports whether a check passed and failed on one tree in this run.
 func (h History) HasFlaked(c ralph.CheckResult) bool { return slices.Contains(h.Flaked, CheckKey(c)) }
 
-// FailedAtBase reports whether a check was seen red before any agent worked.
+// FailedAtBase reports whether a check failed before any agent worked.
 func (h History) FailedAtBase(name, task string) bool {
-	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool { return b.Name == name && b.Task == task && !b.Passed })
+	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
+		return b.Name == name && b.Task == task && !b.Passed
+	})
 }
 
-// AccessOf is how a check has to be run, as its baseline showed.
+// AccessOf returns the access that a check needs, according to its baseline.
 func (h History) AccessOf(name, task string) ralph.Access {
 	for _, before := range h.Baseline {
 		if before.Name == name && before.Task == task {
@@ -151,12 +156,12 @@ func (h History) AccessOf(name, task string) ralph.Access {
 	return ralph.AccessIsolated
 }
 
-// NeedsMoreAccess reports whether a check needed more than a view gives before any agent worked.
+// NeedsMoreAccess reports whether the baseline of any check needed more than an isolated view.
 func (h History) NeedsMoreAccess() bool {
 	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.NeedsAccess != ralph.AccessIsolated })
 }
 
-// CheckedInPlace reports whether baselines of this run were taken in the workspace itself.
+// CheckedInPlace reports whether any baseline check of this run ran in the workspace itself.
 func (h History) CheckedInPlace() bool {
 	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
 }
@@ -164,7 +169,7 @@ func (h History) CheckedInPlace() bool {
 // HiddenCheckName is all that an agent learns of a hidden check.
 const HiddenCheckName = "a hidden check"
 
-// evaluationOf is the newest verdict on a task in this iteration, "" being the goal.
+// evaluationOf returns the newest evaluation of a task in this iteration, or of the goal if task is "".
 func (o Observation) evaluationOf(task string) (ralph.Evaluation, bool) {
 	for _, e := range slices.Backward(o.Evaluations) {
 		if e.Task == task {
@@ -174,7 +179,7 @@ func (o Observation) evaluationOf(task string) (ralph.Evaluation, bool) {
 	return ralph.Evaluation{}, false
 }
 
-// acceptedBy is who accepted everything that was asked about in this iteration, "" if nobody did.
+// acceptedBy returns the evaluator that accepted everything it was asked about in this iteration, or "".
 func (o Observation) acceptedBy() string {
 	by := ""
 	for _, e := range o.Evaluations {
@@ -187,22 +192,23 @@ func (o Observation) acceptedBy() string {
 	return by
 }
 
-// ProvenBy tells checks that turned green in this run from those that already were.
+// ProvenBy returns what verifies the work. It distinguishes checks that failed before and pass now from
+// checks that already passed.
 func ProvenBy(h History) []string {
-	if h.Now.Stale { // of other files than those that are there
+	if h.Now.Stale { // the files have changed since
 		return nil
 	}
-	redBefore := map[string]bool{} // one that was not run before may have been green
+	redBefore := map[string]bool{} // a check that did not run before may have passed
 	for _, c := range h.Baseline {
 		redBefore[CheckKey(c)] = !c.Passed
 	}
 	checks := h.Now.Checks
-	if h.Started == 0 { // nothing but the baseline was run
+	if h.Started == 0 { // only the baseline has run
 		checks, redBefore = h.Baseline, nil
 	}
 	var turned, unchanged []string
 	for _, c := range checks {
-		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and nothing turned it red
+		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and no canary made it fail
 		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
 		switch {
 		case !c.Passed || worthless:
@@ -218,7 +224,8 @@ func ProvenBy(h History) []string {
 	return append(turned, unchanged...)
 }
 
-// FaultPrint reduces what went wrong in an iteration to a number that is equal when the fault is; 0 is no fault.
+// FaultPrint returns a fingerprint of what went wrong in an iteration. Equal faults have equal
+// fingerprints; 0 means no fault.
 func FaultPrint(o Observation) uint64 {
 	fault := fingerprint{hash: fnv.New64a()}
 	if o.Agent.End.Failed() {
@@ -234,8 +241,8 @@ func FaultPrint(o Observation) uint64 {
 	return fault.sum()
 }
 
-// fingerprint hashes words and leaves out what differs from one run of a command to the next: figures, scratch paths
-// and blanks.
+// fingerprint hashes words. It ignores what differs from one run of a command to the next: digits,
+// temporary paths and white space.
 type fingerprint struct {
 	hash hash.Hash64
 	any  bool

@@ -7,8 +7,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// NextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
-// nothing to wait for: nobody's usage limit will be reset.
+// NextAgent returns the agent that works next and how long to wait for it. It is the first one without
+// a cooldown, or else the one whose cooldown ends first. ok is false if no agent is worth waiting for,
+// because none of the cooldowns comes from a usage limit.
 func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
 	var first *ralph.AgentCooldown
 	for i := range max(len(p.Agents), 1) {
@@ -27,7 +28,7 @@ func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.S
 	return first.Agent, first.Until - at, true
 }
 
-// cooldownOf is the last rest of an agent that has not worked since.
+// cooldownOf returns the last cooldown of an agent that has not worked since, or nil.
 func (h History) cooldownOf(agent int) *ralph.AgentCooldown {
 	for i := range h.Cooldowns {
 		if h.Cooldowns[i].Agent == agent {
@@ -37,19 +38,22 @@ func (h History) cooldownOf(agent int) *ralph.AgentCooldown {
 	return nil
 }
 
-// withCooldown is the history with an agent laid to rest.
+// withCooldown returns the history with a new cooldown for an agent.
 func (h History) withCooldown(r ralph.AgentCooldown) History {
 	h.Cooldowns = append(h.withoutCooldown(r.Agent).Cooldowns, r)
 	return h
 }
 
-// withoutCooldown is the history without the rest of an agent.
+// withoutCooldown returns the history without the cooldown of an agent.
 func (h History) withoutCooldown(agent int) History {
-	h.Cooldowns = slices.DeleteFunc(slices.Clone(h.Cooldowns), func(r ralph.AgentCooldown) bool { return r.Agent == agent })
+	h.Cooldowns = slices.DeleteFunc(slices.Clone(h.Cooldowns), func(c ralph.AgentCooldown) bool {
+		return c.Agent == agent
+	})
 	return h
 }
 
-// TakeTurn puts an agent to work. What others did in between does not end its failures in a row, nor add to them.
+// TakeTurn makes an agent the current one. Each agent has its own streak of failures, which the work of
+// others neither ends nor extends.
 func (h *History) TakeTurn(agent int) {
 	if agent == h.Agent {
 		return
@@ -63,13 +67,13 @@ func (h *History) TakeTurn(agent int) {
 	h.Failures = others
 }
 
-// outageCooldown is how long an agent rests whose model failed again and again, while another one works.
+// outageCooldown is the cooldown of an agent whose model failed too often in a row, while another works.
 const outageCooldown = ralph.Span(30 * time.Minute)
 
-// limitCooldown is how long the agent that was limited rests.
+// limitCooldown returns the cooldown of the current agent after a usage limit.
 func (h History) limitCooldown(p ralph.Policy) ralph.AgentCooldown {
 	cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndLimit, Times: h.LimitHits}
-	if len(p.Agents) > 1 { // others work in between, so that the streak of the run is not the agent's
+	if len(p.Agents) > 1 { // others work in between, so the run's streak is not this agent's
 		cooldown.Times = 1
 		if before := h.cooldownOf(h.Agent); before != nil && before.Because == ralph.EndLimit {
 			cooldown.Times = before.Times + 1
@@ -79,7 +83,8 @@ func (h History) limitCooldown(p ralph.Policy) ralph.AgentCooldown {
 	return cooldown
 }
 
-// handOver lays the agent to rest and lets the next one work, if the run's limits allow another iteration; nil if there is none.
+// handOver starts a cooldown for the agent and lets the next one work, if the run's limits allow
+// another iteration. It returns nil if no other agent can take over.
 func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, cooldown ralph.AgentCooldown) *ralph.Verdict {
 	if len(p.Agents) < 2 {
 		return nil
@@ -90,13 +95,13 @@ func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, cooldown ral
 	}
 	v.Cooldown = &cooldown
 	if limit := limitsRule(p, h, v); limit != nil {
-		limit.Hint = "" // what this agent lacks is not what ends the run
+		limit.Hint = "" // the hint is about this agent, but a limit ends the run
 		return limit
 	}
 	if in > 0 {
 		waiting := h.waitForReset(p, v, row, in)
 		if waiting.Action == ralph.Stop && cooldown.Because != ralph.EndLimit {
-			return nil // what happened to this agent says more than that another one is limited
+			return nil // this agent's failure is a better reason than the other agent's limit
 		}
 		return waiting
 	}
@@ -104,16 +109,18 @@ func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, cooldown ral
 	return &v
 }
 
-// waitForReset waits until a usage limit is reset, or stops where that is not allowed.
+// waitForReset returns a verdict that waits until a usage limit resets, or stops if waiting is not allowed.
 func (h History) waitForReset(p ralph.Policy, v ralph.Verdict, row int, wait ralph.Span) *ralph.Verdict {
 	why := h.Now.Agent.Error
 	switch {
 	case p.OnLimit == ralph.LimitStop:
 		return stopAt(v, row, ralph.RateLimited, "%s", why)
 	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
-		return stopAt(v, row, ralph.RateLimited, "%s; the reset is %s away and --max-wait allows %s", why, (h.LimitWaited + wait).Short(), p.MaxWait.Short())
+		return stopAt(v, row, ralph.RateLimited, "%s; the reset is %s away and --max-wait allows %s",
+			why, (h.LimitWaited + wait).Short(), p.MaxWait.Short())
 	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
-		return stopAt(v, 9, ralph.Timeout, "the usage limit's reset is %s away, past the time budget of %s", wait.Short(), p.MaxTime.Short())
+		return stopAt(v, 9, ralph.Timeout, "the usage limit's reset is %s away, past the time budget of %s",
+			wait.Short(), p.MaxTime.Short())
 	}
 	return waitAt(v, row, ralph.WaitLimit, wait, why)
 }

@@ -24,7 +24,11 @@ func GateKinds() []GateKind {
 		{"no task is open", []string{ralph.RefusedTasksOpen}, askTasks},
 		{"checks pass", []string{ralph.RefusedCheckFailed, ralph.RefusedCheckBroken}, askChecks},
 		{"a check can still fail", []string{ralph.RefusedCheckInert, ralph.RefusedTestsMissing}, askCanaries},
-		{"nothing protected was changed", []string{ralph.RefusedTampered, ralph.RefusedTestsChanged, ralph.RefusedTestAware}, askTampered},
+		{
+			"nothing protected was changed",
+			[]string{ralph.RefusedTampered, ralph.RefusedTestsChanged, ralph.RefusedTestAware},
+			askTampered,
+		},
 		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh},
 		{"nothing visibly unfinished", []string{ralph.RefusedUnfinished}, askUnfinished},
 		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator},
@@ -33,7 +37,8 @@ func GateKinds() []GateKind {
 	}
 }
 
-// askGates asks every gate, also after one was shut: the agent is told everything that is missing at once.
+// askGates asks every gate, even after one refused, so that the agent learns everything that is missing
+// at once.
 func askGates(p ralph.Policy, h History) []ralph.Gate {
 	gates := make([]ralph.Gate, 0, 11)
 	for _, kind := range GateKinds() {
@@ -52,6 +57,8 @@ func shutGate(refusal, format string, args ...any) ralph.Gate {
 
 func noteGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
 
+// claimsCompletion reports whether the agent claims that everything is done. A claim in the status
+// block counts only if the policy reads the block.
 func claimsCompletion(p ralph.Policy, h History) bool {
 	said := h.Now.Agent.Said
 	byBlock := said.Complete && said.CompleteTag == ""
@@ -71,7 +78,8 @@ func askEndedWell(_ ralph.Policy, h History) ralph.Gate {
 
 func askContradiction(p ralph.Policy, h History) ralph.Gate {
 	said := h.Now.Agent.Said
-	wholly := claimsCompletion(p, h) || p.Claim == ralph.ClaimOptional // otherwise the list is done, task by task, and a block may speak of this one alone
+	// Otherwise the list was done task by task, and the block may describe only this task.
+	wholly := claimsCompletion(p, h) || p.Claim == ralph.ClaimOptional
 	if s := said.Status; s != nil && p.Status != ralph.StatusOff && wholly {
 		switch {
 		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
@@ -107,8 +115,8 @@ func askTasks(_ ralph.Policy, h History) ralph.Gate {
 	return shutGate(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }
 
-// countedChecks leaves out the own checks of tasks that neither are done nor have to be: an optional one that was claimed in vain keeps nothing
-// open, and proves nothing.
+// countedChecks leaves out the own checks of tasks that are not done and do not have to be. An optional
+// task whose claim was refused blocks nothing and proves nothing.
 func countedChecks(h History) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
 		t, _ := FindTask(h.Tasks, c.Task)
@@ -124,7 +132,7 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 	var failed, broken []string
 	for _, c := range checks {
 		switch {
-		case c.Hidden && !c.Passed: // nothing else about it is the agent's business
+		case c.Hidden && !c.Passed: // the agent must learn nothing else about it
 			if !slices.Contains(failed, HiddenCheckName) {
 				failed = append(failed, HiddenCheckName)
 			}
@@ -186,7 +194,9 @@ func askStatus(p ralph.Policy, h History) ralph.Gate {
 		phrases += n
 	}
 	if phrases < p.StatusMin {
-		return shutGate(ralph.RefusedStatusGate, "EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations", phrases, p.StatusMin)
+		return shutGate(ralph.RefusedStatusGate,
+			"EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations",
+			phrases, p.StatusMin)
 	}
 	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// askCanaries looks at what the green checks are worth.
+// askCanaries refuses if a passing check cannot fail, or if tests of the base no longer run.
 func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	var inert, missing, mute []string
 	asked := false
@@ -45,13 +45,16 @@ func describeLostTests(p ralph.Proof) string {
 	if len(p.Missing) == 0 {
 		return p.Detail
 	}
-	return fmt.Sprintf("%s that ran at the base did not run: %s (if they are meant to be gone, a new run has this tree as its base)", text.Count(p.Lost, "test"), text.List(p.Missing))
+	return fmt.Sprintf("%s that ran at the base did not run: %s "+
+		"(if they are meant to be gone, a new run has this tree as its base)",
+		text.Count(p.Lost, "test"), text.List(p.Missing))
 }
 
 func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
-		return shutGate(ralph.RefusedTampered, "protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
+		return shutGate(ralph.RefusedTampered,
+			"protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:
@@ -64,13 +67,15 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 	return openGate("")
 }
 
-// askTests weighs changed tests and code that knows of tests: honest work may have both.
+// askTests judges changed tests and code that detects tests. Honest work may have both, so the policy
+// decides whether they refuse the claim.
 func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 	code, detail := ralph.RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(baseTests.Files)
 	switch {
 	case !baseTests.OldPassed:
 	case len(baseTests.Aware) > 0:
-		code, detail = ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+text.List(baseTests.Aware)
+		code = ralph.RefusedTestAware
+		detail = "code of the product asks whether it is being tested: " + text.List(baseTests.Aware)
 	default:
 		return openGate("tests were changed, and those of the base pass as well: " + text.List(baseTests.Files))
 	}
@@ -85,7 +90,8 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale {
-		return shutGate(ralph.RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
+		return shutGate(ralph.RefusedStale,
+			"files of the workspace changed while checks ran, though no process of the agent was known to be alive")
 	}
 	if h.Now.Accepted {
 		return openGate("the harness ran the checks itself, while the agent waited for them")
@@ -93,7 +99,7 @@ func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	return openGate("the harness ran the checks itself, after the agent was gone")
 }
 
-// notAsked is the evaluator gate's state before it is known whether another gate is shut.
+// notAsked is the evaluator gate's detail until askGates knows whether another gate refuses.
 const notAsked = "it was not asked"
 
 func askEvaluator(p ralph.Policy, h History) ralph.Gate {
@@ -113,7 +119,8 @@ func askEvaluator(p ralph.Policy, h History) ralph.Gate {
 	return openGate(acceptanceOf(e))
 }
 
-// askTaskEvaluations: of a list, every task was accepted on its own when it was done.
+// askTaskEvaluations checks this iteration's evaluations. Earlier tasks of the list were accepted when
+// they were done.
 func askTaskEvaluations(h History) ralph.Gate {
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
@@ -124,7 +131,8 @@ func askTaskEvaluations(h History) ralph.Gate {
 	return openGate("each task was accepted when it was done")
 }
 
-// skipEvaluatorIfShut: an evaluator is asked only if every other gate is open, so that its silence says nothing beside a shut one.
+// skipEvaluatorIfShut marks an evaluator that was not asked as noted if another gate refuses. The
+// evaluator is asked only if every other gate passes, so its missing verdict is no reason to refuse.
 func skipEvaluatorIfShut(gates []ralph.Gate) []ralph.Gate {
 	others := 0
 	for _, g := range gates {
@@ -140,7 +148,7 @@ func skipEvaluatorIfShut(gates []ralph.Gate) []ralph.Gate {
 	return gates
 }
 
-// refusalOf is why an evaluation does not let a claim through; no code means that it does.
+// refusalOf returns why an evaluation refuses a claim. The code is "" if it accepts.
 func refusalOf(e ralph.Evaluation) (code, detail string) {
 	switch {
 	case e.End != ralph.EndOK:

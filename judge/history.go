@@ -7,29 +7,29 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// History is what Decide may know of a run: totals, streaks and the observation under judgement. Its size does not grow
-// with the run.
+// History is everything that Decide knows about a run: totals, streaks and the current observation. Its
+// size does not grow with the run.
 type History struct {
 	Started int          `json:"started,omitempty"` // iterations
-	Counted int          `json:"counted,omitempty"` // of them, against the cap
+	Counted int          `json:"counted,omitempty"` // iterations that count against the limit
 	Moment  ralph.Moment `json:"moment,omitzero"`
-	Cost    float64      `json:"cost,omitempty"` // where known
+	Cost    float64      `json:"cost,omitempty"` // as far as it is known
 	Tokens  ralph.Tokens `json:"tokens,omitzero"`
 
 	Baseline       []ralph.CheckResult `json:"baseline,omitempty"`
 	Base           ralph.TreeState     `json:"base,omitzero"`
-	LastProvenTree string              `json:"settled,omitempty"` // the copy of the tree in which a task was last proven
+	LastProvenTree string              `json:"settled,omitempty"` // its snapshot
 	LastSeen
 
-	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // of the list that is worked, if one is
-	Task       string            `json:"task,omitempty"`       // selected for the next iteration, or the one under way
-	Rejections []TaskRejections  `json:"rejections,omitempty"` // by the evaluator, of what is not done yet
+	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // the task list, if the run has one
+	Task       string            `json:"task,omitempty"`       // the task of the current or next iteration
+	Rejections []TaskRejections  `json:"rejections,omitempty"` // of tasks that are not done yet
 
-	Agent     int                   `json:"agent,omitempty"`    // at work, by its place in Policy.Agents
+	Agent     int                   `json:"agent,omitempty"`    // the current agent's index in Policy.Agents
 	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
-	Failures  []FailureCount        `json:"failures,omitempty"` // of agents that are not at work
+	Failures  []FailureCount        `json:"failures,omitempty"` // of all agents but the current one
 
-	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration that is to be judged
+	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration without a verdict
 	Now      Observation `json:"now,omitzero"`
 	Progress bool        `json:"progress,omitempty"` // Now changed something
 
@@ -37,7 +37,7 @@ type History struct {
 	Breaker ralph.Breaker `json:"breaker,omitzero"`
 }
 
-// Streaks counts what happened again and again, up to now.
+// Streaks counts what happened in consecutive iterations up to now.
 type Streaks struct {
 	AgentFailures    int        `json:"agent_failures,omitempty"` // in a row, of the agent at work
 	ProviderFailures int        `json:"provider_failures,omitempty"`
@@ -53,28 +53,28 @@ type Streaks struct {
 	Phrases    []int   `json:"phrases,omitempty"` // completion phrases of the last iterations
 }
 
-// LastSeen is the tree and the checks as they were last seen: what progress is measured by.
+// LastSeen holds the last known tree and check results. Progress is measured against them.
 type LastSeen struct {
 	Tree    ralph.TreeState   `json:"tree,omitzero"`
 	TreeOf  int               `json:"tree_of,omitempty"` // the iteration that left Tree
 	Checks  CheckMarks        `json:"checks,omitempty"`
-	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks were run
+	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks ran
 	GreenOn map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
 	Flaked  []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
 }
 
-// FailureCount are those of one agent, in a row.
+// FailureCount counts the consecutive failures of one agent and of its model.
 type FailureCount struct {
 	Own   int `json:"own,omitempty"`
 	Model int `json:"model,omitempty"`
 }
 
-// Observation is everything that was seen of one iteration.
+// Observation is everything known about one iteration.
 type Observation struct {
 	Number int      `json:"number,omitempty"`
-	Task   string   `json:"task,omitempty"`   // that was worked on, "" without a list
+	Task   string   `json:"task,omitempty"`   // the iteration's task; "" without a list
 	Listed []string `json:"listed,omitempty"` // tasks that the agent marked done in the list
-	// ListDamage is what had to be put back in the list.
+	// ListDamage lists the damage to the task list that the harness repaired.
 	ListDamage []string            `json:"injuries,omitempty"`
 	Agent      ralph.AgentOutcome  `json:"agent,omitzero"`
 	Tree       ralph.TreeState     `json:"tree,omitzero"`
@@ -83,24 +83,25 @@ type Observation struct {
 
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
-	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // how the tests of the base fared, if tests were changed
+	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed
 	Evaluations []ralph.Evaluation  `json:"evaluations,omitempty"`
-	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // by a signal: nobody's word, but they cost
-	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked, and has not answered yet
+	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
+	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
 
-	Cases  []ralph.CaseRecord `json:"cases,omitempty"`  // that were submitted
-	Proven string             `json:"proven,omitempty"` // the tree of the last of them
+	Cases  []ralph.CaseRecord `json:"cases,omitempty"`  // the submitted cases
+	Proven string             `json:"proven,omitempty"` // the tree of the accepted case
 
-	Accepted  bool `json:"accepted,omitempty"`  // its case, and nothing was changed since
-	Committed bool `json:"committed,omitempty"` // since then
+	Accepted  bool `json:"accepted,omitempty"`  // the last case was accepted
+	Committed bool `json:"committed,omitempty"` // the harness committed in this iteration
 }
 
-// ClearEvidence drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
+// ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,
+// and the newest one counts.
 func (o *Observation) ClearEvidence() {
 	o.Checks, o.BaseTests, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
 }
 
-// LastCase is the newest case as an evaluator reads it, "" if there is none.
+// LastCase returns the newest case as text for an evaluator, or "".
 func (o Observation) LastCase() string {
 	if len(o.Cases) == 0 {
 		return ""
@@ -108,13 +109,13 @@ func (o Observation) LastCase() string {
 	return o.Cases[len(o.Cases)-1].String()
 }
 
-// TaskRejections counts how often an evaluator rejected what is not done yet. Task "" is the goal itself.
+// TaskRejections counts how often an evaluator rejected a task that is not done yet. Task "" is the goal.
 type TaskRejections struct {
 	Task  string `json:"task,omitempty"`
 	Count int    `json:"count,omitempty"`
 }
 
-// CountRejection counts a rejection. Counts that a history was copied with are not changed.
+// CountRejection counts a rejection. It does not change counts that other histories share.
 func (h *History) CountRejection(task string) {
 	h.Rejections = slices.Clone(h.Rejections)
 	for i := range h.Rejections {
@@ -126,7 +127,7 @@ func (h *History) CountRejection(task string) {
 	h.Rejections = append(h.Rejections, TaskRejections{task, 1})
 }
 
-// RejectionsOf is how often what is not done yet was rejected.
+// RejectionsOf returns how often a task that is not done yet was rejected.
 func (h History) RejectionsOf(task string) int {
 	for _, r := range h.Rejections {
 		if r.Task == task {
@@ -136,7 +137,7 @@ func (h History) RejectionsOf(task string) int {
 	return 0
 }
 
-// Spend counts what is known against the caps: that is better than nothing.
+// Spend adds known spending to the totals. A partial total is better than none.
 func (h *History) Spend(s ralph.Spending) {
 	if s.Cost != nil {
 		h.Cost = addCost(h.Cost, *s.Cost)
@@ -146,5 +147,5 @@ func (h *History) Spend(s ralph.Spending) {
 	}
 }
 
-// addCost adds up so that ten times a dime is a dollar.
+// addCost rounds to millionths of a dollar, so that ten dimes add up to exactly one dollar.
 func addCost(sum, more float64) float64 { return math.Round((sum+more)*1e6) / 1e6 }

@@ -19,12 +19,13 @@ func waitAt(v ralph.Verdict, row int, why ralph.WaitReason, wait ralph.Span, det
 	return &v
 }
 
-// Abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
+// Abort returns the verdict on a run that the harness itself cannot continue. It is not in the verdict
+// table.
 func Abort(b ralph.Breaker, reason ralph.StopReason, format string, args ...any) ralph.Verdict {
 	return *stopAt(ralph.Verdict{Breaker: b}, 0, reason, format, args...)
 }
 
-// Row 9: time; money or tokens; the cap.
+// limitsRule is row 9: a limit on time, money, tokens or iterations.
 func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	switch {
 	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
@@ -34,22 +35,23 @@ func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
 		return stopAt(v, 9, ralph.MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
 	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
-		return stopAt(v, 9, ralph.MaxIterations, "the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
+		return stopAt(v, 9, ralph.MaxIterations,
+			"the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
 	}
 	return nil
 }
 
 const (
-	limitSlack     = ralph.Span(15 * time.Second) // resets come late
-	firstLimit     = ralph.Span(time.Minute)      // without a reset time
+	limitSlack     = ralph.Span(15 * time.Second) // limits reset later than announced
+	firstLimit     = ralph.Span(time.Minute)      // if the reset time is unknown
 	longestLimit   = ralph.Span(30 * time.Minute)
-	farthestReset  = ralph.Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
+	farthestReset  = ralph.Span(366 * 24 * time.Hour) // bounds what a CLI reports, so that sums do not overflow
 	firstBackoff   = ralph.Span(time.Second)
 	longestBackoff = ralph.Span(time.Minute)
 )
 
-// limitWait is how long to wait for the reset of a usage limit that was hit times in a row. after is the time that
-// the provider named, 0 if it named none.
+// limitWait returns how long to wait for a usage limit to reset. times counts consecutive limits. after
+// is the wait that the provider announced, or 0.
 func limitWait(after ralph.Span, times int) ralph.Span {
 	if after <= 0 {
 		return doubleWait(firstLimit, times-1, longestLimit)
@@ -57,7 +59,7 @@ func limitWait(after ralph.Span, times int) ralph.Span {
 	return min(after, farthestReset) + limitSlack
 }
 
-// backoff is how long to wait after a number of failures in a row.
+// backoff returns how long to wait after a number of consecutive failures.
 func backoff(failures, iteration int) ralph.Span {
 	wait := doubleWait(firstBackoff, failures-1, longestBackoff)
 	return wait + jitter(wait, iteration)
@@ -73,7 +75,8 @@ func doubleWait(wait ralph.Span, times int, longest ralph.Span) ralph.Span {
 	return min(wait, longest)
 }
 
-// jitter spreads retries of many loops by up to a quarter of the wait. It is a function of the iteration's number, so that replay agrees.
+// jitter spreads the retries of many loops by up to a quarter of the wait. It depends only on the
+// iteration's number, so that a replay gets the same value.
 func jitter(wait ralph.Span, iteration int) ralph.Span {
 	hash := fnv.New32a()
 	fmt.Fprint(hash, iteration)

@@ -7,7 +7,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Judge folds the open observation into the streaks: the history that Decide is asked about. It does not change h.
+// Judge returns the history with the current observation folded into its streaks and totals, ready for
+// Decide. It does not change h.
 func (h History) Judge(at ralph.Moment) History {
 	h.Moment = at
 	if !h.Judging {
@@ -29,7 +30,8 @@ func (h History) Judge(at ralph.Moment) History {
 	return h
 }
 
-// measureProgress compares tree and checks with the iteration before. Where the tree is not known, nothing can be said against progress.
+// measureProgress compares the tree and the checks with the previous iteration. If a tree is not known,
+// it assumes progress.
 func (h *History) measureProgress() {
 	h.Progress = !h.Now.Tree.Known || !h.Tree.Known || !h.Now.Tree.Same(h.Tree)
 	if h.Now.Tree.Known {
@@ -44,11 +46,11 @@ func (h *History) measureProgress() {
 	h.Checks = h.Checks.With(h.Now.Checks)
 }
 
-// NoteTasks takes what was proven for progress, also if it lay there already.
+// NoteTasks counts proven tasks as progress, even if the work was already in the tree.
 func (h *History) NoteTasks(v ralph.TaskVerdict) {
 	if len(v.Done) > 0 {
 		h.Progress, h.NoProgress, h.Denials = true, 0, 0
-		if h.Now.Agent.End == ralph.EndEmpty { // it ticked a task in silence
+		if h.Now.Agent.End == ralph.EndEmpty { // it marked a task done without saying anything
 			h.AgentFailures = 0
 		}
 	}
@@ -61,11 +63,13 @@ func (h *History) countFailures() {
 		return
 	case end == ralph.EndProvider:
 		h.ProviderFailures++
-		if len(h.Cooldowns) == 0 { // while others rest, a failing model is no end of the wait for them
+		if len(h.Cooldowns) == 0 { // while other agents cool down, a failing model does not end the wait for them
 			h.LimitHits, h.LimitWaited = 0, 0
 		}
 		return
-	case end == ralph.EndFailed, end == ralph.EndBroken, end == ralph.EndKilled, end == ralph.EndTimeout, end == ralph.EndIdle, end == ralph.EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
+	case end == ralph.EndFailed, end == ralph.EndBroken, end == ralph.EndKilled,
+		end == ralph.EndTimeout, end == ralph.EndIdle,
+		end == ralph.EndEmpty && !(h.Progress && h.Now.Tree.Known): // an agent that edits silently did not fail
 		h.AgentFailures++
 	default:
 		h.AgentFailures = 0
@@ -97,7 +101,7 @@ func extendStreak(n int, goesOn bool) int {
 	return 0
 }
 
-// ApplyVerdict takes a verdict's consequences into the history and closes the iteration.
+// ApplyVerdict applies a verdict to the history and closes the iteration.
 func (h *History) ApplyVerdict(v ralph.Verdict) {
 	h.Judging = false
 	h.NoteTasks(v.Tasks)
@@ -115,10 +119,10 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 	switch {
 	case v.Cooldown != nil:
 		*h = h.withCooldown(*v.Cooldown)
-		if v.Cooldown.Because != ralph.EndLimit { // when it wakes, it counts from zero
+		if v.Cooldown.Because != ralph.EndLimit { // after the cooldown its failures count from zero
 			h.AgentFailures, h.ProviderFailures = 0, 0
 		}
-		if v.Counted { // it worked, and failed: that says nothing of the next one
+		if v.Counted { // this agent's stalls say nothing about the next one
 			h.resetStalls()
 		}
 	case v.Counted && len(h.Cooldowns) > 0:
@@ -128,7 +132,8 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 
 func (h *History) resetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil }
 
-// Restart forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
+// Restart resets the streaks when a run is resumed. Failures count from zero, and a breaker that is not
+// closed becomes half-open.
 func (h *History) Restart() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.resetStalls()

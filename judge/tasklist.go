@@ -8,8 +8,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// NextTask chooses what to work on: of the tasks whose dependencies are done, one that regressed, then the most urgent, then the first. Optional
-// tasks are chosen only if another one needs them, human ones never, and nobody waits for them.
+// NextTask chooses the next task among those whose dependencies are done. It prefers tasks that were
+// abandoned less often, then regressed tasks, then the most urgent, then the first. It chooses optional
+// tasks only if another task needs them, and never chooses or waits for human tasks.
 func NextTask(tasks []ralph.TaskState) (ralph.TaskState, bool) {
 	needed := neededTasks(tasks)
 	var ready []ralph.TaskState
@@ -21,8 +22,12 @@ func NextTask(tasks []ralph.TaskState) (ralph.TaskState, bool) {
 	if len(ready) == 0 {
 		return ralph.TaskState{}, false
 	}
-	return slices.MinFunc(ready, func(a, b ralph.TaskState) int { // of equals, the first one
-		return cmp.Or(cmp.Compare(a.Rounds, b.Rounds), -compareBools(a.Regressed, b.Regressed), cmp.Compare(a.Urgency(), b.Urgency()))
+	return slices.MinFunc(ready, func(a, b ralph.TaskState) int { // returns the first of equal tasks
+		return cmp.Or(
+			cmp.Compare(a.Rounds, b.Rounds),
+			-compareBools(a.Regressed, b.Regressed),
+			cmp.Compare(a.Urgency(), b.Urgency()),
+		)
 	}), true
 }
 
@@ -36,7 +41,7 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-// neededTasks are the blocking tasks and what they depend on.
+// neededTasks returns the blocking tasks and everything that they depend on.
 func neededTasks(tasks []ralph.TaskState) map[string]bool {
 	byID := map[string]ralph.TaskState{}
 	for _, t := range tasks {
@@ -61,7 +66,7 @@ func neededTasks(tasks []ralph.TaskState) map[string]bool {
 	return needed
 }
 
-// openDependencies lists the dependencies that are not done.
+// openDependencies lists the dependencies that are not done, except human tasks.
 func openDependencies(t ralph.TaskState, tasks []ralph.TaskState) []string {
 	var open []string
 	for _, other := range tasks {
@@ -72,7 +77,7 @@ func openDependencies(t ralph.TaskState, tasks []ralph.TaskState) []string {
 	return open
 }
 
-// OpenTasks are those that a run cannot be complete without.
+// OpenTasks lists the tasks that keep the run from completing.
 func OpenTasks(tasks []ralph.TaskState) []string {
 	var open []string
 	for _, t := range tasks {
@@ -83,7 +88,7 @@ func OpenTasks(tasks []ralph.TaskState) []string {
 	return open
 }
 
-// FindTask finds a task by its id, in another case too if that is clear.
+// FindTask finds a task by its ID. It ignores case if that matches exactly one task.
 func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
 	var alike []ralph.TaskState
 	for _, t := range tasks {
@@ -100,7 +105,7 @@ func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
 	return ralph.TaskState{}, false
 }
 
-// applyTasks gives the tasks as the verdict leaves them. counted says that the iteration was one of the N.
+// applyTasks returns the tasks after the verdict. counted tells whether the iteration counts.
 func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ralph.TaskState {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {

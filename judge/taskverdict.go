@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// judgeTasks says which claims are proven: claimed, by an agent that ended well, with every check of the run and the task's own green, and no
-// done task's own check red.
+// judgeTasks decides which task claims are proven. A claim is proven if the agent did not fail, all
+// checks of the run and of the task pass, no own check of a done task fails, and no gate refuses it.
 func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	v := ralph.TaskVerdict{Current: h.Now.Task}
 	red := redTasks(h.Now.Checks)
@@ -39,7 +39,7 @@ func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	return v
 }
 
-// redTasks tells of every task whose own checks ran whether one of them is red.
+// redTasks maps every task whose own checks ran to whether one of them fails.
 func redTasks(checks []ralph.CheckResult) map[string]bool {
 	red := map[string]bool{}
 	for _, c := range checks {
@@ -50,11 +50,12 @@ func redTasks(checks []ralph.CheckResult) map[string]bool {
 	return red
 }
 
-// ClaimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
+// ClaimedTasks lists the tasks that the agent claims are done, by tag or in the list. A claim that
+// everything is done includes the current task.
 func ClaimedTasks(p ralph.Policy, h History) []string {
 	var claimed []string
 	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
-		if t, ok := FindTask(h.Tasks, id); ok && !t.Human { // no agent can have done what is for a person
+		if t, ok := FindTask(h.Tasks, id); ok && !t.Human { // an agent cannot do a human task
 			claimed = append(claimed, t.ID)
 		}
 	}
@@ -64,7 +65,7 @@ func ClaimedTasks(p ralph.Policy, h History) []string {
 	return claimed
 }
 
-// refuseTask says why the claim for a task does not stand; no code means that it does.
+// refuseTask returns why the claim for a task is refused. The code is "" if it is not.
 func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	if gate := askEndedWell(p, h); gate.State == ralph.GateShut {
 		return gate.Refusal, gate.Detail
@@ -77,10 +78,10 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 		measured = measured || ours
 		switch {
 		case c.Passed:
-		case !ours && t.Status != ralph.TaskDone: // another claim's own check says nothing about this one
+		case !ours && t.Status != ralph.TaskDone: // the own check of another claim does not affect this one
 		case !ours:
 			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
-		case c.Hidden: // nothing else about it is the agent's business
+		case c.Hidden: // the agent must learn nothing else about it
 			failed = append(failed, HiddenCheckName)
 		case c.Broken:
 			broken = append(broken, c.Name)
@@ -114,7 +115,8 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	return "", ""
 }
 
-// giveUp looks whether the current task has used up its tries. What regressed meanwhile takes its place.
+// giveUp abandons the current task if it has used up its tries or evaluations, or if the agent gave it
+// up. Regressed tasks take its place.
 func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	t, ok := FindTask(h.Tasks, v.Current)
 	proven := slices.Contains(v.Done, v.Current)
@@ -122,12 +124,12 @@ func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 		v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 		return
 	}
-	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait // somebody answers, and it has one more try
+	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait // after the answer it gets another try
 	tired := p.TaskTries > 0 && t.Tries+1 >= p.TaskTries
 	rejected := p.MaxRejections > 0 && h.RejectionsOf(t.ID) >= p.MaxRejections
 	ended := h.Now.Agent.TaskEnd
 	e, _ := h.Now.evaluationOf(t.ID)
-	unpaid := e.End == ralph.EndOverBudget // nobody had anything against it
+	unpaid := e.End == ralph.EndOverBudget // no evaluator rejected it
 	if proven || asks || unpaid || !ralph.CountsAsIteration(h.Now.Agent.End) || !tired && !rejected && ended == "" {
 		return
 	}
@@ -139,7 +141,7 @@ func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 }
 
-// whyTaskEnded says why an agent gave up, perhaps having submitted cases in vain.
+// whyTaskEnded describes why the agent gave up the task and whether it had submitted cases.
 func (o Observation) whyTaskEnded(end ralph.StopReason) string {
 	why := string(end)
 	switch {
@@ -168,7 +170,7 @@ func (o Observation) whyTaskEnded(end ralph.StopReason) string {
 	}
 }
 
-// WhyGivenUp says in one sentence why the verdict gives a task up.
+// WhyGivenUp returns one sentence on why the verdict abandons a task.
 func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
 	why := fmt.Sprintf("not proven in %s", text.Count(p.TaskTries, "iteration"))
 	switch {
@@ -183,7 +185,7 @@ func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
 	return why
 }
 
-// Row 6: a task used up its tries, or its evaluations.
+// taskRule is row 6: a task used up its tries or its evaluations.
 func taskRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if n := h.RejectionsOf(""); p.MaxRejections > 0 && n >= p.MaxRejections {
 		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected the work %s", text.Times(n))
@@ -200,13 +202,14 @@ func taskRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return stopAt(v, 6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.whyTaskEnded(end))
 	}
 	if v.Tasks.Rejected {
-		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, text.Times(h.RejectionsOf(v.Tasks.GivenUp)))
+		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected task %s %s",
+			v.Tasks.GivenUp, text.Times(h.RejectionsOf(v.Tasks.GivenUp)))
 	}
 	return stopAt(v, 6, ralph.TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
 		text.Count(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
 }
 
-// Row 4, before an agent starts: the list was done already, and the checks agree.
+// nothingLeftRule is row 4, before any agent starts: the list is already done, and all checks pass.
 func nothingLeftRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Started > 0 || len(h.Tasks) == 0 || len(OpenTasks(h.Tasks)) > 0 || !AllPassed(h.Baseline) {
 		return nil
@@ -215,7 +218,8 @@ func nothingLeftRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 	return stopAt(v, 4, ralph.TasksDone, "every task of the list was done already, and every check is green")
 }
 
-// Row 6, between iterations: what is open cannot be worked on.
+// stuckRule is row 6, between iterations: tasks are open, but none of them can be selected because
+// tasks were abandoned.
 func stuckRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	open := OpenTasks(h.Tasks)
 	if _, ok := NextTask(h.Tasks); ok || len(open) == 0 {
@@ -228,7 +232,7 @@ func stuckRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 			continue
 		}
 		failed = append(failed, t.ID)
-		if t.Open() { // an optional one that another needs is not
+		if t.Open() { // an optional task that another needs does not count as open
 			waiting--
 		}
 	}
@@ -256,8 +260,8 @@ func pronoun(n int) string {
 	return "them"
 }
 
-// StashesFailedTasks reports whether the work on a task that was given up is stashed before the next task. A run that
-// stops there leaves it in the tree, where the user finds it.
+// StashesFailedTasks reports whether the work on an abandoned task is stashed before the next task. A
+// run that stops instead leaves the work in the tree for the user.
 func StashesFailedTasks(p ralph.Policy) bool {
 	return p.OnTaskFailure == ralph.TaskSkip || p.OnTaskFailure == ralph.TaskRetry
 }

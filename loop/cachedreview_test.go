@@ -58,7 +58,7 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		same(t, "asked", 1, len(f.inputs))
 		same(t, "refusals", [][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}}, refusedIn(result))
 	})
-	bubble(t, "nor where the tree is not known", func(t *testing.T) {
+	bubble(t, "nor where the tree is unknown", func(t *testing.T) {
 		w, f, k, _ := unchanging(t, rejects(ralph.RejectedGap, "no rounding"), accepts())
 		k.lost, w.policy.Protects, w.cfg.Checks = true, nil, nil
 		w.ends(ralph.EvaluatorAccepted, 2)

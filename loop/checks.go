@@ -97,7 +97,7 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	}
 	r.isolation = mode
 	text := map[string]string{
-		ralph.IsolationOverlay: "checks run in an overlay of the workspace: what they write is thrown away",
+		ralph.IsolationOverlay: "checks run in an overlay; the files they write are discarded",
 		ralph.IsolationCopy:    "checks run in a copy of the workspace",
 		ralph.IsolationInPlace: "checks run in the workspace itself",
 	}[mode]

@@ -283,7 +283,7 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		same(t, "tokens", &ralph.Tokens{Input: 80}, result.TotalTokens)
 		same(t, "estimated", true, result.CostEstimated)
 	})
-	bubble(t, "also if it was cut, when it is no verdict", func(t *testing.T) {
+	bubble(t, "also if it was interrupted, when it is no verdict", func(t *testing.T) {
 		w, e, k := claiming(t)
 		w.policy.MaxRejections = 1
 		ctx, kill := context.WithCancelCause(t.Context())

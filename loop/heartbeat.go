@@ -18,8 +18,9 @@ func nextSummary(worked time.Duration) time.Duration {
 	return min(max(worked/20, firstSummary), lastSummary)
 }
 
-// runWithHeartbeat waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
-// context is cancelled. A panic of work goes on here.
+// runWithHeartbeat runs work on another goroutine and waits for it. Meanwhile it executes the calls that work
+// sends and records from time to time what was spent. If recording fails, it cancels the context of work. If
+// work panics, it panics with a *caught that has the stack of work's goroutine.
 func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()

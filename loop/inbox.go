@@ -15,7 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
-// inbox takes what people write to the run.
+// inbox reads what people write to the run.
 type inbox struct {
 	*journal
 	tree     *workspace
@@ -27,7 +27,8 @@ type inbox struct {
 // What people write for the agent, as paths in the workspace.
 var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 
-// readUserInput reads what people wrote since the last iteration began. It is no progress of the agent's.
+// readUserInput reads what people wrote since the last iteration began. It takes a snapshot afterwards, so
+// that the steering does not count as the agent's progress.
 func (b *inbox) readUserInput(ctx context.Context) {
 	before := b.state.Steering
 	b.readInbox()
@@ -37,8 +38,8 @@ func (b *inbox) readUserInput(ctx context.Context) {
 	}
 }
 
-// readInbox takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
-// the state. A letter is taken away only after it was recorded.
+// readInbox delivers messages. Steering goes into the project's STEERING.md, where the agent can remove it.
+// Answers go into the state. A message is removed only after it was recorded.
 func (b *inbox) readInbox() {
 	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
@@ -158,7 +159,7 @@ func (b *inbox) readSteering() {
 		if !slices.ContainsFunc(b.state.Steering, same(item)) {
 			b.emit(ralph.EvSteering, item)
 		}
-		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 { // with the letter that brought it
+		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 { // it has the ID of its message
 			item = b.state.Steering[i]
 		}
 		b.steering = append(b.steering, item)
@@ -183,7 +184,7 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 	})
 }
 
-// previewMessage remembers a letter as if it had been taken.
+// previewMessage applies a message to the preview as if it had been delivered.
 func (b *inbox) previewMessage(message ralph.Message) {
 	if message.Kind == ralph.MessageAnswer {
 		b.asked = ""

@@ -18,13 +18,13 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// memoryInbox is a mailbox in memory.
+// memoryInbox is an inbox in memory.
 type memoryInbox struct {
 	mu      sync.Mutex
 	letters []ralph.Message
 	ids     int
 	closed  error // nobody can read it
-	jammed  error // nobody can take a letter out
+	jammed  error // the error of Ack
 }
 
 func (p *memoryInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
@@ -44,7 +44,7 @@ func (p *memoryInbox) Ack(id string) error {
 	return p.jammed
 }
 
-// write puts a letter in.
+// write adds a message.
 func (p *memoryInbox) write(kind ralph.MessageKind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,7 +276,7 @@ func TestSteeringItems(t *testing.T) {
 		{"a paragraph", "first\nsecond\n\nthird\n", []string{"first\nsecond", "third"}},
 		{"a paragraph before a list", "first\n- a\n", []string{"first", "a"}},
 		{"a paragraph after a list", "- a\n\nthen this\nand that\n\n- b\n", []string{"a", "then this\nand that", "b"}},
-		{"a lazy line goes on with its item", "- a\nmore of a\n", []string{"a\nmore of a"}},
+		{"a lazy line continues with its item", "- a\nmore of a\n", []string{"a\nmore of a"}},
 		{"headings and rules", "# Steering\n- a\n---\n## More\n***\n- b\n===\n", []string{"a", "b"}},
 		{"boxes", "- [ ] a\n* [ ] b\n- [x] c\n- [X] d\n", []string{"a", "b"}},
 		{"a comment", "<!-- how to use this -->\n- a\n", []string{"a"}},

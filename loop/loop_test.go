@@ -32,7 +32,7 @@ func TestEndsOfARun(t *testing.T) {
 		{"the work is proven at the cap", func(w *world) {
 			w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isRed, isRed, isGreen}, 2
 		}, []turn{nothing(), done()}, ralph.AllChecksPassed, 2},
-		{"green checks without a claim go to the cap", func(w *world) { w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isGreen}, 2 }, []turn{nothing()}, ralph.MaxIterations, 2},
+		{"passing checks without a claim go to the cap", func(w *world) { w.checker.results, w.policy.MaxIterations = []ralph.CheckResult{isGreen}, 2 }, []turn{nothing()}, ralph.MaxIterations, 2},
 		{"gate.claim optional", func(w *world) {
 			w.checker.results, w.policy.Claim = []ralph.CheckResult{isRed, isRed, isGreen}, ralph.ClaimOptional
 		}, []turn{nothing()}, ralph.AllChecksPassed, 2},
@@ -107,7 +107,7 @@ func TestThePhasesAreDurable(t *testing.T) {
 		w := newWorld(t)
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 			if all, last := w.log.durable(); !all || last != ralph.EvAgentStarted {
-				t.Errorf("the agent works; durable is %v, and the last event is %s", all, last)
+				t.Errorf("agent running; durable is %v, and the last event is %s", all, last)
 			}
 			return works(ctx, in, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Blocked: new("x")}})
 		}}
@@ -312,8 +312,8 @@ func TestAStatusBlockIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"it tells the truth: green and unchanged", status("PASSING", 0), isGreen, true, nil},
 		{"it did not run the tests", status("NOT_RUN", 0), isGreen, true, nil},
 		{"PASSING beside a red check", status("PASSING", 1), isRed, false, []string{"TESTS_STATUS says PASSING, and a check failed"}},
-		{"FAILING beside green checks", status("FAILING", 1), isGreen, false, []string{"TESTS_STATUS says FAILING, and every check passed"}},
-		{"files that did not change", status("NOT_RUN", 3), isRed, true, []string{"FILES_MODIFIED says 3, and no file changed"}},
+		{"FAILING beside passing checks", status("FAILING", 1), isGreen, false, []string{"TESTS_STATUS says FAILING, and every check passed"}},
+		{"files that did not change", status("NOT_RUN", 3), isRed, true, []string{"FILES_MODIFIED says 3, and no files changed"}},
 		{"files that did change", status("NOT_RUN", 0), isRed, false, []string{"FILES_MODIFIED says 0, and files changed"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {

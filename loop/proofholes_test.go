@@ -146,7 +146,7 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 		w.ends(ralph.EvaluatorCap, 3)
 		same(t, "asked", 3, len(judge.inputs))
 	})
-	bubble(t, "nor when the run was cut before anybody looked", func(t *testing.T) {
+	bubble(t, "nor when the run was interrupted before anybody looked", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		book := newMemoryTasks(entry("A"), entry("B"))

@@ -54,9 +54,9 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 	}
 	const aware = "a.go: if testing.Testing() {"
 	for rule, gate := range map[ralph.TestRule]ralph.Gate{
-		ralph.TestsWarn:     warned("code of the product asks whether it is being tested: " + aware),
-		ralph.TestsEvaluate: notedGate("code of the product asks whether it is being tested: " + aware + "; the evaluator is told"),
-		ralph.TestsRefuse:   refused(ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
+		ralph.TestsWarn:     warned("code of the product product code asks whether it is being tested: " + aware),
+		ralph.TestsEvaluate: notedGate("code of the product product code asks whether it is being tested: " + aware + "; the evaluator is told"),
+		ralph.TestsRefuse:   refused(ralph.RefusedTestAware, "code of the product product code asks whether it is being tested: "+aware),
 	} {
 		bubble(t, "the product knows of tests: "+string(rule), func(t *testing.T) {
 			w, e, k := examined(t)

@@ -136,7 +136,7 @@ func TestReplay(t *testing.T) {
 			return p
 		})
 		if err != nil || len(tighter) != 1 || tighter[0].Again.Reason != ralph.MaxIterations {
-			t.Errorf("with a cap of 1 it goes on after the stop: %+v, %v", tighter, err)
+			t.Errorf("with a cap of 1 it continues after the stop: %+v, %v", tighter, err)
 		}
 	})
 }

@@ -37,7 +37,7 @@ const needed = 3
 // a failing model.
 func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, ralph.Result) {
 	t.Helper()
-	var mu sync.Mutex // summaries are recorded while the agent works
+	var mu sync.Mutex // summaries are recorded while agent running
 	w := newWorld(t, func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 		mu.Lock()
 		ws.Calls++
@@ -321,7 +321,7 @@ func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 	})
 }
 
-// An iteration that was cut after its agent exited is judged from what it left: no other agent works for what is already there.
+// An iteration that was interrupted after its agent exited is judged from what it left: no other agent works for what is already there.
 func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := ends(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.5), Tokens: &ralph.Tokens{Input: 3}, Said: promise.Report{Complete: true, CompleteTag: "DONE"}})

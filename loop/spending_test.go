@@ -7,7 +7,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// A cap that was not counted against is said: each time for an agent that was cut short, once for one that never tells.
+// A cap that was not counted against is said: each time for an agent that was interrupted short, once for one that never tells.
 func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
 	count := func(t *testing.T, turns ...turn) (costs, tokens int) {
 		w := newWorld(t, turns...)

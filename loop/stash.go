@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// stash takes the work on a task that was given up out of the tree, and brings it back when the task is worked again.
+// stash removes the work on an abandoned task from the tree, and restores it when the task is selected again.
 type stash struct {
 	*journal
 	tree          *workspace
@@ -20,8 +20,8 @@ type stash struct {
 	leftNoChanges map[string]bool // tasks that were given up and left nothing in the tree
 }
 
-// stashForNext sets the work on a task that was given up aside as soon as it is clear that another one comes next. left is the copy of the tree as its
-// iteration left it.
+// stashForNext stashes the abandoned task's changes once another task has been selected. left is the
+// snapshot of the tree as the task's iteration left it.
 func (s *stash) stashForNext(ctx context.Context, left string) {
 	next, ok := judge.NextTask(s.state.History.Tasks)
 	if !ok || !s.blocksNext(next.ID) {
@@ -32,7 +32,7 @@ func (s *stash) stashForNext(ctx context.Context, left string) {
 	}
 }
 
-// prepareTree sees to it that the tree holds the work on the selected task, and none on another that was given up.
+// prepareTree makes sure that the tree holds the work on the selected task and none on an abandoned one.
 func (s *stash) prepareTree(ctx context.Context) {
 	if s.list.tasks == nil {
 		return
@@ -51,14 +51,14 @@ func (s *stash) prepareTree(ctx context.Context) {
 	}
 }
 
-// blocksNext reports whether the tree holds work on a task that was given up while another one is to be worked. A run that halts leaves it there for
-// whoever looks at it.
+// blocksNext reports whether the tree holds work on an abandoned task that must be stashed before the next
+// task. A run that halts leaves the work in the tree for the user.
 func (s *stash) blocksNext(next string) bool {
 	left := s.state.Unproven
 	return left != nil && left.Task != next && judge.StashesFailedTasks(s.policy)
 }
 
-// planStash says what is to be set aside, and warns if that cannot be.
+// planStash returns what to stash, and warns if it cannot be stashed.
 func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, bool) {
 	left := s.state.Unproven
 	stashed := ralph.WorkStashed{Task: left.Task, Iteration: left.Iteration, Base: cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot), Work: work}
@@ -96,8 +96,8 @@ func (s *stash) changedBetween(ctx context.Context, from, to string) ([]string, 
 	return slices.DeleteFunc(names, s.list.ownFile()), err
 }
 
-// stashWork takes work out of the tree, which was looked at just now. What somebody changed since the agent ended would be lost with it: then the work
-// stays.
+// stashWork removes work from the tree, which has a fresh snapshot. If files changed since the agent ended,
+// the work stays, because those changes would be lost with it.
 func (s *stash) stashWork(ctx context.Context, stashed ralph.WorkStashed) {
 	meanwhile, err := s.changedBetween(ctx, stashed.Work, s.state.History.Tree.Snapshot)
 	switch {
@@ -113,7 +113,7 @@ func (s *stash) stashWork(ctx context.Context, stashed ralph.WorkStashed) {
 	}
 }
 
-// restoreWork puts the work on a task into the tree again, merged with what was done since. The tree was looked at just now.
+// restoreWork merges the stashed work on a task into the tree, which has a fresh snapshot.
 func (s *stash) restoreWork(ctx context.Context, kept fold.StashedWork) {
 	tree, can := s.tree.store.(ralph.Switcher)
 	ours := s.state.History.Tree.Snapshot
@@ -149,7 +149,8 @@ func changedSince(names []string) string {
 	return text.List(names) + " were changed"
 }
 
-// applyPendingMove does what was recorded last. A process that dies on the way leaves it to the next, which finds it in the state.
+// applyPendingMove carries out the recorded move. If the process dies meanwhile, the next one finds the move
+// in the state and repeats it.
 func (s *stash) applyPendingMove(ctx context.Context) {
 	m := s.state.Move
 	tree, can := s.tree.store.(ralph.Switcher)
@@ -173,7 +174,7 @@ func (s *stash) applyPendingMove(ctx context.Context) {
 	case len(done.Stayed) > 0:
 		s.warnWorkLeft(m.Task, "of it "+text.List(done.Stayed))
 	}
-	// It is the harness's doing: no progress of the next iteration, and no part of the base.
+	// The harness made this change, so it is neither progress of the next iteration nor part of the base.
 	if now, ok := s.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: s.state.History.Base.Head}); ok {
 		s.emit(ralph.EvTreeSnapshot, s.tree.withUserEdits(ctx, done.Snapshot, now))
 		s.tree.compare(ctx, now)

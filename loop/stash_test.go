@@ -206,7 +206,7 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Stashed[0].RestoreFailure != "") != conflicts {
-				t.Errorf("when it goes on: %+v", state.Stashed)
+				t.Errorf("when it continues: %+v", state.Stashed)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func TestStorageThatFailsAtAnyOperation(t *testing.T) {
 				t.Errorf("%d agents were started after the log could not be written", len(w.agent.inputs)-agents)
 			}
 			if kept := w.log.events; len(kept) > 0 && kept[len(kept)-1].Seq != int64(len(kept)) {
-				t.Errorf("the log goes on behind a gap: %d events, the last is number %d", len(kept), kept[len(kept)-1].Seq)
+				t.Errorf("the log continues behind a gap: %d events, the last is number %d", len(kept), kept[len(kept)-1].Seq)
 			}
 		})
 	}

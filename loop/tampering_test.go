@@ -151,7 +151,7 @@ func TestTheBaseFollowsTheUserAndNobodyElse(t *testing.T) {
 	})
 }
 
-// reExamined is another process that goes on with the log, the tree and the examiner of the first.
+// reExamined is another process that continues with the log, the tree and the examiner of the first.
 func (w *world) reExamined(e *fakeExaminer, k *keeper, turns ...turn) *world {
 	w.t.Helper()
 	again := newWorld(w.t, turns...)

@@ -136,7 +136,8 @@ func (k *taskList) statuses() map[string]ralph.TaskStatus {
 	return statuses
 }
 
-// inspectTasks reads what the agent did to the list: what it marked is claimed, what it injured is put back. Both are recorded first.
+// inspectTasks reads what the agent did to the list. Marked tasks are claims, and damage is repaired. Both
+// are recorded first.
 func (k *taskList) inspectTasks() {
 	if k.tasks == nil {
 		return
@@ -181,7 +182,8 @@ func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	}
 }
 
-// ownFile tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
+// ownFile returns a function that reports the files that stashing must not touch: those of the harness, and
+// the list, which writeTasks keeps up to date.
 func (k *taskList) ownFile() func(name string) bool {
 	files := map[string]bool{path.Clean(k.tasks.File()): true}
 	for _, t := range k.tasks.List() {

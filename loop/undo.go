@@ -10,8 +10,9 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// undoCheckWrites puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
-// there before. A copy is kept, since people may have written meanwhile, too.
+// undoCheckWrites undoes what checks changed in the workspace itself, even if the run is ending. The changes
+// are not the agent's work, and the evidence is about the tree before them. The undone files are kept in the
+// run's folder, because a person may have written them meanwhile.
 func (r *checkRunner) undoCheckWrites(ctx context.Context) {
 	ctx, done := r.detached(ctx)
 	defer done()

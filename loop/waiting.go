@@ -76,7 +76,8 @@ func (r *waiter) waitUntil(ctx context.Context, w ralph.Waiting, left func() tim
 	r.afterWait(ctx)
 }
 
-// afterWait records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
+// afterWait records the time that the wait took and takes a new snapshot, so that the user's changes during
+// the wait do not count as the agent's progress.
 func (r *waiter) afterWait(ctx context.Context) {
 	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
 	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging { // the tree under judgement stays what it was

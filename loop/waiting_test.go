@@ -39,7 +39,7 @@ func counted(m *memoryLog) []bool {
 }
 
 func TestUsageLimits(t *testing.T) {
-	bubble(t, "a wait is not counted, and goes on after it", func(t *testing.T) {
+	bubble(t, "a wait is not counted, and continues after it", func(t *testing.T) {
 		w := newWorld(t, limitTurn(10*time.Minute), limitTurn(0), limitTurn(0), done())
 		w.policy.MaxIterations, w.checker.results = 1, []ralph.CheckResult{isRed, isGreen}
 		result := w.ends(ralph.AllChecksPassed, 4)
@@ -216,7 +216,7 @@ func TestMaxTimeBoundsTheIterationUnderWay(t *testing.T) {
 		w.policy.MaxTime = ralph.Span(4 * time.Second)
 		w.ends(ralph.Blocked, 1)
 	})
-	bubble(t, "a claim from an agent that was cut is not proven", func(t *testing.T) {
+	bubble(t, "a claim from an agent that was interrupted is not proven", func(t *testing.T) {
 		w := newWorld(t, done())
 		w.policy.MaxTime, w.checker.results = ralph.Span(4*time.Second), []ralph.CheckResult{isRed, isGreen}
 		result := w.ends(ralph.Timeout, 1)

@@ -39,7 +39,7 @@ func (w *world) prompted() *[]ralph.PromptInput {
 	return &inputs
 }
 
-// resumed is another process that goes on with the log and the list as they lie there.
+// resumed is another process that continues with the log and the list as they lie there.
 func (w *world) resumed(b *memoryTasks, turns ...turn) *world {
 	w.t.Helper()
 	again := listed(w.t, b, turns...)
@@ -256,7 +256,7 @@ func TestAListThatIsDoneNeedsNoAgent(t *testing.T) {
 		same(t, "checks", []string{"0 go test", "0 own A"}, checksRun(w.log))
 		same(t, "task_selected", []ralph.TaskSelected{{List: []ralph.TaskState{job("A", isDone), job("H", isHuman), job("O", isOptional)}}}, payloads[ralph.TaskSelected](w.log))
 	})
-	bubble(t, "its own check is red: it is open again", func(t *testing.T) {
+	bubble(t, "its own check is red: it reopened", func(t *testing.T) {
 		w := listed(t, list(), nothing(), tagging("A"))
 		w.checker.results = []ralph.CheckResult{isGreen, isRed, isGreen, isRed, isGreen}
 		w.ends(ralph.TasksDone, 2)

@@ -65,8 +65,10 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
 }
 
-// withUserEdits names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
-// harness left the tree. After an iteration whose end nobody saw, nobody can say whose changes they are.
+// withUserEdits adds to the state new snapshots of the base and of the last proven tree that include what the
+// user changed while no agent was at work. Those changes are all differences from before, the snapshot of the
+// tree as the harness left it. If the last iteration was cut before its tree was recorded, it is unknown who
+// made the changes, and the state stays as it is.
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
@@ -207,8 +209,8 @@ func (w *workspace) changedFiles(ctx context.Context, from, to string) ([]string
 	return names, err
 }
 
-// acceptTree takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
-// agent that wrote it.
+// acceptTree records the tree as the start of the next iteration. Changes do not join the base, because the
+// agent's code may have written them.
 func (w *workspace) acceptTree(ctx context.Context) {
 	ctx, done := w.detached(ctx)
 	defer done()

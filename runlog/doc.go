@@ -1,5 +1,5 @@
-// Package runlog keeps runs on disk: an append-only log for each, the lock of a workspace, the mailbox through which other processes reach a
-// run, and the letters that people write to it or to the next one.
+// Package runlog keeps runs on disk: an append-only log for each, the lock of a workspace, the inbox through
+// which other processes send orders to a run, and the messages that people write to it or to the next one.
 //
 // # Layout
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Order is something that another process can tell a run. It lies in the run's mailbox as an empty file of that name.
+// Order is an order from another process to a run. It is an empty file of that name in the run's inbox.
 type Order string
 
 // The orders.
@@ -23,7 +23,7 @@ func orderPath(runDir string, order Order) string {
 	return filepath.Join(runDir, "mailbox", string(order))
 }
 
-// Send puts an order into the mailbox of a run. To send it twice is to send it once.
+// Send puts an order into the inbox of a run. Sending it twice has no further effect.
 func (s *Store) Send(run string, order Order) error {
 	if _, err := os.Stat(s.logPath(run)); err != nil {
 		return fmt.Errorf("send %s: %w", order, err)
@@ -42,7 +42,7 @@ func (s *Store) Send(run string, order Order) error {
 	return nil
 }
 
-// Clear takes an order out of the mailbox of a run. There may be none.
+// Clear removes an order from the inbox of a run. It is no error if the order is not there.
 func (s *Store) Clear(run string, order Order) error {
 	path := orderPath(s.RunDir(run), order)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,8 @@ func (s *Store) Clear(run string, order Order) error {
 	return nil
 }
 
-// Poll says which orders lie in the mailbox. It neither blocks nor reads a file, and leaves the orders where they are.
+// Poll returns the orders in the inbox. It neither blocks nor reads a file, and it leaves the orders in
+// the inbox.
 func (l *Log) Poll() (ralph.Orders, error) {
 	stop, stopErr := hasOrder(l.Dir(), Stop)
 	pause, pauseErr := hasOrder(l.Dir(), Pause)
@@ -69,7 +70,7 @@ func hasOrder(runDir string, order Order) (bool, error) {
 	return err == nil, err
 }
 
-// HasOrder reports whether an order lies in the mailbox of a run.
+// HasOrder reports whether an order is in the inbox of a run.
 func (s *Store) HasOrder(run string, order Order) (bool, error) {
 	return hasOrder(s.RunDir(run), order)
 }

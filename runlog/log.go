@@ -118,7 +118,7 @@ func (l *Log) Sync() error {
 
 // Folder gives the folder for what an iteration leaves behind, and creates it. Iteration 0 is the baseline.
 func (l *Log) Folder(iteration int) (string, error) {
-	path := filepath.Join(l.Dir(), "iterations", fmt.Sprintf("%04d", iteration))
+	path := iterationDir(l.Dir(), iteration)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.folder == iteration+1 {

@@ -16,19 +16,19 @@ import (
 
 var _ ralph.MessageInbox = (*Log)(nil)
 
-// MessageLimit is how many bytes of text a letter may have. It all goes into a prompt.
+// MessageLimit is the maximum length of a message's text in bytes. All of it goes into a prompt.
 const MessageLimit = 16 << 10
 
 const (
 	messageExt = ".json"
-	// messageFileLimit bounds what is read of one file: text and question, each byte of them escaped.
+	// messageFileLimit bounds the size of one file: text and question, with every byte escaped.
 	messageFileLimit = 16 * MessageLimit
 )
 
-// ErrInvalidMessage says that a letter was not taken for what it says, not because of the disk.
+// ErrInvalidMessage means that a message was refused because of its content, not because of the disk.
 var ErrInvalidMessage = errors.New("unfit letter")
 
-// BadMessage is a file among the letters that cannot be read as one. It is left where it is.
+// BadMessage is a file among the messages that cannot be read as a message. It stays where it is.
 type BadMessage struct {
 	Path string
 	Why  string
@@ -36,8 +36,9 @@ type BadMessage struct {
 
 func (b *BadMessage) Error() string { return fmt.Sprintf("not a letter: %s: %s", b.Why, b.Path) }
 
-// SendMessage leaves a letter for the run under way, or for the next one, and returns when it is on stable storage. The letter gets an id of its own;
-// later ids are greater. One that nobody could act on is ErrUnfit.
+// SendMessage leaves a message for the current run or the next one, and returns when it is on stable
+// storage. The message gets a new ID; later IDs are greater. If the message is not valid, the error is
+// ErrInvalidMessage.
 func (s *Store) SendMessage(message ralph.Message) (id string, err error) {
 	if err := validateMessage(message); err != nil {
 		return "", fmt.Errorf("post letter: %w", err)
@@ -61,7 +62,7 @@ func (s *Store) SendMessage(message ralph.Message) (id string, err error) {
 	return message.ID, nil
 }
 
-// validateMessage reports whether the letter says something, to somebody, at a bearable length.
+// validateMessage checks that a message has a known kind, a text, and no more than the maximum length.
 func validateMessage(message ralph.Message) error {
 	switch message.Kind {
 	case ralph.MessageSteer, ralph.MessageAnswer:
@@ -74,13 +75,15 @@ func validateMessage(message ralph.Message) error {
 	case len(message.Text) > MessageLimit:
 		return fmt.Errorf("%w: its text has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Text), MessageLimit)
 	case len(message.Question) > MessageLimit:
-		return fmt.Errorf("%w: the question that it answers has %d bytes, and %d are the most", ErrInvalidMessage, len(message.Question), MessageLimit)
+		return fmt.Errorf("%w: the question that it answers has %d bytes, and %d are the most",
+			ErrInvalidMessage, len(message.Question), MessageLimit)
 	}
 	return nil
 }
 
-// Messages gives the letters that nobody took yet, oldest first, and leaves them where they are. Files that are none are passed over; the error
-// then joins a *BadLetter for each, beside the letters that are good.
+// Messages returns the messages that no run has taken yet, oldest first, and leaves them in the inbox. It
+// skips files that are not messages. The error then joins a *BadMessage for each of them, and the good
+// messages are returned as well.
 func (s *Store) Messages() ([]ralph.Message, error) {
 	messages, bad, err := readMessages(messagesDir(s.dir))
 	if err != nil {
@@ -89,10 +92,11 @@ func (s *Store) Messages() ([]ralph.Message, error) {
 	return messages, errors.Join(bad...)
 }
 
-// Ack takes a letter away, after it was recorded. It may be gone already.
+// Ack removes a message after it was recorded. It is no error if the message is gone already.
 func (s *Store) Ack(id string) error { return removeMessage(messagesDir(s.dir), id) }
 
-// Messages gives the letters of the run's workspace, oldest first. A file that is none does not stop a run: Store.Letters names it to whoever looks.
+// Messages returns the messages for the run's workspace, oldest first. It skips files that are not
+// messages, because they must not stop a run. Store.Messages reports them.
 func (l *Log) Messages() ([]ralph.Message, error) {
 	messages, _, err := readMessages(messagesDir(l.workspaceDir()))
 	if err != nil {
@@ -101,18 +105,18 @@ func (l *Log) Messages() ([]ralph.Message, error) {
 	return messages, nil
 }
 
-// Ack takes a letter away, after it was recorded. It may be gone already.
+// Ack removes a message after it was recorded. It is no error if the message is gone already.
 func (l *Log) Ack(id string) error { return removeMessage(messagesDir(l.workspaceDir()), id) }
 
-// workspaceDir is the folder of the workspace's state, two floors above that of the run.
+// workspaceDir returns the folder of the workspace's state, two levels above that of the run.
 func (l *Log) workspaceDir() string { return filepath.Dir(filepath.Dir(l.Dir())) }
 
 func messagesDir(dir string) string { return filepath.Join(dir, "letters") }
 
 func messagePath(folder, id string) string { return filepath.Join(folder, id+messageExt) }
 
-// readMessages reads a folder in the order of its names, which is that of time. Names that we never give, such as that of a letter that is being
-// written, are nobody's.
+// readMessages reads a folder in the order of its names, which is the order of time. It ignores names that
+// this package never gives to a message, such as that of a message that is still being written.
 func readMessages(folder string) (messages []ralph.Message, bad []error, err error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +133,7 @@ func readMessages(folder string) (messages []ralph.Message, bad []error, err err
 		path := messagePath(folder, id)
 		message, err := readMessage(path, entry)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // taken in this moment
+		case errors.Is(err, fs.ErrNotExist): // removed since the folder was read
 		case err != nil:
 			bad = append(bad, &BadMessage{Path: path, Why: err.Error()})
 		default:
@@ -163,7 +167,8 @@ func readMessage(path string, entry fs.DirEntry) (ralph.Message, error) {
 	return message, validateMessage(message)
 }
 
-// removeMessage flushes the folder, too: a letter that came back after a power cut would be delivered twice.
+// removeMessage removes a message and flushes the folder. A message that reappeared after a power cut
+// would be delivered twice.
 func removeMessage(folder, id string) error {
 	if !isPlain(id) {
 		return fmt.Errorf("take letter: %q cannot be the id of one", id)

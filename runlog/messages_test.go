@@ -77,7 +77,7 @@ func TestUnfitLetters(t *testing.T) {
 	}
 }
 
-// The longest letter that Post takes must come back, also when JSON makes six bytes of one.
+// The longest message that SendMessage accepts must be readable, even if JSON escapes a byte as six.
 func TestTheLongestLetterIsReadBack(t *testing.T) {
 	s := openStore(t)
 	text := strings.Repeat("\x01", MessageLimit-1) + "!"

@@ -93,6 +93,15 @@ func resolved(dir string) string {
 // Dir is the folder of the workspace's state. It may not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
+// AgentOutput is the file with what the agent of an iteration printed.
+func (s *Store) AgentOutput(run string, iteration int) string {
+	return filepath.Join(iterationDir(s.RunDir(run), iteration), "agent.jsonl")
+}
+
+func iterationDir(runDir string, iteration int) string {
+	return filepath.Join(runDir, "iterations", fmt.Sprintf("%04d", iteration))
+}
+
 // RunDir is the folder of a run.
 func (s *Store) RunDir(run string) string { return filepath.Join(s.dir, "runs", run) }
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -129,4 +131,53 @@ func shortened(text string, limit int) string {
 		return text
 	}
 	return fmt.Sprintf("%s [… %d bytes more]", strings.ToValidUTF8(text[:limit], ""), len(text)-limit)
+}
+
+// ListenTranscript returns a writer that takes a transcript, in pieces of any size, and reports what the worker said and
+// did.
+func ListenTranscript(live func(ralph.Activity)) io.WriteCloser {
+	read, write := io.Pipe()
+	l := &transcriptListener{PipeWriter: write, done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		lines := json.NewDecoder(read)
+		for {
+			var e entry
+			if err := lines.Decode(&e); err != nil {
+				_, _ = io.Copy(io.Discard, read) // an unfinished or broken line ends what can be shown
+				return
+			}
+			e.report(live)
+		}
+	}()
+	return l
+}
+
+type transcriptListener struct {
+	*io.PipeWriter
+	done chan struct{}
+}
+
+// Close waits until everything is reported.
+func (l *transcriptListener) Close() error {
+	err := l.PipeWriter.Close()
+	<-l.done
+	return err
+}
+
+// report says what the worker's model wrote and called.
+func (e entry) report(live func(ralph.Activity)) {
+	if e.Role != model.Assistant {
+		return
+	}
+	if words := promise.OneLine(e.Text, shownSize); words != "" {
+		live(ralph.Activity{Kind: "text", Detail: words})
+	}
+	for _, c := range e.Calls {
+		input, err := json.Marshal(c.Input)
+		if err != nil {
+			continue
+		}
+		live(ralph.Activity{Kind: "tool", Name: promise.OneLine(c.Name, shownSize), Detail: detailOf(input)})
+	}
 }

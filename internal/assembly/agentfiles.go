@@ -134,8 +134,8 @@ func (g guarded) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	for _, c := range g.now() {
 		if !slices.Contains(g.agreed, c) {
 			return ralph.AgentOutcome{
-				Agent: g.name, End: ralph.EndFailed, Hint: "look at the file; ralph resume asks whether it may be used",
-				Error: fmt.Sprintf("%s was not started: nobody agreed to what %s makes it do (%s)", g.name, c.File, c.Key),
+				Agent: g.name, End: ralph.EndFailed, Hint: "read the file, then ralph resume, which asks whether to trust it",
+				Error: fmt.Sprintf("%s was not started: you have not trusted what %s makes it do (%s)", g.name, c.File, c.Key),
 			}, nil
 		}
 	}

@@ -64,7 +64,7 @@ func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 			continue
 		}
 		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
-			return nil, &config.UsageError{Msg: fmt.Sprintf("--fallback %s: it is among the agents already", fallback), Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL"}
+			return nil, &config.UsageError{Msg: fmt.Sprintf("--fallback %s: already one of the run's agents", fallback), Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL"}
 		}
 		chosen = append(chosen, next)
 	}
@@ -116,7 +116,7 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(r.ForModels()) + "; any command works with --agent-cmd, and `ralph demo` needs none"}
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(r.ForModels()) + "; or pass any command with --agent-cmd; `ralph demo` needs no agent"}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -161,11 +161,11 @@ func checkArgs(c chosenAgent) error {
 			flag = flag[:2] // -rID
 		}
 		if slices.Contains(c.about().Reserved, flag) {
-			return &config.UsageError{Msg: fmt.Sprintf("-- %s: how %s is asked and answers is for ralph to say", flag, c.name), Hint: "leave it out; with --agent-cmd you can drive a CLI in your own way"}
+			return &config.UsageError{Msg: fmt.Sprintf("-- %s: Ralph itself sets how %s gets its prompt and answers", flag, c.name), Hint: "leave it out; use --agent-cmd to run a CLI your own way"}
 		}
 		if slices.Contains(c.about().Resumes, flag) {
 			return &config.UsageError{
-				Msg:  fmt.Sprintf("-- %s: an iteration never goes on with an earlier session of %s", flag, c.name),
+				Msg:  fmt.Sprintf("-- %s: an iteration never continues an earlier session of %s", flag, c.name),
 				Hint: "leave it out; what was learned before reaches the next iteration through the prompt",
 			}
 		}
@@ -178,7 +178,7 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	if s.AllowUnmetered {
 		return nil
 	}
-	const hint = "--allow-unmetered runs all the same, with this cap ignored"
+	const hint = "run anyway, without this limit, with --allow-unmetered"
 	for i, c := range chosen {
 		meters, flag := c.about().Meters, "--model"
 		if i > 0 {
@@ -190,7 +190,7 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 			case meters.Tokens && c.model != "":
 				why = models.Unpriced(s, c.model)
 			case meters.Tokens:
-				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table, or in prices"
+				why += "; Ralph can estimate its cost only for a named model (" + flag + ") that is in the price table or in prices"
 			}
 			return &config.UsageError{Msg: why, Hint: hint}
 		}
@@ -210,14 +210,14 @@ func permissions(s config.Settings) agent.Permissions {
 }
 
 func (c chosenAgent) permissionNotice() ralph.Notice {
-	text := "permissions: " + c.name + " bypasses its own permission prompts, without a sandbox"
+	text := "bypasses its own permission prompts, not sandboxed"
 	switch {
 	case c.by != nil:
-		text = "permissions: the worker edits files of the workspace and runs commands, without a sandbox; its model is " + c.by.String()
+		text = "edits files and runs commands with " + c.by.String() + ", not sandboxed"
 	case c.name == "command":
-		text = "permissions: a plain command does what it does; there is no sandbox around it"
+		text = "custom command, not sandboxed"
 	case c.options.Permissions == agent.PermitEdits:
-		text = "permissions: edit mode of " + c.name + ": " + c.about().EditMode
+		text = "edit mode (" + c.about().EditMode + "), not sandboxed"
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
 }

@@ -39,7 +39,7 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		return nil
 	}
 	if p.Workspace.Repo == nil {
-		return &config.UsageError{Msg: "--worktree and --commit need a git repository, and this is none", Hint: "git init, and a first commit"}
+		return &config.UsageError{Msg: "--worktree and --commit need a git repository", Hint: "run git init and make a first commit"}
 	}
 	if p.Resumed {
 		return nil
@@ -58,7 +58,7 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
 		case p.Settings.Worktree != "": // making one says it
 		case problem.Kind == gitrepo.ProblemDirty:
-			p.notice("git_dirty", problem.Text+"; the first commit takes that up")
+			p.notice("git_dirty", problem.Text+"; the first commit will include them")
 		default:
 			p.notice("git_"+string(problem.Kind), problem.Error())
 		}
@@ -102,7 +102,7 @@ func (p *Plan) mustBeIn(dir string) error {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return &config.UsageError{Msg: name + " is not committed, so a worktree does not have it", Hint: "commit it first, or run in place"}
+			return &config.UsageError{Msg: name + " is not committed, so a worktree would not have it", Hint: "commit it first, or run in place"}
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 	}
 	tree, err := p.Workspace.Keep(ctx, places.Snapshots, p.literal())
 	if err != nil {
-		p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept, so protected files are not compared: %v", err))
+		p.notice("no_snapshots", fmt.Sprintf("snapshots are off, so changes to protected files go unnoticed: %v", err))
 		return p.Workspace.Tree
 	}
 	return tree
@@ -259,6 +259,6 @@ func (p *Plan) sayWhatHooksCannot() {
 		}
 	}
 	if len(h.PreTool)+len(h.PostEdit) > 0 && len(deaf) > 0 {
-		p.notice("hooks_unused", "hooks.pre_tool and hooks.post_edit are asked by the built-in worker alone: they have no effect with "+strings.Join(deaf, ", "))
+		p.notice("hooks_unused", "hooks.pre_tool and hooks.post_edit work only with the built-in worker; no effect with "+strings.Join(deaf, ", "))
 	}
 }

@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.nameScripts()
 	}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
-		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim no check would ever run", Hint: "set one of them otherwise"}
+		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim, no check would ever run", Hint: "change one of them"}
 	}
 	if err := p.findGoal(); err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.Notices = append(p.Notices, worst)
 	}
 	if !p.Workspace.Git {
-		p.notice("no_git", "no git repository here: the run works in place, without commits, worktrees or snapshots; gate.unfinished is off, since added lines are not known")
+		p.notice("no_git", "no git repository: no commits, worktrees or snapshots, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
 	if req.Settings.Sandbox.Mode == "auto" && !req.Demo {
-		p.notice("no_sandbox", "no sandbox: the agent works on this machine with your rights")
+		p.notice("no_sandbox", "no sandbox: the agent runs with your permissions")
 	}
 	return p, nil
 }
@@ -116,7 +116,7 @@ func (p *Plan) findGoal() error {
 	if p.Request.Goal != nil {
 		p.Goal = *p.Request.Goal
 		if strings.TrimSpace(p.Goal) == "" {
-			return &config.UsageError{Msg: "the goal is empty", Hint: `say what is to be done: ralph run "make the tests pass"`}
+			return &config.UsageError{Msg: "the goal is empty", Hint: `say what to do: ralph run "make the tests pass"`}
 		}
 	}
 	if s.Spec != "" {
@@ -125,7 +125,7 @@ func (p *Plan) findGoal() error {
 		}
 	}
 	if s.Spec != "" && p.Goal != "" {
-		p.notice("spec_is_the_goal", "the spec takes the goal's place: "+s.Spec)
+		p.notice("spec_is_the_goal", "the spec replaces the goal: "+s.Spec)
 	}
 	named := s.Tasks.File != ""
 	if named || !p.Resumed && p.Goal == "" && s.Spec == "" {
@@ -149,7 +149,7 @@ func (p *Plan) findGoal() error {
 		p.notice("goal", "the goal is "+p.PromptFile)
 		return nil
 	}
-	return &config.UsageError{Msg: "nothing to work on", Hint: `give a goal: ralph run "make the tests pass", or --spec FILE; or begin a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`}
+	return &config.UsageError{Msg: "nothing to work on", Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`}
 }
 
 // findPrompt looks for the project's own prompt. It comes with the repository, so it may not lead to a file outside of it.
@@ -160,7 +160,7 @@ func (p *Plan) findPrompt() error {
 			continue
 		}
 		if inside, err := filepath.Rel(p.Workspace.Dir, real); err != nil || !filepath.IsLocal(inside) {
-			return &config.UsageError{Msg: fmt.Sprintf("%s leads out of the workspace, to %s", name, real), Hint: "if that is meant, name it with --prompt"}
+			return &config.UsageError{Msg: fmt.Sprintf("%s links outside the workspace, to %s", name, real), Hint: "if you want that, pass it with --prompt"}
 		}
 		_, err = textfile.Read(p.Workspace.Dir, name)
 		if errors.Is(err, textfile.ErrEmpty) {
@@ -183,7 +183,7 @@ func (r Request) mustHaveText(flag, file string) error {
 	case errors.Is(err, textfile.ErrEmpty):
 		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is empty", flag, file)}
 	}
-	return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot be read: %v", flag, file, unwrapPath(err))}
+	return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot read it: %v", flag, file, unwrapPath(err))}
 }
 
 // unwrapPath leaves the reason of a file error, without the path that the sentence has already named.
@@ -207,14 +207,14 @@ func (p *Plan) findChecks() error {
 			return &config.UsageError{Msg: "--check: the command is empty"}
 		}
 		if strings.Contains(check, "{tests}") && (p.TaskFile == "" || p.Settings.Checks.TaskTests == "") {
-			return &config.UsageError{Msg: "{tests} in a check stands for the test files of tasks", Hint: "work through a task list and set checks.task_tests, such as tests/test_{id}_*.py"}
+			return &config.UsageError{Msg: "{tests} in a check needs a task list and checks.task_tests", Hint: "work through a task list and set checks.task_tests, such as tests/test_{id}_*.py"}
 		}
 	}
 	if found == nil && len(checks) > 0 {
 		return nil
 	}
 	if len(checks) > 0 {
-		p.notice("check_detected", fmt.Sprintf("check: %s (%s)", found.Command, found.Because))
+		p.notice("check_detected", "detected: "+found.Because)
 		for _, passed := range found.PassedOver {
 			p.notice("check_passed_over", passed)
 		}
@@ -222,21 +222,21 @@ func (p *Plan) findChecks() error {
 	}
 	switch unproven, anyProven := unproven(p.list); {
 	case len(p.Settings.Checks.Hidden) > 0:
-		p.notice("hidden_checks_only", "no check of the run that the agent knows: hidden ones prove its claims")
+		p.notice("hidden_checks_only", "no visible checks: hidden checks prove the agent's claims")
 		return nil
 	case anyProven && len(unproven) == 0:
-		p.notice("own_checks_only", "no check for the run: each task is proven by its own checks alone")
+		p.notice("own_checks_only", "no run-wide checks: each task is proven by its own checks")
 		return nil
 	case p.Settings.Evaluator.Wanted():
-		p.notice("evaluator_only", "no check for the run: what the evaluator accepts is done")
+		p.notice("evaluator_only", "no checks: the evaluator alone decides what is done")
 		return nil
 	case anyProven && !p.Settings.AllowUnverified:
 		return &config.UsageError{
 			Msg:  "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") + ": neither the run nor the task has a check",
-			Hint: "give the run one with --check, or each task its own",
+			Hint: "pass one with --check, or give each task its own",
 		}
 	case p.Settings.AllowUnverified:
-		p.notice("unverified", "no check: a claim will be taken at its word, and the result marked unverified")
+		p.notice("unverified", "no checks: Ralph accepts the agent's claim and marks the result unverified")
 		return nil
 	}
 	why := ""
@@ -244,8 +244,8 @@ func (p *Plan) findChecks() error {
 		why = " (" + found.Because + ")"
 	}
 	return &config.UsageError{
-		Msg:  "nothing could prove completion: no check was given and none was found" + why,
-		Hint: `give one with --check "command that exits 0 when the work is done", or accept the agent's word with --allow-unverified`,
+		Msg:  "nothing could prove completion: no check given and none detected" + why,
+		Hint: `pass one with --check "command that exits 0 when the work is done", or accept unverified claims with --allow-unverified`,
 	}
 }
 
@@ -282,9 +282,9 @@ func (p *Plan) findAgent() error {
 	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice())
 	if names := p.fallbacks(); len(names) > 0 {
-		text := "when " + p.AgentName() + " cannot go on: " + strings.Join(names, ", then ")
+		text := "when " + p.AgentName() + " cannot continue: " + strings.Join(names, ", then ")
 		if len(p.Settings.Agent.Args) > 0 {
-			text += "; what stands behind -- is for " + p.AgentName() + " alone"
+			text += "; arguments after -- are for " + p.AgentName() + " alone"
 		}
 		p.notice("fallback", text)
 	}

@@ -37,7 +37,7 @@ func (p *Plan) prepareProof() error {
 	}
 	rules, err := p.rules()
 	if err != nil {
-		return &config.UsageError{Msg: "--protect: " + err.Error(), Hint: "patterns are those of .gitignore, such as tests/**; tests stands for the project's tests"}
+		return &config.UsageError{Msg: "--protect: " + err.Error(), Hint: "use .gitignore patterns, such as tests/**; tests = test files and test configuration"}
 	}
 	p.Policy.Protects = p.Protected
 	p.protect = rules
@@ -45,10 +45,10 @@ func (p *Plan) prepareProof() error {
 		return err
 	}
 	if s.Checks.Network == "off" && s.Checks.Isolation != "auto" && s.Checks.Isolation != string(pristine.Overlay) {
-		return &config.UsageError{Msg: "checks.network is off, which takes an overlay, and checks.isolation is " + s.Checks.Isolation}
+		return &config.UsageError{Msg: "checks.network: off needs an overlay, but checks.isolation is " + s.Checks.Isolation}
 	}
 	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Wanted() {
-		return &config.UsageError{Msg: "gate.test_change is evaluate, and there is no evaluator", Hint: "name one with --evaluator, or say warn or refuse"}
+		return &config.UsageError{Msg: "gate.test_change is evaluate, but there is no evaluator", Hint: "name one with --evaluator, or use warn or refuse"}
 	}
 	return p.findEvaluator()
 }
@@ -95,26 +95,26 @@ func (p *Plan) checkHidden() error {
 		return nil
 	}
 	if len(p.Settings.Checks.Hidden) == 0 {
-		return &config.UsageError{Msg: "checks.hidden_dir is set, and checks.hidden names no check", Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`}
+		return &config.UsageError{Msg: "checks.hidden_dir is set, but checks.hidden is empty", Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`}
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		var info os.FileInfo
 		if info, err = os.Stat(real); err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is no folder", dir)
+			err = fmt.Errorf("%s is not a folder", dir)
 		}
 	}
 	if err != nil || !filepath.IsAbs(real) {
-		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s: it must be a folder, with its whole path", dir)}
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s: must be the absolute path of a folder", dir)}
 	}
 	if inside, err := filepath.Rel(p.Workspace.Dir, real); err == nil && filepath.IsLocal(inside) {
-		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s lies in the workspace, where the agent reads it", dir), Hint: "move it elsewhere"}
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s is in the workspace, where the agent can read it", dir), Hint: "move it elsewhere"}
 	}
 	if above, err := filepath.Rel(real, p.Workspace.Dir); err == nil && filepath.IsLocal(above) {
-		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s holds the workspace itself", dir), Hint: "give the hidden files a folder of their own"}
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s contains the workspace", dir), Hint: "put the hidden files into a folder of their own"}
 	}
 	if inside, err := filepath.Rel(p.Workspace.Top(), real); err == nil && filepath.IsLocal(inside) {
-		p.notice("hidden_in_reach", "checks.hidden_dir lies in the same repository as the workspace, where the agent may read it")
+		p.notice("hidden_in_reach", "checks.hidden_dir is in the same repository as the workspace, where the agent may read it")
 	}
 	p.hiddenDir = real
 	return nil
@@ -127,13 +127,13 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 	}
 	restored, err := pristine.Recover(ctx, places.Journal)
 	if err != nil {
-		return nil, fmt.Errorf("put back what checks saw otherwise: %w", err)
+		return nil, fmt.Errorf("restore files that checks saw differently: %w", err)
 	}
 	if len(restored) > 0 {
-		p.notice("put_back", fmt.Sprintf("put back what an interrupted check had seen otherwise: %s", strings.Join(restored, ", ")))
+		p.notice("put_back", fmt.Sprintf("restored files that an interrupted check saw differently: %s", strings.Join(restored, ", ")))
 	}
 	if err := pristine.Sweep(places.Views); err != nil {
-		p.notice("views_left", fmt.Sprintf("what an interrupted check left cannot be removed: %v", err))
+		p.notice("views_left", fmt.Sprintf("cannot remove files of an interrupted check: %v", err))
 	}
 	s := p.Settings.Checks
 	e := &verify.Examiner{
@@ -154,7 +154,7 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
-		p.notice("surroundings_unknown", fmt.Sprintf("files outside of the workspace that steer checks are seen as they are: %v", err))
+		p.notice("surroundings_unknown", fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err))
 	}
 	return e, nil
 }
@@ -173,7 +173,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	kept := p.keptTree(ctx, places)
 	copies, ok := kept.(ralph.Snapshots)
 	if !ok {
-		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
+		return nil, &config.UsageError{Msg: "snapshots cannot be read here"}
 	}
 	// It puts back what a killed run left otherwise, so it comes before any look.
 	examiner, err := p.examiner(ctx, places, copies, shell)
@@ -203,7 +203,7 @@ func (p *Plan) findEvaluator() error {
 		return err
 	}
 	p.evaluator = &chosen
-	p.notice("evaluator", "claims that nothing else refuses are looked at by "+chosen.name+", which may read and nothing else")
+	p.notice("evaluator", chosen.name+" reviews passing claims, read-only")
 	return nil
 }
 

@@ -37,7 +37,7 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	list, err := TaskList(w, s)
 	if list == nil && err == nil {
-		begin := `begin one with: ralph tasks add "what is to be done"`
+		begin := `start one with: ralph tasks add "what to do"`
 		err = &config.UsageError{Msg: w.Dir + " has no task list", Hint: begin}
 	}
 	return list, err
@@ -97,7 +97,7 @@ func (p *Plan) findTasks() error {
 	}
 	list, err := TaskList(p.Workspace, p.Settings)
 	if bad, ok := errors.AsType[plan.Problems](err); ok {
-		return &config.UsageError{Msg: "the task list cannot be worked (ralph tasks lint says everything about it):\n" + indented(bad)}
+		return &config.UsageError{Msg: "the task list has errors (ralph tasks lint shows all):\n" + indented(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
 		return &config.UsageError{Msg: err.Error()}
@@ -121,7 +121,7 @@ func (p *Plan) otherLists() string {
 	if len(others) == 0 {
 		return ""
 	}
-	return "; not " + strings.Join(others, ", ") + ", which --tasks would name"
+	return "; ignoring " + strings.Join(others, ", ") + " (use --tasks to choose)"
 }
 
 // lintTasks says what is likely to end badly.
@@ -181,7 +181,7 @@ func ImportTasks(w workspace.Workspace, file string) (path string, tasks []ralph
 	}
 	list, err := plan.Create(w.Dir, from.Tasks())
 	if errors.Is(err, fs.ErrExist) {
-		return "", nil, &config.UsageError{Msg: plan.OwnPath + " exists already; nothing was imported", Hint: "move it away first"}
+		return "", nil, &config.UsageError{Msg: plan.OwnPath + " already exists; nothing was imported", Hint: "move it away first"}
 	}
 	if err != nil {
 		return "", nil, err

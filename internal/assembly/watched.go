@@ -41,7 +41,7 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
 		return w, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return w, fmt.Errorf("read what hidden checks were: %w", err)
+		return w, fmt.Errorf("read recorded hidden checks: %w", err)
 	}
 	if w.hidden, err = digestOfFolder(e.HiddenDir); err != nil {
 		return w, fmt.Errorf("read checks.hidden_dir: %w", err)
@@ -60,7 +60,7 @@ func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.
 			seen.Tampered = append(seen.Tampered, c)
 			continue
 		}
-		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("a program that checks run is not what it was when the run began: %s", c))
+		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("a program that checks use changed since the run began: %s", c))
 	}
 	return seen, nil
 }
@@ -76,7 +76,7 @@ func (w watched) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, erro
 			return nil, fmt.Errorf("read checks.hidden_dir: %w", err)
 		}
 		if digest != w.hidden {
-			return nil, errors.New("the files of hidden checks are not what they were when the run began")
+			return nil, errors.New("files of hidden checks changed since the run began")
 		}
 	}
 	return w.Examiner.Open(ctx, in)

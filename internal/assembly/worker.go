@@ -52,7 +52,7 @@ type NoKey struct {
 }
 
 func (n *NoKey) Error() string {
-	return fmt.Sprintf("%s is not set, and without a key the %s cannot ask its model; set it, or name another variable with %s.api_key_env", n.Variable, n.Part, n.Part)
+	return fmt.Sprintf("%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env", n.Variable, n.Part, n.Part)
 }
 
 // MissingKey is a [*NoKey] if a run would end at its first model call because a key is not there; nil if not. Where another agent could take over, the
@@ -135,12 +135,12 @@ func (p *Plan) worstCase() (ralph.Notice, bool) {
 	window, known := chat.WindowOf(first.model, models.Prices(p.Settings))
 	guessed := ""
 	if !known {
-		guessed = " (the worker's own bound, since the model's window is not known)"
+		guessed = " (the worker's own limit, because the model's context window is unknown)"
 	}
 	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, worker.DefaultMaxTurns))
-	text := fmt.Sprintf("worst case for a task: %s turns that read %s tokens each%s, at most %s in all", grouped(turns), grouped(window), guessed, grouped(turns*window))
+	text := fmt.Sprintf("worst case per task: %s turns of %s input tokens each%s, at most %s in total", grouped(turns), grouped(window), guessed, grouped(turns*window))
 	if priced {
-		text += fmt.Sprintf(", for about $%.2f at the price of input", price.Input*float64(turns*window)/1e6)
+		text += fmt.Sprintf(", about $%.2f at the input price", price.Input*float64(turns*window)/1e6)
 	}
 	if p.evaluator != nil {
 		calls := "one review for each case that passes the checks"

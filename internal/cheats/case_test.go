@@ -43,7 +43,7 @@ type scenario struct {
 
 // The keys of a case's head, each as "key: value", or "key.go: value" for one language.
 const (
-	keyCheck   = "check"   // the command that decides; the project's own if there is none
+	keyCheck   = "check"   // the command that decides; the project's own if none
 	keyChecks  = "checks"  // "none" if no --check is given: the project's files say what is checked
 	keyPlain   = "plain"   // what a naive loop looks at, if it is not the check
 	keyNaive   = "naive"   // why the case does not fool a naive loop

@@ -3,7 +3,9 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,6 +67,7 @@ type globals struct {
 	dir, config, jq, color    string
 	set                       []string
 	trust, json, quiet, plain bool
+	verbose                   bool
 }
 
 // Main runs one command and returns the process status.
@@ -79,7 +82,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 		}
 	}()
 	if s.StartErr != nil {
-		a.printError(fmt.Errorf("%w: find out where this program is: %w", ralph.ErrIO, s.StartErr))
+		a.printError(fmt.Errorf("%w: locate this program: %w", ralph.ErrIO, s.StartErr))
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	top := rootCommand{a}
@@ -101,9 +104,10 @@ type rootCommand struct{ *app }
 func (c rootCommand) build() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ralph",
-		Short: "Run a coding agent again and again until its work is proven",
-		Long: `Ralph runs a coding agent (Claude Code, Codex, any command) again and again, each time with a fresh
-context, until the work is proven done. The agent reports, the loop decides, exit 0 means proven.`,
+		Short: "Run a coding agent in a loop until its work is proven",
+		Long: `Ralph runs a coding agent (Claude Code, Codex, any command) in a loop, each
+iteration with a fresh context, until the work is proven done. The agent
+reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              knownCommand,
 		PersistentPreRunE: c.mayRun,
@@ -121,6 +125,8 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 	root.SetCompletionCommandGroupID("keep")
 	root.AddCommand(commands(c.app)...)
 	root.SetHelpCommand(newHelpCommand())
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	root.SetUsageTemplate(flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 "))
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
 	return root
@@ -137,9 +143,9 @@ func (c rootCommand) offer(cmd *cobra.Command) error {
 	}
 	fmt.Fprint(c.streams.Err, `Ralph runs a coding agent until its work is proven.
 
-  1  see it: the whole loop on a sample project, no key needed   ralph demo
-  2  run it here: say what is to be done                         ralph run "…"
-  3  look what is installed                                      ralph doctor
+  1  watch the whole loop on a sample project, no key needed   ralph demo
+  2  run an agent here on a goal of yours                      ralph run "…"
+  3  check what is installed                                   ralph doctor
 
 Which? [1] `)
 	in := bufio.NewReader(c.streams.In)
@@ -152,13 +158,13 @@ Which? [1] `)
 	case "", "1":
 		return again(cmd, "demo")
 	case "2":
-		fmt.Fprint(c.streams.Err, "What is to be done? ")
+		fmt.Fprint(c.streams.Err, "What should the agent do? ")
 		goal, _ := in.ReadString('\n')
 		return again(cmd, "run", "--goal", strings.TrimSpace(goal))
 	case "3":
 		return again(cmd, "doctor")
 	}
-	return usage("%q is none of 1, 2, 3", strings.TrimSpace(answer))
+	return usage("%q is not an option; choose 1, 2 or 3", strings.TrimSpace(answer))
 }
 
 // again runs another command in place of this one.
@@ -182,14 +188,15 @@ func commands(a *app) []*cobra.Command {
 
 func (g *globals) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&g.dir, "dir", "C", "", "work in `DIR`")
-	flags.StringVarP(&g.config, "config", "c", "", "read `FILE` in place of the project's config")
+	flags.StringVarP(&g.config, "config", "c", "", "read `FILE` instead of the project's config")
 	flags.StringArrayVar(&g.set, "set", nil, "set a config `key=value`")
-	flags.BoolVar(&g.trust, "trust", false, "agree to the commands that the project's files name")
+	flags.BoolVar(&g.trust, "trust", false, "trust commands defined by this project")
 	flags.BoolVar(&g.json, "json", false, "print JSON on stdout")
-	flags.StringVar(&g.jq, "jq", "", "print what a jq `EXPR` makes of the JSON")
-	flags.BoolVar(&g.quiet, "quiet", false, "print only the result line, or the object")
-	flags.BoolVar(&g.plain, "plain", false, "print plain lines, also on a terminal")
-	flags.StringVar(&g.color, "color", "auto", "use colours `WHEN`: auto, always or never")
+	flags.StringVar(&g.jq, "jq", "", "filter JSON with a jq `EXPR`")
+	flags.BoolVar(&g.quiet, "quiet", false, "print only the result")
+	flags.BoolVar(&g.plain, "plain", false, "print plain lines even on a terminal")
+	flags.BoolVar(&g.verbose, "verbose", false, "print each message and tool call of the agent")
+	flags.StringVar(&g.color, "color", "auto", "color output `WHEN`: auto, always or never")
 }
 
 // outside is put on commands by which an agent could steer or pay for its own run.
@@ -208,7 +215,7 @@ func (c rootCommand) checkGlobals() error {
 	switch c.globals.color {
 	case "auto", "always", "never":
 	default:
-		return usage("--color %s: one of auto, always, never is wanted", c.globals.color)
+		return usage("--color %s: choose one of: auto, always, never", c.globals.color)
 	}
 	if _, err := c.query(); err != nil {
 		return err
@@ -228,20 +235,6 @@ func (c rootCommand) knownWord(root *cobra.Command) error {
 	return knownCommand(root, c.streams.Args)
 }
 
-// newHelpCommand is cobra's, but for a word that it does not know.
-func newHelpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Help about a command", GroupID: "keep",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			target, _, err := cmd.Root().Find(args)
-			if err != nil || target == cmd.Root() && len(args) > 0 {
-				return knownCommand(cmd.Root(), args)
-			}
-			return target.Help()
-		},
-	}
-}
-
 // strictCompletion makes cobra's command refuse a shell that it does not know.
 func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
@@ -249,7 +242,7 @@ func strictCompletion(root *cobra.Command) {
 		if c.Name() == "completion" {
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(*cobra.Command, []string) error {
-				return usage("ralph completion wants a shell: bash, zsh, fish or powershell")
+				return usage("ralph completion needs a shell: bash, zsh, fish or powershell")
 			}
 		}
 	}
@@ -264,7 +257,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if slices.Contains(laterCommands, args[0]) {
-		return usage("ralph %s comes with a later version", args[0])
+		return usage("ralph %s is not available yet", args[0])
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -280,6 +273,10 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 // flagError names the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		wanted := map[string]string{"float64": "a number", "int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		return usage("--%s %s: choose %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(wanted, "another value"))
+	}
 	text := err.Error()
 	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
 	if !isUnknown {

@@ -47,12 +47,12 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		return nil
 	}
 	if !a.streams.InTerm || a.globals.quiet {
-		return usage("this project's files name commands that you have not agreed to:%s\nread them, then run again with --trust (or RALPH_TRUST=1), or once on a terminal", list.String())
+		return usage("this project defines commands you have not trusted yet:%s\nread them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
 	}
-	fmt.Fprintf(a.streams.Err, "This project's files name commands:%s\nRun them in this workspace from now on? [y/N] ", list.String())
+	fmt.Fprintf(a.streams.Err, "This project defines commands:%s\nTrust them in this workspace from now on? [y/N] ", list.String())
 	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return usage("not agreed; nothing was started")
+		return usage("not trusted; nothing was started")
 	}
 	for _, digest := range digests {
 		if err := store.Grant(id, digest, time.Now()); err != nil {

@@ -35,12 +35,12 @@ func newDemoCommand(a *app) *cobra.Command {
 		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
 	}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "See the whole loop on a sample project, without a key or a network", GroupID: "work", Args: noArguments,
-		Long: "Run the real loop, with real checks and a real log, on a sample project with a scripted agent. No model is called.\n\nScenarios:" + about.String(),
+		Use: "demo", Short: "Watch the whole loop on a sample project, no key needed", GroupID: "work", Args: noArguments,
+		Long: "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&c.scenario, "scenario", "complete", "which `NAME` to play")
-	cmd.Flags().Float64Var(&c.speed, "speed", 1, "stretch the agent's pauses by this `FACTOR`; 0 plays at once")
+	cmd.Flags().StringVar(&c.scenario, "scenario", "complete", "scenario to play: `NAME`")
+	cmd.Flags().Float64Var(&c.speed, "speed", 1, "multiply the agent's pauses by `FACTOR`; 0 removes them")
 	return cmd
 }
 
@@ -49,10 +49,10 @@ func (c *demoCommand) run(ctx context.Context) error {
 	scenario, ok := demo.Find(c.scenario)
 	if !ok {
 		names := text.Mapped(demo.Scenarios(), func(s demo.Scenario) string { return s.Name })
-		return usage("--scenario %s: one of %s is wanted", c.scenario, strings.Join(names, ", "))
+		return usage("--scenario %s: choose one of: %s", c.scenario, strings.Join(names, ", "))
 	}
 	if !(c.speed >= 0 && c.speed <= 100) {
-		return usage("--speed %v: a number from 0 to 100 is wanted", c.speed)
+		return usage("--speed %v: choose a number from 0 to 100", c.speed)
 	}
 	dir, err := c.makeProject(ctx)
 	if err != nil {
@@ -85,9 +85,23 @@ func (c *demoCommand) run(ctx context.Context) error {
 // demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
+// demoFolders begins the name of every demo's folder.
+const demoFolders = "ralph-demo-"
+
+// removeOldDemos removes the folders of earlier demos. Those of the last hour stay, so that their runs can be explained.
+func removeOldDemos() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
 // makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
 func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
-	base, err := os.MkdirTemp("", "ralph-demo-")
+	removeOldDemos()
+	base, err := os.MkdirTemp("", demoFolders)
 	if err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}

@@ -37,13 +37,14 @@ type modelServer struct {
 func newModelServerCommand(a *app) *cobra.Command {
 	c := &modelServer{app: a}
 	cmd := &cobra.Command{
-		Use: "model-server", Short: "Serve a scripted model on this machine until it is interrupted", Args: noArguments,
-		Long: `Serve a scripted model on this machine until it is interrupted: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini.
-A client's base URL is the one that is printed, a slash, and the name of a scenario.`,
+		Use: "model-server", Short: "Serve a scripted model on this machine until interrupted", Args: noArguments,
+		Long: `Serve a scripted model on this machine until interrupted: Anthropic Messages,
+OpenAI Responses and Chat Completions, Gemini.
+A client's base URL is the printed one, a slash, and a scenario's name.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&c.script, "script", "", "read the scenarios from `FILE` in place of the built-in ones")
-	cmd.Flags().StringVar(&c.addr, "addr", "127.0.0.1:0", "listen on this `ADDRESS` of this machine")
+	cmd.Flags().StringVar(&c.script, "script", "", "read scenarios from `FILE` instead of the built-in ones")
+	cmd.Flags().StringVar(&c.addr, "addr", "127.0.0.1:0", "listen on this local `ADDRESS`")
 	cmd.Flags().BoolVar(&c.log, "log", false, "print each request on stderr")
 	return cmd
 }

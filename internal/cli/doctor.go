@@ -20,15 +20,17 @@ func newDoctorCommand(a *app) *cobra.Command {
 	c := doctorCommand{a}
 	var anew, none bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Say what is installed and logged in, and whether it works", GroupID: "keep", Args: noArguments,
-		Long: `Say what is installed, who is logged in, who pays, and whether each agent CLI behaves as a run relies on.
+		Use: "doctor", Short: "Check agents, logins, checks and configuration", GroupID: "keep", Args: noArguments,
+		Long: `Check which agents are installed and logged in, who pays, whether each agent CLI
+behaves as a run needs it to, and whether the project's configuration works.
 
-The last is found out by a probe: the CLI is run in a throw-away folder against a scripted model on this machine. That costs no token, needs no
-network and does not touch your login. It is done once for each version of a CLI and remembered. What cannot be seen is said to be unknown.`,
+A probe runs each CLI in a temporary folder against a scripted model on this
+machine. It uses no tokens, no network and not your login. Results are
+remembered per CLI version.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case anew && none:
-				return usage("--probe and --no-probe: one of them")
+				return usage("--probe and --no-probe exclude each other")
 			case anew:
 				return c.run(cmd.Context(), doctor.ProbeAll)
 			case none:
@@ -37,8 +39,8 @@ network and does not touch your login. It is done once for each version of a CLI
 			return c.run(cmd.Context(), doctor.ProbeNew)
 		},
 	}
-	cmd.Flags().BoolVar(&anew, "probe", false, "probe every agent anew")
-	cmd.Flags().BoolVar(&none, "no-probe", false, "probe no agent")
+	cmd.Flags().BoolVar(&anew, "probe", false, "probe every agent again")
+	cmd.Flags().BoolVar(&none, "no-probe", false, "skip the probes")
 	return cmd
 }
 

@@ -26,15 +26,23 @@ type explainCommand struct {
 func newExplainCommand(a *app) *cobra.Command {
 	c := &explainCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "explain [RUN]", Short: "Show every gate of every verdict", GroupID: "look", Args: atMostOne,
-		Long: "Show why each iteration went on or stopped, gate by gate, and why each case of the built-in worker was refused,\ndecided again from the log alone.",
+		Use: "explain [RUN] [ITER]", Short: "Show why each iteration continued or stopped", GroupID: "look", Args: atMostTwo,
+		Long: `Show why each iteration continued or stopped, gate by gate, and why cases of the
+built-in worker were refused. Ralph re-evaluates everything from the log.`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("iteration") && c.iteration < 1 {
-				return usage("--iteration %d: iterations are counted from 1", c.iteration)
+				return usage("--iteration %d: iterations start at 1", c.iteration)
 			}
 			return nil
 		},
-		RunE: a.withRun(c.run),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, iteration, err := a.runAndIteration(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			c.iteration = max(c.iteration, iteration)
+			return a.withRun(c.run)(cmd, []string{name})
+		},
 	}
 	cmd.Flags().IntVar(&c.iteration, "iteration", 0, "only iteration `N`")
 	return cmd
@@ -48,7 +56,7 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 	if c.iteration > 0 {
 		judgements = slices.DeleteFunc(judgements, func(j fold.Judgement) bool { return j.Iteration != c.iteration || !j.Judged })
 		if len(judgements) == 0 {
-			return usage("run %s has no verdict on iteration %d", run.id, c.iteration)
+			return usage("run %s has no verdict for iteration %d", run.id, c.iteration)
 		}
 	}
 	if c.wantsJSON() {
@@ -92,7 +100,7 @@ func printDenials(out io.Writer, agent ralph.AgentOutcome) {
 func printCut(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
-			fmt.Fprintf(out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
+			fmt.Fprintf(out, "\niteration %d: %s before its agent ended; it was not judged and does not count toward the limit\n", it.Iteration, term.Clean(*it.Error))
 		}
 	}
 }
@@ -106,14 +114,14 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 		}
 		switch data := e.Data.(type) {
 		case ralph.WorkStashed:
-			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work was set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", e.Run, data.Task, e.Run, data.Iteration))
+			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work is stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR", e.Run, data.Task, e.Run, data.Iteration))
 		case ralph.WorkRestored:
-			text := fmt.Sprintf("- its work came back before iteration %d", e.Iteration)
+			text := fmt.Sprintf("- its work was restored before iteration %d", e.Iteration)
 			if data.Stayed {
-				text = "- its work stayed in the tree all the same"
+				text = "- its work could not be stashed and stayed in the tree"
 			} else if data.Why != "" {
-				text = fmt.Sprintf("! its work was not brought back before iteration %d: %s", e.Iteration, data.Why)
-				if told := moves[data.Iteration]; len(told) > 0 && strings.HasPrefix(told[len(told)-1], "- its work came back") {
+				text = fmt.Sprintf("! its work was not restored before iteration %d: %s", e.Iteration, data.Why)
+				if told := moves[data.Iteration]; len(told) > 0 && strings.HasPrefix(told[len(told)-1], "- its work was restored") {
 					moves[data.Iteration] = told[:len(told)-1] // that was recorded before it was tried
 				}
 			}
@@ -140,21 +148,21 @@ func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 		fmt.Fprintf(out, "  %s %s%s\n", cmp.Or(gateMarks[gate.State], "-"), gate.Name, gateText(gate))
 	}
 	if len(j.Again.Gates) == 0 && j.Judged {
-		fmt.Fprintf(out, "  %s, so no gate was asked\n", whyNoGate(j))
+		fmt.Fprintf(out, "  %s, so the gates were not checked\n", whyNoGate(j))
 	}
 	if !j.Same() {
-		fmt.Fprintf(out, "  ! the log recorded another verdict: %s\n", verdictText(j.Recorded))
+		fmt.Fprintf(out, "  ! the log recorded a different verdict: %s\n", verdictText(j.Recorded))
 	}
 }
 
 func whyNoGate(j fold.Judgement) string {
 	switch {
 	case len(j.Again.Tasks.Refused)+len(j.Again.Tasks.Done) > 0:
-		return "completion was not claimed, and tasks are open"
+		return "the agent did not claim completion, and tasks are open"
 	case refusedCases(j) > 0:
 		return "no case was accepted"
 	}
-	return "no claim was made"
+	return "the agent made no claim"
 }
 
 // refusedCases counts the cases of an agent of which none was accepted.
@@ -171,7 +179,7 @@ func printCases(out io.Writer, j fold.Judgement) {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
 		switch {
 		case c.Answer == nil:
-			fmt.Fprintf(out, "  - case %d was not answered: %s\n", c.Round, summary)
+			fmt.Fprintf(out, "  - case %d got no answer: %s\n", c.Round, summary)
 		case c.Answer.Accepted:
 			fmt.Fprintf(out, "  ✓ case %d accepted: %s\n", c.Round, summary)
 		default:
@@ -181,7 +189,7 @@ func printCases(out io.Writer, j fold.Judgement) {
 	}
 	for _, e := range j.Evaluations {
 		if e.Problem != "" {
-			fmt.Fprintf(out, "  ! an answer of the evaluator %s could not be used as it was: %s\n", term.Clean(e.Agent), term.Clean(e.Problem))
+			fmt.Fprintf(out, "  ! an answer from evaluator %s could not be used as it was: %s\n", term.Clean(e.Agent), term.Clean(e.Problem))
 		}
 	}
 }
@@ -214,10 +222,10 @@ func printTasks(out io.Writer, j fold.Judgement) {
 		fmt.Fprintf(out, "  ✗ %s claimed%s, not proven (%s: %s)\n", r.Task, how(r.Task), r.Code, term.Clean(r.Detail))
 	}
 	for _, id := range tasks.Regressed {
-		fmt.Fprintf(out, "  ! %s was done, and its own check is red again\n", id)
+		fmt.Fprintf(out, "  ! %s was done, but its own check fails again\n", id)
 	}
 	for _, injury := range j.Seen.ListDamage {
-		fmt.Fprintf(out, "  ! put back in the list: %s\n", term.Clean(injury))
+		fmt.Fprintf(out, "  ! restored in the list: %s\n", term.Clean(injury))
 	}
 	if tasks.GivenUp != "" {
 		fmt.Fprintf(out, "  ✗ %s given up\n", tasks.GivenUp)
@@ -235,9 +243,9 @@ func saidText(j fold.Judgement) string {
 	case claimed > 1:
 		said = fmt.Sprintf("the agent claims %d tasks", claimed)
 	case refusedCases(j) == 1:
-		said = "1 case, which was not accepted"
+		said = "1 case, not accepted"
 	case refusedCases(j) > 1:
-		said = fmt.Sprintf("%d cases, none of which was accepted", refusedCases(j))
+		said = fmt.Sprintf("%d cases, none accepted", refusedCases(j))
 	}
 	if agent.Said.Blocked != nil {
 		said += ", BLOCKED"
@@ -254,14 +262,14 @@ func saidText(j fold.Judgement) string {
 func verdictText(v ralph.Verdict) string {
 	switch v.Action {
 	case ralph.Stop:
-		return fmt.Sprintf("stop, %s (row %d): %s", v.Reason, v.Row, term.Clean(v.Detail))
+		return fmt.Sprintf("stop, %s: %s", v.Reason, term.Clean(v.Detail))
 	case ralph.Wait:
-		return fmt.Sprintf("wait %s for %s (row %d): %s", term.Seconds(v.Wait), v.WaitFor, v.Row, term.Clean(v.Detail))
+		return fmt.Sprintf("wait %s for %s: %s", term.Seconds(v.Wait), v.WaitFor, term.Clean(v.Detail))
 	}
 	if v.Cooldown != nil {
-		return fmt.Sprintf("go on (row %d): %s", v.Row, term.Clean(v.Detail))
+		return "continue: " + term.Clean(v.Detail)
 	}
-	return fmt.Sprintf("go on (row %d)", v.Row)
+	return "continue"
 }
 
 var gateMarks = map[ralph.GateState]string{ralph.GateOpen: "✓", ralph.GateShut: "✗", ralph.GateWarned: "!"}
@@ -282,11 +290,11 @@ type replayCommand struct{ *app }
 
 func newReplayCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "replay RUN", Short: "Decide again, from the log, under other rules", GroupID: "look",
-		Long: `Give the decisions of a run again from its log, without an agent. With --set key=value the rules may differ:
-"what if the gate were stricter".`,
-		Example: "  ralph replay 01K9 --set gate.unfinished=refuse",
-		Args:    exactlyOne("takes one argument, the run; ralph runs lists them"),
+		Use: "replay [RUN]", Short: "Re-evaluate a recorded run", GroupID: "look",
+		Long: `Evaluate a recorded run again from its log, without running an agent. Change the
+rules with --set key=value to see what a stricter gate would have decided.`,
+		Example: "  ralph replay --set gate.unfinished=refuse",
+		Args:    atMostOne,
 		RunE:    a.withRun(replayCommand{a}.run),
 	}
 }

@@ -152,7 +152,7 @@ func (r foundRun) events() iter.Seq2[ralph.Event, error] {
 // outsideOnly refuses commands by which an agent could steer or pay for its own run.
 func (a *app) outsideOnly(command string) error {
 	if run := a.streams.Env.InsideRun; run != "" {
-		return usage("ralph %s was called from inside run %s; an agent cannot change its own run", command, run)
+		return usage("ralph %s was called inside run %s; an agent cannot change its own run", command, run)
 	}
 	return nil
 }

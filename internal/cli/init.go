@@ -33,12 +33,13 @@ type initCommand struct {
 func newInitCommand(a *app) *cobra.Command {
 	c := &initCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
-		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
-On a terminal you choose; a file that is there already is left as it is.`,
+		Use: "init", Short: "Set up a project: choose its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
+		Long: `Look at the project and write .ralph/config.yaml with every check it supports
+(test, lint, types, format, e2e). On a terminal you choose. Existing files are
+not changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "take everything that was found, and ask nothing")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "take everything found without asking")
 	return cmd
 }
 
@@ -56,7 +57,7 @@ type initReport struct {
 
 func (c *initCommand) run(ctx context.Context) error {
 	if len(c.globals.set) > 0 || c.globals.config != "" {
-		return usage("ralph init writes the project's own file: --set and -c change nothing")
+		return usage("ralph init writes the project's config file; --set and -c have no effect here")
 	}
 	workspace, err := c.workspace(ctx)
 	if err != nil {
@@ -104,10 +105,10 @@ var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 	var choice setup.Choice
 	if !c.streams.InTerm || c.globals.quiet {
-		return choice, usage("there is no terminal to ask on; run ralph init --yes to take everything that is found")
+		return choice, usage("no terminal to ask on; take everything found with: ralph init --yes")
 	}
 	ask := questions{c.app, bufio.NewReader(c.streams.In)}
-	fmt.Fprintf(c.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
+	fmt.Fprintf(c.streams.Err, "Project %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
 	tests := 0
 	for _, proposal := range survey.Proposals {
 		taken, err := ask.proposal(proposal)
@@ -124,7 +125,7 @@ func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) 
 		}
 	}
 	if tests == 0 {
-		command, err := ask.line("  a command that exits 0 when the work is done, or nothing: ")
+		command, err := ask.line("  a command that exits 0 when the work is done (Enter for none): ")
 		if err != nil {
 			return choice, err
 		}
@@ -179,7 +180,7 @@ func (q questions) agent(found []string) (string, error) {
 	if len(found) < 2 {
 		return "", nil
 	}
-	fmt.Fprintf(q.streams.Err, "Which agent?\n  1  whichever is found first, here %s\n", found[0])
+	fmt.Fprintf(q.streams.Err, "Which agent?\n  1  the first one found on PATH, currently %s\n", found[0])
 	for i, name := range found {
 		fmt.Fprintf(q.streams.Err, "  %d  %s\n", i+2, name)
 	}
@@ -208,7 +209,7 @@ func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Resul
 		return nil, fmt.Errorf("read what was written: %w", err)
 	}
 	if others := assembly.AgentFiles(workspace, loaded.Settings); len(others) > 0 {
-		return []string{"ralph run will ask about " + others[0].File + ", which names commands of its own"}, nil
+		return []string{"ralph run will ask you to trust " + others[0].File + ", which defines commands"}, nil
 	}
 	if len(loaded.ProjectCommands) == 0 {
 		return nil, nil
@@ -236,7 +237,7 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 		notes = append(notes, "no git repository here: runs work in place, without commits, worktrees or snapshots")
 	}
 	if forgotten := notAmong(report.Checks, survey.Proposals); survey.Configured && forgotten != "" {
-		notes = append(notes, "found, and not among the checks: "+forgotten)
+		notes = append(notes, "found but not used as a check: "+forgotten)
 	}
 	for _, note := range notes {
 		fmt.Fprintf(out, "Note     %s\n", term.Clean(note))
@@ -260,7 +261,7 @@ func notAmong(checks []string, proposals []project.Proposal) string {
 
 func checksLine(report initReport, survey setup.Survey) string {
 	if len(report.Checks) == 0 {
-		return "none; a run takes the one that it detects, or --check"
+		return "none; a run detects its checks or takes --check"
 	}
 	line := strings.Join(report.Checks, ", ")
 	for _, check := range report.Checks {
@@ -268,7 +269,7 @@ func checksLine(report initReport, survey setup.Survey) string {
 			return line
 		}
 	}
-	return line + " (no test among them: green then means tidy, not done)"
+	return line + " (no tests among them: passing then means tidy, not done)"
 }
 
 func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {
@@ -279,14 +280,14 @@ func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {
 		return survey.Agents[0] + ", the first one found on PATH"
 	}
 	if text, ready := models.BuiltIn(models.Request{Env: c.streams.Env, Dir: survey.Workspace.Dir}); ready {
-		return "none found on PATH; the built-in worker needs none: --agent worker, or agent: worker; " + text
+		return "none found on PATH; use the built-in worker with --agent worker; " + text
 	}
-	return "none found on PATH; give any command with --agent-cmd, or as agent.command; with a model's key in the environment, --agent worker needs none"
+	return "none found on PATH; pass a command with --agent-cmd, or set an API key and use --agent worker"
 }
 
 // nextSteps are commands that work in the project as it is now, each with what it does.
 func nextSteps(report initReport) [][2]string {
-	goal := [2]string{`ralph run "what is to be done"`, "work on a goal"}
+	goal := [2]string{`ralph run "what to do"`, "work on a goal"}
 	switch {
 	case report.Tasks != "":
 		return [][2]string{{"ralph run", "work through " + report.Tasks}, goal}
@@ -295,5 +296,5 @@ func nextSteps(report initReport) [][2]string {
 	case report.Prompt != "":
 		return [][2]string{{"ralph run", "work on what " + report.Prompt + " says"}, goal}
 	}
-	return [][2]string{goal, {`ralph tasks add "a first task"`, "begin a task list; then: ralph run"}}
+	return [][2]string{goal, {`ralph tasks add "a first task"`, "start a task list; then: ralph run"}}
 }

@@ -44,12 +44,12 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show the configuration", GroupID: "keep", Args: knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usage("ralph config wants a word more: ralph config show")
+			return usage("missing subcommand; try: ralph config show")
 		},
 	}
 	opts := &runOptions{values: map[string]*flagValue{}}
 	show := &cobra.Command{
-		Use: "show", Short: "Print every key with its value and where that came from", Args: noArguments,
+		Use: "show", Short: "Print every key, its value and where it comes from", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, loaded, err := a.settings(cmd.Context(), opts.given())
 			if err != nil {

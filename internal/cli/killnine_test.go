@@ -30,8 +30,8 @@ const productive = 5
 // TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing may be lost, nothing counted twice, no budget go
 // down, and no process stay behind.
 //
-// An iteration that was cut before its agent exited is not counted, although its piece of work may be in the tree: a fresh agent finds it there.
-// One that was cut after its agent exited is judged from what it left, once.
+// An iteration that was interrupted before its agent exited is not counted, although its piece of work may be in the tree: a fresh agent finds it there.
+// One that was interrupted after its agent exited is judged from what it left, once.
 func TestKillNine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the agent is a shell script")

@@ -37,10 +37,11 @@ type learningsCommand struct {
 func newLearningsCommand(a *app) *cobra.Command {
 	c := &learningsCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "learnings", Short: "List what agents propose to remember, and accept it", GroupID: "look", Args: noArguments,
-		Long: `List what agents proposed to remember: with a line that begins with LEARNING:, or, the built-in worker, when it is asked for one
-because cases of its were rejected before one was accepted. Nothing promotes itself: --accept moves one into .ralph/learnings.md,
-which every later prompt quotes.`,
+		Use: "learnings", Short: "List and accept learnings that agents proposed", GroupID: "look", Args: noArguments,
+		Long: `List learnings that agents proposed for later runs. An agent proposes one with a
+line that starts with LEARNING:. The built-in worker is asked for one when some
+of its cases were rejected before one was accepted. Only --accept moves a
+learning into .ralph/learnings.md, which every later prompt quotes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().StringArrayVar(&c.accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
@@ -61,7 +62,7 @@ func (c *learningsCommand) run(ctx context.Context) error {
 	}
 	return c.table(known, func(out io.Writer) {
 		if len(known) == 0 {
-			fmt.Fprintln(c.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
+			fmt.Fprintln(c.streams.Err, "no learnings yet; an agent proposes one with a line that starts with LEARNING:")
 		}
 		for _, l := range known {
 			state := "proposed"
@@ -154,7 +155,7 @@ func chosenLearnings(known []learning, ids []string) ([]learning, error) {
 		case len(found) == 0:
 			return nil, usage("--accept %s: no such learning; ralph learnings lists them", id)
 		case len(found) > 1:
-			return nil, usage("--accept %s: %d learnings begin so; give more of the id", id, len(found))
+			return nil, usage("--accept %s: %d learnings start with this id; type more of it", id, len(found))
 		case !slices.Contains(chosen, found[0]):
 			chosen = append(chosen, found[0])
 		}

@@ -21,9 +21,10 @@ func newLoginCommand(a *app) *cobra.Command {
 	c := loginCommand{a}
 	var list bool
 	cmd := &cobra.Command{
-		Use: "login [AGENT] [-- ARGS]", Short: "Log in to an agent, by the agent's own command", GroupID: "keep",
-		Long: `Start the login of an agent CLI, the one that a run here would start if none is named. Ralph itself has no account, and neither sees nor
-keeps what you enter. What stands behind -- is passed to the CLI.`,
+		Use: "login [AGENT] [-- ARGS]", Short: "Log in to an agent with its own command", GroupID: "keep",
+		Long: `Start the login of an agent CLI (default: the one a run here would start). Ralph
+has no account of its own and never sees what you enter. Arguments after -- go
+to the CLI.`,
 		Example: `  ralph login claude
   ralph login codex -- --device-auth
   ralph login --list`,
@@ -65,7 +66,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		return err
 	}
 	if found.Argv == nil {
-		return &config.UsageError{Msg: found.Title + " has no command to log in with", Hint: found.Hint}
+		return &config.UsageError{Msg: found.Title + " has no login command", Hint: found.Hint}
 	}
 	if !c.globals.quiet {
 		fmt.Fprintf(c.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
@@ -77,7 +78,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		return err
 	}
 	if status != 0 {
-		fmt.Fprintf(c.streams.Err, "ralph: %s ended with status %d; %s\n", found.Argv[0], status, found.Hint)
+		fmt.Fprintf(c.streams.Err, "ralph: %s exited with status %d; %s\n", found.Argv[0], status, found.Hint)
 		return exit(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil

@@ -21,7 +21,7 @@ type statusCommand struct{ *app }
 
 func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "status [RUN]", Short: "Say how a run stands", GroupID: "look", Args: atMostOne,
+		Use: "status [RUN]", Short: "Show a run's status", GroupID: "look", Args: atMostOne,
 		RunE: a.withRun(statusCommand{a}.run),
 	}
 }
@@ -65,7 +65,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	}
 	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
-		iterations += fmt.Sprintf(" (%d more not counted)", n)
+		iterations += fmt.Sprintf(" (plus %d not counted)", n)
 	}
 	row("iterations", iterations)
 	if live && state.Stopped == nil && state.LiveStatus() != ralph.StatusPaused { // what was spent since the last event is not recorded yet
@@ -75,7 +75,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	showSpending(state, row)
 	row("breaker", string(state.History.Breaker.State))
 	for _, kept := range state.Stashed {
-		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
+		row("set aside", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {
 		row("check", term.Clean(check.Name)+": "+passWord(check))
@@ -123,14 +123,14 @@ func standing(state *fold.State, live bool) string {
 	case state.Stopped != nil:
 		return fmt.Sprintf("%s (%s, exit code %d)", status, state.Stopped.Reason, state.Stopped.ExitCode)
 	case !live:
-		return "cut off: its process is gone; go on with: ralph resume"
+		return "interrupted: its process is gone; continue with: ralph resume"
 	case state.Waiting != nil && state.Waiting.Wait > 0:
 		until := state.UpdatedAt.Add(state.Waiting.Wait.Duration()).Local().Format(time.TimeOnly)
 		return fmt.Sprintf("%s until %s: %s", status, until, term.Clean(state.Waiting.Detail))
 	case state.Waiting != nil:
 		return fmt.Sprintf("%s; %s", status, term.Clean(state.Waiting.Detail))
 	case state.Phase == fold.PhaseBegun:
-		return fmt.Sprintf("%s: iteration %d, the agent works (pid of ralph: %d)", status, state.History.Started, state.PID)
+		return fmt.Sprintf("%s: iteration %d, agent running (ralph's pid: %d)", status, state.History.Started, state.PID)
 	}
 	return string(status)
 }
@@ -212,20 +212,27 @@ func summaryStatus(r runlog.Summary) string {
 type logsCommand struct {
 	*app
 	follow bool
+	agent  bool
 }
 
 func newLogsCommand(a *app) *cobra.Command {
 	c := &logsCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "logs [RUN]", Short: "Tell what happened in a run", GroupID: "look", Args: atMostOne,
-		Long: "Tell a run from its log, one line for everything that a person would want to know. With --json, print the events as they are recorded.",
+		Use: "logs [RUN]", Short: "Show a run's log", GroupID: "look", Args: atMostOne,
+		Long: `Show what happened in a run, one line per event that matters. With --agent, show
+what the agent said and did, one line per message or tool call. With --json,
+print the recorded events or the agent's recorded output.`,
 		RunE: a.withRun(c.run),
 	}
-	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "go on until the run ends")
+	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "follow the log until the run ends")
+	cmd.Flags().BoolVar(&c.agent, "agent", false, "show the agent's messages and tool calls")
 	return cmd
 }
 
 func (c *logsCommand) run(ctx context.Context, run foundRun) error {
+	if c.agent {
+		return c.showAgent(ctx, run)
+	}
 	state := &fold.State{}
 	lines := &term.Lines{Out: c.streams.Out, Style: c.styleOn(c.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {

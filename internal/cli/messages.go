@@ -19,9 +19,10 @@ type messageCommand struct{ *app }
 
 func newSteerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "steer TEXT", Short: "Tell the run under way, or the next one, what to do first", GroupID: "work", Annotations: outside,
-		Long: `Leave an instruction for the agent. It comes first in the prompt of the next iteration, of the run under way or of the
-next one, and stays in the project's STEERING.md until the agent has done it and strikes it off.`,
+		Use: "steer TEXT", Short: "Give the current or next run an instruction", GroupID: "work", Annotations: outside,
+		Long: `Give the agent an instruction. It goes first in the next iteration's prompt, of
+the current or the next run, and stays in the project's STEERING.md until the
+agent has followed it and removes it.`,
 		Example: `  ralph steer "use the existing date parser, do not add a library"`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.steer(cmd.Context(), args) },
 	}
@@ -29,9 +30,9 @@ next one, and stays in the project's STEERING.md until the agent has done it and
 
 func newAnswerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "answer TEXT", Short: "Answer what the last run asked or was blocked by", GroupID: "work", Annotations: outside,
-		Long: `Answer the last DECIDE or BLOCKED of this workspace. Question and answer go into the prompts of the next run or
-resume. A run that waits (--on-decide wait) goes on at once.`,
+		Use: "answer TEXT", Short: "Answer the last run's question or blocker", GroupID: "work", Annotations: outside,
+		Long: `Answer the last DECIDE or BLOCKED in this workspace. Question and answer go into
+the next prompts. A waiting run (--on-decide wait) continues at once.`,
 		Example: `  ralph answer "REST; keep the old routes working"`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.answer(cmd.Context(), args) },
 	}
@@ -50,9 +51,9 @@ func (c messageCommand) steer(ctx context.Context, args []string) error {
 		return err
 	}
 	if owner, live := store.Holder(); live {
-		return c.printSent("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
+		return c.printSent("steer", "delivered", owner.Run, "it goes first in the next prompt of run "+owner.Run)
 	}
-	return c.printSent("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
+	return c.printSent("steer", "queued", "", "no run is running; it goes first in the next run's prompt")
 }
 
 func (c messageCommand) answer(ctx context.Context, args []string) error {
@@ -69,7 +70,7 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 		return err
 	}
 	if asked.run == "" {
-		return usage("refused: the last run of this workspace has no question and no block that is still open")
+		return usage("refused: the last run in this workspace has no open question or blocker")
 	}
 	if err := replaceAnswer(store, asked.run); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 		return err
 	}
 	if asked.live {
-		return c.printSent("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
+		return c.printSent("answer", "delivered", asked.run, "run "+asked.run+" continues with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
 	}
 	return c.printSent("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
 }
@@ -100,9 +101,9 @@ func replaceAnswer(store *runlog.Store, run string) error {
 func messageText(command string, args []string) (string, error) {
 	switch {
 	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
-		return "", usage(`ralph %s wants a text: ralph %s "…"`, command, command)
+		return "", usage(`ralph %s needs a text: ralph %s "…"`, command, command)
 	case len(args) > 1:
-		return "", usage("the text is one argument; put it in quotes: ralph %s %q", command, strings.Join(args, " "))
+		return "", usage("the text must be one argument; put it in quotes: ralph %s %q", command, strings.Join(args, " "))
 	}
 	return args[0], nil
 }
@@ -161,11 +162,11 @@ type orderCommand struct {
 }
 
 func newStopCommand(a *app) *cobra.Command {
-	return orderCommand{a, runlog.Stop, "stops after this iteration, which is judged first"}.build("End the run under way after its iteration")
+	return orderCommand{a, runlog.Stop, "stops after this iteration"}.build("Stop the current run after this iteration")
 }
 
 func newPauseCommand(a *app) *cobra.Command {
-	return orderCommand{a, runlog.Pause, "starts no further iteration; ralph resume lets it go on"}.build("Hold the run under way after its iteration")
+	return orderCommand{a, runlog.Pause, "pauses after this iteration; continue with ralph resume"}.build("Pause the current run after this iteration")
 }
 
 func (c orderCommand) build(short string) *cobra.Command {
@@ -175,7 +176,7 @@ func (c orderCommand) build(short string) *cobra.Command {
 	}
 }
 
-// run puts the order into the mailbox of the run under way.
+// run puts the order into the inbox of the current run.
 func (c orderCommand) run(ctx context.Context) error {
 	workspace, store, err := c.open(ctx)
 	if err != nil {
@@ -183,7 +184,7 @@ func (c orderCommand) run(ctx context.Context) error {
 	}
 	owner, live := store.Holder()
 	if !live {
-		return usage("refused: no run is under way in %s", workspace.Dir)
+		return usage("refused: no run is running in %s", workspace.Dir)
 	}
 	err = store.Send(owner.Run, c.order)
 	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < startTries; tries++ { // it has the lock and is about to open its log

@@ -35,15 +35,18 @@ func newPlanCommand(a *app) *cobra.Command {
 	opts := &planOptions{values: map[string]*flagValue{}}
 	p := &planning{app: a, options: opts, in: bufio.NewReader(a.streams.In)}
 	cmd := &cobra.Command{
-		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
-		Long: `Have a model write a task list for a brief. It reads the project's files, changes none, asks what they cannot tell, and hands over
-tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
-a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
+		Use: "plan [BRIEF]", Short: "Let a model read the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
+		Long: `Let a model write a task list. It reads the project's files, changes none, asks
+you what the files cannot tell, and writes tasks with criteria and checks. Ralph
+lints the list before writing it. The brief is an argument, a file, or stdin.
 
-A file of answers is JSON, an object of questions and answers, or Markdown: a line "## question", the answer below. Such an answer is for
-its question alone: the same words, case and punctuation aside. In JSON a key between slashes, "/old API/", is a regular expression and
-answers every question that it matches somewhere, case aside; so is one with a mark that no sentence has (^ $ * | \ [ { .+ (? or a ? within
-a word). One that does not compile is 64. Answers without questions, a JSON list or a line each, are taken in their order.`,
+Without a terminal, answers come from --answers FILE; a question without an
+answer exits with 3. The file is a JSON object of questions and answers, or
+Markdown with a line "## question" above each answer. An answer fits a question
+with the same words, ignoring case and punctuation. A JSON key between slashes,
+"/old API/", is a regular expression that answers every question it matches; so
+is a key with a character no sentence has (^ $ * | \ [ { .+ (? or a ? inside a
+word). A JSON list, or one line per answer, answers questions in order.`,
 		Example: `  ralph plan "users can log in with a passkey"
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,
@@ -56,10 +59,10 @@ a word). One that does not compile is 64. Answers without questions, a JSON list
 	flags.SortFlags = false
 	flags.StringVar(&opts.brief, "brief", "", "read the brief from `FILE`, or - for stdin")
 	flags.StringVar(&opts.tasks, "tasks", "", "write the list to `FILE` (default .ralph/tasks.json)")
-	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
-	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
-	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
-	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(planner.DefaultTurns), "end without a plan after `N` model calls (default 60)")
+	flags.BoolVar(&opts.keep, "keep-existing", false, "append to the existing tasks")
+	flags.BoolVar(&opts.force, "force", false, "replace the list; tasks that are done are never lost")
+	flags.StringVar(&opts.answers, "answers", "", "read answers from `FILE`")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(planner.DefaultTurns), "give up after `N` model calls (default 60)")
 	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
@@ -73,15 +76,15 @@ a word). One that does not compile is 64. Answers without questions, a JSON list
 func (o *planOptions) check() error {
 	switch {
 	case len(o.words) > 1:
-		return usage("the brief is one argument; put it in quotes: ralph plan %q", strings.Join(o.words, " "))
+		return usage("the brief must be one argument; put it in quotes: ralph plan %q", strings.Join(o.words, " "))
 	case len(o.words) == 1 && o.brief != "":
-		return usage("the brief is given twice, as an argument and with --brief")
+		return usage("the brief is given both as an argument and with --brief; choose one")
 	case o.keep && o.force:
 		return usage("--keep-existing and --force exclude each other")
 	}
 	var err error
 	if o.maxTurns, err = strconv.Atoi(o.turns); err != nil || o.maxTurns < 1 || o.maxTurns > 1000 {
-		return usage("--max-turns %s: a whole number from 1 to 1000 is wanted", o.turns)
+		return usage("--max-turns %s: choose a whole number from 1 to 1000", o.turns)
 	}
 	return nil
 }
@@ -186,7 +189,7 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	if err != nil {
 		return planner.Interview{}, err
 	}
-	p.say("planning with %s, which reads files here and changes none", p.planner.Model())
+	p.say("planning with %s, which reads files and changes none", p.planner.Model())
 	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 
@@ -201,14 +204,14 @@ func (p *planning) brief(ctx context.Context) (string, error) {
 	case o.brief == "-" || !p.streams.InTerm:
 		text, err := await(ctx, func() (string, error) { return allOf(p.in) })
 		if err == nil && strings.TrimSpace(text) == "" {
-			return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", --brief FILE, or pipe it in")
+			return "", usage("no brief; pass one: ralph plan \"what you want\", --brief FILE, or pipe it in")
 		}
 		return text, err
 	case !p.personThere():
-		return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", or --brief FILE")
+		return "", usage("no brief; pass one: ralph plan \"what you want\", or --brief FILE")
 	}
 	return await(ctx, func() (string, error) {
-		return questions{p.app, p.in}.line("What is to be planned? (one line; --brief FILE takes more) ")
+		return questions{p.app, p.in}.line("What should be planned? (one line; use --brief FILE for more) ")
 	})
 }
 
@@ -271,13 +274,13 @@ func (p *planning) typed(ctx context.Context, q planner.Question) (string, error
 		choose = "a number, or "
 	}
 	for tries := 0; ; tries++ {
-		fmt.Fprintf(out, "Answer (%syour own words; nothing leaves it to the planner): ", choose)
+		fmt.Fprintf(out, "Answer (%syour own words; press Enter to let the planner decide): ", choose)
 		answer, err := p.line(ctx)
 		fmt.Fprintln(out)
 		if err != nil || tries > 0 || !q.Misses(answer) {
 			return answer, err
 		}
-		fmt.Fprintf(out, "There is no option %s; type it again if the number itself is the answer.\n", answer)
+		fmt.Fprintf(out, "There is no option %s; type it again to use the number itself as your answer.\n", answer)
 	}
 }
 

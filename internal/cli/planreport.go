@@ -71,7 +71,7 @@ func (r planReport) tell() error {
 	}
 	if r.landing != nil {
 		fmt.Fprint(a.streams.Out, r.Text) // it was paid for: whoever wants it can keep it
-		return fmt.Errorf("%w; the list is printed on stdout in place of that", r.landing)
+		return fmt.Errorf("%w; the list is printed on stdout instead", r.landing)
 	}
 	fmt.Fprintln(a.streams.Out, r.line())
 	return r.status()
@@ -93,7 +93,7 @@ func (r planReport) line() string {
 	case r.reason != "":
 		return fmt.Sprintf("%s: %s", ralph.NameOf(r.reason), oneLine(r.Error))
 	case r.planner.Existing() > 0:
-		return fmt.Sprintf("wrote %s to %s, behind %d", tasks, r.File, r.planner.Existing())
+		return fmt.Sprintf("wrote %s to %s, after %d existing ones", tasks, r.File, r.planner.Existing())
 	}
 	return fmt.Sprintf("wrote %s to %s", tasks, r.File)
 }
@@ -152,14 +152,14 @@ func (r planReport) warnings() []string {
 		return all
 	}
 	for _, key := range r.answers.Unused() {
-		all = append(all, fmt.Sprintf("an answer of %s was not asked for: %s", r.options.answers, key))
+		all = append(all, fmt.Sprintf("an answer in %s matched no question: %s", r.options.answers, key))
 	}
 	return all
 }
 
 func (r planReport) writeStop(b *strings.Builder) {
 	if q := r.Question; q != nil {
-		row(b, "Stopped because", "the planner asks, and "+r.nobody()+"; nothing was written")
+		row(b, "Stopped because", "the planner has a question, and "+r.nobody()+"; nothing was written")
 		row(b, "It asks", q.Text)
 		for i, option := range q.Options {
 			row(b, "", fmt.Sprintf("%d  %s", i+1, option))
@@ -181,9 +181,9 @@ func (r planReport) writeStop(b *strings.Builder) {
 // nobody says why a question has no answer.
 func (r planReport) nobody() string {
 	if r.answers == nil {
-		return "nobody is there to answer"
+		return "no one can answer here"
 	}
-	text := "no answer of " + r.options.answers + " is for this question"
+	text := "no answer in " + r.options.answers + " matches it"
 	switch unused := len(r.answers.Unused()); unused {
 	case 0:
 		return text
@@ -198,14 +198,14 @@ func (r planReport) nobody() string {
 func (r planReport) wayOn() string {
 	switch r.reason {
 	case ralph.NeedsDecision:
-		return "call it again on a terminal, or with --answers FILE, in which stand two lines:\n## " + oneLine(r.Question.Text) + "\nyour answer"
+		return "run it again on a terminal, or with --answers FILE that contains these two lines:\n## " + oneLine(r.Question.Text) + "\nyour answer"
 	case ralph.RateLimited:
 		if r.RetryAfter > 0 {
-			return "call it again in " + term.Clock(r.RetryAfter.Duration())
+			return "run it again in " + term.Clock(r.RetryAfter.Duration())
 		}
-		return "call it again later"
+		return "run it again later"
 	case ralph.MaxCost:
-		return "call it again with a higher --max-cost or --max-tokens, or a shorter brief"
+		return "run it again with a higher --max-cost or --max-tokens, or a shorter brief"
 	}
 	return r.Hint
 }
@@ -232,7 +232,7 @@ func (r planReport) writeNext(b *strings.Builder) {
 	}
 	what := "work through the list"
 	if checks > 0 {
-		what += "; it asks for consent first: the checks above are commands that a model wrote"
+		what += "; it asks you to trust the checks above first, because a model wrote them"
 	}
-	fmt.Fprintf(b, "\nNext\n  %-20s %s\n  %-20s %s\n", "ralph run"+which, what, "ralph tasks"+which, "look at the list")
+	fmt.Fprintf(b, "\nNext\n  %-20s %s\n  %-20s %s\n", "ralph run"+which, what, "ralph tasks"+which, "show the list")
 }

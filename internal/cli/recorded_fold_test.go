@@ -20,9 +20,27 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// renamedFields maps the new name of a field to the one that it had when the recordings were made, both with a small first letter. Enter a
-// field here when it gets another name and nothing else changes: the recorded folds stay as they are.
-var renamedFields = map[string]string{}
+// renamedFields maps a field, as Type.Field, to the name that it had when the recordings were made, with a
+// small first letter. Enter a field here if only its name changes, so that the recorded folds stay valid.
+var renamedFields = map[string]string{
+	"AnswerGiven.Message":        "letter",
+	"CheckResult.NeedsAccess":    "weaker",
+	"Evaluation.Cached":          "standing",
+	"History.Cooldowns":          "rests",
+	"History.LastProvenTree":     "settled",
+	"Memory.Messages":            "letters",
+	"Observation.BaseTests":      "weighed",
+	"Observation.ListDamage":     "injuries",
+	"Stash.OpenWork":             "unsettled",
+	"Stash.Stashed":              "aside",
+	"StashedWork.RestoreFailure": "notBack",
+	"SteeringSeen.Message":       "letter",
+	"TreeMove.Restores":          "back",
+	"TreeState.AfterChecks":      "after",
+	"TreeState.LastProvenTree":   "settled",
+	"TreeState.Omitted":          "left",
+	"Verdict.Cooldown":           "rest",
+}
 
 // foldedRun tells a run's state after its last event, and a hash of it after each event. The text names no type and no package, so that types
 // can move, and has every field with a small first letter, so that fields can be exported.
@@ -156,7 +174,7 @@ func collectFields(lines map[string]string, indent string, v reflect.Value) {
 			continue
 		}
 		key := smallFirst(kind.Name)
-		if old, ok := renamedFields[key]; ok {
+		if old, ok := renamedFields[v.Type().Name()+"."+kind.Name]; ok {
 			key = old
 		}
 		var inner bytes.Buffer

@@ -27,10 +27,11 @@ type reportCommand struct {
 func newReportCommand(a *app) *cobra.Command {
 	c := &reportCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "report [RUN]", Short: "Make a document of a run: what was proven, claimed and seen", GroupID: "look", Args: atMostOne,
-		Long: `Make a document of a run, from its log alone: the checks and what they were run on, the gates, the tasks and what
-they cost, what the agent claimed beside what was seen, and whether the log is still the one that was written.
-The document comes on stdout. If the log was changed, it says so, and the status is 74.`,
+		Use: "report [RUN]", Short: "Write a report for a run", GroupID: "look", Args: atMostOne,
+		Long: `Write a report for a run from its log: checks, gates, tasks and their costs,
+what the agent claimed next to what was seen, and whether the log is intact. The
+report goes to stdout. If the log was changed, the report says so and the exit
+code is 74.`,
 		Example: "  ralph report > proof.md\n  ralph report 01K9 --format json",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if c.wantsJSON() && !cmd.Flags().Changed("format") {
@@ -40,7 +41,7 @@ The document comes on stdout. If the log was changed, it says so, and the status
 		},
 		RunE: a.withRun(c.run),
 	}
-	cmd.Flags().StringVar(&c.format, "format", formatMarkdown, "write the document as `FORMAT`: md or json")
+	cmd.Flags().StringVar(&c.format, "format", formatMarkdown, "report `FORMAT`: md or json")
 	return cmd
 }
 
@@ -49,9 +50,9 @@ func (c *reportCommand) check() error {
 	switch c.format {
 	case formatMarkdown, formatJSON:
 	case "html", "junit", "github":
-		return usage("--format %s comes with a later version; md and json are there", c.format)
+		return usage("--format %s is not available yet; choose one of: md, json", c.format)
 	default:
-		return usage("--format %s: one of md, json is wanted", c.format)
+		return usage("--format %s: choose one of: md, json", c.format)
 	}
 	if c.format == formatMarkdown && c.wantsJSON() {
 		return usage("--format md and --json exclude each other")
@@ -70,7 +71,7 @@ func (c *reportCommand) run(_ context.Context, run foundRun) error {
 		err = document.Markdown(c.streams.Out)
 	}
 	if broken := document.Receipt.Break; err == nil && broken != nil {
-		fmt.Fprintf(c.streams.Err, "ralph: the log is not the one that was written: event %d, byte %d: %s\n", broken.Seq, broken.Offset, term.Clean(broken.Why))
+		fmt.Fprintf(c.streams.Err, "ralph: the log was changed after it was written: event %d, byte %d: %s\n", broken.Seq, broken.Offset, term.Clean(broken.Why))
 		return exit(ralph.ExitCode(ralph.IOFailed, ""))
 	}
 	return err

@@ -32,26 +32,27 @@ type resumeCommand struct {
 func newResumeCommand(a *app) *cobra.Command {
 	c := &resumeCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "resume [RUN]", Short: "Go on with a run where it stopped", GroupID: "work", Annotations: outside,
-		Long: `Go on with the newest run of the workspace, or with the one named, under its recorded settings. What was spent
-stays spent; a limit that was reached must be raised. A paused run under way simply goes on.`,
+		Use: "resume [RUN]", Short: "Continue a stopped run", GroupID: "work", Annotations: outside,
+		Long: `Continue the newest run in this workspace, or the named one, with its recorded
+settings. What was spent stays spent: raise a limit that was reached. A paused
+run continues.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
 	flags, more := cmd.Flags(), &c.more
-	flags.StringVar(&more.iterations, "add-iterations", "", "raise the cap by `N` iterations")
-	flags.StringVar(&more.time, "add-time", "", "raise the time budget by `D`")
-	flags.StringVar(&more.cost, "add-cost", "", "raise the money budget by `USD`")
-	flags.StringVar(&more.tokens, "add-tokens", "", "raise the token budget by `N`")
-	flags.StringVar(&more.agent, "agent", "", "go on with agent `NAME`")
-	flags.StringVar(&more.model, "model", "", "go on with model `M`")
+	flags.StringVar(&more.iterations, "add-iterations", "", "raise the limit by `N` iterations")
+	flags.StringVar(&more.time, "add-time", "", "raise the time limit by `D`")
+	flags.StringVar(&more.cost, "add-cost", "", "raise the cost limit by `USD`")
+	flags.StringVar(&more.tokens, "add-tokens", "", "raise the token limit by `N`")
+	flags.StringVar(&more.agent, "agent", "", "continue with agent `NAME`")
+	flags.StringVar(&more.model, "model", "", "continue with model `M`")
 	return cmd
 }
 
 func (c *resumeCommand) run(ctx context.Context, name string) error {
 	ownOrphans(c.streams.Err)
 	if len(c.globals.set) > 0 || c.globals.config != "" {
-		return usage("a run goes on under its recorded settings: --set and -c change nothing; --add-iterations, --add-time, --add-cost, --add-tokens, --agent and --model do")
+		return usage("a run continues with its recorded settings; --set and -c have no effect; use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model")
 	}
 	found, err := c.findRun(ctx, name)
 	if err != nil {
@@ -139,7 +140,7 @@ func (c *resumeCommand) recordedPlan(ctx context.Context, workspace workspace.Wo
 	more := c.more
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
-		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
+		return nil, usage("run %s was not started by this program, so its settings are unknown", state.Run)
 	}
 	if err := raiseLimits(&settings, more); err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 		known                      bool
 		add                        func(text string) bool // false if the text is none of what is wanted
 	}{
-		{"iterations", more.iterations, "a whole number above 0", "cap on iterations", s.MaxIterations > 0, func(text string) bool {
+		{"iterations", more.iterations, "a whole number above 0", "iteration limit", s.MaxIterations > 0, func(text string) bool {
 			n, err := strconv.Atoi(text)
 			s.MaxIterations += n
 			return err == nil && n > 0
@@ -206,7 +207,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 		switch {
 		case limit.text == "":
 		case !limit.add(limit.text):
-			return usage("--add-%s %s: %s is wanted", limit.flag, limit.text, limit.wanted)
+			return usage("--add-%s %s: choose %s", limit.flag, limit.text, limit.wanted)
 		case !limit.known:
 			return usage("--add-%s: this run has no %s", limit.flag, limit.budget)
 		}
@@ -223,12 +224,12 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
 	case c.more != raise{}:
-		return usage("run %s is under way: its limits, agent and model cannot be changed; ralph stop ends it, then resume takes them", owner.Run)
+		return usage("run %s is running: its limits, agent and model cannot change now; stop it with ralph stop, then use ralph resume", owner.Run)
 	}
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
 	}
-	return c.printSent("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
+	return c.printSent("resume", "delivered", owner.Run, "run "+owner.Run+" continues")
 }
 
 // conversations are how many each model has had in a run so far.

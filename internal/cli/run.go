@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,8 +53,9 @@ func newRunCommand(a *app) *cobra.Command {
 	c := runCommand{a, opts}
 	cmd := &cobra.Command{
 		Use: "run [GOAL] [-- AGENT ARGS]", Short: "Run an agent until its work is proven", GroupID: "work",
-		Long: `Run an agent again and again, each time with a fresh context, until its claim of completion is proven by
-checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0 means proven.`,
+		Long: `Run an agent in a loop, each iteration with a fresh context, until checks that
+Ralph runs itself prove its claim of completion, the agent needs you, or a limit
+is reached. Exit 0 means proven.`,
 		Example: `  ralph run "make the tests pass"
   ralph run                     # works through the project's task list
   ralph run --spec spec.md --check "go test ./..." -n 25 --max-cost 5
@@ -62,10 +64,10 @@ checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&opts.goal, "goal", "", "the goal as `TEXT`, or - to read it from stdin")
+	flags.StringVar(&opts.goal, "goal", "", "the goal as `TEXT`; - reads it from stdin")
 	flags.BoolVar(&opts.once, "once", false, "one iteration")
-	flags.BoolVar(&opts.dryRun, "dry-run", false, "print the prompt, the commands and the limits, and start nothing")
-	flags.BoolVar(&opts.login, "login", false, "log in to the agent by its own command, and end")
+	flags.BoolVar(&opts.dryRun, "dry-run", false, "print the prompt, commands and limits without starting anything")
+	flags.BoolVar(&opts.login, "login", false, "log in to the agent, then exit")
 	addKeyFlags(flags, opts.values)
 	return cmd
 }
@@ -82,25 +84,26 @@ func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
 func addKeyFlag(flags *pflag.FlagSet, values map[string]*flagValue, key config.Key) {
 	value := &flagValue{key: key}
 	values[key.Flag] = value
-	flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+choiceNote(key)+defaultNote(key))
+	flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+keyNote(key))
 	flag.NoOptDefVal, flag.Hidden = key.Bare, !key.Ready()
 	if key.Kind == config.Switch {
 		flag.NoOptDefVal = "true"
 	}
 }
 
-func choiceNote(key config.Key) string {
-	if len(key.Choices) < 2 || key.Kind == config.Switch {
+// keyNote lists the choices and the default of a key.
+func keyNote(key config.Key) string {
+	var notes []string
+	if len(key.Choices) > 1 {
+		notes = append(notes, strings.Join(key.Choices, ", "))
+	}
+	if key.Default != "" && key.Default != "0" {
+		notes = append(notes, "default "+strings.ReplaceAll(key.Default, "\n", ", "))
+	}
+	if len(notes) == 0 || key.Kind == config.Switch {
 		return ""
 	}
-	return ": " + strings.Join(key.Choices, ", ")
-}
-
-func defaultNote(key config.Key) string {
-	if key.Default == "" || key.Default == "0" || key.Kind == config.Switch {
-		return ""
-	}
-	return " (default " + strings.ReplaceAll(key.Default, "\n", ", ") + ")"
+	return " (" + strings.Join(notes, "; ") + ")"
 }
 
 // given are the flags that were written, as config reads them.
@@ -181,17 +184,20 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 	return args, nil
 }
 
+func isOneWord(s string) bool { return !strings.ContainsAny(s, " \t\n") }
+
 // goal is the goal as it was given: nil if it was not, which is not the same as empty.
 func (c runCommand) goal(words []string) (*string, error) {
 	opts := c.options
 	switch {
 	case len(words) > 1:
 		if tree := opts.values["worktree"].values; len(tree) > 0 && tree[len(tree)-1] == "true" {
-			return nil, usage("the name of a worktree is written with =, as in --worktree=%s", words[len(words)-1])
+			name := words[max(slices.IndexFunc(words, isOneWord), 0)]
+			return nil, usage("name a worktree with =, as in --worktree=%s", name)
 		}
-		return nil, usage("the goal is one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
+		return nil, usage("the goal must be one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
 	case len(words) == 1 && opts.hasGoal:
-		return nil, usage("the goal is given twice, as an argument and with --goal")
+		return nil, usage("the goal is given both as an argument and with --goal; choose one")
 	case len(words) == 1:
 		return &words[0], nil
 	case !opts.hasGoal:
@@ -265,7 +271,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 func silence(plan *assembly.Plan) string {
 	limit := orNone(plan.Policy.IdleTimeout)
 	if own := plan.WorkerSilence(); own > 0 && own != plan.Policy.IdleTimeout {
-		return fmt.Sprintf("%s of the worker, %s of whoever takes over", own, limit)
+		return fmt.Sprintf("%s for the worker, %s for fallbacks", own, limit)
 	}
 	return limit
 }

@@ -19,7 +19,7 @@ func newSchemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema config|tasks|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
 		ValidArgs: []string{"config", "tasks", "event", "result"},
-		Args:      exactlyOne("wants one of config, tasks, event, result"),
+		Args:      exactlyOne("needs one of: config, tasks, event, result"),
 		RunE:      func(_ *cobra.Command, args []string) error { return schemaCommand{a}.run(args[0]) },
 	}
 }
@@ -35,7 +35,7 @@ func (c schemaCommand) run(of string) error {
 	case "tasks":
 		return c.printSchema(reflect.TypeFor[taskFile](), "The task list .ralph/tasks.json")
 	}
-	return usage("ralph schema %s: one of config, tasks, event, result is wanted", of)
+	return usage("ralph schema %s: choose one of: config, tasks, event, result", of)
 }
 
 // loggedEvent is an event as it stands in events.jsonl.

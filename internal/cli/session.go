@@ -47,7 +47,7 @@ type session struct {
 // ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
 func ownOrphans(warn io.Writer) {
 	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprintf(warn, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
+		fmt.Fprintf(warn, "ralph: warning: detached processes of an agent may survive: %v\n", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 	identity, _ := process.Identity(os.Getpid())
 	held, err := store.Lock(runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity})
 	if _, locked := errors.AsType[*runlog.Locked](err); locked {
-		err = fmt.Errorf("%w; ralph status tells about it, and ralph stop ends it after its iteration", err)
+		err = fmt.Errorf("%w; see it with ralph status, stop it with ralph stop", err)
 	}
 	return held, err
 }
@@ -202,7 +202,11 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 		return s.status(result, exitMap)
 	}
 	if !s.globals.quiet {
-		fmt.Fprint(s.streams.Err, term.Screen(state, s.style()))
+		width := 0
+		if s.streams.ErrTerm {
+			width = s.streams.Width()
+		}
+		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width))
 	}
 	fmt.Fprintln(s.streams.Out, term.ResultLine(state))
 	return s.status(result, exitMap)
@@ -238,9 +242,11 @@ func (s *session) newView(state *fold.State) view {
 	case s.globals.quiet:
 		return silent{}
 	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
-		return term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
+		live := term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
+		live.Verbose = s.globals.verbose
+		return live
 	}
-	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}}
+	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
 }
 
 // plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
@@ -248,6 +254,8 @@ type plain struct {
 	mu    sync.Mutex
 	lines *term.Lines
 	told  string
+	// verbose prints each message and tool call of the agent, too.
+	verbose bool
 }
 
 func (p *plain) See(e ralph.Event) {
@@ -262,9 +270,13 @@ func (p *plain) See(e ralph.Event) {
 func (p *plain) Live(a ralph.Activity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if line := term.ActivityLine(a); p.verbose && line != "" {
+		fmt.Fprintln(p.lines.Out, line)
+		return
+	}
 	if a.Kind == "retry" && a.Detail != p.told {
 		p.told = a.Detail
-		fmt.Fprintf(p.lines.Out, "  the agent tries again: %s\n", term.Clean(a.Detail))
+		fmt.Fprintf(p.lines.Out, "  the agent retries: %s\n", term.Clean(a.Detail))
 	}
 }
 
@@ -298,10 +310,10 @@ func (s *session) sweep() {
 func (s *session) killLeftovers(run string) error {
 	killed, err := process.Sweep(run)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("kill what run %s left behind: %w", run, err)
+		return fmt.Errorf("kill leftover processes of run %s: %w", run, err)
 	}
 	if killed > 0 && !s.globals.quiet {
-		fmt.Fprintf(s.streams.Err, "ralph: killed what run %s had left behind (%s)\n", run, term.Count(killed, "process"))
+		fmt.Fprintf(s.streams.Err, "ralph: killed leftover processes of run %s (%s)\n", run, term.Count(killed, "process"))
 	}
 	return nil
 }

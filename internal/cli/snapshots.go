@@ -29,20 +29,23 @@ import (
 type diffCommand struct {
 	*app
 	task string // whose work to show
+	stat bool
 }
 
 func newDiffCommand(a *app) *cobra.Command {
 	c := &diffCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "diff [RUN] [ITER]", Short: "Show what a run, or one of its iterations, changed", GroupID: "look",
-		Long: `Show what a run changed, from the tree that it began with to the last one that it left, untracked files included and
-ignored ones not. With an iteration's number, show what that one changed. With --task, show the work on a task in all of its
-iterations, also if it was given up and set aside.`,
+		Use: "diff [RUN] [ITER]", Short: "Show what a run or an iteration changed", GroupID: "look",
+		Long: `Show what a run changed, from the files before it to the last ones it left. With
+an iteration's number, show what that iteration changed. With --task, show the
+work on one task in all its iterations, even if it is stashed. Untracked files
+are included, ignored files are not.`,
 		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3\n  ralph diff --task T-2 # one task of the list",
 		Args:    atMostTwo,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.task, "task", "", "show the work on the task `ID`")
+	cmd.Flags().StringVar(&c.task, "task", "", "show the work on task `ID`")
+	cmd.Flags().BoolVar(&c.stat, "stat", false, "show only how many lines of each file changed")
 	return cmd
 }
 
@@ -56,16 +59,17 @@ type restoreCommand struct {
 func newRestoreCommand(a *app) *cobra.Command {
 	c := &restoreCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work", Annotations: outside,
-		Long: `Bring the workspace's files back to what they were after an iteration of a run, byte for byte; 0 is the tree that the
-run began with. Files that git ignores are not covered. With --git, the repository's branches and HEAD come back too, also
-after rm -rf .git. What was there before is kept: ralph restore undo brings it back.`,
-		Example: "  ralph restore 01K9 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
+		Use: "restore [RUN] ITER", Short: "Restore the files as they were after an iteration", GroupID: "work", Annotations: outside,
+		Long: `Restore the workspace's files as they were after an iteration of a run; 0 means
+before the run. Files that git ignores are not restored. With --git, also
+restore branches and HEAD, even after rm -rf .git. Ralph keeps the files it
+replaces: ralph restore undo brings them back.`,
+		Example: "  ralph restore 3          # the newest run, after iteration 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
 		Args:    atMostTwo,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.to, "to", "", "write a copy into the new or empty folder `DIR` instead")
-	cmd.Flags().BoolVar(&c.git, "git", false, "bring branches, tags and HEAD back too")
+	cmd.Flags().StringVar(&c.to, "to", "", "write the files to the new or empty folder `DIR` instead")
+	cmd.Flags().BoolVar(&c.git, "git", false, "also restore branches, tags and HEAD")
 	return cmd
 }
 
@@ -113,7 +117,7 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 	})
 	k.folder = snapshotsOf(store, k.state.Started.Worktree)
 	if _, missing := os.Stat(k.folder); err == nil && (len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "") { // without git, copies serve for comparing alone
-		err = usage("run %s kept no snapshots (no git repository, or an older ralph)", run)
+		err = usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
 	}
 	return k, err
 }
@@ -122,14 +126,14 @@ func (k kept) at(iteration int) (string, error) {
 	if id := k.ids[iteration]; id != "" {
 		return id, nil
 	}
-	return "", usage("run %s has no snapshot of iteration %d; it has those of 0 to %d", k.run, iteration, k.last)
+	return "", usage("run %s has no snapshot of iteration %d; choose one from 0 to %d", k.run, iteration, k.last)
 }
 
 // span is the trees between which an iteration, a task or, without either, the whole run changed something.
 func (k kept) span(iteration int, task string) (from, to string, err error) {
 	switch {
 	case task != "" && iteration >= 0:
-		return "", "", usage("give an iteration or a task, not both")
+		return "", "", usage("choose an iteration or a task, not both")
 	case task != "":
 		return k.spanOf(task)
 	case iteration >= 0:
@@ -153,9 +157,9 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 	case aside >= 0:
 		return k.state.Stashed[aside].Base, k.state.Stashed[aside].Work, nil
 	case count == 0:
-		return "", "", usage("run %s did not work on a task %q", k.run, task)
+		return "", "", usage("run %s did not work on task %q", k.run, task)
 	case last-first+1 != count:
-		return "", "", usage("others were worked on between iterations %d and %d, in which run %s worked on %s; name one of them", first, last, k.run, task)
+		return "", "", usage("other tasks were worked on between iterations %d and %d of run %s, which worked on %s; name one of these iterations", first, last, k.run, task)
 	}
 	to, err = k.at(last)
 	return k.before[first], to, err
@@ -184,26 +188,32 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 		return c.printJSON(map[string]any{"run_id": k.run, "from": from, "to": to, "patch": patch, "truncated": cut})
 	}
 	if patch == "" && !c.globals.quiet {
-		fmt.Fprintln(c.streams.Err, "no file changed")
+		fmt.Fprintln(c.streams.Err, "no files changed")
 	}
 	if c.streams.OutTerm { // what an agent wrote must not drive the terminal
 		patch = strings.Join(text.Mapped(strings.Split(patch, "\n"), term.Printable), "\n")
 	}
-	fmt.Fprint(c.streams.Out, patch)
+	style := c.styleOn(c.streams.OutTerm)
+	if c.stat {
+		fmt.Fprint(c.streams.Out, statOf(patch, style))
+	} else {
+		fmt.Fprint(c.streams.Out, colored(patch, style))
+	}
 	if cut {
-		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is longer than what is shown")
+		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is too long to show all of it")
 	}
 	return nil
 }
 
-// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run.
-func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
+// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run. Without a number, the
+// iteration is -1.
+func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
 	switch len(args) {
 	case 0:
 		return "", -1, nil
 	case 1:
 		n, noNumber := iterationNumber(args[0])
-		if _, err := c.findRun(ctx, args[0]); noNumber == nil && err != nil {
+		if _, err := a.findRun(ctx, args[0]); noNumber == nil && err != nil {
 			return "", n, nil
 		}
 		return args[0], -1, nil
@@ -215,14 +225,14 @@ func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run s
 func iterationNumber(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || len(text) > 9 {
-		return 0, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", text)
+		return 0, usage("%q is not an iteration; use a number, 0 for the files before the run", text)
 	}
 	return n, nil
 }
 
 func (c *restoreCommand) run(ctx context.Context, args []string) error {
-	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
-		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
+	if len(args) == 0 {
+		return usage("which iteration? ralph restore [RUN] ITER, 0 for the files before the run")
 	}
 	_, store, err := c.open(ctx)
 	if err != nil {
@@ -279,17 +289,20 @@ func (r restored) stillThere() error {
 		return nil
 	}
 	if _, err := os.Stat(r.Worktree); err != nil {
-		return usage("the run worked in the worktree %s, which is gone; --to DIR writes a copy elsewhere", r.Worktree)
+		return usage("the run's worktree %s is gone; write the files elsewhere with --to DIR", r.Worktree)
 	}
 	return nil
 }
 
 func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
-	n, err := iterationNumber(args[1])
+	run, n, err := c.runAndIteration(ctx, args)
+	if err == nil && n < 0 {
+		err = usage("which iteration of run %s? ralph restore %s ITER, 0 for the files before the run", run, run)
+	}
 	if err != nil {
 		return restored{}, err
 	}
-	k, err := c.findKept(ctx, args[0])
+	k, err := c.findKept(ctx, run)
 	if err != nil {
 		return restored{}, err
 	}
@@ -322,11 +335,11 @@ func (r restored) keep(store *runlog.Store) error {
 // lastRestore is what was there before the newest restore.
 func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	if len(more) > 0 {
-		return restored{}, usage("ralph restore undo takes no further argument")
+		return restored{}, usage("ralph restore undo takes no other arguments")
 	}
 	file, err := os.Open(restoresPath(store))
 	if errors.Is(err, fs.ErrNotExist) {
-		return restored{}, usage("nothing was restored in this workspace, so there is nothing to undo")
+		return restored{}, usage("nothing to undo: nothing was restored in this workspace")
 	}
 	if err != nil {
 		return restored{}, fmt.Errorf("read restores: %w", err)
@@ -339,7 +352,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 			last = r
 		}
 	}
-	last.Of = "what was there before the last restore"
+	last.Of = "the files from before the last restore"
 	return last, nil
 }
 
@@ -362,7 +375,7 @@ func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
 		fmt.Fprintf(c.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}
 	if done.Undo != "" {
-		fmt.Fprintln(c.streams.Out, "ignored files are not covered; to undo: ralph restore undo")
+		fmt.Fprintln(c.streams.Out, "ignored files were not restored; undo with: ralph restore undo")
 	}
 	return nil
 }

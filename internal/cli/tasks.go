@@ -31,34 +31,34 @@ type tasksCommand struct {
 func newTasksCommand(a *app) *cobra.Command {
 	c := &tasksCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "tasks", Short: "Look at the task list, add to it, mark its tasks", GroupID: "work", Annotations: map[string]string{wordsAreArguments: "yes"},
-		Long: `The project's task list: the first of .ralph/tasks.json, .agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and
-.ralph/fix_plan.md, or the one that --tasks names. Each is read and written in its own form; only the bytes of a state that
-changed are touched. Without a further word, the list is shown.`,
+		Use: "tasks", Short: "Show and edit the task list", GroupID: "work", Annotations: map[string]string{wordsAreArguments: "yes"},
+		Long: `Show and edit the project's task list: the first of .ralph/tasks.json,
+.agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and .ralph/fix_plan.md, or
+the one named with --tasks. Ralph keeps each list's own format.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("ralph tasks %s: one of list, add, done, reopen, import, lint is wanted", args[0])
+				return usage("ralph tasks %s: choose one of: list, add, done, reopen, import, lint", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
 	}
-	cmd.PersistentFlags().StringVar(&c.file, "tasks", "", "the list is `FILE`")
+	cmd.PersistentFlags().StringVar(&c.file, "tasks", "", "use the task list `FILE`")
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "Show the list", Args: noArguments,
 			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) }},
 		newAddTaskCommand(c),
-		&cobra.Command{Use: "done ID...", Short: "Mark tasks done, on your own word", Annotations: outside,
+		&cobra.Command{Use: "done ID...", Short: "Mark tasks done without proof", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.mark(cmd.Context(), ralph.TaskDone, args)
 			}},
-		&cobra.Command{Use: "reopen ID...", Short: "Mark tasks open again", Annotations: outside,
+		&cobra.Command{Use: "reopen ID...", Short: "Reopen tasks", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.mark(cmd.Context(), ralph.TaskPending, args)
 			}},
-		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("wants the file to import"), Annotations: outside,
+		&cobra.Command{Use: "import FILE", Short: "Import a list of any known format into .ralph/tasks.json", Args: exactlyOne("needs the file to import"), Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0]) }},
-		&cobra.Command{Use: "lint [FILE]", Short: "Say what is wrong with the list, by line", Args: atMostOne,
+		&cobra.Command{Use: "lint [FILE]", Short: "Check the list for problems", Args: atMostOne,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
 					c.file = args[0]
@@ -134,14 +134,14 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	var t ralph.Task
 	var priority string
 	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`wants a title in quotes: ralph tasks add "what is to be done"`),
+		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`needs a title in quotes: ralph tasks add "what to do"`),
 		Example: `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Title = strings.TrimSpace(args[0])
 			if priority != "" {
 				n, err := strconv.Atoi(priority)
 				if err != nil || n < 0 {
-					return usage("--priority %s: a whole number is wanted; 1 comes before 2", priority)
+					return usage("--priority %s: choose a whole number; 1 comes before 2", priority)
 				}
 				t.Priority = &n
 			}
@@ -149,14 +149,14 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&t.ID, "id", "", "the task's `ID`; the next number if not given")
-	flags.StringVar(&t.Description, "description", "", "what it is about, as `TEXT`")
-	flags.StringArrayVar(&t.Acceptance, "accept", nil, "a criterion, as `TEXT`")
-	flags.StringArrayVar(&t.DependsOn, "after", nil, "wait for the task `ID`")
-	flags.StringArrayVar(&t.Checks, "check", nil, "a check of its own, as `CMD`")
-	flags.StringVar(&priority, "priority", "", "a whole number `N`: the lowest is worked first")
-	flags.BoolVar(&t.Optional, "optional", false, "it does not block completion")
-	flags.BoolVar(&t.Human, "human", false, "it is for a person, and never waited for")
+	flags.StringVar(&t.ID, "id", "", "the task's `ID` (default: the next number)")
+	flags.StringVar(&t.Description, "description", "", "describe it: `TEXT`")
+	flags.StringArrayVar(&t.Acceptance, "accept", nil, "acceptance criterion: `TEXT`")
+	flags.StringArrayVar(&t.DependsOn, "after", nil, "work on task `ID` first")
+	flags.StringArrayVar(&t.Checks, "check", nil, "check for this task: `CMD`")
+	flags.StringVar(&priority, "priority", "", "priority `N`; lowest first")
+	flags.BoolVar(&t.Optional, "optional", false, "the run can complete without it")
+	flags.BoolVar(&t.Human, "human", false, "for a person; the run does not wait for it")
 	return cmd
 }
 
@@ -204,7 +204,7 @@ func (c *tasksCommand) typing(workspace workspace.Workspace, settings config.Set
 
 func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []string) error {
 	if len(ids) == 0 {
-		return usage("name the tasks; ralph tasks list shows them")
+		return usage("name the tasks; list them with ralph tasks list")
 	}
 	workspace, settings, err := c.editable(ctx, c.file)
 	if err != nil {
@@ -270,7 +270,7 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 		return nil
 	}
 	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}
-	return fmt.Errorf("%w; to make this change now: ralph pause, and ralph resume afterwards", locked)
+	return fmt.Errorf("%w; to change it now, use ralph pause, then ralph resume", locked)
 }
 
 func (c *tasksCommand) importFile(ctx context.Context, file string) error {
@@ -318,7 +318,7 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 			fmt.Fprintf(out, "%s:%d: %s: %s\n", p.File, p.Line, p.Level, term.Clean(p.Text))
 		}
 		if len(problems) == 0 {
-			fmt.Fprintf(out, "%s: nothing to complain about\n", list.Path())
+			fmt.Fprintf(out, "%s: no problems found\n", list.Path())
 		}
 	})
 	if err == nil && bad > 0 {

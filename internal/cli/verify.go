@@ -23,10 +23,11 @@ type verifyCommand struct{ *app }
 
 func newVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne, Annotations: outside,
-		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
-they end; and follow the hash chain of the run's log. The workspace is left as it is, but for what a check writes that runs
-in place. Exit 0 means that everything is as recorded, 1 that something is not.`,
+		Use: "verify [RUN]", Short: "Rerun a run's checks on its recorded files", GroupID: "look", Args: atMostOne, Annotations: outside,
+		Long: `Rerun the checks of a run's last iteration on the files that were judged,
+compare the results with the record, and verify the hash chain of the log. The
+workspace stays as it is, except for files that an in-place check writes. Exit 0
+means everything matches, 1 means something does not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return verifyCommand{a}.run(cmd.Context(), firstOf(args))
 		},
@@ -82,7 +83,7 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 		return nil
 	}
 	if misuse, ok := errors.AsType[*config.UsageError](err); ok {
-		return &config.UsageError{Msg: fmt.Sprintf("the log is what was written (%s, chain %s), but %s", term.Count(int(chain.Events), "event"), chain.Head, misuse.Msg), Hint: misuse.Hint}
+		return &config.UsageError{Msg: fmt.Sprintf("the log is intact (%s, chain %s), but %s", term.Count(int(chain.Events), "event"), chain.Head, misuse.Msg), Hint: misuse.Hint}
 	}
 	if err != nil {
 		return err
@@ -118,22 +119,22 @@ func (c verifyCommand) print(v verified) error {
 func printVerified(out io.Writer, v verified) {
 	fmt.Fprintf(out, "run %s\n", v.Run)
 	if v.Break != "" {
-		fmt.Fprintf(out, "✗ the log is not what was written: %s\n", term.Clean(v.Break))
+		fmt.Fprintf(out, "✗ the log was changed: %s\n", term.Clean(v.Break))
 	} else {
-		fmt.Fprintf(out, "✓ the log is what was written: %s, chain %s\n", term.Count(int(v.Events), "event"), v.Receipt)
+		fmt.Fprintf(out, "✓ the log is intact: %s, chain %s\n", term.Count(int(v.Events), "event"), v.Receipt)
 	}
 	for _, c := range v.Checks {
 		mark, then, now := "✓", fate(c.Then), fate(c.Now)
 		if !c.Same {
 			mark = "✗"
 		}
-		fmt.Fprintf(out, "%s %s: %s, again %s (%s)\n", mark, term.Clean(c.Name), then, now, c.Isolation)
+		fmt.Fprintf(out, "%s %s: %s, now %s (%s)\n", mark, term.Clean(c.Name), then, now, c.Isolation)
 		if !c.Same && c.Now.Output != "" {
 			fmt.Fprintf(out, "    %s\n", term.Shorten(term.Clean(c.Now.Output), 400))
 		}
 	}
 	if v.Holds {
-		fmt.Fprintf(out, "everything is as recorded: %s on tree %.12s\n", term.Count(len(v.Checks), "check"), v.Tree)
+		fmt.Fprintf(out, "everything matches the record: %s on tree %.12s\n", term.Count(len(v.Checks), "check"), v.Tree)
 	}
 }
 

@@ -19,9 +19,10 @@ type mergeCommand struct{ *app }
 
 func newMergeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work", Annotations: outside,
-		Long: `Merge the branch of a run that worked in a worktree, the newest run if none is named, into the branch that is checked out
-here: a fast-forward where that is possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
+		Use: "merge [RUN]", Short: "Merge a worktree's branch", GroupID: "work", Annotations: outside,
+		Long: `Merge the branch of a run's worktree (default: the newest run) into the current
+branch: a fast-forward if possible, else a merge commit. On a conflict, Ralph
+merges nothing.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return mergeCommand{a}.run(cmd.Context(), firstOf(args))
@@ -38,12 +39,12 @@ type cleanCommand struct {
 func newCleanCommand(a *app) *cobra.Command {
 	c := &cleanCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments, Annotations: outside,
-		Long: `Remove the worktrees of earlier runs, with their branches, whose work is merged. With --force, remove all of them. The logs
-of the runs stay.`,
+		Use: "clean", Short: "Remove merged worktrees and branches", GroupID: "keep", Args: noArguments, Annotations: outside,
+		Long: `Remove worktrees and branches of earlier runs whose work is merged. With
+--force, remove all of them. Logs stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&c.force, "force", false, "remove work that is nowhere else, too")
+	cmd.Flags().BoolVar(&c.force, "force", false, "also remove unmerged work")
 	return cmd
 }
 
@@ -64,7 +65,7 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	}
 	worktree := state.Started.Worktree
 	if worktree == nil {
-		return usage("run %s worked in place; there is nothing to merge", run)
+		return usage("run %s did not use a worktree; nothing to merge", run)
 	}
 	result, err := found.workspace.Merge(ctx, *worktree)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
 	case result.End == workspace.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
-		refused = usage("not merged: %s has nothing that %s does not have; commit what is in %s first", result.Branch, result.Into, worktree.Path)
+		refused = usage("not merged: %s has no commits that %s lacks; commit the work in %s first", result.Branch, result.Into, worktree.Path)
 	}
 	if c.wantsJSON() {
 		return c.printResult(run, result, refused)
@@ -86,7 +87,7 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	switch {
 	case refused != nil:
 	case result.End == workspace.MergeAlready:
-		fmt.Fprintf(c.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
+		fmt.Fprintf(c.streams.Out, "nothing to merge: %s already contains %s\n", result.Into, result.Branch)
 	default:
 		fmt.Fprintf(c.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
 	}
@@ -124,9 +125,9 @@ func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error 
 	files := strings.Join(result.Files, ", ")
 	switch string(result.End) {
 	case "conflict":
-		return usage("not merged: both %s and %s changed %s; both sides are as they were. Merge by hand: git merge %s", result.Into, result.Branch, files, result.Branch)
+		return usage("not merged: both %s and %s changed %s; nothing was changed. Merge by hand: git merge %s", result.Into, result.Branch, files, result.Branch)
 	case "in_the_way":
-		return usage("not merged: uncommitted changes here would be overwritten: %s; commit or move them first", files)
+		return usage("not merged: uncommitted changes would be overwritten: %s; commit or stash them first", files)
 	}
 	return usage("not merged: %s; the work is in %s", strings.TrimSpace(result.Output), worktree.Path)
 }

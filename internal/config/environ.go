@@ -16,10 +16,39 @@ const envPrefix = "RALPH_"
 // InsideRunVariable holds the id of the run that a process is part of, in the environment of everything that the run starts.
 const InsideRunVariable = "RALPH_RUN_ID"
 
-// reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
-var reserved = []string{
-	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_NOTIFY_RUN", "RALPH_NOTIFY_STATUS", "RALPH_NOTIFY_TEXT",
-	"RALPH_HIDDEN_DIR",
+// Variable is an environment variable that is not a setting.
+type Variable struct{ Name, Doc string }
+
+// Variables are read by Ralph.
+func Variables() []Variable {
+	return []Variable{
+		{"RALPH_STATE_DIR", "folder for runs, logs and snapshots; default: ralph in XDG_STATE_HOME or ~/.local/state"},
+		{"RALPH_TRUST", "1 trusts commands defined by the project, like --trust"},
+		{"XDG_CONFIG_HOME", "folder of your own configuration, ralph/config.yaml; default: ~/.config"},
+		{"XDG_CACHE_HOME", "folder for caches; default: ~/.cache"},
+		{"NO_COLOR", "any value turns colors off"},
+		{"CI", "true prints plain lines even on a terminal"},
+		{"ANTHROPIC_API_KEY", "key for the built-in worker, model evaluators and ralph plan"},
+		{"OPENAI_API_KEY", "the same, for OpenAI and servers that speak its protocol"},
+	}
+}
+
+// RunVariables are set for the programs that a run starts.
+func RunVariables() []Variable {
+	return []Variable{
+		{InsideRunVariable, "id of the run, for agents, checks and hooks"},
+		{"RALPH_HIDDEN_DIR", "folder of checks.hidden_dir, for hidden checks"},
+		{"RALPH_NOTIFY_RUN", "id of the run, for notify.command"},
+		{"RALPH_NOTIFY_STATUS", "status of the run, for notify.command"},
+		{"RALPH_NOTIFY_TEXT", "why a person is needed, for notify.command"},
+		{"RALPH_PROCESS_MARKER", "marks processes of the run, so that Ralph finds them"},
+		{"RALPH_PROCESS_TREE", "marks processes of one command of the run"},
+	}
+}
+
+// isReserved reports whether a RALPH_ variable is not a setting.
+func isReserved(name string) bool {
+	return slices.ContainsFunc(slices.Concat(Variables(), RunVariables()), func(v Variable) bool { return v.Name == name })
 }
 
 // withheld are the user's consent, and what would tell where hidden checks are: nothing that a run starts gets to see these.
@@ -169,11 +198,13 @@ func (e Env) layer() (layer, []string, error) {
 	for _, entry := range slices.Sorted(slices.Values(e.Environ)) {
 		name, text, _ := strings.Cut(entry, "=")
 		written, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || slices.Contains(reserved, name) {
+		if !ours {
 			continue
 		}
 		key, known := words.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
 		switch {
+		case !known && isReserved(name):
+			continue
 		case !known:
 			warnings = append(warnings, unknownVariable(name, written))
 			continue

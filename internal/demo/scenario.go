@@ -28,11 +28,11 @@ type project struct {
 // Scenarios lists every scenario, the default first.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{Name: "complete", About: "a claim that a check refuses, then the work, then proof", ExitCode: 0, turns: completeTurns},
-		{Name: "blocked", About: "the agent cannot go on without a person", ExitCode: 2, turns: blockedTurns},
-		{Name: "decide", About: "the agent wants a person's call", ExitCode: 3, turns: decideTurns},
-		{Name: "stalled", About: "nothing moves, and the breaker opens", ExitCode: 12, turns: stalledTurns},
-		{Name: "budget", About: "the money runs out first", ExitCode: 11, MaxCost: 1, turns: budgetTurns},
+		{Name: "complete", About: "a false claim is refused, then the work is done and proven", ExitCode: 0, turns: completeTurns},
+		{Name: "blocked", About: "the agent is blocked and needs a person", ExitCode: 2, turns: blockedTurns},
+		{Name: "decide", About: "the agent asks for a decision", ExitCode: 3, turns: decideTurns},
+		{Name: "stalled", About: "no progress, and the breaker trips", ExitCode: 12, turns: stalledTurns},
+		{Name: "budget", About: "the cost limit is reached first", ExitCode: 11, MaxCost: 1, turns: budgetTurns},
 	}
 }
 

@@ -58,7 +58,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
 	}
 	if len(installed) == 0 {
-		missing = append(missing, Finding{What: "agents", State: Note, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
+		missing = append(missing, Finding{What: "agents", State: Note, Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent"})
 	}
 	troubles := make([]error, len(installed))
 	places := make(chan struct{}, atOnce)
@@ -81,7 +81,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 func (x Examination) worker() Finding {
 	const what, how = "worker", "built in, for --agent worker; "
 	if x.Trouble != nil {
-		return Finding{What: what, State: Unknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
+		return Finding{What: what, State: Unknown, Detail: how + "cannot read the configuration: " + x.Trouble.Error()}
 	}
 	text, ready := models.BuiltIn(models.Request{Settings: x.Settings, Env: x.Env, Dir: x.Workspace.Dir})
 	return Finding{What: what, State: map[bool]State{true: OK, false: Note}[ready], Detail: how + text}

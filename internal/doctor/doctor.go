@@ -51,12 +51,12 @@ type Examination struct {
 // Examine says what is there, what is missing, and what that means. No agent is started but for a probe.
 func Examine(ctx context.Context, x Examination) []Finding {
 	findings := []Finding{
-		x.program(ctx, "git", "runs work without it, but progress and diffs are coarser"),
-		x.program(ctx, "sh", "checks and plain commands need it"),
+		x.program(ctx, "git", "optional: without it, no snapshots, commits or worktrees"),
+		x.program(ctx, "sh", "needed for checks and custom commands"),
 	}
 	findings = append(findings, x.agents(ctx)...)
 	return append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
-		Finding{What: "sandbox", State: Note, Detail: "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
+		Finding{What: "sandbox", State: Note, Detail: "none: agents run with your permissions, in their own edit mode unless --yolo"})
 }
 
 func (x Examination) program(ctx context.Context, name, without string) Finding {
@@ -81,10 +81,10 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 func stateFolder(env config.Env) Finding {
 	const what = "state folder"
 	if env.StateDir == "" {
-		return Finding{What: what, State: Missing, Detail: "no home folder is known; set RALPH_STATE_DIR"}
+		return Finding{What: what, State: Missing, Detail: "no home folder; set RALPH_STATE_DIR"}
 	}
 	cannot := func(err error) Finding {
-		return Finding{What: what, State: Missing, Detail: fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
+		return Finding{What: what, State: Missing, Detail: fmt.Sprintf("not writable: %v; set RALPH_STATE_DIR", err)}
 	}
 	if err := os.MkdirAll(env.StateDir, 0o700); err != nil {
 		return cannot(err)
@@ -108,7 +108,7 @@ func workspaceFinding(ws workspace.Workspace) Finding {
 func checkFinding(ws workspace.Workspace) Finding {
 	found, ok := project.Detect(ws.Dir)
 	if !ok {
-		return Finding{What: "check", State: Note, Detail: strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
+		return Finding{What: "check", State: Note, Detail: strings.TrimSpace(`none detected; pass one with --check. ` + found.Because)}
 	}
 	return Finding{What: "check", State: OK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
 }

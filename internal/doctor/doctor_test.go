@@ -125,7 +125,7 @@ func TestAgentsAreExamined(t *testing.T) {
 func TestWithoutAgents(t *testing.T) {
 	w := newFakeWorld(t, nil)
 	installed, others := w.examine(t, ProbeNew)
-	want := []Finding{{What: "agents", State: Note, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"}}
+	want := []Finding{{What: "agents", State: Note, Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent"}}
 	if diff := cmp.Diff(want, others); diff != "" || installed != nil {
 		t.Errorf("%v\n%s", installed, diff)
 	}

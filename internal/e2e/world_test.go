@@ -131,7 +131,7 @@ func (w *world) write(path, text string) {
 	}
 }
 
-// file gives a file of the project, "" if there is none.
+// file gives a file of the project, "" if none.
 func (w *world) file(name string) string {
 	text, _ := os.ReadFile(filepath.Join(w.project, name))
 	return string(text)

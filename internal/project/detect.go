@@ -52,7 +52,7 @@ func Detect(dir string) (Detection, bool) {
 			d.PassedOver = append(d.PassedOver, because)
 		}
 	}
-	d.Because = "found no go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml or Makefile with a test target"
+	d.Because = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a Makefile with a test target"
 	if len(d.PassedOver) > 0 {
 		d.Because = strings.Join(d.PassedOver, "; ")
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	goTestFile  = "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n"
-	nothingHere = "found no go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml or Makefile with a test target"
+	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a Makefile with a test target"
 )
 
 func TestDetect(t *testing.T) {
@@ -113,7 +113,7 @@ func TestDetect(t *testing.T) {
 		"the first kind wins": {
 			map[string]string{"go.mod": "", "x_test.go": goTestFile, "package.json": jest, "Makefile": "test: x\n"},
 			found("go test ./...", "found go.mod")},
-		"the search goes on": {
+		"the search continues": {
 			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"}, found("make test", makeTest, noGoTest, noScript)},
 		"everything passed over": {
 			map[string]string{"go.mod": "", "Cargo.toml": ""}, none(noGoTest+"; "+noRustTest, noGoTest, noRustTest)},

@@ -12,10 +12,10 @@ import (
 )
 
 var canaryTexts = map[ralph.CanaryState]string{
-	ralph.CanaryRed:   "red, as it must be",
-	ralph.CanaryGreen: "**green: the check cannot fail**",
-	ralph.CanaryMute:  "mute: it was without effect at the base, too",
-	ralph.CanaryNone:  "there is none",
+	ralph.CanaryRed:   "failed, as it must",
+	ralph.CanaryGreen: "**passed: the check cannot fail**",
+	ralph.CanaryMute:  "silent: it had no effect at the base either",
+	ralph.CanaryNone:  "none",
 }
 
 func (pr Proof) text() (canary, tests string) {
@@ -27,7 +27,7 @@ func (pr Proof) text() (canary, tests string) {
 		tests = text.Count(pr.Tests, "test") + " ran"
 	}
 	if pr.Lost > 0 {
-		tests = strings.TrimPrefix(tests+", ", ", ") + fmt.Sprintf("**%d of the base did not**", pr.Lost)
+		tests = strings.TrimPrefix(tests+", ", ", ") + fmt.Sprintf("**%d of the original tests did not**", pr.Lost)
 	}
 	if len(pr.Missing) > 0 {
 		tests += ": " + codes(pr.Missing)
@@ -72,7 +72,7 @@ func (c Check) isolation() string {
 func (c Check) after() string {
 	switch c.TreeAfter {
 	case "":
-		return "not looked at"
+		return "not checked"
 	case c.Tree:
 		return "the same"
 	}

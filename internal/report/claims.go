@@ -38,10 +38,10 @@ func claims(c claimed) []Claim {
 		add(holds, id+":DONE"+c.how(id), seen)
 	}
 	if said.Blocked != nil {
-		add(HoldsUnknown, "BLOCKED: "+*said.Blocked, "nothing the harness could look at")
+		add(HoldsUnknown, "BLOCKED: "+*said.Blocked, "nothing Ralph could check")
 	}
 	if said.Decide != nil {
-		add(HoldsUnknown, "DECIDE: "+*said.Decide, "nothing the harness could look at")
+		add(HoldsUnknown, "DECIDE: "+*said.Decide, "nothing Ralph could check")
 	}
 	if said.Status != nil {
 		holds, seen := c.tests(said.Status.Tests)
@@ -52,7 +52,7 @@ func claims(c claimed) []Claim {
 		add(holds, fmt.Sprintf("TASKS_COMPLETED_THIS_LOOP: %d", said.Status.TasksCompleted), seen)
 	}
 	if said.StatusProblem != "" {
-		add(HoldsNo, "a status block", "it is not valid: "+said.StatusProblem)
+		add(HoldsNo, "a status block", "invalid: "+said.StatusProblem)
 	}
 	for _, word := range said.Contradictions {
 		add(HoldsNo, "what contradicts itself", word)
@@ -90,9 +90,9 @@ func (c *Claim) refuse(a ralph.CaseAnswered) {
 func (c claimed) completion() (Holds, string) {
 	if c.verdict.Action == ralph.Stop && nameOf(c.verdict.Reason) == "COMPLETE" {
 		if len(c.verdict.VerifiedBy) == 0 {
-			return HoldsUnknown, "every gate is open, but nothing was checked"
+			return HoldsUnknown, "every gate passed, but nothing was checked"
 		}
-		return HoldsYes, "every gate is open"
+		return HoldsYes, "every gate passed"
 	}
 	refused := text.Mapped(c.verdict.Refusals(), func(r ralph.Refusal) string { return r.Code + ": " + r.Detail })
 	if len(refused) == 0 {
@@ -125,7 +125,7 @@ func (c claimed) taskDone(id string) (Holds, string) {
 		}
 	}
 	if !c.listed {
-		return HoldsUnknown, "no task list was worked"
+		return HoldsUnknown, "no task list"
 	}
 	return HoldsUnknown, "it was not judged"
 }
@@ -152,9 +152,9 @@ func (c claimed) tests(word string) (Holds, string) {
 func (c claimed) files(modified int) (Holds, string) {
 	before, after := c.iteration.TreeBefore, c.iteration.TreeAfter
 	if before == "" || after == "" {
-		return HoldsUnknown, "the tree is not known"
+		return HoldsUnknown, "the tree is unknown"
 	}
-	seen, changed := "no file changed", before != after
+	seen, changed := "no files changed", before != after
 	if changed {
 		seen = "files changed"
 	}
@@ -163,7 +163,7 @@ func (c claimed) files(modified int) (Holds, string) {
 
 func (c claimed) count(completed int) (Holds, string) {
 	if !c.listed {
-		return HoldsUnknown, "no task list was worked"
+		return HoldsUnknown, "no task list"
 	}
 	proven := len(c.verdict.Tasks.Done)
 	return holdsIf[completed == proven], text.Count(proven, "task") + " proven"

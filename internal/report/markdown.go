@@ -48,7 +48,7 @@ func (r Report) head(p *page) {
 	}
 	p.line("# %sRun %s: %s\n", demo, r.Run, r.standing())
 	if b := r.Receipt.Break; b != nil {
-		p.line("**The log is not the one that was written** (event %d, byte %d). What follows is what it says now.\n", b.Seq, b.Offset)
+		p.line("**The log was changed** (event %d, byte %d). This report shows what it says now.\n", b.Seq, b.Offset)
 	}
 	p.table("", "")
 	fact := func(name, value string) {
@@ -90,7 +90,7 @@ func (r Report) verified() string {
 	case r.Outcome.Verified:
 		return "yes, by " + prose(strings.Join(r.Outcome.VerifiedBy, ", "))
 	case len(r.Outcome.VerifiedBy) > 0:
-		return "no: an evaluator accepted it, and no check was run"
+		return "no: an evaluator accepted it, but no check ran"
 	case r.Outcome.Ended && r.Outcome.ExitCode == 0:
 		return "**no: nothing was checked**"
 	}
@@ -100,7 +100,7 @@ func (r Report) verified() string {
 func (s Session) text() string {
 	text := fmt.Sprintf("%d. ralph %s, pid %d, from %s", s.Number, prose(s.Ralph), s.PID, stamp(s.At))
 	if s.Torn > 0 {
-		text += fmt.Sprintf(", behind a torn line of %d bytes", s.Torn)
+		text += fmt.Sprintf(", after a torn line of %d bytes", s.Torn)
 	}
 	return text
 }
@@ -109,11 +109,11 @@ func (s Session) text() string {
 func (r Report) evidence(p *page) {
 	p.title("Evidence")
 	if len(r.Evidence) == 0 {
-		p.line("No check was run on the last iteration.")
+		p.line("No check ran in the last iteration.")
 		return
 	}
-	p.line("The checks of iteration %d, which Ralph ran itself while no agent was at work.\n", r.Evidence[0].Iteration)
-	p.table("check", "task", "result", "exit", "against the baseline", "canary", "tests", "attempts", "isolation", "tree", "tree after", "output sha256")
+	p.line("The checks of iteration %d. Ralph ran them while no agent was running.\n", r.Evidence[0].Iteration)
+	p.table("check", "task", "result", "exit", "compared to the baseline", "canary", "tests", "attempts", "isolation", "tree", "tree after", "output sha256")
 	for _, c := range r.Evidence {
 		canary, tests := "not asked", ""
 		if c.Proof != nil {
@@ -128,13 +128,13 @@ func (r Report) gates(p *page) {
 	p.title("Gates")
 	switch {
 	case len(r.Gates) == 0 && slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Case > 0 }):
-		p.line("No verdict on an iteration asked a gate. What the cases of the agent met stands under Claimed / seen.")
+		p.line("No verdict checked the gates. See Claimed / seen for the agent's cases.")
 		return
 	case len(r.Gates) == 0:
-		p.line("No verdict of this run asked a gate: nothing was claimed.")
+		p.line("No verdict checked the gates: the agent claimed nothing.")
 		return
 	}
-	p.line("Of the verdict on iteration %d.\n", r.GatesOf)
+	p.line("From the verdict on iteration %d.\n", r.GatesOf)
 	p.table("gate", "state", "why")
 	for _, g := range r.Gates {
 		state := prose(string(g.State))
@@ -222,9 +222,9 @@ func (r Report) interference(p *page) {
 	p.title("Tampering and changed tests")
 	p.table("iteration", "what", "files", "what it means")
 	for _, t := range r.Tampering {
-		means := "checks saw protected files as they were"
+		means := "checks saw the original protected files"
 		if t.Restored {
-			means = "it was put back"
+			means = "Ralph restored it"
 		}
 		if len(t.Unseen) > 0 {
 			means += "; checks did not see " + codes(t.Unseen)
@@ -232,9 +232,9 @@ func (r Report) interference(p *page) {
 		p.row(strconv.Itoa(t.Iteration), prose(t.What), strings.Trim(code(t.File)+" "+proses(t.Details), " "), means)
 	}
 	for _, w := range r.Tests {
-		means := "the tests of the base pass as well"
+		means := "the original tests pass as well"
 		if !w.OldPassed {
-			means = "**old tests fail, new ones pass**: " + codes(w.Failed)
+			means = "**original tests fail, edited ones pass**: " + codes(w.Failed)
 		}
 		if len(w.Files) > 0 {
 			p.row(strconv.Itoa(w.Iteration), "tests changed", codes(w.Files), means)
@@ -259,7 +259,7 @@ func (r Report) warnings(p *page) {
 func (r Report) iterations(p *page) {
 	p.title("Iterations")
 	if len(r.Iterations) == 0 {
-		p.line("There was none.")
+		p.line("None.")
 		return
 	}
 	p.table("iteration", "task", "agent", "ended", "verdict", "time", "tokens", "cost", "tree before", "tree after", "commit", "by")
@@ -292,7 +292,7 @@ func (r Report) checks(p *page) {
 	if len(r.Checks) == 0 {
 		return
 	}
-	p.title("Every check that was run")
+	p.title("Every check that ran")
 	p.table("when", "iteration", "check", "task", "result", "exit", "time", "isolation", "tree", "output sha256", "by")
 	for _, c := range r.Checks {
 		iteration := strconv.Itoa(c.Iteration)
@@ -313,7 +313,7 @@ func (r Report) receipt(p *page) {
 	p.row("chain", rc.chain())
 	p.row("recorded head", rc.recorded())
 	if rc.Torn > 0 {
-		p.row("torn", fmt.Sprintf("%d bytes of a last line that was not written whole", rc.Torn))
+		p.row("torn", fmt.Sprintf("%d bytes of an incomplete last line", rc.Torn))
 	}
 }
 
@@ -322,9 +322,9 @@ func (rc Receipt) chain() string {
 	case rc.Break != nil:
 		return fmt.Sprintf("**broken** at event %d, byte %d: %s", rc.Break.Seq, rc.Break.Offset, prose(rc.Break.Why))
 	case rc.Events > 0 && rc.Linked == 0:
-		return "none: an old version wrote this log, and its lines have no links"
+		return "none: an old version wrote this log without links"
 	case rc.Linked < rc.Events:
-		return fmt.Sprintf("holds; %s of an old version without a link of their own", text.Count(int(rc.Events-rc.Linked), "event"))
+		return fmt.Sprintf("intact; %s from an old version without links", text.Count(int(rc.Events-rc.Linked), "event"))
 	}
 	return "holds"
 }
@@ -336,7 +336,7 @@ func (rc Receipt) recorded() string {
 	case rc.At == 0:
 		return code(rc.Recorded) + " **is not in the log**"
 	case rc.At < rc.Events:
-		return fmt.Sprintf("%s, behind event %d: the run went on", code(rc.Recorded), rc.At)
+		return fmt.Sprintf("%s, after event %d: the run continued", code(rc.Recorded), rc.At)
 	}
 	return "the same"
 }

@@ -229,7 +229,7 @@ func TestCasesAreClaims(t *testing.T) {
 	page := markdown(t, r)
 	for _, line := range []string{
 		"\n| 1 | case 1: " + prose(clean(evil)) + " | ", "\n| 1 | case 5: cut | it was not judged | unknown |\n",
-		"\nNo verdict on an iteration asked a gate. What the cases of the agent met stands under Claimed / seen.\n",
+		"\nNo verdict checked the gates. See Claimed / seen for the agent's cases.\n",
 	} {
 		if !strings.Contains(page, line) {
 			t.Errorf("%q is not in\n%s", line, page)
@@ -257,9 +257,9 @@ func TestReceiptsInWords(t *testing.T) {
 		chain, recorded string
 	}{
 		{"good", goodReceipt, "holds", "the same"},
-		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log, and its lines have no links", "none: the run has not ended, or an old version ended it"},
-		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5}, "holds; 1 event of an old version without a link of their own", "the same"},
-		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds", "`g`, behind event 3: the run went on"},
+		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links", "none: the run has not ended, or an old version ended it"},
+		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5}, "intact; 1 event from an old version without links", "the same"},
+		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds", "`g`, after event 3: the run continued"},
 		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}}, "**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
 	}
 	for _, test := range tests {

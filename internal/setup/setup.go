@@ -100,7 +100,7 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	for _, file := range []struct{ name, text string }{
 		{config.ProjectFile, c.configText()},
 		{".ralph/config.schema.json", string(config.Schema())},
-		{".ralph/.gitignore", "# What ralph writes for people to read; it can be made again.\n/progress.md\n"},
+		{".ralph/.gitignore", "# Written by Ralph for people to read; safe to delete.\n/progress.md\n"},
 	} {
 		err := writeNew(root, file.name, file.text)
 		switch {

@@ -3,10 +3,12 @@ package term
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Lines tells a run in plain lines, one for everything that a person would want to have been told. It is the view for logs, pipes and CI.
@@ -14,33 +16,75 @@ type Lines struct {
 	Out   io.Writer
 	Style Style
 	State *fold.State // of the run; read when an event is told, after it was applied
+	Width func() int  // of the terminal, to wrap lines at; nil wraps nothing
+
+	opening *opening // of the run, until everything about it is known
 }
 
 // See writes what an event means to a person, if anything.
 func (l *Lines) See(e ralph.Event) {
-	for _, line := range l.tell(e) {
+	lines := l.tell(e)
+	if l.opening != nil {
+		switch data := e.Data.(type) {
+		case ralph.Notice:
+			l.opening.join(data, lines)
+			if l.opening.how == "" {
+				return
+			}
+			lines = nil
+		case ralph.RunStarted, ralph.TreeState, ralph.CheckStarted: // how checks run is known when the first one has started
+			return
+		}
+		lines = append(l.opening.lines(), lines...)
+		l.opening = nil
+	}
+	l.print(lines)
+}
+
+func (l *Lines) print(lines []string) {
+	for _, line := range lines {
 		prefix := ""
 		if l.State.Started.Demo {
-			prefix = l.Style.yellow("DEMO ")
+			prefix = l.Style.Yellow("DEMO ")
 		}
-		fmt.Fprintln(l.Out, prefix+line)
+		for _, row := range l.wrapped(prefix + line) {
+			fmt.Fprintln(l.Out, row)
+		}
 	}
+}
+
+// wrapped breaks a line at words and indents what follows below its beginning.
+func (l *Lines) wrapped(line string) []string {
+	const hanging = "    "
+	if l.Width == nil || text.Width(line) <= l.Width() {
+		return []string{line}
+	}
+	words := strings.TrimLeft(line, " ")
+	indent := strings.Repeat(" ", len(line)-len(words))
+	rows := text.Wrap(words, max(l.Width()-len(indent+hanging), 20))
+	for i := range rows {
+		rows[i] = indent + rows[i]
+		if i > 0 {
+			rows[i] = hanging + rows[i]
+		}
+	}
+	return rows
 }
 
 func (l *Lines) tell(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
-		return l.opening(e.Run, data)
+		l.opening = newOpening(e.Run, data)
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
-		return []string{l.Style.bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
+		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return append(append(l.claimedTasks(data.Verdict), l.verdict(data.Verdict)...), l.handOver(data)...)
+		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.handOver(data))
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -49,12 +93,12 @@ func (l *Lines) tell(e ralph.Event) []string {
 		names := Clean(strings.Join(data.Names, ", "))
 		switch {
 		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
-			return []string{"  killed with everything it had started: " + names}
+			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
-			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
+			return []string{"  " + l.Style.Yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
 		}
 	case ralph.OutputTruncated:
-		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
+		return []string{fmt.Sprintf("  %s was too long (%d bytes); kept its beginning and end", data.What, data.Bytes)}
 	case ralph.Notice:
 		return l.notice(e.Type, data)
 	default:
@@ -63,34 +107,13 @@ func (l *Lines) tell(e ralph.Event) []string {
 	return nil
 }
 
-func (l *Lines) opening(run string, data ralph.RunStarted) []string {
-	limits := []string{"no cap on iterations"}
-	if n := data.Policy.MaxIterations; n > 0 {
-		limits[0] = "at most " + Count(n, "iteration")
-	}
-	if t := data.Policy.MaxTime; t > 0 {
-		limits = append(limits, t.String())
-	}
-	if c := data.Policy.MaxCost; c > 0 {
-		limits = append(limits, Money(c, false))
-	}
-	if n := data.Policy.MaxTokens; n > 0 {
-		limits = append(limits, fmt.Sprintf("%d tokens", n))
-	}
-	lines := []string{fmt.Sprintf("run %s in %s: agent %s, %s", run, Clean(data.Workspace), Clean(data.Agent), strings.Join(limits, ", "))}
-	if len(data.Checks) > 0 {
-		lines = append(lines, "checks: "+Clean(strings.Join(data.Checks, "; ")))
-	}
-	return lines
-}
-
 func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
-	lines := []string{fmt.Sprintf("run %s goes on with agent %s", run, Clean(data.Agent))}
+	lines := []string{fmt.Sprintf("run %s continues with agent %s", run, Clean(data.Agent))}
 	if data.Interrupted > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was cut before its agent ended; it does not count against the cap", data.Interrupted))
+		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted before its agent ended; it does not count toward the limit", data.Interrupted))
 	}
 	if data.Judged > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was cut after its agent ended; it is judged now", data.Judged))
+		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted after its agent ended; judging it now", data.Judged))
 	}
 	return lines
 }
@@ -121,9 +144,9 @@ func (l *Lines) worker(data ralph.IterationStarted) string {
 func (l *Lines) kind(data ralph.IterationStarted) string {
 	switch {
 	case data.Diagnose:
-		return ": diagnosis only, because nothing moves"
+		return ": no progress; diagnosing only"
 	case data.Probe:
-		return ": one probe, the breaker is half-open"
+		return ": one attempt, the breaker is half-open"
 	}
 	return ""
 }
@@ -138,11 +161,11 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	}
 	line := fmt.Sprintf("  agent ended after %s", strings.Join(parts, ", "))
 	if data.End != ralph.EndOK {
-		line += ": " + l.Style.red(Clean(data.Error))
+		line += ": " + l.Style.Red(Clean(data.Error))
 	}
 	lines := []string{line}
 	for _, d := range data.Denials {
-		lines = append(lines, "  "+l.Style.yellow("denied: ")+Clean(d))
+		lines = append(lines, "  "+l.Style.Yellow("denied: ")+Clean(d))
 	}
 	for _, allow := range data.Allow {
 		lines = append(lines, "  to allow it: ralph run … "+Clean(allow))
@@ -150,7 +173,7 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	switch {
 	case data.Hint == "":
 	case data.End == ralph.EndOK:
-		lines = append(lines, "  "+l.Style.yellow("note: ")+Clean(data.Hint))
+		lines = append(lines, "  "+l.Style.Yellow("note: ")+Clean(data.Hint))
 	case data.End == ralph.EndBroken:
 		lines = append(lines, "  what to do: "+Clean(data.Hint))
 	}
@@ -174,15 +197,15 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	}
 	switch {
 	case data.Flaked:
-		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.yellow("PASS"), data.Attempts, Seconds(data.Duration))
+		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.Yellow("PASS"), data.Attempts, Seconds(data.Duration))
 	case data.Passed:
-		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.green("PASS"), Seconds(data.Duration))
+		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.Green("PASS"), Seconds(data.Duration))
 	case data.Broken:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("CANNOT RUN"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Output)))
 	case data.TimedOut:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("FAIL"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
 	}
-	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
+	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.Red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
 }
 
 // cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
@@ -196,19 +219,27 @@ func cutShort(end ralph.EndClass) bool {
 
 func (l *Lines) verdict(v ralph.Verdict) []string {
 	if v.Action == ralph.Stop && v.Reason == ralph.Unverified {
-		return []string{"  " + l.Style.yellow("claim taken at its word, unverified")}
+		return []string{"  " + l.Style.Yellow("claim accepted, unverified")}
 	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
-		return []string{"  " + l.Style.green(provenWord(v.Reason))}
+		return []string{"  " + l.Style.Green(provenWord(v.Reason))}
 	}
 	var lines []string
 	for _, r := range v.Tasks.Refused {
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
 	}
 	for _, r := range v.Refusals() {
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim refused"), r.Code, Clean(r.Detail)))
 	}
 	return lines
+}
+
+// unclaimed says that only the agent's claim is missing.
+func (l *Lines) unclaimed() []string {
+	if !l.State.Last.GreenNoClaim || l.State.Stopped != nil {
+		return nil
+	}
+	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
 }
 
 // handOver says that one agent of the run rests, and for how long.
@@ -217,7 +248,7 @@ func (l *Lines) handOver(v ralph.VerdictReached) []string {
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}
-	line := "  " + l.Style.yellow(Clean(agents[rest.Agent])+" rests")
+	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" rests")
 	if rest.Until > 0 {
 		line += " for " + Seconds(rest.Until-v.At.Elapsed)
 	} else {
@@ -237,7 +268,7 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 		return nil
 	}
 	if kind == ralph.EvWarning {
-		return []string{l.Style.yellow("warning: ") + Clean(data.Text)}
+		return []string{l.Style.Yellow("warning: ") + Clean(data.Text)}
 	}
 	return []string{Clean(data.Text)}
 }
@@ -245,11 +276,11 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 func (l *Lines) waiting(w ralph.Waiting) string {
 	switch w.For {
 	case ralph.WaitPause:
-		return l.Style.yellow("paused") + ": " + w.Detail
+		return l.Style.Yellow("paused") + ": " + w.Detail
 	case ralph.WaitAnswer:
-		return l.Style.yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
+		return l.Style.Yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
 	}
-	return fmt.Sprintf("%s %s: %s", l.Style.yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
+	return fmt.Sprintf("%s %s: %s", l.Style.Yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
 }
 
 func reasonOf(text string) string {

@@ -41,7 +41,7 @@ func story(s *teller) {
 	policy := ralph.DefaultPolicy()
 	policy.MaxIterations, policy.MaxTime, policy.MaxCost, policy.MaxTokens = 4, seconds(3600), 5, 900000
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude", Checks: []string{"go test ./...", "go vet ./..."}, Policy: policy})
-	s.tell(ralph.EvNotice, ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent works on this machine with your rights"})
+	s.tell(ralph.EvNotice, ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"})
 	s.tell(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "1"})
 	s.tell(ralph.EvCheckStarted, ralph.CheckStarted{Name: "go test ./..."})
 	s.tell(ralph.EvCheckFinished, ralph.CheckResult{Name: "go test ./...", ExitCode: 1, Output: "one\n" + hostile + "\n", Duration: seconds(1.5)})
@@ -147,7 +147,7 @@ func TestARunWithoutCapsSaysSo(t *testing.T) {
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "command"})
 	s.iteration = 1
 	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1})
-	want := "run " + sampleRun + " in /w: agent command, no cap on iterations\niteration 1\n"
+	want := "run " + sampleRun + " in /w: no iteration limit\nagent: command\niteration 1\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

@@ -9,15 +9,20 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
 	frameEvery = 100 * time.Millisecond
 	eraseLine  = "\r\x1b[2K"
+	upOneRow   = "\x1b[1A"
 )
 
 // Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
 type Live struct {
+	// Verbose prints each message and tool call of the agent above the moving line.
+	Verbose bool
+
 	lines Lines
 	width func() int
 
@@ -29,7 +34,7 @@ type Live struct {
 	facts    []string // of the state, taken when an event was told: the loop goes on changing it
 	deadline time.Time
 	frame    int
-	shown    bool
+	drawn    int // columns of the moving line on the screen, 0 if there is none
 	done     chan struct{}
 	ended    chan struct{}
 }
@@ -37,7 +42,7 @@ type Live struct {
 // NewLive starts the moving line; Close ends it.
 func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
-		lines: Lines{Out: out, Style: style, State: state}, width: width, begun: time.Now(), spent: state.Elapsed,
+		lines: Lines{Out: out, Style: style, State: state, Width: width}, width: width, begun: time.Now(), spent: state.Elapsed,
 		done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go v.animate()
@@ -78,9 +83,9 @@ func (v *Live) See(e ralph.Event) {
 	v.facts = facts(v.lines.State)
 	switch data := e.Data.(type) {
 	case ralph.IterationStarted:
-		v.ordinal, v.doing = v.lines.ordinal(data), "the agent works"
+		v.ordinal, v.doing = v.lines.ordinal(data), "agent running"
 	case ralph.AgentOutcome:
-		v.doing = "looking at the tree"
+		v.doing = "looking at the changes"
 	case ralph.CheckStarted:
 		v.doing = "check " + Clean(data.Name)
 	case ralph.Waiting:
@@ -99,7 +104,7 @@ func (v *Live) Say(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.erase()
-	fmt.Fprintln(v.lines.Out, line)
+	v.lines.print([]string{line})
 }
 
 // Live takes small news of the agent.
@@ -109,17 +114,26 @@ func (v *Live) Live(a ralph.Activity) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if line := ActivityLine(a); v.Verbose && line != "" {
+		v.erase()
+		v.lines.print([]string{v.lines.Style.Dim(line)})
+	}
 	v.doing = Clean(a.Name)
 	if detail := Clean(a.Detail); detail != "" {
 		v.doing = strings.TrimPrefix(v.doing+": "+detail, ": ")
 	}
 }
 
+// erase removes the moving line. A terminal that has become narrower since shows it on several rows.
 func (v *Live) erase() {
-	if v.shown {
-		fmt.Fprint(v.lines.Out, eraseLine)
-		v.shown = false
+	if v.drawn == 0 {
+		return
 	}
+	fmt.Fprint(v.lines.Out, eraseLine)
+	for range (v.drawn - 1) / max(v.width(), 1) {
+		fmt.Fprint(v.lines.Out, upOneRow+eraseLine)
+	}
+	v.drawn = 0
 }
 
 func (v *Live) draw() {
@@ -129,9 +143,10 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)
-	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(line))
-	v.shown = true
+	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-len("^C ")) // which Ctrl-C puts behind it
+	v.erase()
+	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.Dim(line))
+	v.drawn = text.Width(line)
 }
 
 func (v *Live) text() string {
@@ -168,4 +183,18 @@ func facts(state *fold.State) []string {
 		parts = append(parts, fmt.Sprintf("no progress %d/%d", n, state.Policy.Breaker.NoProgress))
 	}
 	return parts
+}
+
+// ActivityLine is what an agent said or did, in one line; "" if there is nothing to show.
+func ActivityLine(a ralph.Activity) string {
+	detail := Clean(a.Detail)
+	switch a.Kind {
+	case "tool":
+		return "    " + strings.TrimSuffix(Clean(a.Name)+": "+detail, ": ")
+	case "retry":
+		return "    retries: " + detail
+	case "spent":
+		return ""
+	}
+	return strings.TrimRight("    "+detail, " ")
 }

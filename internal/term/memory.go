@@ -19,19 +19,19 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.TaskMoved:
 		switch e.Type {
 		case ralph.EvTaskFailed:
-			return []string{"  " + l.Style.red("task "+data.Task+" given up") + reasonOf(data.Detail)}
+			return []string{"  " + l.Style.Red("task "+data.Task+" given up") + reasonOf(data.Detail)}
 		case ralph.EvTaskReopened:
-			return []string{"  " + l.Style.yellow("task "+data.Task+" is open again") + reasonOf(data.Detail)}
+			return []string{"  " + l.Style.Yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
 		}
 	case ralph.WorkStashed:
-		return []string{fmt.Sprintf("  work on %s set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
+		return []string{fmt.Sprintf("  work on %s stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
 	case ralph.WorkRestored:
 		if data.Why == "" && !data.Stayed { // otherwise a warning says it
-			return []string{fmt.Sprintf("  work on %s comes back into the tree, from iteration %d", data.Task, data.Iteration)}
+			return []string{fmt.Sprintf("  work on %s restored, from iteration %d", data.Task, data.Iteration)}
 		}
 	case ralph.SteeringSeen:
 		if data.State == ralph.SteeringRemoved {
-			return []string{"  steering struck off: " + Shorten(Clean(data.Text), 100)}
+			return []string{"  steering removed: " + Shorten(Clean(data.Text), 100)}
 		}
 		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Text), 100))}
 	case ralph.AnswerGiven:
@@ -41,7 +41,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.CommitResult:
 		lines := []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
 		if data.Output != "" { // hooks that were not run, or failed when all was done
-			lines = append(lines, "  "+l.Style.yellow("warning: ")+Shorten(Clean(data.Output), 300))
+			lines = append(lines, "  "+l.Style.Yellow("warning: ")+Shorten(Clean(data.Output), 300))
 		}
 		return lines
 	}
@@ -97,11 +97,11 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 func provenMark(proven bool, by ralph.IterationResult) string {
 	switch {
 	case proven && len(by.CheckResults) == 0:
-		return " (taken at its word)"
+		return " (accepted unverified)"
 	case proven:
 		return " (proven)"
 	}
-	return " (only claimed)"
+	return " (claimed)"
 }
 
 func provenWord(reason ralph.StopReason) string {

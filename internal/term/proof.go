@@ -36,19 +36,19 @@ func (l *Lines) answered(data ralph.CaseAnswered) string {
 	}
 	codes := text.Mapped(data.Refusals, func(r ralph.Refusal) string { return r.Code })
 	codes = append(codes, text.Mapped(data.Tasks, func(r ralph.TaskRefusal) string { return r.Code })...)
-	return "  " + l.Style.yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))
+	return "  " + l.Style.Yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))
 }
 
 func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 	var lines []string
 	switch {
 	case !data.OldPassed:
-		lines = []string{"  " + l.Style.yellow("tests changed") + ": old tests fail, new ones pass: " + names(data.Files)}
+		lines = []string{"  " + l.Style.Yellow("tests changed") + ": original tests fail, edited ones pass: " + names(data.Files)}
 	case len(data.Files) > 0:
-		lines = []string{"  tests changed; those of the base pass as well: " + names(data.Files)}
+		lines = []string{"  tests changed; the original ones pass as well: " + names(data.Files)}
 	}
 	for _, asks := range data.Aware {
-		lines = append(lines, "  "+l.Style.yellow("asks whether it is being tested")+": "+Clean(asks))
+		lines = append(lines, "  "+l.Style.Yellow("product code asks whether it is being tested")+": "+Clean(asks))
 	}
 	return lines
 }
@@ -56,15 +56,15 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 func (l *Lines) tampered(data ralph.FilesTampered) []string {
 	var lines []string
 	if data.What != ralph.TamperedFiles {
-		lines = []string{"  " + l.Style.red("tampered") + fmt.Sprintf(": %s was changed by the agent and put back:", Clean(data.File))}
+		lines = []string{"  " + l.Style.Red("tampered") + fmt.Sprintf(": the agent changed %s; Ralph restored it:", Clean(data.File))}
 	} else if len(data.Details) > 0 {
-		lines = []string{"  " + l.Style.red("tampered") + ": protected files are not as they were; checks see them as they were:"}
+		lines = []string{"  " + l.Style.Red("tampered") + ": the agent changed protected files; checks see the originals:"}
 	}
 	for _, detail := range data.Details {
 		lines = append(lines, "    "+Clean(detail))
 	}
 	if len(data.Unseen) > 0 {
-		lines = append(lines, "  checks do not see what was added: "+names(data.Unseen))
+		lines = append(lines, "  checks do not see added files: "+names(data.Unseen))
 	}
 	return lines
 }
@@ -73,17 +73,17 @@ func (l *Lines) worth(p ralph.Proof) []string {
 	name := Clean(p.Name)
 	switch {
 	case p.Canary == ralph.CanaryGreen:
-		return []string{"  " + l.Style.red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
+		return []string{"  " + l.Style.Red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
 	case p.Lost > 0:
-		return []string{"  " + l.Style.red("✗ "+name+" misses tests") + ": " + Clean(strings.TrimSpace(p.Detail+" "+strings.Join(p.Missing, ", ")))}
+		return []string{"  " + l.Style.Red("✗ "+name+" misses tests") + ": " + Clean(strings.TrimSpace(p.Detail+" "+strings.Join(p.Missing, ", ")))}
 	case p.Canary == ralph.CanaryRed && p.Tests > 0:
-		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, Count(p.Tests, "test"))}
+		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test, %s ran", name, Count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
-		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red", name)}
+		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test", name)}
 	case p.Canary == ralph.CanaryNone: // explain tells it; on the screen of every small project it would be noise
 		return nil
 	}
-	return []string{fmt.Sprintf("  - whether %s can fail is not known: %s", name, Clean(p.Detail))}
+	return []string{fmt.Sprintf("  - %s: unknown whether it can fail: %s", name, Clean(p.Detail))}
 }
 
 func (l *Lines) evaluation(e ralph.Evaluation) []string {
@@ -102,17 +102,17 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 	}
 	switch {
 	case e.End == ralph.EndInterrupted:
-		return []string{"  " + l.Style.yellow("the evaluation by "+Clean(e.Agent)+" was cut")}
+		return []string{"  " + l.Style.Yellow("the evaluation by "+Clean(e.Agent)+" was interrupted")}
 	case e.End != ralph.EndOK:
-		return []string{"  " + l.Style.yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
+		return []string{"  " + l.Style.Yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
 	case e.Cached && e.Accepted:
-		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on this very tree", Clean(e.Agent), what)}
+		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on the same tree", Clean(e.Agent), what)}
 	case e.Cached:
-		return []string{"  " + l.Style.red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what)) + fmt.Sprintf(" (%s), and nothing changed since: it is not asked again", e.Category)}
+		return []string{"  " + l.Style.Red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what)) + fmt.Sprintf(" (%s); nothing changed since, so it is not asked again", e.Category)}
 	case e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}
 	}
-	lines := []string{"  " + l.Style.red(fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what)) + fmt.Sprintf(" (%s): %s", e.Category, Shorten(Clean(e.Concern), 300))}
+	lines := []string{"  " + l.Style.Red(fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what)) + fmt.Sprintf(" (%s): %s", e.Category, Shorten(Clean(e.Concern), 300))}
 	if e.NextStep != "" {
 		lines = append(lines, "    next: "+Shorten(Clean(e.NextStep), 300))
 	}
@@ -138,7 +138,7 @@ func (b *screen) proof(s *fold.State) {
 		}
 	}
 	if len(flaky) > 0 {
-		b.row("Flaky", names(flaky)+": red and green on one and the same tree")
+		b.row("Flaky", names(flaky)+": passed and failed on the same tree")
 	}
 	for _, gate := range s.Verdict.Gates {
 		if gate.State == ralph.GateWarned && s.Stopped.Status == ralph.StatusCompleted {

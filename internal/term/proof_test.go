@@ -41,7 +41,7 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 		},
 		"is cut": {
 			asked(func(e *ralph.Evaluation) { e.End, e.Error = ralph.EndInterrupted, "interrupted" }),
-			[]string{"  the evaluation by judge was cut"},
+			[]string{"  the evaluation by judge was interrupted"},
 		},
 		"says something hostile": {
 			asked(func(e *ralph.Evaluation) { e.Accepted, e.Problem = true, hostile }),
@@ -51,7 +51,7 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 			asked(func(e *ralph.Evaluation) {
 				e.Cached, e.Category, e.Problem = true, ralph.RejectedGap, "the answer is empty"
 			}),
-			[]string{"  ✗ judge rejected before (acceptance_gap), and nothing changed since: it is not asked again"},
+			[]string{"  ✗ judge rejected before (acceptance_gap); nothing changed since, so it is not asked again"},
 		},
 	} {
 		if diff := cmp.Diff(c.want, new(Lines).evaluation(c.said)); diff != "" {

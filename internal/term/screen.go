@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its beginning.
@@ -16,7 +17,7 @@ func ResultLine(s *fold.State) string {
 	name := ralph.NameOf(stopped.Reason)
 	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
 	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
-		line += "; to go on: " + goOn(s)
+		line += "; to continue: " + goOn(s)
 	}
 	if s.Started.Demo {
 		return "DEMO: " + line
@@ -66,11 +67,11 @@ func because(s *fold.State) string {
 	switch s.Stopped.Reason {
 	case ralph.Blocked:
 		if s.History.Moment.Blocked != "" {
-			return "a hook blocks it: " + why(s)
+			return "a hook blocked it: " + why(s)
 		}
 		return "the agent is blocked: " + why(s)
 	case ralph.NeedsDecision:
-		return "the agent wants your call: " + why(s)
+		return "the agent asks for a decision: " + why(s)
 	}
 	return why(s)
 }
@@ -80,42 +81,48 @@ func proofLine(s *fold.State) string {
 	if k := len(s.Iterations); k > 0 {
 		n = len(s.Iterations[k-1].CheckResults)
 	}
-	return "the claim is proven by " + Count(n, "green check")
+	return "the claim is proven by " + Count(n, "passing check")
 }
 
 // Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
-func Screen(s *fold.State, style Style) string {
-	b := &screen{style: style}
+// It wraps at width columns, and not at all if width is 0.
+func Screen(s *fold.State, style Style, width int) string {
+	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
-		b.text.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
+		b.text.WriteString(style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
 	}
 	b.row("Stopped because", Clean(because(s)))
-	b.row("What changed", cmp.Or(Clean(s.Stopped.Changed), "not known"))
-	b.row("What was proved", proved(s))
+	if s.Stopped.Changed != "" {
+		b.row("What changed", Clean(s.Stopped.Changed))
+	}
+	b.row("What was proven", proved(s))
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
 	}
 	b.row("Spent", spent(s))
 	if n := len(s.Steering); n > 0 {
-		b.row("Steering", Count(n, "item")+" not struck off in "+Clean(s.Steering[n-1].File))
+		b.row("Steering", Count(n, "item")+" still in "+Clean(s.Steering[n-1].File))
 	}
-	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && s.History.Base.Head != "" && len(s.Iterations) > 0 && !s.Started.Demo {
+	if canUndo(s) {
 		b.row("See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run))
 	}
 	for _, kept := range s.Stashed {
-		b.row("Set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task))
+		b.row("Stashed", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task))
 	}
 	b.proof(s)
 	b.worktree(s)
 	b.denied(s)
+	if s.Last.GreenNoClaim && s.Stopped.Status != ralph.StatusCompleted {
+		b.row("But", noClaim(s)+"; use --set gate.claim=optional to accept passing checks alone")
+	}
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
 	if next := goOn(s); next != "" {
-		b.row("To go on", next)
+		b.row("To continue", next)
 	}
-	b.row("Every gate", explain(s))
+	b.row("Details", explain(s))
 	b.text.WriteString("\n")
 	return b.text.String()
 }
@@ -123,11 +130,39 @@ func Screen(s *fold.State, style Style) string {
 // screen is made of rows: a word, and what belongs to it.
 type screen struct {
 	style Style
+	width int // of the terminal, 0 if there is none
 	text  strings.Builder
 }
 
-func (b *screen) row(name, text string) {
-	fmt.Fprintf(&b.text, "%s %s\n", b.style.dim(fmt.Sprintf("%-16s", name)), text)
+// row wraps long texts below the first word, where there is a width to wrap at.
+func (b *screen) row(name, words string) {
+	const indent = 17
+	lines := []string{words}
+	if b.width > 2*indent {
+		lines = text.Wrap(words, b.width-indent)
+	}
+	for i, line := range lines {
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(&b.text, "%s %s\n", b.style.Dim(fmt.Sprintf("%-*s", indent-1, name)), line)
+	}
+}
+
+// canUndo reports whether there are changes in the workspace and a snapshot from before them.
+func canUndo(s *fold.State) bool {
+	base := s.History.Base
+	return s.Started.Worktree == nil && !s.Started.Demo && base.Snapshot != "" && base.Head != "" && len(s.Iterations) > 0 &&
+		s.Stopped.Changed != "no files changed"
+}
+
+// noClaim says that the checks pass and only the agent's claim is missing.
+func noClaim(s *fold.State) string {
+	tag := "COMPLETE"
+	if tags := s.Policy.CompletionTags; len(tags) > 0 {
+		tag = tags[0]
+	}
+	return fmt.Sprintf("checks pass, but the agent did not print <promise>%s</promise>", tag)
 }
 
 // denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
@@ -137,7 +172,7 @@ func (b *screen) denied(s *fold.State) {
 	}
 	last := s.Iterations[len(s.Iterations)-1]
 	if len(last.Denials) > 0 {
-		b.row("Was denied", Clean(strings.Join(last.Denials, "; ")))
+		b.row("Denied", Clean(strings.Join(last.Denials, "; ")))
 	}
 	for _, allow := range last.Allow {
 		b.row("To allow it", "a new run: ralph run … "+Clean(allow))
@@ -167,7 +202,7 @@ func (b *screen) worktree(s *fold.State) {
 		b.row("Worktree", Clean(w.Path))
 		b.row("Branch", Clean(w.Branch))
 		b.row("To see it", fmt.Sprintf("git diff %.10s...%s", w.Base, Clean(w.Branch)))
-		b.row("To bring it home", "ralph merge "+s.Run)
+		b.row("To merge it", "ralph merge "+s.Run)
 	}
 }
 
@@ -182,21 +217,21 @@ func proved(s *fold.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
-		return "an evaluator accepts the work; no check ran"
+		return "an evaluator accepted the work; no check ran"
 	case slices.Contains(by, ralph.VerifiedChecks):
 		but := ""
 		if s.Stopped.Status != ralph.StatusCompleted {
 			but = "not the goal; "
 		}
-		return but + "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
+		return but + "failed before this run, passes now: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
 		return "nothing" + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
-		return "the checks are green; whether they were before this run is not known, so this shows that nothing is broken, not that the goal is met"
+		return "the checks pass; no baseline was run, so this shows that nothing is broken, not that the goal is met"
 	case slices.Contains(by, ralph.VerifiedUnchanged) && wasRed(s):
-		return "the checks are green on the final tree and were red before, but no planted test could turn them red: what they are worth is not known"
+		return "the checks failed before and pass now, but a planted failing test did not make them fail: it is unknown what they prove"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
-		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
+		return "the checks passed before and still pass: this shows that nothing broke, not that the goal is met"
 	}
 	return "nothing"
 }
@@ -212,7 +247,7 @@ func stillRed(s *fold.State) string {
 	if len(red) == 0 {
 		return ""
 	}
-	return "; red: " + Clean(strings.Join(red, "; "))
+	return "; failing: " + Clean(strings.Join(red, "; "))
 }
 
 // LastChecks are the checks of the last iteration, or of the baseline if there was none.
@@ -260,6 +295,9 @@ func uncounted(s *fold.State) string {
 
 // goOn is the command that makes sense next.
 func goOn(s *fold.State) string {
+	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
+		return "in a run of your own: " + waysOn[reason]
+	}
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
@@ -268,7 +306,7 @@ func goOn(s *fold.State) string {
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
-		return "clear what the hook blocks it for, then: ralph resume"
+		return "fix what the hook complains about, then: ralph resume"
 	case waysOn[reason] != "":
 		return waysOn[reason]
 	case ralph.StatusOf(reason) == ralph.StatusCompleted:
@@ -281,12 +319,12 @@ func goOn(s *fold.State) string {
 
 var waysOn = map[ralph.StopReason]string{
 	ralph.MaxIterations:  "ralph resume --add-iterations 10",
-	ralph.CheckBroken:    "make the check run, then: ralph resume; or ralph run with another --check",
+	ralph.CheckBroken:    "make the check run, then: ralph resume; or start a new run with another --check",
 	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
 	ralph.Timeout:        "ralph resume --add-time 30m",
 	ralph.MaxCost:        "ralph resume --add-cost 5",
 	ralph.MaxTokens:      "ralph resume --add-tokens 1000000",
-	ralph.Blocked:        `clear what blocks it, tell it if need be with: ralph answer "…", then: ralph resume`,
+	ralph.Blocked:        `fix the blocker or explain with ralph answer "…", then: ralph resume`,
 	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
 }
 
@@ -298,7 +336,7 @@ func refused(s *fold.State) bool {
 // otherSettings is how one goes on with a setting changed. Of the agent's, a resume takes another model; everything else takes a new run.
 func otherSettings(s *fold.State) string {
 	if s.History.Now.Agent.Hint != ralph.HintSettings { // it is the evaluator's
-		return "a setting has to change, and that takes a new run: ralph run"
+		return "change the setting and start a new run: ralph run"
 	}
-	return "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
+	return "change the setting: ralph resume --model M for another model, a new ralph run for anything else"
 }

@@ -84,7 +84,7 @@ func TestLastScreens(t *testing.T) {
 			shown[code] = map[ralph.StopReason]bool{}
 		}
 		shown[code][stopped.Reason] = true
-		text := Screen(s, Style{}) + ResultLine(s) + "\n"
+		text := Screen(s, Style{}, 0) + ResultLine(s) + "\n"
 		s.Policy.MaxIterations = 0
 		text += ResultLine(s) + "\n"
 		golden(t, fmt.Sprintf("screen_%03d_%s", code, stopped.Reason), text)
@@ -119,14 +119,14 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
 		})
 		change(s)
-		text := Screen(s, Style{Colour: name == "in colour"}) + ResultLine(s) + "\n"
+		text := Screen(s, Style{Colour: name == "in colour"}, 0) + ResultLine(s) + "\n"
 		golden(t, "screen_"+strings.ReplaceAll(name, " ", "_"), text)
 	}
 }
 
 // TestSettingsThatAreRefused: what only another setting mends is not to be tried again with the same one.
 func TestSettingsThatAreRefused(t *testing.T) {
-	const agents = "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
+	const agents = "change the setting: ralph resume --model M for another model, a new ralph run for anything else"
 	for name, c := range map[string]struct {
 		stopped ralph.RunStopped
 		agent   string // its hint
@@ -135,7 +135,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"by the agent's model":      {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, ralph.HintSettings, agents},
 		"again, after a resume":     {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
 		"at the cap":                {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
-		"by the evaluator's":        {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "", "a setting has to change, and that takes a new run: ralph run"},
+		"by the evaluator's":        {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "", "change the setting and start a new run: ralph run"},
 		"not at all":                {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: "log in"}, "log in", "ralph resume"},
 		"in a run that is complete": {ralph.RunStopped{Reason: ralph.AllChecksPassed}, ralph.HintSettings, ""},
 	} {

@@ -23,11 +23,23 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s Style) bold(text string) string   { return s.paint("1", text) }
-func (s Style) dim(text string) string    { return s.paint("2", text) }
-func (s Style) green(text string) string  { return s.paint("32", text) }
-func (s Style) red(text string) string    { return s.paint("31", text) }
-func (s Style) yellow(text string) string { return s.paint("33", text) }
+// Bold paints text bold.
+func (s Style) Bold(text string) string { return s.paint("1", text) }
+
+// Dim paints text dim.
+func (s Style) Dim(text string) string { return s.paint("2", text) }
+
+// Red paints text red.
+func (s Style) Red(text string) string { return s.paint("31", text) }
+
+// Green paints text green.
+func (s Style) Green(text string) string { return s.paint("32", text) }
+
+// Yellow paints text yellow.
+func (s Style) Yellow(text string) string { return s.paint("33", text) }
+
+// Cyan paints text cyan.
+func (s Style) Cyan(text string) string { return s.paint("36", text) }
 
 // Clean makes one printable line of a text that an agent or a command wrote: nothing in it can move the cursor or reach the clipboard.
 func Clean(text string) string { return strings.TrimSpace(Printable(text)) }
@@ -45,14 +57,8 @@ func Printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// Shorten cuts a line to width characters.
-func Shorten(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width || width < 2 {
-		return text
-	}
-	return string(runes[:width-1]) + "…"
-}
+// Shorten cuts a line to a number of columns.
+func Shorten(line string, width int) string { return text.Fit(line, width) }
 
 // Clock writes a span as a stopwatch does.
 func Clock(d time.Duration) string {

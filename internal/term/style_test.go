@@ -42,9 +42,9 @@ func TestWords(t *testing.T) {
 		{"one", Count(1, "process"), "1 process"},
 		{"none", Count(0, "iteration"), "0 iterations"},
 		{"two ending in s", Count(2, "process"), "2 processes"},
-		{"no colour", Style{}.red("x"), "x"},
-		{"colour", Style{Colour: true}.red("x"), "\x1b[31mx\x1b[0m"},
-		{"colour of nothing", Style{Colour: true}.bold(""), ""},
+		{"no colour", Style{}.Red("x"), "x"},
+		{"colour", Style{Colour: true}.Red("x"), "\x1b[31mx\x1b[0m"},
+		{"colour of nothing", Style{Colour: true}.Bold(""), ""},
 	}
 	for _, c := range cases {
 		if c.got != c.want {

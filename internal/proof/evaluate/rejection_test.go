@@ -176,7 +176,7 @@ func TestANoStaysANo(t *testing.T) {
 				if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
-				if question := r.asked[1].Prompt; !strings.Contains(question, "only a rejection is taken from you now") {
+				if question := r.asked[1].Prompt; !strings.Contains(question, "only a rejection is accepted from you now") {
 					t.Errorf("the second question is:\n%s", question)
 				}
 			})

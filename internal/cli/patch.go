@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// colored paints a patch the way git does.
+func colored(patch string, style term.Style) string {
+	inFile := false
+	return strings.Join(text.Mapped(strings.Split(patch, "\n"), func(line string) string {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			inFile = true
+			return style.Bold(line)
+		case !inFile:
+			return line
+		case strings.HasPrefix(line, "@@"):
+			return style.Cyan(line)
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "index "):
+			return style.Bold(line)
+		case strings.HasPrefix(line, "+"):
+			return style.Green(line)
+		case strings.HasPrefix(line, "-"):
+			return style.Red(line)
+		}
+		return line
+	}), "\n")
+}
+
+// changedFile is a file of a patch, with the lines that were added to it and deleted from it.
+type changedFile struct {
+	name           string
+	added, deleted int
+	binary         bool
+}
+
+// filesOf counts the changed lines of each file of a patch.
+func filesOf(patch string) []changedFile {
+	var files []changedFile
+	inHunk := false
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSuffix(line, "\n")
+		if names, found := strings.CutPrefix(line, "diff --git "); found {
+			files, inHunk = append(files, changedFile{name: nameOfBoth(names)}), false
+			continue
+		}
+		if len(files) == 0 {
+			continue // the list of names that comes before the patch
+		}
+		file := &files[len(files)-1]
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			inHunk = true
+		case !inHunk:
+			file.binary = file.binary || strings.HasPrefix(line, "Binary files ")
+		case strings.HasPrefix(line, "+"):
+			file.added++
+		case strings.HasPrefix(line, "-"):
+			file.deleted++
+		}
+	}
+	return files
+}
+
+// nameOfBoth takes the name out of "a/NAME b/NAME"; both are the same, since renames are not followed.
+func nameOfBoth(names string) string {
+	half := names[(len(names)+1)/2:]
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(half, `"`), "b/"), `"`)
+}
+
+// statOf sums a patch up, one line per file.
+func statOf(patch string, style term.Style) string {
+	files := filesOf(patch)
+	widest, added, deleted := 0, 0, 0
+	for _, f := range files {
+		widest = max(widest, text.Width(f.name))
+	}
+	var out strings.Builder
+	for _, f := range files {
+		lines := fmt.Sprintf("%s %s", style.Green(fmt.Sprintf("+%d", f.added)), style.Red(fmt.Sprintf("-%d", f.deleted)))
+		if f.binary {
+			lines = "binary"
+		}
+		fmt.Fprintf(&out, " %s%s | %s\n", term.Clean(f.name), strings.Repeat(" ", widest-text.Width(f.name)), lines)
+		added, deleted = added+f.added, deleted+f.deleted
+	}
+	if len(files) > 0 {
+		fmt.Fprintf(&out, " %s changed, %s, %s\n",
+			text.Count(len(files), "file"), text.Count(added, "line")+" added", text.Count(deleted, "line")+" deleted")
+	}
+	return out.String()
+}
