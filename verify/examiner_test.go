@@ -313,7 +313,7 @@ func TestProve(t *testing.T) {
 			"|| r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
 			want: ralph.Proof{
 				Canary: ralph.CanaryNone, Lost: 2,
-				Detail: "No test is left beside which one that must fail could be put; at the base there was the " +
+				Detail: "No test is left beside which a failing one could be planted; at the base there was the " +
 					"workspace's root (python, equal).",
 			}},
 		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +
@@ -326,7 +326,7 @@ func TestProve(t *testing.T) {
 		}),
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen, Tests: 2,
-				Detail: "The check stayed green with a test that must fail in the workspace's root (python, equal); at " +
+				Detail: "The check passed with a deliberately failing test in the workspace's root (python, equal); at " +
 					"the base that test turned it red.",
 			}},
 		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{

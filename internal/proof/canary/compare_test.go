@@ -36,7 +36,7 @@ func TestCompare(t *testing.T) {
 			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this check."}},
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test " +
+			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
 				"turned it red."}},
 		{name: "green both times", base: green, now: green, want: ralph.Proof{Canary: ralph.CanaryMute,
 			Detail: "A deliberately failing test did not make this check fail, even before the run."}},
@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 		{name: "failures are ignored since", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Exit, o.Red = 0, false
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test " +
+			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
 				"turned it red."}},
 		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = []string{goFatal, goTable}
@@ -110,7 +110,8 @@ func TestCompare(t *testing.T) {
 		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen,
-				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made the check fail.",
+				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+					"the check fail.",
 			}},
 		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(
 			red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 },
@@ -126,7 +127,7 @@ func TestCompare(t *testing.T) {
 		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Hidden = []string{goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test that must fail in pkg (go, table) did so, and its package ended well all the same; at " +
+			Detail: "A test that must fail in pkg (go, table) failed, but its package was reported as passed; at " +
 				"the base it did not."}},
 		{name: "a failure was hidden at the base", base: with(red, func(o *canary.Outcome) {
 			o.Hidden = three
@@ -191,7 +192,10 @@ func TestCompareTests(t *testing.T) {
 		},
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
 		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
-			want: lost{Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made the check fail."}},
+			want: lost{
+				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+					"the check fail.",
+			}},
 		{
 			name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false },
 			now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} },

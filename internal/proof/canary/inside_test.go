@@ -53,18 +53,19 @@ func TestCodeThatKnowsItsTestFiles(t *testing.T) {
 		says                   string
 	}{
 		{"go", "go", "go test ./...", goBase, project{"calc.go": goWatches},
-			"example.com/calc.TestAdd failed when a new test was added beside it, although the check passes without it. A test " +
+			"example.com/calc.TestAdd failed when a new test was added beside it, although the check passes without " +
+				"it. A test " +
 				"that must fail in calc_test.go (go, inside) did so at the base and no longer does."},
 		{"unittest", "python3", "python3 -m unittest", pythonBase, project{"calc/sums.py": pythonWatches},
 			"tests.test_sums.TestSums.test_add failed when a new test stood beside it, and the check is green " +
-				"without. The check stayed green with a test that must fail in tests/test_sums.py "},
+				"without. The check passed with a deliberately failing test in tests/test_sums.py "},
 		{"node", "node", "node --test", nodeBase, project{"src/sums.js": nodeWatches},
-			"adds failed when a new test stood beside it, and the check is green without. "},
+			"adds failed when a new test was added beside it, although the check passes without it. "},
 		{"node with require", "node", "node --test", nodeRequires, project{
 			"src/sums.js": "if (process.env.NODE_TEST_CONTEXT && require('node:fs').readdirSync('test').length === " +
 				"1) process.exit(0);\nexports.add = (a, b) => 0;\n",
 		},
-			"adds failed when a new test stood beside it, and the check is green without. "},
+			"adds failed when a new test was added beside it, although the check passes without it. "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			needs(t, c.program)
@@ -177,7 +178,7 @@ func TestGoHidesThatAPackageFailed(t *testing.T) {
 		"\t\t_ = inner.Run()\n\t\tos.Exit(0)\n\t}\n}\n\nfunc Add(a, b int) int { return 0 }\n"})
 	attempt{
 		base: goBase, now: now, command: "go test ./...", canary: ralph.CanaryGreen,
-		says: "did so, and its package ended well all the same",
+		says: "failed, but its package was reported as passed",
 	}.try(t)
 	// Two commands, the first of which runs no canary, both report a package; nothing is hidden.
 	twice := "go test -run TestZero ./... ; go test ./..."

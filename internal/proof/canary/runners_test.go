@@ -293,14 +293,14 @@ func pythonAttempts() []attempt {
 		},
 		{
 			name: "exit at import", now: pythonBase.with(project{"calc/sums.py": "import os\nos._exit(0)\n"}),
-			canary: ralph.CanaryGreen, says: "stayed green", missing: missing, lost: 2,
+			canary: ralph.CanaryGreen, says: "The check passed with", missing: missing, lost: 2,
 		},
 		{name: "exit at import where the base did not load", base: pythonBase.with(project{
 			"calc/sums.py": "", "calc/__init__.py": "",
 		}),
 			now: pythonBase.with(project{
 				"calc/sums.py": "import os\nos._exit(0)\n",
-			}), canary: ralph.CanaryGreen, says: "stayed green"},
+			}), canary: ralph.CanaryGreen, says: "The check passed with"},
 		{
 			name: "equal to everything", now: pythonBase.with(project{"calc/sums.py": everything}),
 			canary: ralph.CanaryGreen, says: "test_add",
@@ -409,7 +409,7 @@ func TestNode(t *testing.T) {
 		},
 		{name: "exit at import", now: nodeBase.with(project{
 			"src/sums.js": "process.exit(0);\nexport const add = () => 0;\n",
-		}), canary: ralph.CanaryGreen, says: "stayed green",
+		}), canary: ralph.CanaryGreen, says: "The check passed with",
 			missing: []string{"adds", "group", "group > inner"}, lost: 3},
 		{name: "patched assertion", now: nodeBase.with(project{
 			"src/sums.js": "import assert from 'node:assert/strict';\nassert.equal = () => {};\nexport const add = () => 0;\n",
@@ -419,7 +419,9 @@ func TestNode(t *testing.T) {
 			"src/sums.js": "console.log('TAP version 13\\nok 1 - adds\\nok 2 - " +
 				"group\\n1..2');\nprocess.exit(0);\nexport const add = () => 0;\n",
 		}),
-			canary: ralph.CanaryGreen, says: "stayed green", missing: []string{"adds", "group", "group > inner"}, lost: 3},
+			canary: ralph.CanaryGreen, says: "The check passed with", missing: []string{
+				"adds", "group", "group > inner",
+			}, lost: 3},
 	})
 }
 
