@@ -327,7 +327,7 @@ func TestProve(t *testing.T) {
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen, Tests: 2,
 				Detail: "The check passed with a deliberately failing test in the workspace's root (python, equal); at " +
-					"the base that test turned it red.",
+					"the base that test made it fail.",
 			}},
 		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{
 			Canary: ralph.CanaryNone, Detail: "There is no canary for this project.",

@@ -37,7 +37,7 @@ func TestCompare(t *testing.T) {
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
 			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
-				"turned it red."}},
+				"made it fail."}},
 		{name: "green both times", base: green, now: green, want: ralph.Proof{Canary: ralph.CanaryMute,
 			Detail: "A deliberately failing test did not make this check fail, even before the run."}},
 		{name: "no base, green", now: green, want: ralph.Proof{
@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 			o.Exit, o.Red = 0, false
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
 			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
-				"turned it red."}},
+				"made it fail."}},
 		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = []string{goFatal, goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
@@ -98,7 +98,7 @@ func TestCompare(t *testing.T) {
 		{name: "red without any canary", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = nil
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check ended with 1 without running the test that must fail in pkg (go, fatal), which it ran " +
+			Detail: "The check exited with 1 without running the deliberately failing test in pkg (go, fatal), which it ran " +
 				"at the base."}},
 		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing, o.Unbuilt = nil, true
@@ -127,8 +127,8 @@ func TestCompare(t *testing.T) {
 		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Hidden = []string{goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test that must fail in pkg (go, table) failed, but its package was reported as passed; at " +
-				"the base it did not."}},
+			Detail: "A deliberately failing test in pkg (go, table) failed, but its package was reported as passed; at " +
+				"the base it was not."}},
 		{name: "a failure was hidden at the base", base: with(red, func(o *canary.Outcome) {
 			o.Hidden = three
 		}), now: with(red, func(o *canary.Outcome) { o.Hidden = three }),

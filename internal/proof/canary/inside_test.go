@@ -54,11 +54,10 @@ func TestCodeThatKnowsItsTestFiles(t *testing.T) {
 	}{
 		{"go", "go", "go test ./...", goBase, project{"calc.go": goWatches},
 			"example.com/calc.TestAdd failed when a new test was added beside it, although the check passes without " +
-				"it. A test " +
-				"that must fail in calc_test.go (go, inside) did so at the base and no longer does."},
+				"it. A deliberately failing test in calc_test.go (go, inside) failed at the base and no longer does."},
 		{"unittest", "python3", "python3 -m unittest", pythonBase, project{"calc/sums.py": pythonWatches},
-			"tests.test_sums.TestSums.test_add failed when a new test stood beside it, and the check is green " +
-				"without. The check passed with a deliberately failing test in tests/test_sums.py "},
+			"tests.test_sums.TestSums.test_add failed when a new test was added beside it, although the check " +
+				"passes without it. The check passed with a deliberately failing test in tests/test_sums.py "},
 		{"node", "node", "node --test", nodeBase, project{"src/sums.js": nodeWatches},
 			"adds failed when a new test was added beside it, although the check passes without it. "},
 		{"node with require", "node", "node --test", nodeRequires, project{
@@ -151,8 +150,8 @@ func TestUnmask(t *testing.T) {
 		want              ralph.Proof
 	}{
 		{"silent inside", red, fell, seen, silent, ralph.Proof{Canary: ralph.CanaryGreen, Tests: 2,
-			Detail: "a failed when a new test was added beside it, although the check passes without it. The check stayed " +
-				"green with a test that must fail in pkg/a_test.go (go, inside); at the base that test turned it red."}},
+			Detail: "a failed when a new test was added beside it, although the check passes without it. The check passed " +
+				"with a deliberately failing test in pkg/a_test.go (go, inside); at the base that test made it fail."}},
 		{"seen inside", red, fell, seen, seen, red},
 		{"nothing fell", red, stood, seen, silent, red},
 		{"silent at the base, too", red, fell, silent, silent, red},
