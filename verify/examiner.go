@@ -292,8 +292,10 @@ func (s classifiedChanges) reverted(kind ralph.ViewKind) []ralph.FileChange {
 
 // Files and folders that agent CLIs read on startup as instructions, settings or hooks.
 var (
-	agentFiles = strings.Fields(`AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md .cursorrules .goosehints
-		.mcp.json opencode.json opencode.jsonc .aider.conf.yml copilot-instructions.md`)
+	agentFiles = strings.Fields(`
+		AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md
+		.cursorrules .goosehints .mcp.json opencode.json opencode.jsonc .aider.conf.yml
+		copilot-instructions.md`)
 	agentFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
 )
 

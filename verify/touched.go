@@ -131,10 +131,13 @@ func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]str
 }
 
 var (
-	sourceEndings = strings.Fields(`.go .py .js .jsx .ts .tsx .mjs .cjs .mts .cts .rs .java .kt .groovy .scala .rb .cs .fs .vb .php
-		.ex .exs .swift .dart .c .cc .cpp .cxx .h .hpp .m .zig .lua .sh .bats .t .pl .hs .clj .erl`)
-	writtenByChecks = strings.Fields(`snapshot golden testdata test-data test_data fixture sandbox playground cassette generated node_modules/ dist/ build/ out/ target/
-		tmp/ temp/ output expected examples/ approved verified received baseline .gen. _gen. .pb.`)
+	sourceEndings = strings.Fields(`
+		.go .py .js .jsx .ts .tsx .mjs .cjs .mts .cts .rs .java .kt .groovy .scala .rb .cs .fs .vb .php .ex
+		.exs .swift .dart .c .cc .cpp .cxx .h .hpp .m .zig .lua .sh .bats .t .pl .hs .clj .erl`)
+	writtenByChecks = strings.Fields(`
+		snapshot golden testdata test-data test_data fixture sandbox playground cassette generated
+		node_modules/ dist/ build/ out/ target/ tmp/ temp/ output expected examples/ approved verified
+		received baseline .gen. _gen. .pb.`)
 )
 
 // isTestSource reports whether a test is handwritten code. Recordings and fixtures are excluded,

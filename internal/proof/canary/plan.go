@@ -148,10 +148,12 @@ func (g *planner) plant(name, text string, marks ...Mark) {
 func (g *planner) number() string { return g.digits + g.draw("0123456789", 6) }
 
 // words are suffixes that people use for one more test.
-var words = strings.Fields(`again alpha basic beta bounds broad case cases chain corner deep detail edge empty extra first fixed flat full
-	gamma heavy inner item items joint known large last later limit limits long loose lower mixed more nested next odd often order other outer
-	pairs parts plain quick range rest round second short side single small some spare split stable state step steps strict table third tight
-	tiny total twice upper usual value values wide whole`)
+var words = strings.Fields(`
+	again alpha basic beta bounds broad case cases chain corner deep detail edge empty extra first fixed
+	flat full gamma heavy inner item items joint known large last later limit limits long loose lower
+	mixed more nested next odd often order other outer pairs parts plain quick range rest round second
+	short side single small some spare split stable state step steps strict table third tight tiny total
+	twice upper usual value values wide whole`)
 
 // suffix returns two words that were not used before.
 func (g *planner) suffix() (first, second string) {

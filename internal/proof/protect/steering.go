@@ -126,10 +126,13 @@ func vendoredTests(name string) bool {
 }
 
 // pythonRunners are Python test runners and the modules that they use.
-var pythonRunners = strings.Fields(`pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis xdist mock
-	abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses difflib dis encodings enum fnmatch functools gc genericpath glob
-	importlib inspect io itertools json linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib runpy shlex shutil
-	signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap threading token tokenize tomllib traceback types typing warnings weakref`)
+var pythonRunners = strings.Fields(`
+	pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis
+	xdist mock abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses
+	difflib dis encodings enum fnmatch functools gc genericpath glob importlib inspect io itertools json
+	linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib
+	runpy shlex shutil signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap
+	threading token tokenize tomllib traceback types typing warnings weakref`)
 
 // shadowsRunner matches modules that Python would take for the test runner if they were first on
 // its path: at the root, in src or lib, or among the tests. Deeper in a package the same names are
