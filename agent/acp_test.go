@@ -134,7 +134,8 @@ func TestACPWordsByMessage(t *testing.T) {
 		"after an open one": {piece("m1", "```\n") + piece("m2", "<promise>COMPLETE</promise>"), true},
 	}
 	for name, c := range cases {
-		if got := listen("acp", []byte(acpBegin+c.stream+end), 50, exited(0)); got.Said.Complete != c.want || got.End != ralph.EndOK {
+		if got := listen("acp", []byte(acpBegin+c.stream+end), 50, exited(0)); got.Said.Complete != c.want ||
+			got.End != ralph.EndOK {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -149,8 +150,15 @@ func TestACPLongLines(t *testing.T) {
 		name, line string
 		want       func(*ralph.AgentOutcome)
 	}{
-		{"tool result", update(`"sessionUpdate":"tool_call_update","toolCallId":"t9","rawOutput":"` + filler + `"`), func(*ralph.AgentOutcome) {}},
-		{"tool call", update(`"sessionUpdate":"tool_call","toolCallId":"t9","kind":"edit","rawInput":"` + filler + `"`), func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 }},
+		{
+			"tool result", update(`"sessionUpdate":"tool_call_update","toolCallId":"t9","rawOutput":"` + filler + `"`),
+			func(*ralph.AgentOutcome) {},
+		},
+		{
+			"tool call",
+			update(`"sessionUpdate":"tool_call","toolCallId":"t9","kind":"edit","rawInput":"` + filler + `"`),
+			func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 },
+		},
 		{"words", update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + filler + `"}`), lostOne},
 		{"question", `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) {
@@ -175,11 +183,21 @@ func TestACPLongLines(t *testing.T) {
 func acpWork(i int) []byte {
 	var b strings.Builder
 	for j := range 20 {
-		for word := range strings.SplitAfterSeq("I will now look at the handler and see why the method check is wrong.\n", " ") {
+		for word := range strings.SplitAfterSeq(
+			"I will now look at the handler and see why the method check is wrong.\n", " ",
+		) {
 			b.WriteString(acpSays(word))
 		}
-		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n", i, j, j, quoted10k())
-		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n", i, j, quoted10k())
+		fmt.Fprintf(
+			&b,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n",
+			i, j, j, quoted10k(),
+		)
+		fmt.Fprintf(
+			&b,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n",
+			i, j, quoted10k(),
+		)
 	}
 	return []byte(b.String())
 }

@@ -164,21 +164,41 @@ func geminiAccount(look Look) Account {
 	switch chosen := chosenLogin(look, folder); chosen {
 	case "oauth-personal":
 		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Google account was chosen, and oauth_creds.json is there"}
+			return Account{
+				Login:   LoggedIn,
+				Billing: BillingSubscription,
+				Because: "a Google account was chosen, and oauth_creds.json is there",
+			}
 		}
-		return Account{Login: LoginUnknown, Billing: BillingSubscription, Because: "a Google account was chosen; its token may be in a keychain"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingSubscription,
+			Because: "a Google account was chosen; its token may be in a keychain",
+		}
 	case "gemini-api-key":
 		if key {
 			return Account{Login: LoggedIn, Billing: BillingKey, Because: "GEMINI_API_KEY is set"}
 		}
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "an API key was chosen; it may be in a keychain or in an .env file"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingKey,
+			Because: "an API key was chosen; it may be in a keychain or in an .env file",
+		}
 	case "":
 	default:
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize),
+		}
 	}
 	switch {
 	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the environment chooses a Google Cloud account"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "the environment chooses a Google Cloud account",
+		}
 	case look.Env("GOOGLE_GEMINI_BASE_URL") != "":
 		return Account{
 			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",

@@ -189,7 +189,10 @@ func opencodeAccount(look Look) Account {
 		}
 		return account
 	}
-	for _, key := range []string{"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY"} {
+	for _, key := range []string{
+		"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+		"OPENROUTER_API_KEY",
+	} {
 		if look.Env(key) != "" {
 			return Account{Login: LoggedIn, Billing: BillingKey, Because: key + " is set"}
 		}

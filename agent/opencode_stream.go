@@ -164,7 +164,10 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 	case "tool-calls":
 		o.endless, o.Retry = 0, nil
 		if o.rejected != "" {
-			o.fail(&stream.Fault{Class: ralph.EndFailed, Text: "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, stream.DetailSize)})
+			o.fail(&stream.Fault{
+				Class: ralph.EndFailed,
+				Text:  "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, stream.DetailSize),
+			})
 		}
 	case "", "unknown":
 		o.endAgain()

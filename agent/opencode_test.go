@@ -251,22 +251,33 @@ func TestOpencodeCommandLines(t *testing.T) {
 				Argv: []string{
 					"opencode", "run", "--format", "json", "--title", "ralph", "--dir", "/w", "--pure", "--agent", "build",
 				},
-				Env: with(free + `,"go test ./... *":"allow","grep \"x\" *":"allow","*` + "`" + `*":"deny","*$(*":"deny","go test ./...":"allow","grep \"x\"":"allow"}}`), Stdin: "p",
+				Env: with(
+					free + `,"go test ./... *":"allow","grep \"x\" *":"allow","*` + "`" +
+						`*":"deny","*$(*":"deny","go test ./...":"allow","grep \"x\"":"allow"}}`,
+				),
+				Stdin: "p",
 			},
 		},
 		{
 			"without checks",
 			Request{PromptFile: "p", Permissions: PermitEdits, Model: "a/b", ExtraArgs: []string{"--variant", "high"}},
 			Command{
-				Argv: []string{"opencode", "run", "--format", "json", "--title", "ralph", "--pure", "--agent", "build", "--model", "a/b", "--variant", "high"},
-				Env:  with(free + "}}"), Stdin: "p",
+				Argv: []string{
+					"opencode", "run", "--format", "json", "--title", "ralph", "--pure", "--agent", "build", "--model", "a/b",
+					"--variant", "high",
+				},
+				Env: with(free + "}}"), Stdin: "p",
 			},
 		},
 		{
 			"everything allowed, settings inherited",
-			Request{Program: "/opt/oc", PromptFile: "p", Dir: "not/absolute", Permissions: PermitAll, AllowedCommands: []string{"make"}, InheritSettings: true},
+			Request{
+				Program: "/opt/oc", PromptFile: "p", Dir: "not/absolute", Permissions: PermitAll,
+				AllowedCommands: []string{"make"}, InheritSettings: true,
+			},
 			Command{
-				Argv: []string{"/opt/oc", "run", "--format", "json", "--title", "ralph", "--auto"}, Env: with(`{"?*":"allow"}`), Stdin: "p",
+				Argv: []string{"/opt/oc", "run", "--format", "json", "--title", "ralph", "--auto"},
+				Env:  with(`{"?*":"allow"}`), Stdin: "p",
 			},
 		},
 	}
@@ -291,14 +302,27 @@ func TestOpencodeAccount(t *testing.T) {
 		want Account
 	}{
 		{"nothing", lookAt("linux", nil, nil), Account{Login: LoginUnknown, Billing: BillingUnknown}},
-		{"keys", lookAt("linux", nil, map[string]string{file: `{"b":{"type":"api","key":"secret"},"a":{"type":"api"}}`}), Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a, b"}},
-		{"a subscription", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"}}`}), Account{Login: LoggedIn, Billing: BillingSubscription, Because: "auth.json has a"}},
-		{"both", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"},"b":{"type":"api"}}`}), Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json has a, b"}},
-		{"elsewhere", lookAt("linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{"/d/opencode/auth.json": `{"a":{"type":"api"}}`}),
+		{
+			"keys",
+			lookAt("linux", nil, map[string]string{file: `{"b":{"type":"api","key":"secret"},"a":{"type":"api"}}`}),
+			Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a, b"},
+		},
+		{"a subscription", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"}}`}), Account{
+			Login: LoggedIn, Billing: BillingSubscription, Because: "auth.json has a",
+		}},
+		{
+			"both", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"},"b":{"type":"api"}}`}),
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json has a, b"},
+		},
+		{"elsewhere", lookAt("linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{
+			"/d/opencode/auth.json": `{"a":{"type":"api"}}`,
+		}),
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a"}},
 		{"in a variable", lookAt("linux", map[string]string{"OPENCODE_AUTH_CONTENT": `{"a":{"type":"wellknown"}}`}, nil),
 			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "OPENCODE_AUTH_CONTENT has a"}},
-		{"broken file, but a key", lookAt("linux", map[string]string{"OPENROUTER_API_KEY": "secret"}, map[string]string{file: `{`}),
+		{"broken file, but a key", lookAt(
+			"linux", map[string]string{"OPENROUTER_API_KEY": "secret"}, map[string]string{file: `{`},
+		),
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENROUTER_API_KEY is set"}},
 	}
 	for _, c := range cases {
@@ -377,7 +401,9 @@ func TestOpencodeLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("opencode", []byte(samples["opencode"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0)))); diff != "" {
+			if diff := cmp.Diff(
+				want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))),
+			); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

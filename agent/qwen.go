@@ -123,18 +123,36 @@ func qwenAccount(look Look) Account {
 	switch chosen := chosenLogin(look, folder); {
 	case chosen == "qwen-oauth":
 		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Qwen account was chosen, and oauth_creds.json is there"}
+			return Account{
+				Login:   LoggedIn,
+				Billing: BillingSubscription,
+				Because: "a Qwen account was chosen, and oauth_creds.json is there",
+			}
 		}
-		return Account{Login: LoggedOut, Billing: BillingSubscription, Because: "a Qwen account was chosen, and there is no oauth_creds.json"}
+		return Account{
+			Login:   LoggedOut,
+			Billing: BillingSubscription,
+			Because: "a Qwen account was chosen, and there is no oauth_creds.json",
+		}
 	case chosen == "openai" && key:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY is set"}
 	case chosen != "":
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingKey,
+			Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize),
+		}
 	}
 	if key && look.Env("OPENAI_BASE_URL") != "" && cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL")) != "" {
-		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set"}
+		return Account{
+			Login:   LoggedIn,
+			Billing: BillingKey,
+			Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set",
+		}
 	}
-	for _, name := range []string{"QWEN_OAUTH", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_API_KEY"} {
+	for _, name := range []string{
+		"QWEN_OAUTH", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_API_KEY",
+	} {
 		if look.Env(name) != "" {
 			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "no login was chosen, but " + name + " is set"}
 		}
@@ -144,5 +162,9 @@ func qwenAccount(look Look) Account {
 			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may hold a key"}
 		}
 	}
-	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are not all set"}
+	return Account{
+		Login:   LoggedOut,
+		Billing: BillingUnknown,
+		Because: "no login was chosen, and OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are not all set",
+	}
 }

@@ -229,7 +229,10 @@ func (v *view) writes(ctx context.Context, tree canary.Tree, check ralph.CheckIn
 	if errors.Is(err, errors.ErrUnsupported) {
 		return baseWrites{unclear: true}, nil
 	}
-	writes := baseWrites{touched: map[string]bool{}, unclear: outcome.Exit != 0 && len(outcome.Tests) == 0 && outcome.Total <= 0}
+	writes := baseWrites{
+		touched: map[string]bool{},
+		unclear: outcome.Exit != 0 && len(outcome.Tests) == 0 && outcome.Total <= 0,
+	}
 	for _, c := range changes {
 		writes.touched[c.Name] = true
 	}

@@ -58,7 +58,9 @@ func claudeSetting(p place) setting {
 			}),
 			".claude/.claude.json": text(object{
 				"hasCompletedOnboarding": true,
-				"mcpServers":             object{"probe": object{"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)}}},
+				"mcpServers": object{"probe": object{
+					"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)},
+				}},
 			}),
 		},
 	}

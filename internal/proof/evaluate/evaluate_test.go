@@ -149,11 +149,26 @@ func TestVerdicts(t *testing.T) {
 		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one in the instructions")},
 		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is unknown`)},
 		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is unknown`)},
-		{"another type", with(`["main.go:2"]`, `"main.go:2"`), invalid("a field has the wrong type: evidence is a list of strings, everything else a string")},
-		{"another verdict", with(`"accept"`, `"approve\u001b[1m"`), invalid(`the verdict is "approve[1m"; it must be accept or reject`)},
-		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; leave it empty to accept`)},
-		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; accepting requires at least one path:line")},
-		{"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`), func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }()},
+		{
+			"another type", with(`["main.go:2"]`, `"main.go:2"`),
+			invalid("a field has the wrong type: evidence is a list of strings, everything else a string"),
+		},
+		{
+			"another verdict", with(`"accept"`, `"approve\u001b[1m"`),
+			invalid(`the verdict is "approve[1m"; it must be accept or reject`),
+		},
+		{
+			"a category to accept", with(`"category": ""`, `"category": "scope_creep"`),
+			invalid(`the category is "scope_creep"; leave it empty to accept`),
+		},
+		{
+			"no evidence to accept", with(`["main.go:2"]`, `[]`),
+			invalid("there is no evidence; accepting requires at least one path:line"),
+		},
+		{
+			"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`),
+			func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }(),
+		},
 
 		{"another form", evidence("main.go"), held("main.go", "the form is path:line")},
 		{"no line", evidence("main.go:x"), held("main.go:x", "the form is path:line")},
@@ -218,11 +233,13 @@ func TestEvidenceIsNotFoundThroughLinksThatLeadOut(t *testing.T) {
 func TestLongAnswersAreCapped(t *testing.T) {
 	in := input(t)
 	pointers := strings.Repeat(`"main.go:1", `, 30) + `"main.go:2"`
-	e, _ := asking(says(`{"nonce":"NONCE","verdict":"reject","category":"half_finished","concern":"` + strings.Repeat("ä", 3000) + `","next_step":"a\nb\u202e\u0007` +
+	e, _ := asking(says(`{"nonce":"NONCE","verdict":"reject","category":"half_finished","concern":"` +
+		strings.Repeat("ä", 3000) + `","next_step":"a\nb\u202e\u0007` +
 		strings.Repeat("x", 2000) + `","evidence":[` + pointers + `]}`))
 	got := evaluate(t, e, in)
 	size := []int{len([]rune(got.Concern)), len([]rune(got.NextStep)), len(got.Evidence)}
-	if diff := cmp.Diff([]int{concernLimit + 1, nextStepLimit + 1, maxPointers}, size); diff != "" || !strings.HasPrefix(got.NextStep, "a bx") {
+	if diff := cmp.Diff([]int{concernLimit + 1, nextStepLimit + 1, maxPointers}, size); diff != "" ||
+		!strings.HasPrefix(got.NextStep, "a bx") {
 		t.Errorf("%s %.20q", diff, got.NextStep)
 	}
 }
@@ -231,7 +248,9 @@ func TestLongAnswersAreCapped(t *testing.T) {
 // nonce.
 func TestAskedAgain(t *testing.T) {
 	one, half := 1.0, 0.5
-	paid := func(f func(string) ralph.AgentOutcome, cost *float64, tokens *ralph.Tokens, took time.Duration) func(string) ralph.AgentOutcome {
+	paid := func(
+		f func(string) ralph.AgentOutcome, cost *float64, tokens *ralph.Tokens, took time.Duration,
+	) func(string) ralph.AgentOutcome {
 		return func(nonce string) ralph.AgentOutcome {
 			o := f(nonce)
 			o.Cost, o.Tokens, o.Duration, o.Model = cost, tokens, ralph.Span(took), "m2"
@@ -239,7 +258,10 @@ func TestAskedAgain(t *testing.T) {
 		}
 	}
 	e, r := asking(
-		paid(says(strings.Replace(reject, "weak_test", "ugly", 1)), &one, &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, 20*time.Second),
+		paid(
+			says(strings.Replace(reject, "weak_test", "ugly", 1)), &one,
+			&ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, 20*time.Second,
+		),
 		paid(says(reject), &half, &ralph.Tokens{Input: 10}, time.Second))
 	e.Name, e.Model, e.IdleTimeout = "second opinion", "m1", time.Second
 	in := input(t)
@@ -247,12 +269,15 @@ func TestAskedAgain(t *testing.T) {
 	want, cost := rejected, 1.5
 	want.Problem = `the category "ugly" is not in the list`
 	want.Tries, want.Agent, want.Model, want.Cost = 2, "second opinion", "m2", &cost
-	want.Tokens, want.Duration = &ralph.Tokens{Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4}, ralph.Span(21*time.Second)
+	want.Tokens, want.Duration = &ralph.Tokens{
+		Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4,
+	}, ralph.Span(21*time.Second)
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	first, second := r.asked[0], r.asked[1]
-	if strings.Contains(first.Prompt, "Your last answer") || !strings.Contains(second.Prompt, `the category "ugly" is not in the list`) {
+	if strings.Contains(first.Prompt, "Your last answer") ||
+		!strings.Contains(second.Prompt, `the category "ugly" is not in the list`) {
 		t.Errorf("the second question is:\n%s", second.Prompt)
 	}
 	if r.nonces[0] == r.nonces[1] || r.boundary[0] == r.boundary[1] || r.nonces[0] == r.boundary[0] {
@@ -295,7 +320,9 @@ func TestUnknownFiguresDoNotHideKnownOnes(t *testing.T) {
 
 func TestNoTimeToAskAgain(t *testing.T) {
 	e, r := asking(func(string) ralph.AgentOutcome {
-		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndEmpty, Error: "it said nothing", Duration: ralph.Span(time.Hour)}
+		return ralph.AgentOutcome{
+			Agent: "fake", End: ralph.EndEmpty, Error: "it said nothing", Duration: ralph.Span(time.Hour),
+		}
 	})
 	want := invalid("the answer is empty; there was no time to ask again")
 	want.Tries, want.Duration = 1, ralph.Span(time.Hour)
@@ -308,7 +335,8 @@ func TestNoTimeToAskAgain(t *testing.T) {
 // said so.
 func TestNoVerdict(t *testing.T) {
 	for _, end := range []ralph.EndClass{
-		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
+		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle,
+		ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
 		ralph.EndInterrupted, ralph.EndOutOfTime, ralph.EndSandbox,
 	} {
 		e, r := asking(says("what?"), func(nonce string) ralph.AgentOutcome {
@@ -316,7 +344,10 @@ func TestNoVerdict(t *testing.T) {
 			o.End, o.Error, o.Hint, o.RetryAfter = end, "it failed", "log in", ralph.Span(time.Hour)
 			return o
 		})
-		want := ralph.Evaluation{Task: "T-1", Tries: 2, Problem: noObject, Agent: "fake", End: end, Error: "it failed", Hint: "log in", RetryAfter: ralph.Span(time.Hour)}
+		want := ralph.Evaluation{
+			Task: "T-1", Tries: 2, Problem: noObject, Agent: "fake", End: end, Error: "it failed", Hint: "log in",
+			RetryAfter: ralph.Span(time.Hour),
+		}
 		if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" || len(r.asked) != 2 {
 			t.Errorf("asked %d times, -want +got:\n%s", len(r.asked), diff)
 		}
@@ -329,7 +360,8 @@ func TestRedChecksAreNotDiscussed(t *testing.T) {
 	in := input(t)
 	in.Checks = append(in.Checks, ralph.CheckResult{Name: "make\n\x1blint", ExitCode: 1})
 	want := ralph.Evaluation{
-		Task: "T-1", Category: ralph.RejectedHalf, Concern: "a check failed, so the reviewer was not asked: make lint", NextStep: "make the check pass",
+		Task: "T-1", Category: ralph.RejectedHalf,
+		Concern: "a check failed, so the reviewer was not asked: make lint", NextStep: "make the check pass",
 		Agent: "second", Model: "m", End: ralph.EndOK,
 	}
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" || len(r.asked) != 0 {

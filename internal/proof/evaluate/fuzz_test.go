@@ -9,7 +9,9 @@ import (
 // nothing takes a rejection back.
 func FuzzRead(f *testing.F) {
 	const nonce = "0123456789abcdef0123456789abcdef"
-	for _, seed := range []string{accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```"} {
+	for _, seed := range []string{
+		accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```",
+	} {
 		f.Add(strings.ReplaceAll(seed, "NONCE", nonce))
 	}
 	dir := f.TempDir()

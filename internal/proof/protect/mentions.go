@@ -164,7 +164,9 @@ func (in *inspection) filterMentioned(candidates []testPart, byTests bool) ([]te
 	}
 	return slices.DeleteFunc(candidates, func(k testPart) bool {
 		known := slices.ContainsFunc(lines, func(m Mention) bool {
-			return m.Name != k.change.Name && (k.language == "" || string(ecosystems[path.Ext(m.Name)]) == k.language || !byTests) && k.pattern.MatchString(m.Line)
+			return m.Name != k.change.Name &&
+				(k.language == "" || string(ecosystems[path.Ext(m.Name)]) == k.language || !byTests) &&
+				k.pattern.MatchString(m.Line)
 		})
 		return known != byTests
 	}), nil
