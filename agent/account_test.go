@@ -13,7 +13,7 @@ const secret = "sk-a-secret-that-nobody-prints"
 
 // world is what a search for a login may see.
 type world struct {
-	goos  string // "" is linux
+	goos  string // default: linux
 	env   []string
 	files map[string]string // by path
 }
@@ -55,44 +55,71 @@ func TestClaudeAccount(t *testing.T) {
 	const (
 		stored   = "/home/me/.claude/.credentials.json"
 		settings = "/home/me/.claude/settings.json"
-		replaced = "it is used in place of the subscription that is logged in"
-		helper   = "~/.claude/settings.json has an apiKeyHelper: it counts only with agent.inherit_settings"
+		replaced = "it is used instead of the subscription login"
+		helper   = "~/.claude/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
 	)
 	login := func(fields string) string { return `{"claudeAiOauth":{"accessToken":"` + secret + `"` + fields + `}}` }
-	subscribed := map[string]string{stored: login(`,"refreshToken":"` + secret + `","expiresAt":4102444800000,"subscriptionType":"max"`)}
+	subscribed := map[string]string{stored: login(
+		`,"refreshToken":"` + secret + `","expiresAt":4102444800000,"subscriptionType":"max"`,
+	)}
 	for name, c := range map[string]struct {
 		world
 		want Account
 	}{
-		"nothing": {world{}, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
-		"key":     {world{env: []string{"ANTHROPIC_API_KEY=" + secret}}, Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}},
+		"nothing": {world{}, Account{
+			Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude",
+		}},
+		"key": {world{env: []string{"ANTHROPIC_API_KEY=" + secret}}, Account{
+			Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set",
+		}},
 		"long-lived token": {world{env: []string{"CLAUDE_CODE_OAUTH_TOKEN=" + secret}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "CLAUDE_CODE_OAUTH_TOKEN is set"}},
 		"gateway": {world{env: []string{"ANTHROPIC_AUTH_TOKEN=" + secret, "ANTHROPIC_API_KEY=" + secret}},
-			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; whom its gateway bills is not known here"}},
-		"subscription": {world{files: subscribed}, Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.claude/.credentials.json has a login (max)"}},
+			Account{
+				Login: LoggedIn, Billing: BillingUnknown,
+				Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway",
+			}},
+		"subscription": {world{files: subscribed}, Account{
+			Login: LoggedIn, Billing: BillingSubscription, Because: "~/.claude/.credentials.json has a login (max)",
+		}},
 		"a key silently replaces the subscription": {world{env: []string{"ANTHROPIC_API_KEY=" + secret}, files: subscribed},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set", Warning: replaced}},
-		"a key silently replaces the long-lived token": {world{env: []string{"ANTHROPIC_API_KEY=" + secret, "CLAUDE_CODE_OAUTH_TOKEN=" + secret}},
+		"a key silently replaces the long-lived token": {world{env: []string{
+			"ANTHROPIC_API_KEY=" + secret, "CLAUDE_CODE_OAUTH_TOKEN=" + secret,
+		}},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set", Warning: replaced}},
 		"expired, to be renewed": {world{files: map[string]string{stored: login(`,"refreshToken":"r","expiresAt":1000`)}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.claude/.credentials.json has a login"}},
 		"expired for good": {world{files: map[string]string{stored: login(`,"expiresAt":1000`)}},
-			Account{Login: LoggedOut, Billing: BillingSubscription, Because: "the login in ~/.claude/.credentials.json has expired"}},
-		"another folder": {world{env: []string{"CLAUDE_CONFIG_DIR=/cfg"}, files: map[string]string{"/cfg/.credentials.json": login(""), stored: "{"}},
+			Account{
+				Login: LoggedOut, Billing: BillingSubscription,
+				Because: "the login in ~/.claude/.credentials.json has expired",
+			}},
+		"another folder": {world{env: []string{"CLAUDE_CONFIG_DIR=/cfg"}, files: map[string]string{
+			"/cfg/.credentials.json": login(""), stored: "{",
+		}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "$CLAUDE_CONFIG_DIR/.credentials.json has a login"}},
 		"stored key": {world{files: map[string]string{"/home/me/.claude.json": `{"primaryApiKey":"` + secret + `"}`}},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}},
-		"an account without a login": {world{files: map[string]string{"/home/me/.claude.json": `{"oauthAccount":{"emailAddress":"` + secret + `"}}`}},
+		"an account without a login": {world{files: map[string]string{
+			"/home/me/.claude.json": `{"oauthAccount":{"emailAddress":"` + secret + `"}}`,
+		}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
 		"helper": {world{files: map[string]string{settings: `{"apiKeyHelper":"cat ` + secret + `"}`}},
 			Account{Login: LoginUnknown, Billing: BillingUnknown, Warning: helper}},
 		"cloud": {world{env: []string{"CLAUDE_CODE_USE_BEDROCK=1"}, files: subscribed},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "CLAUDE_CODE_USE_BEDROCK is set: Amazon Bedrock has its own credentials"}},
+			Account{
+				Login: LoginUnknown, Billing: BillingUnknown,
+				Because: "CLAUDE_CODE_USE_BEDROCK is set: Amazon Bedrock has its own credentials",
+			}},
 		"cloud switched off": {world{env: []string{"CLAUDE_CODE_USE_VERTEX=0"}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
-		"keychain": {world{goos: "darwin"}, Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not looked into"}},
-		"broken files": {world{files: map[string]string{stored: `{"claudeAiOauth":7}`, settings: "no", "/home/me/.claude.json": "[]"}},
+		"keychain": {world{goos: "darwin"}, Account{
+			Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not read",
+		}},
+		"broken files": {world{files: map[string]string{
+			stored: `{"claudeAiOauth":7}`, settings: "no", "/home/me/.claude.json": "[]",
+		}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkAccount(t, claude{}, c.world, c.want) })
@@ -103,41 +130,63 @@ func TestCodexAccount(t *testing.T) {
 	const (
 		auth    = "/home/me/.codex/auth.json"
 		config  = "/home/me/.codex/config.toml"
-		chatGPT = `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"access_token":"` + secret + `","refresh_token":"` + secret + `"}}`
-		none    = "no CODEX_API_KEY and no ~/.codex/auth.json"
+		chatGPT = `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"access_token":"` + secret +
+			`","refresh_token":"` + secret + `"}}`
+		none = "no CODEX_API_KEY and no ~/.codex/auth.json"
 	)
 	for name, c := range map[string]struct {
 		world
 		want Account
 	}{
 		"nothing": {world{}, Account{Login: LoggedOut, Billing: BillingUnknown, Because: none}},
-		"key":     {world{env: []string{"CODEX_API_KEY=" + secret}}, Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set"}},
+		"key": {world{env: []string{"CODEX_API_KEY=" + secret}}, Account{
+			Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set",
+		}},
 		"subscription": {world{files: map[string]string{auth: chatGPT}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
-		"subscription of an older version": {world{files: map[string]string{auth: `{"tokens":{"access_token":"` + secret + `"}}`}},
+		"subscription of an older version": {world{files: map[string]string{
+			auth: `{"tokens":{"access_token":"` + secret + `"}}`,
+		}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
-		"a key silently replaces the subscription": {world{env: []string{"CODEX_API_KEY=" + secret}, files: map[string]string{auth: chatGPT}},
-			Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set", Warning: "it is used in place of the subscription that is logged in"}},
+		"a key silently replaces the subscription": {world{
+			env: []string{"CODEX_API_KEY=" + secret}, files: map[string]string{auth: chatGPT},
+		},
+			Account{
+				Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set",
+				Warning: "it is used instead of the subscription login",
+			}},
 		"stored key": {world{files: map[string]string{auth: `{"OPENAI_API_KEY":"` + secret + `"}`}},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "~/.codex/auth.json has a key"}},
-		"stored key beside tokens": {world{files: map[string]string{auth: `{"OPENAI_API_KEY":"` + secret + `","tokens":{"access_token":"` + secret + `"}}`}},
+		"stored key beside tokens": {world{files: map[string]string{
+			auth: `{"OPENAI_API_KEY":"` + secret + `","tokens":{"access_token":"` + secret + `"}}`,
+		}},
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "~/.codex/auth.json has a key"}},
 		"a variable that is not read": {world{env: []string{"OPENAI_API_KEY=" + secret}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: none, Warning: "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY"}},
-		"a variable that is not read beside a login": {world{env: []string{"OPENAI_API_KEY=" + secret}, files: map[string]string{auth: chatGPT}},
+			Account{
+				Login: LoginUnknown, Billing: BillingUnknown, Because: none,
+				Warning: "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY",
+			}},
+		"a variable that is not read beside a login": {world{
+			env: []string{"OPENAI_API_KEY=" + secret}, files: map[string]string{auth: chatGPT},
+		},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
 		"another folder": {world{env: []string{"CODEX_HOME=/cfg"}, files: map[string]string{"/cfg/auth.json": chatGPT}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "$CODEX_HOME/auth.json has a ChatGPT login"}},
-		"another provider": {world{files: map[string]string{auth: chatGPT, config: "model = \"x\"\nmodel_provider = \"mine\" # ours\n[model_providers.mine]\nenv_key = \"MINE\"\n"}},
+		"another provider": {world{files: map[string]string{
+			auth:   chatGPT,
+			config: "model = \"x\"\nmodel_provider = \"mine\" # ours\n[model_providers.mine]\nenv_key = \"MINE\"\n",
+		}},
 			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/config.toml names a provider of its own"}},
-		"a provider of a profile": {world{files: map[string]string{auth: chatGPT, config: "[profiles.x]\nmodel_provider = \"mine\"\n"}},
+		"a provider of a profile": {world{files: map[string]string{
+			auth: chatGPT, config: "[profiles.x]\nmodel_provider = \"mine\"\n",
+		}},
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "~/.codex/auth.json has a ChatGPT login"}},
 		"keyring": {world{files: map[string]string{config: "cli_auth_credentials_store = 'keyring'\n"}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not looked into"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}},
 		"another form": {world{files: map[string]string{auth: `{"auth_mode":"agentIdentity","secret":"` + secret + `"}`}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json is there, but not as it was expected"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json has an unexpected format"}},
 		"no JSON": {world{files: map[string]string{auth: secret}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json is there, but not as it was expected"}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.codex/auth.json has an unexpected format"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkAccount(t, codex{}, c.world, c.want) })
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input and output, such as `gemini --experimental-acp`,
-// `opencode acp` or `qwen --acp`; written against gemini 0.61, opencode 1.18 and qwen 0.24. It has no program of its own.
+// acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input
+// and output, such as `gemini --experimental-acp`, `opencode acp` or `qwen --acp`. It was written
+// against gemini 0.61, opencode 1.18 and qwen 0.24. It has no program of its own.
 //
-// Unlike the others it is talked to: the prompt is a request, and the agent asks before it uses a tool. What it asks for is allowed or rejected by
-// [Options.Permissions]. What it does without asking, nobody can reject: opencode, for one, asks for nothing unless its own settings say so.
+// Unlike the others this is a conversation: the prompt is a request, and the agent asks before it
+// uses a tool. [Options.Permissions] decide whether that is allowed. What the agent does without
+// asking cannot be rejected: opencode, for one, asks for nothing unless its own settings say so.
 type acpDialect struct{}
 
 var _ talker = acpDialect{}
@@ -24,15 +26,19 @@ func (acpDialect) Name() string { return "acp" }
 func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
-		ReadMode: "what it asks for is rejected unless it reads or searches; what it does without asking is not, and opencode asks for nothing unless its settings say so",
-		EditMode: "what it asks for is decided by Ralph: reading, edits in the workspace, the check commands; opencode asks for nothing unless its settings say so",
+		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without " +
+			"asking, and opencode asks for nothing unless its settings say so",
+		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks for nothing " +
+			"unless its settings say so",
 	}
 }
 
 func (acpDialect) Command(r Request) (Command, error) {
 	line := strings.TrimSpace(r.CommandLine)
 	if line == "" {
-		return Command{}, errors.New("make agent command: acp needs one that starts the agent, as in --agent-cmd 'gemini --experimental-acp'")
+		return Command{}, errors.New(
+			"make agent command: acp needs a command that starts the agent, such as --agent-cmd 'gemini --experimental-acp'",
+		)
 	}
 	for _, arg := range r.ExtraArgs {
 		line += " " + shellQuote(arg)
@@ -48,7 +54,10 @@ func (acpDialect) talk(r *stream.Reading, in ralph.AgentInput, o Options) (strea
 
 func (o Options) acp() acp.Options {
 	return acp.Options{
-		Env: o.Env, AllowAll: o.Permissions == PermitAll, ReadOnly: o.Permissions == PermitReading, Commands: o.AllowedCommands,
-		Grace: o.Grace, Linger: o.Linger,
+		Env:      o.Env,
+		AllowAll: o.Permissions == PermitAll,
+		ReadOnly: o.Permissions == PermitReading,
+		Commands: o.AllowedCommands,
+		Grace:    o.Grace, Linger: o.Linger,
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// roleACP makes the test binary an agent that speaks ACP. Its value is the scene that it plays.
+// roleACP makes the test binary an agent that speaks ACP. Its value is the scene to play.
 const roleACP = "AGENT_TEST_ACP"
 
-// acpSeen is what the played agent was told.
+// acpSeen is what the fake agent received.
 type acpSeen struct {
 	Client    string
 	Files     bool
@@ -29,25 +29,28 @@ type acpSeen struct {
 	Cancelled bool
 }
 
-// playedACP is an agent that follows a scene. What it does not implement it is not asked.
+// playedACP is an agent that follows a scene. It is never asked for what it does not implement.
 type playedACP struct {
 	acp.Agent
 	scene string
 	conn  *acp.AgentSideConnection
 	ready chan struct{} // closed once conn is set
-	told  chan struct{} // closed once it has noted that it is to cancel
+	told  chan struct{} // closed once it has recorded a cancellation
 	mu    sync.Mutex
 	seen  acpSeen
 }
 
 func playACP(scene string) int {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the connection's own logger cannot be set without a race
+	// the connection's own logger cannot be set without a race
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	a := &playedACP{scene: scene, ready: make(chan struct{}), told: make(chan struct{})}
 	switch scene {
 	case "silent":
 		time.Sleep(time.Hour)
 	case "garbage":
-		fmt.Print("npm warn <promise>BLOCKED:no</promise>\n\n}{\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n")
+		fmt.Print(
+			"npm warn <promise>BLOCKED:no</promise>\n\n}{\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n",
+		)
 	}
 	a.conn = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
 	close(a.ready)
@@ -77,7 +80,9 @@ func (a *playedACP) Initialize(_ context.Context, p acp.InitializeRequest) (acp.
 	})
 	response := acp.InitializeResponse{ProtocolVersion: p.ProtocolVersion, AuthMethods: []acp.AuthMethod{
 		{Agent: &acp.AuthMethodAgent{Id: "browser", Name: "Browser", Description: acp.Ptr("Opens one")}},
-		{EnvVar: &acp.AuthMethodEnvVarInline{Id: "key", Name: "Key", Type: "env_var", Vars: []acp.AuthEnvVar{{Name: "PLAYED_KEY"}}}},
+		{EnvVar: &acp.AuthMethodEnvVarInline{
+			Id: "key", Name: "Key", Type: "env_var", Vars: []acp.AuthEnvVar{{Name: "PLAYED_KEY"}},
+		}},
 	}}
 	if a.scene == "version" {
 		response.ProtocolVersion = 2
@@ -104,7 +109,8 @@ func (a *playedACP) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.
 			{Id: "auto", Name: "Auto"}, {Id: "default", Name: "Default"},
 		}},
 		ConfigOptions: []acp.SessionConfigOption{{Select: &acp.SessionConfigOptionSelect{
-			Id: "m", Name: "Model", Type: "select", Category: &category, CurrentValue: "p/small", Options: acp.SessionConfigSelectOptions{Ungrouped: &models},
+			Id: "m", Name: "Model", Type: "select", Category: &category, CurrentValue: "p/small",
+			Options: acp.SessionConfigSelectOptions{Ungrouped: &models},
 		}}},
 	}, nil
 }
@@ -117,7 +123,9 @@ func (a *playedACP) SetSessionMode(_ context.Context, p acp.SetSessionModeReques
 	return acp.SetSessionModeResponse{}, nil
 }
 
-func (a *playedACP) SetSessionConfigOption(_ context.Context, p acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+func (a *playedACP) SetSessionConfigOption(
+	_ context.Context, p acp.SetSessionConfigOptionRequest,
+) (acp.SetSessionConfigOptionResponse, error) {
 	a.note(func(s *acpSeen) { s.Model = string(p.ValueId.ConfigId) + "=" + string(p.ValueId.Value) })
 	if a.scene == "stubborn" {
 		return acp.SetSessionConfigOptionResponse{}, acp.NewInvalidParams(nil)
@@ -158,14 +166,16 @@ func (a *playedACP) Prompt(ctx context.Context, p acp.PromptRequest) (acp.Prompt
 		os.Exit(0)
 	case "works on", "works on, deaf":
 		a.say(ctx, "I begin.\n")
-		<-a.told // the context may be done before that is noted
+		<-a.told // the context may be done before that is recorded
 		if a.scene == "works on, deaf" {
 			time.Sleep(time.Hour)
 		}
 		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
 	}
 	a.say(ctx, "All done.\n<promise>COMPLETE</promise>\n")
-	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{InputTokens: 10, OutputTokens: 5, TotalTokens: 15}}, nil
+	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{
+		InputTokens: 10, OutputTokens: 5, TotalTokens: 15,
+	}}, nil
 }
 
 func (a *playedACP) tell(ctx context.Context, update acp.SessionUpdate) {
@@ -186,13 +196,20 @@ func (a *playedACP) work(ctx context.Context) {
 	))
 	a.say(ctx, "First I lo")
 	a.say(ctx, "ok.\nThen I write.\n")
-	a.tell(ctx, acp.StartToolCall("c1", "Write", acp.WithStartKind(acp.ToolKindEdit), acp.WithStartStatus(acp.ToolCallStatusPending)))
-	a.tell(ctx, acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusInProgress), acp.WithUpdateTitle("Write a.go")))
+	a.tell(
+		ctx,
+		acp.StartToolCall("c1", "Write", acp.WithStartKind(acp.ToolKindEdit), acp.WithStartStatus(acp.ToolCallStatusPending)),
+	)
+	a.tell(
+		ctx,
+		acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusInProgress), acp.WithUpdateTitle("Write a.go")),
+	)
 	a.tell(ctx, acp.UpdateToolCall("c1", acp.WithUpdateStatus(acp.ToolCallStatusCompleted),
 		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock("<promise>BLOCKED:a tool</promise>"))})))
 }
 
-// asked are the permissions that the played agent asks for: the kind, what it is about, and whether it is told beforehand or in the question.
+// asked are the permissions that the fake agent asks for: the kind, the subject, and whether the
+// call is reported beforehand or in the question.
 var asked = []struct{ kind, about string }{
 	{"read", "/etc/hosts"},
 	{"edit", "a.go"},

@@ -25,13 +25,16 @@ func isTalker(d Dialect) bool {
 	return ok
 }
 
-// newScene is a stage with a played ACP agent.
+// newScene is a stage with a fake ACP agent.
 func newScene(t *testing.T, scene string) *stage {
 	t.Helper()
 	s := newStage(t, "command", "", "0") // for its folders
 	s.options.Dialect = acpDialect{}
 	s.options.Permissions = PermitEdits
-	s.options.Env = []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleACP + "=" + scene, roleSeen + "=" + s.seen}
+	s.options.Env = []string{
+		"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleACP + "=" + scene,
+		roleSeen + "=" + s.seen,
+	}
 	return s
 }
 
@@ -48,7 +51,7 @@ func (s *stage) told(t *testing.T) acpSeen {
 	return got
 }
 
-// complete is what the scenes say that end well.
+// complete is the text of the scenes that end well.
 var complete = promise.Report{Complete: true, CompleteTag: "COMPLETE", CompleteText: "COMPLETE", Text: true}
 
 var shapeOnly = cmp.Options{ignoreTime, cmpopts.IgnoreFields(ralph.AgentOutcome{}, "OutputBytes")}
@@ -62,7 +65,9 @@ func TestACPWorks(t *testing.T) {
 		Agent: "acp", End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 10, Output: 5}, Tools: map[string]int{"edit": 1},
 		Session: "s1", Model: "p/small", Said: complete,
 	}
-	if diff := cmp.Diff(want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases")); diff != "" {
+	if diff := cmp.Diff(
+		want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases"),
+	); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	wantLive := []ralph.Activity{
@@ -89,17 +94,19 @@ func TestACPWorks(t *testing.T) {
 func TestACPPermissions(t *testing.T) {
 	cases := []struct {
 		permissions Permissions
-		outcomes    map[string]string // that are not "yes"
+		outcomes    map[string]string // those that are not "yes"
 		denials     []string
 	}{
 		{PermitAll, map[string]string{}, nil},
 		{
 			PermitEdits, map[string]string{
-				"edit /etc/hosts": "no", "execute go test ./... -run 'TestA|TestB'": "no", "execute go test ./... && rm -r /": "no", "execute rm -r /": "no",
+				"edit /etc/hosts": "no", "execute go test ./... -run 'TestA|TestB'": "no",
+				"execute go test ./... && rm -r /": "no", "execute rm -r /": "no",
 				"fetch http://127.0.0.1/": "no", "mystery": "no",
 			},
 			[]string{
-				"edit: /etc/hosts", "execute: go test ./... -run 'TestA|TestB'", "execute: go test ./... && rm -r /", "execute: rm -r /",
+				"edit: /etc/hosts", "execute: go test ./... -run 'TestA|TestB'", "execute: go test ./... && rm -r /",
+				"execute: rm -r /",
 				"fetch: http://127.0.0.1/", "other: mystery",
 			},
 		},
@@ -130,14 +137,16 @@ func TestACPPermissions(t *testing.T) {
 			if diff := cmp.Diff(allow, got.Allow); diff != "" {
 				t.Errorf("allow (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools); diff != "" {
+			if diff := cmp.Diff(
+				map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools,
+			); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestACPEndings are the ends of conversations that go wrong, or nearly.
+// TestACPEndings covers conversations that go wrong, or nearly.
 func TestACPEndings(t *testing.T) {
 	const hint = "log in with the agent's own program first; it offers: Browser (Opens one), Key"
 	cases := []struct {
@@ -150,20 +159,30 @@ func TestACPEndings(t *testing.T) {
 		{"wants more", nil, ending{End: ralph.EndOK}},
 		{"grumbles", nil, ending{End: ralph.EndOK}},
 		{"stays", func(s *stage) { s.options.Linger = time.Millisecond }, ending{End: ralph.EndOK}},
-		{"login", nil, ending{End: ralph.EndAuth, Error: "the agent wants a login: Authentication required", Hint: hint}},
+		{"login", nil, ending{End: ralph.EndAuth, Error: "the agent requires a login: Authentication required", Hint: hint}},
 		{"login", func(s *stage) { s.options.Env = append(s.options.Env, "PLAYED_KEY=k") }, ending{End: ralph.EndOK}},
 		{"crash", nil, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: out of memory"}},
 		{"torn", nil, ending{End: ralph.EndProvider, Error: "the agent's output broke off"}},
-		{"version", nil, ending{End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1"}},
-		{"works on", func(s *stage) { s.input.IdleTimeout = 300 * time.Millisecond }, ending{End: ralph.EndIdle, Error: "killed after 300ms without any output"}},
-		{"works on", func(s *stage) { s.input.Timeout = 300 * time.Millisecond }, ending{End: ralph.EndTimeout, Error: "timed out after 300ms"}},
+		{"version", nil, ending{
+			End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1",
+		}},
+		{"works on", func(s *stage) { s.input.IdleTimeout = 300 * time.Millisecond }, ending{
+			End: ralph.EndIdle, Error: "killed after 300ms without any output",
+		}},
+		{"works on", func(s *stage) { s.input.Timeout = 300 * time.Millisecond }, ending{
+			End: ralph.EndTimeout, Error: "timed out after 300ms",
+		}},
 		{"good", func(s *stage) { s.input.Model = "Big" }, ending{End: ralph.EndOK}},
-		{"good", func(s *stage) { s.input.Model = "huge" }, ending{End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it"}},
+		{"good", func(s *stage) { s.input.Model = "huge" }, ending{
+			End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it",
+		}},
 		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{
-			End: ralph.EndOK, Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
+			End:  ralph.EndOK,
+			Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
 		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
-			End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
+			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new",
+			Hint: stream.BrokenHint,
 		}},
 	}
 	for _, c := range cases {
@@ -189,7 +208,7 @@ func TestACPModelIsChosen(t *testing.T) {
 	}
 }
 
-// TestACPHearsEverything: more comes at once than the connection would queue.
+// TestACPHearsEverything: more messages come at once than the connection would queue.
 func TestACPHearsEverything(t *testing.T) {
 	s := newScene(t, "flood")
 	lines := 0
@@ -211,7 +230,8 @@ func TestACPLongPrompt(t *testing.T) {
 	}
 }
 
-// TestACPNobodyReads: an agent that stops reading its input holds up neither a time-out nor an interruption.
+// TestACPNobodyReads: an agent that stops reading its input delays neither a timeout nor an
+// interruption.
 func TestACPNobodyReads(t *testing.T) {
 	for _, want := range []ralph.EndClass{ralph.EndTimeout, ralph.EndInterrupted} {
 		s := newScene(t, "")
@@ -220,7 +240,8 @@ func TestACPNobodyReads(t *testing.T) {
 			read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
 			read -r beginning; echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}'
 			exec sleep 1000`
-		s.input.Prompt = strings.Repeat("x", 256<<10) // never read to its end, since there is no end of line in what sh takes of it
+		// never read to its end, because there is no line end in the part that sh reads
+		s.input.Prompt = strings.Repeat("x", 256<<10)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if want == ralph.EndTimeout {
@@ -234,7 +255,8 @@ func TestACPNobodyReads(t *testing.T) {
 	}
 }
 
-// TestACPFloodOfRequests: an agent that asks without end and takes no answer is not listened to without end.
+// TestACPFloodOfRequests: an agent that keeps asking and reads no answer is not listened to
+// forever.
 func TestACPFloodOfRequests(t *testing.T) {
 	s := newScene(t, "")
 	s.options.Grace = -1
@@ -247,7 +269,7 @@ func TestACPFloodOfRequests(t *testing.T) {
 	}
 }
 
-// TestACPGivenUpStaysSo: an end that comes behind the reason to give up does not take it away.
+// TestACPGivenUpStaysSo: an end that comes after the reason to give up does not override it.
 func TestACPGivenUpStaysSo(t *testing.T) {
 	s := newScene(t, "")
 	s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}'
@@ -269,7 +291,8 @@ func TestACPIsCancelled(t *testing.T) {
 				s.options.Grace = 200 * time.Millisecond
 			}
 			got := s.run(ctx, t)
-			if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" || !got.Said.Text {
+			if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" ||
+				!got.Said.Text {
 				t.Errorf("said %+v (-want +got):\n%s", got.Said, diff)
 			}
 			if !s.told(t).Cancelled {
@@ -289,7 +312,7 @@ func TestACPIsCancelledBeforeItBegins(t *testing.T) {
 	}
 }
 
-// impatient waits for the first answer only for a moment.
+// impatient waits only briefly for the first answer.
 type impatient struct{ acpDialect }
 
 func (impatient) talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner) {
@@ -315,12 +338,13 @@ func TestACPMissing(t *testing.T) {
 	}
 	s = newScene(t, "good")
 	s.input.Dir = filepath.Join(s.input.Dir, "gone")
-	if got := s.run(t.Context(), t); got.End != ralph.EndFailed || !strings.HasPrefix(got.Error, "the agent could not be started: ") {
+	if got := s.run(t.Context(), t); got.End != ralph.EndFailed ||
+		!strings.HasPrefix(got.Error, "the agent could not be started: ") {
 		t.Errorf("no workspace: %+v", got)
 	}
 }
 
-// TestACPLeavesNothing: the connection's goroutines end with the agent, whatever its end.
+// TestACPLeavesNothing: the connection's goroutines end with the agent, however it ends.
 func TestACPLeavesNothing(t *testing.T) {
 	for _, scene := range []string{"good", "asks", "crash", "version"} {
 		newScene(t, scene).run(t.Context(), t)

@@ -18,16 +18,22 @@ const acpBegin = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMet
 	`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
 
 func acpSays(text string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", text)
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n",
+		text,
+	)
 }
 
 func TestACPCommandLine(t *testing.T) {
-	got, err := acpDialect{}.Command(Request{CommandLine: " gemini --experimental-acp ", PromptFile: "p", ExtraArgs: []string{"--debug", "it's"}})
+	got, err := acpDialect{}.Command(Request{
+		CommandLine: " gemini --experimental-acp ", PromptFile: "p", ExtraArgs: []string{"--debug", "it's"},
+	})
 	want := Command{Argv: []string{"/bin/sh", "-c", `gemini --experimental-acp '--debug' 'it'\''s'`}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if got, err := (acpDialect{}).Command(Request{CommandLine: " "}); err == nil || !strings.Contains(err.Error(), "--agent-cmd") {
+	if got, err := (acpDialect{}).Command(Request{CommandLine: " "}); err == nil ||
+		!strings.Contains(err.Error(), "--agent-cmd") {
 		t.Errorf("without a command: %v, %v", got, err)
 	}
 }
@@ -47,25 +53,56 @@ func TestACPFaults(t *testing.T) {
 		name, line string
 		want       ending
 	}{
-		{"a login is needed", refusal(-32000, "Authentication required", ""), ending{End: ralph.EndAuth, Error: "the agent wants a login: Authentication required", Hint: hint}},
-		{"status as the code", refusal(401, "no", ""), ending{End: ralph.EndAuth, Error: "the login was refused: no", Hint: hint}},
-		{"status before the details", refusal(-32603, "Internal error", `{"details":"403 no"}`), ending{End: ralph.EndAuth, Error: "the login was refused: Internal error: 403 no", Hint: hint}},
-		{"status in an answer", refusal(-32603, `{"error":{"code": 429}}`, ""), ending{End: ralph.EndLimit, Error: `the usage limit is reached: {"error":{"code": 429}}`}},
-		{"status in words", refusal(-32603, "API Error 529", `"busy"`), ending{End: ralph.EndProvider, Error: "the model failed: API Error 529: busy"}},
-		{"words about the key", refusal(-32603, "Invalid API key", ""), ending{End: ralph.EndAuth, Error: "the login was refused: Invalid API key", Hint: hint}},
-		{"words about a limit", refusal(-32603, "x", `{"message":"Rate limit exceeded"}`), ending{End: ralph.EndLimit, Error: "the usage limit is reached: x: Rate limit exceeded"}},
-		{"words about the network", refusal(-32603, "fetch failed", ""), ending{End: ralph.EndProvider, Error: "the model failed: fetch failed"}},
-		{"a status goes before words", refusal(400, "bad api key format of the connection", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: bad api key format of the connection"}},
-		{"opencode's own name", refusal(-32603, "Internal error: no", `{"errorName":"APIError"}`), ending{End: ralph.EndProvider, Error: "the model failed: Internal error: no"}},
-		{"nothing known", refusal(-32603, "Internal error", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: Internal error"}},
-		{"no error", acpSays("words") + `{"jsonrpc":"2.0","id":3,"error":null,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndOK}},
+		{"a login is needed", refusal(-32000, "Authentication required", ""), ending{
+			End: ralph.EndAuth, Error: "the agent requires a login: Authentication required", Hint: hint,
+		}},
+		{"status as the code", refusal(401, "no", ""), ending{
+			End: ralph.EndAuth, Error: "the login was refused: no", Hint: hint,
+		}},
+		{"status before the details", refusal(-32603, "Internal error", `{"details":"403 no"}`), ending{
+			End: ralph.EndAuth, Error: "the login was refused: Internal error: 403 no", Hint: hint,
+		}},
+		{"status in an answer", refusal(-32603, `{"error":{"code": 429}}`, ""), ending{
+			End: ralph.EndLimit, Error: `the usage limit is reached: {"error":{"code": 429}}`,
+		}},
+		{"status in words", refusal(-32603, "API Error 529", `"busy"`), ending{
+			End: ralph.EndProvider, Error: "the model failed: API Error 529: busy",
+		}},
+		{"words about the key", refusal(-32603, "Invalid API key", ""), ending{
+			End: ralph.EndAuth, Error: "the login was refused: Invalid API key", Hint: hint,
+		}},
+		{"words about a limit", refusal(-32603, "x", `{"message":"Rate limit exceeded"}`), ending{
+			End: ralph.EndLimit, Error: "the usage limit is reached: x: Rate limit exceeded",
+		}},
+		{"words about the network", refusal(-32603, "fetch failed", ""), ending{
+			End: ralph.EndProvider, Error: "the model failed: fetch failed",
+		}},
+		{"a status goes before words", refusal(400, "bad api key format of the connection", ""), ending{
+			End: ralph.EndFailed, Error: "the agent ended with an error: bad api key format of the connection",
+		}},
+		{"opencode's own name", refusal(-32603, "Internal error: no", `{"errorName":"APIError"}`), ending{
+			End: ralph.EndProvider, Error: "the model failed: Internal error: no",
+		}},
+		{"nothing known", refusal(-32603, "Internal error", ""), ending{
+			End: ralph.EndFailed, Error: "the agent ended with an error: Internal error",
+		}},
+		{
+			"no error", acpSays("words") + `{"jsonrpc":"2.0","id":3,"error":null,"result":{"stopReason":"end_turn"}}`,
+			ending{End: ralph.EndOK},
+		},
 		{"an answer after an error", refusal(-32000, "x", "") + stopped("end_turn"), ending{End: ralph.EndOK}},
 		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to go on"}},
-		{"max_tokens", stopped("max_tokens"), ending{End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit"}},
-		{"max_turn_requests", stopped("max_turn_requests"), ending{End: ralph.EndFailed, Error: "the agent used up the model calls of a turn"}},
-		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent cancelled its turn of its own accord"}},
-		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for a reason that is not known: tired"}},
-		{"no words", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"max_tokens", stopped("max_tokens"), ending{
+			End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit",
+		}},
+		{"max_turn_requests", stopped("max_turn_requests"), ending{
+			End: ralph.EndFailed, Error: "the agent used up the model calls of a turn",
+		}},
+		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent canceled its turn by itself"}},
+		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for an unknown reason: tired"}},
+		{"no words", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ending{
+			End: ralph.EndEmpty, Error: "the agent wrote no message",
+		}},
 		{"no end", acpSays("words"), ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 	}
 	for _, c := range cases {
@@ -78,7 +115,7 @@ func TestACPFaults(t *testing.T) {
 	}
 }
 
-// TestACPWordsByMessage: a tag does not reach over the end of a message, and does over the pieces of one.
+// TestACPWordsByMessage: a tag does not span two messages, but may span the pieces of one.
 func TestACPWordsByMessage(t *testing.T) {
 	const end = `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`
 	piece := func(id, text string) string {
@@ -97,7 +134,8 @@ func TestACPWordsByMessage(t *testing.T) {
 		"after an open one": {piece("m1", "```\n") + piece("m2", "<promise>COMPLETE</promise>"), true},
 	}
 	for name, c := range cases {
-		if got := listen("acp", []byte(acpBegin+c.stream+end), 50, exited(0)); got.Said.Complete != c.want || got.End != ralph.EndOK {
+		if got := listen("acp", []byte(acpBegin+c.stream+end), 50, exited(0)); got.Said.Complete != c.want ||
+			got.End != ralph.EndOK {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -112,8 +150,15 @@ func TestACPLongLines(t *testing.T) {
 		name, line string
 		want       func(*ralph.AgentOutcome)
 	}{
-		{"tool result", update(`"sessionUpdate":"tool_call_update","toolCallId":"t9","rawOutput":"` + filler + `"`), func(*ralph.AgentOutcome) {}},
-		{"tool call", update(`"sessionUpdate":"tool_call","toolCallId":"t9","kind":"edit","rawInput":"` + filler + `"`), func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 }},
+		{
+			"tool result", update(`"sessionUpdate":"tool_call_update","toolCallId":"t9","rawOutput":"` + filler + `"`),
+			func(*ralph.AgentOutcome) {},
+		},
+		{
+			"tool call",
+			update(`"sessionUpdate":"tool_call","toolCallId":"t9","kind":"edit","rawInput":"` + filler + `"`),
+			func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 },
+		},
 		{"words", update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + filler + `"}`), lostOne},
 		{"question", `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) {
@@ -134,15 +179,25 @@ func TestACPLongLines(t *testing.T) {
 	}
 }
 
-// acpWork is a stretch of a long conversation, with calls that nobody has heard of before.
+// acpWork is a part of a long conversation, with calls that were not reported before.
 func acpWork(i int) []byte {
 	var b strings.Builder
 	for j := range 20 {
-		for word := range strings.SplitAfterSeq("I will now look at the handler and see why the method check is wrong.\n", " ") {
+		for word := range strings.SplitAfterSeq(
+			"I will now look at the handler and see why the method check is wrong.\n", " ",
+		) {
 			b.WriteString(acpSays(word))
 		}
-		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n", i, j, j, quoted10k())
-		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n", i, j, quoted10k())
+		fmt.Fprintf(
+			&b,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n",
+			i, j, j, quoted10k(),
+		)
+		fmt.Fprintf(
+			&b,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n",
+			i, j, quoted10k(),
+		)
 	}
 	return []byte(b.String())
 }

@@ -10,24 +10,25 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// aiderText reads what aider prints, which has no form but for one thing: after every answer of the model, and never without one, comes a line about
-// its tokens. Whatever stands before that line may be the agent's words; what stands after the last one is aider's own, and is not heard.
+// aiderText reads aider's output, which is free text except for one thing: after every answer of
+// the model, and only then, comes a line about its tokens. Text before that line may be the
+// agent's; text after the last one is aider's own and is ignored.
 //
 //	Tokens: 2.3k sent, 24 received. Cost: $0.01 message, $0.03 session.
 //
-// That is how an answer is told from an error: aider ends with status 0 when the model could not be reached, too. An agent may print such lines,
-// but not the last one. The tokens are rounded, and a sum of them could be forged, so that only the cost is taken: the session's, as the last line
-// tells it.
+// This tells an answer from an error: aider exits with status 0 even when the model could not be
+// reached. An agent may print such lines, but not the last one. The tokens are rounded, and a sum
+// of them could be forged, so only the session's cost is used, from the last line.
 type aiderText struct {
 	*stream.Reading
-	started  bool   // aider has told its version, which it does once it has a model
-	answers  int    // that the tokens were told of
+	started  bool   // aider has printed its version, which it does once it has a model
+	answers  int    // answers with a line about tokens
 	words    bool   // an answer was not empty
-	thinking bool   // the model thinks aloud
-	talking  bool   // the agent's message was shown to whoever watches
-	between  bool   // nothing but aider's own lines since the last answer
-	costNext bool   // the cost may come on a line of its own
-	held     []byte // what may be the agent's words, if a line about tokens follows
+	thinking bool   // the model prints its thinking
+	talking  bool   // the agent's message was shown live
+	between  bool   // only aider's own lines since the last answer
+	costNext bool   // the cost may come on a separate line
+	held     []byte // possibly the agent's text, if a line about tokens follows
 }
 
 func newAiderText(r *stream.Reading) stream.Reader {
@@ -37,14 +38,17 @@ func newAiderText(r *stream.Reading) stream.Reader {
 }
 
 var (
-	aiderTokens = text.LazyRegexp(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
-	aiderCost   = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
-	aiderError  = text.LazyRegexp(`^litellm\.(\w+: .*)`)
-	aiderModel  = text.LazyRegexp(`^(?:Main model|Model): (\S+) with `)
-	aiderEdit   = []byte("Applied edit to ")
+	aiderTokens = text.LazyRegexp(
+		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
+	)
+	aiderCost  = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
+	aiderError = text.LazyRegexp(`^litellm\.(\w+: .*)`)
+	aiderModel = text.LazyRegexp(`^(?:Main model|Model): (\S+) with `)
+	aiderEdit  = []byte("Applied edit to ")
 )
 
-// aiderKeyless is what aider says before it offers to log in somewhere, says yes to that itself, and waits five minutes.
+// aiderKeyless is what aider prints before it offers a login, accepts that itself, and waits five
+// minutes.
 const aiderKeyless = "No LLM model was specified and no API keys were provided."
 
 func (a *aiderText) Wants([]byte) bool { return true }
@@ -76,13 +80,17 @@ func (a *aiderText) Line(text []byte) {
 	a.listen(text)
 }
 
-// beforeAnswers reads what aider says when it starts.
+// beforeAnswers reads what aider prints at startup.
 func (a *aiderText) beforeAnswers(line []byte) {
 	switch {
 	case bytes.HasPrefix(line, []byte("Aider v")):
 		a.started = true
 	case !a.started && string(line) == aiderKeyless:
-		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no key to any model", Hint: aiderLogin}, true
+		a.Fault, a.Hopeless = &stream.Fault{
+			Class: ralph.EndAuth,
+			Text:  "no key for any model was found",
+			Hint:  aiderLogin,
+		}, true
 	case a.Model == "":
 		if m := aiderModel().FindSubmatch(line); m != nil {
 			a.Works(string(m[1]))
@@ -102,7 +110,7 @@ func (a *aiderText) LastLine(text []byte) {
 	}
 }
 
-// listen keeps a line for the scanner unless the model only thinks.
+// listen keeps a line for the scanner unless the model is thinking.
 func (a *aiderText) listen(text []byte) {
 	switch string(bytes.TrimSpace(text)) {
 	case "► **THINKING**":
@@ -115,25 +123,27 @@ func (a *aiderText) listen(text []byte) {
 	}
 	a.held = append(append(a.held, text...), '\n')
 	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
-		a.hearHeld()
+		a.flushHeld()
 	}
-	if detail := promise.OneLine(string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize); detail != "" && !a.talking {
+	if detail := promise.OneLine(
+		string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize,
+	); detail != "" && !a.talking {
 		a.talking = true
 		a.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}
 }
 
-// hearHeld passes on what was kept.
-func (a *aiderText) hearHeld() {
+// flushHeld passes on what was kept.
+func (a *aiderText) flushHeld() {
 	_, _ = a.Said.Write(a.held) // never fails
 	if a.held = a.held[:0]; cap(a.held) > 1<<20 {
 		a.held = nil
 	}
 }
 
-// answered notes that an answer is complete.
+// answered records that an answer is complete.
 func (a *aiderText) answered(received, cost []byte) {
-	a.hearHeld()
+	a.flushHeld()
 	a.Said.EndMessage()
 	a.answers++
 	a.words = a.words || string(received) != "0"
@@ -154,7 +164,7 @@ func (a *aiderText) spentSoFar(cost []byte) {
 	}
 }
 
-// ended judges an aider that ended by itself. Status 0 alone says nothing.
+// ended judges an aider that exited by itself. Status 0 alone means nothing.
 func (a *aiderText) ended(status int) *stream.Fault {
 	switch {
 	case a.Retry != nil:
@@ -162,16 +172,21 @@ func (a *aiderText) ended(status int) *stream.Fault {
 	case status != 0:
 		return nil
 	case a.answers == 0:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "aider ended without an answer of the model"}
+		return &stream.Fault{Class: ralph.EndFailed, Text: "aider ended without an answer from the model"}
 	case !a.words:
 		return &stream.Fault{Class: ralph.EndEmpty, Text: stream.SaidNothing}
 	}
 	return &stream.Fault{Class: ralph.EndOK}
 }
 
-// aiderErrors are the errors of the library by which aider reaches models.
+// aiderErrors are the errors of the library that aider uses to reach models.
 var aiderErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication|permissiondenied)error: `)},
 	{ralph.EndLimit, text.LazyRegexp(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `,
+		),
+	},
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// amp is Amp, driven without a terminal. Its flags, its settings, its rules of permission and how it refuses to start were seen in build
-// 0.0.1790142911 (September 2026), whose server nobody here could play; its stream is known from its manual only, which calls it compatible with
-// Claude Code's.
+// amp is Amp, run without a terminal. Its flags, settings, permission rules and startup errors were
+// seen in build 0.0.1790142911 (September 2026), whose server we could not simulate. Its stream is
+// known only from its manual, which calls it compatible with Claude Code's.
 //
-// It has modes instead of models: low, medium, high, ultra. What may be called is told by rules, the first that fits counting. That some versions
-// heed them only where a plugin of theirs is active, is known from its manual; there, nothing but a sandbox bounds it.
+// It has modes instead of models: low, medium, high, ultra. Rules decide which calls are allowed;
+// the first match wins. According to its manual, some versions follow them only with one of its
+// plugins active; with those, only a sandbox limits it.
 type amp struct{}
 
 func (amp) Name() string { return "amp" }
@@ -24,14 +25,15 @@ func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
 		EditMode: "edits files, runs the check commands as they are",
-		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; AGENTS.md still counts",
+		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; " +
+			"AGENTS.md still counts",
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"AMP_*"},
 		Reserved: []string{"--stream-json", "--stream-json-input"},
 		Resumes:  []string{"threads", "thread", "t", "last", "l"},
 		Repo: []RepoFile{
-			{".amp/settings.json*", nil}, // servers, and rules of permission
+			{".amp/settings.json*", nil}, // servers, and permission rules
 			{".amp/plugins/*", nil},
 		},
 		Login:   Login{Args: []string{"login"}, Hint: ampLogin},
@@ -44,7 +46,7 @@ func (amp) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &ampStream{claudeStream{Reading: r}})
 }
 
-// ampLogin is what helps when the login failed.
+// ampLogin is the hint for a failed login.
 const ampLogin = "run `amp login`, or set AMP_API_KEY"
 
 func (amp) Command(r Request) (Command, error) {
@@ -52,7 +54,8 @@ func (amp) Command(r Request) (Command, error) {
 	var files []File
 	switch {
 	case !r.InheritSettings || r.Permissions == PermitReading:
-		// A settings file of this call's own: the user's MCP servers stay out, and the login is elsewhere.
+		// A settings file for this call only: the user's MCP servers stay out, and the login is
+		// stored elsewhere.
 		settings, err := json.MarshalIndent(ampSettings(r), "", "  ")
 		if err != nil {
 			return Command{}, fmt.Errorf("make agent's settings: %w", err)
@@ -61,20 +64,22 @@ func (amp) Command(r Request) (Command, error) {
 		files = []File{{Path: path, Text: string(settings) + "\n"}}
 		argv = append(argv, "--settings-file", path)
 	case r.Permissions == PermitAll:
-		argv = append(argv, "--dangerously-allow-all") // left out of --help, but taken
+		argv = append(argv, "--dangerously-allow-all") // not in --help, but accepted
 	}
 	return Command{Argv: append(argv, r.modelAndExtra("--mode")...), Stdin: r.PromptFile, Files: files}, nil
 }
 
-// ampRule is one rule of permission.
+// ampRule is one permission rule.
 type ampRule struct {
 	Tool    string              `json:"tool"`
 	Matches map[string][]string `json:"matches,omitempty"`
 	Action  string              `json:"action"`
-	Message string              `json:"message,omitempty"` // with one, a rejected call does not end the run
+	// with a message, a rejected call does not end the run
+	Message string `json:"message,omitempty"`
 }
 
-// ampSettings let an agent edit, and run the check commands as they are: a pattern for further arguments would fit a second command, too.
+// ampSettings let an agent edit, and run the check commands exactly: a pattern for further
+// arguments would also match a second command.
 func ampSettings(r Request) map[string]any {
 	settings := map[string]any{"amp.updates.mode": "disabled", "amp.notifications.enabled": false}
 	if r.Permissions == PermitAll {
@@ -91,7 +96,7 @@ func ampSettings(r Request) map[string]any {
 			checks = append(checks, c)
 		}
 	}
-	// The shell goes by two names, depending on the mode. The second is known from the manual only.
+	// The shell has two names, depending on the mode. The second is known only from the manual.
 	shells := []struct{ tool, command string }{{"Bash", "cmd"}, {"shell_command", "command"}}
 	var rules []ampRule
 	for _, s := range shells {
@@ -104,7 +109,7 @@ func ampSettings(r Request) map[string]any {
 	return settings
 }
 
-// ampReading allows the tools that look at files, under the names that its manual gives them.
+// ampReading allows the tools that read files, under the names in its manual.
 func ampReading() (rules []ampRule) {
 	for _, tool := range []string{"Read", "Grep", "glob", "finder", "list_directory"} {
 		rules = append(rules, ampRule{Tool: tool, Action: "allow"})
@@ -112,7 +117,8 @@ func ampReading() (rules []ampRule) {
 	return append(rules, ampRule{Tool: "*", Action: "reject", Message: "This run may only read files."})
 }
 
-// ampAccount knows the variable and the file that hold the access token. What it uses is paid for with Amp's own credit.
+// ampAccount knows the variable and the file that hold the access token. Usage is paid for with
+// Amp's own credit.
 func ampAccount(look Look) Account {
 	if look.Env("AMP_API_KEY") != "" {
 		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set"}

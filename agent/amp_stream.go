@@ -9,9 +9,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ampStream reads the events of `amp -x --stream-json`, which are those of Claude Code but for this: messages have no id and come whole, their
-// input figure includes what the cache gave and took, the result names its error in words and its denials by the tool, and what was spent is
-// told by the messages alone.
+// ampStream reads the events of `amp -x --stream-json`. They are those of Claude Code with these
+// differences: messages have no id and come whole, their input figure includes cache reads and
+// writes, the result has its error as text and its denials by tool, and only the messages report
+// spending.
 type ampStream struct{ claudeStream }
 
 type ampEvent struct {
@@ -37,28 +38,34 @@ func (a *ampStream) event(e *ampEvent) bool {
 	return true
 }
 
-// plainText knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and waits five minutes for it.
+// plainText recognizes an unwanted login: without a key Amp starts one, on standard output, and
+// waits five minutes for it.
 func (a *ampStream) plainText(text []byte) {
 	if a.Events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
 		a.Events++
-		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no login", Hint: ampLogin}, true
+		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: ampLogin}, true
 	}
 }
 
-// ampComplaints are what Amp writes when its server does not let it begin.
+// ampComplaints are what Amp prints when its server refuses the start.
 var ampComplaints = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^(?:invalid or missing api key\.|access token expired\.)`)},
 	{ralph.EndLimit, text.LazyRegexp(`^api request for \w+ failed: 429$`)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`,
+		),
+	},
 }
 
-// longEvent of an assistant is a tool call with a long input, as a rule.
+// longEvent of an assistant is usually a tool call with a long input.
 func (a *ampStream) longEvent(e *ampEvent) bool {
 	e.Message.Usage = nil
 	return a.claudeStream.longEvent(&e.claudeEvent)
 }
 
-// sum adds what one message used.
+// sum adds the usage of one message.
 func (a *ampStream) sum(u usage) {
 	if t := withoutCache(claudeUsage.of(u)); t != nil {
 		a.Spent = a.Spent.Plus(*t)

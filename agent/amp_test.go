@@ -16,10 +16,14 @@ const (
 )
 
 func ampSays(text string) string {
-	return fmt.Sprintf(`{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"T-1"}`+"\n", text)
+	return fmt.Sprintf(
+		`{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"T-1"}`+"\n",
+		text,
+	)
 }
 
-// The rules were put before the real `amp permissions test`: the check is allowed as it is, with anything behind it it is not.
+// The rules were tried with the real `amp permissions test`: the check is allowed exactly, and not
+// with anything after it.
 const ampEditSettings = `{
   "amp.notifications.enabled": false,
   "amp.permissions": [
@@ -67,17 +71,30 @@ func TestAmpCommand(t *testing.T) {
 		want    Command
 	}{
 		"edits and checks": {
-			Request{PromptFile: "p", Folder: "f", Permissions: PermitEdits, AllowedCommands: []string{" go test ./... ", "", "ls *.go", "/x/", "a\nb"}},
+			Request{PromptFile: "p", Folder: "f", Permissions: PermitEdits, AllowedCommands: []string{
+				" go test ./... ", "", "ls *.go", "/x/", "a\nb",
+			}},
 			Command{
 				Argv: []string{"amp", "-x", "--stream-json", "--no-ide", "--settings-file", settings}, Stdin: "p",
 				Files: []File{{settings, ampEditSettings}},
 			},
 		},
 		"everything": {
-			Request{Program: "/opt/amp", PromptFile: filepath.Join("f", "p"), Permissions: PermitAll, Model: "high", ExtraArgs: []string{"-l", "ralph"}},
+			Request{
+				Program: "/opt/amp", PromptFile: filepath.Join("f", "p"), Permissions: PermitAll, Model: "high",
+				ExtraArgs: []string{"-l", "ralph"},
+			},
 			Command{
-				Argv: []string{"/opt/amp", "-x", "--stream-json", "--no-ide", "--settings-file", settings, "--mode", "high", "-l", "ralph"}, Stdin: filepath.Join("f", "p"),
-				Files: []File{{settings, "{\n  \"amp.dangerouslyAllowAll\": true,\n  \"amp.notifications.enabled\": false,\n  \"amp.updates.mode\": \"disabled\"\n}\n"}},
+				Argv: []string{
+					"/opt/amp", "-x", "--stream-json", "--no-ide", "--settings-file", settings, "--mode", "high", "-l",
+					"ralph",
+				},
+				Stdin: filepath.Join("f", "p"),
+				Files: []File{{
+					settings,
+					"{\n  \"amp.dangerouslyAllowAll\": true,\n  \"amp.notifications.enabled\": false,\n  " +
+						"\"amp.updates.mode\": \"disabled\"\n}\n",
+				}},
 			},
 		},
 		"the user's settings": {
@@ -105,7 +122,8 @@ func TestAmpCommand(t *testing.T) {
 func TestAmpEndings(t *testing.T) {
 	hello := ampInit + ampSays("401 Unauthorized, usage limit, 503 unavailable")
 	failed := func(fields string) string {
-		return `{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":1,` + fields + `"session_id":"T-1"}` + "\n"
+		return `{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":1,` + fields +
+			`"session_id":"T-1"}` + "\n"
 	}
 	cases := []struct {
 		name, stdout string
@@ -113,14 +131,28 @@ func TestAmpEndings(t *testing.T) {
 		want         ending
 	}{
 		{"good", hello + ampGood, 0, ending{End: ralph.EndOK}},
-		{"good event, bad status", hello + ampGood, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", ampInit + ampGood, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"good event, bad status", hello + ampGood, 1, ending{
+			End: ralph.EndFailed, Error: "the agent ended with exit status 1",
+		}},
+		{"no words", ampInit + ampGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
-		{"no login", "No API key found. Starting login flow...\n", 1, ending{End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin}},
-		{"login refused", ampInit + failed(`"error":"Invalid API key",`), 1, ending{End: ralph.EndAuth, Error: "Invalid API key", Hint: ampLogin}},
-		{"no credit, with status 0", hello + failed(`"error":"You are out of credits",`), 0, ending{End: ralph.EndLimit, Error: "You are out of credits"}},
-		{"overloaded", hello + failed(`"error":"529 overloaded",`), 1, ending{End: ralph.EndProvider, Error: "529 overloaded"}},
-		{"the agent's words in an error", hello + failed(`"result":"401 Unauthorized, usage limit, 503 unavailable",`), 1, ending{End: ralph.EndFailed, Error: "error_during_execution"}},
+		{"no login", "No API key found. Starting login flow...\n", 1, ending{
+			End: ralph.EndAuth, Error: "no login was found", Hint: ampLogin,
+		}},
+		{"login refused", ampInit + failed(`"error":"Invalid API key",`), 1, ending{
+			End: ralph.EndAuth, Error: "Invalid API key", Hint: ampLogin,
+		}},
+		{"no credit, with status 0", hello + failed(`"error":"You are out of credits",`), 0, ending{
+			End: ralph.EndLimit, Error: "You are out of credits",
+		}},
+		{"overloaded", hello + failed(`"error":"529 overloaded",`), 1, ending{
+			End: ralph.EndProvider, Error: "529 overloaded",
+		}},
+		{
+			"the agent's words in an error",
+			hello + failed(`"result":"401 Unauthorized, usage limit, 503 unavailable",`), 1,
+			ending{End: ralph.EndFailed, Error: "error_during_execution"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,17 +163,17 @@ func TestAmpEndings(t *testing.T) {
 	}
 }
 
-// TestAmpWaitsForNoLogin: without a key it would wait for somebody to log in.
+// TestAmpWaitsForNoLogin: without a key it would wait for a login.
 func TestAmpWaitsForNoLogin(t *testing.T) {
 	tr := loadTranscript(t, "amp", "nokey")
 	s := newStage(t, "amp", string(tr.stdout), "hang")
-	want := ending{End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin}
+	want := ending{End: ralph.EndAuth, Error: "no login was found", Hint: ampLogin}
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestAmpFigures: each message tells what it used, and its input figure includes the cache's.
+// TestAmpFigures: each message reports its usage, and its input figure includes the cache.
 func TestAmpFigures(t *testing.T) {
 	stdout := ampInit +
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"edit_file","input":{"path":"a.go"}}],"usage":{"input_tokens":15,"cache_creation_input_tokens":3,"cache_read_input_tokens":10,"output_tokens":4}},"parent_tool_use_id":null}` + "\n" +
@@ -152,15 +184,18 @@ func TestAmpFigures(t *testing.T) {
 	got, live := listenLive("amp", []byte(stdout), whole, exited(0))
 	steps := 2
 	want := ralph.AgentOutcome{
-		Agent: "amp", End: ralph.EndOK, Steps: &steps, Tokens: &ralph.Tokens{Input: 4, Output: 10, CacheRead: 28, CacheWrite: 3},
-		Tools: map[string]int{"edit_file": 1}, Denials: []string{"Bash"}, Allow: []string{"--yolo"}, Session: "T-1", OutputBytes: int64(len(stdout)), Said: got.Said,
+		Agent: "amp", End: ralph.EndOK, Steps: &steps,
+		Tokens: &ralph.Tokens{Input: 4, Output: 10, CacheRead: 28, CacheWrite: 3},
+		Tools:  map[string]int{"edit_file": 1}, Denials: []string{"Bash"}, Allow: []string{"--yolo"}, Session: "T-1",
+		OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || got.Said.Complete {
 		t.Errorf("said %+v, -want +got:\n%s", got.Said, diff)
 	}
 	first := ralph.Tokens{Input: 2, Output: 4, CacheRead: 10, CacheWrite: 3}
 	wantLive := []ralph.Activity{
-		{Kind: "spent", Tokens: &first}, {Kind: "tool", Name: "edit_file", Detail: "a.go"}, {Kind: "spent", Tokens: want.Tokens}, {Kind: "text", Detail: "hello"},
+		{Kind: "spent", Tokens: &first}, {Kind: "tool", Name: "edit_file", Detail: "a.go"},
+		{Kind: "spent", Tokens: want.Tokens}, {Kind: "text", Detail: "hello"},
 		{Kind: "spent", Tokens: want.Tokens},
 	}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
@@ -175,12 +210,18 @@ func TestAmpAccount(t *testing.T) {
 		env, files map[string]string
 		want       Account
 	}{
-		"nothing":   {"linux", nil, nil, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in amp/secrets.json"}},
+		"nothing": {"linux", nil, nil, Account{
+			Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in amp/secrets.json",
+		}},
 		"elsewhere": {"windows", nil, nil, Account{Login: LoginUnknown, Billing: BillingUnknown}},
-		"variable":  {"linux", map[string]string{"AMP_API_KEY": "k"}, nil, Account{Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set"}},
+		"variable": {"linux", map[string]string{"AMP_API_KEY": "k"}, nil, Account{
+			Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set",
+		}},
 		"file": {"linux", nil, map[string]string{file: `{"apiKey@https://ampcode.com/":"k"}`},
 			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "amp/secrets.json has a key"}},
-		"moved": {"linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{filepath.Join("/d", "amp", "secrets.json"): `{"apiKey@https://ampcode.com/":"k"}`},
+		"moved": {"linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{filepath.Join(
+			"/d", "amp", "secrets.json",
+		): `{"apiKey@https://ampcode.com/":"k"}`},
 			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "amp/secrets.json has a key"}},
 	}
 	for name, c := range cases {

@@ -15,7 +15,8 @@ import (
 )
 
 // goSource is what tools read and write: code, with many characters that JSON escapes.
-var goSource = strings.Repeat("func (s *server) handle(w http.ResponseWriter, r *http.Request) {\n\tif r.Method != \"POST\" {\n"+
+var goSource = strings.Repeat("func (s *server) handle(w http.ResponseWriter, r *http.Request) {\n\tif "+
+	"r.Method != \"POST\" {\n"+
 	"\t\thttp.Error(w, \"method \\\"\"+r.Method+\"\\\" not allowed\", 405)\n\t\treturn\n\t}\n}\n\n", 60)
 
 func quoted10k() string {
@@ -23,15 +24,31 @@ func quoted10k() string {
 	return string(text)
 }
 
-// claudeWork is a stretch of a long claude run: a remark, a file read, a file written, a command with its output.
+// claudeWork is a part of a long claude run: a remark, a file read, a file written, a command with
+// its output.
 func claudeWork() []byte {
 	source := quoted10k()
 	var b bytes.Buffer
 	for i := range 20 {
-		b.WriteString(claudeSays(fmt.Sprint("msg_", i), "I will now look at the handler and see why the method check is wrong. Then I will run the tests again."))
-		fmt.Fprintf(&b, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":"internal/server/handle.go","content":%s}}],"usage":{"input_tokens":1000,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s1"}`+"\n", i, i, source)
-		fmt.Fprintf(&b, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":"s1","tool_use_result":{"stdout":%s}}`+"\n", i, source, source)
-		fmt.Fprintf(&b, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"u%d","name":"Bash","input":{"command":"go test ./..."}}]},"parent_tool_use_id":null,"session_id":"s1"}`+"\n", i, i)
+		b.WriteString(claudeSays(
+			fmt.Sprint("msg_", i),
+			"I will now look at the handler and see why the method check is wrong. Then I will run the tests again.",
+		))
+		fmt.Fprintf(
+			&b,
+			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":"internal/server/handle.go","content":%s}}],"usage":{"input_tokens":1000,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
+			i, i, source,
+		)
+		fmt.Fprintf(
+			&b,
+			`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":"s1","tool_use_result":{"stdout":%s}}`+"\n",
+			i, source, source,
+		)
+		fmt.Fprintf(
+			&b,
+			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"u%d","name":"Bash","input":{"command":"go test ./..."}}]},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
+			i, i,
+		)
 	}
 	return b.Bytes()
 }
@@ -41,14 +58,26 @@ func codexWork() []byte {
 	source := quoted10k()
 	var b bytes.Buffer
 	for i := range 20 {
-		fmt.Fprintf(&b, `{"type":"item.completed","item":{"id":"m%d","type":"agent_message","text":"I will now look at the handler and see why the method check is wrong. Then I will run the tests again."}}`+"\n", i)
-		fmt.Fprintf(&b, `{"type":"item.started","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":"","exit_code":null,"status":"in_progress"}}`+"\n", i)
-		fmt.Fprintf(&b, `{"type":"item.completed","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":%s,"exit_code":0,"status":"completed"}}`+"\n", i, source)
+		fmt.Fprintf(
+			&b,
+			`{"type":"item.completed","item":{"id":"m%d","type":"agent_message","text":"I will now look at the handler and see why the method check is wrong. Then I will run the tests again."}}`+"\n",
+			i,
+		)
+		fmt.Fprintf(
+			&b,
+			`{"type":"item.started","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":"","exit_code":null,"status":"in_progress"}}`+"\n",
+			i,
+		)
+		fmt.Fprintf(
+			&b,
+			`{"type":"item.completed","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":%s,"exit_code":0,"status":"completed"}}`+"\n",
+			i, source,
+		)
 	}
 	return b.Bytes()
 }
 
-// hearing is a reader that is fed in the pieces that processes are read in.
+// hearing is a reader that is fed in the sizes in which process output is read.
 func hearing(d Dialect) func([]byte) {
 	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: time.Now}
 	reader := d.newReader(r)
@@ -71,7 +100,15 @@ func BenchmarkReaders(b *testing.B) {
 		{"claude", claude{}, claudeWork()},
 		{"codex", codex{}, codexWork()},
 		{"command", command{}, []byte(goSource)},
-		{"claude-init-lines", claude{}, bytes.Repeat([]byte(`{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Task","Bash","Edit","Read","Write"],"mcp_servers":[],"model":"opus"}`+"\n"), 1000)},
+		{
+			"claude-init-lines", claude{},
+			bytes.Repeat(
+				[]byte(
+					`{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Task","Bash","Edit","Read","Write"],"mcp_servers":[],"model":"opus"}`+"\n",
+				),
+				1000,
+			),
+		},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			hear := hearing(c.dialect)
@@ -84,7 +121,7 @@ func BenchmarkReaders(b *testing.B) {
 	}
 }
 
-// BenchmarkGigabyte hears a gigabyte and reports the memory that is held afterwards.
+// BenchmarkGigabyte reads a gigabyte and reports the memory in use afterwards.
 func BenchmarkGigabyte(b *testing.B) {
 	text := claudeWork()
 	for b.Loop() {
@@ -98,7 +135,7 @@ func BenchmarkGigabyte(b *testing.B) {
 	b.SetBytes(1 << 30)
 }
 
-// heap is what is in use once garbage is gone.
+// heap returns the memory in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// toolInput has the fields of tools' inputs, whatever the CLI, that say what a call is about.
+// toolInput has the fields of tool inputs, of any CLI, that describe a call.
 type toolInput struct {
 	Command      string `json:"command"`
 	Cmd          string `json:"cmd"`
@@ -25,20 +25,20 @@ type toolInput struct {
 	Prompt       string `json:"prompt"`
 }
 
-// about is the beginning of the most telling field.
+// about returns the beginning of the most descriptive field.
 func (t toolInput) about() string {
 	best := cmp.Or(t.Command, t.Cmd, t.FilePath, t.FilePathToo, t.NotebookPath, t.Path, t.Pattern, t.URL, t.Query, t.Skill, t.Description,
 		t.Name, t.Prompt)
 	return strings.Clone(best[:min(len(best), 8*stream.DetailSize)])
 }
 
-// What bounds the calls under way that are remembered: how many, and the bytes of an id.
+// Limits for the open calls that are remembered: their number, and the bytes of an id.
 const (
 	maxOpen   = 256
 	maxCallID = 1 << 10
 )
 
-// openCalls are calls of tools that began and have not ended, by their ids.
+// openCalls are tool calls that started and have not ended, by id.
 type openCalls map[string]openCall
 
 type openCall struct{ name, detail string }
@@ -53,17 +53,17 @@ func (o *openCalls) begin(id string, call openCall) {
 	}
 }
 
-// end gives the call and forgets it.
+// end returns the call and forgets it.
 func (o openCalls) end(id string) (call openCall, known bool) {
 	call, known = o[id]
 	delete(o, id)
 	return call, known
 }
 
-// errorText is an error told as a string, or as an object with a message.
+// errorText is an error given as a string, or as an object with a message.
 type errorText string
 
-// UnmarshalJSON takes either.
+// UnmarshalJSON accepts both.
 func (e *errorText) UnmarshalJSON(text []byte) error {
 	var object struct {
 		Message string `json:"message"`

@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// claude is Claude Code, driven without a terminal. Written against and recorded from version 2.1.
+// claude is Claude Code, run without a terminal. It was written against and recorded from version
+// 2.1.
 type claude struct{}
 
 func (claude) Name() string { return "claude" }
@@ -17,7 +18,7 @@ func (claude) About() About {
 	return About{
 		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
-		ReadMode: "is offered tools that read and search, nothing else; no CLAUDE.md, hooks or MCP servers",
+		ReadMode: "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
 		Env: []string{
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
 			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
@@ -31,17 +32,24 @@ func (claude) About() About {
 			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
 		},
 		Reserved: []string{"--output-format", "--input-format"},
-		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud"},
-		Login:    Login{Args: []string{"/login"}, Hint: claudeLogin},
-		Account:  claudeAccount,
+		Resumes: []string{
+			"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud",
+		},
+		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
+		Account: claudeAccount,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
-		Broken: []BrokenVersion{{First: "2.1.78", Fixed: "2.1.81", Why: "claude -p ends after some turns with error_during_execution"}},
+		Broken: []BrokenVersion{{
+			First: "2.1.78",
+			Fixed: "2.1.81",
+			Why:   "claude -p ends after some turns with error_during_execution",
+		}},
 	}
 }
 
 // claudeRunsItself are the settings that name a program.
 var claudeRunsItself = []string{
-	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport",
+	"gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
 	"env", // BASH_ENV names a script that every shell runs first
 	"enabledPlugins", "extraKnownMarketplaces",
 }
@@ -50,8 +58,9 @@ func (claude) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &claudeStream{Reading: r})
 }
 
-// claudeLogin is what helps when the login failed.
-const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in your user settings, set agent.inherit_settings"
+// claudeLogin is the hint for a failed login.
+const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in " +
+	"your user settings, set agent.inherit_settings"
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.
@@ -65,11 +74,14 @@ func (claude) Command(r Request) (Command, error) {
 	switch r.Permissions {
 	case PermitAll:
 		argv = append(argv, "--dangerously-skip-permissions")
-		env = append(env, "IS_SANDBOX=1") // root is refused the flag without it
+		env = append(env, "IS_SANDBOX=1") // without it root may not use the flag
 	case PermitReading:
-		// What is not offered cannot be called, whatever settings allow. The variable keeps hooks, plugins and CLAUDE.md files out, which whoever is
-		// reviewed may have written; versions that do not know it do not mind it.
-		argv = append(argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk")
+		// A tool that is not offered cannot be called, whatever the settings allow. The variable
+		// excludes hooks, plugins and CLAUDE.md files, which the reviewed agent may have written;
+		// older versions ignore it.
+		argv = append(
+			argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk",
+		)
 		env = append(env, "CLAUDE_CODE_SAFE_MODE=1")
 	default:
 		// --allowedTools takes all words up to the next flag, so one must follow.
@@ -81,10 +93,11 @@ func (claude) Command(r Request) (Command, error) {
 	switch {
 	case r.InheritSettings:
 	case r.Permissions == PermitReading:
-		argv = append(argv, "--setting-sources", "") // none: those of the project may name programs
+		// none, because the project's settings may name programs
+		argv = append(argv, "--setting-sources", "")
 	default:
-		// The user's own hooks and MCP servers have no place in a run. Both flags are known from --help only. The second one also leaves out the
-		// project's .mcp.json.
+		// The user's own hooks and MCP servers do not belong in a run. Both flags are known from
+		// --help only. The second one also excludes the project's .mcp.json.
 		argv = append(argv, "--setting-sources", "project,local")
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading {
@@ -93,8 +106,9 @@ func (claude) Command(r Request) (Command, error) {
 	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
-// claudeRules allows each command as it is and with further arguments. A command that cannot be written inside the parentheses of a rule is
-// left out: the agent is then denied it, and the denial is shown.
+// claudeRules allows each command as it is and with further arguments. A command that cannot be
+// written inside the parentheses of a rule is left out: the agent is then denied it, and the denial
+// is shown.
 func claudeRules(commands []string) []string {
 	var rules []string
 	for _, c := range commands {

@@ -11,18 +11,20 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// claudeAccount looks for the login that Claude Code would use. What wins over what was seen with version 2.1.325 (`claude auth status`, and the
-// headers of its requests): a cloud's switch, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, the stored login, a stored key.
+// claudeAccount looks for the login that Claude Code would use. The precedence was seen with
+// version 2.1.325 (`claude auth status`, and the headers of its requests): a cloud's switch,
+// ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, the stored login, a stored key.
 //
-// A helper for keys is in the user's settings, which a run leaves out unless it inherits them: then it wins over all but the first three.
+// A key helper is in the user's settings, which a run excludes unless it inherits them; then it
+// outranks all but the first three.
 func claudeAccount(look Look) Account {
 	c := claudeLogins(look)
 	chosen := c.chosen()
 	switch {
 	case chosen.Login == LoggedIn && chosen.Billing != BillingSubscription && c.subscribed():
-		chosen.Warning = "it is used in place of the subscription that is logged in"
+		chosen.Warning = "it is used instead of the subscription login"
 	case c.helper:
-		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it counts only with agent.inherit_settings"
+		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
 	}
 	return chosen
 }
@@ -30,7 +32,7 @@ func claudeAccount(look Look) Account {
 // claudeFound is everything that might be a login.
 type claudeFound struct {
 	env    func(string) string
-	folder string // of its files, as people write it
+	folder string // folder of its files, as people write it
 	goos   string
 	OAuth  struct {
 		AccessToken  string  `json:"accessToken"`
@@ -48,7 +50,7 @@ func claudeLogins(look Look) claudeFound {
 		dir, global, found.folder = own, filepath.Join(own, ".claude.json"), "$CLAUDE_CONFIG_DIR"
 	}
 	credentials, _ := look.File(filepath.Join(dir, ".credentials.json"))
-	stream.Decode(credentials, &found) // what is not as expected counts as not there
+	stream.Decode(credentials, &found) // unexpected content counts as missing
 	var config struct {
 		PrimaryAPIKey string `json:"primaryApiKey"`
 	}
@@ -60,26 +62,35 @@ func claudeLogins(look Look) claudeFound {
 	return found
 }
 
-// readJSON reads a file as far as it fits.
+// readJSON reads a JSON file.
 func readJSON(look Look, path string, into any) bool {
 	text, ok := look.File(path)
 	return ok && json.Unmarshal(text, into) == nil
 }
 
-// claudeClouds are the switches by which somebody else's cloud serves the model.
+// claudeClouds are the switches for clouds that serve the model.
 var claudeClouds = []struct{ variable, name string }{
-	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"}, {"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
+	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"},
+	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
 }
 
 func (c claudeFound) chosen() Account {
 	for _, cloud := range claudeClouds {
 		if isOn(c.env(cloud.variable)) {
-			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: cloud.variable + " is set: " + cloud.name + " has its own credentials"}
+			return Account{
+				Login:   LoginUnknown,
+				Billing: BillingUnknown,
+				Because: cloud.variable + " is set: " + cloud.name + " has its own credentials",
+			}
 		}
 	}
 	switch {
 	case c.env("ANTHROPIC_AUTH_TOKEN") != "":
-		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; whom its gateway bills is not known here"}
+		return Account{
+			Login:   LoggedIn,
+			Billing: BillingUnknown,
+			Because: "ANTHROPIC_AUTH_TOKEN is set; unknown who pays for its gateway",
+		}
 	case c.env("ANTHROPIC_API_KEY") != "":
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
 	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
@@ -89,14 +100,18 @@ func (c claudeFound) chosen() Account {
 	case c.storedKey:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}
 	case c.goos == "darwin":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not looked into"}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not read"}
 	case c.helper:
 		return Account{Login: LoginUnknown, Billing: BillingUnknown}
 	}
-	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in " + c.folder}
+	return Account{
+		Login:   LoggedOut,
+		Billing: BillingUnknown,
+		Because: "no key is set, and there is no login in " + c.folder,
+	}
 }
 
-// stored is the login of /login. One that has expired is renewed, if it can be.
+// stored describes the login of /login. An expired one is renewed if possible.
 func (c claudeFound) stored() Account {
 	a := Account{Login: LoggedIn, Billing: BillingSubscription, Because: c.folder + "/.credentials.json has a login"}
 	if plan := promise.OneLine(c.OAuth.Subscription, 20); plan != "" {
@@ -109,14 +124,15 @@ func (c claudeFound) stored() Account {
 }
 
 func (c claudeFound) expired() bool {
-	return c.OAuth.RefreshToken == "" && c.OAuth.ExpiresAt > 0 && time.UnixMilli(int64(c.OAuth.ExpiresAt)).Before(time.Now())
+	return c.OAuth.RefreshToken == "" && c.OAuth.ExpiresAt > 0 &&
+		time.UnixMilli(int64(c.OAuth.ExpiresAt)).Before(time.Now())
 }
 
 func (c claudeFound) subscribed() bool {
 	return c.env("CLAUDE_CODE_OAUTH_TOKEN") != "" || c.OAuth.AccessToken != "" && !c.expired()
 }
 
-// isOn takes anything but a clear no for a yes.
+// isOn treats anything but a clear no as yes.
 func isOn(value string) bool {
 	return !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(value))
 }

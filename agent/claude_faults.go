@@ -12,20 +12,23 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// complaint says what an error result means. The subtype is no help: it is "success" for most of them.
+// complaint classifies an error result. The subtype does not help: it is "success" for most of
+// them.
 func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	code, status := cmp.Or(e.Code, c.excuse), e.status()
 	said := promise.OneLine(e.Result, stream.SentenceSize)
 	if said == "" && len(e.Errors) > 0 {
 		said = e.Errors[0]
 	}
-	sentence := "" // of the CLI's own: an error result may as well hold a copy of what the agent said last
+	// the CLI's own text; an error result may also hold a copy of the agent's last message
+	sentence := ""
 	if !c.isOwn(e.Result) {
 		sentence = strings.TrimSpace(e.Result)
 	}
 	f := claudeFault(status, code)
 	switch {
-	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") && (f == nil || f.Class == ralph.EndProvider && status == 0):
+	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
+		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
@@ -47,16 +50,21 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	return f.Saying(said)
 }
 
-// What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
-// log in also stands behind other complaints, after a dot of its own.
+// What the CLI itself prints where it gives no code. Sentences are recognized by their beginning,
+// so that mentioning them does not count. The advice to log in also follows other complaints, after
+// a dot.
 var (
 	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
-	claudeLimitSentence = text.LazyRegexp(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
+	// in lower case
+	claudeLimitSentence = text.LazyRegexp(
+		`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`,
+	)
 )
 
 var claudeStatusSentence = text.LazyRegexp(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
 
-// claudeStatus is the HTTP status that older versions tell in words only, 0 for none.
+// claudeStatus returns the HTTP status that older versions report only as text, or 0 if there is
+// none.
 func claudeStatus(sentence string) int64 {
 	found := claudeStatusSentence().FindStringSubmatch(sentence)
 	if found == nil {
@@ -66,7 +74,8 @@ func claudeStatus(sentence string) int64 {
 	return status
 }
 
-// saysLimit knows the sentences about a limit. Older versions put the moment of the reset, in seconds of the epoch, behind a bar.
+// saysLimit recognizes the sentences about a limit. Older versions append the time of the reset, in
+// Unix seconds, after a bar.
 func (c *claudeStream) saysLimit(sentence string) bool {
 	if !claudeLimitSentence().MatchString(strings.ToLower(sentence)) {
 		return false
@@ -78,7 +87,8 @@ func (c *claudeStream) saysLimit(sentence string) bool {
 	return true
 }
 
-// claudeFault says what an HTTP status, or the CLI's own code where that says nothing, means; nil if it is the agent's own affair.
+// claudeFault classifies an HTTP status, or the CLI's own code if the status says nothing; nil if
+// it is the agent's own error.
 func claudeFault(status int64, code string) *stream.Fault {
 	f := stream.HTTPFault(status, claudeLogin)
 	switch {

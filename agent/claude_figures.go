@@ -6,13 +6,16 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// What the CLI calls its tokens: of a message or a run, and of a run by model.
+// The CLI's names for tokens: of a message or a run, and of a run by model.
 var (
-	claudeUsage      = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+	claudeUsage = tokenNames{
+		"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+	}
 	claudeModelUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
 )
 
-// claudeTokens sums the tokens of a run. The figures by model are whole; the total is all zeros when a budget ended the run.
+// claudeTokens sums the tokens of a run. The figures by model are complete; the total is all zeros
+// when a budget ended the run.
 func claudeTokens(total usage, byModel map[string]usage) *ralph.Tokens {
 	if len(byModel) == 0 {
 		return claudeUsage.of(total)
@@ -26,7 +29,7 @@ func claudeTokens(total usage, byModel map[string]usage) *ralph.Tokens {
 	return &sum
 }
 
-// usage reads one count of tokens in the way of the CLI; nil if there is none.
+// usage reads one token count of this CLI; nil if there is none.
 func (c *claudeStream) usage(u usage) *ralph.Tokens {
 	t := claudeUsage.of(u)
 	if t != nil && c.cacheInInput {
@@ -35,8 +38,9 @@ func (c *claudeStream) usage(u usage) *ralph.Tokens {
 	return t
 }
 
-// meter counts what a message is known to have used, for the case that no closing event tells the whole. Every line of a message repeats its
-// figures, the output's as it was when the message began; lines of one message follow each other.
+// meter counts what a message is known to have used, in case no closing event reports the total.
+// Every line of a message repeats its figures, with the output as of the start of the message;
+// lines of one message are consecutive.
 func (c *claudeStream) meter(m claudeMessage) {
 	t := c.usage(m.Usage)
 	if t == nil {
@@ -59,7 +63,8 @@ func (c *claudeStream) meter(m claudeMessage) {
 	}
 }
 
-// deny notes the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
+// deny records the calls that the CLI did not allow. The tool and the call's description determine
+// what would allow it.
 func (c *claudeStream) deny(list []claudeDenial, allows func(tool, detail string) string) {
 	c.Denials, c.Allow = nil, nil
 	for _, d := range list {
@@ -67,7 +72,8 @@ func (c *claudeStream) deny(list []claudeDenial, allows func(tool, detail string
 	}
 }
 
-// claudeAllows is what allows a call that was denied. A command that no rule can hold needs more.
+// claudeAllows returns the flags that allow a denied call. A command that does not fit into a rule
+// needs more.
 func claudeAllows(tool, detail string) string {
 	if tool != "Bash" {
 		return "-- --allowedTools " + shellQuote(tool)

@@ -13,29 +13,30 @@ import (
 
 // claudeStream reads the events of `claude --output-format stream-json`.
 //
-//	system     init (session), api_retry (the model did not answer; the CLI waits and tries again)
-//	assistant  one content block of a message, several lines may share a message id; a sub-agent's if parent_tool_use_id is set
-//	user       tool results: never looked into
+//	system     init (session), api_retry (the model did not answer; the CLI waits and retries)
+//	assistant  one content block of a message, several lines may share a message id; from a sub-agent if
+//	           parent_tool_use_id is set
+//	user       tool results: never read
 //	result     the closing event: error flag, usage, denials, and a copy of the last message
 //
 // Events may have their keys in any order: the result's type is one of its last.
 type claudeStream struct {
 	*stream.Reading
-	message string       // id of the message that is being written
+	message string       // id of the current message
 	joined  maphash.Hash // of that message's text blocks
-	heard   memory       // of the agent's last text blocks and messages, to know a copy
-	excuses memory       // of what the CLI said in the agent's name
+	heard   memory       // the agent's last text blocks and messages, to recognize a copy
+	excuses memory       // what the CLI said in the agent's name
 	spoke   bool
 	excuse  string // error code of what the CLI said in the agent's name
 	limited bool   // the account's limit was reached
 	resets  time.Time
 	metered uint64       // hash of the id of the message whose tokens came last
 	used    ralph.Tokens // by that message
-	// cacheInInput says that the input figures include what came from the cache.
+	// cacheInInput means that the input figures include cached tokens.
 	cacheInInput bool
 }
 
-// memory holds the hashes of the last texts that were put into it.
+// memory holds the hashes of the last texts added to it.
 type memory struct {
 	hashes [32]uint64
 	next   int
@@ -53,15 +54,15 @@ type claudeEvent struct {
 	Subtype    string        `json:"subtype"`
 	Session    string        `json:"session_id"`
 	Code       string        `json:"error"`
-	Model      string        `json:"model"` // that will work, told at the start
+	Model      string        `json:"model"` // the model that will be used, reported at the start
 	Message    claudeMessage `json:"message"`
-	Parent     any           `json:"parent_tool_use_id"` // the call by which a sub-agent began
+	Parent     any           `json:"parent_tool_use_id"` // the call that started a sub-agent
 	Synthetic  bool          `json:"is_api_error_message"`
 	Status     int64         `json:"error_status"`     // of a retry
 	LastStatus int64         `json:"api_error_status"` // of the closing event
 	Limit      claudeLimit   `json:"rate_limit_info"`
 
-	// Of the closing event.
+	// Fields of the closing event.
 	IsError bool             `json:"is_error"`
 	Reason  string           `json:"terminal_reason"`
 	Result  string           `json:"result"`
@@ -81,7 +82,7 @@ type claudeMessage struct {
 	Blocks []claudeBlock `json:"content"`
 }
 
-// claudeBlock is one content block: text, or a tool call and what it is about.
+// claudeBlock is one content block: text, or a tool call and its input.
 type claudeBlock struct {
 	Type  string    `json:"type"`
 	Text  string    `json:"text"`
@@ -102,7 +103,7 @@ type claudeDenial struct {
 
 func (e *claudeEvent) status() int64 { return cmp.Or(e.Status, e.LastStatus) }
 
-// ignores what went into the model, and the pieces of messages that will come whole.
+// ignores skips input to the model, and pieces of messages that will come whole.
 func (c *claudeStream) ignores(kind string) bool { return kind == "user" || kind == "stream_event" }
 
 func (c *claudeStream) event(e *claudeEvent) bool {
@@ -129,7 +130,7 @@ func (c *claudeStream) event(e *claudeEvent) bool {
 	return true
 }
 
-// longEvent of an assistant is a tool call with a long input, as a rule.
+// longEvent of an assistant is usually a tool call with a long input.
 func (c *claudeStream) longEvent(e *claudeEvent) bool {
 	if e.Type != "assistant" || !e.Message.isCall() {
 		return false
@@ -139,10 +140,11 @@ func (c *claudeStream) longEvent(e *claudeEvent) bool {
 	return true
 }
 
-// isCall says that a message is nothing but the call of one tool.
+// isCall reports whether a message is only one tool call.
 func (m claudeMessage) isCall() bool { return len(m.Blocks) == 1 && m.Blocks[0].Type == "tool_use" }
 
-// again notes a retry. A refused login is refused again, for three minutes: there is nothing to wait for.
+// again records a retry. A refused login is refused again, for three minutes, so there is nothing
+// to wait for.
 func (c *claudeStream) again(e *claudeEvent) {
 	unknown := &stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer"}
 	f := cmp.Or(claudeFault(e.status(), e.Code), unknown)
@@ -152,7 +154,8 @@ func (c *claudeStream) again(e *claudeEvent) {
 	}
 }
 
-// limit notes the state of the account's usage limit. It is told after every turn; only a rejection matters.
+// limit records the state of the account's usage limit. It is reported after every turn; only a
+// rejection matters.
 func (c *claudeStream) limit(l claudeLimit) {
 	c.limited = l.Status == "rejected"
 	if c.limited && l.Resets > 0 {
@@ -160,8 +163,9 @@ func (c *claudeStream) limit(l claudeLimit) {
 	}
 }
 
-// assistant hears what the agent said and did. A sub-agent's tools are work like any other; its words are nobody's,
-// its tokens are spent. An agent that goes on after a closing event, when work in the background has ended, say, is at work again.
+// assistant reads what the agent said and did. A sub-agent's tool calls and tokens count, but its
+// text does not. An agent that continues after a closing event, for example when background work
+// has ended, is working again.
 func (c *claudeStream) assistant(e *claudeEvent) {
 	subAgent := e.Parent != nil
 	if e.Synthetic || e.Message.Model == "<synthetic>" {
@@ -187,7 +191,7 @@ func (c *claudeStream) assistant(e *claudeEvent) {
 
 func (c *claudeStream) call(b claudeBlock) { c.Tool(b.Tool, b.Input.about()) }
 
-// speak passes on one text block. Blocks with one id are one message.
+// speak passes on one text block. Blocks with the same id are one message.
 func (c *claudeStream) speak(id, text string) {
 	if id == "" || !c.spoke || id != c.message {
 		c.heard.add(c.joined.Sum64())
@@ -203,7 +207,7 @@ func (c *claudeStream) speak(id, text string) {
 	c.Say(text)
 }
 
-// inAgentsName notes what the CLI itself said as if it were the agent.
+// inAgentsName records what the CLI itself said as if it were the agent.
 func (c *claudeStream) inAgentsName(e *claudeEvent) {
 	c.excuse = cmp.Or(e.Code, c.excuse)
 	for _, b := range e.Message.Blocks {
@@ -211,7 +215,7 @@ func (c *claudeStream) inAgentsName(e *claudeEvent) {
 	}
 }
 
-// isOwn says that the agent itself said this before.
+// isOwn reports whether the agent itself said this before.
 func (c *claudeStream) isOwn(text string) bool {
 	return c.heard.has(c.hash(text)) || maphash.String(c.joined.Seed(), text) == c.joined.Sum64()
 }
@@ -220,7 +224,7 @@ func (c *claudeStream) hash(text string) uint64 {
 	return maphash.String(c.joined.Seed(), strings.TrimSpace(text))
 }
 
-// finish reads the closing event. Of several, the last one counts.
+// finish reads the closing event. The last of several counts.
 func (c *claudeStream) finish(e *claudeEvent) {
 	c.ends(e, claudeTokens(e.Usage, e.ByModel))
 	c.deny(e.Denials, claudeAllows)
@@ -229,14 +233,15 @@ func (c *claudeStream) finish(e *claudeEvent) {
 	}
 }
 
-// ends notes the figures of the closing event.
+// ends records the figures of the closing event.
 func (c *claudeStream) ends(e *claudeEvent, tokens *ralph.Tokens) {
 	c.Closed, c.Hopeless, c.Steps, c.Cost, c.Tokens = true, false, e.Turns, e.Cost, tokens
 	c.Fault, c.Retry = nil, nil
 	c.TellSpent()
 }
 
-// lastWords hears the text of the closing event, unless it is a copy, and says whether the event tells of an error.
+// lastWords passes on the text of the closing event, unless it is a copy, and reports whether the
+// event is an error.
 func (c *claudeStream) lastWords(e *claudeEvent) (failed bool) {
 	text := e.Result
 	failed = e.IsError || strings.HasPrefix(e.Subtype, "error") // older versions set only the subtype

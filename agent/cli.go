@@ -15,28 +15,30 @@ import (
 )
 
 const (
-	// DefaultOutputCap is how much of each output stream is kept on disk.
-	DefaultOutputCap = 16 << 20
+	// DefaultOutputLimit is how much of each output stream is kept on disk.
+	DefaultOutputLimit = 16 << 20
 	// DefaultLinger is how long an agent may stay silent and alive after its closing event.
 	DefaultLinger = 30 * time.Second
 )
 
-// Options is what stays the same for all iterations of a run.
+// Options are the same for all iterations of a run.
 type Options struct {
-	Dialect         Dialect
-	Name            string      // what the log calls the agent; "" is the dialect's name
-	Path            string      // the program of a known CLI; "" is its name, looked up in the PATH of Env
+	Dialect Dialect
+	Name    string // what the log calls the agent; default: the dialect's name
+	// the program of a known CLI; default: its name, looked up in the PATH of Env
+	Path            string
 	CommandLine     string      // of the dialects that have no program of their own
-	Env             []string    // the whole environment; the dialect adds what its CLI needs
-	Permissions     Permissions // "" is PermitEdits
-	AllowedCommands []string    // that edit mode allows as well: the check commands
+	Env             []string    // the complete environment; the dialect adds what its CLI needs
+	Permissions     Permissions // default: PermitEdits
+	AllowedCommands []string    // commands that edit mode also allows: the check commands
 	ExtraArgs       []string
 	InheritSettings bool
-	OutputCap       int64            // 0 is DefaultOutputCap
-	Grace           time.Duration    // between TERM and KILL; 0 is the process package's default
-	Linger          time.Duration    // 0 is DefaultLinger
-	Now             func() time.Time // nil is time.Now
-	// Enter may change what is about to be started, so that it runs somewhere else than in the plain workspace. nil changes nothing.
+	OutputLimit     int64            // default: DefaultOutputLimit
+	Grace           time.Duration    // between TERM and KILL; default: that of the process package
+	Linger          time.Duration    // default: DefaultLinger
+	Now             func() time.Time // default: time.Now
+	// Enter may change the command before it starts, so that it runs elsewhere than in the plain
+	// workspace. nil changes nothing.
 	Enter func(*process.Spec)
 }
 
@@ -45,10 +47,10 @@ type CLI struct{ o Options }
 
 var _ ralph.Agent = (*CLI)(nil)
 
-// New makes an agent of a CLI. Nothing is started or looked for yet.
+// New makes an agent from a CLI. It does not start or look for anything yet.
 func New(o Options) *CLI {
 	o.Permissions = cmp.Or(o.Permissions, PermitEdits)
-	o.OutputCap = cmp.Or(o.OutputCap, DefaultOutputCap)
+	o.OutputLimit = cmp.Or(o.OutputLimit, DefaultOutputLimit)
 	o.Linger = cmp.Or(o.Linger, DefaultLinger)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -56,7 +58,7 @@ func New(o Options) *CLI {
 	return &CLI{o}
 }
 
-// Command is the command line of an iteration, for those who want to show it without running it.
+// Command returns the command line of an iteration, to show it without running it.
 func (c *CLI) Command(promptFile, model string) (Command, error) {
 	return c.o.Dialect.Command(c.request(promptFile, model))
 }
@@ -69,7 +71,7 @@ func (c *CLI) request(promptFile, model string) Request {
 	}
 }
 
-// Run runs the agent to its end, as ralph.Agent says.
+// Run runs the agent to its end; see ralph.Agent.
 func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
 	if in.Folder == "" {
 		folder, err := os.MkdirTemp("", "ralph-agent-")
@@ -113,9 +115,10 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 // runner runs an agent as process.Run does.
 type runner func(context.Context, process.Spec) (process.Result, error)
 
-// talker is a dialect that has to answer while it listens: it gets the agent's standard input as well.
+// talker is a dialect that has to answer while it reads: it also gets the agent's standard input.
 type talker interface {
-	// talk gives the reader of one conversation, and what runs the agent that is talked to. Nothing of it outlives the runner.
+	// talk returns the reader of one conversation, and the function that runs the agent. Nothing of
+	// it outlives the runner.
 	talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner)
 }
 
@@ -126,7 +129,7 @@ func (c *CLI) reader(r *stream.Reading, in ralph.AgentInput) (stream.Reader, run
 	return c.o.Dialect.newReader(r), process.Run
 }
 
-// spec writes the prompt and says what is to be started.
+// spec writes the prompt and returns what to start.
 func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	promptFile := filepath.Join(in.Folder, "prompt.md")
 	if err := os.WriteFile(promptFile, []byte(in.Prompt), 0o600); err != nil {
@@ -149,33 +152,40 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	return process.Spec{
 		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
 		Env:     append(append([]string(nil), c.o.Env...), cmd.Env...),
-		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputCap},
-		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputCap},
+		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputLimit},
+		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 	}, nil
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
 	return &stream.Reading{
-		Live: in.Live, Now: c.o.Now, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading, Figures: stream.Figures{Model: in.Model},
+		Live:     in.Live,
+		Now:      c.o.Now,
+		Folder:   in.Folder,
+		ReadOnly: c.o.Permissions == PermitReading,
+		Figures:  stream.Figures{Model: in.Model},
 	}
 }
 
 func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	o := ralph.AgentOutcome{
 		Agent: cmp.Or(c.o.Name, c.o.Dialect.Name()), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
-		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
+		OutputBytes:   e.StdoutBytes,
+		Truncated:     e.StdoutTruncated || e.StderrTruncated,
+		Survivors:     e.Survivors,
+		SurvivorNames: e.SurvivorNames,
 	}
 	r.Fill(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))
 	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
-	if o.End.Failed() && !r.Closed { // cut short: its figures are those up to some moment before
+	if o.End.Failed() && !r.Closed { // interrupted: its figures are those of some earlier moment
 		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
 	}
 	if r.Lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {
-			o.Error = fmt.Sprintf("lines of the agent's output that were too long to be read: %d", r.Lost)
+			o.Error = fmt.Sprintf("lines of the agent's output that were too long to read: %d", r.Lost)
 		}
 	}
 	return o
@@ -200,7 +210,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 		w.timer = time.AfterFunc(w.linger, w.stop)
 	case w.Closed:
 		w.timer.Reset(w.linger)
-	case w.timer != nil: // what looked like the end was none
+	case w.timer != nil: // what looked like the end was not
 		w.timer.Stop()
 		w.timer = nil
 	}

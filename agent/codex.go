@@ -7,7 +7,7 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
+// codex is Codex, run without a terminal. It was written against and recorded from version 0.166.
 type codex struct{}
 
 func (codex) Name() string { return "codex" }
@@ -16,7 +16,8 @@ func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
-		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox cannot start, none",
+		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox " +
+			"cannot start, none",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
 		Reserved: []string{"--json", "-o", "--output-last-message"},
@@ -24,9 +25,14 @@ func (codex) About() About {
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
 		Account:  codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
-		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
-		// All of them count in a folder that nobody trusts, too. The configuration moves the walls of the sandbox (network, folders, variables), and a
-		// command that a rule allows runs outside of it.
+		Broken: []BrokenVersion{{
+			First: "0.143.0",
+			Fixed: "0.144.1",
+			Why:   "every tool call fails (unsupported call), or a helper program is missing",
+		}},
+		// All of these count even in an untrusted folder. The configuration changes the limits of
+		// the sandbox (network, folders, variables), and a command that a rule allows runs outside
+		// it.
 		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}},
 	}
 }
@@ -35,8 +41,8 @@ func (codex) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &codexStream{Reading: r})
 }
 
-// codexLogin is what helps when the login failed.
-const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
+// codexLogin is the hint for a failed login.
+const codexLogin = "run `codex login`, or set the API key variable that its configuration names"
 
 func (codex) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}
@@ -45,9 +51,13 @@ func (codex) Command(r Request) (Command, error) {
 	case PermitAll:
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
 	case PermitReading:
-		// A command that a rule allows would run outside the sandbox, and AGENTS.md may be the work of whoever is reviewed.
-		argv = append(argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c", "project_doc_max_bytes=0")
-		if filepath.IsAbs(r.Dir) { // so may its servers, which count where the user trusts the folder
+		// A command that a rule allows would run outside the sandbox, and the reviewed agent may
+		// have written AGENTS.md.
+		argv = append(
+			argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c",
+			"project_doc_max_bytes=0",
+		)
+		if filepath.IsAbs(r.Dir) { // or its servers, which count if the user trusts the folder
 			argv = append(argv, "-c", "projects={"+quotedString(r.Dir)+`={trust_level="untrusted"}}`)
 		}
 	default:

@@ -7,8 +7,9 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// codexAccount looks for the login that `codex exec` would use. Seen with version 0.166: CODEX_API_KEY wins over what is stored, be it a key or a
-// ChatGPT login; OPENAI_API_KEY is not read at all, which older versions did.
+// codexAccount looks for the login that `codex exec` would use. Seen with version 0.166:
+// CODEX_API_KEY outranks what is stored, both a key and a ChatGPT login. OPENAI_API_KEY is not read
+// at all; older versions did.
 func codexAccount(look Look) Account {
 	dir, folder := codexHome(look), "~/.codex"
 	if look.Env("CODEX_HOME") != "" {
@@ -16,22 +17,28 @@ func codexAccount(look Look) Account {
 	}
 	config, _ := look.File(filepath.Join(dir, "config.toml"))
 	if provider := codexTop(config, "model_provider"); provider != "" && provider != "openai" {
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: folder + "/config.toml names a provider of its own"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: folder + "/config.toml names a provider of its own",
+		}
 	}
 	stored := codexStored(look, filepath.Join(dir, "auth.json"), folder+"/auth.json")
 	switch {
 	case look.Env("CODEX_API_KEY") != "":
 		a := Account{Login: LoggedIn, Billing: BillingKey, Because: "CODEX_API_KEY is set"}
 		if stored.Billing == BillingSubscription {
-			a.Warning = "it is used in place of the subscription that is logged in"
+			a.Warning = "it is used instead of the subscription login"
 		}
 		return a
 	case stored.Login != LoggedOut:
 		return stored
-	case codexTop(config, "cli_auth_credentials_store") == "keyring", codexTop(config, "cli_auth_credentials_store") == "auto":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not looked into"}
+	case codexTop(config, "cli_auth_credentials_store") == "keyring",
+		codexTop(config, "cli_auth_credentials_store") == "auto":
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}
 	case look.Env("OPENAI_API_KEY") != "":
-		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY"
+		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any "+
+			"more: set CODEX_API_KEY"
 	}
 	return stored
 }
@@ -56,12 +63,12 @@ func codexStored(look Look, path, name string) Account {
 	case understood && hasTokens && strings.HasPrefix(mode, "chatgpt"), understood && hasTokens && mode == "":
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: name + " has a ChatGPT login"}
 	}
-	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " is there, but not as it was expected"}
+	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " has an unexpected format"}
 }
 
 var codexSetting = text.LazyRegexp(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
 
-// codexTop is a text setting that stands before the first table of a TOML file.
+// codexTop returns a string setting before the first table of a TOML file.
 func codexTop(config []byte, key string) string {
 	for line := range strings.Lines(string(config)) {
 		if strings.HasPrefix(strings.TrimSpace(line), "[") {

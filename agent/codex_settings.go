@@ -9,14 +9,19 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// codexAlone are the flags that keep the user's own hooks, notifier, plugins, connectors and MCP servers out of a run. The rest of the user's
-// settings stays: they hold the model's provider, without which there may be no login. A feature that a version does not know is an error after
-// --disable, and none in this form.
+// codexAlone returns the flags that keep the user's own hooks, notifier, plugins, connectors and
+// MCP servers out of a run. The rest of the user's settings stays: they hold the model's provider,
+// without which there may be no login. A feature that a version does not know is an error after
+// --disable, but not in this form.
 //
-// An empty table of servers would change nothing, for tables are merged (openai/codex#16045), so that every server is switched off by its name. The
-// user's AGENTS.md and skills cannot be left out without the login. Seen with version 0.166.
+// An empty table of servers would change nothing, because tables are merged (openai/codex#16045),
+// so every server is disabled by name. The user's AGENTS.md and skills cannot be excluded without
+// the login. Seen with version 0.166.
 func codexAlone(look Look) []string {
-	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
+	flags := []string{
+		"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false",
+		"-c", "analytics.enabled=false",
+	}
 	off := text.Mapped(codexServers(look), func(name string) string { return name + "={enabled=false}" })
 	if off != nil {
 		flags = append(flags, "-c", "mcp_servers={"+strings.Join(off, ",")+"}")
@@ -24,10 +29,13 @@ func codexAlone(look Look) []string {
 	return flags
 }
 
-// codexServerLine is the heading of a server's table, or a key of it. Servers within one inline table are not found.
-var codexServerLine = text.LazyRegexp(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
+// codexServerLine matches the heading of a server's table, or a key in it. Servers within one
+// inline table are not found.
+var codexServerLine = text.LazyRegexp(
+	`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`,
+)
 
-// codexServers are the MCP servers of the user's configuration, as they are written there.
+// codexServers returns the MCP servers of the user's configuration, as written there.
 func codexServers(look Look) []string {
 	var names []string
 	for _, m := range codexServerLine().FindAllSubmatch(codexConfig(look), -1) {
@@ -50,8 +58,8 @@ func codexHome(look Look) string {
 	return cmp.Or(look.Env("CODEX_HOME"), filepath.Join(look.Home, ".codex"))
 }
 
-// The pieces of TOML that it takes to find what a provider of the model names: the rest of a line before a comment, the heading of a table, a key and
-// its value.
+// The parts of TOML needed to find what a model provider names: a line before its comment, the
+// heading of a table, a key and its value.
 var (
 	tomlPlain   = text.LazyRegexp(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
 	tomlHeading = text.LazyRegexp(`^\s*\[([^\[\]]+)\]`)
@@ -63,8 +71,9 @@ var (
 	codexEnvHeader  = text.LazyRegexp(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
 )
 
-// codexVariables are the variables that hold the keys and headers of the user's model providers, as the configuration names them. A table that is
-// written over several lines within braces is not looked into.
+// codexVariables returns the variables that hold the keys and headers of the user's model
+// providers, as the configuration names them. A table written over several lines within braces is
+// not read.
 func codexVariables(look Look) (names []string) {
 	add := func(found [][]string) {
 		for _, m := range found {
@@ -77,7 +86,7 @@ func codexVariables(look Look) (names []string) {
 	for line := range strings.Lines(string(codexConfig(look))) {
 		line = tomlPlain().FindString(strings.TrimRight(line, "\r\n"))
 		if strings.HasPrefix(strings.TrimSpace(line), "[") {
-			table = []string{""} // of an array, as long as nothing else is known
+			table = []string{""} // an array, as long as nothing else is known
 			if m := tomlHeading().FindStringSubmatch(line); m != nil {
 				table = tomlPath(m[1])
 			}
@@ -94,7 +103,7 @@ func codexVariables(look Look) (names []string) {
 	return names
 }
 
-// codexProviderText writes a setting of a model provider as it would stand within braces; "" if it is none of those.
+// codexProviderText writes a setting of a model provider as within braces; "" if it is not one.
 func codexProviderText(path []string, value string) string {
 	switch {
 	case len(path) == 0 || path[0] != "model_providers":
@@ -107,7 +116,7 @@ func codexProviderText(path []string, value string) string {
 	return value
 }
 
-// tomlPath takes a dotted key apart.
+// tomlPath splits a dotted key.
 func tomlPath(key string) []string {
 	return text.Mapped(tomlPart().FindAllString(key, -1), func(part string) string { return strings.Trim(part, `"'`) })
 }

@@ -15,13 +15,13 @@ import (
 // codexStream reads the events of `codex exec --json`.
 //
 //	thread.started   session
-//	item.started     a tool begins
+//	item.started     a tool starts
 //	item.completed   a message of the agent, a tool that ended, or a warning
-//	error            a retry ("Reconnecting... 1/5 (…)"), or what turn.failed will say again
-//	turn.completed   the closing event of a good turn: usage
-//	turn.failed      the closing event of a bad one
+//	error            a retry ("Reconnecting... 1/5 (…)"), or what turn.failed will repeat
+//	turn.completed   the closing event of a successful turn: usage
+//	turn.failed      the closing event of a failed one
 //
-// Its errors have no codes, so that their words must be read.
+// Its errors have no codes, so their text must be read.
 type codexStream struct {
 	*stream.Reading
 	open openCalls
@@ -78,7 +78,7 @@ func (c *codexStream) event(e *codexEvent) bool {
 	return true
 }
 
-// complains notes a retry. A refused login is refused again: there is nothing to wait for.
+// complains records a retry. A refused login is refused again, so there is nothing to wait for.
 func (c *codexStream) complains(message string) {
 	f := codexFault(message, c.Now())
 	c.Retrying(f)
@@ -87,7 +87,7 @@ func (c *codexStream) complains(message string) {
 	}
 }
 
-// longEvent is a tool's output, as a rule.
+// longEvent is usually a tool's output.
 func (c *codexStream) longEvent(e *codexEvent) bool {
 	ofItem := e.Type == "item.started" || e.Type == "item.completed"
 	return ofItem && e.Item.Type != "" && e.Item.Type != "agent_message" && c.event(e)
@@ -97,7 +97,7 @@ func (i codexItem) isTool() bool {
 	return !slices.Contains([]string{"", "agent_message", "error", "reasoning", "todo_list", "plan"}, i.Type)
 }
 
-// call knows the tools of MCP servers by their own name, others by their kind.
+// call names the tools of MCP servers by their own name, others by their kind.
 func (i codexItem) call() openCall {
 	paths := text.Mapped(i.Changes[:min(len(i.Changes), 4)], func(c codexChange) string { return c.Path })
 	return openCall{cmp.Or(i.Tool, i.Type), cmp.Or(codexShell(i.Command), i.Query, strings.Join(paths, " "))}
@@ -110,13 +110,14 @@ func (c *codexStream) started(i codexItem) {
 	}
 }
 
-// completed counts a step: a message, or a tool that ended. How often the model was asked is not told.
+// completed counts a step: a message, or a tool that ended. The number of model calls is not
+// reported.
 func (c *codexStream) completed(i codexItem) {
 	switch call := i.call(); {
 	case i.Type == "agent_message":
 		c.SayAll(i.Text)
 	case i.isTool():
-		if _, known := c.open.end(i.ID); !known { // some are told only when they end
+		if _, known := c.open.end(i.ID); !known { // some are reported only when they end
 			c.Tool(call.name, call.detail)
 		}
 		if i.Status == "declined" {
@@ -129,7 +130,7 @@ func (c *codexStream) completed(i codexItem) {
 	c.Step()
 }
 
-// codexShell takes the shell away that every command is wrapped in.
+// codexShell removes the shell that wraps every command.
 func codexShell(command string) string {
 	for _, shell := range []string{"/bin/bash -lc ", "bash -lc "} {
 		if rest, ok := strings.CutPrefix(command, shell); ok {
@@ -139,7 +140,8 @@ func codexShell(command string) string {
 	return command
 }
 
-// codexUsage is what the CLI calls its tokens, which are those of the whole turn. The input's figure includes the cache's.
+// codexUsage holds the CLI's names for tokens, which are those of the whole turn. The input figure
+// includes the cache.
 var codexUsage = tokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 var (
@@ -147,19 +149,22 @@ var (
 	codexStatus = text.LazyRegexp(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
 	codexAgain  = text.LazyRegexp(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
 	codexReset  = text.LazyRegexp(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
-	// codexOrdinal is what Go's layouts have no word for: 1st, 2nd, 3rd, 17th.
+	// codexOrdinal matches what Go's layouts cannot express: 1st, 2nd, 3rd, 17th.
 	codexOrdinal = text.LazyRegexp(`(\d)[a-z]{2},`)
 	codexSpan    = text.LazyRegexp(`(\d+) (day|hour|minute|second)`)
 )
 
-// codexErrors are those in which no status stands.
+// codexErrors are errors without a status.
 var codexErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`missing environment variable|not logged in`)},
 	{ralph.EndLimit, text.LazyRegexp(`usage limit|quota exceeded`)},
-	{ralph.EndProvider, text.LazyRegexp(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(`high demand|stream disconnected|error sending request|connection|timed out|timeout`),
+	},
 }
 
-// codexFault says what the words of an error event mean that came now.
+// codexFault classifies the text of an error event that arrived now.
 func codexFault(message string, now time.Time) *stream.Fault {
 	if m := codexRetry().FindStringSubmatch(message); m != nil {
 		message = m[1]
@@ -175,13 +180,16 @@ func codexFault(message string, now time.Time) *stream.Fault {
 	return f
 }
 
-// codexWait reads "try again in 2 days 17 hours 14 minutes", "try again at 9:33 AM" and "try again at Nov 17th, 2026 9:33 AM".
+// codexWait reads "try again in 2 days 17 hours 14 minutes", "try again at 9:33 AM" and "try again
+// at Nov 17th, 2026 9:33 AM".
 func codexWait(message string, now time.Time) time.Duration {
 	if m := codexReset().FindStringSubmatch(message); m != nil {
 		return codexUntil(m[1], m[2], now)
 	}
 	var wait time.Duration
-	unit := map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
+	unit := map[string]time.Duration{
+		"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second,
+	}
 	if m := codexAgain().FindStringSubmatch(message); m != nil {
 		for _, part := range codexSpan().FindAllStringSubmatch(m[1], -1) {
 			n, _ := strconv.Atoi(part[1])
@@ -191,7 +199,8 @@ func codexWait(message string, now time.Time) time.Duration {
 	return wait
 }
 
-// codexUntil is the time until a moment of this machine's clock, today if no day is told. Its seconds are cut off, so that the minute is waited out.
+// codexUntil returns the time until a moment of this machine's clock, today if no day is given. The
+// seconds are missing in the text, so it waits until the minute is over.
 func codexUntil(day, clock string, now time.Time) time.Duration {
 	layout, text := "3:04 PM", clock
 	if day != "" {

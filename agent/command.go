@@ -8,16 +8,22 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// command is any shell command. What it prints on standard output is what the agent says; what it prints on standard error is only kept.
+// command is any shell command. Its standard output is what the agent says; its standard error is
+// only stored.
 type command struct{}
 
-// promptFileWord stands in a command line for the path of the prompt.
+// promptFileWord is the placeholder in a command line for the path of the prompt.
 const promptFileWord = "{prompt_file}"
 
 func (command) Name() string { return "command" }
 
 func (command) About() About {
-	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does", ReadMode: "does what it does: only the view that it runs in keeps the workspace as it is"}
+	return About{
+		Title:    "any command",
+		Proven:   ProvenByRuns,
+		EditMode: "custom command, not restricted",
+		ReadMode: "custom command, not restricted; only its isolated view protects the workspace",
+	}
 }
 
 func (command) newReader(r *stream.Reading) stream.Reader { return &plainText{r} }
@@ -36,7 +42,7 @@ func (command) Command(r Request) (Command, error) {
 	return Command{Argv: process.Shell(strings.ReplaceAll(line, promptFileWord, shellQuote(r.PromptFile)))}, nil
 }
 
-// plainText reads output that has no form: all of it is one message.
+// plainText reads free text: all of it is one message.
 type plainText struct{ *stream.Reading }
 
 func (p *plainText) Write(text []byte) (int, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// samples are short good runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt where the output has no form.
+// samples are short successful runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt
+// for free text.
 var samples = loadSamples()
 
 //go:embed testdata/samples
@@ -103,18 +104,26 @@ func TestStreamsAreReadTolerantly(t *testing.T) {
 		}
 	}
 	changes := map[string]func(string) string{
-		"CRLF":           everyLine(func(l string) string { return strings.ReplaceAll(l, "\n", "\r\n") }),
-		"blank lines":    everyLine(func(l string) string { return "\n \n" + l }),
-		"unknown events": everyLine(func(l string) string { return `{"type":"brand.new","message":"x","item":[1]}` + "\n" + l }),
-		"no types":       everyLine(func(l string) string { return `{"hello":{"type":"result"}}` + "\n" + l }),
-		"garbage":        everyLine(func(l string) string { return "npm warn <promise>BLOCKED:no</promise>\n}{][\"\\\x00\xff\n" + l }),
-		"other JSON":     everyLine(func(l string) string { return "null\n17\n\"text\"\n[]\n[1,[2],\"x\"]\n{}\n" + l }),
-		"cut JSON":       everyLine(func(l string) string { return l[:len(l)/2] + "\n" + l }),
-		"wrong types":    everyLine(func(l string) string { return `{"type":["assistant"],"message":"x","usage":[]}` + "\n" + l }),
+		"CRLF":        everyLine(func(l string) string { return strings.ReplaceAll(l, "\n", "\r\n") }),
+		"blank lines": everyLine(func(l string) string { return "\n \n" + l }),
+		"unknown events": everyLine(func(l string) string {
+			return `{"type":"brand.new","message":"x","item":[1]}` + "\n" + l
+		}),
+		"no types": everyLine(func(l string) string { return `{"hello":{"type":"result"}}` + "\n" + l }),
+		"garbage": everyLine(func(l string) string {
+			return "npm warn <promise>BLOCKED:no</promise>\n}{][\"\\\x00\xff\n" + l
+		}),
+		"other JSON": everyLine(func(l string) string { return "null\n17\n\"text\"\n[]\n[1,[2],\"x\"]\n{}\n" + l }),
+		"cut JSON":   everyLine(func(l string) string { return l[:len(l)/2] + "\n" + l }),
+		"wrong types": everyLine(func(l string) string {
+			return `{"type":["assistant"],"message":"x","usage":[]}` + "\n" + l
+		}),
 		"odd containers": everyLine(func(l string) string {
 			return `{"type":"user","message":[[]]}` + "\n" + `{"type":"item.updated","item":"x"}` + "\n" + l
 		}),
-		"blanks in JSON":  everyLine(func(l string) string { return strings.NewReplacer(`":`, `" : `, `,"`, ` , "`, `{"`, ` { "`).Replace(l) }),
+		"blanks in JSON": everyLine(func(l string) string {
+			return strings.NewReplacer(`":`, `" : `, `,"`, ` , "`, `{"`, ` { "`).Replace(l)
+		}),
 		"type as last":    everyLine(typeLast),
 		"an array a line": everyLine(func(l string) string { return "[" + strings.TrimSpace(l) + "]\n" }),
 		"no last newline": func(s string) string { return strings.TrimSuffix(s, "\n") },
@@ -135,7 +144,7 @@ func TestStreamsAreReadTolerantly(t *testing.T) {
 	}
 }
 
-// typeLast moves the type of an event behind all else.
+// typeLast moves the type of an event to its end.
 func typeLast(line string) string {
 	head, rest, ok := strings.Cut(line, `"type":`)
 	if !ok || head != "{" {
@@ -154,7 +163,8 @@ func TestPartialLastLine(t *testing.T) {
 		last := strings.LastIndex(strings.TrimSpace(sample), "\n") + 1
 		for at := last + 1; at < len(sample)-1; at++ {
 			got := listen(name, []byte(sample[:at]), whole, exited(0))
-			if got.End != ralph.EndProvider || got.Error != "the agent's output broke off" || got.Tokens != nil || !got.Said.Complete {
+			if got.End != ralph.EndProvider || got.Error != "the agent's output broke off" || got.Tokens != nil ||
+				!got.Said.Complete {
 				t.Fatalf("%s cut at %q: %+v", name, sample[last:at], got)
 			}
 		}
@@ -171,9 +181,13 @@ func TestCutWithinAnUnreadEvent(t *testing.T) {
 
 func TestNothingUnderstood(t *testing.T) {
 	for _, name := range structuredSamples {
-		for _, text := range []string{"All done.\n<promise>COMPLETE</promise>\n", `{"kind":"answer","text":"<promise>COMPLETE</promise>"}` + "\n", "\x00\xff"} {
+		for _, text := range []string{
+			"All done.\n<promise>COMPLETE</promise>\n", `{"kind":"answer","text":"<promise>COMPLETE</promise>"}` + "\n",
+			"\x00\xff",
+		} {
 			want := ralph.AgentOutcome{
-				Agent: name, End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
+				Agent: name, End: ralph.EndBroken,
+				Error: "the agent's output could not be understood; its format may be new", Hint: stream.BrokenHint,
 				OutputBytes: int64(len(text)),
 			}
 			if diff := cmp.Diff(want, listen(name, []byte(text), whole, exited(0))); diff != "" {
@@ -189,15 +203,28 @@ func TestLongLines(t *testing.T) {
 		name, dialect, line string
 		want                func(*ralph.AgentOutcome)
 	}{
-		{"tool result", "claude", `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + filler + `"}]}}`, func(*ralph.AgentOutcome) {}},
+		{
+			"tool result", "claude",
+			`{"type":"user","message":{"content":[{"type":"tool_result","content":"` + filler + `"}]}}`,
+			func(*ralph.AgentOutcome) {},
+		},
 		{"tool call", "claude",
 			`{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","name":"Write","input":{"file_path":"a","content":"` + filler + `"}}]},"parent_tool_use_id":null}`,
 			func(o *ralph.AgentOutcome) { o.Tools["Write"] = 1 }},
 		{"command's output", "codex",
-			`{"type":"item.completed","item":{"id":"i9","type":"command_execution","command":"yes","aggregated_output":"` + filler + `"}}`,
+			`{"type":"item.completed","item":{"id":"i9","type":"command_execution","command":"yes","aggregated_output":"` +
+				filler + `"}}`,
 			func(o *ralph.AgentOutcome) { o.Tools["command_execution"]++; *o.Steps++ }},
-		{"text", "claude", `{"type":"assistant","message":{"id":"m9","content":[{"type":"text","text":"` + filler + `"}]},"parent_tool_use_id":null}`, lostOne},
-		{"message", "codex", `{"type":"item.completed","item":{"id":"i9","type":"agent_message","text":"` + filler + `"}}`, lostOne},
+		{
+			"text", "claude",
+			`{"type":"assistant","message":{"id":"m9","content":[{"type":"text","text":"` + filler +
+				`"}]},"parent_tool_use_id":null}`,
+			lostOne,
+		},
+		{
+			"message", "codex",
+			`{"type":"item.completed","item":{"id":"i9","type":"agent_message","text":"` + filler + `"}}`, lostOne,
+		},
 		{"no event at all", "claude", filler, lostOne},
 	}
 	for _, c := range cases {
@@ -213,7 +240,7 @@ func TestLongLines(t *testing.T) {
 }
 
 func lostOne(o *ralph.AgentOutcome) {
-	o.Truncated, o.Error = true, "lines of the agent's output that were too long to be read: 1"
+	o.Truncated, o.Error = true, "lines of the agent's output that were too long to read: 1"
 }
 
 func FuzzClaude(f *testing.F)  { fuzzReader(f, "claude") }

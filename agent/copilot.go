@@ -11,11 +11,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// copilot is the GitHub Copilot CLI, driven without a terminal. Written against and recorded from version 1.0.102 with a model of the user's own
-// (COPILOT_PROVIDER_*); what it prints when GitHub's models are asked is known from the schema of its events that comes with it.
+// copilot is the GitHub Copilot CLI, run without a terminal. It was written against and recorded
+// from version 1.0.102 with a model of the user's own (COPILOT_PROVIDER_*). Its output with
+// GitHub's models is known from the event schema that comes with it.
 //
-// It updates itself, and is left to it: told not to, it would run the version that was once installed instead of the one that people know. The
-// servers of the user's own MCP configuration cannot be left out as a whole: they are started, but in edit mode their tools are denied.
+// It updates itself, and may: told not to, it would run the version that was first installed
+// instead of the current one. The user's own MCP servers cannot be excluded as a whole: they are
+// started, but in edit mode their tools are denied.
 type copilot struct{}
 
 func (copilot) Name() string { return "copilot" }
@@ -26,21 +28,25 @@ func (copilot) About() About {
 		EditMode: "edits files, runs the programs of the check commands",
 		ReadMode: "reads files; writing and commands are denied, and so is whatever MCP servers offer",
 		Shared:   true, // AWS Copilot deploys containers
-		// GH_TOKEN and GITHUB_TOKEN would log it in, too, but may push and publish.
+		// GH_TOKEN and GITHUB_TOKEN would also log it in, but they may push and publish.
 		Env:      []string{"COPILOT_*", "GH_HOST"},
 		Reserved: []string{"--output-format", "-p", "--prompt"},
 		Resumes:  []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
 		Login:    Login{Args: []string{"login"}, Hint: copilotLogin},
 		Account:  copilotAccount,
-		Repo: []RepoFile{ // they count once the user trusts the folder; the second and its like belong to Claude Code
-			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself}, {".github/copilot/settings*.json", nil}, {".mcp.json", nil},
+		// they count once the user trusts the folder; the second and similar ones belong to Claude
+		// Code
+		Repo: []RepoFile{
+			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself},
+			{".github/copilot/settings*.json", nil}, {".mcp.json", nil},
 			{".github/mcp.json", nil}, // from its documentation
 		},
 	}
 }
 
-// copilotLogin is what helps when the login failed.
-const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
+// copilotLogin is the hint for a failed login.
+const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set " +
+	"COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
 
 func (copilot) newReader(r *stream.Reading) stream.Reader {
 	s := &copilotStream{Reading: r}
@@ -48,7 +54,8 @@ func (copilot) newReader(r *stream.Reading) stream.Reader {
 	return &copilotReader{newEventReader(r, s), s}
 }
 
-// copilotUsage is the file in the iteration's folder where the CLI leaves what it used: no event tells.
+// copilotUsage is the file in the iteration's folder where the CLI writes its usage, because no
+// event reports it.
 const copilotUsage = "copilot-usage.json"
 
 func (copilot) Command(r Request) (Command, error) {
@@ -57,17 +64,17 @@ func (copilot) Command(r Request) (Command, error) {
 	if r.Folder != "" {
 		usage := filepath.Join(r.Folder, copilotUsage)
 		argv = append(argv, "--usage-output-file", usage)
-		c.Files = []File{{Path: usage}} // an older one is none of this agent's
+		c.Files = []File{{Path: usage}} // emptied, because an older one belongs to another agent
 	}
 	switch r.Permissions {
 	case PermitAll:
 		argv = append(argv, "--allow-all")
 	case PermitReading:
-		// A tool that is denied stays so, whatever else allows it.
+		// A denied tool stays denied, whatever else allows it.
 		c.Env = []string{"COPILOT_ALLOW_ALL=false"}
 		argv = append(argv, "--deny-tool=write", "--deny-tool=shell", "--no-custom-instructions")
 	default:
-		c.Env = []string{"COPILOT_ALLOW_ALL=false"} // the user's own choice for the terminal
+		c.Env = []string{"COPILOT_ALLOW_ALL=false"} // overrides the user's own choice for the terminal
 		argv = append(argv, "--allow-tool=write")
 		for _, command := range r.AllowedCommands {
 			for _, rule := range copilotRules(command) {
@@ -85,19 +92,24 @@ func (copilot) Command(r Request) (Command, error) {
 	return c, nil
 }
 
-// copilotSubcommands are the programs that the CLI tells apart by their first argument, as seen by trying them. All others it knows by name alone:
-// who may `make lint` may make everything.
-var copilotSubcommands = strings.Fields("bundle cargo composer conda dotnet gh git go gradle mix mvn npm npx pip pnpm poetry swift yarn")
+// copilotSubcommands are the programs that the CLI distinguishes by their first argument, as found
+// by trying them. It knows all others by name alone: if `make lint` is allowed, so is every make
+// target.
+var copilotSubcommands = strings.Fields(
+	"bundle cargo composer conda dotnet gh git go gradle mix mvn npm npx pip pnpm poetry swift yarn",
+)
 
 // copilotShells run any command that they are given: a rule for one of them would allow everything.
 var copilotShells = []string{
-	"sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "eval", "exec", "command", "time", "timeout", "nice", "nohup",
+	"sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "eval", "exec",
+	"command", "time", "timeout", "nice", "nohup",
 	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
 }
 
 var copilotAssignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
 
-// copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
+// copilotRules returns the rules that allow a command line, one for each program in it; nil if no
+// rule can allow one of them.
 func copilotRules(line string) []string {
 	var rules []string
 	for _, part := range shellCommands(line) {
@@ -111,18 +123,19 @@ func copilotRules(line string) []string {
 		name := words[0]
 		if slices.Contains(copilotSubcommands, name) {
 			if len(words) < 2 || strings.HasPrefix(words[1], "-") {
-				return nil // which word it goes by then was not tried
+				return nil // it was not tried which word counts then
 			}
 			name += " " + words[1]
 		}
-		if name != "cd" { // within the workspace it is free
+		if name != "cd" { // within the workspace it is always allowed
 			rules = append(rules, "shell("+name+")")
 		}
 	}
 	return rules
 }
 
-// copilotAccount looks for a token and for an account in the CLI's own file. The login of `gh`, and a token in the system's keyring, are not seen.
+// copilotAccount looks for a token and for an account in the CLI's own file. It does not see the
+// login of `gh`, or a token in the system's keyring.
 func copilotAccount(look Look) Account {
 	switch {
 	case look.Env("COPILOT_PROVIDER_BASE_URL") != "":
@@ -141,5 +154,6 @@ func copilotAccount(look Look) Account {
 	return unknown
 }
 
-// copilotUsers finds an account. The name of the list is known from the program's text, an older one from reports of its users.
+// copilotUsers matches an account. The name of the list is known from the program's text, an older
+// name from reports of its users.
 var copilotUsers = text.LazyRegexp(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)

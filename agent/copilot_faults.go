@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// copilotFailure is what session.error and model.call_failure tell of something that went wrong.
+// copilotFailure is the data of session.error and model.call_failure.
 type copilotFailure struct {
 	ErrorType    string `json:"errorType"`
 	FailureKind  string `json:"failureKind"`
@@ -21,8 +21,9 @@ type copilotFailure struct {
 
 func (f copilotFailure) kind() string { return cmp.Or(f.FailureKind, f.ErrorType) }
 
-// fault says what a failure means, by its status first, then by its kind. Of the kinds, authentication, rate_limit, query and transport were seen;
-// the others are known from the schema of its events. When a limit ends is not told.
+// fault classifies a failure, by its status first, then by its kind. The kinds authentication,
+// rate_limit, query and transport were seen; the others are known from the event schema. The end of
+// a limit is not reported.
 func (f copilotFailure) fault() *stream.Fault {
 	found := cmp.Or(stream.HTTPFault(f.Status, copilotLogin), f.byKind().WithStatus(f.Status))
 	return found.Saying(strings.Trim(cmp.Or(f.ErrorMessage, f.Message), `"`))
@@ -45,10 +46,10 @@ func (f copilotFailure) byKind() *stream.Fault {
 	return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 }
 
-// copilotComplaints are what the CLI writes when it cannot begin. Only the lack of any login was seen.
+// copilotComplaints are what the CLI prints when it cannot start. Only a missing login was seen.
 var copilotComplaints = sentences{{ralph.EndAuth, text.LazyRegexp(`^no authentication information found\.`)}}
 
-// copilotAllows is what allows a call that was denied.
+// copilotAllows returns the flags that allow a denied call.
 func copilotAllows(call openCall) string {
 	var flags []string
 	switch {
@@ -56,7 +57,7 @@ func copilotAllows(call openCall) string {
 		for _, rule := range copilotRules(call.detail) {
 			flags = append(flags, "--allow-tool="+shellQuote(rule))
 		}
-		// What it reaches beyond the workspace by path or address needs more than a rule for its programs.
+		// Paths and addresses beyond the workspace need more than a rule for the program.
 		if strings.Contains(call.detail, "://") {
 			flags = nil
 		}

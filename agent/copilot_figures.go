@@ -18,7 +18,8 @@ func (c *copilotReader) Close() {
 	c.stream.readFigures()
 }
 
-// readFigures takes the tokens from the file that the CLI leaves behind. It does so when it is interrupted, too, but not when it is killed.
+// readFigures takes the tokens from the file that the CLI leaves behind. The CLI also writes it
+// when interrupted, but not when killed.
 func (c *copilotStream) readFigures() {
 	text, ok := smallFile(filepath.Join(c.Folder, copilotUsage))
 	if c.Folder == "" || !ok {
@@ -29,11 +30,11 @@ func (c *copilotStream) readFigures() {
 	}
 }
 
-// copilotCounts is what the CLI calls its tokens.
+// copilotCounts holds the CLI's names for tokens.
 var copilotCounts = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 
-// copilotTokens sums the tokens of all models, those of sub-agents included; nil if there are none. The input includes what was read from and
-// written to the cache, the output what the model thought.
+// copilotTokens sums the tokens of all models, including sub-agents; nil if there are none. The
+// input includes cache reads and writes, the output includes thinking.
 func copilotTokens(text []byte) *ralph.Tokens {
 	var figures struct {
 		Models map[string]struct {

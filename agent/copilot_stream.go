@@ -11,29 +11,29 @@ import (
 
 // copilotStream reads the events of `copilot --output-format json`.
 //
-//	assistant.turn_start     a call of the model
-//	assistant.message        what the agent said, whole; a sub-agent's if agentId is set
-//	tool.execution_start     a tool begins
+//	assistant.turn_start     a model call
+//	assistant.message        what the agent said, whole; from a sub-agent if agentId is set
+//	tool.execution_start     a tool starts
 //	tool.execution_complete  a tool ended; its error has the code "denied" if it was not allowed
-//	model.call_failure       the model did not answer; as a rule the CLI tries again
-//	session.error            the end of a bad run
-//	abort                    somebody interrupted it
+//	model.call_failure       the model did not answer; the CLI usually retries
+//	session.error            the end of a failed run
+//	abort                    it was interrupted
 //	result                   the closing event: session and exit status
 //
-// All others tell nothing that these do not. A result with the status 0 comes after an interruption, too.
+// All others add nothing. A result with status 0 also comes after an interruption.
 type copilotStream struct {
 	*stream.Reading
 	open    openCalls
-	failed  copilotFailure // the last call of the model that failed
+	failed  copilotFailure // the last failed model call
 	aborted bool
-	silent  bool // the last message of the agent was empty
+	silent  bool // the agent's last message was empty
 }
 
 type copilotEvent struct {
 	Type     string `json:"type"`
 	Session  string `json:"sessionId"`
 	SubAgent string `json:"agentId"`
-	Status   int64  `json:"exitCode"` // with which the CLI ends
+	Status   int64  `json:"exitCode"` // the CLI's exit status
 	Data     struct {
 		Content string    `json:"content"`
 		Model   string    `json:"model"`
@@ -48,10 +48,10 @@ type copilotEvent struct {
 	} `json:"data"`
 }
 
-// subAgent is the sub-agent that an event is about; "" for the agent itself.
+// subAgent returns the sub-agent that an event is about; "" for the agent itself.
 func (e *copilotEvent) subAgent() string { return cmp.Or(e.SubAgent, e.Data.Parent) }
 
-// callKey tells calls apart: sub-agents number theirs anew.
+// callKey distinguishes calls, because sub-agents restart the numbering.
 func (e *copilotEvent) callKey() string { return e.subAgent() + " " + e.Data.CallID }
 
 func (c *copilotStream) ignores(kind string) bool {
@@ -90,18 +90,20 @@ func (c *copilotStream) event(e *copilotEvent) bool {
 	return true
 }
 
-// copilotKnown knows the families of events, so that a stream that broke off early is not taken for one that nobody understands.
+// copilotKnown recognizes the families of events, so that a stream that broke off early does not
+// look like an unknown format.
 func copilotKnown(kind string) bool {
 	family, _, ok := strings.Cut(kind, ".")
 	return ok && slices.Contains([]string{"session", "assistant", "tool", "model", "user", "agent", "subagent"}, family)
 }
 
-// longEvent is a tool's input or output, as a rule. A message's beginning does not tell whose it is.
+// longEvent is usually a tool's input or output. The beginning of a message does not show whose it
+// is.
 func (c *copilotStream) longEvent(e *copilotEvent) bool {
 	return (e.Type == "tool.execution_start" || e.Type == "tool.execution_complete") && c.event(e)
 }
 
-// message hears what the agent said. A sub-agent's words are nobody's.
+// message reads what the agent said. A sub-agent's text does not count.
 func (c *copilotStream) message(e *copilotEvent) {
 	if e.subAgent() != "" {
 		return
@@ -114,7 +116,7 @@ func (c *copilotStream) message(e *copilotEvent) {
 	}
 }
 
-// began notes a tool. What sub-agents do is work like any other.
+// began records a tool call. Those of sub-agents count like any other.
 func (c *copilotStream) began(e *copilotEvent) {
 	c.Tool(e.Data.Tool, e.Data.Input.about())
 	c.Retry, c.silent = nil, false
@@ -124,11 +126,12 @@ func (c *copilotStream) began(e *copilotEvent) {
 func (c *copilotStream) ended(e *copilotEvent) {
 	call, _ := c.open.end(e.callKey())
 	if e.Data.Error.Code == "denied" {
-		c.Denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call)) // its beginning may not have been seen
+		// its start may not have been seen
+		c.Denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call))
 	}
 }
 
-// fail notes what ended the run. That of a sub-agent ends only the sub-agent.
+// fail records what ended the run. A sub-agent's error ends only the sub-agent.
 func (c *copilotStream) fail(e *copilotEvent) {
 	if e.subAgent() != "" {
 		return
@@ -136,7 +139,7 @@ func (c *copilotStream) fail(e *copilotEvent) {
 	f := e.Data.copilotFailure
 	switch {
 	case f.Status != 0 || f.kind() != "query":
-	case c.Retry != nil: // it does not say itself what the last answer was
+	case c.Retry != nil: // it does not repeat what the last answer was
 		f.FailureKind, f.Status = c.failed.kind(), c.failed.Status
 	case c.silent:
 		c.Fault = &stream.Fault{Class: ralph.EndEmpty, Text: "the agent's last turn was empty"}
@@ -145,7 +148,7 @@ func (c *copilotStream) fail(e *copilotEvent) {
 	c.Fault = f.fault()
 }
 
-// finish reads the closing event. After an interruption there is no end of the agent's own.
+// finish reads the closing event. After an interruption it does not count.
 func (c *copilotStream) finish(e *copilotEvent) {
 	c.InSession(e.Session)
 	if c.aborted {
@@ -157,7 +160,7 @@ func (c *copilotStream) finish(e *copilotEvent) {
 	}
 }
 
-// interrupted says what an end without a closing event was, where the harness did not bring it about.
+// interrupted classifies an end without a closing event that the harness did not cause.
 func (c *copilotStream) interrupted(int) *stream.Fault {
 	if !c.aborted {
 		return nil

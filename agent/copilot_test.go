@@ -43,28 +43,56 @@ func TestCopilotEndings(t *testing.T) {
 		want         ending
 	}{
 		{"good", hello + copilotGood, 0, ending{End: ralph.EndOK}},
-		{"good event, bad status", hello + copilotGood, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"bad event, good status", hello + copilotBad, 0, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
-		{"no words", copilotStart + copilotGood, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
-		{"no words and an error", copilotStart + copilotSays("") + noAnswer + copilotBad, 1, ending{End: ralph.EndEmpty, Error: "the agent's last turn was empty"}},
-		{"no last words", hello + copilotSays(" ") + noAnswer + copilotBad, 1, ending{End: ralph.EndEmpty, Error: "the agent's last turn was empty"}},
-		{"words and an error", hello + noAnswer + copilotBad, 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error: No response was returned."}},
+		{"good event, bad status", hello + copilotGood, 1, ending{
+			End: ralph.EndFailed, Error: "the agent ended with exit status 1",
+		}},
+		{"bad event, good status", hello + copilotBad, 0, ending{
+			End: ralph.EndFailed, Error: "the agent ended with an error",
+		}},
+		{"no words", copilotStart + copilotGood, 0, ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
+		{"no words and an error", copilotStart + copilotSays("") + noAnswer + copilotBad, 1, ending{
+			End: ralph.EndEmpty, Error: "the agent's last turn was empty",
+		}},
+		{"no last words", hello + copilotSays(" ") + noAnswer + copilotBad, 1, ending{
+			End: ralph.EndEmpty, Error: "the agent's last turn was empty",
+		}},
+		{"words and an error", hello + noAnswer + copilotBad, 1, ending{
+			End: ralph.EndFailed, Error: "the agent ended with an error: No response was returned.",
+		}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
-		{"nothing but its start", `{"type":"session.info","data":{}}` + "\n", 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
+		{"nothing but its start", `{"type":"session.info","data":{}}` + "\n", 0, ending{
+			End: ralph.EndFailed, Error: "the agent ended without a result",
+		}},
 		{"refused", copilotFails(`"errorType":"authentication","message":"bad\n key","statusCode":401`) + copilotBad, 1,
 			ending{End: ralph.EndAuth, Error: "the login was refused (status 401): bad key", Hint: copilotLogin}},
 		{"an error without a status", lost + copilotFails(`"errorType":"query","message":"gave up"`) + copilotBad, 1,
 			ending{End: ralph.EndProvider, Error: "the model could not be reached: gave up"}},
-		{"a status known from before", copilotRetry(`"failureKind":"api","statusCode":400`) + copilotFails(`"errorType":"query","message":"gave up"`) + copilotBad, 1,
+		{"a status known from before", copilotRetry(`"failureKind":"api","statusCode":400`) + copilotFails(
+			`"errorType":"query","message":"gave up"`,
+		) + copilotBad, 1,
 			ending{End: ralph.EndFailed, Error: "the model refused (status 400): gave up"}},
 		{"retried, then good", lost + hello + copilotGood, 0, ending{End: ralph.EndOK}},
 		{"retried, then another error", lost + hello + copilotFails(`"errorType":"query","message":"odd"`) + copilotBad, 1,
 			ending{End: ralph.EndFailed, Error: "the agent ended with an error: odd"}},
-		{"died while retrying", hello + lost, 1, ending{End: ralph.EndProvider, Error: "the model could not be reached: cut"}},
-		{"an error that it got over", copilotFails(`"errorType":"query","message":"odd"`) + hello + copilotGood, 0, ending{End: ralph.EndOK}},
-		{"a sub-agent's error", hello + `{"type":"session.error","data":{"message":"odd"},"agentId":"a"}` + "\n" + copilotGood, 0, ending{End: ralph.EndOK}},
-		{"interrupted", hello + copilotAbort + copilotGood, 0, ending{End: ralph.EndKilled, Error: "the agent was interrupted"}},
-		{"a sub-agent interrupted", `{"type":"abort","data":{},"agentId":"a"}` + "\n" + hello + copilotGood, 0, ending{End: ralph.EndOK}},
+		{"died while retrying", hello + lost, 1, ending{
+			End: ralph.EndProvider, Error: "the model could not be reached: cut",
+		}},
+		{
+			"an error that it got over", copilotFails(`"errorType":"query","message":"odd"`) + hello + copilotGood, 0,
+			ending{End: ralph.EndOK},
+		},
+		{
+			"a sub-agent's error",
+			hello + `{"type":"session.error","data":{"message":"odd"},"agentId":"a"}` + "\n" + copilotGood, 0,
+			ending{End: ralph.EndOK},
+		},
+		{"interrupted", hello + copilotAbort + copilotGood, 0, ending{
+			End: ralph.EndKilled, Error: "the agent was interrupted",
+		}},
+		{
+			"a sub-agent interrupted", `{"type":"abort","data":{},"agentId":"a"}` + "\n" + hello + copilotGood, 0,
+			ending{End: ralph.EndOK},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,16 +103,22 @@ func TestCopilotEndings(t *testing.T) {
 	}
 }
 
-// TestTrapCopilotEndsWellWhenItIsEnded: at TERM it prints a good result and exits with 0.
+// TestTrapCopilotEndsWellWhenItIsEnded: at TERM it prints a successful result and exits with 0.
 func TestTrapCopilotEndsWellWhenItIsEnded(t *testing.T) {
 	stdout := copilotStart + copilotSays("half of it") + copilotAbort + copilotGood
 	cases := map[string]struct {
 		end  ended
 		want ending
 	}{
-		"time-out":      {ended{Result: process.Result{State: process.TimedOut}, timeout: time.Minute}, ending{End: ralph.EndTimeout, Error: "timed out after 1m0s"}},
-		"silence":       {ended{Result: process.Result{State: process.Idle}, idle: time.Minute}, ending{End: ralph.EndIdle, Error: "killed after 1m0s without any output"}},
-		"the run's end": {ended{Result: process.Result{State: process.Canceled}, interrupted: true}, ending{End: ralph.EndInterrupted, Error: "interrupted"}},
+		"time-out": {ended{Result: process.Result{State: process.TimedOut}, timeout: time.Minute}, ending{
+			End: ralph.EndTimeout, Error: "timed out after 1m0s",
+		}},
+		"silence": {ended{Result: process.Result{State: process.Idle}, idle: time.Minute}, ending{
+			End: ralph.EndIdle, Error: "killed after 1m0s without any output",
+		}},
+		"the run's end": {ended{Result: process.Result{State: process.Canceled}, interrupted: true}, ending{
+			End: ralph.EndInterrupted, Error: "interrupted",
+		}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,19 +134,45 @@ func TestCopilotFaults(t *testing.T) {
 		failure copilotFailure
 		want    stream.Fault
 	}{
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 401}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no", Hint: copilotLogin}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 403}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no", Hint: copilotLogin}},
-		{copilotFailure{ErrorType: "authorization", Message: "", Status: 0}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused", Hint: copilotLogin}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 429}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no"}},
-		{copilotFailure{ErrorType: "rate_limit", Message: "no", Status: 0}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached: no"}},
-		{copilotFailure{ErrorType: "quota", Message: "no", Status: 402}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no"}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 503}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no"}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 529}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no"}},
-		{copilotFailure{ErrorType: "api", Message: "no", Status: 502}, stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 502): no"}},
-		{copilotFailure{ErrorType: "transport", Message: `"no"`, Status: 0}, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no"}},
-		{copilotFailure{ErrorType: "context_limit", Message: "no", Status: 400}, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no"}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 402}, stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no"}},
-		{copilotFailure{ErrorType: "policy", Message: "no", Status: 0}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: no"}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 401}, stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused (status 401): no", Hint: copilotLogin,
+		}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 403}, stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused (status 403): no", Hint: copilotLogin,
+		}},
+		{copilotFailure{ErrorType: "authorization", Message: "", Status: 0}, stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused", Hint: copilotLogin,
+		}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 429}, stream.Fault{
+			Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no",
+		}},
+		{copilotFailure{ErrorType: "rate_limit", Message: "no", Status: 0}, stream.Fault{
+			Class: ralph.EndLimit, Text: "the usage limit is reached: no",
+		}},
+		{copilotFailure{ErrorType: "quota", Message: "no", Status: 402}, stream.Fault{
+			Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no",
+		}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 503}, stream.Fault{
+			Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no",
+		}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 529}, stream.Fault{
+			Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no",
+		}},
+		{copilotFailure{ErrorType: "api", Message: "no", Status: 502}, stream.Fault{
+			Class: ralph.EndProvider, Text: "the model failed (status 502): no",
+		}},
+		{copilotFailure{ErrorType: "transport", Message: `"no"`, Status: 0}, stream.Fault{
+			Class: ralph.EndProvider, Text: "the model could not be reached: no",
+		}},
+		{copilotFailure{ErrorType: "context_limit", Message: "no", Status: 400}, stream.Fault{
+			Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no",
+		}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 402}, stream.Fault{
+			Class: ralph.EndFailed, Text: "the model refused (status 402): no",
+		}},
+		{copilotFailure{ErrorType: "policy", Message: "no", Status: 0}, stream.Fault{
+			Class: ralph.EndFailed, Text: "the agent ended with an error: no",
+		}},
 		{copilotFailure{}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
 	for _, c := range cases {
@@ -124,21 +184,29 @@ func TestCopilotFaults(t *testing.T) {
 
 func TestCopilotFigures(t *testing.T) {
 	begins := func(id, tool, arguments, agent string) string {
-		return `{"type":"tool.execution_start","data":{"toolCallId":"` + id + `","toolName":"` + tool + `","arguments":{` + arguments + `}}` + agent + "}\n"
+		return `{"type":"tool.execution_start","data":{"toolCallId":"` + id + `","toolName":"` + tool +
+			`","arguments":{` + arguments + `}}` + agent + "}\n"
 	}
 	ends := func(id, code, agent string) string {
-		return `{"type":"tool.execution_complete","data":{"toolCallId":"` + id + `","success":false,"error":{"message":"x","code":"` + code + `"}}` + agent + "}\n"
+		return `{"type":"tool.execution_complete","data":{"toolCallId":"` + id +
+			`","success":false,"error":{"message":"x","code":"` + code + `"}}` + agent + "}\n"
 	}
 	const sub = `,"agentId":"a1"`
 	stdout := copilotStart + begins("c1", "bash", `"description":"build","command":"make all"`, "") +
-		begins("c1", "view", `"path":"/etc/hosts"`, sub) + ends("c1", "denied", sub) + ends("c1", "failure", "") + ends("c9", "denied", "") +
-		`{"type":"assistant.turn_start","data":{"parentToolCallId":"c1"}}` + "\n" + copilotRetry(`"statusCode":500,"errorMessage":"oops"`) +
+		begins(
+			"c1", "view", `"path":"/etc/hosts"`, sub,
+		) + ends("c1", "denied", sub) + ends("c1", "failure", "") + ends("c9", "denied", "") +
+		`{"type":"assistant.turn_start","data":{"parentToolCallId":"c1"}}` + "\n" + copilotRetry(
+		`"statusCode":500,"errorMessage":"oops"`,
+	) +
 		copilotStart + copilotSays("hello") + copilotGood
 	got, live := listenLive("copilot", []byte(stdout), 100, exited(0))
 	steps := 2
 	want := ralph.AgentOutcome{
-		Agent: "copilot", End: ralph.EndOK, Steps: &steps, Tools: map[string]int{"bash": 1, "view": 1}, Denials: []string{"view: /etc/hosts", "a call"},
-		Allow: []string{"-- --add-dir '/etc'", "--yolo"}, Model: "gpt", Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
+		Agent: "copilot", End: ralph.EndOK, Steps: &steps, Tools: map[string]int{"bash": 1, "view": 1},
+		Denials: []string{"view: /etc/hosts", "a call"},
+		Allow:   []string{"-- --add-dir '/etc'", "--yolo"}, Model: "gpt", Session: "s1",
+		OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -164,7 +232,10 @@ func TestCopilotTokens(t *testing.T) {
 			"b":{"usage":{"inputTokens":10,"outputTokens":1}}},
 			"agentMetrics":{"main":{"modelMetrics":{"a":{"usage":{"inputTokens":2600}}}}},"lastCallInputTokens":9}`,
 			&ralph.Tokens{Input: 1960, Output: 101, CacheRead: 600, CacheWrite: 50}},
-		{"more from the cache than there is", `{"modelMetrics":{"a":{"usage":{"inputTokens":10,"cacheReadTokens":600}}}}`, &ralph.Tokens{CacheRead: 600}},
+		{
+			"more from the cache than there is",
+			`{"modelMetrics":{"a":{"usage":{"inputTokens":10,"cacheReadTokens":600}}}}`, &ralph.Tokens{CacheRead: 600},
+		},
 		{"nothing used", `{"modelMetrics":{}}`, nil},
 		{"empty", "", nil},
 		{"cut", `{"modelMetrics":{"a":{"usage":{"inputTokens":10`, nil},
@@ -178,7 +249,7 @@ func TestCopilotTokens(t *testing.T) {
 	}
 }
 
-// TestCopilotLeavesItsFiguresInAFile plays a CLI that writes the file that it is told to.
+// TestCopilotLeavesItsFiguresInAFile plays a CLI that writes the requested file.
 func TestCopilotLeavesItsFiguresInAFile(t *testing.T) {
 	s := newStage(t, "copilot", samples["copilot"], "0")
 	s.options.Path = filepath.Join(t.TempDir(), "copilot")
@@ -224,7 +295,9 @@ func TestCopilotRules(t *testing.T) {
 		{" CGO_ENABLED=0 A=b go test ./... ", []string{"shell(go test)"}},
 		{"make lint", []string{"shell(make)"}},
 		{"./check.sh --all", []string{"shell(./check.sh)"}},
-		{"cd web && npm run lint; npm test | tail -3 || true", []string{"shell(npm run)", "shell(npm test)", "shell(tail)", "shell(true)"}},
+		{"cd web && npm run lint; npm test | tail -3 || true", []string{
+			"shell(npm run)", "shell(npm test)", "shell(tail)", "shell(true)",
+		}},
 		{"git -C x status", nil},
 		{"go", nil},
 		{"bash -c 'make'", nil},
@@ -278,7 +351,9 @@ func TestCopilotCommandLines(t *testing.T) {
 	}{
 		{
 			"edit mode may run the checks",
-			Request{PromptFile: "p", Folder: "f", Permissions: PermitEdits, AllowedCommands: []string{"go test ./...", "go test ./a", "make lint", "sh x"}},
+			Request{PromptFile: "p", Folder: "f", Permissions: PermitEdits, AllowedCommands: []string{
+				"go test ./...", "go test ./a", "make lint", "sh x",
+			}},
 			Command{
 				Argv: []string{"copilot", "--output-format", "json", "--no-ask-user", "--usage-output-file", filepath.Join("f", copilotUsage),
 					"--allow-tool=write", "--allow-tool=shell(go test)", "--allow-tool=shell(make)", "--disable-builtin-mcps"},
@@ -290,7 +365,10 @@ func TestCopilotCommandLines(t *testing.T) {
 			Request{Program: "/opt/copilot", PromptFile: "p", Model: "gpt", Permissions: PermitAll, InheritSettings: true, AllowedCommands: []string{"make"},
 				ExtraArgs: []string{"--context", "long_context"}},
 			Command{
-				Argv:  []string{"/opt/copilot", "--output-format", "json", "--no-ask-user", "--allow-all", "--model", "gpt", "--context", "long_context"},
+				Argv: []string{
+					"/opt/copilot", "--output-format", "json", "--no-ask-user", "--allow-all", "--model", "gpt", "--context",
+					"long_context",
+				},
 				Stdin: "p",
 			},
 		},
@@ -320,12 +398,21 @@ func TestCopilotAccount(t *testing.T) {
 		{"a token", lookAt("linux", map[string]string{"COPILOT_GITHUB_TOKEN": "secret"}, nil),
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "COPILOT_GITHUB_TOKEN is set"}},
 		{"a token that does not pass", lookAt("linux", map[string]string{"GH_TOKEN": "secret"}, nil),
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Warning: "GH_TOKEN and GITHUB_TOKEN do not reach the agent; COPILOT_GITHUB_TOKEN does"}},
-		{"an account", lookAt("linux", nil, map[string]string{filepath.Join("/home/u", ".copilot", "config.json"): "// x\n" + `{"loggedInUsers": [ {"login":"u"}]}`}),
+			Account{
+				Login: LoginUnknown, Billing: BillingUnknown,
+				Warning: "GH_TOKEN and GITHUB_TOKEN do not reach the agent; COPILOT_GITHUB_TOKEN does",
+			}},
+		{"an account", lookAt("linux", nil, map[string]string{
+			filepath.Join("/home/u", ".copilot", "config.json"): "// x\n" + `{"loggedInUsers": [ {"login":"u"}]}`,
+		}),
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "config.json has an account"}},
-		{"no account", lookAt("linux", nil, map[string]string{filepath.Join("/home/u", ".copilot", "config.json"): `{"loggedInUsers":[]}`}),
+		{"no account", lookAt("linux", nil, map[string]string{
+			filepath.Join("/home/u", ".copilot", "config.json"): `{"loggedInUsers":[]}`,
+		}),
 			Account{Login: LoginUnknown, Billing: BillingUnknown}},
-		{"an account elsewhere", lookAt("linux", map[string]string{"COPILOT_HOME": "/c"}, map[string]string{filepath.Join("/c", "config.json"): `{"logged_in_users":[{}]}`}),
+		{"an account elsewhere", lookAt("linux", map[string]string{"COPILOT_HOME": "/c"}, map[string]string{
+			filepath.Join("/c", "config.json"): `{"logged_in_users":[{}]}`,
+		}),
 			Account{Login: LoggedIn, Billing: BillingSubscription, Because: "config.json has an account"}},
 	}
 	for _, c := range cases {
@@ -345,16 +432,27 @@ func TestCopilotLongLines(t *testing.T) {
 	}{
 		{"a tool's input", `{"type":"tool.execution_start","data":{"toolCallId":"c9","toolName":"create","arguments":{"path":"a","file_text":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) { o.Tools["create"]++ }},
-		{"a tool's output", `{"type":"tool.execution_complete","data":{"toolCallId":"c1","success":true,"result":{"content":"` + filler + `"}}}`, func(*ralph.AgentOutcome) {}},
+		{
+			"a tool's output",
+			`{"type":"tool.execution_complete","data":{"toolCallId":"c1","success":true,"result":{"content":"` + filler + `"}}}`,
+			func(*ralph.AgentOutcome) {},
+		},
 		{"what nobody reads", `{"type":"tool.shell_output","data":{"text":"` + filler + `"}}`, func(*ralph.AgentOutcome) {}},
-		{"words before calls", `{"type":"assistant.message","data":{"content":"<promise>T-2:DONE</promise>","toolRequests":[{"arguments":"` + filler + `"}]},"agentId":"a1"}`, lostOne},
+		{
+			"words before calls",
+			`{"type":"assistant.message","data":{"content":"<promise>T-2:DONE</promise>","toolRequests":[{"arguments":"` +
+				filler + `"}]},"agentId":"a1"}`,
+			lostOne,
+		},
 		{"words", `{"type":"assistant.message","data":{"content":"` + filler + `"}}`, lostOne},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("copilot", []byte(samples["copilot"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(want, sizeless(listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0)))); diff != "" {
+			if diff := cmp.Diff(
+				want, sizeless(listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0))),
+			); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

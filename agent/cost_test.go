@@ -8,14 +8,14 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// figures are what an outcome and the last live news say of money.
+// figures are the costs in an outcome and in the last live activity.
 type figures struct {
 	Cost      *float64
 	Estimated bool
 	Live      *float64
 }
 
-// spentBy listens to a CLI that was asked for a model.
+// spentBy reads the output of a CLI that was given a model.
 func spentBy(cli, model, stdout string) figures {
 	d, _ := Find(cli)
 	c := New(Options{Dialect: d})
@@ -37,7 +37,8 @@ func spentBy(cli, model, stdout string) figures {
 
 func TestCostIsReckonedWhereItIsNotTold(t *testing.T) {
 	const (
-		// Of the input 600 were read from a cache and 400 written to one; of the output 20 are thinking.
+		// Of the input 600 were read from a cache and 400 written to one; of the output 20 are
+		// thinking.
 		codexTurn = `{"type":"turn.completed","usage":{"input_tokens":3000,"cached_input_tokens":600,"cache_write_input_tokens":400,"output_tokens":100,"reasoning_output_tokens":20}}` + "\n"
 		told      = `{"type":"result","subtype":"success","is_error":false,"result":"x","total_cost_usd":0.25,"usage":{"input_tokens":1000000,"output_tokens":5}}` + "\n"
 		cut       = `{"type":"assistant","message":{"id":"m1","content":[],"usage":{"input_tokens":1000,"output_tokens":10,"cache_read_input_tokens":2000,"cache_creation_input_tokens":3000}}}` + "\n"
@@ -46,7 +47,7 @@ func TestCostIsReckonedWhereItIsNotTold(t *testing.T) {
 		name, cli, model, stdout string
 		want                     figures
 	}{
-		// 2000 × $2 + 100 × $10 + 600 × $0.10 + 400 × $2.50, for a million each
+		// 2000 × $2 + 100 × $10 + 600 × $0.10 + 400 × $2.50, per million each
 		{"tokens and model", "codex", "gpt-6.1-sol", codexTurn, figures{new(0.00606), true, new(0.00606)}},
 		// no price for writing: 2400 × $1.25 + 100 × $10 + 600 × $0.125
 		{"an older model", "codex", "openai/gpt-5-2025-08-07", codexTurn, figures{new(0.004075), true, new(0.004075)}},
@@ -54,7 +55,10 @@ func TestCostIsReckonedWhereItIsNotTold(t *testing.T) {
 		{"no price for what was read from a cache", "codex", "gpt-5-pro", codexTurn, figures{}},
 		{"no model", "codex", "", codexTurn, figures{}},
 		{"no tokens", "codex", "gpt-5", `{"type":"turn.failed","error":{"message":"no"}}` + "\n", figures{}},
-		{"tokens of nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{"input_tokens":0}}` + "\n", figures{new(0.0), true, new(0.0)}},
+		{
+			"tokens of nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{"input_tokens":0}}` + "\n",
+			figures{new(0.0), true, new(0.0)},
+		},
 		{"a usage that tells nothing", "codex", "gpt-5", `{"type":"turn.completed","usage":{}}` + "\n", figures{}},
 		{"told", "claude", "claude-opus-4-5", told, figures{new(0.25), false, new(0.25)}},
 		// 1000 × $5 + 10 × $25 + 2000 × $0.50 + 3000 × $6.25

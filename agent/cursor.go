@@ -9,12 +9,14 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// cursor is the Cursor CLI, driven without a terminal. It is closed; what is here is known from its documentation and from what others report of
-// its builds of 2026 (up to 2026.09.18). Nobody here has run it. Newer installations call the program `agent` as well, a name too common to look for.
+// cursor is the Cursor CLI, run without a terminal. It is closed source; what is here is known from
+// its documentation and from reports about its builds of 2026 (up to 2026.09.18). We have not run
+// it. Newer installations also call the program `agent`, a name too common to look for.
 //
-// Without --force it edits files and rejects every command that its own configuration does not allow; the checks cannot be allowed for one call.
-// --trust answers the question whether the folder is trusted, and permits nothing: without it a run in a new folder is refused. Settings, rules
-// and MCP servers of the user cannot be shut out; servers that nobody approved are not started.
+// Without --force it edits files and rejects every command that its own configuration does not
+// allow; the checks cannot be allowed for one call. --trust answers the question whether the folder
+// is trusted, and permits nothing: without it a run in a new folder is refused. The user's
+// settings, rules and MCP servers cannot be excluded; unapproved servers are not started.
 type cursor struct{}
 
 func (cursor) Name() string { return "cursor" }
@@ -28,9 +30,10 @@ func (cursor) About() About {
 		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
 		Reserved: []string{"--output-format"},
 		Resumes:  []string{"--resume", "--continue", "resume"},
-		Repo:     []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}}, // the last allows commands
-		Login:    Login{Args: []string{"login"}, Hint: cursorLogin},
-		Account:  cursorAccount,
+		// the last one allows commands
+		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}},
+		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
+		Account: cursorAccount,
 	}
 }
 
@@ -39,12 +42,16 @@ func (cursor) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &cursorStream{Reading: r})
 }
 
-// cursorComplaints are what the CLI writes when it has no login, or a key that is none; known from reports of its users.
+// cursorComplaints are what the CLI prints without a login, or with an invalid key; known from
+// reports of its users.
 var cursorComplaints = sentences{
-	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
+	{
+		ralph.EndAuth,
+		text.LazyRegexp(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`),
+	},
 }
 
-// cursorLogin is what helps when the login failed.
+// cursorLogin is the hint for a failed login.
 const cursorLogin = "run `cursor-agent login`, or set CURSOR_API_KEY"
 
 func (cursor) Command(r Request) (Command, error) {
@@ -60,12 +67,14 @@ func (cursor) Command(r Request) (Command, error) {
 	return Command{Argv: argv, Env: []string{"NO_OPEN_BROWSER=1"}, Stdin: r.PromptFile}, nil
 }
 
-// cursorAccount knows where the login is on Linux. On macOS it is in the keychain as a rule.
+// cursorAccount knows where the login is on Linux. On macOS it is usually in the keychain.
 func cursorAccount(look Look) Account {
 	if look.Env("CURSOR_API_KEY") != "" {
 		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set"}
 	}
-	for _, folder := range []string{filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor")} {
+	for _, folder := range []string{
+		filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor"),
+	} {
 		if text, ok := look.File(filepath.Join(folder, "auth.json")); ok && len(text) > 0 {
 			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}
 		}

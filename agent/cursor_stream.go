@@ -14,11 +14,12 @@ import (
 // cursorStream reads the events of `cursor-agent -p --output-format stream-json`.
 //
 //	system     init: session, model
-//	user       the prompt: never looked into
-//	assistant  one message between two calls of tools
-//	tool_call  started, completed; the name of the tool is the key that its arguments and its result stand under
+//	user       the prompt: never read
+//	assistant  one message between two tool calls
+//	tool_call  started, completed; the tool's name is the key of its arguments and its result
 //	thinking   delta, completed
-//	result     the closing event of a good end, with all that was said; a bad end has none as a rule, and is told on standard error only
+//	result     the closing event of a successful run, with the whole text; a failed run usually has none, and is
+//	           reported only on standard error
 type cursorStream struct {
 	*stream.Reading
 	open  openCalls
@@ -39,27 +40,28 @@ type cursorEvent struct {
 	Usage   usage                 `json:"usage"`
 }
 
-// cursorMessage is a message of the agent, or the words of an error.
+// cursorMessage is a message of the agent, or the text of an error.
 type cursorMessage struct {
 	claudeMessage
 	words errorText
 }
 
-// UnmarshalJSON takes either.
+// UnmarshalJSON accepts both.
 func (m *cursorMessage) UnmarshalJSON(text []byte) error {
 	stream.Decode(text, &m.claudeMessage)
 	return json.Unmarshal(text, &m.words)
 }
 
-// cursorCall is the call of a tool, under the key by which it is known ("shellToolCall"), or of a function with a name.
+// cursorCall is a tool call, under the key of its tool ("shellToolCall"), or of a function with a
+// name.
 type cursorCall struct {
 	Name   string              `json:"name"`
 	Args   toolInput           `json:"args"`
-	Result map[string]struct{} `json:"result"` // its key says how it went
+	Result map[string]struct{} `json:"result"` // its key is the result
 	isCall bool
 }
 
-// UnmarshalJSON tells a call from what may stand beside it.
+// UnmarshalJSON distinguishes a call from its siblings.
 func (t *cursorCall) UnmarshalJSON(text []byte) error {
 	type plain cursorCall
 	stream.Decode(text, (*plain)(t))
@@ -73,7 +75,7 @@ func (c *cursorStream) event(e *cursorEvent) bool {
 	switch e.Type {
 	case "user", "thinking":
 	case "system":
-		if c.Model == "" { // what it says is a title, not the name that was asked for
+		if c.Model == "" { // it reports a title, not the requested name
 			c.Works(e.Model)
 		}
 	case "assistant":
@@ -98,7 +100,7 @@ func (c *cursorStream) event(e *cursorEvent) bool {
 
 func (e *cursorEvent) failure() string { return string(cmp.Or(e.Failure, e.Message.words)) }
 
-// call is the tool of an event, its input, and how it went.
+// call returns the tool of an event, its input, and its result.
 func (e *cursorEvent) call() (call openCall, result map[string]struct{}) {
 	for _, key := range slices.Sorted(maps.Keys(e.Call)) {
 		if tool := e.Call[key]; tool.isCall {
@@ -109,13 +111,14 @@ func (e *cursorEvent) call() (call openCall, result map[string]struct{}) {
 	return call, result
 }
 
-// longEvent is a call with a long input or result, as a rule.
+// longEvent is usually a call with a long input or result.
 func (c *cursorStream) longEvent(e *cursorEvent) bool {
 	call, _ := e.call()
 	return e.Type == "tool_call" && call.name != "" && c.event(e)
 }
 
-// called notes a call when it begins, or when it ends if nothing was told before, and a step when it ends.
+// called records a call when it starts, or when it ends if its start was not reported, and a step
+// when it ends.
 func (c *cursorStream) called(e *cursorEvent) {
 	c.Retry = nil
 	call, result := e.call()
@@ -144,7 +147,8 @@ func (c *cursorStream) speak(text string) {
 	c.SayAll(text)
 }
 
-// finish reads the closing event. Its text is all that the agent said, put together: it counts only if nothing else was heard.
+// finish reads the closing event. Its text is everything that the agent said: it counts only if
+// nothing else was read.
 func (c *cursorStream) finish(e *cursorEvent) {
 	c.Closed, c.Fault, c.Retry = true, nil, nil
 	c.Tokens = cursorUsage.of(e.Usage)
@@ -152,7 +156,7 @@ func (c *cursorStream) finish(e *cursorEvent) {
 	if e.IsError || strings.HasPrefix(e.Subtype, "error") {
 		words := e.failure()
 		if words == "" && !c.spoke {
-			words = e.Result // not the agent's words, since it said nothing
+			words = e.Result // not the agent's text, because it said nothing
 		}
 		c.Fault = errorWords.fault(words, cursorLogin)
 		return
@@ -162,6 +166,6 @@ func (c *cursorStream) finish(e *cursorEvent) {
 	}
 }
 
-// cursorUsage is what the CLI calls its tokens. Versions before 2026 do not tell any. Whether the input's figure includes the cache's is not
-// documented; it is taken as it stands.
+// cursorUsage holds the CLI's names for tokens. Versions before 2026 report none. Whether the input
+// figure includes the cache is not documented; it is used as it is.
 var cursorUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}

@@ -9,7 +9,10 @@ import (
 )
 
 func TestCommandLines(t *testing.T) {
-	quiet := []string{"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	quiet := []string{
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	}
 	asRoot := append(append([]string{}, quiet...), "IS_SANDBOX=1")
 	cases := []struct {
 		name, dialect string
@@ -18,7 +21,9 @@ func TestCommandLines(t *testing.T) {
 	}{
 		{
 			"claude in edit mode may run the checks", "claude",
-			Request{PromptFile: "/p/prompt.md", Permissions: PermitEdits, AllowedCommands: []string{"go test ./...", " make lint "}},
+			Request{PromptFile: "/p/prompt.md", Permissions: PermitEdits, AllowedCommands: []string{
+				"go test ./...", " make lint ",
+			}},
 			Command{
 				Argv: []string{"claude", "-p", "--output-format", "stream-json", "--verbose",
 					"--allowedTools", "Bash(go test ./...)", "Bash(go test ./...:*)", "Bash(make lint)", "Bash(make lint:*)",
@@ -58,7 +63,9 @@ func TestCommandLines(t *testing.T) {
 			"codex with everything allowed", "codex",
 			Request{Program: "/opt/codex", PromptFile: "p", Permissions: PermitAll, InheritSettings: true},
 			Command{
-				Argv:  []string{"/opt/codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
+				Argv: []string{
+					"/opt/codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-",
+				},
 				Stdin: "p",
 			},
 		},
@@ -105,7 +112,13 @@ func TestKnownDialects(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v", d.Name(), found, ok)
 		}
 	}
-	if diff := cmp.Diff([]string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider", "acp", "command"}, names); diff != "" {
+	if diff := cmp.Diff(
+		[]string{
+			"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider", "acp",
+			"command",
+		},
+		names,
+	); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if d, ok := Find("nobody"); ok {
@@ -143,10 +156,11 @@ func TestDetectTakesTheFirstInstalled(t *testing.T) {
 	}
 }
 
-// A deploy token in the user's shell is nobody's variable. Goose's own provider of old takes one.
+// A deploy token in the user's shell belongs to no agent. Only goose's own old provider uses one.
 func TestDeployTokensAreNobodysOwn(t *testing.T) {
 	tokens := []string{
-		"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS",
+		"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET",
+		"GOOGLE_APPLICATION_CREDENTIALS",
 		"DATABRICKS_TOKEN", "DATABRICKS_CLIENT_SECRET", "VAULT_TOKEN", "DOCKER_PASSWORD", "DATABASE_URL",
 	}
 	var passed []string

@@ -1,49 +1,64 @@
-// Package agent runs agent CLIs: it starts one, hands it the prompt, reads what it prints while it works, and says afterwards how it ended, what
-// it said and what it cost.
+// Package agent runs agent CLIs: it starts one, gives it the prompt, reads its output while it
+// works, and reports how it ended, what it said and what it cost.
 //
 // # Dialects
 //
-// Each CLI has its own command line and its own way to talk. A [Dialect] knows both, and is one file (with the reader of its stream beside it):
+// Each CLI has its own command line and its own output format. A [Dialect] knows both, and is one
+// file (with the reader of its stream beside it):
 //
-//   - claude, codex, gemini, opencode, qwen, copilot, cursor, amp, goose: CLIs that print one JSON event a line, each with events of its own;
+//   - claude, codex, gemini, opencode, qwen, copilot, cursor, amp, goose: CLIs that print one JSON
+//
+// event per line, each with its own events;
 //   - aider: a CLI that prints text;
-//   - acp: any agent that speaks the Agent Client Protocol, which is talked to instead of called, by package acp;
+//   - acp: any agent that speaks the Agent Client Protocol, a conversation handled by package acp;
 //   - command: any shell command that prints text.
 //
-// What is known of a CLI besides (its login, its own variables, what it meters, how all that is known) is its [About].
+// Everything else known about a CLI (its login, its variables, what it meters, and how that was
+// verified) is its [About].
 //
-// [New] makes a [CLI] of a dialect and [Options]; it is a ralph.Agent. [Detect] finds the first known CLI that is installed.
+// [New] makes a [CLI] from a dialect and [Options]; it is a ralph.Agent. [Detect] finds the first
+// known CLI that is installed.
 //
-// # The agent's own words
+// # The agent's own text
 //
-// Only text that the agent itself wrote reaches the promise scanner, message by message: not what tools printed, not files, not thinking, not
-// sub-agents, and not what a CLI says in the agent's name when the model cannot be reached. A plain command's words are its standard output; the
-// scanner is then given the prompt, so that an echo of it does not count.
+// Only text that the agent itself wrote reaches the promise scanner, message by message: not tool
+// output, files, thinking or sub-agents, and not what a CLI says in the agent's name when the model
+// cannot be reached. The text of a plain command is its standard output; then the scanner gets the
+// prompt, so that an echo of it does not count.
 //
 // # How it ended
 //
-// An exit status of 0 is not success. A CLI with a structured stream ended well if its closing event is there, says so, and the exit status
-// agrees. Words never decide: not those of the agent, and not those on standard error, whose last line is merely quoted when nothing else is
-// known. Words inside an error event are read where the event has no code for what it means, unless they are a copy of
-// the agent's. And there are CLIs that tell a missing login nowhere but on standard error: where one ended with an error and not one event was
-// understood, the first line there is the CLI's own text and no agent's, and a dialect may know it by its beginning.
+// An exit status of 0 is not success. A CLI with a structured stream succeeded if its closing event
+// is there, reports success, and the exit status agrees. Text never decides: neither the agent's,
+// nor that on standard error, whose last line is merely quoted when nothing else is known. The text
+// of an error event is read if the event has no code, unless it is a copy of the agent's text. Some
+// CLIs report a missing login only on standard error. If such a CLI failed and not one event was
+// understood, the first line there is the CLI's own text, and a dialect may recognize it by its
+// beginning.
 //
-// An exit status that stands for a signal, without a closing event, is the end of an agent that somebody else killed.
+// An exit status that stands for a signal, without a closing event, means that something else
+// killed the agent.
 //
-// A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
-// agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well. One of which processes could not be killed has not.
+// A refused login ends the agent as soon as the CLI says that it will retry: it would only fail
+// again, minutes later. An agent whose closing event was seen but that does not exit is ended after
+// [Options.Linger], and counts as successful. An agent with processes that could not be killed does
+// not.
 //
-// What it cost is in the closing event, too. Without one the tokens are what its messages tell, which is less than was spent, or unknown. Where a CLI
-// tells tokens and model but no cost, it is reckoned from the list price and marked estimated.
+// The cost is also in the closing event. Without one the tokens are those of its messages, which is
+// less than was spent, or unknown. If a CLI reports tokens and model but no cost, the cost is
+// estimated from the list price and marked as such.
 //
 // # Readers
 //
-// With [PermitReading] an agent may look at files and nothing else: it is asked for its opinion, not for work. How far a CLI can be held to that is its
-// [About.ReadMode]; what a repository could tell the CLI of its own accord is kept out where there is a way. Of such an agent the last message is kept, as
-// the outcome's Answer. [Options.Enter] can have any agent run somewhere else than in the plain workspace.
+// With [PermitReading] an agent may read files and nothing else: it is asked for its opinion, not
+// for work. How far a CLI can enforce that is its [About.ReadMode]. Instructions that a CLI would
+// read from the repository are excluded if possible. The last message of such an agent is kept as
+// the outcome's Answer. [Options.Enter] can make any agent run elsewhere than in the plain
+// workspace.
 //
-// # What is left behind
+// # Files left behind
 //
-// In the iteration's folder: prompt.md (which is also the agent's standard input), agent.jsonl (its standard output as it came, middle cut out
-// past [Options.OutputCap]) and agent.stderr. Memory does not grow with the output.
+// In the iteration's folder: prompt.md (which is also the agent's standard input), agent.jsonl (its
+// raw standard output, with the middle cut out beyond [Options.OutputLimit]) and agent.stderr.
+// Memory does not grow with the output.
 package agent

@@ -14,13 +14,14 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Exit statuses by which a shell says that a program is not there or cannot be executed.
+// Exit statuses with which a shell reports that a program is missing or cannot be executed.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
 
-// exitSignaled are the statuses of programs that clean up after a HUP, INT or TERM, and of shells and launchers whose program died by one or by KILL.
+// exitSignaled are the statuses of programs that clean up after HUP, INT or TERM, and of shells and
+// launchers whose program was killed by one of these or by KILL.
 var exitSignaled = []int{129, 130, 137, 143}
 
 // ended is what is known from outside about an agent that is gone.
@@ -33,7 +34,8 @@ type ended struct {
 	timeout, idle time.Duration
 }
 
-// verdict says how the agent ended: first what the harness did to it, then what its closing event says, then what the exit status says.
+// verdict decides how the agent ended: first by what the harness did to it, then by its closing
+// event, then by its exit status.
 func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	switch {
 	case e.State == process.NotStarted:
@@ -47,11 +49,17 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	case e.State == process.TimedOut:
 		return stream.Fault{Class: ralph.EndTimeout, Text: fmt.Sprintf("timed out after %s", e.timeout) + whileRetrying(r)}
 	case e.State == process.Idle:
-		return stream.Fault{Class: ralph.EndIdle, Text: fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r)}
+		return stream.Fault{
+			Class: ralph.EndIdle,
+			Text:  fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r),
+		}
 	case e.Signal != "":
-		return stream.Fault{Class: ralph.EndKilled, Text: "the agent died by a signal (" + e.Signal + ")"}
+		return stream.Fault{Class: ralph.EndKilled, Text: "the agent was killed by a signal (" + e.Signal + ")"}
 	case slices.Contains(exitSignaled, e.ExitCode):
-		return stream.Fault{Class: ralph.EndKilled, Text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
+		return stream.Fault{
+			Class: ralph.EndKilled,
+			Text:  fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode),
+		}
 	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
 	case r.Structured:
@@ -68,7 +76,10 @@ func notStarted(e ended) stream.Fault {
 }
 
 func missing(e ended) stream.Fault {
-	f := stream.Fault{Class: ralph.EndMissing, Text: "the agent was not found: " + promise.OneLine(e.program, stream.DetailSize)}
+	f := stream.Fault{
+		Class: ralph.EndMissing,
+		Text:  "the agent was not found: " + promise.OneLine(e.program, stream.DetailSize),
+	}
 	if e.ExitCode == exitNotExecutable {
 		f.Text = "the agent cannot be executed: " + promise.OneLine(e.program, stream.DetailSize)
 	}
@@ -76,7 +87,8 @@ func missing(e ended) stream.Fault {
 	return f
 }
 
-// byClosingEvent judges an agent that said how it ended. That it had to be killed afterwards does not matter.
+// byClosingEvent judges an agent that reported how it ended. Whether it had to be killed afterwards
+// does not matter.
 func (e ended) byClosingEvent(r *stream.Reading, spoke bool) stream.Fault {
 	if r.Fault != nil {
 		return *r.Fault
@@ -100,7 +112,11 @@ func (e ended) withoutClosingEvent(r *stream.Reading) stream.Fault {
 	}
 	switch {
 	case r.Events == 0 && e.StdoutBytes > 0:
-		return stream.Fault{Class: ralph.EndBroken, Text: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint}
+		return stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  "the agent's output could not be understood; its format may be new",
+			Hint:  stream.BrokenHint,
+		}
 	case r.Retry != nil:
 		return *r.Retry
 	case r.Cut:
@@ -126,11 +142,14 @@ func byWords(spoke bool) stream.Fault {
 }
 
 func badStatus(e ended) stream.Fault {
-	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
+	return stream.Fault{
+		Class: ralph.EndFailed,
+		Text:  fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr),
+	}
 }
 
-// withUnkillable makes a failure of an end that left processes alive: they may go on changing the tree that is about to be judged. Ends that say
-// more about what to do next stay as they are.
+// withUnkillable turns an end that left processes alive into a failure: they may go on changing the
+// tree that is about to be judged. Classes that say more about what to do next stay.
 func (e ended) withUnkillable(f stream.Fault) stream.Fault {
 	kept := []ralph.EndClass{ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted}
 	if e.Unkillable == 0 || slices.Contains(kept, f.Class) {
@@ -139,7 +158,7 @@ func (e ended) withUnkillable(f stream.Fault) stream.Fault {
 	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)
 	if names := promise.OneLine(strings.Join(e.SurvivorNames, ", "), stream.DetailSize); names != "" {
 		if e.Survivors > e.Unkillable {
-			names = "among " + names // the names of those that were killed are there, too
+			names = "among " + names // the list also names those that were killed
 		}
 		text += " (" + names + ")"
 	}
@@ -154,7 +173,7 @@ func whileRetrying(r *stream.Reading) string {
 	if r.Retry == nil {
 		return ""
 	}
-	return " while it tried again: " + r.Retry.Text
+	return " while it was retrying: " + r.Retry.Text
 }
 
 func quoted(line string) string {
@@ -164,7 +183,8 @@ func quoted(line string) string {
 	return ": " + line
 }
 
-// worthQuoting is the line of standard error that is worth quoting: the last one, unless it only ends what an error began, such as advice on usage.
+// worthQuoting returns the line of standard error to quote: the last one, unless it only follows an
+// error, such as advice on usage.
 func worthQuoting(first, last string) string {
 	if strings.HasPrefix(first, "error:") || strings.HasPrefix(first, "Error:") {
 		return first
@@ -172,7 +192,8 @@ func worthQuoting(first, last string) string {
 	return last
 }
 
-// firstAndLastLine gives those lines of a file that are not blank, shortened. Of a long file only the beginning and the end are looked into.
+// firstAndLastLine returns the first and last lines of a file that are not blank, shortened. Of a
+// long file only the beginning and the end are read.
 func firstAndLastLine(path string) (first, last string) {
 	f, err := os.Open(path)
 	if err != nil {

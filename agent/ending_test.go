@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// TestUnkillableProcessesAreAFailure: an agent of which something still runs has not ended well, whatever it says.
+// TestUnkillableProcessesAreAFailure: an agent with a process still running has not succeeded,
+// whatever it says.
 func TestUnkillableProcessesAreAFailure(t *testing.T) {
 	leaves := func(e ended, unkillable int, survivors ...string) ended {
 		e.Unkillable, e.Survivors, e.SurvivorNames = unkillable, len(survivors), survivors
@@ -28,18 +29,32 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 		{"all were killed", good, leaves(exited(0), 0, "sleep"), ending{End: ralph.EndOK}},
 		{"a good end", good, leaves(exited(0), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo)"}},
 		{"names unknown", good, leaves(exited(0), 2), ending{End: ralph.EndFailed, Error: left + "2"}},
-		{"some were killed", good, leaves(exited(0), 1, "sleep", "su\x1bdo\n"), ending{End: ralph.EndFailed, Error: left + "1 (among sleep, sudo)"}},
-		{"no words", claudeInit + claudeGood, leaves(exited(0), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); the agent said nothing of its own"}},
-		{"a bad end", good, leaves(exited(3), 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); the agent ended with exit status 3"}},
-		{"a time-out", claudeInit, leaves(timedOut, 1, "sudo"), ending{End: ralph.EndFailed, Error: left + "1 (sudo); timed out after 1m0s"}},
+		{"some were killed", good, leaves(exited(0), 1, "sleep", "su\x1bdo\n"), ending{
+			End: ralph.EndFailed, Error: left + "1 (among sleep, sudo)",
+		}},
+		{"no words", claudeInit + claudeGood, leaves(exited(0), 1, "sudo"), ending{
+			End: ralph.EndFailed, Error: left + "1 (sudo); the agent wrote no message",
+		}},
+		{"a bad end", good, leaves(exited(3), 1, "sudo"), ending{
+			End: ralph.EndFailed, Error: left + "1 (sudo); the agent ended with exit status 3",
+		}},
+		{"a time-out", claudeInit, leaves(timedOut, 1, "sudo"), ending{
+			End: ralph.EndFailed, Error: left + "1 (sudo); timed out after 1m0s",
+		}},
 		{"a refused login", claudeInit + claudeEnds(`"is_error":true,"api_error_status":401`), leaves(exited(1), 1, "sudo"),
 			ending{End: ralph.EndAuth, Error: "the login was refused (status 401)", Hint: claudeLogin}},
 		{"a limit", claudeInit + claudeEnds(`"is_error":true,"api_error_status":429`), leaves(exited(1), 1, "sudo"),
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached (status 429)"}},
-		{"the model's failure", claudeInit + claudeEnds(`"is_error":true,"api_error_status":500`), leaves(exited(1), 1, "sudo"),
+		{"the model's failure", claudeInit + claudeEnds(
+			`"is_error":true,"api_error_status":500`,
+		), leaves(exited(1), 1, "sudo"),
 			ending{End: ralph.EndProvider, Error: "the model failed (status 500)"}},
-		{"a missing program", "", leaves(exited(127), 1, "sudo"), ending{End: ralph.EndMissing, Error: "the agent was not found: agent"}},
-		{"an interruption", good, leaves(ended{Result: process.Result{State: process.Canceled}, interrupted: true}, 1, "sudo"),
+		{"a missing program", "", leaves(exited(127), 1, "sudo"), ending{
+			End: ralph.EndMissing, Error: "the agent was not found: agent",
+		}},
+		{"an interruption", good, leaves(
+			ended{Result: process.Result{State: process.Canceled}, interrupted: true}, 1, "sudo",
+		),
 			ending{End: ralph.EndInterrupted, Error: "interrupted"}},
 	}
 	for _, c := range cases {
@@ -51,7 +66,8 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 	}
 }
 
-// TestComplaintsOnStandardError: some CLIs tell nowhere else that they have no login. What an agent or a tool writes there must not count.
+// TestComplaintsOnStandardError: some CLIs report a missing login only there. Text that an agent or
+// a tool writes there must not count.
 func TestComplaintsOnStandardError(t *testing.T) {
 	const cursorAsks, cursorKey = "Error: Authentication required. Please run 'agent login' first.", "⚠ Warning: The provided API key is invalid."
 	failed := ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1: last"}
@@ -60,13 +76,19 @@ func TestComplaintsOnStandardError(t *testing.T) {
 		status                           int
 		want                             ending
 	}{
-		{"no login", "cursor", "", cursorAsks, 1, ending{End: ralph.EndAuth, Error: "Authentication required. Please run 'agent login' first.", Hint: cursorLogin}},
+		{"no login", "cursor", "", cursorAsks, 1, ending{
+			End: ralph.EndAuth, Error: "Authentication required. Please run 'agent login' first.", Hint: cursorLogin,
+		}},
 		{"a bad key", "cursor", "", cursorKey, 1, ending{End: ralph.EndAuth, Error: cursorKey, Hint: cursorLogin}},
-		{"a failing server", "amp", "", "Error: API request for getUserInfo failed: 503", 1, ending{End: ralph.EndProvider, Error: "API request for getUserInfo failed: 503"}},
+		{"a failing server", "amp", "", "Error: API request for getUserInfo failed: 503", 1, ending{
+			End: ralph.EndProvider, Error: "API request for getUserInfo failed: 503",
+		}},
 		{"another status", "amp", "", "Error: API request for getUserInfo failed: 404", 1, failed},
 		{"text before the stream", "copilot", "hello\n", "Error: No authentication information found.", 1,
 			ending{End: ralph.EndAuth, Error: "No authentication information found.", Hint: copilotLogin}},
-		{"status 0", "cursor", "", cursorAsks, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result: last"}},
+		{"status 0", "cursor", "", cursorAsks, 0, ending{
+			End: ralph.EndFailed, Error: "the agent ended without a result: last",
+		}},
 		{"an event was understood", "cursor", cursorInit, cursorAsks, 1, failed},
 		{"within a line", "cursor", "", "I read: " + cursorAsks, 1, failed},
 		{"a CLI that has events for it", "claude", "", cursorAsks, 1, failed},
@@ -98,7 +120,8 @@ func TestComplaintIsTheFirstLine(t *testing.T) {
 	}
 }
 
-// TestStatusesOfSignals: claude and others end by themselves when somebody else's signal comes, and launchers tell that of the program that they started.
+// TestStatusesOfSignals: claude and others exit by themselves on an outside signal, and launchers
+// report the signal of the program that they started.
 func TestStatusesOfSignals(t *testing.T) {
 	cases := []struct {
 		dialect, stdout string
@@ -110,7 +133,8 @@ func TestStatusesOfSignals(t *testing.T) {
 		{"codex", "", 137, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 137)"}},
 		{"command", "hello\n", 143, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 143)"}},
 		{"claude", claudeInit, 131, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 131"}},
-		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}}, // it says itself how it ended
+		// it reports itself how it ended
+		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}},
 	}
 	for _, c := range cases {
 		if diff := cmp.Diff(c.want, endingOf(listen(c.dialect, []byte(c.stdout), whole, exited(c.status)))); diff != "" {

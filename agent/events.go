@@ -6,20 +6,22 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// eventTaker understands the events of one CLI: JSON objects with a "type", one a line.
+// eventTaker understands the events of one CLI: JSON objects with a "type", one per line.
 type eventTaker[E any] interface {
-	// ignores says that events of this kind hold nothing of interest but their kind.
+	// ignores reports whether only the kind of these events matters.
 	ignores(kind string) bool
-	// event reads one event and says whether its kind is known. One that is ignored may come without its fields.
+	// event reads one event and reports whether its kind is known. An ignored one may come without
+	// its fields.
 	event(e *E) bool
-	// longEvent reads the beginning of one that is too long and says whether nothing was lost that matters.
+	// longEvent reads the beginning of one that is too long and reports whether nothing that
+	// matters was lost.
 	longEvent(e *E) bool
 }
 
-// plainTextTaker is an eventTaker that also gets the lines that are no JSON.
+// plainTextTaker is an eventTaker that also gets the lines that are not JSON.
 type plainTextTaker interface{ plainText(line []byte) }
 
-// newEventReader makes a reader of what understands the events.
+// newEventReader returns a reader that passes events to an eventTaker.
 func newEventReader[E any](r *stream.Reading, to eventTaker[E]) stream.Reader {
 	return stream.NewJSONReader(r, &eventReader[E]{r, to})
 }
@@ -29,11 +31,11 @@ type eventReader[E any] struct {
 	to eventTaker[E]
 }
 
-// typeFirst is how events begin in all CLIs, if not always.
+// typeFirst is how events usually begin in all CLIs.
 const typeFirst = `{"type":"`
 
-// ignored gives a short event of the same kind where an event is ignored: results of tools are long, and the reason why
-// there is so much to read.
+// ignored returns a short event of the same kind for an event that is ignored: tool results are
+// long, and make up most of the output.
 func (r *eventReader[E]) ignored(text []byte) (short []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(text, []byte(typeFirst))
 	end := bytes.IndexByte(rest, '"')

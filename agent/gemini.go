@@ -11,10 +11,11 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// gemini is the Gemini CLI, driven without a terminal. Written against and recorded from version 0.61.
+// gemini is the Gemini CLI, run without a terminal. It was written against and recorded from
+// version 0.61.
 //
-// What of the user's own cannot be shut out: hooks, memory, and the usage statistics that it sends. Only a settings file of the system could do
-// that, and it counts only if root owns it and every folder above it.
+// The user's hooks, memory and usage statistics cannot be excluded. Only a system settings file
+// could do that, and it counts only if root owns it and every folder above it.
 type gemini struct{}
 
 func (gemini) Name() string { return "gemini" }
@@ -25,7 +26,8 @@ func (gemini) About() About {
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and hooks of the repository still count",
 		Env: []string{
-			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID",
+			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT",
+			"GOOGLE_CLOUD_PROJECT_ID",
 			"GOOGLE_CLOUD_LOCATION", "CODE_ASSIST_*", "CLOUD_SHELL",
 		},
 		EnvWhen: map[string][]string{
@@ -38,12 +40,16 @@ func (gemini) About() About {
 		Login:    Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
 		Account:  geminiAccount,
 		Repo:     []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
-		// As its own list of changes has it: stream-json came with 0.11, --policy with 0.30.
-		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
+		// According to its changelog, stream-json came with 0.11, --policy with 0.30.
+		Broken: []BrokenVersion{{
+			Fixed: "0.30.0",
+			Why:   "it does not know the flags that a run needs (--output-format stream-json, --policy)",
+		}},
 	}
 }
 
-// geminiRunsItself are the settings of gemini and its kin that name a program, or allow one that edit mode would deny.
+// geminiRunsItself are the settings of gemini and its forks that name a program, or allow one that
+// edit mode would deny.
 var geminiRunsItself = []string{
 	"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand",
 	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
@@ -55,14 +61,15 @@ func (gemini) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, stream)
 }
 
-// geminiLogin is what helps when the login failed.
-const geminiLogin = "run `ralph login gemini`, or set GEMINI_API_KEY to a valid key; with GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
+// geminiLogin is the hint for a failed login.
+const geminiLogin = "run `ralph login gemini`, or set GEMINI_API_KEY to a valid key; with " +
+	"GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
 
-// Command leaves the prompt on standard input, which is read whenever it is no terminal.
+// Command passes the prompt on standard input, which is read whenever it is not a terminal.
 func (gemini) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "gemini"), "--output-format", "stream-json"}
 	cmd := Command{
-		// A relaunched CLI does not pass signals on. In a folder that it does not trust it edits nothing.
+		// A relaunched CLI does not forward signals. In an untrusted folder it edits nothing.
 		Env:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false"},
 		Stdin: r.PromptFile,
 	}
@@ -71,7 +78,7 @@ func (gemini) Command(r Request) (Command, error) {
 	case PermitAll:
 		argv = append(argv, "--yolo")
 	case PermitReading:
-		// Nothing outranks a policy of the administrator's.
+		// An administrator's policy outranks all others.
 		cmd.Files = []File{{Path: file, Text: geminiReadPolicy}}
 		argv = append(argv, "--approval-mode", "default", "--admin-policy", file)
 	default:
@@ -81,7 +88,7 @@ func (gemini) Command(r Request) (Command, error) {
 			argv = append(argv, geminiPolicyFlag(r), file)
 		}
 	}
-	// No extension is called none, and no MCP server. Servers of the project are left out, too.
+	// No extension or MCP server is called none. Servers of the project are also excluded.
 	if !r.InheritSettings {
 		argv = append(argv, "--extensions", "none")
 	}
@@ -92,7 +99,7 @@ func (gemini) Command(r Request) (Command, error) {
 	return cmd, nil
 }
 
-// geminiReadPolicy allows the tools that look at files, and denies everything else.
+// geminiReadPolicy allows the tools that read files, and denies everything else.
 const geminiReadPolicy = `[[rule]]
 toolName = "*"
 decision = "deny"
@@ -104,7 +111,8 @@ decision = "allow"
 priority = 999
 `
 
-// geminiPolicyFlag names the checks' policy: --policy replaces the user's own ones, --admin-policy is added to them.
+// geminiPolicyFlag returns the flag for the checks' policy: --policy replaces the user's own ones,
+// --admin-policy is added to them.
 func geminiPolicyFlag(r Request) string {
 	if r.InheritSettings {
 		return "--admin-policy"
@@ -112,8 +120,8 @@ func geminiPolicyFlag(r Request) string {
 	return "--policy"
 }
 
-// geminiPolicy allows the commands, with further arguments and with their output sent elsewhere; "" if there are none. It outranks what
-// --allowed-tools forbids, which is every other command once it allows one.
+// geminiPolicy allows the commands, with further arguments and redirected output; "" if there are
+// none. It outranks --allowed-tools, which forbids every other command once it allows one.
 func geminiPolicy(commands []string) string {
 	prefixes := simpleCommands(commands)
 	if len(prefixes) == 0 {
@@ -128,17 +136,17 @@ func geminiPolicy(commands []string) string {
 	return b.String()
 }
 
-// quotedString writes a string as JSON and TOML both have it.
+// quotedString writes a string that is valid in both JSON and TOML.
 func quotedString(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
+	_ = e.Encode(s) // a string can always be encoded
 	return strings.TrimSpace(b.String())
 }
 
-// allowedTool is what allows a call that was denied, for CLIs that have --allowed-tools. It takes a list with commas, and what it says of a command
-// must be simple; anything else needs more.
+// allowedTool returns the flags that allow a denied call, for CLIs with --allowed-tools. It takes a
+// comma-separated list and only simple commands; anything else needs more.
 func allowedTool(tool, detail string) string {
 	switch {
 	case tool != "run_shell_command":
@@ -149,28 +157,48 @@ func allowedTool(tool, detail string) string {
 	return "-- --allowed-tools " + shellQuote(tool+"("+detail+")")
 }
 
-// geminiAccount follows the CLI's own order: the login that was chosen, then what the environment has.
+// geminiAccount follows the CLI's own order: the chosen login, then the environment.
 func geminiAccount(look Look) Account {
 	folder := filepath.Join(cmp.Or(look.Env("GEMINI_CLI_HOME"), look.Home), ".gemini")
 	key := look.Env("GEMINI_API_KEY") != ""
 	switch chosen := chosenLogin(look, folder); chosen {
 	case "oauth-personal":
 		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Google account was chosen, and oauth_creds.json is there"}
+			return Account{
+				Login:   LoggedIn,
+				Billing: BillingSubscription,
+				Because: "a Google account was chosen, and oauth_creds.json is there",
+			}
 		}
-		return Account{Login: LoginUnknown, Billing: BillingSubscription, Because: "a Google account was chosen; its token may be in a keychain"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingSubscription,
+			Because: "a Google account was chosen; its token may be in a keychain",
+		}
 	case "gemini-api-key":
 		if key {
 			return Account{Login: LoggedIn, Billing: BillingKey, Because: "GEMINI_API_KEY is set"}
 		}
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "an API key was chosen; it may be in a keychain or in an .env file"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingKey,
+			Because: "an API key was chosen; it may be in a keychain or in an .env file",
+		}
 	case "":
 	default:
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize),
+		}
 	}
 	switch {
 	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the environment chooses an account of Google's cloud"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "the environment chooses a Google Cloud account",
+		}
 	case look.Env("GOOGLE_GEMINI_BASE_URL") != "":
 		return Account{
 			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",
@@ -185,7 +213,7 @@ func geminiAccount(look Look) Account {
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and no GEMINI_API_KEY"}
 }
 
-// chosenLogin is the kind of login that the settings in a folder name; "" if they name none.
+// chosenLogin returns the kind of login that the settings in a folder name; "" if they name none.
 func chosenLogin(look Look, folder string) string {
 	text, ok := look.File(filepath.Join(folder, "settings.json"))
 	if !ok {

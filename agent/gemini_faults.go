@@ -9,10 +9,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// geminiAdvice stands behind what the server answered after a status 429.
+// geminiAdvice follows the server's answer after status 429.
 var geminiAdvice = text.LazyRegexp(`^(?:Please wait and try again later|Possible quota limitations)\b`)
 
-// geminiFault says what the error of a closing event means.
+// geminiFault classifies the error of a closing event.
 func geminiFault(kind, message string) *stream.Fault {
 	said, advice := message, ""
 	if m := apiError().FindStringSubmatch(message); m != nil {
@@ -24,11 +24,13 @@ func geminiFault(kind, message string) *stream.Fault {
 	}
 	f := stream.HTTPFault(status, geminiLogin)
 	switch {
-	case status == 429 && strings.HasPrefix(said, "No capacity available"): // known from reports of users
+	// known from reports of users
+	case status == 429 && strings.HasPrefix(said, "No capacity available"):
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelOverloaded + " (status 429)"}
 	case status == 429:
 		f.Wait = waitIn(said)
-	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"): // the second is known from documentation only
+	// the second is known only from documentation
+	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"):
 		f = &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: geminiLogin}
 	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
@@ -38,15 +40,16 @@ func geminiFault(kind, message string) *stream.Fault {
 	return f.Saying(said)
 }
 
-// geminiStatuses are the exit statuses that tell a status of HTTP, of which a process can tell the last eight bits only, and the CLI's own for a
-// login that is missing.
+// geminiStatuses are the exit statuses that stand for an HTTP status, of which a process can return
+// only the last eight bits.
 var geminiStatuses = map[int]int64{
-	401 & 0xff: 401, 403 & 0xff: 403, 429 & 0xff: 429, 500 & 0xff: 500, 502 & 0xff: 502, 503 & 0xff: 503, 504 & 0xff: 504, 529 & 0xff: 529,
+	401 & 0xff: 401, 403 & 0xff: 403, 429 & 0xff: 429, 500 & 0xff: 500, 502 & 0xff: 502, 503 & 0xff: 503,
+	504 & 0xff: 504, 529 & 0xff: 529,
 }
 
 const geminiNoLogin = 41
 
-// fromStatus says what an exit status means where no event does.
+// fromStatus classifies an exit status if no event explains the end.
 func (g *geminiStream) fromStatus(exit int) *stream.Fault {
 	if exit == geminiNoLogin {
 		return (&stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: geminiLogin}).Saying(g.unclear)
@@ -61,7 +64,8 @@ func (g *geminiStream) fromStatus(exit int) *stream.Fault {
 	return f.Saying(g.unclear)
 }
 
-// serverError takes apart what a server of Google's answered: an object, the message of which may be one again.
+// serverError parses an answer of Google's servers: an object whose message may be another such
+// object.
 func serverError(text string) (status int64, said string) {
 	said = strings.TrimSpace(text)
 	for range 3 {

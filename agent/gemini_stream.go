@@ -11,18 +11,18 @@ import (
 // geminiStream reads the events of `gemini --output-format stream-json`.
 //
 //	init         session, model
-//	message      the prompt (role user), or a piece of what the agent says: pieces that follow each other are one message
-//	tool_use     a tool begins
-//	tool_result  it ended; a call that was not allowed has an error of a type of its own
-//	error        a warning, or why a turn came to nothing
-//	result       the closing event: status, tokens, and an error with no code
+//	message      the prompt (role user), or a piece of what the agent says: consecutive pieces are one message
+//	tool_use     a tool starts
+//	tool_result  it ended; a call that was not allowed has a special error type
+//	error        a warning, or why a turn failed
+//	result       the closing event: status, tokens, and an error without a code
 //
-// Retries are told on standard error only.
+// Retries are reported only on standard error.
 type geminiStream struct {
 	*stream.Reading
-	speaking bool // the next piece goes on with the message
+	speaking bool // the next piece continues the message
 	calls    openCalls
-	trouble  string // the last error that was no warning
+	trouble  string // the last error that was not a warning
 	unclear  string // an error result that only the exit status explains
 }
 
@@ -51,8 +51,8 @@ type geminiStats struct {
 	Models map[string]geminiTokens `json:"models"`
 }
 
-// geminiTokens are the CLI's figures. Its input includes what came from the cache, and its output does not include thinking, which the sum of
-// all does.
+// geminiTokens are the CLI's figures. The input includes cached tokens. The output does not include
+// thinking, but the total does.
 type geminiTokens struct {
 	All    int64 `json:"total_tokens"`
 	Input  int64 `json:"input_tokens"`
@@ -87,7 +87,7 @@ func (g *geminiStream) event(e *geminiEvent) bool {
 	return true
 }
 
-// longEvent is what a tool was given or what it printed, as a rule, or the prompt.
+// longEvent is usually a tool's input or output, or the prompt.
 func (g *geminiStream) longEvent(e *geminiEvent) bool {
 	switch e.Type {
 	case "tool_use":
@@ -123,8 +123,8 @@ func (g *geminiStream) called(e *geminiEvent) {
 	g.calls.begin(e.ID, openCall{e.Tool, e.Input.about()})
 }
 
-// returned counts a tool that ended as a step. A tool that is forbidden altogether is not offered to the agent, and unknown if it is called all
-// the same.
+// returned counts a tool that ended as a step. A tool that is forbidden altogether is not offered
+// to the agent, and is unknown if it is called anyway.
 func (g *geminiStream) returned(e *geminiEvent) {
 	g.endMessage()
 	call, _ := g.calls.end(e.ID)
@@ -138,7 +138,8 @@ func (g *geminiStream) returned(e *geminiEvent) {
 	}
 }
 
-// finish reads the closing event. That of an error without a known meaning counts as none: the exit status says more.
+// finish reads the closing event. An error without a known meaning does not count as one, because
+// the exit status says more.
 func (g *geminiStream) finish(e *geminiEvent) {
 	g.endMessage()
 	g.Closed, g.Fault, g.Retry, g.unclear = true, nil, nil, ""
@@ -159,7 +160,7 @@ func (g *geminiStream) finish(e *geminiEvent) {
 	}
 }
 
-// count reads the tokens of the run, and which model had most of them.
+// count reads the tokens of the run, and which model used most of them.
 func (g *geminiStream) count(stats *geminiStats) {
 	var most int64
 	for _, name := range slices.Sorted(maps.Keys(stats.Models)) {
@@ -168,7 +169,7 @@ func (g *geminiStream) count(stats *geminiStats) {
 			g.Works(name)
 		}
 	}
-	// Streams that are cut are not counted: zero after words is not known to be true.
+	// Streams that are cut off are not counted: zero after text may be wrong.
 	if t := stats.geminiTokens; t != (geminiTokens{}) || g.Steps == nil {
 		g.Tokens = &ralph.Tokens{Input: max(t.Input-t.Cached, 0), Output: max(t.Output, t.All-t.Input), CacheRead: t.Cached}
 	}

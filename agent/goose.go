@@ -8,11 +8,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// goose is goose (github.com/aaif-goose/goose, before that block/goose), driven without a terminal. Everything here is known from its source, as of
-// October 2026 (after 1.45), and from its issues; nobody here has run it.
+// goose is goose (github.com/aaif-goose/goose, formerly block/goose), run without a terminal.
+// Everything here is known from its source, as of October 2026 (after 1.45), and from its issues;
+// we have not run it.
 //
-// It has no edit mode. In "auto" it does everything; in "smart_approve" whatever is not plainly a reading tool needs a person's word, and without
-// a terminal it ends at once instead of waiting. Single tools can be let pass for good with `goose configure`.
+// It has no edit mode. In "auto" it does everything; in "smart_approve" every tool that does not
+// merely read needs approval, and without a terminal it exits at once instead of waiting. Single
+// tools can be approved permanently with `goose configure`.
 type goose struct{}
 
 func (goose) Name() string { return "goose" }
@@ -21,9 +23,10 @@ func (goose) About() About {
 	return About{
 		Title: "goose", Program: "goose", Proven: ProvenByDocs,
 		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
-		ReadMode: "has no tools at all: it judges by what it is told",
+		ReadMode: "has no tools at all: it judges by its prompt alone",
 		Shared:   true, // pressly/goose migrates databases
-		// What it cost is told for models whose price it knows, by versions from July 2026 on: too little to hold a cap.
+		// Versions from July 2026 on report the cost for models whose price they know, which is not
+		// enough to enforce a limit.
 		Meters:   Meters{Tokens: true},
 		Env:      append([]string{"GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN"}, modelKeys...),
 		Reserved: []string{"--output-format", "-i", "--instructions", "-t", "--text"},
@@ -39,7 +42,7 @@ func (goose) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, s)
 }
 
-// What helps when the login failed, and when a tool needed somebody's word.
+// Hints for a failed login, and for a tool that needed approval.
 const (
 	gooseLogin = "run `goose configure`, or set GOOSE_PROVIDER, GOOSE_MODEL and the provider's key"
 	gooseModes = "goose has no edit mode: --yolo lets it do everything, `goose configure` lets single tools pass"
@@ -52,7 +55,7 @@ func (goose) Command(r Request) (Command, error) {
 	case PermitAll:
 		mode = "auto"
 	case PermitReading:
-		mode = "chat" // its reading goes through the shell, which would need a person's word
+		mode = "chat" // it reads through the shell, which would need approval
 	}
 	if !r.InheritSettings {
 		// The user's own extensions stay out; the one that edits and runs commands is named.
@@ -60,13 +63,15 @@ func (goose) Command(r Request) (Command, error) {
 	}
 	argv = append(argv, r.modelAndExtra("--model")...)
 	return Command{
-		Argv:  append(argv, "-i", "-"),
-		Env:   []string{"GOOSE_MODE=" + mode, "GOOSE_DISABLE_SESSION_NAMING=true"}, // a name costs a call of the model
+		Argv: append(argv, "-i", "-"),
+		// a name costs a model call
+		Env:   []string{"GOOSE_MODE=" + mode, "GOOSE_DISABLE_SESSION_NAMING=true"},
 		Stdin: r.PromptFile,
 	}, nil
 }
 
-// gooseAccount knows that goose refuses to start without a provider. Keys are in the system's keyring as a rule, where nobody looks.
+// gooseAccount knows that goose refuses to start without a provider. Keys are usually in the
+// system's keyring, which is not read.
 func gooseAccount(look Look) Account {
 	folder := filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "goose")
 	if look.GOOS == "windows" {
@@ -77,7 +82,11 @@ func gooseAccount(look Look) Account {
 	case look.Env("GOOSE_PROVIDER") != "":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "GOOSE_PROVIDER is set"}
 	case there && gooseProvider().Match(config):
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "a provider is configured; its key may be in the keyring"}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: "a provider is configured; its key may be in the keyring",
+		}
 	}
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}
 }

@@ -12,18 +12,19 @@ import (
 
 // gooseStream reads the events of `goose run --output-format stream-json`.
 //
-//	message       a piece of a message: of the model (role assistant), or the results of tools (role user, never looked into). The pieces of one
-//	              message have one id
-//	notification  what extensions and sub-agents tell on the side
+//	message       a piece of a message: of the model (role assistant), or tool results (role user, never read). The
+//	              pieces of one message have the same id
+//	notification  side information of extensions and sub-agents
 //	error         the run failed
-//	complete      the closing event, with what was spent; in versions before September 2026 after an error, too
+//	complete      the closing event, with the usage; in versions before September 2026 also after an error
 //
-// When the model cannot be reached, goose says so in the agent's name, and many versions call that a good end.
+// When the model cannot be reached, goose says so in the agent's name, and many versions report
+// success.
 type gooseStream struct {
 	*stream.Reading
-	message string // id of the message that is being written
+	message string // id of the current message
 	writing bool
-	open    string        // the call of a tool that has no result yet
+	open    string        // the tool call that has no result yet
 	excuse  *stream.Fault // what goose said in the agent's name, if that came last
 }
 
@@ -35,7 +36,7 @@ type gooseEvent struct {
 	usage   usage        // of the closing event
 }
 
-// UnmarshalJSON also takes the figures, which stand beside all else.
+// UnmarshalJSON also reads the figures, which are beside the other fields.
 func (e *gooseEvent) UnmarshalJSON(text []byte) error {
 	type plain gooseEvent
 	stream.Decode(text, (*plain)(e))
@@ -45,8 +46,8 @@ func (e *gooseEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// gooseUsage is what the CLI calls its tokens. The input's figure includes the cache's. The total says nothing that these do not, and in older
-// versions it is that of the last call alone.
+// gooseUsage holds the CLI's names for tokens. The input figure includes the cache. The total adds
+// nothing, and in older versions it is that of the last call alone.
 var gooseUsage = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
 
 // gooseMessage is a piece of a message.
@@ -55,12 +56,11 @@ type gooseMessage struct {
 	Role     string         `json:"role"`
 	Content  []gooseContent `json:"content"`
 	Metadata struct {
-		Inference *struct{} `json:"inference"` // there if it says of itself that a model wrote it
+		Inference *struct{} `json:"inference"` // set if the message declares that a model wrote it
 	} `json:"metadata"`
 }
 
-// gooseContent is text, the call or the result of a tool, or a notice. A call is inside of the result that it is
-// wrapped in.
+// gooseContent is text, a tool call, a tool result, or a notice. A call is wrapped in a result.
 type gooseContent struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -92,24 +92,29 @@ func (g *gooseStream) event(e *gooseEvent) bool {
 	return true
 }
 
-// plainText knows the complaints that goose prints as plain text on standard output and ends with.
+// plainText recognizes the complaints that goose prints as plain text on standard output before it
+// exits.
 func (g *gooseStream) plainText(text []byte) {
 	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.Events == 0 {
 		g.Events++
-		g.Retry = &stream.Fault{Class: ralph.EndAuth, Text: promise.OneLine(string(found[1]), stream.SentenceSize), Hint: gooseLogin}
+		g.Retry = &stream.Fault{
+			Class: ralph.EndAuth,
+			Text:  promise.OneLine(string(found[1]), stream.SentenceSize),
+			Hint:  gooseLogin,
+		}
 	}
 }
 
 var gooseUnconfigured = text.LazyRegexp(`^\s*error: (No (?:provider|model) configured\b.*)`)
 
-// longEvent is the result of a tool, or a call with a long input.
+// longEvent is a tool result, or a call with a long input.
 func (g *gooseStream) longEvent(e *gooseEvent) bool {
 	m := e.Message
 	isCall := len(m.Content) == 1 && m.Content[0].Type == "toolRequest"
 	return e.Type == "message" && (m.Role == "user" || isCall) && g.event(e)
 }
 
-// piece hears a piece of a message. Results of tools end a message, since the next one answers them.
+// piece reads a piece of a message. Tool results end a message, because the next one answers them.
 func (g *gooseStream) piece(m gooseMessage) {
 	if m.Role != "assistant" {
 		g.writing, g.open, g.Retry = false, "", nil
@@ -129,13 +134,17 @@ func (g *gooseStream) piece(m gooseMessage) {
 			g.excuse = gooseFault(words)
 		case "systemNotification":
 			if c.Notice == "creditsExhausted" {
-				g.excuse = &stream.Fault{Class: ralph.EndLimit, Text: "the credit is used up: " + promise.OneLine(words, stream.SentenceSize)}
+				g.excuse = &stream.Fault{
+					Class: ralph.EndLimit,
+					Text:  "the credit is used up: " + promise.OneLine(words, stream.SentenceSize),
+				}
 			}
 		}
 	}
 }
 
-// speak passes on the agent's words, and keeps back what goose says in its name. That comes as a whole, in a message of its own.
+// speak passes on the agent's text, and holds back what goose says in its name. That comes as a
+// whole, in a separate message.
 func (g *gooseStream) speak(m gooseMessage, text string) {
 	continued := g.writing && g.message == m.ID
 	if m.Metadata.Inference == nil && !continued && gooseExcuse().MatchString(text) {
@@ -167,25 +176,37 @@ func (g *gooseStream) complete(e *gooseEvent) {
 	g.Closed = true
 }
 
-// endedInTool judges a goose that ended within the call of a tool, without a word about it: that is what it does when the tool needs approval.
+// endedInTool judges a goose that exited silently during a tool call, as it does when the tool
+// needs approval.
 func (g *gooseStream) endedInTool(status int) *stream.Fault {
 	if status != 1 || g.open == "" || g.Retry != nil {
 		return nil
 	}
-	return &stream.Fault{Class: ralph.EndFailed, Text: "goose ended at the call of a tool, which may have needed approval: " + g.open, Hint: gooseModes}
+	return &stream.Fault{
+		Class: ralph.EndFailed,
+		Text:  "goose ended during a tool call that may have needed approval: " + g.open,
+		Hint:  gooseModes,
+	}
 }
 
-// gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
-var gooseExcuse = text.LazyRegexp(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
+// gooseExcuse matches what goose says in the agent's name when a model call failed.
+var gooseExcuse = text.LazyRegexp(
+	`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`,
+)
 
-// gooseErrors are known by how they begin.
+// gooseErrors are recognized by their beginning.
 var gooseErrors = sentences{
 	{ralph.EndAuth, text.LazyRegexp(`^authentication error: `)},
 	{ralph.EndLimit, text.LazyRegexp(`^(?:rate limit exceeded|credits exhausted): `)},
-	{ralph.EndProvider, text.LazyRegexp(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
+	{
+		ralph.EndProvider,
+		text.LazyRegexp(
+			`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`,
+		),
+	},
 }
 
-// gooseFault says what an error of goose means.
+// gooseFault classifies an error of goose.
 func gooseFault(words string) *stream.Fault {
 	words = strings.TrimPrefix(strings.TrimSpace(words), "Ran into this error: ")
 	words, _, _ = strings.Cut(words, "\n\nPlease re")

@@ -12,10 +12,11 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// opencode is opencode, driven without a terminal. Written against and recorded from version 1.18.
+// opencode is opencode, run without a terminal. It was written against and recorded from version
+// 1.18.
 //
-// It works in the folder that PWD names, not in the one that it was started in, and so is told the folder. Tools of sub-agents, and what those used,
-// are in no event.
+// It works in the folder that PWD names, not in the one that it was started in, so it is given the
+// folder. Tool calls and usage of sub-agents are in no event.
 type opencode struct{}
 
 func (opencode) Name() string { return "opencode" }
@@ -26,30 +27,40 @@ func (opencode) About() About {
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{
-			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
-			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",
+			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY",
+			"ZHIPU_API_KEY",
+			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY",
+			"LMSTUDIO_API_KEY",
 		}, modelKeys...),
 		Reserved: []string{"--format"},
 		Resumes:  []string{"-c", "--continue", "-s", "--session", "--fork"},
 		Login:    Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
 		Account:  opencodeAccount,
 		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
-		Broken: []BrokenVersion{{First: "1.14.49", Fixed: "1.16.3", Why: "opencode run --format json ends with status 0 before the agent's words are printed"}},
+		Broken: []BrokenVersion{{
+			First: "1.14.49",
+			Fixed: "1.16.3",
+			Why:   "opencode run --format json ends with status 0 before the agent's words are printed",
+		}},
 		Repo: []RepoFile{
-			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself}, {".opencode/opencode.json*", opencodeRunsItself},
+			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself},
+			{".opencode/opencode.json*", opencodeRunsItself},
 			{".opencode/plugin*/*", nil}, {".opencode/tool*/*", nil}, {".opencode/agent*/*", nil}, {".opencode/mode*/*", nil},
 		},
 	}
 }
 
-// opencodeRunsItself are the settings that name a program, or allow one that edit mode would deny. A provider is a package, which may be a file of
-// the repository's; the rules of an agent come after ours.
+// opencodeRunsItself are the settings that name a program, or allow one that edit mode would deny.
+// A provider is a package, which may be a file of the repository; the rules of an agent come after
+// ours.
 var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp", "provider", "agent", "mode", "permission"}
 
-// What helps when the login failed, and when the CLI does not say what is wrong: that is how it takes an unknown model and a missing key.
+// Hints for a failed login, and for errors that the CLI does not explain, such as an unknown model
+// or a missing key.
 const (
-	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs you in, set agent.inherit_settings"
-	opencodeModel = "`opencode models` lists the models (--model provider/model) that it can use with the keys that it has"
+	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs " +
+		"you in, set agent.inherit_settings"
+	opencodeModel = "run `opencode models` to list the models (--model provider/model) that its keys can use"
 )
 
 func (opencode) newReader(r *stream.Reading) stream.Reader {
@@ -57,13 +68,13 @@ func (opencode) newReader(r *stream.Reading) stream.Reader {
 }
 
 func (opencode) Command(r Request) (Command, error) {
-	// Without a title of its own it asks the model for one, and tells nobody what that cost.
+	// Without a title it asks the model for one, and does not report the cost.
 	argv := []string{cmp.Or(r.Program, "opencode"), "run", "--format", "json", "--title", "ralph"}
 	if filepath.IsAbs(r.Dir) {
 		argv = append(argv, "--dir", r.Dir)
 	}
 	if !r.InheritSettings {
-		// The user's plugins and choice of agent have no place in a run. Providers and logins stay.
+		// The user's plugins and choice of agent do not belong in a run. Providers and logins stay.
 		argv = append(argv, "--pure", "--agent", "build")
 	}
 	if r.Permissions == PermitAll {
@@ -78,7 +89,7 @@ func (opencode) Command(r Request) (Command, error) {
 		"OPENCODE_DISABLE_SHARE=1",
 	}
 	if r.Permissions == PermitReading {
-		// Its settings and AGENTS.md may be the work of whoever is reviewed.
+		// The reviewed agent may have written the settings and AGENTS.md.
 		env = append(env, "OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_CLAUDE_CODE=1")
 	}
 	if servers := opencodeAlone(r.Look); servers != "" && (!r.InheritSettings || r.Permissions == PermitReading) {
@@ -87,16 +98,20 @@ func (opencode) Command(r Request) (Command, error) {
 	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
-// opencodeFree are the tools that edit mode allows. Those that leave the workspace or reach the network are not among them.
+// opencodeFree are the tools that edit mode allows. Tools that leave the workspace or reach the
+// network are excluded.
 var opencodeFree = []string{"read", "edit", "glob", "grep", "list", "lsp", "todoread", "todowrite", "task", "skill"}
 
-// opencodeReading are the tools that look at files.
+// opencodeReading are the tools that read files.
 var opencodeReading = []string{"read", "glob", "grep", "list"}
 
-// opencodeRules says what is allowed. Nothing is left to be asked: nobody answers, and a question that is turned down ends the turn.
+// opencodeRules returns what is allowed. Nothing is left to ask, because there is no one to answer,
+// and a rejected question ends the turn.
 //
-// The last rule that fits a call decides, and the user's own come first, unless they have the same name: then ours get the place of theirs, which
-// may stand before a "*" that takes them back. A name that nobody writes, with its first letter left open, keeps ours together and last.
+// The last rule that matches a call decides, and the user's own come first, unless they have the
+// same name: then ours take the position of theirs, which may be before a "*" that overrides them.
+// A name that is never written otherwise, with its first letter as a wildcard, keeps ours together
+// and last.
 func opencodeRules(r Request) orderedRules {
 	if r.Permissions == PermitAll {
 		return orderedRules{{"?*", "allow"}}
@@ -111,7 +126,8 @@ func opencodeRules(r Request) orderedRules {
 	return append(rules, orderedRule{"?ash", opencodeCommands(r.AllowedCommands)})
 }
 
-// opencodeCommands allows each command as it is, and with further arguments as long as these hold no command of their own: not all of those are seen.
+// opencodeCommands allows each command as it is, and with further arguments as long as these
+// contain no command: the CLI does not detect all of those.
 func opencodeCommands(commands []string) orderedRules {
 	longer := orderedRules{{"*", "deny"}}
 	var exact orderedRules
@@ -137,18 +153,19 @@ type orderedRule struct {
 	rule any
 }
 
-// MarshalJSON writes the fields as they come.
+// MarshalJSON writes the fields in order.
 func (o orderedRules) MarshalJSON() ([]byte, error) {
 	fields := text.Mapped(o, func(field orderedRule) string {
-		name, _ := json.Marshal(field.name) // strings can always be written, and so can rules of them
+		// strings can always be marshaled, and so can rules of strings
+		name, _ := json.Marshal(field.name)
 		rule, _ := json.Marshal(field.rule)
 		return string(name) + ":" + string(rule)
 	})
 	return []byte("{" + strings.Join(fields, ",") + "}"), nil
 }
 
-// opencodeAccount looks at the file of logins. Keys may also be in the configuration, and some models need none: no login seen is not known to be
-// none.
+// opencodeAccount reads the file of logins. Keys may also be in the configuration, and some models
+// need none, so a missing login is unknown, not logged out.
 func opencodeAccount(look Look) Account {
 	data := look.xdg("XDG_DATA_HOME", ".local/share")
 	text, where := []byte(look.Env("OPENCODE_AUTH_CONTENT")), "OPENCODE_AUTH_CONTENT"
@@ -172,7 +189,10 @@ func opencodeAccount(look Look) Account {
 		}
 		return account
 	}
-	for _, key := range []string{"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY"} {
+	for _, key := range []string{
+		"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+		"OPENROUTER_API_KEY",
+	} {
 		if look.Env(key) != "" {
 			return Account{Login: LoggedIn, Billing: BillingKey, Because: key + " is set"}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// opencodeError is what an error event tells.
+// opencodeError is the content of an error event.
 type opencodeError struct {
 	Name      string            `json:"name"`
 	Message   string            `json:"message"`
@@ -20,7 +20,7 @@ type opencodeError struct {
 	Headers   map[string]string `json:"responseHeaders"`
 }
 
-// UnmarshalJSON reads what the error is about from data, or beside the name in some.
+// UnmarshalJSON reads the details from data, or in some errors from beside the name.
 func (e *opencodeError) UnmarshalJSON(text []byte) error {
 	type plain opencodeError
 	var inner struct {
@@ -32,7 +32,8 @@ func (e *opencodeError) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// wait is when to try again: milliseconds, seconds, or a date beside the server's own.
+// wait returns when to retry: given in milliseconds, seconds, or as a date compared with the
+// server's own.
 func (e opencodeError) wait() time.Duration {
 	headers := e.Headers
 	if ms, err := strconv.ParseFloat(headers["retry-after-ms"], 64); err == nil && ms > 0 {
@@ -49,13 +50,13 @@ func (e opencodeError) wait() time.Duration {
 	return 0
 }
 
-// boundedWait keeps what a server says within what a clock can hold.
+// boundedWait limits a server's answer to what a duration can hold.
 func boundedWait(seconds float64) time.Duration {
 	const most = 365 * 24 * 3600
 	return time.Duration(min(seconds, most) * float64(time.Second))
 }
 
-// fault says what the error means, by its status first, then by its name.
+// fault classifies the error, by its status first, then by its name.
 func (e opencodeError) fault() *stream.Fault {
 	f := stream.HTTPFault(e.Status, opencodeLogin)
 	switch {

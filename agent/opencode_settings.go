@@ -8,20 +8,23 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// opencodeAlone is the configuration that switches the user's own MCP servers off, each by its name: configurations are merged, and there is no flag
-// for all. It takes the place of a configuration that the user gives in the same variable, and so holds that, too. "" if there is nothing to switch
-// off, or if the user's own cannot be read.
+// opencodeAlone returns the configuration that disables the user's own MCP servers by name:
+// configurations are merged, and there is no flag for all. It replaces a configuration that the
+// user gives in the same variable, and therefore includes that one. It is "" if there is nothing to
+// disable, or if the user's own cannot be parsed.
 func opencodeAlone(look Look) string {
 	if look.File == nil {
 		return ""
 	}
 	own := map[string]json.RawMessage{}
-	if given := look.Env("OPENCODE_CONFIG_CONTENT"); given != "" && json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
+	if given := look.Env("OPENCODE_CONFIG_CONTENT"); given != "" &&
+		json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
 		return ""
 	}
 	folder := filepath.Join(cmp.Or(look.Env("XDG_CONFIG_HOME"), filepath.Join(look.Home, ".config")), "opencode")
 	files := []string{
-		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
+		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"),
+		filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
 	}
 	servers := map[string]map[string]any{}
 	_ = json.Unmarshal(own["mcp"], &servers)
@@ -40,12 +43,12 @@ func opencodeAlone(look Look) string {
 	for _, server := range servers {
 		server["enabled"] = false
 	}
-	own["mcp"], _ = json.Marshal(servers) // was read from JSON
+	own["mcp"], _ = json.Marshal(servers) // it was read from JSON
 	text, _ := json.Marshal(own)
 	return string(text)
 }
 
-// opencodeServers are the names of the MCP servers in a configuration.
+// opencodeServers returns the names of the MCP servers in a configuration.
 func opencodeServers(text []byte) (names []string) {
 	var config struct {
 		MCP map[string]json.RawMessage `json:"mcp"`
@@ -63,7 +66,8 @@ var (
 	jsonComma   = text.LazyRegexp(`(?s)"(?:\\.|[^"\\])*"?|,[\x00- ]*[}\]]`)
 )
 
-// withoutComments takes out what people write into JSON that is none: comments, and commas before a closing bracket.
+// withoutComments removes what people write into JSON that is not allowed: comments, and commas
+// before a closing bracket.
 func withoutComments(text []byte) []byte {
 	text = jsonComment().ReplaceAllFunc(text, func(found []byte) []byte {
 		if found[0] == '/' {

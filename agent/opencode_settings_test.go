@@ -15,8 +15,9 @@ func TestOpencodeLeavesTheUsersServersOut(t *testing.T) {
 		"no servers": {files: map[string]string{config("opencode.json"): `{"model":"a/b","mcp":{}}`}},
 		"two files, with comments": {
 			files: map[string]string{
-				config("opencode.jsonc"): "{ // mine\n \"mcp\": { \"a\": {\"type\": \"local\", \"command\": [\"x\", ],}, /* and\n */ \"b // no comment\": {}, }, }",
-				config("config.json"):    `{"mcp":{"c":{}}}`,
+				config("opencode.jsonc"): "{ // mine\n \"mcp\": { \"a\": {\"type\": \"local\", \"command\": [\"x\", " +
+					"],}, /* and\n */ \"b // no comment\": {}, }, }",
+				config("config.json"): `{"mcp":{"c":{}}}`,
 			},
 			want: `{"mcp":{"a":{"enabled":false},"b // no comment":{"enabled":false},"c":{"enabled":false}}}`,
 		},
@@ -29,9 +30,11 @@ func TestOpencodeLeavesTheUsersServersOut(t *testing.T) {
 			files: map[string]string{config("opencode.json"): `{"mcp":{"a":{}}}`},
 		},
 		"other places": {
-			env:   map[string]string{"XDG_CONFIG_HOME": "/x", "OPENCODE_CONFIG": "/etc/oc.json"},
-			files: map[string]string{filepath.Join("/x", "opencode", "opencode.json"): `{"mcp":{"a":{}}}`, "/etc/oc.json": `{"mcp":{"b":{}}}`},
-			want:  `{"mcp":{"a":{"enabled":false},"b":{"enabled":false}}}`,
+			env: map[string]string{"XDG_CONFIG_HOME": "/x", "OPENCODE_CONFIG": "/etc/oc.json"},
+			files: map[string]string{
+				filepath.Join("/x", "opencode", "opencode.json"): `{"mcp":{"a":{}}}`, "/etc/oc.json": `{"mcp":{"b":{}}}`,
+			},
+			want: `{"mcp":{"a":{"enabled":false},"b":{"enabled":false}}}`,
 		},
 		"a broken file": {files: map[string]string{config("opencode.json"): `{"mcp":{"a":`}},
 	}

@@ -12,23 +12,25 @@ import (
 
 // opencodeStream reads the events of `opencode run --format json`.
 //
-//	step_start   a call of the model
+//	step_start   a model call
 //	text         what the agent said in it
-//	tool_use     a tool that ended, well or not
+//	tool_use     a tool that ended, successfully or not
 //	step_finish  the end of the call: why, tokens, cost
-//	error        the end of a bad run, as a rule
+//	error        usually the end of a failed run
 //
-// There is no closing event: a step that the model ended of its own accord is the last one, unless another begins. Nothing is told while the CLI
-// tries again, not even at a limit of hours: only the idle time-out ends that.
+// There is no closing event: a step that the model ended by itself is the last one, unless another
+// begins. Nothing is reported while the CLI retries, not even at a limit of hours: only the idle
+// timeout ends that.
 type opencodeStream struct {
 	*stream.Reading
 	paid     float64
 	tooled   bool   // a tool was called in this step
-	endless  int    // steps in a row that ended for no reason and did nothing
-	rejected string // a call that was turned down, which ends the turn
+	endless  int    // consecutive steps that ended for no reason and did nothing
+	rejected string // a rejected call, which ends the turn
 }
 
-// maxEndless is how many cut streams are enough. The CLI would begin again for ever, for no tokens at all, so that no budget ends it.
+// maxEndless is how many cut streams are enough. The CLI would start again forever, without using
+// tokens, so no budget would end it.
 const maxEndless = 3
 
 type opencodeEvent struct {
@@ -54,7 +56,7 @@ type opencodePart struct {
 	Cost   float64        `json:"cost"`
 }
 
-// opencodeTokens are those of one step. What the model thought is told beside what it wrote.
+// opencodeTokens are those of one step. Thinking is reported separately from the output.
 type opencodeTokens struct {
 	Input     float64 `json:"input"`
 	Output    float64 `json:"output"`
@@ -68,7 +70,7 @@ type opencodeTokens struct {
 func (o *opencodeStream) ignores(kind string) bool { return kind == "reasoning" }
 
 func (o *opencodeStream) event(e *opencodeEvent) bool {
-	if o.Hopeless { // what still comes until it is gone
+	if o.Hopeless { // events that still arrive until it is gone
 		return false
 	}
 	switch e.Type {
@@ -92,7 +94,7 @@ func (o *opencodeStream) event(e *opencodeEvent) bool {
 	return true
 }
 
-// longEvent is a tool's output, as a rule.
+// longEvent is usually a tool's output.
 func (o *opencodeStream) longEvent(e *opencodeEvent) bool {
 	if e.Type != "tool_use" {
 		return false
@@ -101,7 +103,8 @@ func (o *opencodeStream) longEvent(e *opencodeEvent) bool {
 	return true
 }
 
-// What the CLI says of a call that it did not allow: by a rule, or because nobody was there to be asked.
+// What the CLI prints for a call that it did not allow: by a rule, or because there was no one to
+// ask.
 const (
 	opencodeDenied   = "The user has specified a rule which prevents you from using this specific tool call."
 	opencodeRejected = "The user rejected permission to use this specific tool call"
@@ -119,13 +122,13 @@ func (o *opencodeStream) used(p opencodePart) {
 	case strings.HasPrefix(complaint, opencodeRejected):
 		o.rejected = strings.TrimSuffix(p.Tool+": "+detail, ": ")
 	default:
-		return // it failed like any other
+		return // an ordinary failure
 	}
 	o.Denied(p.Tool, detail, opencodeAllows(p.Tool, detail, complaint))
 }
 
-// opencodeAllows is what allows a call that was denied. Rules for the agent come after all others; those of a command hold for one command without
-// a pipe or the like.
+// opencodeAllows returns what allows a denied call. Rules for the agent come after all others; a
+// rule for a command covers one command without a pipe or the like.
 func opencodeAllows(tool, detail, complaint string) string {
 	outside := strings.Contains(complaint, `"permission":"external_directory"`)
 	var rule string
@@ -142,7 +145,7 @@ func opencodeAllows(tool, detail, complaint string) string {
 	return `--yolo, or put this into opencode.json: {"agent":{"build":{"permission":{` + rule + `}}}}`
 }
 
-// finishStep adds up what was used and looks for the end.
+// finishStep adds up the usage and looks for the end.
 func (o *opencodeStream) finishStep(p opencodePart) {
 	o.Step()
 	used := ralph.Tokens{
@@ -150,7 +153,7 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 		CacheRead: int64(p.Tokens.Cache.Read), CacheWrite: int64(p.Tokens.Cache.Write),
 	}
 	o.Spent = o.Spent.Plus(used)
-	if o.paid += p.Cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
+	if o.paid += p.Cost; o.paid > 0 { // the CLI reports 0 for a model without a price
 		paid := o.paid
 		o.Cost = &paid
 	}
@@ -161,7 +164,10 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 	case "tool-calls":
 		o.endless, o.Retry = 0, nil
 		if o.rejected != "" {
-			o.fail(&stream.Fault{Class: ralph.EndFailed, Text: "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, stream.DetailSize)})
+			o.fail(&stream.Fault{
+				Class: ralph.EndFailed,
+				Text:  "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, stream.DetailSize),
+			})
 		}
 	case "", "unknown":
 		o.endAgain()
@@ -172,7 +178,8 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 	}
 }
 
-// endAgain notes a stream that was cut. Once or twice it may be bad luck, and what was said may have been the end.
+// endAgain records a stream that was cut off. Once or twice may be bad luck, and what was said may
+// have been the end.
 func (o *opencodeStream) endAgain() {
 	f := &stream.Fault{Class: ralph.EndProvider, Text: "the model's stream was cut"}
 	if o.tooled {
@@ -184,12 +191,12 @@ func (o *opencodeStream) endAgain() {
 		o.Retrying(f)
 		return
 	}
-	f.Text += " again and again"
+	f.Text += " repeatedly"
 	o.Retry = nil
 	o.Fault, o.Hopeless = f, true
 }
 
-// fail ends the stream, as far as can be seen. What says more than that something is wrong counts.
+// fail ends the stream, as far as can be seen. A specific error outranks an unspecific one.
 func (o *opencodeStream) fail(f *stream.Fault) {
 	o.Closed, o.Retry = true, nil
 	if o.Fault == nil || f.Hint != opencodeModel {

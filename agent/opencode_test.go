@@ -23,7 +23,8 @@ func opencodeSays(text string) string {
 }
 
 func opencodeStops(reason string) string {
-	return `{"type":"step_finish","sessionID":"s1","part":{"reason":"` + reason + `","tokens":{"input":10,"output":1},"cost":0}}` + "\n"
+	return `{"type":"step_finish","sessionID":"s1","part":{"reason":"` + reason +
+		`","tokens":{"input":10,"output":1},"cost":0}}` + "\n"
 }
 
 func opencodeFails(failure string) string {
@@ -52,26 +53,41 @@ func TestOpencodeEndings(t *testing.T) {
 	}{
 		{"good", hello + opencodeStops("stop"), 0, ending{End: ralph.EndOK}},
 		{"at its longest", hello + opencodeStops("length"), 0, ending{End: ralph.EndOK}},
-		{"good end, bad status", hello + opencodeStops("stop"), 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
-		{"no words", opencodeStart + opencodeStops("stop"), 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
-		{"not its own words", opencodeStart + `{"type":"text","part":{"text":"hi","synthetic":true}}` + "\n" + opencodeStops("stop"), 0,
-			ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"good end, bad status", hello + opencodeStops("stop"), 1, ending{
+			End: ralph.EndFailed, Error: "the agent ended with exit status 1",
+		}},
+		{"no words", opencodeStart + opencodeStops("stop"), 0, ending{
+			End: ralph.EndEmpty, Error: "the agent wrote no message",
+		}},
+		{"not its own words", opencodeStart + `{"type":"text","part":{"text":"hi","synthetic":true}}` + "\n" +
+			opencodeStops("stop"), 0,
+			ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
 		{"went on after its end", hello + opencodeStops("stop") + opencodeStart, 0, stopped},
 		{"gone before the end of a step", hello, 0, stopped},
 		{"gone after a tool", hello + tool, 0, stopped},
 		{"cut once", cut, 0, cutOnce},
 		{"cut, then good", cut + hello + opencodeStops("stop"), 0, ending{End: ralph.EndOK}},
 		{"cut, but busy in between", cut + cut + tool + cut + cut, 0, cutOnce},
-		{"cut again and again", cut + cut + cut + hello + opencodeStops("stop"), 0, ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}},
-		{"no reason at all", strings.Repeat(opencodeStart+opencodeStops(""), 3), 143, ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}},
-		{"an answer that failed", hello + opencodeStops("error"), 0, ending{End: ralph.EndProvider, Error: "the model's answer ended with an error"}},
+		{"cut repeatedly", cut + cut + cut + hello + opencodeStops("stop"), 0, ending{
+			End: ralph.EndProvider, Error: "the model's stream was cut repeatedly",
+		}},
+		{"no reason at all", strings.Repeat(opencodeStart+opencodeStops(""), 3), 143, ending{
+			End: ralph.EndProvider, Error: "the model's stream was cut repeatedly",
+		}},
+		{"an answer that failed", hello + opencodeStops("error"), 0, ending{
+			End: ralph.EndProvider, Error: "the model's answer ended with an error",
+		}},
 		{"refused", refused, 1, auth},
 		{"refused with status 0", hello + refused, 0, auth},
 		{"a vague error after a clear one", refused + unknown, 1, auth},
 		{"a clear error after a vague one", unknown + refused, 1, auth},
-		{"a vague error", unknown, 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error: see the logs", Hint: opencodeModel}},
+		{"a vague error", unknown, 1, ending{
+			End: ralph.EndFailed, Error: "the agent ended with an error: see the logs", Hint: opencodeModel,
+		}},
 		{"an error that it got over", refused + hello + opencodeStops("stop"), 0, ending{End: ralph.EndOK}},
-		{"turned down", opencodeStart + opencodeTool(`"status":"error","input":{"command":"rm x"},"error":"The user rejected permission to use this specific tool call."`) + opencodeStops("tool-calls"), 0,
+		{"turned down", opencodeStart + opencodeTool(
+			`"status":"error","input":{"command":"rm x"},"error":"The user rejected permission to use this specific tool call."`,
+		) + opencodeStops("tool-calls"), 0,
 			ending{End: ralph.EndFailed, Error: "the agent stopped at a call that was not allowed: bash: rm x"}},
 	}
 	for _, c := range cases {
@@ -85,7 +101,8 @@ func TestOpencodeEndings(t *testing.T) {
 
 func TestOpencodeFaults(t *testing.T) {
 	api := func(status, headers string) string {
-		return `{"name":"APIError","data":{"message":"no\nway","statusCode":` + status + `,"isRetryable":true,"responseHeaders":{` + headers + `}}}`
+		return `{"name":"APIError","data":{"message":"no\nway","statusCode":` + status +
+			`,"isRetryable":true,"responseHeaders":{` + headers + `}}}`
 	}
 	limit := func(wait time.Duration) stream.Fault {
 		return stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no way", Wait: wait}
@@ -94,26 +111,45 @@ func TestOpencodeFaults(t *testing.T) {
 		failure string
 		want    stream.Fault
 	}{
-		{api("401", ""), stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no way", Hint: opencodeLogin}},
-		{api("403", ""), stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no way", Hint: opencodeLogin}},
-		{`{"name":"ProviderAuthError","data":{"providerID":"x","message":"expired"}}`, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused: expired", Hint: opencodeLogin}},
+		{api("401", ""), stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused (status 401): no way", Hint: opencodeLogin,
+		}},
+		{api("403", ""), stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused (status 403): no way", Hint: opencodeLogin,
+		}},
+		{`{"name":"ProviderAuthError","data":{"providerID":"x","message":"expired"}}`, stream.Fault{
+			Class: ralph.EndAuth, Text: "the login was refused: expired", Hint: opencodeLogin,
+		}},
 		{api("429", ""), limit(0)},
 		{api("429", `"retry-after":"90"`), limit(90 * time.Second)},
 		{api("429", `"retry-after":"90","retry-after-ms":"1500"`), limit(1500 * time.Millisecond)},
-		{api("429", `"retry-after":"Sun, 15 Nov 2026 15:00:00 GMT","date":"Sun, 15 Nov 2026 12:30:00 GMT"`), limit(150 * time.Minute)},
+		{
+			api("429", `"retry-after":"Sun, 15 Nov 2026 15:00:00 GMT","date":"Sun, 15 Nov 2026 12:30:00 GMT"`),
+			limit(150 * time.Minute),
+		},
 		{api("429", `"retry-after":"Sun, 15 Nov 2026 12:00:00 GMT","date":"Sun, 15 Nov 2026 12:30:00 GMT"`), limit(0)},
 		{api("429", `"retry-after":"Sun, 15 Nov 2026 15:00:00 GMT"`), limit(0)},
 		{api("429", `"retry-after":"-5"`), limit(0)},
 		{api("429", `"retry-after":"1e30"`), limit(365 * 24 * time.Hour)},
 		{api("500", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 500): no way"}},
 		{api("408", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 408): no way"}},
-		{api("503", `"retry-after":"9"`), stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no way"}},
+		{api("503", `"retry-after":"9"`), stream.Fault{
+			Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no way",
+		}},
 		{api("529", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no way"}},
 		{api("402", ""), stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no way"}},
-		{`{"name":"APIError","data":{"message":"no connection","isRetryable":true}}`, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no connection"}},
-		{`{"name":"APIError","data":{"message":"odd","isRetryable":false}}`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: odd"}},
-		{`{"name":"ContextOverflowError","data":{"message":"too much"}}`, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model: too much"}},
-		{`{"name":"MessageOutputLengthError","data":{}}`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: MessageOutputLengthError"}},
+		{`{"name":"APIError","data":{"message":"no connection","isRetryable":true}}`, stream.Fault{
+			Class: ralph.EndProvider, Text: "the model could not be reached: no connection",
+		}},
+		{`{"name":"APIError","data":{"message":"odd","isRetryable":false}}`, stream.Fault{
+			Class: ralph.EndFailed, Text: "the agent ended with an error: odd",
+		}},
+		{`{"name":"ContextOverflowError","data":{"message":"too much"}}`, stream.Fault{
+			Class: ralph.EndFailed, Text: "the context is too long for the model: too much",
+		}},
+		{`{"name":"MessageOutputLengthError","data":{}}`, stream.Fault{
+			Class: ralph.EndFailed, Text: "the agent ended with an error: MessageOutputLengthError",
+		}},
 		{`"what"`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 		{``, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
@@ -128,22 +164,27 @@ func TestOpencodeFaults(t *testing.T) {
 
 func TestOpencodeFigures(t *testing.T) {
 	finish := func(reason, cost string) string {
-		return `{"type":"step_finish","part":{"reason":"` + reason + `","tokens":{"total":66,"input":10,"output":5,"reasoning":1,"cache":{"read":30,"write":20}},"cost":` + cost + "}}\n"
+		return `{"type":"step_finish","part":{"reason":"` + reason +
+			`","tokens":{"total":66,"input":10,"output":5,"reasoning":1,"cache":{"read":30,"write":20}},"cost":` + cost + "}}\n"
 	}
 	denied := `"The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules [{\"permission\":\"external_directory\"}]"`
 	stdout := opencodeStart +
 		opencodeTool(`"status":"completed","input":{"description":"build","command":"make all"},"output":"x"`) +
 		opencodeTool(`"status":"error","input":{"command":"false"},"error":"it failed"`) +
-		`{"type":"tool_use","part":{"tool":"read","state":{"status":"error","input":{"filePath":"/etc/hosts"},"error":` + denied + "}}}\n" +
+		`{"type":"tool_use","part":{"tool":"read","state":{"status":"error","input":{"filePath":"/etc/hosts"},"error":` +
+		denied + "}}}\n" +
 		finish("tool-calls", "0.25") + opencodeStart + opencodeSays("hello") + finish("stop", "0.5")
 	got, live := listenLive("opencode", []byte(stdout), 100, exited(0))
 	steps, cost, half := 2, 0.75, 0.25
 	one := ralph.Tokens{Input: 10, Output: 6, CacheRead: 30, CacheWrite: 20}
 	both := ralph.Tokens{Input: 20, Output: 12, CacheRead: 60, CacheWrite: 40}
 	want := ralph.AgentOutcome{
-		Agent: "opencode", End: ralph.EndOK, Steps: &steps, Cost: &cost, Tokens: &both, Tools: map[string]int{"bash": 2, "read": 1},
+		Agent: "opencode", End: ralph.EndOK, Steps: &steps, Cost: &cost, Tokens: &both,
+		Tools:   map[string]int{"bash": 2, "read": 1},
 		Denials: []string{"read: /etc/hosts"},
-		Allow:   []string{`--yolo, or put this into opencode.json: {"agent":{"build":{"permission":{"external_directory":{"/etc/*":"allow"}}}}}`},
+		Allow: []string{
+			`--yolo, or put this into opencode.json: {"agent":{"build":{"permission":{"external_directory":{"/etc/*":"allow"}}}}}`,
+		},
 		Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -162,7 +203,7 @@ func TestOpencodeFigures(t *testing.T) {
 	}
 }
 
-// TestOpencodeWithoutPrice: what has no price is not free.
+// TestOpencodeWithoutPrice: a model without a price is not free.
 func TestOpencodeWithoutPrice(t *testing.T) {
 	got := listen("opencode", []byte(opencodeStart+opencodeSays("hi")+opencodeStops("stop")), whole, exited(0))
 	if got.Cost != nil || got.Tokens == nil || got.Tokens.Total() != 11 {
@@ -190,7 +231,10 @@ func TestOpencodeAllows(t *testing.T) {
 }
 
 func TestOpencodeCommandLines(t *testing.T) {
-	quiet := []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_SHARE=1"}
+	quiet := []string{
+		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"OPENCODE_DISABLE_SHARE=1",
+	}
 	with := func(rules string) []string { return append([]string{"OPENCODE_PERMISSION=" + rules}, quiet...) }
 	const free = `{"?*":"deny","?ead":"allow","?dit":"allow","?lob":"allow","?rep":"allow","?ist":"allow","?sp":"allow","?odoread":"allow","?odowrite":"allow","?ask":"allow","?kill":"allow","?ash":{"*":"deny"`
 	cases := []struct {
@@ -200,25 +244,40 @@ func TestOpencodeCommandLines(t *testing.T) {
 	}{
 		{
 			"edit mode may run the checks",
-			Request{PromptFile: "p", Dir: "/w", Permissions: PermitEdits, AllowedCommands: []string{"go test ./...", " ", ` grep "x" `}},
+			Request{PromptFile: "p", Dir: "/w", Permissions: PermitEdits, AllowedCommands: []string{
+				"go test ./...", " ", ` grep "x" `,
+			}},
 			Command{
-				Argv: []string{"opencode", "run", "--format", "json", "--title", "ralph", "--dir", "/w", "--pure", "--agent", "build"},
-				Env:  with(free + `,"go test ./... *":"allow","grep \"x\" *":"allow","*` + "`" + `*":"deny","*$(*":"deny","go test ./...":"allow","grep \"x\"":"allow"}}`), Stdin: "p",
+				Argv: []string{
+					"opencode", "run", "--format", "json", "--title", "ralph", "--dir", "/w", "--pure", "--agent", "build",
+				},
+				Env: with(
+					free + `,"go test ./... *":"allow","grep \"x\" *":"allow","*` + "`" +
+						`*":"deny","*$(*":"deny","go test ./...":"allow","grep \"x\"":"allow"}}`,
+				),
+				Stdin: "p",
 			},
 		},
 		{
 			"without checks",
 			Request{PromptFile: "p", Permissions: PermitEdits, Model: "a/b", ExtraArgs: []string{"--variant", "high"}},
 			Command{
-				Argv: []string{"opencode", "run", "--format", "json", "--title", "ralph", "--pure", "--agent", "build", "--model", "a/b", "--variant", "high"},
-				Env:  with(free + "}}"), Stdin: "p",
+				Argv: []string{
+					"opencode", "run", "--format", "json", "--title", "ralph", "--pure", "--agent", "build", "--model", "a/b",
+					"--variant", "high",
+				},
+				Env: with(free + "}}"), Stdin: "p",
 			},
 		},
 		{
 			"everything allowed, settings inherited",
-			Request{Program: "/opt/oc", PromptFile: "p", Dir: "not/absolute", Permissions: PermitAll, AllowedCommands: []string{"make"}, InheritSettings: true},
+			Request{
+				Program: "/opt/oc", PromptFile: "p", Dir: "not/absolute", Permissions: PermitAll,
+				AllowedCommands: []string{"make"}, InheritSettings: true,
+			},
 			Command{
-				Argv: []string{"/opt/oc", "run", "--format", "json", "--title", "ralph", "--auto"}, Env: with(`{"?*":"allow"}`), Stdin: "p",
+				Argv: []string{"/opt/oc", "run", "--format", "json", "--title", "ralph", "--auto"},
+				Env:  with(`{"?*":"allow"}`), Stdin: "p",
 			},
 		},
 	}
@@ -243,14 +302,27 @@ func TestOpencodeAccount(t *testing.T) {
 		want Account
 	}{
 		{"nothing", lookAt("linux", nil, nil), Account{Login: LoginUnknown, Billing: BillingUnknown}},
-		{"keys", lookAt("linux", nil, map[string]string{file: `{"b":{"type":"api","key":"secret"},"a":{"type":"api"}}`}), Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a, b"}},
-		{"a subscription", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"}}`}), Account{Login: LoggedIn, Billing: BillingSubscription, Because: "auth.json has a"}},
-		{"both", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"},"b":{"type":"api"}}`}), Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json has a, b"}},
-		{"elsewhere", lookAt("linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{"/d/opencode/auth.json": `{"a":{"type":"api"}}`}),
+		{
+			"keys",
+			lookAt("linux", nil, map[string]string{file: `{"b":{"type":"api","key":"secret"},"a":{"type":"api"}}`}),
+			Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a, b"},
+		},
+		{"a subscription", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"}}`}), Account{
+			Login: LoggedIn, Billing: BillingSubscription, Because: "auth.json has a",
+		}},
+		{
+			"both", lookAt("linux", nil, map[string]string{file: `{"a":{"type":"oauth"},"b":{"type":"api"}}`}),
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json has a, b"},
+		},
+		{"elsewhere", lookAt("linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{
+			"/d/opencode/auth.json": `{"a":{"type":"api"}}`,
+		}),
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "auth.json has a"}},
 		{"in a variable", lookAt("linux", map[string]string{"OPENCODE_AUTH_CONTENT": `{"a":{"type":"wellknown"}}`}, nil),
 			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "OPENCODE_AUTH_CONTENT has a"}},
-		{"broken file, but a key", lookAt("linux", map[string]string{"OPENROUTER_API_KEY": "secret"}, map[string]string{file: `{`}),
+		{"broken file, but a key", lookAt(
+			"linux", map[string]string{"OPENROUTER_API_KEY": "secret"}, map[string]string{file: `{`},
+		),
 			Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENROUTER_API_KEY is set"}},
 	}
 	for _, c := range cases {
@@ -262,9 +334,9 @@ func TestOpencodeAccount(t *testing.T) {
 	}
 }
 
-// TestTrapOpencodeBeginsAgainForEver: it was seen to send 22 requests, none of which cost a token.
+// TestTrapOpencodeBeginsAgainForEver: it was seen to send 22 requests, none of which used a token.
 func TestTrapOpencodeBeginsAgainForEver(t *testing.T) {
-	want := ending{End: ralph.EndProvider, Error: "the model's stream was cut again and again"}
+	want := ending{End: ralph.EndProvider, Error: "the model's stream was cut repeatedly"}
 	tr := loadTranscript(t, "opencode", "cut")
 	s := newStage(t, "opencode", string(tr.stdout), "hang")
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
@@ -282,7 +354,7 @@ func TestTrapOpencodeBeginsAgainForEver(t *testing.T) {
 	}
 }
 
-// TestOpencodeThatStaysHasEndedWell: versions were seen that finish and do not exit.
+// TestOpencodeThatStaysHasEndedWell: some versions were seen to finish without exiting.
 func TestOpencodeThatStaysHasEndedWell(t *testing.T) {
 	s := newStage(t, "opencode", samples["opencode"], "hang")
 	s.options.Linger = time.Millisecond
@@ -329,7 +401,9 @@ func TestOpencodeLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("opencode", []byte(samples["opencode"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0)))); diff != "" {
+			if diff := cmp.Diff(
+				want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))),
+			); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEveryPatternCompiles: they are compiled on first use, so a broken one would be noticed only when an error has
-// to be read.
+// TestEveryPatternCompiles: patterns are compiled on first use, so a broken one would be noticed
+// only when an error has to be read.
 func TestEveryPatternCompiles(t *testing.T) {
 	var files []string
 	for _, folder := range []string{".", "*", "internal/*"} {

@@ -9,9 +9,10 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// qwen is Qwen Code, driven without a terminal. Written against and recorded from version 0.24.
+// qwen is Qwen Code, run without a terminal. It was written against and recorded from version 0.24.
 //
-// Keys of other makers' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The user's own QWEN.md cannot be shut out.
+// Keys of other vendors' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The
+// user's own QWEN.md cannot be excluded.
 type qwen struct{}
 
 func (qwen) Name() string { return "qwen" }
@@ -20,7 +21,7 @@ func (qwen) About() About {
 	return About{
 		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
-		ReadMode: "is offered tools that read and search, nothing else; no QWEN.md, hooks or MCP servers",
+		ReadMode: "gets only tools that read and search; no QWEN.md, hooks or MCP servers",
 		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
 		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
@@ -34,11 +35,11 @@ func (qwen) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &qwenStream{claudeStream: claudeStream{Reading: r, cacheInInput: true}})
 }
 
-// qwenLogin is what helps when the login failed.
+// qwenLogin is the hint for a failed login.
 const qwenLogin = "run `ralph login qwen`, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
 
-// qwenSettings switches off what has no place in a run: hooks, and memories that one run leaves to the next, which cost a hidden call each. A
-// folder that is not trusted would not be edited.
+// qwenSettings disables what does not belong in a run: hooks, and memories that one run leaves to
+// the next, which cost a hidden call each. An untrusted folder would not be edited.
 const qwenSettings = `{
   "disableAllHooks": true,
   "general": {"enableAutoUpdate": false},
@@ -47,8 +48,8 @@ const qwenSettings = `{
 }
 `
 
-// Command leaves the prompt on standard input, which is read whenever it is no terminal. Some flags take all words up to the next one, so that
-// one of another kind must follow.
+// Command passes the prompt on standard input, which is read whenever it is not a terminal. Some
+// flags take all words up to the next one, so another flag must follow.
 func (qwen) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "qwen"), "--output-format", "stream-json"}
 	cmd := Command{
@@ -56,8 +57,9 @@ func (qwen) Command(r Request) (Command, error) {
 		Stdin: r.PromptFile,
 	}
 	if !r.InheritSettings {
-		// No extension is called none, and no MCP server. Servers of the project are left out, too. The settings are in the place of those of the
-		// system: they outrank the user's, from which the login still comes.
+		// No extension or MCP server is called none. Servers of the project are also excluded. The
+		// settings replace those of the system: they outrank the user's, which still provide the
+		// login.
 		argv = append(argv, "--extensions", "none")
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
 		cmd.Files = []File{{Path: file, Text: qwenSettings}}
@@ -71,7 +73,8 @@ func (qwen) Command(r Request) (Command, error) {
 		argv = append(argv, "--yolo")
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	case PermitReading:
-		// What is not offered cannot be called; the flag at the end keeps out what whoever is reviewed may have written for the CLI.
+		// A tool that is not offered cannot be called. The last flag excludes what the reviewed
+		// agent may have written for the CLI.
 		for _, tool := range qwenReading {
 			argv = append(argv, "--core-tools", tool)
 		}
@@ -92,15 +95,16 @@ func (qwen) Command(r Request) (Command, error) {
 	return cmd, nil
 }
 
-// qwenReading are the tools that look at files.
+// qwenReading are the tools that read files.
 var qwenReading = []string{"read_file", "list_directory", "glob", "grep_search"}
 
-// qwenSubstitutions are commands within arguments, as the CLI writes them anew before it compares them. A rule that allows a command would allow
-// those as well. One in the default of a quoted variable ("${x:-$(…)}") it does not see at all.
+// qwenSubstitutions are commands within arguments, as the CLI rewrites them before it compares
+// them. A rule that allows a command would also allow those. It does not detect one in the default
+// of a quoted variable ("${x:-$(…)}") at all.
 var qwenSubstitutions = []string{"*$(*", "*$ (*", "*`*", "*<(*", "*> (*"}
 
-// qwenRules allows each command as it is and with further arguments. A command that no rule can hold is left out: the agent is then denied it,
-// and the denial is shown.
+// qwenRules allows each command as it is and with further arguments. A command that does not fit
+// into a rule is left out: the agent is then denied it, and the denial is shown.
 func qwenRules(commands []string) []string {
 	var rules []string
 	for _, c := range simpleCommands(commands) {
@@ -111,25 +115,44 @@ func qwenRules(commands []string) []string {
 	return rules
 }
 
-// qwenAccount follows the CLI's own order: the login that was chosen, then what the environment has. Keys may also be in settings and .env files.
+// qwenAccount follows the CLI's own order: the chosen login, then the environment. Keys may also be
+// in settings and .env files.
 func qwenAccount(look Look) Account {
 	folder := cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
 	key := look.Env("OPENAI_API_KEY") != ""
 	switch chosen := chosenLogin(look, folder); {
 	case chosen == "qwen-oauth":
 		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Qwen account was chosen, and oauth_creds.json is there"}
+			return Account{
+				Login:   LoggedIn,
+				Billing: BillingSubscription,
+				Because: "a Qwen account was chosen, and oauth_creds.json is there",
+			}
 		}
-		return Account{Login: LoggedOut, Billing: BillingSubscription, Because: "a Qwen account was chosen, and there is no oauth_creds.json"}
+		return Account{
+			Login:   LoggedOut,
+			Billing: BillingSubscription,
+			Because: "a Qwen account was chosen, and there is no oauth_creds.json",
+		}
 	case chosen == "openai" && key:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY is set"}
 	case chosen != "":
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingKey,
+			Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize),
+		}
 	}
 	if key && look.Env("OPENAI_BASE_URL") != "" && cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL")) != "" {
-		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set"}
+		return Account{
+			Login:   LoggedIn,
+			Billing: BillingKey,
+			Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set",
+		}
 	}
-	for _, name := range []string{"QWEN_OAUTH", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_API_KEY"} {
+	for _, name := range []string{
+		"QWEN_OAUTH", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_API_KEY",
+	} {
 		if look.Env(name) != "" {
 			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "no login was chosen, but " + name + " is set"}
 		}
@@ -139,5 +162,9 @@ func qwenAccount(look Look) Account {
 			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may hold a key"}
 		}
 	}
-	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are not all set"}
+	return Account{
+		Login:   LoggedOut,
+		Billing: BillingUnknown,
+		Because: "no login was chosen, and OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are not all set",
+	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// qwenStream reads the events of `qwen --output-format stream-json`, which are claude's but for these:
+// qwenStream reads the events of `qwen --output-format stream-json`, which are claude's with these
+// differences:
 //
 //	system/init   names the model
-//	system/retry  the model did not answer as it should; with a delay it is a limit, and the CLI waits as long
-//	assistant     what the CLI itself has to say when the model fails comes as a message of the agent, in brackets
-//	result        has an error with a message instead of a code; its tokens are those of hidden calls, too
+//	system/retry  the model did not answer correctly; with a delay it is a limit, and the CLI waits that long
+//	assistant     the CLI's own error text comes as a message of the agent, in brackets
+//	result        has an error with a message instead of a code; its tokens include those of hidden calls
 //
-// Statuses stand in the words of an error. What is tried again without a delay is not told at all.
+// Statuses are in the text of an error. Retries without a delay are not reported at all.
 type qwenStream struct {
 	claudeStream
 	held    *qwenEvent // a message that may be the CLI's own
-	calling bool       // the agent called a tool, of which no result came yet
+	calling bool       // the agent called a tool that has no result yet
 }
 
 type qwenEvent struct {
@@ -89,20 +90,22 @@ func mayBeExcuse(blocks []claudeBlock) bool {
 
 func (q *qwenStream) again(e *qwenEvent) {
 	if e.Retry.Delay <= 0 {
-		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer as it should"})
+		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer correctly"})
 		return
 	}
 	wait := time.Duration(min(e.Retry.Delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
-	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts)
+	text := fmt.Sprintf(
+		"the usage limit is reached; the CLI waits %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts,
+	)
 	q.Retrying(&stream.Fault{Class: ralph.EndLimit, Text: text, Wait: wait})
 }
 
-// finish reads the closing event. That of a sub-agent that failed looks the same, but comes while the agent waits for the call by which it began: it
-// closes nothing, unless nothing follows.
+// finish reads the closing event. That of a failed sub-agent looks the same, but comes while the
+// agent waits for the call that started it: it closes nothing, unless nothing follows.
 func (q *qwenStream) finish(e *qwenEvent) {
 	tokens := q.usage(e.Usage)
 	if tokens != nil && *tokens == (ralph.Tokens{}) && q.spoke {
-		tokens = nil // streams that are cut are not counted
+		tokens = nil // streams that are cut off are not counted
 	}
 	q.ends(&e.claudeEvent, tokens)
 	q.deny(e.Denials, allowedTool)

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// TestReadOnlyCommandLines: what the checks are, and that the user's settings count, must not let a reviewer do more.
+// TestReadOnlyCommandLines: neither the checks nor the user's settings may let a reviewer do more.
 func TestReadOnlyCommandLines(t *testing.T) {
 	for _, d := range Known() {
 		for name, inherit := range map[string]bool{"alone": false, "inherited": true} {
@@ -51,7 +51,8 @@ func TestEveryDialectSaysWhatItMayReadOnly(t *testing.T) {
 	}
 }
 
-// TestAnswersAreKeptOfReadersOnly: the samples end with a message that makes a promise, and have others before it.
+// TestAnswersAreKeptOfReadersOnly: the samples end with a message that makes a promise, and have
+// others before it.
 func TestAnswersAreKeptOfReadersOnly(t *testing.T) {
 	for name, sample := range samples {
 		d, _ := Find(name)
@@ -63,7 +64,9 @@ func TestAnswersAreKeptOfReadersOnly(t *testing.T) {
 				t.Errorf("%s answers %q", name, got.Answer)
 			}
 		}
-		if diff := cmp.Diff(map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers); diff != "" {
+		if diff := cmp.Diff(
+			map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers,
+		); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -87,12 +90,14 @@ func TestNothingIsAdvisedToReaders(t *testing.T) {
 		r.Denied("Bash", "make", "--yolo")
 		got[p] = append(append([]string{}, r.Denials...), r.Allow...)
 	}
-	if diff := cmp.Diff(map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got); diff != "" {
+	if diff := cmp.Diff(
+		map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got,
+	); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestEnter: whoever enters sees what is about to be started, and may change it.
+// TestEnter: Enter sees what is about to be started, and may change it.
 func TestEnter(t *testing.T) {
 	s := newStage(t, "codex", samples["codex"], "0")
 	elsewhere, err := filepath.EvalSymlinks(t.TempDir())

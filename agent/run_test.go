@@ -21,15 +21,15 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// The test binary plays the agent CLIs: it replays a file, perhaps hangs, and ends with a status.
+// The test binary plays the agent CLIs: it replays a file, may hang, and exits with a status.
 const (
 	roleReplay = "AGENT_TEST_REPLAY" // the file to print
 	roleStatus = "AGENT_TEST_STATUS" // the exit status, or "hang"
-	roleSeen   = "AGENT_TEST_SEEN"   // where to note what was seen
+	roleSeen   = "AGENT_TEST_SEEN"   // where to record what was seen
 	roleStderr = "AGENT_TEST_STDERR" // what to print on standard error
 )
 
-// seen is what a played CLI found when it was started.
+// seen is what a fake CLI found when it was started.
 type seen struct {
 	Args  []string
 	Stdin string
@@ -80,7 +80,7 @@ func play(file string) int {
 	return status
 }
 
-// stage is a folder with a played CLI.
+// stage is a folder with a fake CLI.
 type stage struct {
 	options Options
 	input   ralph.AgentInput
@@ -105,12 +105,17 @@ func newStage(t *testing.T, dialect, stdout, status string) *stage {
 	s := &stage{seen: noted}
 	s.options = Options{
 		Dialect: d, Path: self, Permissions: PermitAll, Now: func() time.Time { return testNow },
-		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
+		Env: []string{
+			"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(),
+			roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted,
+		},
 	}
 	if dialect == "command" {
 		s.options.Path, s.options.CommandLine = "", shellQuote(self)
 	}
-	s.input = ralph.AgentInput{Prompt: "do it\nnow", Dir: t.TempDir(), Folder: t.TempDir(), Marker: "mark", Live: func(ralph.Activity) {}}
+	s.input = ralph.AgentInput{
+		Prompt: "do it\nnow", Dir: t.TempDir(), Folder: t.TempDir(), Marker: "mark", Live: func(ralph.Activity) {},
+	}
 	return s
 }
 
@@ -128,7 +133,7 @@ var ignoreTime = cmpopts.IgnoreFields(ralph.AgentOutcome{}, "Duration")
 func TestRunEachDialect(t *testing.T) {
 	for name, sample := range samples {
 		if d, _ := Find(name); isTalker(d) {
-			continue // it says nothing unless it is asked: acp_run_test.go plays one that answers
+			continue // it says nothing unless asked: acp_run_test.go plays one that answers
 		}
 		for _, status := range []int{0, 3} {
 			t.Run(fmt.Sprintf("%s with status %d", name, status), func(t *testing.T) {
@@ -139,7 +144,9 @@ func TestRunEachDialect(t *testing.T) {
 				if diff := cmp.Diff(want, s.run(t.Context(), t), ignoreTime); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
-				files := map[string]string{"prompt.md": "do it\nnow", "agent.jsonl": sample, "agent.stderr": "first\nlast \x1bwords\n"}
+				files := map[string]string{
+					"prompt.md": "do it\nnow", "agent.jsonl": sample, "agent.stderr": "first\nlast \x1bwords\n",
+				}
 				for file, want := range files {
 					if got, err := os.ReadFile(filepath.Join(s.input.Folder, file)); err != nil || string(got) != want {
 						t.Errorf("%s: %q, %v", file, got, err)
@@ -167,7 +174,9 @@ func TestWhatTheAgentIsGiven(t *testing.T) {
 		Args: []string{"-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions",
 			"--setting-sources", "project,local", "--strict-mcp-config", "--model", "opus"},
 		Stdin: "do it\nnow", Dir: dir,
-		Env: map[string]string{"DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "HOME": "/nowhere", "RALPH_PROCESS_MARKER": "mark"},
+		Env: map[string]string{
+			"DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "HOME": "/nowhere", "RALPH_PROCESS_MARKER": "mark",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -181,11 +190,17 @@ func TestPlainCommands(t *testing.T) {
 	}{
 		{"reads standard input", `grep -q '^do it$' && echo yes`, ending{End: ralph.EndOK}},
 		{"reads the file", `test -z "$(cat)" && grep -q '^do it$' {prompt_file} && echo yes`, ending{End: ralph.EndOK}},
-		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
-		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear"}},
+		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{
+			End: ralph.EndEmpty, Error: "the agent wrote no message",
+		}},
+		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{
+			End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear",
+		}},
 		{"talks of errors", `echo "error: 401, usage limit, not logged in"`, ending{End: ralph.EndOK}},
-		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent died by a signal (killed)"}},
-		{"is not executable", `echo x; exit 126`, ending{End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126"}},
+		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent was killed by a signal (killed)"}},
+		{"is not executable", `echo x; exit 126`, ending{
+			End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126",
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,7 +252,8 @@ func TestInterrupted(t *testing.T) {
 	s.options.Grace = -1
 	s.input.Live = func(ralph.Activity) { cancel() }
 	got := s.run(ctx, t)
-	if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" || !got.Said.Text {
+	if diff := cmp.Diff(ending{End: ralph.EndInterrupted, Error: "interrupted"}, endingOf(got)); diff != "" ||
+		!got.Said.Text {
 		t.Errorf("said %+v, -want +got:\n%s", got.Said, diff)
 	}
 }
@@ -285,7 +301,8 @@ func TestCannotBeStarted(t *testing.T) {
 	s.options.Name = "my codex"
 	s.input.Dir = filepath.Join(s.input.Dir, "gone")
 	got := s.run(t.Context(), t)
-	if got.Agent != "my codex" || got.End != ralph.EndFailed || !strings.HasPrefix(got.Error, "the agent could not be started: ") {
+	if got.Agent != "my codex" || got.End != ralph.EndFailed ||
+		!strings.HasPrefix(got.Error, "the agent could not be started: ") {
 		t.Errorf("no workspace: %+v", got)
 	}
 	s = newStage(t, "command", "", "0")
@@ -317,18 +334,18 @@ func TestLingeringIsTakenUpAnewByOutput(t *testing.T) {
 
 func TestOutputIsCapped(t *testing.T) {
 	s := newStage(t, "claude", strings.Repeat(`{"type":"user"}`+"\n", 1000)+samples["claude"], "0")
-	s.options.OutputCap = 1000
+	s.options.OutputLimit = 1000
 	got := s.run(t.Context(), t)
 	if got.End != ralph.EndOK || !got.Truncated || got.OutputBytes < 16000 || !got.Said.Complete {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestStandardErrorIsCapped: what is missing there is missing, too.
+// TestStandardErrorIsCapped: a truncated standard error also counts as truncated.
 func TestStandardErrorIsCapped(t *testing.T) {
 	s := newStage(t, "command", "", "0")
 	s.options.CommandLine = "echo done; printf '%2000d' 0 >&2"
-	s.options.OutputCap = 1000
+	s.options.OutputLimit = 1000
 	if got := s.run(t.Context(), t); got.End != ralph.EndOK || !got.Truncated || got.OutputBytes != int64(len("done\n")) {
 		t.Errorf("got %+v", got)
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/ralphloop/ralph/internal/shell"
 )
 
-// shellQuote makes one shell word of any text.
+// shellQuote quotes text as one shell word.
 func shellQuote(s string) string { return shell.Quote(s) }
 
-// shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
-// itself. Only a line of plain words is taken apart: in any other a CLI may see other commands than a shell does. A line with quotes and the like is one
-// command as it stands, or nil if it may be more than one.
+// shellCommands returns the commands of a command line, without redirections, because CLIs judge
+// each by itself. Only a line of plain words is split: in any other a CLI may see different
+// commands than a shell does. A line with quotes and the like is one command as it is, or nil if it
+// may be more than one.
 func shellCommands(line string) (commands []string) {
 	list, err := shell.Parse(line)
 	if err != nil || strings.ContainsAny(line, "`$(){}\n\r") {
 		return nil
 	}
-	rest := line // behind the last word
+	rest := line // after the last word
 	for _, pipe := range list {
 		for _, c := range pipe {
 			if len(c.Words) > 0 {
@@ -47,7 +48,8 @@ func unusual(r shell.Redirect) bool {
 	return !slices.Contains([]string{"<", ">", ">>", "<&", ">&"}, r.Operator)
 }
 
-// commandText is the part of a line that has the words of a command, without the redirections between them.
+// commandText returns the part of a line that holds the words of a command, without the
+// redirections between them.
 func commandText(line string, words []shell.Word) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -63,8 +65,8 @@ func commandText(line string, words []shell.Word) string {
 	return b.String()
 }
 
-// simpleCommands are command lines as they are, and the commands that they are made of, each once. Of a line that cannot be taken apart the agent may
-// be denied the parts; then the denial is shown.
+// simpleCommands returns command lines as they are, and the commands that they consist of, each
+// once. If a line cannot be split, the agent may be denied its parts; then the denial is shown.
 func simpleCommands(lines []string) (all []string) {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)

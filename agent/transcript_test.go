@@ -22,11 +22,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// testNow is the clock of all tests of readers.
+// testNow is the clock of all reader tests.
 var testNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// transcript is one recorded run of a real CLI: testdata/transcripts/CLI/NAME.txtar, with what it printed (stdout,
-// stderr), how it ended (meta.json) and the outcome that is read from it (outcome.json, written by -update).
+// transcript is one recorded run of a real CLI: testdata/transcripts/CLI/NAME.txtar, with its
+// output (stdout, stderr), how it ended (meta.json) and the outcome that is read from it
+// (outcome.json, written by -update).
 type transcript struct {
 	cli, name      string
 	stdout, stderr []byte
@@ -35,7 +36,8 @@ type transcript struct {
 	ExitCode       int    `json:"exit_code"`
 }
 
-// unended stands in the comment of an archive before the names of files that have no newline at their end: txtar adds one.
+// unended comes in the comment of an archive before the names of files without a newline at their
+// end, because txtar adds one.
 const unended = "no newline at the end of: "
 
 func (tr transcript) path() string {
@@ -64,7 +66,7 @@ func loadTranscript(t testing.TB, cli, name string) transcript {
 	return tr
 }
 
-// writeOutcome puts the outcome into the archive, anew or in place of the old one.
+// writeOutcome adds or replaces the outcome in the archive.
 func (tr transcript) writeOutcome(t *testing.T, outcome string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(tr.path())
@@ -92,7 +94,8 @@ func allTranscripts(t testing.TB) []transcript {
 	return all
 }
 
-// end is what the harness would have seen of the process: the recorder's time limit stands for the harness's own.
+// end returns what the harness would have seen of the process: the recorder's time limit stands for
+// the harness's own.
 func (tr transcript) end() ended {
 	e := ended{Result: process.Result{State: process.Exited, ExitCode: tr.ExitCode}, program: tr.cli, timeout: time.Minute}
 	if strings.HasPrefix(tr.Ended, "timeout") {
@@ -107,11 +110,13 @@ func (tr transcript) end() ended {
 		e.ExitCode, e.Signal = 143, "terminated"
 	}
 	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
-	e.complaint, e.stderr = promise.OneLine(lines[0], stream.SentenceSize), promise.OneLine(lines[len(lines)-1], stream.SentenceSize)
+	e.complaint, e.stderr = promise.OneLine(lines[0], stream.SentenceSize), promise.OneLine(
+		lines[len(lines)-1], stream.SentenceSize,
+	)
 	return e
 }
 
-// listen feeds output to a dialect's reader in pieces of the given size and gives the outcome.
+// listen feeds output to a dialect's reader in pieces of the given size and returns the outcome.
 func listen(name string, stdout []byte, piece int, e ended) ralph.AgentOutcome {
 	outcome, _ := listenLive(name, stdout, piece, e)
 	return outcome
@@ -128,7 +133,8 @@ func listenLive(name string, stdout []byte, piece int, e ended) (ralph.AgentOutc
 	e.StdoutBytes = int64(len(stdout))
 	for rest := stdout; len(rest) > 0; {
 		n := min(piece, len(rest))
-		_, _ = reader.Write(append([]byte(nil), rest[:n]...)) // a copy: readers must not keep the slice
+		// a copy, because readers must not keep the slice
+		_, _ = reader.Write(append([]byte(nil), rest[:n]...))
 		rest = rest[n:]
 	}
 	reader.Close()
@@ -137,7 +143,7 @@ func listenLive(name string, stdout []byte, piece int, e ended) (ralph.AgentOutc
 
 const whole = 1 << 30
 
-// exited is an agent that ended by itself.
+// exited is an agent that exited by itself.
 func exited(status int) ended {
 	return ended{Result: process.Result{State: process.Exited, ExitCode: status}, program: "agent"}
 }

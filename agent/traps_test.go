@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// The traps were all seen in real CLIs; each of these tests is one of them.
+// All of these traps were seen in real CLIs; each test is one of them.
 
 func TestTrapStatusZeroIsNotSuccess(t *testing.T) {
 	cases := map[[2]string]ralph.EndClass{
@@ -50,7 +50,7 @@ func TestTrapSubtypeSuccessOnErrors(t *testing.T) {
 
 func TestTrapRefusedLoginIsSeenInRetries(t *testing.T) {
 	tr := loadTranscript(t, "claude", "401")
-	s := newStage(t, "claude", string(tr.stdout), "hang") // it would try for minutes
+	s := newStage(t, "claude", string(tr.stdout), "hang") // it would retry for minutes
 	want := ending{End: ralph.EndAuth, Error: "the login was refused (status 401)", Hint: claudeLogin}
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -93,8 +93,11 @@ func TestTrapToolsInSessionsOfTheirOwn(t *testing.T) {
 
 func TestTrapWordsAreNotErrors(t *testing.T) {
 	words := "error 401: rate limit, usage limit reached, 529 overloaded, is_error true, Not logged in, please run /login"
-	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + words + `","is_error":true}]}}` + "\n"
-	if got := listen("claude", []byte(claudeInit+result+claudeSays("m1", words)+claudeGood), whole, exited(0)); got.End != ralph.EndOK {
+	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + words +
+		`","is_error":true}]}}` + "\n"
+	if got := listen(
+		"claude", []byte(claudeInit+result+claudeSays("m1", words)+claudeGood), whole, exited(0),
+	); got.End != ralph.EndOK {
 		t.Errorf("claude: %s (%s)", got.End, got.Error)
 	}
 	if got := listen("command", []byte(words), whole, exited(0)); got.End != ralph.EndOK {
@@ -105,13 +108,15 @@ func TestTrapWordsAreNotErrors(t *testing.T) {
 func TestTrapRefusalOnStandardError(t *testing.T) {
 	tr := loadTranscript(t, "claude", "root-no-sandbox-env")
 	want := ending{End: ralph.EndFailed,
-		Error: "the agent ended with exit status 1: --dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"}
+		Error: "the agent ended with exit status 1: --dangerously-skip-permissions cannot be used with root/sudo " +
+			"privileges for security reasons"}
 	if diff := cmp.Diff(want, endingOf(listen("claude", tr.stdout, whole, tr.end()))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// A closing event is none if the agent goes on: it must neither be ended for lingering nor have ended well if it is killed.
+// A closing event does not count if the agent continues: the agent must not be ended for lingering,
+// and has not succeeded if it is killed.
 func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>"
 	call := `{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
@@ -124,8 +129,16 @@ func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
 		ended                 ended
 		want                  ralph.EndClass
 	}{
-		{"a second turn", "claude", claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More."), killed, ralph.EndTimeout},
-		{"a second turn that ended", "claude", claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More.") + claudeGood, killed, ralph.EndOK},
+		{
+			"a second turn", "claude",
+			claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More."), killed,
+			ralph.EndTimeout,
+		},
+		{
+			"a second turn that ended", "claude",
+			claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More.") + claudeGood,
+			killed, ralph.EndOK,
+		},
 		{"a sub-agent failed", "qwen", qwenInit + call + failed, killed, ralph.EndTimeout},
 		{"a sub-agent failed, and its result came", "qwen", qwenInit + call + failed + back, killed, ralph.EndTimeout},
 		{"a sub-agent failed, and then all", "qwen", qwenInit + call + failed, exited(1), ralph.EndProvider},

@@ -16,98 +16,108 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// Examiner looks at what an agent left of the workspace, and runs checks in views of it. It implements [ralph.Examiner] and is used by one
-// goroutine at a time.
+// Examiner compares the trees that an agent leaves behind and runs checks in views of them. It
+// implements [ralph.Examiner]. Only one goroutine may use it at a time.
 type Examiner struct {
 	// Shell runs the checks. Its environment is the user's own.
 	Shell Shell
 	// Dir is the workspace.
 	Dir string
-	// Copies are those of the tree; nil if none are kept. Then nothing can be compared, and a view is of the workspace as it is.
-	Copies ralph.Snapshots
-	// Rules say which files are protected, and which are tests.
+	// Snapshots holds snapshots of the tree. If it is nil, trees cannot be compared and a view
+	// shows the workspace as it is.
+	Snapshots ralph.Snapshots
+	// Rules decide which files are protected and which are tests.
 	Rules protect.Rules
-	// Folder is outside of the workspace and holds what views need, Journal what an in-place view has to put back, and Proofs what is known of checks
-	// at the base.
+	// Folder is outside the workspace and holds temporary files of views. Journal records what an
+	// in-place view has to restore. Proofs caches canary results of the base.
 	Folder, Journal, Proofs string
-	// Isolation is what the user wants; "" is the strongest that works.
+	// Isolation is the mode that the user asked for; "" means the strongest one that works.
 	Isolation pristine.Mode
-	// Around is what lies around the workspace and steers checks; nil if it is not looked at.
-	Around *pristine.Surroundings
-	// NoNetwork leaves checks nothing but loopback.
+	// Surroundings are the files outside the tree that affect checks; nil ignores them.
+	Surroundings *pristine.Surroundings
+	// NoNetwork limits checks to the loopback interface.
 	NoNetwork bool
-	// Canary is a command that plants a failing test; "" leaves it to what is known of the project.
+	// Canary is a command that plants a failing test; "" plants one that fits the project's test
+	// runner.
 	Canary string
 	// HiddenDir holds the files of hidden checks; "" if there are none.
 	HiddenDir string
-	// Workspace names the copy of the workspace as it is, where that is not the tree that is looked at; "" where it is.
-	Workspace string
+	// WorkspaceSnapshot is the snapshot of the workspace, if that is not the tree being examined;
+	// otherwise "".
+	WorkspaceSnapshot string
 
-	best   isolation
-	sorted sortedChanges
-	base   informedRules
-	asked  map[string]baseHabit // what checks do to tests at the base, by command
-	stood  standings
+	best        isolation
+	lastChanges classifiedChanges
+	baseRules   rulesAtBase
+	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
+	testStamps  testStamps
 }
 
-// informedRules are rules that know the files of the copy since.
-type informedRules struct {
+// rulesAtBase are rules that know the files of the snapshot named base.
+type rulesAtBase struct {
 	protect.Rules
-	since string
+	base string
 }
 
 var _ ralph.Examiner = (*Examiner)(nil)
 
-// sortedChanges is what differs between two copies, and what it means.
-type sortedChanges struct {
+// classifiedChanges are the differences between two snapshots, sorted by what they mean.
+type classifiedChanges struct {
 	base, now string
 	all       []ralph.FileChange
 	meaning   protect.Sorted
-	newTests  []ralph.FileChange // that need something which old tests do without
+	newTests  []ralph.FileChange // newTests are new tests that need files which old tests do without.
 }
 
-// ErrNoCopy says that the tree as it is now was not kept, so that nobody can say what became of protected files.
-var ErrNoCopy = errors.New("no copy of the tree could be kept")
+// ErrNoSnapshot means that there is no snapshot of the current tree, so changes to protected files
+// cannot be detected.
+var ErrNoSnapshot = errors.New("no snapshot of the tree could be taken")
 
-// Compare says what the difference between two trees means.
+// Compare classifies the changes between two trees.
 func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
-	found, err := e.sort(ctx, base, now)
-	if err != nil || e.Copies == nil || base.Snapshot == "" {
+	found, err := e.classify(ctx, base, now)
+	if err != nil || e.Snapshots == nil || base.Snapshot == "" {
 		return ralph.Tampering{}, err
 	}
 	seen := ralph.Tampering{
-		Known: true, Tampered: found.meaning.Tampered, Unseen: names(found.meaning.Unseen), Tests: names(found.meaning.Tests),
-		TestAware: aware(found.meaning.Aware),
+		Known:     true,
+		Tampered:  found.meaning.Tampered,
+		Unseen:    changeNames(found.meaning.Unseen),
+		Tests:     changeNames(found.meaning.Tests),
+		TestAware: formatAware(found.meaning.Aware),
 	}
-	if err := e.remember(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
+	if err := e.stampTests(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
 		return seen, err
 	}
-	if e.Around == nil {
+	if e.Surroundings == nil {
 		return seen, nil
 	}
 	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
-	for _, name := range e.Around.Unhidden(mode, e.Dir) {
-		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
+	for _, name := range e.Surroundings.VisibleChanges(mode, e.Dir) {
+		seen.OutsideFiles = append(
+			seen.OutsideFiles, fmt.Sprintf("%s changed since the run began, and checks can see it", name),
+		)
 	}
 	return seen, nil
 }
 
-// sort compares two trees. It remembers the last answer, since views ask for the same again.
-func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedChanges, error) {
-	none := sortedChanges{base: base.Snapshot, now: now.Snapshot}
+// classify compares two trees. It caches the last answer, because views ask the same question
+// again.
+func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (classifiedChanges, error) {
+	none := classifiedChanges{base: base.Snapshot, now: now.Snapshot}
 	switch {
-	case e.Copies == nil || base.Snapshot == "" || base.Snapshot == now.Snapshot:
+	case e.Snapshots == nil || base.Snapshot == "" || base.Snapshot == now.Snapshot:
 		return none, nil
 	case now.Snapshot == "":
-		return none, ErrNoCopy
-	case e.sorted.base == base.Snapshot && e.sorted.now == now.Snapshot:
-		return e.sorted, nil
+		return none, ErrNoSnapshot
+	case e.lastChanges.base == base.Snapshot && e.lastChanges.now == now.Snapshot:
+		return e.lastChanges, nil
 	}
-	changes, err := e.Copies.Changes(ctx, base.Snapshot, now.Snapshot)
+	changes, err := e.Snapshots.Changes(ctx, base.Snapshot, now.Snapshot)
 	if err != nil {
 		return none, err
 	}
-	rules, err := e.rulesSince(ctx, base.Snapshot)
+	rules, err := e.rulesFor(ctx, base.Snapshot)
 	if err != nil {
 		return none, err
 	}
@@ -117,30 +127,31 @@ func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedC
 	}
 	none.all, none.meaning = changes, meaning
 	if slices.ContainsFunc(meaning.Tests, func(c ralph.FileChange) bool { return c.Kind == ralph.FileAdded }) {
-		for _, c := range changes { // tests that were added with a set-up file cannot be green without it
+		// tests that were added together with a setup file cannot pass without it
+		for _, c := range changes {
 			if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
 				none.newTests = append(none.newTests, c)
 			}
 		}
 	}
-	e.sorted = none
+	e.lastChanges = none
 	return none, nil
 }
 
-// rulesSince are the rules, with what they have to know of the base.
-func (e *Examiner) rulesSince(ctx context.Context, base string) (protect.Rules, error) {
-	if e.base.since != base {
-		files, err := e.Copies.Files(ctx, base)
+// rulesFor returns the rules with what they have to know about the base.
+func (e *Examiner) rulesFor(ctx context.Context, base string) (protect.Rules, error) {
+	if e.baseRules.base != base {
+		files, err := e.Snapshots.Files(ctx, base)
 		if err != nil {
 			return protect.Rules{}, err
 		}
-		e.base = informedRules{e.Rules.Since(files), base}
+		e.baseRules = rulesAtBase{e.Rules.Since(files), base}
 	}
-	return e.base.Rules, nil
+	return e.baseRules.Rules, nil
 }
 
-// aware tells who asks, and how.
-func aware(found []protect.Aware) []string {
+// formatAware formats each file that checks whether it runs in a test, with the line that does so.
+func formatAware(found []protect.Aware) []string {
 	const shown = 80
 	var all []string
 	for _, a := range found {
@@ -153,7 +164,7 @@ func aware(found []protect.Aware) []string {
 	return all
 }
 
-func names(changes []ralph.FileChange) []string {
+func changeNames(changes []ralph.FileChange) []string {
 	var all []string
 	for _, c := range changes {
 		all = append(all, c.Name)
@@ -161,57 +172,61 @@ func names(changes []ralph.FileChange) []string {
 	return all
 }
 
-// BaseText is a file as it was at the base.
+// BaseText returns a file's content at the base.
 func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name string) (string, error) {
-	if e.Copies == nil || base.Snapshot == "" {
-		return "", fmt.Errorf("read %s as it was: %w", name, fs.ErrNotExist)
+	if e.Snapshots == nil || base.Snapshot == "" {
+		return "", fmt.Errorf("read %s at the base: %w", name, fs.ErrNotExist)
 	}
 	const limit = 4 << 20
-	text, err := e.Copies.Read(ctx, base.Snapshot, filepath.ToSlash(name), limit)
+	text, err := e.Snapshots.Read(ctx, base.Snapshot, filepath.ToSlash(name), limit)
 	if err != nil {
-		return "", fmt.Errorf("read %s as it was: %w", name, err)
+		return "", fmt.Errorf("read %s at the base: %w", name, err)
 	}
 	return string(text), nil
 }
 
-// edits is what a view shows otherwise than the workspace. What comes from the base is written below kept first.
-func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedChanges, kept string) ([]pristine.Edit, error) {
-	edits, err := e.towards(ctx, found.now, kept+"-now")
+// edits lists how a view differs from the workspace. Files from the base are first extracted below
+// extracted.
+func (e *Examiner) edits(
+	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, extracted string,
+) ([]pristine.Edit, error) {
+	edits, err := e.editsToTree(ctx, found.now, extracted+"-now")
 	if err != nil {
 		return nil, err
 	}
-	old, err := e.putBack(ctx, found.base, found.shownOld(kind), kept)
+	old, err := e.revert(ctx, found.base, found.reverted(kind), extracted)
 	if err != nil {
 		return nil, err
 	}
 	edits = append(edits, old...)
 	if kind == ralph.ViewOldTests {
-		if err := e.blend(ctx, found, edits); err != nil {
+		if err := e.blendTests(ctx, found, edits); err != nil {
 			return nil, err
 		}
 	}
 	if (kind == ralph.ViewHidden || kind == viewHiddenBase) && e.HiddenDir != "" {
-		laid, err := layOver(e.HiddenDir)
+		laid, err := hiddenFileEdits(e.HiddenDir)
 		return append(edits, laid...), err
 	}
 	return edits, nil
 }
 
-// blend puts old tests into the files that hold product and tests at once, where putting back the whole file would undo the product, too.
-func (e *Examiner) blend(ctx context.Context, found sortedChanges, edits []pristine.Edit) error {
+// blendTests puts old tests into files that hold both product code and tests. Restoring such a file
+// as a whole would also undo the product code.
+func (e *Examiner) blendTests(ctx context.Context, found classifiedChanges, edits []pristine.Edit) error {
 	for _, c := range found.meaning.Tests {
-		i := len(edits) - 1 // the last edit of a name holds
+		i := len(edits) - 1 // the last edit of a name wins
 		for i >= 0 && (edits[i].Name != c.Name || edits[i].Source == "") {
 			i--
 		}
 		if i < 0 || c.Kind != ralph.FileChanged {
 			continue
 		}
-		base, err := e.Copies.Read(ctx, found.base, c.Name, protect.Limit)
+		base, err := e.Snapshots.Read(ctx, found.base, c.Name, protect.Limit)
 		if err != nil {
 			return err
 		}
-		now, err := e.Copies.Read(ctx, found.now, c.Name, protect.Limit)
+		now, err := e.Snapshots.Read(ctx, found.now, c.Name, protect.Limit)
 		if err != nil {
 			return err
 		}
@@ -224,73 +239,79 @@ func (e *Examiner) blend(ctx context.Context, found sortedChanges, edits []prist
 	return nil
 }
 
-// putBack undoes changes: what they changed or deleted is put there from a copy, by way of the folder kept.
-func (e *Examiner) putBack(ctx context.Context, id string, changes []ralph.FileChange, kept string) ([]pristine.Edit, error) {
+// revert returns the edits that undo changes. Files that were changed or deleted are first
+// extracted from a snapshot into the folder extracted.
+func (e *Examiner) revert(
+	ctx context.Context, id string, changes []ralph.FileChange, extracted string,
+) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
-	var put []string
+	var restored []string
 	for _, c := range changes {
 		if c.Kind == ralph.FileAdded {
 			edits = append(edits, pristine.Edit{Name: c.Name})
 			continue
 		}
-		put = append(put, c.Name)
+		restored = append(restored, c.Name)
 	}
-	if len(put) > 0 {
-		if err := e.Copies.Extract(ctx, id, kept, put); err != nil {
+	if len(restored) > 0 {
+		if err := e.Snapshots.Extract(ctx, id, extracted, restored); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range put {
-		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(kept, filepath.FromSlash(name))})
+	for _, name := range restored {
+		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(extracted, filepath.FromSlash(name))})
 	}
 	return edits, nil
 }
 
-// towards is what makes the workspace the tree that is looked at.
-func (e *Examiner) towards(ctx context.Context, now, kept string) ([]pristine.Edit, error) {
-	if e.Workspace == "" || e.Workspace == now {
+// editsToTree returns the edits that turn the workspace into the examined tree.
+func (e *Examiner) editsToTree(ctx context.Context, now, extracted string) ([]pristine.Edit, error) {
+	if e.WorkspaceSnapshot == "" || e.WorkspaceSnapshot == now {
 		return nil, nil
 	}
-	changes, err := e.Copies.Changes(ctx, now, e.Workspace) // as if somebody had changed that tree into this workspace
+	// read the difference backwards, so that reverting it leads from the workspace to that tree
+	changes, err := e.Snapshots.Changes(ctx, now, e.WorkspaceSnapshot)
 	if err != nil {
 		return nil, err
 	}
-	return e.putBack(ctx, now, changes, kept)
+	return e.revert(ctx, now, changes, extracted)
 }
 
-// shownOld are the changes that a view does not show.
-func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
+// reverted lists the changes that a view does not show.
+func (s classifiedChanges) reverted(kind ralph.ViewKind) []ralph.FileChange {
 	switch kind {
 	case ralph.ViewBase, viewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
-		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !instructs(c.Name) })
+		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !isAgentFile(c.Name) })
 	case ralph.ViewOldTests:
 		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests, s.newTests)
 	}
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
 }
 
-// Files and folders that agent CLIs read by themselves: as orders, settings or hooks.
+// Files and folders that agent CLIs read on startup as instructions, settings or hooks.
 var (
-	instructing = strings.Fields(`AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md .cursorrules .goosehints
-		.mcp.json opencode.json opencode.jsonc .aider.conf.yml copilot-instructions.md`)
-	instructingFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
+	agentFiles = strings.Fields(`
+		AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md
+		.cursorrules .goosehints .mcp.json opencode.json opencode.jsonc .aider.conf.yml
+		copilot-instructions.md`)
+	agentFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
 )
 
-// instructs reports whether agent CLIs read a file by themselves.
-func instructs(name string) bool {
-	isOne := func(folder string) bool { return slices.Contains(instructingFolders, folder) }
-	return slices.Contains(instructing, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
+// isAgentFile reports whether agent CLIs read a file on startup.
+func isAgentFile(name string) bool {
+	isOne := func(folder string) bool { return slices.Contains(agentFolders, folder) }
+	return slices.Contains(agentFiles, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
-// layOver lists the files of a folder at their names.
-func layOver(dir string) ([]pristine.Edit, error) {
+// hiddenFileEdits returns edits that add the files of a folder under their own names.
+func hiddenFileEdits(dir string) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err == nil && entry.IsDir() && entry.Name() == ".git":
-			return filepath.SkipDir // its own history is not the workspace's
+			return filepath.SkipDir // a separate repository's history does not belong in the workspace
 		case err != nil || entry.IsDir():
 			return err
 		}

@@ -25,7 +25,7 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// folders are copies of a tree that are plain folders: the name of a copy is its path.
+// folders are snapshots of a tree stored as plain folders. A snapshot's name is its path.
 type folders struct{ ralph.Snapshots }
 
 func (folders) Files(_ context.Context, id string) ([]string, error) {
@@ -96,7 +96,7 @@ func (folders) Join(context.Context, string, string, string) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
-// bench is a workspace that an agent changed, with an examiner of it.
+// bench is a workspace that an agent changed, with an examiner for it.
 type bench struct {
 	*verify.Examiner
 	base, now ralph.TreeState
@@ -104,7 +104,7 @@ type bench struct {
 
 type files map[string]string
 
-// examine makes a workspace as it was and as it is.
+// examine creates a workspace before and after a change.
 func examine(t *testing.T, was, is files, config protect.Config) *bench {
 	t.Helper()
 	needShell(t)
@@ -128,7 +128,7 @@ func examine(t *testing.T, was, is files, config protect.Config) *bench {
 	}
 	return &bench{
 		&verify.Examiner{
-			Shell: shell(), Dir: now, Copies: folders{}, Rules: rules, Isolation: pristine.InPlace,
+			Shell: shell(), Dir: now, Snapshots: folders{}, Rules: rules, Isolation: pristine.InPlace,
 			Folder: filepath.Join(state, "views"), Journal: filepath.Join(state, "journal"), Proofs: proofs,
 		},
 		ralph.TreeState{Known: true, Snapshot: base}, ralph.TreeState{Known: true, Snapshot: now},
@@ -139,7 +139,7 @@ func (b *bench) input(kind ralph.ViewKind) ralph.ViewInput {
 	return ralph.ViewInput{Kind: kind, Dir: b.Dir, Base: b.base, Now: b.now}
 }
 
-// apart gives the workspace a folder of its own, so that what a view in place does to it does not change the kept copy.
+// apart gives the workspace its own folder, so that an in-place view does not change the snapshot.
 func (b *bench) apart(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +150,7 @@ func (b *bench) apart(t *testing.T) *bench {
 	return b
 }
 
-// sees is what a command prints in a view.
+// sees returns what a command prints in a view.
 func (b *bench) sees(t *testing.T, kind ralph.ViewKind, command string) string {
 	t.Helper()
 	v, err := b.Open(t.Context(), b.input(kind))
@@ -169,7 +169,9 @@ func (b *bench) sees(t *testing.T, kind ralph.ViewKind, command string) string {
 
 func (b *bench) proves(t *testing.T, kind ralph.ViewKind, command string) ralph.Proof {
 	t.Helper()
-	proof, err := b.Prove(t.Context(), b.input(kind), ralph.CheckInput{Name: command, Dir: b.Dir, Folder: t.TempDir(), File: "x.txt", Timeout: time.Minute})
+	proof, err := b.Prove(t.Context(), b.input(kind), ralph.CheckInput{
+		Name: command, Dir: b.Dir, Folder: t.TempDir(), File: "x.txt", Timeout: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,18 +211,22 @@ func TestViewsOfATree(t *testing.T) {
 }
 
 func TestCompareTrees(t *testing.T) {
-	b := examine(t, files{"a_test.go": "package a", "keep/k": "1"}, files{"a_test.go": "package b", "keep/k": "2", "keep/new": "3"}, protect.Config{Globs: []string{"keep/"}})
+	b := examine(
+		t, files{"a_test.go": "package a", "keep/k": "1"},
+		files{"a_test.go": "package b", "keep/k": "2", "keep/new": "3"}, protect.Config{Globs: []string{"keep/"}},
+	)
 	got, err := b.Compare(t.Context(), b.base, b.now)
 	want := ralph.Tampering{
-		Known: true, Tampered: []ralph.FileChange{{Name: "keep/k", Kind: ralph.FileChanged}}, Unseen: []string{"keep/new"}, Tests: []string{"a_test.go"},
+		Known: true, Tampered: []ralph.FileChange{{Name: "keep/k", Kind: ralph.FileChanged}},
+		Unseen: []string{"keep/new"}, Tests: []string{"a_test.go"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	if _, err := b.Compare(t.Context(), b.base, ralph.TreeState{Known: true}); !errors.Is(err, verify.ErrNoCopy) {
+	if _, err := b.Compare(t.Context(), b.base, ralph.TreeState{Known: true}); !errors.Is(err, verify.ErrNoSnapshot) {
 		t.Errorf("without a copy of the tree: %v", err)
 	}
-	b.Copies = nil
+	b.Snapshots = nil
 	if got, err := b.Compare(t.Context(), b.base, b.now); err != nil || got.Known {
 		t.Errorf("without copies: %+v, %v", got, err)
 	}
@@ -236,11 +242,12 @@ func TestBaseText(t *testing.T) {
 	}
 }
 
-// The first question after a run without a baseline is not for a view: it must neither find that nothing can be written, nor settle for less than a copy.
+// The first question after a run without a baseline is not about a view. It must not conclude that
+// nothing can be written, nor settle for less than a copy.
 func TestTheFirstQuestionDoesNotWeakenViews(t *testing.T) {
 	b := examine(t, files{"a": "1"}, files{"a": "2"}, protect.Config{})
 	b.Isolation = ""
-	b.Around = &pristine.Surroundings{}
+	b.Surroundings = &pristine.Surroundings{}
 	if _, err := b.Compare(t.Context(), b.base, b.now); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +266,9 @@ func TestTheFirstQuestionDoesNotWeakenViews(t *testing.T) {
 const (
 	calcWrong = "def add(a, b):\n    return a - b\n"
 	calcRight = "def add(a, b):\n    return a + b\n"
-	testAdd   = "import unittest\nimport calc\n\n\nclass TestAdd(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n    def test_zero(self):\n        self.assertEqual(calc.add(0, 0), 0)\n"
+	testAdd   = "import unittest\nimport calc\n\n\nclass TestAdd(unittest.TestCase):\n    def " +
+		"test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n    def test_zero(self):\n        " +
+		"self.assertEqual(calc.add(0, 0), 0)\n"
 )
 
 func TestProve(t *testing.T) {
@@ -286,17 +295,43 @@ func TestProve(t *testing.T) {
 		want        ralph.Proof
 	}{
 		{name: "an honest fix", check: discover, is: with(nil), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
-		{name: "a base that cannot be loaded", check: discover, was: files{"calc.py": "def add(", "test_calc.py": testAdd}, is: with(nil), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
-		{name: "a test that got another name", check: discover, is: with(files{"test_calc.py": strings.ReplaceAll(testAdd, "test_zero", "test_nothing")}), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
-		{name: "a test that is gone", check: discover, is: with(files{"test_calc.py": strings.Split(testAdd, "\n\n    def test_zero")[0]}),
+		{
+			name: "a base that cannot be loaded", check: discover,
+			was: files{"calc.py": "def add(", "test_calc.py": testAdd}, is: with(nil),
+			want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2},
+		},
+		{
+			name: "a test that got another name", check: discover,
+			is:   with(files{"test_calc.py": strings.ReplaceAll(testAdd, "test_zero", "test_nothing")}),
+			want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2},
+		},
+		{name: "a test that is gone", check: discover, is: with(files{
+			"test_calc.py": strings.Split(testAdd, "\n\n    def test_zero")[0],
+		}),
 			want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 1, Lost: 1, Detail: "2 tests ran at the base, 1 now."}},
-		{name: "no test is left", check: "r=0; for t in test_*.py; do test ! -e $t || python3 -m unittest -v $t || r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
-			want: ralph.Proof{Canary: ralph.CanaryNone, Lost: 2, Detail: "No test is left beside which one that must fail could be put; at the base there was the workspace's root (python, equal)."}},
-		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m unittest -v)) && python3 -m unittest -v test_calc*",
-			is: with(files{"first/test_f.py": testAdd, "first/calc.py": calcRight}), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 4}},
-		{name: "a program that ends well by itself", check: discover, is: with(files{"calc.py": "import atexit, os\natexit.register(os._exit, 0)\n" + calcWrong}),
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Tests: 2, Detail: "The check stayed green with a test that must fail in the workspace's root (python, equal); at the base that test turned it red."}},
-		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}},
+		{name: "no test is left", check: "r=0; for t in test_*.py; do test ! -e $t || python3 -m unittest -v $t " +
+			"|| r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
+			want: ralph.Proof{
+				Canary: ralph.CanaryNone, Lost: 2,
+				Detail: "No test is left beside which a failing one could be planted; at the base there was the " +
+					"workspace's root (python, equal).",
+			}},
+		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +
+			"unittest -v)) && python3 -m unittest -v test_calc*",
+			is: with(files{
+				"first/test_f.py": testAdd, "first/calc.py": calcRight,
+			}), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 4}},
+		{name: "a program that ends well by itself", check: discover, is: with(files{
+			"calc.py": "import atexit, os\natexit.register(os._exit, 0)\n" + calcWrong,
+		}),
+			want: ralph.Proof{
+				Canary: ralph.CanaryGreen, Tests: 2,
+				Detail: "The check passed with a deliberately failing test in the workspace's root (python, equal); at " +
+					"the base that test made it fail.",
+			}},
+		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{
+			Canary: ralph.CanaryNone, Detail: "There is no canary for this project.",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -320,10 +355,17 @@ func TestProveByCommand(t *testing.T) {
 	}{
 		{name: "red", plant: "touch bad", check: "test ! -e bad", want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "silenced", plant: "touch bad", check: "test -e quiet || test ! -e bad", is: files{"quiet": ""},
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it stayed green with the failing test that checks.canary planted"}},
+			want: ralph.Proof{
+				Canary: ralph.CanaryGreen, Detail: "it passed despite the failing test that checks.canary planted",
+			}},
 		{name: "a linter, which it cannot turn red", plant: "touch bad", check: "true",
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted could not turn it red at the base either"}},
-		{name: "nothing planted", plant: "exit 3", check: "true", want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "checks.canary could not plant a failing test (exit 3)"}},
+			want: ralph.Proof{
+				Canary: ralph.CanaryMute,
+				Detail: "the failing test that checks.canary planted did not make it fail at the base either",
+			}},
+		{name: "nothing planted", plant: "exit 3", check: "true", want: ralph.Proof{
+			Canary: ralph.CanaryNone, Detail: "checks.canary could not plant a failing test (exit 3)",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, files{"a": "1"}, c.is, protect.Config{}).apart(t)
@@ -335,29 +377,52 @@ func TestProveByCommand(t *testing.T) {
 	}
 }
 
-// A check that is green while the product rewrites tests proves nothing. One that writes tests itself, as it does at the base, is left alone.
+// A check that passes while the product rewrites tests proves nothing. A check that writes tests
+// itself, as it also does at the base, is not affected.
 func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
 	const (
 		test  = "def test_a():\n    assert 1 == 1\n"
-		cheat = "if grep -q cheat prod; then cp -p tests/test_a.py keep; echo pass >tests/test_a.py; cat keep >tests/test_a.py; fi; echo '1 passed in 0.01s'"
-		left  = "Not passed: these tests were changed while checks ran: tests/test_a.py"
+		cheat = "if grep -q cheat prod; then cp -p tests/test_a.py keep; echo pass >tests/test_a.py; cat keep " +
+			">tests/test_a.py; fi; echo '1 passed in 0.01s'"
+		left = "Counted as failed: these tests changed while checks ran: tests/test_a.py"
 	)
-	was := files{"prod": "old", "tests/test_a.py": test, "tests/fixtures/test_f.py": test, "tests/__snapshots__/a.js": "1", "tests/test_gen.py": "# Code generated by a tool.\n"}
+	was := files{
+		"prod": "old", "tests/test_a.py": test, "tests/fixtures/test_f.py": test, "tests/__snapshots__/a.js": "1",
+		"tests/test_gen.py": "# Code generated by a tool.\n",
+	}
 	for _, c := range []struct {
 		name, check, prod, own string
 		want                   string
 	}{
 		{name: "written and put back", check: cheat, prod: "cheat", want: left},
-		{name: "deleted", check: "if grep -q cheat prod; then rm -r tests; fi; echo '1 passed in 0.01s'", prod: "cheat", want: left},
+		{
+			name: "deleted", check: "if grep -q cheat prod; then rm -r tests; fi; echo '1 passed in 0.01s'",
+			prod: "cheat", want: left,
+		},
 		{name: "honest", check: cheat, prod: "new"},
 		{name: "by the check itself", check: "echo pass >tests/test_a.py; echo '1 passed in 0.01s'", prod: "new"},
 		{name: "a test of the agent's own making", check: cheat, prod: "cheat", own: "changed"},
-		{name: "rights and reading", check: "chmod 700 tests/test_a.py; cat tests/test_a.py >/dev/null; ! grep -q new prod || chmod 600 tests/test_a.py; echo '1 passed in 0.01s'", prod: "new"},
-		{name: "formatted", check: "! grep -q new prod || printf 'def test_a( ):\\n  assert (1 == 1)\\n' >tests/test_a.py; echo '1 passed in 0.01s'", prod: "new"},
-		{name: "what checks record", check: "! grep -q new prod || for f in tests/fixtures/test_f.py tests/__snapshots__/a.js tests/test_gen.py; do echo x >$f; done; echo '1 passed in 0.01s'", prod: "new"},
+		{
+			name: "rights and reading",
+			check: "chmod 700 tests/test_a.py; cat tests/test_a.py >/dev/null; ! grep -q new prod || chmod 600 " +
+				"tests/test_a.py; echo '1 passed in 0.01s'",
+			prod: "new",
+		},
+		{
+			name: "formatted",
+			check: "! grep -q new prod || printf 'def test_a( ):\\n  assert (1 == 1)\\n' >tests/test_a.py; echo '1 " +
+				"passed in 0.01s'",
+			prod: "new",
+		},
+		{
+			name: "what checks record",
+			check: "! grep -q new prod || for f in tests/fixtures/test_f.py tests/__snapshots__/a.js " +
+				"tests/test_gen.py; do echo x >$f; done; echo '1 passed in 0.01s'",
+			prod: "new",
+		},
 		{name: "a base that runs no test", check: "grep -q new prod && echo pass >tests/test_a.py", prod: "new"},
 	} {
 		for _, mode := range []pristine.Mode{pristine.Copy, pristine.Overlay} {
@@ -367,7 +432,7 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				is["tests/test_a.py"] += c.own
 				b := examine(t, was, is, protect.Config{}).apart(t)
 				if b.Isolation = mode; mode == pristine.Overlay {
-					if got, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); got != mode || why != "" {
+					if got, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != mode || why != "" {
 						t.Skip("no overlay that keeps what is written: " + why)
 					}
 				}
@@ -375,10 +440,12 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, check := range []string{c.check, "true"} { // the next one in the same view sees what the first one left
+				// the next check in the same view sees what the first one left
+				for _, check := range []string{c.check, "true"} {
 					got, err := v.Check(t.Context(), ralph.CheckInput{Name: check, Dir: b.Dir, Timeout: time.Minute})
 					lines := strings.Split(got.Output, "\n")
-					if last := lines[len(lines)-1]; err != nil || got.ExitCode != 0 || got.Passed != (c.want == "") || c.want != "" && last != c.want {
+					if last := lines[len(lines)-1]; err != nil || got.ExitCode != 0 || got.Passed != (c.want == "") ||
+						c.want != "" && last != c.want {
 						t.Errorf("%s: %+v, %v", check, got, err)
 					}
 				}
@@ -390,19 +457,23 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 	}
 }
 
-// An overlay works at the root of a workspace and is refused in a folder whose group is not the user's: the run goes on with a copy.
+// An overlay works at the root of a workspace and is refused in a folder whose group is not the
+// user's. The run continues with a copy.
 func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	const asked = "RALPH_TEST_FOREIGN_GROUP"
 	if os.Getenv(asked) == "" {
 		if os.Getuid() != 0 {
 			t.Skip("only root can become somebody else")
 		}
-		becomeNobody(t, asked)
+		rerunUnprivileged(t, asked)
 		return
 	}
-	b := examine(t, files{"sub/keep/k": "old", "a": "1"}, files{"sub/keep/k": "new", "a": "2"}, protect.Config{Globs: []string{"sub/keep/"}})
+	b := examine(
+		t, files{"sub/keep/k": "old", "a": "1"}, files{"sub/keep/k": "new", "a": "2"},
+		protect.Config{Globs: []string{"sub/keep/"}},
+	)
 	b.Dir, b.Isolation = os.Getenv(asked), ""
-	if mode, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
+	if mode, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
 		t.Skip("no overlay: " + why)
 	}
 	for range 2 {
@@ -421,8 +492,9 @@ func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	}
 }
 
-// becomeNobody runs this test again as somebody without rights, for a workspace of his with folders of a group that is not his.
-func becomeNobody(t *testing.T, variable string) {
+// rerunUnprivileged runs this test again as an unprivileged user, in a workspace with folders of a
+// group that is not the user's.
+func rerunUnprivileged(t *testing.T, variable string) {
 	t.Helper()
 	const nobody = 65534
 	top, err := os.MkdirTemp("", "nobody")
@@ -436,7 +508,9 @@ func becomeNobody(t *testing.T, variable string) {
 	}
 	write(t, 0o644, filepath.Join(dir, "sub/keep/k"), "new")
 	write(t, 0o644, filepath.Join(dir, "a"), "2")
-	for name, group := range map[string]int{top: nobody, dir: nobody, dir + "/a": nobody, dir + "/sub": 0, dir + "/sub/keep": 0, dir + "/sub/keep/k": 0} {
+	for name, group := range map[string]int{
+		top: nobody, dir: nobody, dir + "/a": nobody, dir + "/sub": 0, dir + "/sub/keep": 0, dir + "/sub/keep/k": 0,
+	} {
 		if err := os.Chown(name, nobody, group); err != nil {
 			t.Fatal(err)
 		}

@@ -6,33 +6,33 @@ import (
 	"github.com/ralphloop/ralph/internal/shell"
 )
 
-// firstWord finds the word of a shell command that names what is run: the first one
-// behind assignments, redirections, opening brackets and `!`. Plain variables and `~/`
-// are filled in from the environment. certain is false if only the shell could tell,
-// or if the command cannot be parsed. The word is "" if nothing is named at all.
+// firstWord finds the word of a shell command that names the program: the first one after
+// assignments, redirections, opening brackets and `!`. It expands plain variables and `~/` from the
+// environment. certain is false if only the shell could know the word, or if the command cannot be
+// parsed. The word is "" if the command names no program.
 //
-// Its answer only tells a check that failed from one that cannot run, after the shell
-// has already said 126 or 127.
+// The answer only distinguishes a check that failed from one that cannot run, after the shell has
+// already exited with 126 or 127.
 func firstWord(command string, variable func(string) (string, bool)) (word string, certain bool) {
 	list, err := shell.Parse(command)
 	if err != nil {
 		return "", false
 	}
-	word, certain, _ = firstOf(list, variable)
+	word, certain, _ = firstWordIn(list, variable)
 	return word, certain
 }
 
-// firstOf is firstWord of commands; found is false if none of them names anything.
-func firstOf(list shell.List, variable func(string) (string, bool)) (word string, certain, found bool) {
+// firstWordIn is firstWord for parsed commands; found is false if none of them names a program.
+func firstWordIn(list shell.List, variable func(string) (string, bool)) (word string, certain, found bool) {
 	for _, pipe := range list {
 		for _, c := range pipe {
 			switch c.Keyword {
 			case "(", "{":
-				word, certain, found = firstOf(c.Body, variable)
+				word, certain, found = firstWordIn(c.Body, variable)
 			case "function":
 				return c.Operands[0].Text, false, true
 			case "":
-				word, certain, found = firstNamed(c.Words, variable)
+				word, certain, found = firstNonEmpty(c.Words, variable)
 			default:
 				return c.Keyword, true, true
 			}
@@ -44,10 +44,10 @@ func firstOf(list shell.List, variable func(string) (string, bool)) (word string
 	return "", true, false
 }
 
-// firstNamed is the first word that is not empty after variables were filled in.
-func firstNamed(words []shell.Word, variable func(string) (string, bool)) (word string, certain, found bool) {
+// firstNonEmpty returns the first word that is not empty after expansion.
+func firstNonEmpty(words []shell.Word, variable func(string) (string, bool)) (word string, certain, found bool) {
 	for _, w := range words {
-		text, certain := value(w, variable)
+		text, certain := expand(w, variable)
 		if !certain {
 			return "", false, true
 		}
@@ -58,8 +58,9 @@ func firstNamed(words []shell.Word, variable func(string) (string, bool)) (word 
 	return "", true, false
 }
 
-// value is a word as the shell would expand it, and the first word of that if it would split it.
-func value(w shell.Word, variable func(string) (string, bool)) (text string, certain bool) {
+// expand expands a word as the shell would. If the shell would split the result, expand returns its
+// first field.
+func expand(w shell.Word, variable func(string) (string, bool)) (text string, certain bool) {
 	var b strings.Builder
 	for i, p := range w.Parts {
 		switch {
@@ -70,13 +71,13 @@ func value(w shell.Word, variable func(string) (string, bool)) (text string, cer
 			value, _ := variable(p.Text)
 			fields := strings.Fields(value)
 			if len(fields) > 1 || len(fields) == 1 && value != fields[0] {
-				return b.String() + fields[0], true // what follows is an argument already
+				return b.String() + fields[0], true // the rest is an argument
 			}
 			b.WriteString(strings.TrimSpace(value))
 		case p.Kind != shell.Literal || !p.Quoted && strings.ContainsAny(p.Text, "*?"):
 			return "", false
 		case !p.Quoted && strings.HasSuffix(p.Text, "$") && i+1 < len(w.Parts):
-			return "", false // $'…' and $"…" differ from one shell to the next
+			return "", false // $'…' and $"…" differ between shells
 		case i == 0 && w.Home:
 			if p.Text != "~" && !strings.HasPrefix(p.Text, "~/") {
 				return "", false

@@ -116,7 +116,7 @@ func TestFirstWord(t *testing.T) {
 		{"function f { go; }; f", answer{"f", false}},
 		{"cat <(go)", sure("cat")},
 		{"x=(a b); go", sure("go")},
-		// What no shell parses never counts as a check that cannot run.
+		// A command that cannot be parsed never counts as a check that cannot run.
 		{"; go", unsure},
 		{"go &&", unsure},
 		{"go |", unsure},

@@ -11,8 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// TestAShellInTheWorkspaceDecidesNothing has a folder of the workspace first in PATH, as
-// an activated virtual environment does. Its other programs are the project's own.
+// TestAShellInTheWorkspaceDecidesNothing puts a folder of the workspace first in PATH, as an
+// activated virtual environment does. The other programs in it are the project's own.
 func TestAShellInTheWorkspaceDecidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, 0o755, filepath.Join(dir, ".venv/bin/sh"), "#!/bin/sh\nexit 0\n")
@@ -25,10 +25,10 @@ func TestAShellInTheWorkspaceDecidesNothing(t *testing.T) {
 	}
 	for command, want := range map[string]outcome{
 		"exit 3":         {ExitCode: 3},
-		"sh -c 'exit 4'": {Passed: true}, // a command of the check, from the PATH that it has
+		"sh -c 'exit 4'": {Passed: true}, // a command of the check, found on the check's PATH
 		"true":           {Passed: true},
 		"pytest":         {ExitCode: 5},
-		"no-such-tool":   {Broken: true, ExitCode: 127}, // by the shell's own answer
+		"no-such-tool":   {Broken: true, ExitCode: 127}, // as the shell itself reports
 	} {
 		t.Run(command, func(t *testing.T) {
 			got := check(t, s, ralph.CheckInput{Name: command, Dir: dir})

@@ -16,7 +16,8 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Programs are those that checks run, as they were when a run began: where their names led to in PATH, and what was there.
+// Programs records the programs that checks run, as they were when a run began: where PATH led to,
+// and what was there.
 type Programs struct {
 	env  []string
 	dir  string
@@ -24,24 +25,27 @@ type Programs struct {
 }
 
 type knownProgram struct {
-	Name   string `json:"name"`
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	Time   int64  `json:"time"`
-	Digest string `json:"digest,omitempty"` // of scripts: package managers write them anew as they were
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	Time int64  `json:"time"`
+	// Digest is set for scripts only: package managers rewrite them unchanged, which alters their
+	// times.
+	Digest string `json:"digest,omitempty"`
 }
 
-// runners are programs that checks run without naming them: by a script, a Makefile, a shebang.
+// runners are programs that checks start indirectly: from a script, a Makefile or a shebang.
 var runners = []string{
-	"bash", "bun", "bundle", "cargo", "env", "git", "go", "gradle", "java", "make", "mvn", "node", "npm", "npx", "pnpm", "poetry", "pytest", "python",
+	"bash", "bun", "bundle", "cargo", "env", "git", "go", "gradle", "java", "make", "mvn", "node", "npm", "npx",
+	"pnpm", "poetry", "pytest", "python",
 	"python3", "rake", "rspec", "ruby", "rustc", "tox", "uv", "yarn",
 }
 
-// scriptLimit is how long a program may be to be compared by its content.
+// scriptLimit is the largest size of a program that is compared by content.
 const scriptLimit = 1 << 20
 
-// RememberPrograms writes down what the checks' programs are, or reads what a process before wrote. env is the environment of checks; what lies in
-// the workspace, dir, is not looked at.
+// RememberPrograms records the programs of the checks, or reads the record that an earlier process
+// wrote. env is the environment of checks. Programs inside the workspace dir are ignored.
 func RememberPrograms(file string, env []string, dir string, checks []string) (*Programs, error) {
 	p := &Programs{env: env, dir: dir}
 	text, err := os.ReadFile(file)
@@ -61,7 +65,7 @@ func RememberPrograms(file string, env []string, dir string, checks []string) (*
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if known, ok := p.look(name); ok {
+		if known, ok := p.lookUp(name); ok {
 			p.list = append(p.list, known)
 		}
 	}
@@ -75,8 +79,10 @@ func RememberPrograms(file string, env []string, dir string, checks []string) (*
 	return p, nil
 }
 
-func (p *Programs) look(name string) (knownProgram, bool) {
-	path, err := process.Locate(name, p.env, func(path string) bool { return inside(path, p.dir) || inside(resolved(path), resolved(p.dir)) })
+func (p *Programs) lookUp(name string) (knownProgram, bool) {
+	path, err := process.Locate(name, p.env, func(path string) bool {
+		return isInside(path, p.dir) || isInside(resolveLinks(path), resolveLinks(p.dir))
+	})
 	if err != nil {
 		return knownProgram{}, false
 	}
@@ -104,11 +110,11 @@ func digestOf(path string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Changed lists the programs whose names lead elsewhere now, or that are not what they were.
+// Changed lists the programs that changed, and those whose names now lead elsewhere.
 func (p *Programs) Changed() []ralph.FileChange {
 	var changed []ralph.FileChange
 	for _, then := range p.list {
-		now, ok := p.look(then.Name)
+		now, ok := p.lookUp(then.Name)
 		switch {
 		case !ok:
 			changed = append(changed, ralph.FileChange{Name: then.Path, Kind: ralph.FileDeleted})

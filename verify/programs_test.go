@@ -37,7 +37,10 @@ func TestProgramsThatChecksRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil},
-		{"what lies in the workspace is not in the checks' PATH", func() { write(t, 0o755, filepath.Join(workspace, "runner"), "exit 0") }, nil},
+		{
+			"what lies in the workspace is not in the checks' PATH",
+			func() { write(t, 0o755, filepath.Join(workspace, "runner"), "exit 0") }, nil,
+		},
 		{"another program has the name", func() { write(t, 0o755, filepath.Join(first, "runner"), "#!/bin/sh\nexit 0\n") },
 			[]ralph.FileChange{{Name: filepath.Join(first, "runner"), Kind: ralph.FileAdded}}},
 		{"one that no check names was changed, and one is gone", func() {
@@ -47,7 +50,9 @@ func TestProgramsThatChecksRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, []ralph.FileChange{{Name: filepath.Join(second, "make"), Kind: ralph.FileChanged}, {Name: filepath.Join(second, "runner"), Kind: ralph.FileDeleted}}},
+		}, []ralph.FileChange{{Name: filepath.Join(second, "make"), Kind: ralph.FileChanged}, {
+			Name: filepath.Join(second, "runner"), Kind: ralph.FileDeleted,
+		}}},
 	}
 	remember()
 	for _, step := range steps {

@@ -22,19 +22,23 @@ import (
 )
 
 const (
-	// canaryCap is how much of a run with canaries is kept: names of tests are many, and one that is missing counts.
-	canaryCap = 64 << 20
+	// canaryOutputLimit is how much output of a run with canaries is kept. It is large because
+	// there can be many test names, and a missing one counts.
+	canaryOutputLimit = 64 << 20
 	// collectTimeout bounds the search for reports.
 	collectTimeout = time.Minute
-	// reportLimit and reportsLimit bound what is read of reports.
+	// reportLimit and reportsLimit bound the size and the number of reports that are read.
 	reportLimit, reportsLimit = 32 << 20, 2000
 )
 
-// Prove plants tests that must fail, at the base and on the tree as it is, and compares what a check makes of them. What it made of them at the base
-// is asked once a run.
+// Prove plants tests that must fail, both at the base and in the current tree, and compares how a
+// check reacts to them. The result at the base is computed once per run.
 func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
-	if e.Copies == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "no copies of the tree are kept, so none can be compared"}, nil
+	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
+		return ralph.Proof{
+			Canary: ralph.CanaryNone,
+			Detail: "no snapshots of the tree are kept, so there is nothing to compare",
+		}, nil
 	}
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
@@ -46,66 +50,85 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if in.BaseRed && !base.Red && len(base.Planted) > 0 {
 		return ralph.Proof{
 			Canary: ralph.CanaryGreen, Tests: max(0, base.Total),
-			Detail: "It was red before the run, and on that very tree it is green now, with a test that must fail: what runs it was changed.",
+			Detail: "It failed before the run, but now it passes on that same tree, even with a deliberately failing " +
+				"test: something that runs it was changed.",
 		}, nil
 	}
 	return e.proveAgainst(ctx, in, check, base)
 }
 
-// proveAgainst compares what a check makes of canaries now with what it made of them at the base.
-func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, base canary.Outcome) (ralph.Proof, error) {
-	tree, plants, err := e.plan(ctx, in, check)
+// proveAgainst compares a check's reaction to canaries now with its reaction at the base.
+func (e *Examiner) proveAgainst(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, base canary.Outcome,
+) (ralph.Proof, error) {
+	tree, plants, err := e.planCanaries(ctx, in, check)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
 	if len(plants) == 0 {
-		return canary.Nowhere(base), nil
+		return canary.NoPlace(base), nil
 	}
-	now, invocation, err := e.runTwice(ctx, in, tree, canary.Where(plants, base), check)
+	now, invocation, err := e.runWithRetry(ctx, in, tree, canary.SameFolders(plants, base), check)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
-	found, err := e.sort(ctx, in.Base, in.Now)
+	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
 	if in.Kind == ralph.ViewClaimed && len(found.meaning.Tests) > 0 {
-		base.Complete = false // tests that were changed are weighed and may have other names now, so only their number counts
+		// changed tests are run in their old form separately and may have new names, so only their
+		// number counts
+		base.Complete = false
 	}
 	proof := canary.Compare(base, now, invocation)
-	if proof.Canary == ralph.CanaryRed && len(now.Fell()) > 0 {
-		if proof, err = e.lookInside(ctx, in, check, proof, now); err != nil || ctx.Err() != nil {
+	if proof.Canary == ralph.CanaryRed && len(now.OwnFailures()) > 0 {
+		if proof, err = e.tryInsideCanaries(ctx, in, check, proof, now); err != nil || ctx.Err() != nil {
 			return proof, err
 		}
 	}
 	if proof.Lost == 0 {
 		return proof, nil
 	}
-	bare, err := e.withoutCanaries(ctx, in, check)
+	bare, err := e.runBare(ctx, in, check)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
 	return canary.Recount(proof, base, bare, invocation), nil
 }
 
-// runTwice gives a run with canaries that broke off more time: a slow machine is no cheat.
-func (e *Examiner) runTwice(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
-	now, invocation, err := e.runWith(ctx, in, tree, plants, check)
+// runWithRetry repeats a canary run that broke off, with twice the time: a slow machine is not a
+// cheat.
+func (e *Examiner) runWithRetry(
+	ctx context.Context,
+	in ralph.ViewInput,
+	tree canary.Tree,
+	plants []canary.Plant,
+	check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
+	now, invocation, err := e.runCanaries(ctx, in, tree, plants, check)
 	if err == nil && ctx.Err() == nil && now.BrokeOff() {
 		check.Timeout *= 2
-		return e.runWith(ctx, in, tree, plants, check)
+		return e.runCanaries(ctx, in, tree, plants, check)
 	}
 	return now, invocation, err
 }
 
-// lookInside tries canaries that are no new files, for code that behaves as soon as there is one: tests of the project's own fell beside the others.
-func (e *Examiner) lookInside(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, proof ralph.Proof, now canary.Outcome) (ralph.Proof, error) {
+// tryInsideCanaries plants canaries in existing files. It catches code that behaves honestly as
+// soon as it sees a new file: some of the project's own tests failed beside the planted ones.
+func (e *Examiner) tryInsideCanaries(
+	ctx context.Context,
+	in ralph.ViewInput,
+	check ralph.CheckInput,
+	proof ralph.Proof,
+	now canary.Outcome,
+) (ralph.Proof, error) {
 	atBase := in
 	atBase.Kind = ralph.ViewBase
 	var seen [2]canary.Outcome
 	var invocation canary.Invocation
 	for i, view := range []ralph.ViewInput{atBase, in} {
-		tree, err := e.shown(ctx, view)
+		tree, err := e.viewTree(ctx, view)
 		if err != nil {
 			return proof, err
 		}
@@ -115,15 +138,17 @@ func (e *Examiner) lookInside(ctx context.Context, in ralph.ViewInput, check ral
 		}
 		look := check
 		look.File = fmt.Sprintf("inside-%d-%s", i+1, check.File)
-		if seen[i], invocation, err = e.runWith(ctx, view, tree, plants, look); err != nil || ctx.Err() != nil {
+		if seen[i], invocation, err = e.runCanaries(ctx, view, tree, plants, look); err != nil || ctx.Err() != nil {
 			return proof, err
 		}
 	}
 	return canary.Unmask(proof, now, seen[0], seen[1], invocation), nil
 }
 
-// baseOutcome is what the check made of canaries at the base.
-func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
+// baseOutcome returns the check's reaction to canaries at the base.
+func (e *Examiner) baseOutcome(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (canary.Outcome, error) {
 	key := sha256.Sum256([]byte(in.Base.Snapshot + "\x00" + command(check) + "\x00" + string(in.Access)))
 	file := filepath.Join(e.Proofs, fmt.Sprintf("%x.json", key[:12]))
 	var known canary.Outcome
@@ -132,12 +157,12 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 	}
 	in.Kind = ralph.ViewBase
 	check.File = "base-" + check.File
-	tree, plants, err := e.plan(ctx, in, check)
+	tree, plants, err := e.planCanaries(ctx, in, check)
 	if err != nil {
 		return known, err
 	}
 	if len(plants) > 0 {
-		known, _, err = e.runWith(ctx, in, tree, plants, check)
+		known, _, err = e.runCanaries(ctx, in, tree, plants, check)
 	}
 	if err != nil || ctx.Err() != nil {
 		return known, err
@@ -147,46 +172,54 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
-		return known, fmt.Errorf("keep what is known of the base: %w: %w", ralph.ErrIO, err)
+		return known, fmt.Errorf("save canary results of the base: %w: %w", ralph.ErrIO, err)
 	}
 	return known, nil
 }
 
 func command(check ralph.CheckInput) string { return cmp.Or(check.Command, check.Name) }
 
-// plan chooses the tests to plant into a view.
-func (e *Examiner) plan(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Tree, []canary.Plant, error) {
-	tree, err := e.shown(ctx, in)
+// planCanaries chooses the tests to plant into a view.
+func (e *Examiner) planCanaries(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (canary.Tree, []canary.Plant, error) {
+	tree, err := e.viewTree(ctx, in)
 	if err != nil {
 		return tree, nil, err
 	}
 	return tree, canary.Plan(tree, command(check), rand.Reader), nil
 }
 
-// withoutCanaries runs a check so that its tests are named, with nothing planted.
-func (e *Examiner) withoutCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
-	tree, err := e.shown(ctx, in)
+// runBare runs a check so that it names its tests, with nothing planted.
+func (e *Examiner) runBare(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
+	tree, err := e.viewTree(ctx, in)
 	if err != nil {
 		return canary.Outcome{}, err
 	}
 	check.File = "bare-" + check.File
-	outcome, _, err := e.runWith(ctx, in, tree, nil, check)
+	outcome, _, err := e.runCanaries(ctx, in, tree, nil, check)
 	return outcome, err
 }
 
-// runWith runs a check in a view with planted tests.
-func (e *Examiner) runWith(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+// runCanaries runs a check in a view with planted tests.
+func (e *Examiner) runCanaries(
+	ctx context.Context,
+	in ralph.ViewInput,
+	tree canary.Tree,
+	plants []canary.Plant,
+	check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
 	var outcome canary.Outcome
 	var invocation canary.Invocation
-	err := e.inView(ctx, in, func(v *view) (err error) {
+	err := e.withView(ctx, in, func(v *view) (err error) {
 		outcome, invocation, err = v.tryCanaries(ctx, tree, plants, check)
 		return err
 	})
 	return outcome, invocation, err
 }
 
-// inView does something in a view of its own.
-func (e *Examiner) inView(ctx context.Context, in ralph.ViewInput, do func(*view) error) error {
+// withView runs a function in a new view.
+func (e *Examiner) withView(ctx context.Context, in ralph.ViewInput, do func(*view) error) error {
 	v, err := e.open(ctx, in)
 	if err != nil {
 		return err
@@ -195,18 +228,18 @@ func (e *Examiner) inView(ctx context.Context, in ralph.ViewInput, do func(*view
 	return cmp.Or(err, v.Close())
 }
 
-// shown is the tree that a view shows.
-func (e *Examiner) shown(ctx context.Context, in ralph.ViewInput) (canary.Tree, error) {
-	found, err := e.sort(ctx, in.Base, in.Now)
+// viewTree returns the tree that a view shows.
+func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tree, error) {
+	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil {
 		return canary.Tree{}, err
 	}
-	files, err := e.Copies.Files(ctx, in.Now.Snapshot)
+	files, err := e.Snapshots.Files(ctx, in.Now.Snapshot)
 	if err != nil {
 		return canary.Tree{}, err
 	}
 	old, absent := map[string]bool{}, map[string]bool{}
-	for _, c := range found.shownOld(in.Kind) {
+	for _, c := range found.reverted(in.Kind) {
 		switch c.Kind {
 		case ralph.FileAdded:
 			absent[c.Name] = true
@@ -223,14 +256,16 @@ func (e *Examiner) shown(ctx context.Context, in ralph.ViewInput) (canary.Tree, 
 		if old[name] {
 			id = in.Base.Snapshot
 		}
-		const most = 1 << 20 // of one file
-		return e.Copies.Read(ctx, id, name, most)
+		const most = 1 << 20 // per file
+		return e.Snapshots.Read(ctx, id, name, most)
 	}
 	return canary.Tree{Files: files, Read: read}, nil
 }
 
-// tryCanaries plants the tests, runs the check and reads what came of it.
-func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+// tryCanaries plants the tests, runs the check and reads the results.
+func (v *view) tryCanaries(
+	ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput,
+) (canary.Outcome, canary.Invocation, error) {
 	var none canary.Outcome
 	planted, reports := filepath.Join(v.folder, "planted"), filepath.Join(v.folder, "reports")
 	for _, folder := range []string{planted, reports} {
@@ -246,14 +281,14 @@ func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canar
 		}
 		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
 	}
-	if err := v.made.Lay(edits); err != nil {
+	if err := v.isolated.ApplyEdits(edits); err != nil {
 		return none, canary.Invocation{}, fmt.Errorf("plant: %w", err)
 	}
 	invocation := canary.Invoke(tree, command(check), reports)
 	if check.Folder == "" || check.File == "" {
 		check.Folder, check.File = v.folder, "output.txt"
 	}
-	result, err := v.withCanaries(ctx, invocation, check)
+	result, err := v.runInvocation(ctx, invocation, check)
 	if err != nil || ctx.Err() != nil {
 		return none, invocation, err
 	}
@@ -272,9 +307,11 @@ func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canar
 	return canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports)), invocation, nil
 }
 
-func (v *view) withCanaries(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput) (ralph.CheckResult, error) {
+func (v *view) runInvocation(
+	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput,
+) (ralph.CheckResult, error) {
 	shell := v.Shell
-	shell.Cap = canaryCap
+	shell.OutputLimit = canaryOutputLimit
 	shell.Env = append(slices.Clip(shell.Env), invocation.Env...)
 	check.Command = invocation.Command
 	if err := os.WriteFile(filepath.Join(v.folder, "reports", "begun"), nil, 0o600); err != nil {
@@ -283,11 +320,15 @@ func (v *view) withCanaries(ctx context.Context, invocation canary.Invocation, c
 	return shell.Check(ctx, check)
 }
 
-// collect copies the reports that a run wrote out of its view, where nobody else can see them.
-const collect = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c 'd=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
+// collectScript copies the reports that a run wrote out of its view, which is not visible from
+// outside.
+const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c 'd=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
 
-// reports reads what a run left: files that it was told to write, and those that its tools write by themselves.
-func (v *view) reports(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string) [][]byte {
+// reports reads the reports of a run: those that it was asked to write, and those that its tools
+// write by default.
+func (v *view) reports(
+	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string,
+) [][]byte {
 	var files []string
 	for _, report := range invocation.Reports {
 		if filepath.IsAbs(report) {
@@ -295,9 +336,11 @@ func (v *view) reports(ctx context.Context, invocation canary.Invocation, check 
 			files = append(files, found...)
 			continue
 		}
-		argv := append(process.Shell(collect), "sh", v.made.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder)
-		spec := v.entered(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
-		_, _ = process.Run(ctx, spec) // a report that is not there says nothing
+		argv := append(
+			process.Shell(collectScript), "sh", v.isolated.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder,
+		)
+		spec := v.inView(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
+		_, _ = process.Run(ctx, spec) // a missing report proves nothing
 	}
 	found, _ := filepath.Glob(filepath.Join(folder, "found.*"))
 	files = append(files, found...)
@@ -319,8 +362,11 @@ func readReport(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, reportLimit))
 }
 
-// proveByCommand has the user's own command plant a failing test. A check that it cannot turn red at the base either, such as a linter, is not meant.
-func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+// proveByCommand lets the user's own command plant a failing test. If the planted test does not
+// make a check fail at the base either, as with a linter, the canary does not apply to that check.
+func (e *Examiner) proveByCommand(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (ralph.Proof, error) {
 	proof, err := e.plantByCommand(ctx, in, check)
 	if err != nil || proof.Canary != ralph.CanaryGreen {
 		return proof, err
@@ -328,13 +374,18 @@ func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check
 	in.Kind, check.File = ralph.ViewBase, "base-"+check.File
 	base, err := e.plantByCommand(ctx, in, check)
 	if err == nil && base.Canary == ralph.CanaryGreen {
-		proof = ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted could not turn it red at the base either"}
+		proof = ralph.Proof{
+			Canary: ralph.CanaryMute,
+			Detail: "the failing test that checks.canary planted did not make it fail at the base either",
+		}
 	}
 	return proof, err
 }
 
-func (e *Examiner) plantByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (proof ralph.Proof, err error) {
-	err = e.inView(ctx, in, func(v *view) (err error) {
+func (e *Examiner) plantByCommand(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
+) (proof ralph.Proof, err error) {
+	err = e.withView(ctx, in, func(v *view) (err error) {
 		proof, err = v.plantByCommand(ctx, e.Canary, check)
 		return err
 	})
@@ -349,14 +400,20 @@ func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.Che
 		return ralph.Proof{}, err
 	}
 	if !planted.Passed {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode)}, nil
+		return ralph.Proof{
+			Canary: ralph.CanaryNone,
+			Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode),
+		}, nil
 	}
 	result, err := v.Check(ctx, check)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
 	if result.Passed {
-		return ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it stayed green with the failing test that checks.canary planted"}, nil
+		return ralph.Proof{
+			Canary: ralph.CanaryGreen,
+			Detail: "it passed despite the failing test that checks.canary planted",
+		}, nil
 	}
 	return ralph.Proof{Canary: ralph.CanaryRed}, nil
 }

@@ -18,35 +18,35 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// DefaultCap is how many bytes of a check's output are kept on disk when a Shell names
-// no other number.
-const DefaultCap = 4 << 20
+// DefaultOutputLimit is how many bytes of a check's output are kept on disk by default.
+const DefaultOutputLimit = 4 << 20
 
-// Shell runs checks with the system's shell. It implements [ralph.Checker], and one
-// value may run many checks at once.
+// Shell runs checks with the system's shell. It implements [ralph.Checker]. One value may run many
+// checks at once.
 type Shell struct {
-	// Env is the whole environment of every check; the harness's marks are added.
+	// Env is the complete environment of every check, except for the marker that the harness adds.
 	Env []string
-	// Cap is how many bytes of output the file keeps, half of them from the beginning
-	// and half from the end; 0 is DefaultCap.
-	Cap int64
-	// Grace is the time between TERM and KILL at a time-out; 0 is process.DefaultGrace,
-	// less than 0 none.
+	// OutputLimit is how many bytes of output the file keeps, half from the beginning and half from
+	// the end; 0 means DefaultOutputLimit.
+	OutputLimit int64
+	// Grace is the time between TERM and KILL after a timeout; 0 means process.DefaultGrace, less
+	// than 0 means none.
 	Grace time.Duration
-	// Enter has a check see the workspace as a view shows it; nil leaves everything as it is.
+	// Enter changes a command so that it runs in a view of the workspace; nil runs it in the
+	// workspace itself.
 	Enter func(*process.Spec)
 }
 
 var _ ralph.Checker = Shell{}
 
-// Check runs one check and waits until its whole tree is gone. How it fared is a
-// value; an error means that its output could not be stored and wraps [ralph.ErrIO]. A
-// done ctx ends the check as a failure that says so: whoever ended ctx knows that this
-// tells nothing about the workspace.
+// Check runs one check and waits until all of its processes are gone. The outcome is a value. An
+// error means that the output could not be stored, and wraps [ralph.ErrIO]. If ctx is done, the
+// check ends as a failure that says so, and the caller must not draw conclusions about the
+// workspace.
 func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
 	result := ralph.CheckResult{Name: in.Name}
 	if strings.TrimSpace(in.Name) == "" {
-		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty, it would run nothing"
+		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty; it would run nothing"
 		return result, nil
 	}
 	path, err := outputPath(in)
@@ -55,9 +55,9 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	}
 	var seen tail
 	whole := sha256.New()
-	ended, err := process.Run(ctx, s.entered(process.Spec{
+	ended, err := process.Run(ctx, s.inView(process.Spec{
 		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
-		Stdout: process.Sink{Path: path, Limit: s.cap(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
+		Stdout: process.Sink{Path: path, Limit: s.outputLimit(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}))
 	if err != nil {
@@ -67,10 +67,10 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	result.OutputHash = hex.EncodeToString(whole.Sum(nil))
 	result.Duration = ralph.Span(ended.Duration)
 	result.Survivors = ended.Survivors
-	result.Truncated = ended.StdoutBytes > s.cap()
+	result.Truncated = ended.StdoutBytes > s.outputLimit()
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
-	result.Output = seen.text(remark(ended, in.Timeout))
+	result.Output = seen.text(endRemark(ended, in.Timeout))
 	result.Broken = ended.State == process.NotStarted
 	if ended.State == process.Exited && ended.Signal == "" && (ended.ExitCode == 126 || ended.ExitCode == 127) {
 		result.Broken = !s.runnable(ctx, in)
@@ -86,15 +86,15 @@ func (s Shell) StripsPath(dir string) bool {
 	return without != list
 }
 
-// entered is a command as the view has it.
-func (s Shell) entered(spec process.Spec) process.Spec {
+// inView returns the command as it runs in the view.
+func (s Shell) inView(spec process.Spec) process.Spec {
 	if s.Enter != nil {
 		s.Enter(&spec)
 	}
 	return spec
 }
 
-func (s Shell) cap() int64 { return cmp.Or(max(s.Cap, 0), DefaultCap) }
+func (s Shell) outputLimit() int64 { return cmp.Or(max(s.OutputLimit, 0), DefaultOutputLimit) }
 
 func outputPath(in ralph.CheckInput) (string, error) {
 	if in.Folder == "" || in.File == "" {
@@ -111,9 +111,9 @@ func runError(name string, err error) error {
 	return fmt.Errorf("run check %q: %w", name, err)
 }
 
-// remark is the line that the harness adds below the output of a check that did not
-// come to its own end.
-func remark(ended process.Result, timeout time.Duration) string {
+// endRemark is the line that the harness adds to the output of a check that it ended or could not
+// start.
+func endRemark(ended process.Result, timeout time.Duration) string {
 	switch ended.State {
 	case process.TimedOut:
 		return "Timeout after " + strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64) + "s"

@@ -32,7 +32,7 @@ func needShell(t *testing.T) {
 
 func shell() verify.Shell { return verify.Shell{Env: []string{systemPath}, Grace: -1} }
 
-// hashed is what a check's result says of all that it wrote.
+// hashed returns the output hash that a check's result should contain.
 func hashed(output string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(output))) }
 
 func check(t *testing.T, s verify.Shell, in ralph.CheckInput) ralph.CheckResult {
@@ -112,7 +112,10 @@ func TestCheckTellsTheWholeStory(t *testing.T) {
 	got := check(t, shell(), ralph.CheckInput{
 		Name: "echo one; echo two >&2; echo three; exit 4", Dir: t.TempDir(), Folder: folder, File: "checks/01.txt",
 	})
-	want := ralph.CheckResult{Name: "echo one; echo two >&2; echo three; exit 4", Output: "one\ntwo\nthree\n", ExitCode: 4, OutputHash: hashed("one\ntwo\nthree\n")}
+	want := ralph.CheckResult{
+		Name: "echo one; echo two >&2; echo three; exit 4", Output: "one\ntwo\nthree\n", ExitCode: 4,
+		OutputHash: hashed("one\ntwo\nthree\n"),
+	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Duration")); diff != "" {
 		t.Errorf("result (-want +got)\n%s", diff)
 	}
@@ -131,7 +134,9 @@ func TestCheckRunsInTheWorkspaceWithOnlyItsEnvironment(t *testing.T) {
 	t.Setenv("LEAKED", "from the harness")
 	s := shell()
 	s.Env = append(s.Env, "GIVEN=yes")
-	got := check(t, s, ralph.CheckInput{Name: `echo "$GIVEN,$LEAKED,$` + process.MarkerVariable + `"; pwd -P`, Dir: dir, Marker: "run-7"})
+	got := check(t, s, ralph.CheckInput{
+		Name: `echo "$GIVEN,$LEAKED,$` + process.MarkerVariable + `"; pwd -P`, Dir: dir, Marker: "run-7",
+	})
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +179,9 @@ func TestTimeoutIsNoPassForACheckThatEndsWellOnTerm(t *testing.T) {
 	t.Parallel()
 	s := shell()
 	s.Grace = time.Minute
-	got := check(t, s, ralph.CheckInput{Name: "trap 'exit 0' TERM; while :; do sleep 0.01; done", Dir: t.TempDir(), Timeout: 2 * time.Second})
+	got := check(t, s, ralph.CheckInput{
+		Name: "trap 'exit 0' TERM; while :; do sleep 0.01; done", Dir: t.TempDir(), Timeout: 2 * time.Second,
+	})
 	if got.Passed || !got.TimedOut || got.ExitCode != 0 {
 		t.Errorf("got %+v", got)
 	}
@@ -188,7 +195,7 @@ func TestNothingOfACheckOutlivesIt(t *testing.T) {
 	if !got.Passed || got.Survivors != 1 {
 		t.Errorf("got %+v", got)
 	}
-	// Until init has taken note of it, the dead one is a zombie.
+	// Until init has reaped it, the dead process is a zombie.
 	alive := "kill -0 " + pid + " && ! grep -q '^State:.Z' /proc/" + pid + "/status"
 	if after := check(t, shell(), ralph.CheckInput{Name: alive, Dir: dir}); after.Passed {
 		t.Errorf("process %s is still there", pid)
@@ -199,14 +206,15 @@ func TestFloodIsBoundedOnDiskAndInTheResult(t *testing.T) {
 	needShell(t)
 	folder := t.TempDir()
 	s := shell()
-	s.Cap = 10_000
+	s.OutputLimit = 10_000
 	got := check(t, s, ralph.CheckInput{
 		Name: `echo first; head -c 3000000 /dev/zero | tr '\0' é; echo last`, Dir: t.TempDir(), Folder: folder, File: "flood",
 	})
 	if !got.Passed || !got.Truncated {
 		t.Errorf("passed %v, truncated %v", got.Passed, got.Truncated)
 	}
-	if n := utf8.RuneCountInString(got.Output); n != 2000 || !utf8.ValidString(got.Output) || !strings.HasSuffix(got.Output, "last\n") {
+	if n := utf8.RuneCountInString(got.Output); n != 2000 || !utf8.ValidString(got.Output) ||
+		!strings.HasSuffix(got.Output, "last\n") {
 		t.Errorf("%d characters, ending with %q", n, got.Output[len(got.Output)-10:])
 	}
 	kept, err := os.ReadFile(filepath.Join(folder, "flood"))

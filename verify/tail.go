@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// outputChars is how much of a check's output goes into its result.
+	// outputChars is how many characters of a check's output go into its result.
 	outputChars = 2000
-	// tailBytes is how much is looked at for that: characters take up to 4 bytes, and
-	// coloured output holds more control sequences than text.
+	// tailBytes is how many bytes are kept for that: a character takes up to 4 bytes, and colored
+	// output can hold more control sequences than text.
 	tailBytes = 64 << 10
 )
 
 // tail keeps the end of what is written to it, in bounded memory.
 type tail struct {
 	kept []byte
-	cut  bool // something before kept is gone
+	cut  bool // cut is set once bytes before kept were dropped
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -29,7 +29,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.kept, t.cut = t.kept[:0], true
 	}
 	t.kept = append(t.kept, p...)
-	// Moving only when it has doubled makes the copying cheap for many small writes.
+	// Moving the bytes only when the buffer has doubled keeps many small writes cheap.
 	if len(t.kept) > 2*tailBytes {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-tailBytes:]...)
 		t.cut = true
@@ -37,8 +37,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text is the last outputChars characters of what a person would have seen, with the
-// remark, if there is one, as the last line.
+// text returns the last outputChars characters as a person would have seen them, with the remark,
+// if any, as the last line.
 func (t *tail) text(remark string) string {
 	raw := t.kept[max(0, len(t.kept)-tailBytes):]
 	if t.cut || len(raw) < len(t.kept) {
@@ -66,16 +66,15 @@ func lastChars(s string, n int) string {
 	return s[from:]
 }
 
-// readable turns raw terminal output into plain valid text: without control sequences
-// and control characters, and without the parts of a line that were drawn over after a
-// carriage return, as progress bars do.
+// readable turns raw terminal output into plain valid text. It drops control sequences, control
+// characters, and text that was overwritten after a carriage return, as progress bars do.
 func readable(raw []byte) string {
 	out := make([]byte, 0, len(raw))
 	line := 0 // where the current line begins in out
 	returned := false
 	for len(raw) > 0 {
 		if raw[0] == 0x1b {
-			raw = raw[sequence(raw):]
+			raw = raw[sequenceLen(raw):]
 			continue
 		}
 		r, size := utf8.DecodeRune(raw)
@@ -86,7 +85,7 @@ func readable(raw []byte) string {
 		case r == '\n':
 			out = append(out, '\n')
 			line, returned = len(out), false
-		case r != '\t' && unseen(r):
+		case r != '\t' && isInvisible(r):
 		default:
 			if returned {
 				out, returned = out[:line], false
@@ -97,19 +96,22 @@ func readable(raw []byte) string {
 	return string(out)
 }
 
-// unseen are control characters and the marks that turn the direction of writing, with
-// which output can show something else than it holds.
-func unseen(r rune) bool {
+// isInvisible reports control characters and marks that change the writing direction, which can
+// make output look different from what it contains.
+func isInvisible(r rune) bool {
 	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// sequences are what a terminal takes for orders: a control sequence; an OSC, DCS, APC, PM or SOS string that ends with BEL,
-// ST, CAN or SUB, or, the one that is captured, is cut off by its line's end or another sequence; and short ones. Of an
-// unfinished one only the ESC itself counts, so that text behind it is not lost.
-var sequences = text.LazyRegexp(`^\x1b(?:\[[ -?]*[@-~]|[\]P_^X][^\a\n\x18\x1a\x1b]*(?:[\a\x18\x1a]|\x1b\\)|([\]P_^X][^\a\n\x18\x1a\x1b]*)[\n\x1b]|[ -/]+[0-~]|[0-OQ-WYZ\\\x60a-~])?`)
+// sequences matches terminal sequences: control sequences; OSC, DCS, APC, PM and SOS strings; and
+// short ones. A string ends with BEL, ST, CAN or SUB, or, as captured, at the end of the line or at
+// another sequence. Of an unfinished sequence only the ESC matches, so that the text after it is
+// not lost.
+var sequences = text.LazyRegexp(
+	`^\x1b(?:\[[ -?]*[@-~]|[\]P_^X][^\a\n\x18\x1a\x1b]*(?:[\a\x18\x1a]|\x1b\\)|([\]P_^X][^\a\n\x18\x1a\x1b]*)[\n\x1b]|[ -/]+[0-~]|[0-OQ-WYZ\\\x60a-~])?`,
+)
 
-// sequence is the length of the terminal sequence that raw begins with.
-func sequence(raw []byte) int {
+// sequenceLen returns the length of the terminal sequence at the start of raw.
+func sequenceLen(raw []byte) int {
 	found := sequences().FindSubmatchIndex(raw)
 	if found[3] > 0 {
 		return found[3]

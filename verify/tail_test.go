@@ -43,16 +43,20 @@ func TestTailKeepsTheLastCharacters(t *testing.T) {
 		remark string
 		want   string
 	}{
-		"nothing":                      {nil, "", ""},
-		"remark alone":                 {nil, "over", "over"},
-		"remark on its own line":       {[]string{"text"}, "over", "text\nover"},
-		"remark behind a line end":     {[]string{"text\n"}, "over", "text\nover"},
-		"exactly as much as fits":      {[]string{strings.Repeat("é", 2000)}, "", strings.Repeat("é", 2000)},
-		"one too many":                 {[]string{"x", strings.Repeat("é", 2000)}, "", strings.Repeat("é", 2000)},
-		"remark counts":                {[]string{strings.Repeat("é", 3000)}, "over", strings.Repeat("é", 1995) + "\nover"},
-		"one huge write":               {[]string{"x" + strings.Repeat("é", tailBytes) + "end"}, "", strings.Repeat("é", 1997) + "end"},
-		"many writes":                  {slicesRepeat("0123456789", 50_000), "", strings.Repeat("0123456789", 200)},
-		"cut inside of a character":    {[]string{strings.Repeat("é", tailBytes/2), strings.Repeat("\x00", tailBytes-3)}, "", "é"},
+		"nothing":                  {nil, "", ""},
+		"remark alone":             {nil, "over", "over"},
+		"remark on its own line":   {[]string{"text"}, "over", "text\nover"},
+		"remark behind a line end": {[]string{"text\n"}, "over", "text\nover"},
+		"exactly as much as fits":  {[]string{strings.Repeat("é", 2000)}, "", strings.Repeat("é", 2000)},
+		"one too many":             {[]string{"x", strings.Repeat("é", 2000)}, "", strings.Repeat("é", 2000)},
+		"remark counts":            {[]string{strings.Repeat("é", 3000)}, "over", strings.Repeat("é", 1995) + "\nover"},
+		"one huge write": {
+			[]string{"x" + strings.Repeat("é", tailBytes) + "end"}, "", strings.Repeat("é", 1997) + "end",
+		},
+		"many writes": {slicesRepeat("0123456789", 50_000), "", strings.Repeat("0123456789", 200)},
+		"cut inside of a character": {
+			[]string{strings.Repeat("é", tailBytes/2), strings.Repeat("\x00", tailBytes-3)}, "", "é",
+		},
 		"colours do not eat the room":  {slicesRepeat("\x1b[31mred\x1b[0m ", 3000), "", strings.Repeat("red ", 500)},
 		"last line without a line end": {[]string{"one\n", "two"}, "", "one\ntwo"},
 	}
@@ -65,7 +69,10 @@ func TestTailKeepsTheLastCharacters(t *testing.T) {
 				}
 			}
 			if got := seen.text(c.remark); got != c.want {
-				t.Errorf("got %d characters %.40q, want %d %.40q", utf8.RuneCountInString(got), got, utf8.RuneCountInString(c.want), c.want)
+				t.Errorf(
+					"got %d characters %.40q, want %d %.40q", utf8.RuneCountInString(got), got, utf8.RuneCountInString(c.want),
+					c.want,
+				)
 			}
 			if cap(seen.kept) > 8*tailBytes {
 				t.Errorf("holds %d bytes", cap(seen.kept))
@@ -91,7 +98,7 @@ func FuzzReadable(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Errorf("invalid text %q", got)
 		}
-		if bad := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && unseen(r) }); bad >= 0 {
+		if bad := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && isInvisible(r) }); bad >= 0 {
 			t.Errorf("control character in %q", got)
 		}
 		if again := readable([]byte(got)); again != got {

@@ -16,18 +16,18 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
 
-// viewHiddenBase is the base, with the files of hidden checks laid over.
+// viewHiddenBase is the base with the files of hidden checks on top.
 const viewHiddenBase ralph.ViewKind = "hidden_base"
 
-// Check runs one check. One that passed after tests of the base were rewritten in its view did not: nobody knows what it ran. They may be as they
-// were again by now.
+// Check runs one check. A check that passes after tests from the base were rewritten in its view
+// counts as failed, because it is unknown what it ran. The tests may have been restored since.
 func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
 	result, err := v.Shell.Check(ctx, in)
 	v.planted = v.planted || v.examiner.Canary != "" && in.Command == v.examiner.Canary
 	if err != nil || v.planted || ctx.Err() != nil {
 		return result, err
 	}
-	touched, err := v.rewritten(ctx)
+	touched, err := v.rewrittenTests(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -37,46 +37,49 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		}
 		v.suspects[name] = in
 	}
-	if swapped := v.swapped(); len(swapped) > 0 && result.Passed {
-		return notPassed(result, swapped), nil
+	if swapped := v.swappedTests(); len(swapped) > 0 && result.Passed {
+		return failForChangedTests(result, swapped), nil
 	}
 	if len(v.suspects) == 0 || !result.Passed {
 		return result, nil
 	}
 	for name, by := range v.suspects {
-		habit, err := v.examiner.habitAtBase(ctx, v.in, by)
+		writes, err := v.examiner.writesAtBase(ctx, v.in, by)
 		if err != nil || ctx.Err() != nil {
 			return result, err
 		}
-		if habit.unclear || habit.touched[name] {
+		if writes.unclear || writes.touched[name] {
 			delete(v.suspects, name)
 		}
 	}
 	if len(v.suspects) > 0 {
-		result = notPassed(result, slices.Sorted(maps.Keys(v.suspects)))
+		result = failForChangedTests(result, slices.Sorted(maps.Keys(v.suspects)))
 	}
 	return result, nil
 }
 
-func notPassed(result ralph.CheckResult, tests []string) ralph.CheckResult {
+func failForChangedTests(result ralph.CheckResult, tests []string) ralph.CheckResult {
 	result.Passed = false
 	output := tail{kept: []byte(result.Output)}
-	result.Output = output.text(changedWhile(tests))
+	result.Output = output.text(changedTestsRemark(tests))
 	return result
 }
 
-func changedWhile(tests []string) string {
+func changedTestsRemark(tests []string) string {
 	const shown = 5
-	remark := "Not passed: these tests were changed while checks ran: " + strings.Join(tests[:min(len(tests), shown)], ", ")
+	remark := "Counted as failed: these tests changed while checks ran: " + strings.Join(
+		tests[:min(len(tests), shown)], ", ",
+	)
 	if more := len(tests) - shown; more > 0 {
 		remark += fmt.Sprintf(" and %d more", more)
 	}
 	return remark
 }
 
-// rewritten names the tests that are shown as at the base and that commands wrote since somebody last looked. Nothing is said of views that cannot
-// tell, of the base itself, and of tests that the agent changed: how those fare is weighed with the old ones.
-func (v *view) rewritten(ctx context.Context) ([]string, error) {
+// rewrittenTests names the tests shown as at the base that commands have written since the last
+// call. It names none in views that do not record writes, and none in views of the base. Tests that
+// the agent changed are not listed either: their old versions are run separately.
+func (v *view) rewrittenTests(ctx context.Context) ([]string, error) {
 	if v.in.Kind == ralph.ViewBase || v.in.Base.Snapshot == v.in.Now.Snapshot {
 		return nil, nil
 	}
@@ -84,33 +87,33 @@ func (v *view) rewritten(ctx context.Context) ([]string, error) {
 	if err != nil || len(tests) == 0 {
 		return nil, err
 	}
-	changes, err := v.made.Touched(ctx, tests)
+	changes, err := v.isolated.Touched(ctx, tests)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
 	var found []string
 	for _, c := range changes {
-		if !rewriteIsUsual(c) {
+		if !isRoutineRewrite(c) {
 			found = append(found, c.Name)
 		}
 	}
 	return found, err
 }
 
-// testsAsAtBase are the sources of tests that a view shows as they were at the base.
+// testsAsAtBase lists the test sources that a view shows as they were at the base.
 func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]string, error) {
-	if e.Copies == nil || in.Base.Snapshot == "" {
+	if e.Snapshots == nil || in.Base.Snapshot == "" {
 		return nil, nil
 	}
-	found, err := e.sort(ctx, in.Base, in.Now)
+	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := e.rulesSince(ctx, in.Base.Snapshot)
+	rules, err := e.rulesFor(ctx, in.Base.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	files, err := e.Copies.Files(ctx, in.Base.Snapshot)
+	files, err := e.Snapshots.Files(ctx, in.Base.Snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -118,45 +121,55 @@ func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]str
 	for _, c := range found.all {
 		other[c.Name] = true
 	}
-	for _, c := range found.shownOld(in.Kind) {
+	for _, c := range found.reverted(in.Kind) {
 		delete(other, c.Name)
 	}
-	return slices.DeleteFunc(files, func(name string) bool { return other[name] || !rules.Test(name) || !testSource(name) }), nil
+	return slices.DeleteFunc(files, func(name string) bool {
+		return other[name] || !rules.Test(name) ||
+			!isTestSource(name)
+	}), nil
 }
 
 var (
-	sourceEndings = strings.Fields(`.go .py .js .jsx .ts .tsx .mjs .cjs .mts .cts .rs .java .kt .groovy .scala .rb .cs .fs .vb .php
-		.ex .exs .swift .dart .c .cc .cpp .cxx .h .hpp .m .zig .lua .sh .bats .t .pl .hs .clj .erl`)
-	writtenByChecks = strings.Fields(`snapshot golden testdata test-data test_data fixture sandbox playground cassette generated node_modules/ dist/ build/ out/ target/
-		tmp/ temp/ output expected examples/ approved verified received baseline .gen. _gen. .pb.`)
+	sourceEndings = strings.Fields(`
+		.go .py .js .jsx .ts .tsx .mjs .cjs .mts .cts .rs .java .kt .groovy .scala .rb .cs .fs .vb .php .ex
+		.exs .swift .dart .c .cc .cpp .cxx .h .hpp .m .zig .lua .sh .bats .t .pl .hs .clj .erl`)
+	writtenByChecks = strings.Fields(`
+		snapshot golden testdata test-data test_data fixture sandbox playground cassette generated
+		node_modules/ dist/ build/ out/ target/ tmp/ temp/ output expected examples/ approved verified
+		received baseline .gen. _gen. .pb.`)
 )
 
-// testSource reports whether a test is code that somebody wrote, not what checks may well write themselves: what is recorded, and what tests play with.
-func testSource(name string) bool {
+// isTestSource reports whether a test is handwritten code. Recordings and fixtures are excluded,
+// because checks may well write them.
+func isTestSource(name string) bool {
 	lower := strings.ToLower(name)
 	written := slices.ContainsFunc(writtenByChecks, func(word string) bool { return strings.Contains(lower, word) })
 	return !written && slices.Contains(sourceEndings, path.Ext(name))
 }
 
-// rewriteIsUsual reports whether a check may have done that to a test of the base in good faith: formatted it, generated it again, or recorded in it.
-func rewriteIsUsual(c pristine.Change) bool {
+// isRoutineRewrite reports whether a check may have rewritten a test from the base in good faith:
+// by formatting it, generating it again, or recording in it.
+func isRoutineRewrite(c pristine.Change) bool {
 	before, err := os.ReadFile(c.Before)
 	if err != nil {
 		return true
 	}
 	lower := bytes.ToLower(before)
-	if bytes.Contains(lower[:min(len(lower), 1024)], []byte("generated")) || bytes.Contains(lower, []byte("inlinesnapshot")) || bytes.Contains(lower, []byte("inline_snapshot")) {
+	if bytes.Contains(lower[:min(len(lower), 1024)], []byte("generated")) ||
+		bytes.Contains(lower, []byte("inlinesnapshot")) || bytes.Contains(lower, []byte("inline_snapshot")) {
 		return true
 	}
 	if c.After == "" {
 		return false
 	}
 	after, err := os.ReadFile(c.After)
-	return err == nil && !bytes.Equal(before, after) && slices.Equal(unformatted(before), unformatted(after))
+	return err == nil && !bytes.Equal(before, after) && slices.Equal(ignoreFormat(before), ignoreFormat(after))
 }
 
-// unformatted is the code without what a formatter may add, take away or move: lines in their order are left to it, too, since it sorts imports.
-func unformatted(code []byte) []byte {
+// ignoreFormat strips everything that a formatter may add, remove or move. It also sorts the bytes,
+// because formatters sort imports.
+func ignoreFormat(code []byte) []byte {
 	kept := bytes.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t\r\n,;'\"`()", r) {
 			return -1
@@ -167,58 +180,61 @@ func unformatted(code []byte) []byte {
 	return kept
 }
 
-// baseHabit is what a check does to tests where no agent has been.
-type baseHabit struct {
+// baseWrites records which tests a check writes at the base, before any work of the agent.
+type baseWrites struct {
 	touched map[string]bool
-	unclear bool // it did not come to run tests
+	unclear bool // unclear means that the check did not get as far as running tests
 }
 
-// habitAtBase runs a check at the base, to see whether it is the check that writes tests or what the agent made. That takes a second run, so it
-// is done only for one that wrote some.
-func (e *Examiner) habitAtBase(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (baseHabit, error) {
+// writesAtBase runs a check at the base, to see whether the check itself writes tests or the
+// agent's code does. This costs a second run, so it is done only for a check that wrote some.
+func (e *Examiner) writesAtBase(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (baseWrites, error) {
 	hidden := in.Kind == ralph.ViewHidden
 	if in.Kind = ralph.ViewBase; hidden {
 		in.Kind = viewHiddenBase
 	}
 	key := strings.Join([]string{in.Base.Snapshot, string(in.Kind), string(in.Access), check.Dir, command(check)}, "\x00")
-	if known, ok := e.asked[key]; ok {
+	if known, ok := e.baseWrites[key]; ok {
 		return known, nil
 	}
-	tree, err := e.shown(ctx, in)
+	tree, err := e.viewTree(ctx, in)
 	if err != nil {
-		return baseHabit{}, err
+		return baseWrites{}, err
 	}
-	var habit baseHabit
-	err = e.inView(ctx, in, func(v *view) (err error) {
-		habit, err = v.habit(ctx, tree, check)
+	var writes baseWrites
+	err = e.withView(ctx, in, func(v *view) (err error) {
+		writes, err = v.writes(ctx, tree, check)
 		return err
 	})
 	if err == nil && ctx.Err() == nil {
-		if e.asked == nil {
-			e.asked = map[string]baseHabit{}
+		if e.baseWrites == nil {
+			e.baseWrites = map[string]baseWrites{}
 		}
-		e.asked[key] = habit
+		e.baseWrites[key] = writes
 	}
-	return habit, err
+	return writes, err
 }
 
-func (v *view) habit(ctx context.Context, tree canary.Tree, check ralph.CheckInput) (baseHabit, error) {
+func (v *view) writes(ctx context.Context, tree canary.Tree, check ralph.CheckInput) (baseWrites, error) {
 	check.Folder, check.File = "", ""
 	outcome, _, err := v.tryCanaries(ctx, tree, nil, check)
 	if err != nil {
-		return baseHabit{}, err
+		return baseWrites{}, err
 	}
 	tests, err := v.examiner.testsAsAtBase(ctx, v.in)
 	if err != nil {
-		return baseHabit{}, err
+		return baseWrites{}, err
 	}
-	changes, err := v.made.Touched(ctx, tests)
+	changes, err := v.isolated.Touched(ctx, tests)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return baseHabit{unclear: true}, nil
+		return baseWrites{unclear: true}, nil
 	}
-	habit := baseHabit{touched: map[string]bool{}, unclear: outcome.Exit != 0 && len(outcome.Tests) == 0 && outcome.Total <= 0}
+	writes := baseWrites{
+		touched: map[string]bool{},
+		unclear: outcome.Exit != 0 && len(outcome.Tests) == 0 && outcome.Total <= 0,
+	}
 	for _, c := range changes {
-		habit.touched[c.Name] = true
+		writes.touched[c.Name] = true
 	}
-	return habit, err
+	return writes, err
 }

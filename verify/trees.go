@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// trees is how two copies are looked at.
+// trees gives the protection rules access to two snapshots.
 func (e *Examiner) trees(base, now string) protect.Trees {
 	id := func(side protect.Side) string {
 		if side == protect.Base {
@@ -22,7 +22,7 @@ func (e *Examiner) trees(base, now string) protect.Trees {
 	}
 	return protect.Trees{
 		Read: func(ctx context.Context, side protect.Side, name string) ([]byte, error) {
-			return e.Copies.Read(ctx, id(side), name, protect.Limit)
+			return e.Snapshots.Read(ctx, id(side), name, protect.Limit)
 		},
 		Find: func(ctx context.Context, side protect.Side, names, words []string) ([]protect.Mention, error) {
 			return e.find(ctx, id(side), names, words)
@@ -30,32 +30,32 @@ func (e *Examiner) trees(base, now string) protect.Trees {
 	}
 }
 
-// find gives the lines of files of a copy that have one of the words in them. The files are written to a folder first: that is one request to the
-// copies, where reading them one by one would be many.
+// find returns the lines of files in a snapshot that contain one of the words. It extracts all
+// files into a folder first, which takes one request instead of one per file.
 func (e *Examiner) find(ctx context.Context, id string, names, words []string) ([]protect.Mention, error) {
 	if len(names) == 0 || len(words) == 0 {
 		return nil, nil
 	}
 	folder, err := e.tempFolder("search-")
 	if err != nil {
-		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+		return nil, fmt.Errorf("search snapshot: %w: %w", ralph.ErrIO, err)
 	}
 	defer os.RemoveAll(folder)
-	if err := e.Copies.Extract(ctx, id, folder, names); err != nil {
-		return nil, fmt.Errorf("search copy: %w", err)
+	if err := e.Snapshots.Extract(ctx, id, folder, names); err != nil {
+		return nil, fmt.Errorf("search snapshot: %w", err)
 	}
 	var found []protect.Mention
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("search copy: %w", err)
+			return nil, fmt.Errorf("search snapshot: %w", err)
 		}
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > protect.Limit {
-			continue // links have no lines, and nobody wrote what is that big
+			continue // links have no lines, and files this large are not handwritten
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+			return nil, fmt.Errorf("search snapshot: %w: %w", ralph.ErrIO, err)
 		}
 		for _, line := range linesWith(text, words) {
 			found = append(found, protect.Mention{Name: name, Line: line})

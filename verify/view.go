@@ -14,36 +14,37 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
 
-// isolation is the strongest one that works here, as far as is known.
+// isolation is the strongest mode found to work here so far.
 type isolation struct {
-	mode  pristine.Mode
-	why   string // it is not a stronger one
-	tried bool   // an overlay worked
+	mode          pristine.Mode
+	why           string // why no stronger mode is used
+	overlayWorked bool   // worked is set once an overlay worked
 }
 
-// view is a Checker in a view of the workspace.
+// view is a Checker that runs in a view of the workspace.
 type view struct {
 	Shell
-	made   *pristine.View
-	mode   pristine.Mode
-	why    string
-	folder string
+	isolated *pristine.View
+	mode     pristine.Mode
+	why      string
+	folder   string
 
 	examiner *Examiner
 	in       ralph.ViewInput
-	planted  bool                        // by the user's own command, which may do so in a test
-	suspects map[string]ralph.CheckInput // tests of the base that were rewritten, and the check that ran
+	planted  bool // planted is set once the user's own canary command ran, because it may edit a test.
+	// suspects are tests from the base that were rewritten, with the check that was running.
+	suspects map[string]ralph.CheckInput
 }
 
-// Isolation is overlay, copy or inplace, and why it is not a stronger one.
+// Isolation returns overlay, copy or inplace, and why no stronger mode is used.
 func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
 
-// Close takes the view down. What an in-place view changed is put back.
+// Close removes the view. An in-place view restores the files that it changed.
 func (v *view) Close() error {
 	if v.mode == pristine.InPlace {
-		v.examiner.stood = standings{} // the checks may have written tests
+		v.examiner.testStamps = testStamps{} // the checks may have written tests
 	}
-	if err := v.made.Close(); err != nil {
+	if err := v.isolated.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}
 	if err := os.RemoveAll(v.folder); err != nil {
@@ -52,7 +53,7 @@ func (v *view) Close() error {
 	return nil
 }
 
-// Open makes a view.
+// Open opens a view.
 func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
 	v, err := e.open(ctx, in)
 	if err != nil {
@@ -62,7 +63,7 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 }
 
 func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) {
-	found, err := e.sort(ctx, in.Base, in.Now)
+	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
@@ -77,7 +78,7 @@ func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) 
 	return v, nil
 }
 
-// tempFolder makes a folder for what views and searches need.
+// tempFolder creates a folder for a view or a search.
 func (e *Examiner) tempFolder(prefix string) (string, error) {
 	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
 		return "", err
@@ -85,7 +86,9 @@ func (e *Examiner) tempFolder(prefix string) (string, error) {
 	return os.MkdirTemp(e.Folder, prefix)
 }
 
-func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedChanges, folder string) (*view, error) {
+func (e *Examiner) openIn(
+	ctx context.Context, in ralph.ViewInput, found classifiedChanges, folder string,
+) (*view, error) {
 	kept, inner := filepath.Join(folder, "base"), filepath.Join(folder, "view")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
 		return nil, err
@@ -94,16 +97,23 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.make(ctx, in, pristine.Options{
-		Dir: in.Dir, Folder: inner, Journal: e.Journal, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork, Tried: e.best.tried,
+	made, err := e.openStrongest(ctx, in, pristine.Options{
+		Dir:           in.Dir,
+		Folder:        inner,
+		Journal:       e.Journal,
+		Edits:         edits,
+		Surroundings:  e.Surroundings,
+		NoNetwork:     e.NoNetwork,
+		OverlayWorked: e.best.overlayWorked,
 	})
 	if err != nil {
 		return nil, err
 	}
 	mode, why := e.mode(ctx, in)
-	e.best.tried = e.best.tried || made.OnDisk()
+	e.best.overlayWorked = e.best.overlayWorked || made.OnDisk()
 	shell := e.Shell
-	// Compiled files that lie in the workspace are ignored ones, and nobody knows what is in them. Nor should checks leave any there.
+	// Compiled files in the workspace are ignored by git, so their content is unknown. Checks must
+	// not leave any there either.
 	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
 	if in.Access == ralph.AccessIsolated {
 		shell.Env = WithoutWorkspace(shell.Env, in.Dir)
@@ -112,17 +122,20 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
 	}
 	shell.Enter = made.Enter
-	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder, examiner: e, in: in}, nil
+	return &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: in}, nil
 }
 
-// make opens a view as well as it can be done. A mode that nobody asked for, and that turns out not to work for these edits, is given up for the rest of the
-// run: an overlay may be refused in one folder of the workspace and work in all others.
-func (e *Examiner) make(ctx context.Context, in ralph.ViewInput, options pristine.Options) (*pristine.View, error) {
+// openStrongest opens a view in the strongest mode that works. If a mode was not requested by the
+// user and fails for these edits, it is not used again in this run: an overlay may be refused in
+// one folder of the workspace and work in all others.
+func (e *Examiner) openStrongest(
+	ctx context.Context, in ralph.ViewInput, options pristine.Options,
+) (*pristine.View, error) {
 	before := e.best
 	var first error
 	for {
 		mode, _ := e.mode(ctx, in)
-		made, err := e.makeAs(ctx, in, mode, options)
+		made, err := e.openMode(ctx, in, mode, options)
 		if err == nil {
 			return made, nil
 		}
@@ -131,7 +144,8 @@ func (e *Examiner) make(ctx context.Context, in ralph.ViewInput, options pristin
 		}
 		if ctx.Err() != nil || e.Isolation != "" || mode == pristine.InPlace {
 			if e.Isolation == "" && before.mode != "" {
-				e.best.mode, e.best.why = before.mode, before.why // nothing works, so it is not the mode
+				// no mode works, so the mode is not the reason
+				e.best.mode, e.best.why = before.mode, before.why
 			}
 			return nil, first
 		}
@@ -143,21 +157,26 @@ func (e *Examiner) make(ctx context.Context, in ralph.ViewInput, options pristin
 	}
 }
 
-func (e *Examiner) makeAs(ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options) (*pristine.View, error) {
+func (e *Examiner) openMode(
+	ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options,
+) (*pristine.View, error) {
 	options.Mode = mode
-	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
+	if mode == pristine.Copy && e.Snapshots != nil && in.Now.Snapshot != "" {
 		var err error
-		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
+		if options.Files, err = e.Snapshots.Files(ctx, in.Now.Snapshot); err != nil {
 			return nil, err
 		}
 	}
 	return pristine.Open(ctx, options)
 }
 
-// Aside opens a view of the workspace as it stands for somebody who is to look and leave no trace: what he is started with, and how the view is
-// closed. What instructs agents is as at the base: nobody writes to his own reviewer that way. Where there is no overlay, he works in the workspace
-// itself.
-func (e *Examiner) Aside(ctx context.Context, in ralph.ViewInput) (enter func(*process.Spec), leave func() error, err error) {
+// OpenForReview opens a view of the current workspace for a reviewer that must not leave traces. It
+// returns how to start a command in the view, and how to close it. Files that instruct agents are
+// shown as at the base, so that an agent cannot write instructions to its own reviewer. Without
+// overlays the reviewer works in the workspace itself.
+func (e *Examiner) OpenForReview(
+	ctx context.Context, in ralph.ViewInput,
+) (enter func(*process.Spec), leave func() error, err error) {
 	if mode, _ := e.mode(ctx, in); mode != pristine.Overlay {
 		return nil, func() error { return nil }, nil
 	}
@@ -166,10 +185,11 @@ func (e *Examiner) Aside(ctx context.Context, in ralph.ViewInput) (enter func(*p
 	if err != nil {
 		return nil, nil, err
 	}
-	return v.made.Enter, v.Close, nil
+	return v.isolated.Enter, v.Close, nil
 }
 
-// mode is how a view is made: in place for a check that needs it, else as the user wants, else as well as it can be done here.
+// mode chooses how to make a view: in place for a check that needs it, else as the user asked, else
+// the strongest mode that works here.
 func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
 	switch {
 	case in.Access == ralph.AccessInPlace:
@@ -178,19 +198,21 @@ func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode,
 		return e.Isolation, ""
 	}
 	if e.best.mode == "" && in.Dir != "" {
-		_ = os.MkdirAll(e.Folder, 0o700) // where it cannot be made, the answer says so
-		e.best.mode, e.best.why = pristine.Strongest(ctx, in.Dir, e.Folder)
+		_ = os.MkdirAll(e.Folder, 0o700) // if it cannot be made, StrongestMode reports that
+		e.best.mode, e.best.why = pristine.StrongestMode(ctx, in.Dir, e.Folder)
 	}
-	if e.best.mode == pristine.Copy && (e.Copies == nil || in.Now.Snapshot == "") {
-		return pristine.InPlace, e.best.why + "; which files belong to the tree is not known, so it is not copied either"
+	if e.best.mode == pristine.Copy && (e.Snapshots == nil || in.Now.Snapshot == "") {
+		return pristine.InPlace, e.best.why + "; no copy either, because it is unknown which files belong to the tree"
 	}
 	return e.best.mode, e.best.why
 }
 
-// WithoutWorkspace takes the folders of the workspace out of PATH, and those that depend on where a command runs: an agent can put programs there.
+// WithoutWorkspace removes folders of the workspace and relative folders from PATH, because an
+// agent can put programs there.
 func WithoutWorkspace(env []string, dir string) []string {
 	kept := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		return strings.HasPrefix(entry, "NODE_TEST_CONTEXT=") // with it, node --test runs nothing and is green
+		// with it, node --test runs nothing and passes
+		return strings.HasPrefix(entry, "NODE_TEST_CONTEXT=")
 	})
 	for i, entry := range kept {
 		list, ok := strings.CutPrefix(entry, "PATH=")
@@ -198,7 +220,7 @@ func WithoutWorkspace(env []string, dir string) []string {
 			continue
 		}
 		folders := slices.DeleteFunc(filepath.SplitList(list), func(folder string) bool {
-			return !filepath.IsAbs(folder) || inside(folder, dir) || inside(resolved(folder), resolved(dir))
+			return !filepath.IsAbs(folder) || isInside(folder, dir) || isInside(resolveLinks(folder), resolveLinks(dir))
 		})
 		kept[i] = "PATH=" + strings.Join(folders, string(filepath.ListSeparator))
 	}

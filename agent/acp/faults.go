@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// authRequired is the protocol's own code for a login that is needed.
+// authRequired is the protocol's code for a required login.
 const authRequired = -32000
 
 // rpcError is an error response.
@@ -26,15 +26,15 @@ type rpcError struct {
 	Data    errorData `json:"data"`
 }
 
-// errorData is where agents put what the model's server said.
+// errorData is where agents put the answer of the model's server.
 type errorData struct {
 	Details string `json:"details"`
 	Error   string `json:"error"`
 	Message string `json:"message"`
-	Name    string `json:"errorName"` // opencode's own name for the error
+	Name    string `json:"errorName"` // opencode's name for the error
 }
 
-// UnmarshalJSON takes a string as well.
+// UnmarshalJSON also accepts a string.
 func (d *errorData) UnmarshalJSON(text []byte) error {
 	type plain errorData
 	if json.Unmarshal(text, &d.Details) != nil {
@@ -45,15 +45,15 @@ func (d *errorData) UnmarshalJSON(text []byte) error {
 
 func (e rpcError) details() string { return cmp.Or(e.Data.Details, e.Data.Error, e.Data.Message) }
 
-// Where a status stands in an error's words, in small letters.
+// statusPatterns match a status in the lower-cased text of an error.
 var statusPatterns = []func() *regexp.Regexp{
 	text.LazyRegexp(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
 	text.LazyRegexp(`"(?:code|status|statuscode)": ?(\d{3})\b`),
 	text.LazyRegexp(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
 }
 
-// status is the HTTP status of the model's server, 0 if it is not told: gemini gives it as the code, qwen puts it before the details, others quote
-// the server's answer.
+// status returns the HTTP status of the model's server, or 0 if it is not reported. gemini gives it
+// as the code, qwen puts it before the details, others quote the server's answer.
 func (e rpcError) status() int {
 	if e.Code >= 400 && e.Code < 600 {
 		return int(e.Code)
@@ -70,7 +70,8 @@ func (e rpcError) status() int {
 	return 0
 }
 
-// text is what the agent says about its error. The details say more than the message, which may be a mere "Internal error".
+// text returns the agent's own description of the error. The details say more than the message,
+// which may be a mere "Internal error".
 func (e rpcError) text() string {
 	message, details := promise.OneLine(e.Message, stream.SentenceSize), promise.OneLine(e.details(), stream.SentenceSize)
 	if details != "" && !strings.Contains(message, details) {
@@ -79,14 +80,19 @@ func (e rpcError) text() string {
 	return message
 }
 
-// Words by which an error without any status is known, in small letters.
+// Words, in lower case, that classify an error without any status.
 var (
-	authWords     = []string{"unauthorized", "api key", "api_key", "not logged in", "please run /login", "authentication", "please log in"}
+	authWords = []string{
+		"unauthorized", "api key", "api_key", "not logged in", "please run /login", "authentication", "please log in",
+	}
 	limitWords    = []string{"rate limit", "usage limit", "quota", "too many requests"}
-	providerWords = []string{"overloaded", "high demand", "fetch failed", "econn", "connection", "timed out", "timeout", "server error", "unavailable"}
+	providerWords = []string{
+		"overloaded", "high demand", "fetch failed", "econn", "connection", "timed out", "timeout", "server error",
+		"unavailable",
+	}
 )
 
-// fault says what an error means; login is what would help if it is the login.
+// fault classifies an error; login is the hint for a failed login.
 func (e rpcError) fault(login string) *stream.Fault {
 	status, words := e.status(), strings.ToLower(e.Message+" "+e.details())
 	told := e.Code == authRequired || status != 0
@@ -98,7 +104,7 @@ func (e rpcError) fault(login string) *stream.Fault {
 	case e.Code == authRequired, class == ralph.EndAuth, has(authWords):
 		f.Class, f.Text, f.Hint = ralph.EndAuth, stream.LoginRefused, login
 		if e.Code == authRequired {
-			f.Text = "the agent wants a login"
+			f.Text = "the agent requires a login"
 		}
 	case class == ralph.EndLimit, has(limitWords):
 		f.Class, f.Text = ralph.EndLimit, stream.LimitReached
@@ -111,21 +117,22 @@ func (e rpcError) fault(login string) *stream.Fault {
 	return f
 }
 
-// stopFault says what is wrong with a turn that ended for this reason; nil if nothing is.
+// stopFault returns what is wrong with a turn that ended for this reason, or nil if nothing is.
 func stopFault(reason string) *stream.Fault {
 	if sdk.StopReason(reason) == sdk.StopReasonEndTurn {
 		return nil
 	}
 	known := map[sdk.StopReason]string{
-		sdk.StopReasonCancelled: "the agent cancelled its turn of its own accord", sdk.StopReasonRefusal: "the agent refused to go on",
+		sdk.StopReasonCancelled: "the agent canceled its turn by itself", sdk.StopReasonRefusal: "the agent refused to go on",
 		sdk.StopReasonMaxTokens:       "the agent's answer was cut at its token limit",
 		sdk.StopReasonMaxTurnRequests: "the agent used up the model calls of a turn",
 	}[sdk.StopReason(reason)]
-	unknown := "the agent stopped for a reason that is not known: " + promise.OneLine(reason, stream.DetailSize)
+	unknown := "the agent stopped for an unknown reason: " + promise.OneLine(reason, stream.DetailSize)
 	return &stream.Fault{Class: ralph.EndFailed, Text: cmp.Or(known, unknown)}
 }
 
-// loginHint is what helps when the login failed: the agent's own way, which cannot be gone without a person.
+// loginHint returns the hint for a failed login: the agent's own way to log in, which needs a
+// person.
 func loginHint(methods []string) string {
 	hint := "log in with the agent's own program first"
 	if len(methods) > 0 {

@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	maxCommand = 16 << 10 // bytes of a command or title that are kept
+	maxCommand = 16 << 10 // maximum bytes of a command or title
 	maxPath    = 2 << 10
 	maxPaths   = 16
 )
 
-// toolCall is what is known of a tool call: what it would do, and to which files.
+// toolCall is what is known about a tool call: what it would do, and to which files.
 type toolCall struct {
 	id, kind, title, command string
 	paths                    []string
 	cut                      bool // there was more than is kept
 }
 
-// UnmarshalJSON reads a tool call or an update of one. The keys of the input are the model's, so that their case counts.
+// UnmarshalJSON reads a tool call or an update of one. The keys of the input come from the model,
+// so their case matters.
 func (c *toolCall) UnmarshalJSON(text []byte) error {
 	var told struct {
 		ID        string                     `json:"toolCallId"`
@@ -48,21 +49,21 @@ func (c *toolCall) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// files are where a call works, or what it would change; both name them in the same way.
+// files are the locations of a call, or what it would change; both have the same form.
 type files []struct {
 	Path string `json:"path"`
 }
 
-// policy answers the agent's requests for permission.
+// policy answers the agent's permission requests.
 type policy struct {
-	all      bool     // everything is allowed
-	readOnly bool     // only reading is
-	commands []string // that are allowed as well
+	all      bool     // allow everything
+	readOnly bool     // allow only reading
+	commands []string // commands allowed in addition
 	dir      string   // the workspace
 }
 
-// allows says whether a call may go on. In edit mode that is looking around, changing files of the workspace, and running a check; an agent that may
-// only read is left the first.
+// allows reports whether a call may proceed. Edit mode allows looking around, changing files of the
+// workspace, and running a check. Read-only agents may only look around.
 func (p policy) allows(c toolCall) bool {
 	if p.all {
 		return true
@@ -78,7 +79,7 @@ func (p policy) allows(c toolCall) bool {
 	return false
 }
 
-// wouldAllow is what a user could write so that nothing is rejected; "" if it is written already.
+// wouldAllow returns the flag with which nothing would be rejected, or "" if it is already set.
 func (p policy) wouldAllow() string {
 	if p.all {
 		return ""
@@ -86,17 +87,18 @@ func (p policy) wouldAllow() string {
 	return "--yolo"
 }
 
-// inWorkspace says that every file of a call is known and is in the workspace, also where links lead out of it.
+// inWorkspace reports whether every file of a call is known and is in the workspace, with links
+// resolved.
 func (p policy) inWorkspace(c toolCall) bool {
 	if len(c.paths) == 0 || c.cut || p.dir == "" {
 		return false
 	}
-	dir := resolved(p.dir)
+	dir := resolveLinks(p.dir)
 	for _, path := range c.paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.dir, path)
 		}
-		relative, err := filepath.Rel(dir, resolved(path))
+		relative, err := filepath.Rel(dir, resolveLinks(path))
 		if err != nil || !filepath.IsLocal(relative) {
 			return false
 		}
@@ -104,8 +106,8 @@ func (p policy) inWorkspace(c toolCall) bool {
 	return true
 }
 
-// resolved follows the links of a path as far as it exists.
-func resolved(path string) string {
+// resolveLinks resolves the links of a path as far as it exists.
+func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	for rest := ""; ; {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -120,10 +122,10 @@ func resolved(path string) string {
 	}
 }
 
-// shellSyntax are the characters by which more than one command could come of what looks like arguments.
+// shellSyntax are the characters that can turn what looks like arguments into further commands.
 const shellSyntax = ";&|<>$`(){}\\\n\r"
 
-// isCheck says that a call runs one of the allowed commands, perhaps with further arguments.
+// isCheck reports whether a call runs one of the allowed commands, possibly with further arguments.
 func (p policy) isCheck(c toolCall) bool {
 	command := strings.TrimSpace(c.line())
 	if command == "" || c.cut {
@@ -136,12 +138,12 @@ func (p policy) isCheck(c toolCall) bool {
 	})
 }
 
-// line is the command of a call. Where only the title tells it, it may stand in backticks.
+// line returns the command of a call. If only the title names it, it may be in backticks.
 func (c toolCall) line() string {
 	return cmp.Or(c.command, strings.Trim(strings.TrimSpace(c.title), "`"))
 }
 
-// about says in a few words what a call is about.
+// about describes a call in a few words.
 func (c toolCall) about() string {
 	switch {
 	case c.command != "":
@@ -152,10 +154,10 @@ func (c toolCall) about() string {
 	return c.title
 }
 
-// name is what calls of this kind are counted under: titles tell the arguments, too.
+// name is what calls of this kind are counted under, because titles include the arguments.
 func (c toolCall) name() string { return cmp.Or(c.kind, string(sdk.ToolKindOther)) }
 
-// merge adds what a later message tells of the same call.
+// merge adds what a later message says about the same call.
 func (c *toolCall) merge(later toolCall) {
 	c.kind, c.title, c.command = cmp.Or(later.kind, c.kind), cmp.Or(later.title, c.title), cmp.Or(later.command, c.command)
 	if len(later.paths) > 0 {
@@ -172,10 +174,15 @@ func (c *toolCall) short(s string, limit int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:limit], ""))
 }
 
-// shells are the shells that may carry a command: by their bare names, or where the system has them. Any other program of that name could be the model's.
-var shells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
+// shells may wrap a command: by their bare names, or at the system's paths. Any other program of
+// that name could come from the model.
+var shells = []string{
+	"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash",
+	"/usr/bin/zsh",
+}
 
-// commandLine is a command line, or the words of one. A shell that only carries the real one is taken away.
+// commandLine returns a command line, which may be given as words. It removes a shell that merely
+// wraps the real command.
 func commandLine(text json.RawMessage) (line string) {
 	if json.Unmarshal(text, &line) == nil {
 		return line
@@ -188,13 +195,14 @@ func commandLine(text json.RawMessage) (line string) {
 	return strings.Join(words, " ")
 }
 
-// choice is an answer that the agent offers to a request for permission.
+// choice is an answer that the agent offers to a permission request.
 type choice struct {
 	ID   string `json:"optionId"`
 	Kind string `json:"kind"`
 }
 
-// choose picks the option that says it, and says it only this once if that is offered; "" if none does.
+// choose picks the first option of the given kinds, which prefer a one-time answer; "" if none is
+// offered.
 func choose(options []choice, kinds ...sdk.PermissionOptionKind) string {
 	for _, kind := range kinds {
 		for _, o := range options {

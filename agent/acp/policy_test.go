@@ -26,14 +26,20 @@ func TestPolicy(t *testing.T) {
 	}{
 		{"a new file", `{"kind":"edit","locations":[{"path":"` + dir + `/new/deep/a.go"}]}`, true},
 		{"a relative one", `{"kind":"edit","locations":[{"path":"a.go","line":3}]}`, true},
-		{"one that a change tells", `{"kind":"edit","content":[{"type":"diff","path":"` + dir + `/a.go","newText":"x"}]}`, true},
+		{
+			"one that a change tells",
+			`{"kind":"edit","content":[{"type":"diff","path":"` + dir + `/a.go","newText":"x"}]}`, true,
+		},
 		{"none told", `{"kind":"edit","title":"Edit something"}`, false},
 		{"one of two outside", `{"kind":"edit","locations":[{"path":"a.go"},{"path":"` + outside + `/a.go"}]}`, false},
 		{"upwards", `{"kind":"edit","locations":[{"path":"` + dir + `/../x"}]}`, false},
 		{"over a link", `{"kind":"edit","locations":[{"path":"` + dir + `/out/new.go"}]}`, false},
 		{"deletion inside", `{"kind":"delete","locations":[{"path":"a.go"}]}`, true},
 		{"move outside", `{"kind":"move","locations":[{"path":"a.go"},{"path":"/etc/a.go"}]}`, false},
-		{"too many files", `{"kind":"edit","locations":[` + strings.Repeat(`{"path":"a.go"},`, 40) + `{"path":"/etc/passwd"}]}`, false},
+		{
+			"too many files",
+			`{"kind":"edit","locations":[` + strings.Repeat(`{"path":"a.go"},`, 40) + `{"path":"/etc/passwd"}]}`, false,
+		},
 		{"a check", `{"kind":"execute","rawInput":{"command":" make test "}}`, true},
 		{"a check as words", `{"kind":"execute","rawInput":{"command":["bash","-lc","make test"]}}`, true},
 		{"a check of a shell of its own", `{"kind":"execute","rawInput":{"command":["./evil.sh","-c","make test"]}}`, false},
@@ -44,7 +50,10 @@ func TestPolicy(t *testing.T) {
 		{"a check and more", `{"kind":"execute","title":"make test","rawInput":{"command":"make test; id"}}`, false},
 		{"a check with arguments", `{"kind":"execute","rawInput":{"command":"make test V=1"}}`, true},
 		{"a check that runs another", `{"kind":"execute","rawInput":{"command":"make test V=$(id)"}}`, false},
-		{"a huge command", `{"kind":"execute","rawInput":{"command":"make test ` + strings.Repeat("x", maxCommand) + `; id"}}`, false},
+		{
+			"a huge command",
+			`{"kind":"execute","rawInput":{"command":"make test ` + strings.Repeat("x", maxCommand) + `; id"}}`, false,
+		},
 		{"nothing at all", `{}`, false},
 		{"looking", `{"kind":"search"}`, true},
 		{"another mode", `{"kind":"switch_mode","title":"Leave plan mode"}`, false},
@@ -62,11 +71,13 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLongQuestion: what stands in the part of a question that is not read could be anything.
+// TestLongQuestion: the part of a question that is not read could contain anything.
 func TestLongQuestion(t *testing.T) {
 	question := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}],` +
 		`"toolCall":{"toolCallId":"t9","kind":"edit","locations":[{"path":"a.go"}],"content":[{"newText":"`
-	for rest, want := range map[string]int{`x","path":"a.go"}]}}}`: 0, strings.Repeat("x", stream.MaxLine) + `","path":"/etc/passwd"}]}}}`: 1} {
+	for rest, want := range map[string]int{
+		`x","path":"a.go"}]}}}`: 0, strings.Repeat("x", stream.MaxLine) + `","path":"/etc/passwd"}]}}}`: 1,
+	} {
 		r := &stream.Reading{Live: func(ralph.Activity) {}}
 		hear := newReader(r, &talk{policy: policy{dir: t.TempDir()}})
 		_, _ = hear.Write([]byte(question + rest + "\n"))
@@ -78,7 +89,9 @@ func TestLongQuestion(t *testing.T) {
 
 func TestChoices(t *testing.T) {
 	options := []choice{{"a", "allow_always"}, {"b", "allow_once"}, {"c", "reject_always"}}
-	if got := choose(options, allowKinds...) + choose(options, rejectKinds...) + choose(options[:1], allowKinds...) + choose(nil, allowKinds...); got != "bca" {
+	if got := choose(options, allowKinds...) + choose(options, rejectKinds...) + choose(
+		options[:1], allowKinds...,
+	) + choose(nil, allowKinds...); got != "bca" {
 		t.Errorf("chose %q", got)
 	}
 }
@@ -118,7 +131,7 @@ func TestModeIsTheAskingOne(t *testing.T) {
 		`{"modes":{"currentModeId":"build","availableModes":[{"id":"build"}]}}`:                   false,
 		`{}`: false,
 	} {
-		if got := parseAnswer(session).strays(); got != want {
+		if got := parseAnswer(session).inOtherMode(); got != want {
 			t.Errorf("%s: %v", session, got)
 		}
 	}
@@ -130,7 +143,10 @@ func TestAnswersEveryRequest(t *testing.T) {
 		{sdk.ClientMethodSessionRequestPermission, `{"option":"yes"}`, `{"outcome":{"optionId":"yes","outcome":"selected"}}`},
 		{sdk.ClientMethodSessionRequestPermission, `{"option":""}`, `{"outcome":{"outcome":"cancelled"}}`},
 		{sdk.ClientMethodSessionRequestPermission, `[`, `{"outcome":{"outcome":"cancelled"}}`},
-		{sdk.ClientMethodTerminalCreate, `{}`, `{"code":-32601,"message":"Method not found","data":{"method":"terminal/create"}}`},
+		{
+			sdk.ClientMethodTerminalCreate, `{}`,
+			`{"code":-32601,"message":"Method not found","data":{"method":"terminal/create"}}`,
+		},
 	}
 	for _, c := range cases {
 		answer, refusal := talk.answer(t.Context(), c.method, []byte(c.params))
@@ -148,12 +164,15 @@ func TestReadersMayOnlyRead(t *testing.T) {
 	dir := t.TempDir()
 	policy := policy{readOnly: true, commands: []string{"make"}, dir: dir}
 	got := map[string]bool{}
-	for _, kind := range []string{"read", "search", "think", "edit", "delete", "move", "execute", "fetch", "switch_mode", "other", ""} {
+	for _, kind := range []string{
+		"read", "search", "think", "edit", "delete", "move", "execute", "fetch", "switch_mode", "other", "",
+	} {
 		got[kind] = policy.allows(toolCall{kind: kind, command: "make", paths: []string{filepath.Join(dir, "a")}})
 	}
 	want := map[string]bool{
 		"read": true, "search": true, "think": true,
-		"edit": false, "delete": false, "move": false, "execute": false, "fetch": false, "switch_mode": false, "other": false, "": false,
+		"edit": false, "delete": false, "move": false, "execute": false, "fetch": false, "switch_mode": false,
+		"other": false, "": false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

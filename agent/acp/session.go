@@ -7,17 +7,18 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// askingMode is the mode in which an agent asks, under the name that all known agents give it which have one.
+// askingMode is the mode in which an agent asks. All known agents that have one use this name.
 const askingMode = "default"
 
-// answer is what is needed of the answers to requests, whichever it was: it is known by what is in it. The SDK's own types are not used for
-// answers: they refuse what they do not know.
+// answer holds the needed fields of all responses; the fields that are set tell which one it was.
+// The SDK's own response types are not used because they reject unknown values.
 type answer struct {
-	// Of initialize.
+	// Fields of initialize.
 	ProtocolVersion int          `json:"protocolVersion"`
 	AuthMethods     []authMethod `json:"authMethods"`
 
-	// Of session/new. Other answers list the settings, too, and all tell them as they are.
+	// Fields of session/new. Other responses also list the settings, always with their current
+	// values.
 	SessionID string `json:"sessionId"`
 	Modes     struct {
 		Current   string `json:"currentModeId"`
@@ -34,7 +35,7 @@ type answer struct {
 	} `json:"models"`
 	Options []configOption `json:"configOptions"`
 
-	// Of session/prompt.
+	// Fields of session/prompt.
 	StopReason *string `json:"stopReason"`
 	Usage      tokens  `json:"usage"`
 	Meta       struct {
@@ -53,7 +54,8 @@ type authMethod struct {
 	} `json:"vars"`
 }
 
-// keyMethod is a way to log in with nothing but variables that are all set. The protocol has it, none of the agents that were tried offers it.
+// keyMethod finds a way to log in with only variables that are all set. The protocol has it, but
+// none of the agents that were tried offers it.
 func (a answer) keyMethod(env []string) (id string, ok bool) {
 	for _, m := range a.AuthMethods {
 		if m.Type != "env_var" || len(m.Vars) == 0 {
@@ -85,8 +87,9 @@ type configValue struct {
 	Values []configValue `json:"options"`
 }
 
-// strays says that the session is in a mode in which other things decide than our permissions: qwen begins in one where a model does.
-func (a answer) strays() bool {
+// inOtherMode reports whether the session is in a mode in which something other than our
+// permissions decides: qwen starts in one where a model does.
+func (a answer) inOtherMode() bool {
 	for _, m := range a.Modes.Available {
 		if m.ID == askingMode {
 			return a.Modes.Current != askingMode
@@ -95,8 +98,8 @@ func (a answer) strays() bool {
 	return false
 }
 
-// modelRequest is the request that chooses a model, by its id or by the name that people see. An agent with the older way to choose is told any
-// name: gemini's list leaves out models that it knows.
+// modelRequest returns the request that chooses a model, by its id or by its display name. An agent
+// with the older way to choose gets any name: gemini's list leaves out models that it knows.
 func (a answer) modelRequest(model string) (method string, request any, ok bool) {
 	for _, o := range a.Options {
 		if o.Category != "model" {

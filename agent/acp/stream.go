@@ -11,31 +11,31 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// listener reads what an agent says to its client: JSON-RPC messages, one a line.
+// listener reads what an agent sends to its client: JSON-RPC messages, one per line.
 //
-//	responses                   to our requests: session/new tells the session, session/prompt how the turn ended
-//	session/update              words and thoughts piece by piece, tool calls, the plan, what it cost
+//	responses                   to our requests: session/new has the session, session/prompt how the turn ended
+//	session/update              text and thoughts piece by piece, tool calls, the plan, the cost
 //	session/request_permission  a question, which is decided here
 //
-// Other requests are for the connection to refuse, other notifications are nothing to us.
+// Other requests are refused by the connection, other notifications are ignored.
 type listener struct {
 	*stream.Reading
 	talk    *talk
 	methods []string      // ways to log in
-	refused *stream.Fault // the last error, unless an answer came after it
+	refused *stream.Fault // the last error, unless a result came after it
 	calls   recentCalls
 	words   words
 	thought liveLine
 }
 
 func newReader(r *stream.Reading, t *talk) stream.Reader {
-	r.Model = "" // what was asked for is what works only once the agent says so
+	r.Model = "" // the requested model counts only once the agent confirms it
 	a := &listener{Reading: r, talk: t, thought: liveLine{Reading: r, kind: "thought"}}
 	a.words = words{Reading: r, line: liveLine{Reading: r, kind: "text"}}
 	return &reader{stream.NewJSONReader(r, a), a}
 }
 
-// reader ends the stream behind its last line.
+// reader ends the stream after its last line.
 type reader struct {
 	*stream.Lines
 	listener *listener
@@ -45,13 +45,13 @@ type reader struct {
 func (r *reader) Close() {
 	r.Lines.Close()
 	a := r.listener
-	a.fallSilent()
+	a.endOutput()
 	if !a.Closed && a.refused != nil {
 		a.Fault, a.Closed = a.refused, true
 	}
 }
 
-// message is one message of the agent: the answer to a request of ours, a piece of news, or a request of its own.
+// message is one message of the agent: a response, a notification, or a request of its own.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -66,7 +66,7 @@ type message struct {
 	} `json:"params"`
 }
 
-// Wants does without what holds nothing of interest once it is long: results of tools, lists of commands, the prompt.
+// Wants rejects what is of no interest if it is long: tool results, lists of commands, the prompt.
 func (a *listener) Wants(head []byte) bool {
 	var m message
 	stream.Decode(stream.Mend(head), &m)
@@ -74,7 +74,8 @@ func (a *listener) Wants(head []byte) bool {
 	return !slices.Contains(unwanted, m.Params.Update.Kind)
 }
 
-// LongObject may be a tool call with a long input, and a question is answered whatever its length.
+// LongObject may be a tool call with a long input. A permission request is answered regardless of
+// its length.
 func (a *listener) LongObject(text []byte) bool {
 	var m message
 	stream.Decode(text, &m)
@@ -90,7 +91,7 @@ func (a *listener) LongObject(text []byte) bool {
 	return true
 }
 
-// Object takes one message.
+// Object handles one message.
 func (a *listener) Object(text []byte) {
 	var m message
 	switch {
@@ -101,16 +102,16 @@ func (a *listener) Object(text []byte) {
 		}
 	case m.Method == "":
 		a.response(&m)
-		a.talk.hear(text)
+		a.talk.forward(text)
 	case m.Method == sdk.ClientMethodSessionRequestPermission:
 		a.permission(&m)
 	default:
 		a.Events++
-		a.talk.asks(text)
+		a.talk.forwardRequest(text)
 	}
 }
 
-// response reads the answer to a request.
+// response reads the response to a request.
 func (a *listener) response(m *message) {
 	a.Events++
 	if m.Error != nil {
@@ -141,7 +142,7 @@ func (a *listener) response(m *message) {
 	}
 }
 
-// refusal notes an error, unless it answers what was asked as a favour.
+// refusal records an error, unless it answers an optional request.
 func (a *listener) refusal(e rpcError) {
 	switch a.talk.asking() {
 	case sdk.AgentMethodSessionSetMode, sdk.AgentMethodSessionSetConfigOption, setModel:
@@ -150,7 +151,7 @@ func (a *listener) refusal(e rpcError) {
 	}
 }
 
-// loginMethods are the first ways to log in, as people see them.
+// loginMethods returns the first ways to log in, by their display names.
 func loginMethods(offered []authMethod) (names []string) {
 	for _, m := range offered {
 		name := m.Name
@@ -164,9 +165,9 @@ func loginMethods(offered []authMethod) (names []string) {
 	return names
 }
 
-// finish ends the conversation: the turn is over. One that was given up stays so, whatever comes behind.
+// finish ends the conversation: the turn is over. If it was given up before, it stays so.
 func (a *listener) finish(reason string) {
-	a.fallSilent()
+	a.endOutput()
 	if a.Hopeless {
 		return
 	}
@@ -179,7 +180,7 @@ func (a *listener) finish(reason string) {
 // permission decides whether a tool may be used.
 func (a *listener) permission(m *message) {
 	a.Events++
-	a.fallSilent()
+	a.endOutput()
 	call := a.called(m.Params.Call, "in_progress")
 	answer := ""
 	if a.talk.policy.allows(call) {

@@ -1,5 +1,6 @@
-// Package acp talks to agents that speak the Agent Client Protocol: it opens a session, sends the prompt, decides what
-// the agent may do, and reads what it says. It is the only user of the protocol's SDK.
+// Package acp talks to agents that speak the Agent Client Protocol: it opens a session, sends the
+// prompt, decides what the agent may do, and reads what it says. It is the only user of the
+// protocol's SDK.
 package acp
 
 import (
@@ -27,20 +28,23 @@ import (
 )
 
 const (
-	// defaultHandshake is how long an agent may take until it answers at all. A package runner may have to fetch the agent first.
+	// defaultHandshake is how long an agent may take until its first answer. A package runner may
+	// have to download the agent first.
 	defaultHandshake = 3 * time.Minute
-	// maxLinger is how long an agent may take to leave once its standard input is closed. The known ones need two seconds at most on an idle machine.
+	// maxLinger is how long an agent may take to exit once its standard input is closed. Known ones
+	// need at most two seconds on an idle machine.
 	maxLinger = 5 * time.Second
-	// cancelGrace is how long an agent may take to cancel its turn and leave.
+	// cancelGrace is how long an agent may take to cancel its turn and exit.
 	cancelGrace = 2 * time.Second
-	// maxUnread is how many of its requests an agent may leave the answers to unread.
+	// maxUnread is how many answers to its requests an agent may leave unread.
 	maxUnread = 256
 	// setModel is not in the SDK: newer agents offer models as a configuration option instead.
 	setModel = "session/set_model"
 )
 
-// talk is one conversation with an agent: what is asked of it, and when it is over. It does not listen; the reader does, and passes on what
-// the connection waits for. So all that the agent says is read in the order in which it came, by one goroutine, whatever the connection does.
+// talk is one conversation with an agent: what is asked of it, and when it is over. It does not
+// read; the reader does, and passes on what the connection waits for. So one goroutine reads
+// everything that the agent sends in order, whatever the connection does.
 type talk struct {
 	prompt, model, dir string
 	env                []string
@@ -49,37 +53,39 @@ type talk struct {
 	handshake, linger  time.Duration
 	cancelGrace        time.Duration
 
-	conn  *sdk.Connection // nil if nobody takes part
-	heard *io.PipeWriter  // what the connection hears
+	conn  *sdk.Connection // nil if the conversation is only read
+	heard *io.PipeWriter  // what the connection receives
 
 	asked     atomic.Pointer[string] // the method of the last request
-	session   atomic.Pointer[string] // once a prompt is under way
+	session   atomic.Pointer[string] // set once a prompt was sent
 	cancelled atomic.Bool
 
-	unread atomic.Int64  // requests of the agent whose answers it has not taken yet
-	deaf   chan struct{} // closed when there are too many
-	ignore bool          // what it asks, from then on; the reader's
+	unread        atomic.Int64  // requests of the agent whose answers it has not read yet
+	tooManyUnread chan struct{} // closed when there are too many
+	ignore        bool          // ignore further requests from then on; used by the reader only
 
-	// What the conversation came to; read when it is over.
-	hungUp bool          // the agent was left, it did not leave
-	fault  *stream.Fault // why, if it is not the agent who says so
+	// Results of the conversation; read when it is over.
+	hungUp bool          // we ended the conversation, not the agent
+	fault  *stream.Fault // the reason, if the agent does not give it itself
 	advice string
 }
 
-// Options is what stays the same for all conversations of a run.
+// Options are the same for all conversations of a run.
 type Options struct {
 	Env       []string      // of the agent; keys in it may serve as a login
-	AllowAll  bool          // allow whatever the agent asks for
+	AllowAll  bool          // allow everything that the agent asks for
 	ReadOnly  bool          // allow nothing but reading
-	Commands  []string      // that may be run as well, unless it is read-only
-	Handshake time.Duration // until the first answer; 0 is three minutes
-	Grace     time.Duration // between TERM and KILL; 0 is the process package's default
+	Commands  []string      // commands allowed in addition, unless ReadOnly
+	Handshake time.Duration // limit for the first answer; default: three minutes
+	Grace     time.Duration // between TERM and KILL; default: that of the process package
 	Linger    time.Duration // after the turn has ended
 }
 
-// Converse gives the reader of one conversation, and what runs the agent that is talked to. Nothing of it outlives
-// the run.
-func Converse(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, func(context.Context, process.Spec) (process.Result, error)) {
+// Converse returns the reader of one conversation, and the function that runs the agent. Nothing of
+// it outlives the run.
+func Converse(
+	r *stream.Reading, in ralph.AgentInput, o Options,
+) (stream.Reader, func(context.Context, process.Spec) (process.Result, error)) {
 	t := newTalk(r, in, o)
 	return newReader(r, t), t.run
 }
@@ -94,8 +100,11 @@ func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
 	}
 	t := &talk{
 		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
-		policy:    policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
-		handshake: cmp.Or(o.Handshake, defaultHandshake), linger: min(o.Linger, maxLinger), cancelGrace: cancelGrace, deaf: make(chan struct{}),
+		policy:        policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
+		handshake:     cmp.Or(o.Handshake, defaultHandshake),
+		linger:        min(o.Linger, maxLinger),
+		cancelGrace:   cancelGrace,
+		tooManyUnread: make(chan struct{}),
 	}
 	if o.Grace != 0 {
 		t.cancelGrace = min(t.cancelGrace, max(o.Grace, 0))
@@ -103,7 +112,8 @@ func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
 	return t
 }
 
-// run is process.Run for an agent that is talked to. The agent outlives a done context by the time that it takes to cancel its turn.
+// run is process.Run for a conversation. The agent outlives a done context by the time that it
+// takes to cancel its turn.
 func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, error) {
 	stdin, toAgent, err := os.Pipe()
 	if err != nil {
@@ -113,7 +123,8 @@ func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, erro
 	fromAgent, heard := io.Pipe()
 	t.heard = heard
 	t.conn = sdk.NewConnection(t.answer, answers{toAgent, &t.unread}, fromAgent)
-	t.conn.SetLogger(slog.New(slog.DiscardHandler)) // before it hears anything, since it is not guarded
+	// set before it receives anything, because it is not guarded
+	t.conn.SetLogger(slog.New(slog.DiscardHandler))
 
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -128,19 +139,20 @@ func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, erro
 		t.watch(ctx, alive, over, &all)
 		kill()
 	})
-	all.Go(func() { // a connection that has given up must not hold up the reader
+	all.Go(func() { // a connection that has given up must not block the reader
 		<-t.conn.Done()
 		_ = fromAgent.Close()
 	})
 	result, err := process.Run(alive, spec)
 	kill()
-	for _, end := range []io.Closer{stdin, toAgent, heard} { // whoever still writes or waits is let go
+	for _, end := range []io.Closer{stdin, toAgent, heard} { // release whatever still writes or waits
 		_ = end.Close()
 	}
 	all.Wait()
-	t.tell()
+	t.report()
 	if result.State == process.Exited && (t.hungUp || ctx.Err() != nil && !t.reading.Closed) {
-		result.State = process.Canceled // it left because it was left or told to stop: its status says nothing
+		// it exited because we hung up or told it to stop, so its status means nothing
+		result.State = process.Canceled
 	}
 	return result, err
 }
@@ -149,7 +161,7 @@ func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, erro
 func (t *talk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync.WaitGroup) {
 	select {
 	case <-alive.Done():
-	case <-t.deaf:
+	case <-t.tooManyUnread:
 	case <-over:
 		wait(t.linger, alive.Done(), ctx.Done())
 	case <-ctx.Done():
@@ -158,15 +170,18 @@ func (t *talk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync
 			return
 		}
 		t.cancelled.Store(true)
-		// An agent that does not read could hold this up until it is killed, which is what we are here for.
+		// An agent that does not read could block this until it is killed, which is what this
+		// goroutine must do.
 		all.Go(func() {
-			_ = t.conn.SendNotification(alive, sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(*session)})
+			_ = t.conn.SendNotification(alive, sdk.AgentMethodSessionCancel, sdk.CancelNotification{
+				SessionId: sdk.SessionId(*session),
+			})
 		})
-		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may leave by itself
+		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may exit by itself
 	}
 }
 
-// wait returns after a time, or when one of two things happens, of which nil never does.
+// wait returns after a time, or when one of two channels is closed; a nil channel never is.
 func wait(limit time.Duration, one, other <-chan struct{}) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -177,12 +192,12 @@ func wait(limit time.Duration, one, other <-chan struct{}) {
 	}
 }
 
-// converse says all that is to be said and returns when the turn has ended, or nothing more can come of it. What the agent says about that is for
-// the reader to judge.
+// converse runs the whole conversation. It returns when the turn has ended, or when nothing more
+// can come of it. The reader judges what the agent says about that.
 func (t *talk) converse(ctx context.Context) {
 	session, ok := t.open(ctx)
 	if ok {
-		t.settle(ctx, session)
+		t.configure(ctx, session)
 		id := session.SessionID
 		t.session.Store(&id)
 		_, _ = t.ask(ctx, sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
@@ -196,17 +211,18 @@ func (t *talk) converse(ctx context.Context) {
 	}
 }
 
-// open greets the agent and begins a session: always a new one.
+// open greets the agent and starts a session, always a new one.
 func (t *talk) open(ctx context.Context) (answer, bool) {
 	greeting, err := t.greet(ctx)
 	if err != nil {
 		return answer{}, false
 	}
-	// Neither files nor terminals are offered: every agent has its own, and they are bounded by the same sandbox as the agent is.
+	// Neither files nor terminals are offered: every agent has its own, which run in the same
+	// sandbox as the agent.
 	request := sdk.NewSessionRequest{Cwd: t.dir, McpServers: []sdk.McpServer{}}
 	session, err := t.ask(ctx, sdk.AgentMethodSessionNew, request)
 	if refusal, ok := errors.AsType[*sdk.RequestError](err); ok && refusal.Code == authRequired {
-		// No login is begun here: it would want a person. A key in a variable wants none.
+		// No login is started here, because it would need a person. A key in a variable needs none.
 		method, ok := greeting.keyMethod(t.env)
 		if !ok {
 			return answer{}, false
@@ -219,7 +235,11 @@ func (t *talk) open(ctx context.Context) (answer, bool) {
 		return answer{}, false
 	}
 	if session.SessionID == "" {
-		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent began a session without an id", Hint: stream.BrokenHint}
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  "the agent started a session without an id",
+			Hint:  stream.BrokenHint,
+		}
 		return answer{}, false
 	}
 	return session, true
@@ -234,7 +254,7 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 	if limited.Err() != nil {
 		t.fault = &stream.Fault{
 			Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not answer within %s", t.handshake),
-			Hint: "the command must start an agent that speaks the Agent Client Protocol, as `gemini --experimental-acp` does",
+			Hint: "the command must start an agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`",
 		}
 		return answer{}, limited.Err()
 	}
@@ -244,18 +264,28 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 	if greeting.ProtocolVersion != sdk.ProtocolVersionNumber {
 		t.fault = &stream.Fault{
 			Class: ralph.EndBroken,
-			Text:  fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, not %d", greeting.ProtocolVersion, sdk.ProtocolVersionNumber),
+			Text: fmt.Sprintf(
+				"the agent speaks version %d of the Agent Client Protocol, not %d", greeting.ProtocolVersion,
+				sdk.ProtocolVersionNumber,
+			),
 		}
 		return greeting, errors.New("greet agent: another version")
 	}
 	return greeting, nil
 }
 
-// settle chooses the mode and the model. An agent that will have neither is not worth stopping for, but worth a word.
-func (t *talk) settle(ctx context.Context, session answer) {
-	if session.strays() {
-		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{SessionId: sdk.SessionId(session.SessionID), ModeId: askingMode}); err != nil {
-			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
+// configure chooses the mode and the model. If the agent refuses, the run continues, but the user
+// gets a notice.
+func (t *talk) configure(ctx context.Context, session answer) {
+	if session.inOtherMode() {
+		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{
+			SessionId: sdk.SessionId(session.SessionID),
+			ModeId:    askingMode,
+		}); err != nil {
+			t.advise(fmt.Sprintf(
+				"the agent stayed in its mode %q, in which it may act without asking",
+				promise.OneLine(session.Modes.Current, stream.DetailSize),
+			))
 		}
 	}
 	if t.model == "" {
@@ -263,7 +293,9 @@ func (t *talk) settle(ctx context.Context, session answer) {
 	}
 	method, request, ok := session.modelRequest(t.model)
 	if !ok {
-		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, stream.DetailSize)))
+		t.advise(fmt.Sprintf(
+			"--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, stream.DetailSize),
+		))
 		return
 	}
 	if _, err := t.ask(ctx, method, request); err != nil {
@@ -273,15 +305,16 @@ func (t *talk) settle(ctx context.Context, session answer) {
 
 func (t *talk) advise(text string) { t.advice = strings.TrimPrefix(t.advice+"; "+text, "; ") }
 
-// ask makes one request; there is never a second one under way. The context must not end with the run: an answer that comes late is still one.
+// ask makes one request; there is never a second one at the same time. The context must not end
+// with the run: a late answer still counts.
 func (t *talk) ask(ctx context.Context, method string, request any) (a answer, err error) {
 	t.asked.Store(&method)
 	text, err := sdk.SendRequest[json.RawMessage](t.conn, ctx, method, request)
-	stream.Decode(text, &a) // as far as it goes
+	stream.Decode(text, &a) // as far as possible
 	return a, err
 }
 
-// asking is the method of the request under way, "" if nobody takes part.
+// asking returns the method of the current request, or "" if the conversation is only read.
 func (t *talk) asking() string {
 	if method := t.asked.Load(); method != nil {
 		return *method
@@ -289,11 +322,14 @@ func (t *talk) asking() string {
 	return ""
 }
 
-// tell notes what the conversation came to, once it is over.
-func (t *talk) tell() {
+// report records the result of the conversation once it is over.
+func (t *talk) report() {
 	r := t.reading
 	if t.ignore {
-		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread)}
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread),
+		}
 	}
 	if t.fault != nil && !r.Closed {
 		r.Fault, r.Hopeless = t.fault, true
@@ -303,28 +339,30 @@ func (t *talk) tell() {
 	}
 }
 
-// hear passes a message on to the connection. Only what it waits for gets there: its queue for the rest is short, and it gives up when that is full.
-func (t *talk) hear(message []byte) {
+// forward passes a message on to the connection. Only messages that it waits for get there: its
+// queue for others is short, and it gives up when that is full.
+func (t *talk) forward(message []byte) {
 	if t.heard == nil {
 		return
 	}
 	_, _ = t.heard.Write(append(slices.Clip(message), '\n'))
 }
 
-// asks passes a request of the agent on, unless too many answers wait for it: each of them is kept until it is read.
-func (t *talk) asks(request []byte) {
+// forwardRequest passes on a request of the agent, unless too many answers are unread: each is kept
+// until the agent reads it.
+func (t *talk) forwardRequest(request []byte) {
 	if t.heard == nil || t.ignore {
 		return
 	}
 	if t.unread.Add(1) > maxUnread {
 		t.ignore = true
-		close(t.deaf)
+		close(t.tooManyUnread)
 		return
 	}
-	t.hear(request)
+	t.forward(request)
 }
 
-// answers is the agent's standard input, and counts the answers that it takes.
+// answers is the agent's standard input, and counts the answers that it reads.
 type answers struct {
 	io.Writer
 	unread *atomic.Int64
@@ -341,18 +379,23 @@ func (a answers) Write(message []byte) (int, error) {
 	return n, err
 }
 
-// decide has a request for permission answered with one of its options, "" being none of them.
+// decide makes the connection answer a permission request with one of its options, or with none if
+// option is "".
 func (t *talk) decide(request []byte, option string) {
-	chosen, _ := json.Marshal(decision{option}) // a string can always be written
-	t.asks(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission, chosen))
+	chosen, _ := json.Marshal(decision{option}) // a string can always be marshaled
+	t.forwardRequest(fmt.Appendf(
+		nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission,
+		chosen,
+	))
 }
 
-// decision is all that the connection hears of a request for permission: the reader, who knows the call, has decided.
+// decision is all that the connection receives of a permission request: the reader, which knows the
+// call, has decided.
 type decision struct {
 	Option string `json:"option"`
 }
 
-// answer is what the connection says to the agent's requests. Every one is answered, and at once.
+// answer is the connection's response to the agent's requests. Every one is answered immediately.
 func (t *talk) answer(_ context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	if method != sdk.ClientMethodSessionRequestPermission {
 		return nil, sdk.NewMethodNotFound(method)
@@ -361,5 +404,7 @@ func (t *talk) answer(_ context.Context, method string, params json.RawMessage) 
 	if err := json.Unmarshal(params, &chosen); err != nil || chosen.Option == "" || t.cancelled.Load() {
 		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 	}
-	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(chosen.Option))}, nil
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(
+		sdk.PermissionOptionId(chosen.Option),
+	)}, nil
 }

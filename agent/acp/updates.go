@@ -20,8 +20,8 @@ type update struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
 	} `json:"cost"`
-	// Meta is what agents tell beyond the protocol. That a message is a sub-agent's was found in qwen's own program, and is
-	// known of the adapter for Claude Code from documentation only.
+	// Meta holds extensions of the protocol. The field for a sub-agent's message was found in
+	// qwen's program; for the adapter for Claude Code it is known only from documentation.
 	Meta struct {
 		Usage      tokens `json:"usage"`
 		Parent     string `json:"parentToolCallId"`
@@ -32,7 +32,8 @@ type update struct {
 	call toolCall
 }
 
-// UnmarshalJSON also reads the tool call that the update may be about, the fields of which stand beside all else.
+// UnmarshalJSON also reads the tool call that the update may be about, whose fields are beside the
+// others.
 func (u *update) UnmarshalJSON(text []byte) error {
 	type plain update
 	stream.Decode(text, (*plain)(u))
@@ -61,7 +62,7 @@ type planEntry struct {
 	Status  string `json:"status"`
 }
 
-// update takes one piece of news.
+// update handles one notification.
 func (a *listener) update(m *message) {
 	u := m.Params.Update
 	a.Events++
@@ -87,7 +88,7 @@ func (a *listener) update(m *message) {
 	}
 }
 
-// planSummary says how far a plan has come and what is worked on.
+// planSummary returns the progress of a plan and the current step.
 func planSummary(plan []planEntry) string {
 	done, now := 0, ""
 	for _, e := range plan {
@@ -105,22 +106,27 @@ func planSummary(plan []planEntry) string {
 	return summary
 }
 
-// called notes a tool call once, shows what becomes known of it before it is done, and gives all that is known of it.
+// called records a tool call once, shows what becomes known about it before it is done, and returns
+// all that is known.
 func (a *listener) called(told toolCall, status string) toolCall {
 	before := a.calls.find(told.id).about()
 	call, isNew := a.calls.note(told)
 	switch {
 	case isNew:
-		a.fallSilent()
+		a.endOutput()
 		a.Tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
-		a.Live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), stream.DetailSize), Detail: promise.OneLine(call.about(), stream.DetailSize)})
+		a.Live(ralph.Activity{
+			Kind:   "tool",
+			Name:   promise.OneLine(call.name(), stream.DetailSize),
+			Detail: promise.OneLine(call.about(), stream.DetailSize),
+		})
 	}
 	return call
 }
 
-// spend notes what was spent so far. The cost is that of the session; one of 0 is not told apart from one that is not known. Tokens beside a
-// message are those of one model call.
+// spend records the spending so far. The cost is that of the session; a cost of 0 cannot be told
+// from an unknown one. Tokens beside a message are those of one model call.
 func (a *listener) spend(u update) {
 	spent := u.Meta.Usage.sum()
 	priced := u.Cost.Amount > 0 && u.Cost.Currency == "USD"
@@ -134,8 +140,9 @@ func (a *listener) spend(u update) {
 	a.TellSpent()
 }
 
-// tokens is a usage. By the protocol all kinds of tokens stand side by side and add up to the total, and opencode does so; where they do not
-// add up, as with qwen, the input includes what came from the cache and the output the thoughts. opencode tells the last model call only.
+// tokens is a usage. By the protocol all kinds of tokens are disjoint and add up to the total, as
+// in opencode. If they do not add up, as in qwen, the input includes cached tokens and the output
+// includes thoughts. opencode reports only the last model call.
 type tokens struct {
 	Input      int64 `json:"inputTokens"`
 	Output     int64 `json:"outputTokens"`
@@ -155,7 +162,8 @@ func (t tokens) sum() ralph.Tokens {
 	return sum
 }
 
-// quota are the figures that gemini puts beside the end of a turn, with the model that really worked.
+// quota holds the figures that gemini adds to the end of a turn, with the model that was really
+// used.
 type quota struct {
 	Tokens struct {
 		Input  *int64 `json:"input_tokens"`
@@ -178,8 +186,8 @@ func (a *listener) quota(q quota) {
 	}
 }
 
-// fallSilent ends the message and the thought under way.
-func (a *listener) fallSilent() {
+// endOutput ends the current message and thought.
+func (a *listener) endOutput() {
 	a.words.end()
 	a.thought.show()
 }
@@ -188,11 +196,11 @@ func (a *listener) fallSilent() {
 type words struct {
 	*stream.Reading
 	open    bool
-	message string // id of the message under way, if it has one
+	message string // id of the current message, if it has one
 	line    liveLine
 }
 
-// say takes a piece of a message. Pieces with different ids are of different messages.
+// say handles a piece of a message. Pieces with different ids belong to different messages.
 func (s *words) say(id, text string) {
 	if text == "" {
 		return
@@ -205,7 +213,7 @@ func (s *words) say(id, text string) {
 	s.line.add(text)
 }
 
-// end ends the message under way.
+// end ends the current message.
 func (s *words) end() {
 	if s.open {
 		s.open = false
@@ -214,11 +222,11 @@ func (s *words) end() {
 	}
 }
 
-// liveLine shows text that comes in pieces line by line: the pieces are as short as a syllable.
+// liveLine shows text line by line, because its pieces are as short as a syllable.
 type liveLine struct {
 	*stream.Reading
 	kind string
-	text string // the beginning of the line under way
+	text string // the beginning of the current line
 }
 
 func (l *liveLine) add(text string) {
@@ -233,7 +241,7 @@ func (l *liveLine) add(text string) {
 	}
 }
 
-// show tells the line under way and begins another.
+// show shows the current line and starts another.
 func (l *liveLine) show() {
 	if detail := promise.OneLine(l.text, stream.DetailSize); detail != "" {
 		l.Live(ralph.Activity{Kind: l.kind, Detail: detail})
@@ -241,13 +249,13 @@ func (l *liveLine) show() {
 	l.text = ""
 }
 
-// recentCalls remembers the last tool calls: a question about one may tell no more than its id.
+// recentCalls remembers the last tool calls, because a question about one may contain only its id.
 type recentCalls struct {
 	recent [32]toolCall
 	next   int
 }
 
-// note adds what is told of a call to what was known, and says whether it is a new one.
+// note merges new information about a call, and reports whether the call is new.
 func (c *recentCalls) note(told toolCall) (toolCall, bool) {
 	if known := c.find(told.id); known.id != "" {
 		known.merge(told)
@@ -258,7 +266,7 @@ func (c *recentCalls) note(told toolCall) (toolCall, bool) {
 	return told, true
 }
 
-// find gives the call of that id, or an empty one.
+// find returns the call with that id, or an empty one.
 func (c *recentCalls) find(id string) *toolCall {
 	for i := range c.recent {
 		if id != "" && c.recent[i].id == id {

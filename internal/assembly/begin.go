@@ -203,7 +203,7 @@ func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell 
 		options = append(options, loop.WithExaminer(watcher))
 	}
 	if p.evaluator != nil {
-		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.Ledger(places.Run)}
+		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.NewLedger(places.Run)}
 		options = append(options, loop.WithEvaluator(p.evaluator.name, opinion))
 	}
 	return options, nil

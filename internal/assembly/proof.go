@@ -137,7 +137,7 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 	}
 	s := p.Settings.Checks
 	e := &verify.Examiner{
-		Shell: shell, Dir: p.Workspace.Dir, Copies: copies, Rules: p.protect, Folder: places.Views, Journal: places.Journal, Proofs: places.Proofs,
+		Shell: shell, Dir: p.Workspace.Dir, Snapshots: copies, Rules: p.protect, Folder: places.Views, Journal: places.Journal, Proofs: places.Proofs,
 		NoNetwork: s.Network == "off", HiddenDir: p.hiddenDir,
 	}
 	if s.Isolation != "auto" {
@@ -153,7 +153,7 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 	if p.Workspace.Repo != nil {
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
-	if e.Around, err = pristine.Remember(places.Around, p.Env.Environ, gitDirs); err != nil {
+	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
 		p.notice("surroundings_unknown", fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err))
 	}
 	return e, nil
@@ -184,7 +184,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
-	examiner.Workspace = asIs.Snapshot
+	examiner.WorkspaceSnapshot = asIs.Snapshot
 	return examiner, nil
 }
 
@@ -233,7 +233,7 @@ type secondOpinion struct {
 	plan     *Plan
 	chosen   chosenAgent
 	examiner *verify.Examiner
-	ledger   evaluate.Book
+	ledger   evaluate.Ledger
 }
 
 // Evaluate implements ralph.Evaluator.
@@ -242,7 +242,7 @@ func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (
 	leave, enter := func() error { return nil }, (func(*process.Spec))(nil)
 	if e.examiner != nil {
 		var err error
-		if enter, leave, err = e.examiner.Aside(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}); err != nil {
+		if enter, leave, err = e.examiner.OpenForReview(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}); err != nil {
 			if errors.Is(err, ralph.ErrIO) || ctx.Err() != nil {
 				return ralph.Evaluation{}, err
 			}

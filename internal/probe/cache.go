@@ -12,38 +12,44 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// revision is raised when the probe looks at something else, or judges it otherwise.
+// revision is incremented when the probe examines or judges something differently.
 const revision = 1
 
-// believed is how long a report that is not all ok is taken for true.
-const believed = 24 * time.Hour
+// maxAge is how long a report that is not all ok is used.
+const maxAge = 24 * time.Hour
 
-// Cache keeps reports in a folder, one file a program and version. Without a folder it keeps nothing.
+// Cache stores reports in a folder, one file per program and version. Without a folder it stores
+// nothing.
 type Cache struct {
 	Dir string
 	Now func() time.Time
 }
 
-// Key says what a report is about.
+// Key identifies what a report is about.
 type Key struct {
 	Agent    string `json:"agent"`
 	Program  string `json:"program"` // its path
-	Version  string `json:"version"` // "" if it is unknown: then nothing is kept
+	Version  string `json:"version"` // "" if unknown; then nothing is stored
 	Revision string `json:"revision"`
-	Ralph    string `json:"ralph"` // the version that looked: another one may read or judge otherwise
+	// the version that probed; another one may read or judge differently
+	Ralph string `json:"ralph"`
 }
 
-// Kept is a report with its time.
+// Kept is a stored report with its time.
 type Kept struct {
 	Key
 	ProbedAt time.Time `json:"probed_at"`
 	Report   Report    `json:"report"`
 }
 
-// Revision changes with the probe, and with the command lines that a run would use: other flags may do something else.
+// Revision changes with the probe, and with the command lines that a run would use, because other
+// flags may behave differently.
 func Revision(d agent.Dialect) string {
 	sum := sha256.New()
-	for _, r := range []agent.Request{{Permissions: agent.PermitAll}, {Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}} {
+	for _, r := range []agent.Request{{Permissions: agent.PermitAll}, {
+		Permissions:     agent.PermitEdits,
+		AllowedCommands: []string{allowed},
+	}} {
 		r.PromptFile = "prompt.md"
 		command, err := d.Command(r)
 		fmt.Fprintln(sum, command, err)
@@ -51,7 +57,7 @@ func Revision(d agent.Dialect) string {
 	return fmt.Sprintf("%d-%x", revision, sum.Sum(nil)[:6])
 }
 
-// Find gives the report for a key, if one is kept that is still to be believed.
+// Find returns the stored report for a key, if it is still valid.
 func (c Cache) Find(key Key) (Kept, bool) {
 	if c.Dir == "" || key.Version == "" {
 		return Kept{}, false
@@ -62,14 +68,14 @@ func (c Cache) Find(key Key) (Kept, bool) {
 		return Kept{}, false
 	}
 	age := c.Now().Sub(kept.ProbedAt)
-	if kept.Report.State() != OK && (age < 0 || age > believed) {
+	if kept.Report.State() != OK && (age < 0 || age > maxAge) {
 		return Kept{}, false
 	}
 	kept.Report.Settled = true
 	return kept, true
 }
 
-// Keep remembers a report that is settled. An older one of the same program goes.
+// Keep stores a settled report. It replaces an older one of the same program.
 func (c Cache) Keep(kept Kept) error {
 	if c.Dir == "" || kept.Version == "" || !kept.Report.Settled {
 		return nil
@@ -87,7 +93,7 @@ func (c Cache) Keep(kept Kept) error {
 	return nil
 }
 
-// file is one for each program: a new version takes the place of the old one.
+// file returns one file per program, so that a new version replaces the old one.
 func (c Cache) file(key Key) string {
 	sum := sha256.Sum256([]byte(key.Program))
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%x.json", key.Agent, sum[:6]))

@@ -90,7 +90,8 @@ func TestCacheInTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := Kept{Key: Key{Agent: "claude", Program: "/bin/claude", Version: "1.0"}, Report: Report{Settled: true}}
-	if err := (Cache{Dir: filepath.Join(file, "probes"), Now: at(noon)}).Keep(kept); err == nil || !strings.HasPrefix(err.Error(), "make cache folder: ") {
+	if err := (Cache{Dir: filepath.Join(file, "probes"), Now: at(noon)}).Keep(kept); err == nil ||
+		!strings.HasPrefix(err.Error(), "make cache folder: ") {
 		t.Errorf("a file in the place of a folder: %v", err)
 	}
 	if err := (Cache{Now: at(noon)}).Keep(kept); err != nil {

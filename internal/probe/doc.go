@@ -1,32 +1,42 @@
-// Package probe finds out whether an installed agent CLI behaves as its dialect believes.
+// Package probe finds out whether an installed agent CLI behaves as its dialect expects.
 //
-// CLIs change under their users: an event gets another shape, a flag another meaning. The probe runs the CLI that is there, through the very code
-// that a run uses ([agent.CLI]), against a scripted model on this machine. It costs no token, needs no network, and never sees the user's login: the
-// CLI gets a home folder of its own, which is thrown away, and a key that is none.
+// CLIs change: an event gets another shape, a flag another meaning. The probe runs the installed
+// CLI, through the same code that a run uses ([agent.CLI]), against a scripted model on this
+// machine. It costs no tokens, needs no network, and never sees the user's login: the CLI gets its
+// own temporary home folder and a fake key.
 //
 // # Aspects
 //
-// [Run] gives a [Report] of four aspects, each of them ok, failed, or unknown:
+// [Run] returns a [Report] of four aspects, each of them ok, failed, or unknown:
 //
 //   - stream shape: its output is understood to the end, and its exit status agrees;
-//   - tag round trip: a tag that the model says arrives as a claim, one that a tool prints does not, and the tokens arrive;
-//   - permission flag: in edit mode it edits files, runs an allowed command and no other, and says which one it refused; with permissions bypassed
-//     it runs any;
-//   - session isolation: two runs have sessions of their own, nothing of the first reaches the model in the second, and what the user has set up for
-//     the CLI to start by itself stays out unless the run is to inherit it.
+//   - tag round trip: a tag that the model writes arrives as a claim, one that a tool prints does
 //
-// Failed means that something was seen that breaks a run. What was not seen is unknown, and the detail says why.
+// not, and the tokens arrive;
+//   - permission flag: in edit mode it edits files, runs an allowed command and no other, and
 //
-// # How it looks
+// reports which one it refused; with permissions bypassed it runs any;
+//   - session isolation: two runs have separate sessions, nothing of the first reaches the model in
 //
-// Three runs, one after the other: with permissions bypassed, in edit mode, and one that inherits the user's settings. The home folder holds a hook
-// and an MCP server that leave a mark when they are started. The third run is for them alone: a mark that does not appear there either proves nothing
-// by its absence from the first two.
+// the second, and what the user has configured the CLI to start stays out unless the run inherits
+// it.
 //
-// How a CLI is made to ask the local model is a table, one row a dialect. A CLI without a row cannot be probed.
+// Failed means that the probe saw something that breaks a run. What it did not see is unknown, and
+// the detail says why.
 //
-// # What is kept
+// # How it works
 //
-// A [Cache] keeps reports by program, version and [Revision], so that a CLI is probed once. A report that is not all ok is believed for a day; one of
-// a probe that was cut short is not kept at all.
+// Three runs, one after the other: with permissions bypassed, in edit mode, and one that inherits
+// the user's settings. The home folder holds a hook and an MCP server that leave a mark when they
+// are started. The third run is only for them: if a mark does not appear there either, its absence
+// from the first two runs proves nothing.
+//
+// A table with one row per dialect says how a CLI is made to call the local model. A CLI without a
+// row cannot be probed.
+//
+// # What is stored
+//
+// A [Cache] stores reports by program, version and [Revision], so that a CLI is probed once. A
+// report that is not all ok is valid for a day. A report of an interrupted probe is not stored at
+// all.
 package probe

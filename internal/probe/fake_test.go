@@ -15,10 +15,14 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary play a CLI: a link to it whose name begins with "fake-" is Claude Code with the defect that the name tells.
+// TestMain lets the test binary act as a CLI: a link to it whose name begins with "fake-" is Claude
+// Code with the defect that the name describes.
 func TestMain(m *testing.M) {
 	if defect, ok := strings.CutPrefix(filepath.Base(os.Args[0]), "fake-"); ok {
-		f := &fake{defect: defect, model: os.Getenv("ANTHROPIC_BASE_URL"), home: os.Getenv("CLAUDE_CONFIG_DIR"), args: os.Args[1:]}
+		f := &fake{
+			defect: defect, model: os.Getenv("ANTHROPIC_BASE_URL"), home: os.Getenv("CLAUDE_CONFIG_DIR"),
+			args: os.Args[1:],
+		}
 		os.Exit(f.main())
 	}
 	os.Exit(m.Run())
@@ -26,7 +30,7 @@ func TestMain(m *testing.M) {
 
 const fakeVersion = "2.1.7"
 
-// fake is a small Claude Code: it asks the model, does what it says, and prints what it did.
+// fake is a small Claude Code: it asks the model, follows its answer, and prints what it did.
 type fake struct {
 	defect, model, home string
 	args                []string
@@ -60,7 +64,10 @@ func (f *fake) main() int {
 		fmt.Fprintln(os.Stderr, "error: unknown option '--verbose'")
 		return 1
 	case "login":
-		f.tell("result", map[string]any{"subtype": "success", "is_error": true, "terminal_reason": "api_error", "result": "Not logged in · Please run /login"})
+		f.tell("result", map[string]any{
+			"subtype": "success", "is_error": true, "terminal_reason": "api_error",
+			"result": "Not logged in · Please run /login",
+		})
 		return 1
 	case "hanging":
 		time.Sleep(time.Hour)
@@ -79,7 +86,10 @@ func (f *fake) main() int {
 	if f.is("unfinished") {
 		return 0
 	}
-	result := map[string]any{"subtype": "success", "is_error": false, "num_turns": len(f.words), "result": "", "permission_denials": f.denials}
+	result := map[string]any{
+		"subtype": "success", "is_error": false, "num_turns": len(f.words), "result": "",
+		"permission_denials": f.denials,
+	}
 	if f.is("silent-denials") {
 		delete(result, "permission_denials")
 	}
@@ -102,7 +112,8 @@ func (f *fake) tell(kind string, event map[string]any) {
 	fmt.Println(string(line))
 }
 
-// startUsersOwn runs the hook and the MCP server of the user's settings, unless it was told to leave them out.
+// startUsersOwn runs the hook and the MCP server of the user's settings, unless it was told to
+// leave them out.
 func (f *fake) startUsersOwn() {
 	isolated := slices.Contains(f.args, "--strict-mcp-config") && !f.is("leaky")
 	if isolated || f.is("without-plants") {
@@ -194,7 +205,9 @@ func (f *fake) say(text string) {
 		text = strings.ReplaceAll(text, "<promise>", "")
 	}
 	f.words = append(f.words, text)
-	message := map[string]any{"id": fmt.Sprintf("m%d", len(f.words)), "model": "fake", "content": []block{{Type: "text", Text: text}}}
+	message := map[string]any{"id": fmt.Sprintf("m%d", len(f.words)), "model": "fake", "content": []block{
+		{Type: "text", Text: text},
+	}}
 	f.tell("assistant", map[string]any{"message": message, "parent_tool_use_id": nil})
 }
 
@@ -204,14 +217,17 @@ func (f *fake) ask() []block {
 		for _, a := range arguments {
 			properties[a] = map[string]any{"type": "string"}
 		}
-		return map[string]any{"name": name, "input_schema": map[string]any{"type": "object", "properties": properties, "required": arguments}}
+		return map[string]any{"name": name, "input_schema": map[string]any{
+			"type": "object", "properties": properties, "required": arguments,
+		}}
 	}
 	shell := "Bash"
 	if f.is("renamed-tools") || f.is("shell-less-edits") && !slices.Contains(f.args, "--dangerously-skip-permissions") {
 		shell = "Perform"
 	}
 	body, err := json.Marshal(map[string]any{
-		"model": "fake", "max_tokens": 100, "messages": f.messages, "tools": []any{tool(shell, "command"), tool("Write", "file_path", "content")},
+		"model": "fake", "max_tokens": 100, "messages": f.messages,
+		"tools": []any{tool(shell, "command"), tool("Write", "file_path", "content")},
 	})
 	if err != nil {
 		panic(err)
@@ -228,7 +244,7 @@ func (f *fake) ask() []block {
 	return answer.Content
 }
 
-// use runs a tool, if it may.
+// use runs a tool, if it is allowed.
 func (f *fake) use(b block) string {
 	if !f.may(b) {
 		f.denials = append(f.denials, map[string]any{"tool_name": b.Name, "tool_input": b.Input})

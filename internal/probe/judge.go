@@ -18,16 +18,19 @@ func (p *probing) report() Report {
 	return r
 }
 
-// cutShort says that the run might have ended otherwise, given more time.
+// cutShort reports whether the run might have ended differently with more time.
 func cutShort(o ralph.AgentOutcome) bool {
 	return o.End == ralph.EndTimeout || o.End == ralph.EndInterrupted
 }
 
-// elsewhere says that the first run ended well, but not with the help of the local model: nothing that was seen then means anything.
-func (p *probing) elsewhere() bool { return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0 }
+// bypassedModel reports whether the first run succeeded without calling the local model. Then
+// nothing that was seen means anything.
+func (p *probing) bypassedModel() bool {
+	return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0
+}
 
 func (p *probing) stream() Aspect {
-	if p.elsewhere() {
+	if p.bypassedModel() {
 		return p.noRun()
 	}
 	for _, run := range []struct {
@@ -37,13 +40,16 @@ func (p *probing) stream() Aspect {
 		switch o := run.outcome; {
 		case o == nil || o.End == ralph.EndOK:
 		case o.End == ralph.EndAuth:
-			return Aspect{Unknown, "it wants a login before it asks the local model: " + o.Error}
+			return Aspect{Unknown, "it requires a login before it calls the local model: " + o.Error}
 		case o.End == ralph.EndInterrupted:
 			return Aspect{Unknown, "interrupted"}
 		case o.End == ralph.EndTimeout:
-			return Aspect{Unknown, run.mode + " it did not come to its end: " + o.Error}
-		case p.homeless:
-			return Aspect{Unknown, "it does not start in a home folder other than yours, as programs of a version manager do not"}
+			return Aspect{Unknown, run.mode + " it did not finish: " + o.Error}
+		case p.needsOwnHome:
+			return Aspect{
+				Unknown,
+				"it does not start with a different home folder, which is common for programs installed by a version manager",
+			}
 		default:
 			return Aspect{Failed, fmt.Sprintf("%s the run ended as %s: %s", run.mode, o.Class(), o.Error)}
 		}
@@ -51,25 +57,26 @@ func (p *probing) stream() Aspect {
 	return Aspect{State: OK}
 }
 
-// noRun is what can be told of anything without a run that ended well.
+// noRun is the result of any aspect without a successful run.
 func (p *probing) noRun() Aspect {
-	if p.elsewhere() {
-		return Aspect{Unknown, "it never asked the local model"}
+	if p.bypassedModel() {
+		return Aspect{Unknown, "it never called the local model"}
 	}
-	return Aspect{Unknown, "the run did not end well"}
+	return Aspect{Unknown, "the run did not succeed"}
 }
 
-// neverTried is what can be told of a CLI that came to its end too early: it may have offered no tool that the local model knows how to call, which is
-// no fault of a run's.
-var neverTried = Aspect{Unknown, "the local model could not have it run a command"}
+// neverTried is the result for a CLI that finished too early: it may have offered no tool that the
+// local model knows how to call, which is not a fault.
+var neverTried = Aspect{Unknown, "the local model could not make it run a command"}
 
-// gaveUp says that a run ended before the model had said all, and not because something was denied.
+// gaveUp reports whether a run ended before the model had finished, and not because something was
+// denied.
 func (p *probing) gaveUp(scenario string, o *ralph.AgentOutcome) bool {
 	return p.saw.of(scenario).turns < p.scene.turns(scenario) && len(o.Denials) == 0
 }
 
 func (p *probing) tag() Aspect {
-	if p.free.End != ralph.EndOK || p.elsewhere() {
+	if p.free.End != ralph.EndOK || p.bypassedModel() {
 		return p.noRun()
 	}
 	said := p.free.Said
@@ -77,7 +84,7 @@ func (p *probing) tag() Aspect {
 	case p.saw.of(free).turns < p.scene.turns(free):
 		return neverTried
 	case !said.Complete:
-		return Aspect{Failed, "the tag that the model said did not arrive"}
+		return Aspect{Failed, "the tag that the model wrote did not arrive"}
 	case said.Blocked != nil && strings.Contains(*said.Blocked, p.scene.noted):
 		return Aspect{Failed, "a tag that a tool printed counted as the agent's own"}
 	case p.Dialect.About().Meters.Tokens && (p.free.Tokens == nil || p.free.Tokens.Total() == 0):
@@ -90,7 +97,7 @@ func (p *probing) tag() Aspect {
 
 func (p *probing) permission() Aspect {
 	switch {
-	case p.free.End != ralph.EndOK || p.elsewhere():
+	case p.free.End != ralph.EndOK || p.bypassedModel():
 		return p.noRun()
 	case p.gaveUp(free, p.free):
 		return neverTried
@@ -99,9 +106,9 @@ func (p *probing) permission() Aspect {
 	case p.edits == nil:
 		return Aspect{Unknown, "edit mode was not tried"}
 	case exists(p.scene.forbidden()):
-		return Aspect{Failed, "in edit mode a command ran that is not allowed"}
+		return Aspect{Failed, "in edit mode a forbidden command ran"}
 	case p.edits.End != ralph.EndOK:
-		return Aspect{Unknown, "in edit mode the run did not end well"}
+		return Aspect{Unknown, "in edit mode the run did not succeed"}
 	case p.gaveUp(edits, p.edits) && !exists(p.scene.checked()):
 		return neverTried
 	case !exists(p.scene.edited()):
@@ -109,7 +116,7 @@ func (p *probing) permission() Aspect {
 	case !exists(p.scene.checked()):
 		return Aspect{Failed, "in edit mode the allowed command did not run" + denials(p.edits)}
 	case p.gaveUp(edits, p.edits):
-		return Aspect{Unknown, "the command that is not allowed was never tried"}
+		return Aspect{Unknown, "the forbidden command was never tried"}
 	case !p.row.silent && len(p.edits.Denials) == 0:
 		return Aspect{Failed, "in edit mode a command was refused, but not reported as such"}
 	}
@@ -124,38 +131,40 @@ func denials(o *ralph.AgentOutcome) string {
 }
 
 func (p *probing) isolation() Aspect {
-	if p.elsewhere() {
+	if p.bypassedModel() {
 		return p.noRun()
 	}
 	if p.edits == nil || p.edits.End != ralph.EndOK {
-		return Aspect{Unknown, "there were no two runs that ended well"}
+		return Aspect{Unknown, "fewer than two runs succeeded"}
 	}
 	second := p.saw.of(edits)
 	switch {
 	case second.holds(p.scene.firstPrompt) || second.holds(p.scene.firstAnswer):
-		return Aspect{Failed, "the second run began with what was said in the first"}
+		return Aspect{Failed, "the second run started with the conversation of the first"}
 	case p.free.Session != "" && p.free.Session == p.edits.Session:
-		return Aspect{Failed, "two runs had one session"}
+		return Aspect{Failed, "two runs shared one session"}
 	case len(p.started) > 0:
 		return Aspect{Failed, "a run started the user's own " + strings.Join(p.started, " and ")}
 	case p.free.Session == "" || p.edits.Session == "":
-		return Aspect{Unknown, "it does not tell its session; the second run knew nothing of the first"}
+		return Aspect{Unknown, "it does not report its session; the second run knew nothing of the first"}
 	}
-	return p.plants()
+	return p.userPlants()
 }
 
-// plants says whether the control run proves that what was not started would have been.
-func (p *probing) plants() Aspect {
-	const apart = "sessions are apart; whether the user's own hooks and MCP servers stay out is not known: "
+// userPlants reports whether the control run proves that what was not started would have been.
+func (p *probing) userPlants() Aspect {
+	const apart = "sessions are separate; unknown whether the user's own hooks and MCP servers stay out: "
 	switch {
 	case len(p.row.plants) == 0:
-		return Aspect{Unknown, apart + "nothing is known that it would start"}
+		return Aspect{Unknown, apart + "it has no known hooks or servers to test with"}
 	case p.control == nil || p.control.End != ralph.EndOK:
-		return Aspect{Unknown, apart + "the run that inherits them did not end well"}
+		return Aspect{Unknown, apart + "the run that inherits them did not succeed"}
 	}
 	started := p.scene.marked(p.row.plants)
 	if len(started) < len(p.row.plants) {
-		return Aspect{Unknown, fmt.Sprintf("%sa run that inherits them started %d of %d", apart, len(started), len(p.row.plants))}
+		return Aspect{
+			Unknown, fmt.Sprintf("%sa run that inherits them started %d of %d", apart, len(started), len(p.row.plants)),
+		}
 	}
 	return Aspect{State: OK}
 }

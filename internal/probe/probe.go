@@ -17,35 +17,40 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// DefaultLimit is how long a probe may take. The slowest CLI that was measured needed a third of it on a busy machine.
+// DefaultLimit is how long a probe may take. The slowest CLI measured needed a third of it on a
+// busy machine.
 const DefaultLimit = 60 * time.Second
 
 // Subject is an installed CLI.
 type Subject struct {
 	Dialect agent.Dialect
 	Path    string
-	Version string        // as it tells it to the user; "" if it does not
-	Env     []string      // what programs need to work here. Places of the user's that are in it do not reach the CLI
-	Limit   time.Duration // 0 is DefaultLimit
+	Version string // as it reports it to the user; "" if it does not
+	// Env is what programs need to work here. Locations of the user's files in it do not reach the
+	// CLI.
+	Env   []string
+	Limit time.Duration // default: DefaultLimit
 }
 
-// Possible says whether a CLI can be probed here.
+// Possible reports whether a CLI can be probed here.
 func Possible(d agent.Dialect) bool {
 	_, ok := rows[d.Name()]
-	return ok && runtime.GOOS != "windows" // what the scripted model has the CLI do is written for a POSIX shell
+	// the scripted model's commands are written for a POSIX shell
+	return ok && runtime.GOOS != "windows"
 }
 
-// Impossible is the report of a CLI that cannot be probed.
+// Impossible returns the report of a CLI that cannot be probed.
 func Impossible() Report {
 	a := Aspect{Unknown, "cannot be pointed at a local model"}
 	if runtime.GOOS == "windows" {
-		a.Detail = "is not tried on Windows"
+		a.Detail = "not tried on Windows"
 	}
 	return Report{Stream: a, Tag: a, Permission: a, Isolation: a, Settled: true}
 }
 
-// Run probes a CLI. It blocks until every process of it is gone and everything that it wrote is removed. What it finds is a value; an error means
-// that the probe itself is in trouble. A cancelled ctx gives a report that is not settled.
+// Run probes a CLI. It blocks until all of its processes are gone and everything that it wrote is
+// removed. The result is a value; an error means that the probe itself failed. A canceled ctx gives
+// a report that is not settled.
 func Run(ctx context.Context, s Subject) (report Report, err error) {
 	if !Possible(s.Dialect) {
 		return Impossible(), nil
@@ -56,20 +61,27 @@ func Run(ctx context.Context, s Subject) (report Report, err error) {
 	}
 	defer scene.remove()
 	saw := newWitness(scene.firstPrompt, scene.firstAnswer, scene.noted)
-	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scene.script(), scriptedmodel.Observe(saw.note)))
+	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scene.script(), scriptedmodel.Observe(saw.record)))
 	if err != nil {
 		return Report{}, fmt.Errorf("start local model: %w", err)
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 
-	p := &probing{Subject: s, row: rows[s.Dialect.Name()], scene: scene, saw: saw, url: model.URL(), deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit))}
-	if err := p.look(ctx); err != nil {
+	p := &probing{
+		Subject:  s,
+		row:      rows[s.Dialect.Name()],
+		scene:    scene,
+		saw:      saw,
+		url:      model.URL(),
+		deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit)),
+	}
+	if err := p.runAll(ctx); err != nil {
 		return Report{}, err
 	}
 	return p.report(), nil
 }
 
-// probing is one probe under way.
+// probing is one probe in progress.
 type probing struct {
 	Subject
 	row      row
@@ -78,22 +90,27 @@ type probing struct {
 	url      string
 	deadline time.Time
 
-	free, edits, control *ralph.AgentOutcome // nil if it was not run
-	started              []string            // what was started of the user's, though it should not have been
-	homeless             bool                // it does not start at all where the user's home is another
+	free, edits, control *ralph.AgentOutcome // nil if not run
+	// things of the user's that were started although they should not have been
+	started      []string
+	needsOwnHome bool // it does not start at all with a different home folder
 }
 
-// look makes the runs. There is no point in the next one if the one before did not come to a good end.
-func (p *probing) look(ctx context.Context) error {
+// runAll makes the runs. The next one is pointless if the one before did not succeed.
+func (p *probing) runAll(ctx context.Context) error {
 	var err error
 	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil {
 		return err
 	}
-	if p.free.End != ralph.EndOK || p.elsewhere() {
-		p.homeless = p.saw.of(free).requests == 0 && p.Version != "" && AskVersion(ctx, p.Path, p.environment()) != p.Version
+	if p.free.End != ralph.EndOK || p.bypassedModel() {
+		p.needsOwnHome = p.saw.of(free).requests == 0 && p.Version != "" &&
+			AskVersion(ctx, p.Path, p.environment()) != p.Version
 		return nil
 	}
-	if p.edits, err = p.run(ctx, edits, agent.Options{Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}); err != nil {
+	if p.edits, err = p.run(ctx, edits, agent.Options{
+		Permissions:     agent.PermitEdits,
+		AllowedCommands: []string{allowed},
+	}); err != nil {
 		return err
 	}
 	p.started = p.scene.marked(p.row.plants)
@@ -122,7 +139,11 @@ func (p *probing) run(ctx context.Context, scenario string, o agent.Options) (*r
 	o.Dialect, o.Path, o.Linger = p.Dialect, p.Path, 5*time.Second
 	outcome, err := agent.New(o).Run(ctx, ralph.AgentInput{
 		Iteration: 1, Prompt: "This is a probe: whatever you say was written before. Word of the day: " + word + ".\n",
-		Dir: p.scene.work, Folder: folder, Model: set.model, Timeout: max(time.Until(p.deadline), time.Millisecond), Live: func(ralph.Activity) {},
+		Dir:     p.scene.work,
+		Folder:  folder,
+		Model:   set.model,
+		Timeout: max(time.Until(p.deadline), time.Millisecond),
+		Live:    func(ralph.Activity) {},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("probe %s: %w", p.Dialect.Name(), err)
@@ -130,13 +151,14 @@ func (p *probing) run(ctx context.Context, scenario string, o agent.Options) (*r
 	return &outcome, nil
 }
 
-// private are the variables that lead to what is the user's, or away from this machine.
+// private are the variables that lead to the user's files, or away from this machine.
 var private = []string{
-	"HOME", "USERPROFILE", "XDG_*", "SSH_AUTH_SOCK", "GIT_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+	"HOME", "USERPROFILE", "XDG_*", "SSH_AUTH_SOCK", "GIT_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+	"http_proxy", "https_proxy", "all_proxy",
 	"TMPDIR", "RALPH_*", "EDITOR",
 }
 
-// environment is the user's, in the throw-away home.
+// environment returns the user's environment with the temporary home.
 func (p *probing) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/agent"
 )
 
-// link gives a fake CLI with a defect.
+// link returns a fake CLI with a defect.
 func link(t *testing.T, defect string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -30,7 +30,8 @@ func link(t *testing.T, defect string) string {
 	return path
 }
 
-// surroundings keep a program that was built with the race detector from sleeping for a second when it ends.
+// surroundings keep a program built with the race detector from sleeping for a second when it
+// exits.
 func surroundings() []string { return append(os.Environ(), "GORACE=atexit_sleep_ms=0") }
 
 func claude(t *testing.T) agent.Dialect {
@@ -42,13 +43,13 @@ func claude(t *testing.T) agent.Dialect {
 	return d
 }
 
-// Each aspect fails for its own reason, and only the one that is concerned.
+// Each aspect fails for its own reason, and only the affected one fails.
 func TestDefects(t *testing.T) {
 	const (
-		notWell   = "the run did not end well"
-		elsewhere = "it never asked the local model"
-		noTwo     = "there were no two runs that ended well"
-		noShell   = "the local model could not have it run a command"
+		notWell   = "the run did not succeed"
+		elsewhere = "it never called the local model"
+		noTwo     = "fewer than two runs succeeded"
+		noShell   = "the local model could not make it run a command"
 	)
 	ok := Aspect{State: OK}
 	failed := func(why string) Aspect { return Aspect{Failed, why} }
@@ -57,33 +58,52 @@ func TestDefects(t *testing.T) {
 		return Report{stream, unknown(notWell), unknown(notWell), unknown(noTwo), true}
 	}
 	for defect, want := range map[string]Report{
-		"none":         {ok, ok, ok, ok, true},
-		"nonsense":     unusable(failed("with permissions bypassed the run ended as broken: nothing of the agent's output was understood; is its output format new?")),
-		"unknown-flag": unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown option '--verbose'")),
-		"unfinished":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended without a result")),
-		"bad-status":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 3")),
-		"shim":         unusable(unknown("it does not start in a home folder other than yours, as programs of a version manager do not")),
-		"login": unusable(unknown("it wants a login before it asks the local model: " +
+		"none": {ok, ok, ok, ok, true},
+		"nonsense": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent's output could not be understood; its " +
+				"format may be new",
+		)),
+		"unknown-flag": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown " +
+				"option '--verbose'",
+		)),
+		"unfinished": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended without a result",
+		)),
+		"bad-status": unusable(failed(
+			"with permissions bypassed the run ended as broken: the agent ended with exit status 3",
+		)),
+		"shim": unusable(unknown(
+			"it does not start with a different home folder, which is common for programs installed by a version manager",
+		)),
+		"login": unusable(unknown("it requires a login before it calls the local model: " +
 			"the login was refused: Not logged in · Please run /login")),
 		"absent-minded":    {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
 		"renamed-tools":    {ok, unknown(noShell), unknown(noShell), ok, true},
-		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends at what is denied
+		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends when something is denied
 		"shell-less-edits": {ok, ok, unknown(noShell), ok, true},
-		"tagless":          {ok, failed("the tag that the model said did not arrive"), ok, ok, true},
+		"tagless":          {ok, failed("the tag that the model wrote did not arrive"), ok, ok, true},
 		"parrot":           {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
 		"unmetered":        {ok, failed("no tokens were reported"), ok, ok, true},
-		"never-bypassing":  {ok, unknown("the tool that prints a tag did not run"), failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"), ok, true},
-		"permissive":       {ok, ok, failed("in edit mode a command ran that is not allowed"), ok, true},
-		"silent-denials":   {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
-		"one-session":      {ok, ok, ok, failed("two runs had one session"), true},
-		"remembering":      {ok, ok, ok, failed("the second run began with what was said in the first"), true},
-		"leaky":            {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
-		"without-plants": {ok, ok, ok, unknown("sessions are apart; whether the user's own hooks and MCP servers stay out is not known: " +
+		"never-bypassing": {
+			ok, unknown("the tool that prints a tag did not run"),
+			failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"),
+			ok, true,
+		},
+		"permissive":     {ok, ok, failed("in edit mode a forbidden command ran"), ok, true},
+		"silent-denials": {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
+		"one-session":    {ok, ok, ok, failed("two runs shared one session"), true},
+		"remembering":    {ok, ok, ok, failed("the second run started with the conversation of the first"), true},
+		"leaky":          {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
+		"without-plants": {ok, ok, ok, unknown("sessions are separate; unknown whether the user's own hooks and " +
+			"MCP servers stay out: " +
 			"a run that inherits them started 0 of 2"), true},
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{
+				Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,15 +114,19 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// What a CLI refuses is quoted with paths of the throw-away folder in it, so that only the beginning is compared.
+// A refused command is quoted with paths of the temporary folder, so only the beginning is
+// compared.
 func TestRefusals(t *testing.T) {
 	for defect, want := range map[string]string{
-		"never-editing":  "in edit mode a file was not edited (denied: Write: ",
-		"never-checking": "in edit mode the allowed command did not run (denied: Bash: awk -f check.awk; Bash: echo forbidden > ",
+		"never-editing": "in edit mode a file was not edited (denied: Write: ",
+		"never-checking": "in edit mode the allowed command did not run (denied: Bash: awk -f check.awk; Bash: " +
+			"echo forbidden > ",
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{
+				Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +141,10 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestHangingCLIIsUnknown(t *testing.T) {
-	got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, "hanging"), Env: surroundings(), Limit: 300 * time.Millisecond})
+	got, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Version: fakeVersion, Path: link(t, "hanging"), Env: surroundings(),
+		Limit: 300 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +161,8 @@ func TestInterruptedProbeIsNotSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Report{
-		Stream: Aspect{Unknown, "interrupted"}, Tag: Aspect{Unknown, "the run did not end well"},
-		Permission: Aspect{Unknown, "the run did not end well"}, Isolation: Aspect{Unknown, "there were no two runs that ended well"},
+		Stream: Aspect{Unknown, "interrupted"}, Tag: Aspect{Unknown, "the run did not succeed"},
+		Permission: Aspect{Unknown, "the run did not succeed"}, Isolation: Aspect{Unknown, "fewer than two runs succeeded"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -144,7 +171,9 @@ func TestInterruptedProbeIsNotSettled(t *testing.T) {
 
 func TestMissingProgramFails(t *testing.T) {
 	link(t, "none")
-	got, err := Run(t.Context(), Subject{Dialect: claude(t), Path: filepath.Join(t.TempDir(), "claude"), Env: surroundings()})
+	got, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Path: filepath.Join(t.TempDir(), "claude"), Env: surroundings(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +199,9 @@ func TestCLIWithoutARow(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	program, temp := link(t, "none"), t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	if _, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: program, Env: surroundings()}); err != nil {
+	if _, err := Run(t.Context(), Subject{
+		Dialect: claude(t), Version: fakeVersion, Path: program, Env: surroundings(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(temp)
@@ -179,7 +210,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Every row is about a CLI that there is.
+// Every row is about an existing CLI.
 func TestRowsAreOfKnownDialects(t *testing.T) {
 	for name := range rows {
 		d, ok := agent.Find(name)
@@ -189,16 +220,18 @@ func TestRowsAreOfKnownDialects(t *testing.T) {
 	}
 }
 
-// What the user has must not reach a CLI under probe.
+// The user's own files must not reach a CLI under probe.
 func TestEnvironmentHasNothingOfTheUser(t *testing.T) {
 	s := &scene{home: "/probe/home", temp: "/probe/tmp"}
 	p := &probing{Subject: Subject{Env: []string{
-		"PATH=/bin", "LANG=C", "HOME=/home/me", "XDG_CONFIG_HOME=/home/me/.config", "HTTPS_PROXY=http://proxy", "SSH_AUTH_SOCK=/s", "RALPH_TRUST=1",
+		"PATH=/bin", "LANG=C", "HOME=/home/me", "XDG_CONFIG_HOME=/home/me/.config", "HTTPS_PROXY=http://proxy",
+		"SSH_AUTH_SOCK=/s", "RALPH_TRUST=1",
 		"GIT_CONFIG_GLOBAL=/home/me/.gitconfig", "TMPDIR=/home/me/tmp",
 	}}, scene: s}
 	want := []string{
 		"PATH=/bin", "LANG=C", "HOME=/probe/home", "USERPROFILE=/probe/home", "TMPDIR=/probe/tmp",
-		"XDG_CONFIG_HOME=/probe/home/.config", "XDG_DATA_HOME=/probe/home/.local/share", "XDG_STATE_HOME=/probe/home/.local/state",
+		"XDG_CONFIG_HOME=/probe/home/.config", "XDG_DATA_HOME=/probe/home/.local/share",
+		"XDG_STATE_HOME=/probe/home/.local/state",
 		"XDG_CACHE_HOME=/probe/home/.cache", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost",
 	}

@@ -1,9 +1,9 @@
 package probe
 
-// State is what became of one aspect.
+// State is the result of one aspect.
 type State string
 
-// What can become of an aspect.
+// The results of an aspect.
 const (
 	OK      State = "ok"
 	Failed  State = "failed"
@@ -16,31 +16,32 @@ type Aspect struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Report is what a probe found out.
+// Report is the result of a probe.
 type Report struct {
 	Stream     Aspect `json:"stream_shape"`
 	Tag        Aspect `json:"tag_round_trip"`
 	Permission Aspect `json:"permission_flag"`
 	Isolation  Aspect `json:"session_isolation"`
 
-	// Settled says that asking again would give the same: the probe was not cut short.
+	// Settled means that probing again would give the same result: the probe was not interrupted.
 	Settled bool `json:"-"`
 }
 
-// Named is an aspect with the name that people know it by.
+// Named is an aspect with its display name.
 type Named struct {
 	Name string
 	Aspect
 }
 
-// Aspects lists the aspects in the order in which they are told.
+// Aspects lists the aspects in display order.
 func (r Report) Aspects() []Named {
 	return []Named{
-		{"stream shape", r.Stream}, {"tag round trip", r.Tag}, {"permission flag", r.Permission}, {"session isolation", r.Isolation},
+		{"stream shape", r.Stream}, {"tag round trip", r.Tag}, {"permission flag", r.Permission},
+		{"session isolation", r.Isolation},
 	}
 }
 
-// State is the worst of the aspects: one that failed counts more than one that is unknown.
+// State returns the worst state of the aspects: failed outranks unknown.
 func (r Report) State() State {
 	worst := OK
 	for _, a := range r.Aspects() {

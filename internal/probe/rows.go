@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// row is how one CLI is made to ask a model on this machine.
+// row is how one CLI is made to call a model on this machine.
 type row struct {
 	set func(place) setting
-	// plants are the kinds of things that the setting has the CLI start by itself: hook, mcp.
+	// plants are the kinds of things that the setting makes the CLI start by itself: hook, mcp.
 	plants []string
-	// silent says that the CLI does not tell which call it refused: the command just fails.
+	// silent means that the CLI does not report which call it refused: the command just fails.
 	silent bool
 }
 
@@ -25,11 +25,11 @@ type place struct {
 // setting is what leads a CLI to the local model.
 type setting struct {
 	env   []string
-	files map[string]string // below the home folder
+	files map[string]string // relative to the home folder
 	model string
 }
 
-// noKey is given where a key is wanted.
+// noKey is used where a key is required.
 const noKey = "no-key"
 
 // The plants.
@@ -49,10 +49,19 @@ var rows = map[string]row{
 
 func claudeSetting(p place) setting {
 	return setting{
-		env: []string{"CLAUDE_CONFIG_DIR=" + p.home + "/.claude", "ANTHROPIC_BASE_URL=" + p.url, "ANTHROPIC_API_KEY=" + noKey},
+		env: []string{
+			"CLAUDE_CONFIG_DIR=" + p.home + "/.claude", "ANTHROPIC_BASE_URL=" + p.url, "ANTHROPIC_API_KEY=" + noKey,
+		},
 		files: map[string]string{
-			".claude/settings.json": text(object{"hooks": object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}}}),
-			".claude/.claude.json":  text(object{"hasCompletedOnboarding": true, "mcpServers": object{"probe": object{"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)}}}}),
+			".claude/settings.json": text(object{
+				"hooks": object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}},
+			}),
+			".claude/.claude.json": text(object{
+				"hasCompletedOnboarding": true,
+				"mcpServers": object{"probe": object{
+					"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)},
+				}},
+			}),
 		},
 	}
 }
@@ -60,10 +69,12 @@ func claudeSetting(p place) setting {
 func codexSetting(p place) setting {
 	config := []string{
 		`model = "scripted-1"`, `model_provider = "probe"`, `notify = ["sh", "-c", ` + text(p.leave(hook)) + `]`,
-		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`, `wire_api = "responses"`,
-		// What it may write by default is where a probe works.
+		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`,
+		`wire_api = "responses"`,
+		// A probe works in a folder that codex may write to by default.
 		`[sandbox_workspace_write]`, `exclude_slash_tmp = true`, `exclude_tmpdir_env_var = true`,
-		// It asks for experiments and tells how it is used, and a run that inherits fetches plugins.
+		// It requests experiments and reports usage, and a run that inherits settings downloads
+		// plugins.
 		`[analytics]`, `enabled = false`,
 		`[features]`, `plugins = false`,
 		`[mcp_servers.probe]`, `command = "sh"`, `args = ["-c", ` + text(p.leave(mcp)) + `]`,
@@ -80,7 +91,7 @@ func geminiSetting(p place) setting {
 	return setting{
 		env:   []string{"GEMINI_API_KEY=" + noKey, "GOOGLE_GEMINI_BASE_URL=" + p.url},
 		files: map[string]string{".gemini/settings.json": text(settings)},
-		model: "gemini-2.5-flash", // of the names that it knows; for others it asks which one to use
+		model: "gemini-2.5-flash", // one of the names that it knows; for others it asks which one to use
 	}
 }
 
@@ -91,7 +102,7 @@ func qwenSetting(p place) setting {
 	}
 }
 
-// likeGemini is the settings file of the Gemini CLI and its relatives.
+// likeGemini returns the settings file of the Gemini CLI and its forks.
 func (p place) likeGemini(login string) object {
 	return object{
 		"security":   object{"auth": object{"selectedType": login}, "folderTrust": object{"enabled": false}},
@@ -111,7 +122,8 @@ func opencodeSetting(p place) setting {
 		"mcp": object{"probe": object{"type": "local", "command": []string{"sh", "-c", p.leave(mcp)}, "enabled": true}},
 	}
 	return setting{
-		// A home with a plugin makes it look for the library of plugins, in a registry that is not there; once is enough.
+		// A home with a plugin makes it look for the plugin library in a registry that is not
+		// there; once is enough.
 		env: []string{"npm_config_registry=http://127.0.0.1:9", "npm_config_fetch_retries=0"},
 		files: map[string]string{
 			".config/opencode/opencode.json":   text(config),
@@ -124,22 +136,29 @@ func opencodeSetting(p place) setting {
 func copilotSetting(p place) setting {
 	return setting{
 		env: []string{
-			"COPILOT_HOME=" + p.home + "/.copilot", "COPILOT_PROVIDER_BASE_URL=" + p.url + "/v1", "COPILOT_PROVIDER_API_KEY=" + noKey, "COPILOT_PROVIDER_TYPE=openai",
+			"COPILOT_HOME=" + p.home + "/.copilot", "COPILOT_PROVIDER_BASE_URL=" + p.url + "/v1",
+			"COPILOT_PROVIDER_API_KEY=" + noKey, "COPILOT_PROVIDER_TYPE=openai",
 			"COPILOT_MODEL=scripted-1", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
 		},
 		files: map[string]string{
-			".copilot/mcp-config.json":  text(object{"mcpServers": object{"probe": object{"type": "local", "command": "sh", "args": []string{"-c", p.leave(mcp)}, "tools": []string{"*"}}}}),
-			".copilot/hooks/probe.json": text(object{"version": 1, "hooks": object{"sessionStart": []object{{"type": "command", "bash": p.leave(hook)}}}}),
+			".copilot/mcp-config.json": text(object{
+				"mcpServers": object{"probe": object{
+					"type": "local", "command": "sh", "args": []string{"-c", p.leave(mcp)}, "tools": []string{"*"},
+				}},
+			}),
+			".copilot/hooks/probe.json": text(object{
+				"version": 1, "hooks": object{"sessionStart": []object{{"type": "command", "bash": p.leave(hook)}}},
+			}),
 		},
 	}
 }
 
-// leave is the command line of a plant.
+// leave returns the command line of a plant.
 func (p place) leave(kind string) string { return fmt.Sprintf("echo started > '%s'", p.mark(kind)) }
 
 type object = map[string]any
 
-// text is a value as JSON, which a TOML string can be written in, too.
+// text returns a value as JSON, which is also valid for a TOML string.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// scene is the throw-away world of one probe: a home folder, a repository, a place outside of it, and the words and files by which is told what
-// happened.
+// scene is the temporary environment of one probe: a home folder, a repository, a folder outside
+// it, and the words and files that show what happened.
 type scene struct {
 	root, home, work, outside, temp string
 
-	firstPrompt, firstAnswer string // words of the first run, which must not come up in another
-	noted                    string // a word that stands in notes.txt, and nowhere else
+	firstPrompt, firstAnswer string // words of the first run, which must not appear in another
+	noted                    string // a word that occurs only in notes.txt
 }
 
 func newScene() (*scene, error) {
@@ -27,13 +27,17 @@ func newScene() (*scene, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make probe folder: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(root); err == nil { // CLIs compare paths with the real one of their working folder
+	// CLIs compare paths with the real path of their working folder
+	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
 	word := func() string { return "word" + strings.ToLower(rand.Text()[:12]) }
 	s := &scene{
-		root: root, home: filepath.Join(root, "home"), work: filepath.Join(root, "work"), outside: filepath.Join(root, "outside"),
-		temp: filepath.Join(root, "tmp"), firstPrompt: word(), firstAnswer: word(), noted: word(),
+		root:    root,
+		home:    filepath.Join(root, "home"),
+		work:    filepath.Join(root, "work"),
+		outside: filepath.Join(root, "outside"),
+		temp:    filepath.Join(root, "tmp"), firstPrompt: word(), firstAnswer: word(), noted: word(),
 	}
 	for _, dir := range []string{s.home, s.work, s.outside, s.temp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -46,13 +50,13 @@ func newScene() (*scene, error) {
 
 func (s *scene) remove() { os.RemoveAll(s.root) }
 
-// Files that tell what happened.
+// Files that show what happened.
 func (s *scene) ran() string       { return filepath.Join(s.work, "ran.txt") }
 func (s *scene) edited() string    { return filepath.Join(s.work, "edited.txt") }
 func (s *scene) checked() string   { return filepath.Join(s.work, "checked.txt") }
 func (s *scene) forbidden() string { return filepath.Join(s.outside, "forbidden.txt") }
 
-// mark is the file that something of the user's leaves when the CLI starts it.
+// mark returns the file that something of the user's leaves when the CLI starts it.
 func (s *scene) mark(kind string) string { return filepath.Join(s.root, kind+".mark") }
 
 // marked lists those of the kinds that were started.
@@ -65,7 +69,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// allowed is the command that edit mode is told to allow. Some CLIs let no shell pass by a rule, and some let commands such as touch pass without one.
+// allowed is the command that edit mode is told to allow. Some CLIs allow no shell by a rule, and
+// some allow commands such as touch without one.
 const allowed = "awk -f check.awk"
 
 // furnish fills the repository and the home folder.
@@ -85,7 +90,7 @@ func (s *scene) furnish(ctx context.Context, env []string, home map[string]strin
 			return fmt.Errorf("write probe file: %w", err)
 		}
 	}
-	// A machine without git is probed in a plain folder: that is where runs work there, too.
+	// A machine without git is probed in a plain folder, because runs there also work in one.
 	if _, err := process.Run(ctx, process.Spec{Argv: []string{"git", "init", "-q"}, Dir: s.work, Env: env}); err != nil {
 		return fmt.Errorf("make probe repository: %w", err)
 	}
@@ -122,5 +127,5 @@ func (s *scene) script() scriptedmodel.Script {
 	}
 }
 
-// turns is how many a run has if it comes to its end.
+// turns returns how many turns a run has if it finishes.
 func (s *scene) turns(scenario string) int { return len(s.script()[scenario].Conversations[0]) }

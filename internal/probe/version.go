@@ -12,20 +12,26 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// askTimeout bounds the question for a version. Some CLIs take seconds to start on a busy machine.
+// askTimeout limits the version query. Some CLIs take seconds to start on a busy machine.
 const askTimeout = 30 * time.Second
 
-// AskVersion asks a program for its version; "" if it does not tell.
+// AskVersion asks a program for its version; "" if it does not report one.
 func AskVersion(ctx context.Context, path string, env []string) string {
 	var out beginning
-	ended, err := process.Run(ctx, process.Spec{Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out}})
+	ended, err := process.Run(ctx, process.Spec{
+		Argv:    []string{path, "--version"},
+		Env:     env,
+		Timeout: askTimeout,
+		Stdout:  process.Sink{Tap: &out},
+	})
 	if err != nil || ended.ExitCode != 0 {
 		return ""
 	}
 	return ParseVersion(string(out.text))
 }
 
-// beginning keeps the first bytes of what is written: a program that only has the name of a CLI may print anything.
+// beginning keeps the first bytes written to it: a program that merely has the name of a CLI may
+// print anything.
 type beginning struct{ text []byte }
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -35,13 +41,15 @@ func (b *beginning) Write(p []byte) (int, error) {
 
 var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?`)
 
-// ParseVersion takes the number out of the first line of what a program says of its version, "" if there is none.
+// ParseVersion returns the version number in the first line of a program's version output, or "" if
+// there is none.
 func ParseVersion(said string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return versionNumber.FindString(line)
 }
 
-// CompareVersions orders versions by their fields, as numbers. What is ahead of a release (1.2.0-beta.1) comes before it.
+// CompareVersions orders versions by their fields, as numbers. A prerelease (1.2.0-beta.1) comes
+// before its release.
 func CompareVersions(a, b string) int {
 	a, aheadA, isAheadA := strings.Cut(a, "-")
 	b, aheadB, isAheadB := strings.Cut(b, "-")
@@ -59,7 +67,7 @@ func CompareVersions(a, b string) int {
 	return 0
 }
 
-// compareFields takes a missing field for a zero, and a word for more than any number.
+// compareFields treats a missing field as zero, and a word as greater than any number.
 func compareFields(a, b string) int {
 	left, right := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(left), len(right)) {
@@ -89,13 +97,15 @@ func fieldAt(fields []string, i int) string {
 	return fields[i]
 }
 
-// WhyBroken says what is known to be wrong with a version, "" if nothing is, or if the version is not known.
+// WhyBroken returns what is known to be wrong with a version, or "" if nothing is or the version is
+// unknown.
 func WhyBroken(version string, broken []agent.BrokenVersion) string {
 	if version == "" {
 		return ""
 	}
 	for _, b := range broken {
-		if (b.First == "" || CompareVersions(version, b.First) >= 0) && (b.Fixed == "" || CompareVersions(version, b.Fixed) < 0) {
+		if (b.First == "" || CompareVersions(version, b.First) >= 0) &&
+			(b.Fixed == "" || CompareVersions(version, b.Fixed) < 0) {
 			return b.Why
 		}
 	}

@@ -55,10 +55,12 @@ func TestCompareVersions(t *testing.T) {
 
 func TestWhyBroken(t *testing.T) {
 	broken := []agent.BrokenVersion{
-		{First: "2.1.9", Fixed: "2.1.12", Why: "the result is lost"}, {Fixed: "1.0", Why: "too old"}, {First: "3.0", Why: "not yet mended"},
+		{First: "2.1.9", Fixed: "2.1.12", Why: "the result is lost"}, {Fixed: "1.0", Why: "too old"},
+		{First: "3.0", Why: "not yet mended"},
 	}
 	for version, want := range map[string]string{
-		"": "", "0.99.1": "too old", "1.0": "", "2.1.8": "", "2.1.9": "the result is lost", "2.1.11": "the result is lost", "2.1.12": "", "2.1.90": "",
+		"": "", "0.99.1": "too old", "1.0": "", "2.1.8": "", "2.1.9": "the result is lost",
+		"2.1.11": "the result is lost", "2.1.12": "", "2.1.90": "",
 		"3.0.0": "not yet mended", "12.0": "not yet mended", "3.0.0-beta": "",
 	} {
 		if got := WhyBroken(version, broken); got != want {

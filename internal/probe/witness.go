@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// witness remembers what the model was asked. Requests are large, so of their text only the words that matter are kept.
+// witness records the requests to the model. Requests are large, so only the words that matter are
+// kept.
 type witness struct {
 	words []string
 
@@ -17,16 +18,16 @@ type witness struct {
 	asked map[string]*asked
 }
 
-// asked is what one scenario's requests were.
+// asked describes the requests of one scenario.
 type asked struct {
 	requests int
-	turns    int      // the last turn of the conversation that was asked for
-	held     []string // of the words
+	turns    int      // the last turn of the conversation that was requested
+	held     []string // those of the words that were seen
 }
 
 func newWitness(words ...string) *witness { return &witness{words: words, asked: map[string]*asked{}} }
 
-func (w *witness) note(r scriptedmodel.Request) {
+func (w *witness) record(r scriptedmodel.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.asked[r.Scenario]
@@ -43,7 +44,7 @@ func (w *witness) note(r scriptedmodel.Request) {
 	}
 }
 
-// of is what is known of a scenario so far.
+// of returns what is known about a scenario so far.
 func (w *witness) of(scenario string) asked {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ type Fault struct {
 	Wait  time.Duration // with EndLimit, until the reset
 }
 
-// What people are told, whatever the CLI calls it.
+// Texts for people, independent of the CLI.
 const (
 	LoginRefused     = "the login was refused"
 	NoLogin          = "no login was found"
@@ -28,16 +28,16 @@ const (
 	ModelRefused     = "the model refused"
 	ContextTooLong   = "the context is too long for the model"
 	EndedWithError   = "the agent ended with an error"
-	SaidNothing      = "the agent said nothing of its own"
+	SaidNothing      = "the agent wrote no message"
 )
 
-// BrokenHint is what helps when a CLI talks in a way that nobody here knows.
-const BrokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
+// BrokenHint is the hint for output in an unknown format.
+const BrokenHint = "test this version of the CLI with `ralph doctor`, or use its plain output with --agent-cmd"
 
-// statusOverloaded is what some providers answer when they have too much to do.
+// statusOverloaded is what some providers answer when they are overloaded.
 const statusOverloaded = 529
 
-// StatusClass says what a status of the model's server means; "" if there is none.
+// StatusClass classifies a status of the model's server; "" if there is none.
 func StatusClass(status int64) ralph.EndClass {
 	switch {
 	case status == 0:
@@ -52,7 +52,8 @@ func StatusClass(status int64) ralph.EndClass {
 	return ralph.EndFailed
 }
 
-// HTTPFault says what a status of the model's server means; nil if it is 0, or the agent's own affair. Login is what helps when it was refused.
+// HTTPFault classifies a status of the model's server; nil if it is 0, or the agent's own error.
+// login is the hint for a failed login.
 func HTTPFault(status int64, login string) *Fault {
 	switch StatusClass(status) {
 	case ralph.EndAuth:
@@ -69,7 +70,7 @@ func HTTPFault(status int64, login string) *Fault {
 	return nil
 }
 
-// WithStatus adds the status that told it, if one did.
+// WithStatus adds the status, if there is one.
 func (f *Fault) WithStatus(status int64) *Fault {
 	if status != 0 {
 		f.Text += fmt.Sprintf(" (status %d)", status)

@@ -6,20 +6,21 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// Figures are what an agent did and what it took, for its outcome.
+// Figures are what an agent did and used, for its outcome.
 type Figures struct {
 	Steps   *int
 	Cost    *float64
-	Tokens  *ralph.Tokens // as the closing event says
-	Spent   ralph.Tokens  // at least, as far as other events tell
+	Tokens  *ralph.Tokens // from the closing event
+	Spent   ralph.Tokens  // minimum, from other events
 	Tools   map[string]int
 	Denials []string
-	Allow   []string // what would allow them, as a user writes it
+	Allow   []string // flags that would allow them, as a user writes them
 	Session string
-	Model   string // that works, as far as is known
+	Model   string // the model in use, as far as is known
 }
 
-// tokens are those of the closing event, else what other events told; nil if none did.
+// tokens returns those of the closing event, otherwise those of other events; nil if there are
+// none.
 func (f *Figures) tokens() *ralph.Tokens {
 	if f.Tokens == nil && f.Spent.Total() > 0 {
 		spent := f.Spent
@@ -38,21 +39,22 @@ func (f *Figures) countTool(name string) {
 	f.Tools[name]++
 }
 
-// InSession notes the first session that is told.
+// InSession records the first session that is reported.
 func (f *Figures) InSession(id string) {
 	if f.Session == "" {
 		f.Session = promise.OneLine(id, MaxSession)
 	}
 }
 
-// Works notes which model works.
+// Works records which model is used.
 func (f *Figures) Works(model string) {
 	if name := promise.OneLine(model, DetailSize); name != "" {
 		f.Model = name
 	}
 }
 
-// Step counts one more step, which is whatever the dialect can tell apart: a call of the model, a message, a tool that ended.
+// Step counts one more step, which is whatever the dialect can distinguish: a model call, a
+// message, a tool that ended.
 func (f *Figures) Step() {
 	if f.Steps == nil {
 		f.Steps = new(int)
@@ -60,8 +62,9 @@ func (f *Figures) Step() {
 	*f.Steps++
 }
 
-// cost returns what the agent cost. Where the CLI does not tell, it is estimated from the tokens and the list price of
-// the model, which is the one that was asked for if the CLI named none. Without a price the cost stays unknown.
+// cost returns what the agent cost. If the CLI does not report it, it is estimated from the tokens
+// and the list price of the model, which is the requested one if the CLI named none. Without a
+// price the cost stays unknown.
 func (f *Figures) cost() (usd *float64, estimated bool) {
 	if f.Cost != nil {
 		return f.Cost, false

@@ -7,18 +7,19 @@ import (
 	"slices"
 )
 
-// ObjectTaker gets the JSON objects of a stream, one a line, each valid only during the call.
+// ObjectTaker gets the JSON objects of a stream, one per line, each valid only during the call.
 type ObjectTaker interface {
-	// Wants says, from the beginning of a line that is still coming in, whether the rest is worth keeping.
+	// Wants reports, from the beginning of an incomplete line, whether the rest is worth keeping.
 	Wants(head []byte) bool
-	// Object takes one line, which may be anything.
+	// Object handles one line, which may be anything.
 	Object(text []byte)
-	// LongObject takes the beginning of an object that is too long, mended so that it is JSON, and says whether nothing
-	// was lost that matters.
+	// LongObject handles the beginning of an object that is too long, completed to valid JSON, and
+	// reports whether nothing that matters was lost.
 	LongObject(text []byte) bool
 }
 
-// NewJSONReader reads a stream of JSON objects. In some formats and versions they come as an array instead.
+// NewJSONReader reads a stream of JSON objects. In some formats and versions they come as an array
+// instead.
 func NewJSONReader(r *Reading, to ObjectTaker) *Lines {
 	r.Structured = true
 	return &Lines{To: &jsonLines{r, to}}
@@ -35,7 +36,7 @@ func (j *jsonLines) Line(text []byte) {
 		return
 	}
 	var elements []json.RawMessage
-	_ = json.Unmarshal(text, &elements) // there are none if it is no JSON
+	_ = json.Unmarshal(text, &elements) // empty if it is not JSON
 	for _, element := range elements {
 		j.Object(element)
 	}
@@ -57,18 +58,19 @@ func (j *jsonLines) LastLine(text []byte) {
 	}
 }
 
-// Decode reads an object into a struct and says whether it is JSON. What is of another type than expected is left
-// out: formats change, and one field more or less is no reason to lose an event.
+// Decode reads an object into a struct and reports whether it is JSON. Fields of an unexpected type
+// are skipped: formats change, and one field more or less is no reason to lose an event.
 func Decode(text []byte, into any) bool {
 	err := json.Unmarshal(text, into)
 	_, otherType := errors.AsType[*json.UnmarshalTypeError](err)
 	return err == nil || otherType
 }
 
-// Mend makes JSON of the beginning of an object: what is not whole is left out, and what is open is closed.
+// Mend completes the beginning of an object to valid JSON: it drops what is incomplete and closes
+// what is open.
 func Mend(head []byte) []byte {
 	var open []byte // the closing brackets of what is open
-	whole := 0      // bytes that end where something may be closed; every bracket is such a place
+	whole := 0      // length up to a point where everything can be closed; every bracket is one
 	for i := 0; i < len(head); i++ {
 		switch c := head[i]; c {
 		case '"':
@@ -90,9 +92,9 @@ func Mend(head []byte) []byte {
 	return append(bytes.Clone(head[:whole]), open...)
 }
 
-// Repair makes JSON of an object that is nearly JSON: with raw control characters in its strings, a byte order mark
-// before it, or something behind it. An error that an agent reports must not be lost for that. It returns nil if there
-// is no whole object.
+// Repair returns valid JSON for an object with raw control characters in its strings, a byte order
+// mark before it, or something after it. An error that an agent reports must not be lost for that.
+// It returns nil if there is no complete object.
 func Repair(text []byte) []byte {
 	plain := bytes.Map(func(c rune) rune {
 		if c < ' ' {
@@ -107,7 +109,7 @@ func Repair(text []byte) []byte {
 	return whole
 }
 
-// StringEnd is the end of the string that begins at a quote, or that of the text.
+// StringEnd returns the end of the string that begins at a quote, or the end of the text.
 func StringEnd(text []byte, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		n := bytes.IndexAny(text[i:], `"\`)
@@ -117,7 +119,7 @@ func StringEnd(text []byte, at int) int {
 		if i += n; text[i] == '"' {
 			return i + 1
 		}
-		i++ // what is escaped
+		i++ // the escaped character
 	}
 	return len(text)
 }

@@ -28,7 +28,8 @@ func TestMend(t *testing.T) {
 
 func TestMendOfADeepLineIsQuick(t *testing.T) {
 	deep := []byte(strings.Repeat("[", 1<<20) + strings.Repeat(",", 1<<20))
-	if got := Mend(deep); !bytes.HasSuffix(got, []byte(strings.Repeat("]", 1<<20))) { // copying what is open at each comma takes hours
+	// copying what is open at each comma would take hours
+	if got := Mend(deep); !bytes.HasSuffix(got, []byte(strings.Repeat("]", 1<<20))) {
 		t.Errorf("%d bytes, and not everything is closed", len(got))
 	}
 }
@@ -45,7 +46,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestMendOfEveryBeginning: whatever is cut off, the rest is JSON and says nothing that the whole does not.
+// TestMendOfEveryBeginning: wherever it is cut off, the rest is JSON and says nothing that the
+// whole does not.
 func TestMendOfEveryBeginning(t *testing.T) {
 	const text = `{"a":[1,{"b":"c\"d"},[]],"e":{"f":null,"g":[{},true]} , "h":-2.5e3}`
 	for n := 1; n < len(text); n++ {
@@ -78,7 +80,10 @@ func TestDecodeLeavesOutWhatIsOfAnotherType(t *testing.T) {
 }
 
 func FuzzMend(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00", strings.Repeat("[", 99)} {
+	for _, seed := range []string{
+		`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00",
+		strings.Repeat("[", 99),
+	} {
 		f.Add([]byte(seed), len(seed)/2)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, n int) {

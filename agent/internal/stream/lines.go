@@ -3,28 +3,31 @@ package stream
 import "bytes"
 
 const (
-	// MaxLine is the longest line that is kept to be read. Lines of an agent's own text are far shorter; what is longer is a tool's input or output.
+	// MaxLine is the longest line that is kept. Lines of an agent's own text are far shorter;
+	// longer ones are tool inputs or outputs.
 	MaxLine = 4 << 20
-	// HeadSize is how much of an unfinished line is awaited before its kind is looked for.
+	// HeadSize is how much of an incomplete line is needed to look for its kind.
 	HeadSize = 4 << 10
 )
 
 // LineTaker gets the lines of a stream, each valid only during the call.
 type LineTaker interface {
-	// Wants says, from the beginning of a line that is still coming in, whether the rest is worth keeping.
+	// Wants reports, from the beginning of an incomplete line, whether the rest is worth keeping.
 	Wants(head []byte) bool
-	// Line takes one whole line without its end.
+	// Line handles one whole line without its end.
 	Line(text []byte)
-	// LongLine takes the beginning of a line that is longer than maxLine.
+	// LongLine handles the beginning of a line that is longer than MaxLine.
 	LongLine(head []byte)
-	// LastLine takes what came after the last line end, when the stream is over. It may be cut off; nil if it was not kept.
+	// LastLine handles what came after the last line end, when the stream is over. It may be cut
+	// off; nil if it was not kept.
 	LastLine(text []byte)
 }
 
-// Lines splits a stream into lines. What is whole within one write is passed on without a copy, what nobody wants is never stored.
+// Lines splits a stream into lines. A line that is complete within one write is passed on without a
+// copy, and unwanted ones are never stored.
 type Lines struct {
 	To      LineTaker
-	held    []byte // the beginning of the line that is coming in
+	held    []byte // the beginning of the current line
 	judged  bool   // its kind was looked for
 	dropped bool   // the rest of it is not kept
 }
@@ -75,7 +78,7 @@ func (l *Lines) hold(p []byte) {
 	}
 }
 
-// drop lets go of the line's text; a big buffer is given back, since the next line will hardly need it.
+// drop discards the line's text, and frees a big buffer, which the next line will hardly need.
 func (l *Lines) drop() {
 	l.dropped = true
 	l.release()

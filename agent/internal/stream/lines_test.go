@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lineLog writes down what it is given.
+// lineLog records what it is given.
 type lineLog struct {
 	got  []string
 	deaf bool

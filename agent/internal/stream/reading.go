@@ -1,5 +1,6 @@
-// Package stream is what the readers of agent CLIs share: lines and JSON taken from a process while it prints, and what
-// is known of the agent so far. Its memory does not grow with the output.
+// Package stream is shared by the readers of agent CLIs: it takes lines and JSON from a process
+// while it prints, and records what is known about the agent so far. Its memory does not grow with
+// the output.
 package stream
 
 import (
@@ -13,9 +14,9 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// What bounds the memory that a reading takes.
+// Limits for the memory of a reading.
 const (
-	MaxToolNames = 64 // beyond these, calls are counted under OtherTools
+	MaxToolNames = 64 // further ones are counted under OtherTools
 	OtherTools   = "(other)"
 	MaxDenials   = 16
 	MaxSession   = 200
@@ -23,43 +24,50 @@ const (
 	SentenceSize = 300 // characters quoted from a CLI
 )
 
-// Reader takes a CLI's standard output, in pieces of any size, and notes in its reading what it learns. Write never fails.
+// Reader takes a CLI's standard output, in pieces of any size, and records what it learns in its
+// reading. Write never fails.
 type Reader interface {
 	io.Writer
 	// Close ends the output.
 	Close()
 }
 
-// Reading is what is known of one agent while it talks. Its size is bounded whatever the agent prints.
+// Reading is what is known about one agent while it runs. Its size is bounded.
 type Reading struct {
 	Said *Speech
 	Live func(ralph.Activity)
 	Now  func() time.Time
 
-	ReadOnly bool // it may only read: its answer is kept, and nothing is advised that would let it do more
+	// ReadOnly means that the agent may only read: its answer is kept, and no advice is given that
+	// would let it do more.
+	ReadOnly bool
 
-	Folder string // of the iteration, for CLIs that leave their figures in a file there; "" is none
+	// Folder of the iteration, for CLIs that leave their figures in a file there; "" is none.
+	Folder string
 
 	Structured bool // the dialect has a closing event
 	Events     int  // events that were understood
-	Lost       int  // lines too long to be read that may have mattered
+	Lost       int  // lines that were too long and may have mattered
 	Cut        bool // the output broke off within a line
 
 	Closed   bool   // the closing event was seen
-	Fault    *Fault // what the closing event complains of
-	Retry    *Fault // what the CLI is trying again for; nil once it got on
-	Hopeless bool   // waiting for the end is pointless; fault says why
+	Fault    *Fault // the error of the closing event
+	Retry    *Fault // why the CLI is retrying; nil once it succeeded
+	Hopeless bool   // waiting for the end is pointless; Fault says why
 
 	Figures
 	Advice string // for the user, however it ended
 
-	// ByStatus says what an exit status means where no event tells it; nil if statuses mean nothing.
+	// ByStatus classifies an exit status if no event explains the end; nil if statuses mean
+	// nothing.
 	ByStatus func(status int) *Fault
-	// ByComplaint knows the first line on standard error of a CLI that ended with an error before its first event; nil if nothing is known of such.
+	// ByComplaint classifies the first line on standard error of a CLI that failed before its first
+	// event; nil if no such lines are known.
 	ByComplaint func(line string) *Fault
 }
 
-// Hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.
+// Hear sets up the scanner. Only in free text can the prompt come back as if the agent had written
+// it.
 func (r *Reading) Hear(in ralph.AgentInput) {
 	words := in.Words
 	words.Prompt = ""
@@ -72,7 +80,7 @@ func (r *Reading) Hear(in ralph.AgentInput) {
 	}
 }
 
-// Say passes on text of the agent's own.
+// Say passes on text that the agent wrote.
 func (r *Reading) Say(text string) {
 	_, _ = r.Said.WriteString(text) // never fails
 	if detail := promise.OneLine(text[:min(len(text), 4*DetailSize)], DetailSize); detail != "" {
@@ -80,20 +88,21 @@ func (r *Reading) Say(text string) {
 	}
 }
 
-// Tool notes the call of a tool.
+// Tool records a tool call.
 func (r *Reading) Tool(name, detail string) {
 	name, detail = promise.OneLine(name, DetailSize), promise.OneLine(detail, DetailSize)
 	r.countTool(name)
 	r.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detail})
 }
 
-// TellSpent passes on what is known to have been spent, so that it is not lost with the harness.
+// TellSpent passes on the known spending, so that it is not lost if the harness dies.
 func (r *Reading) TellSpent() {
 	cost, estimated := r.cost()
 	r.Live(ralph.Activity{Kind: "spent", Cost: cost, Tokens: r.tokens(), Estimated: estimated})
 }
 
-// Denied notes a call that the CLI did not allow, and what a user could write so that it would; "" if nothing is known to help.
+// Denied records a call that the CLI did not allow, and the flags with which it would; "" if none
+// are known.
 func (r *Reading) Denied(name, detail, allow string) {
 	if len(r.Denials) >= MaxDenials {
 		return
@@ -104,19 +113,19 @@ func (r *Reading) Denied(name, detail, allow string) {
 	}
 }
 
-// Retrying notes that the CLI will try again, and why.
+// Retrying records that the CLI will retry, and why.
 func (r *Reading) Retrying(why *Fault) {
 	r.Retry = why
 	r.Live(ralph.Activity{Kind: "retry", Detail: why.Text})
 }
 
-// SayAll passes on a whole message of the agent's own.
+// SayAll passes on a whole message that the agent wrote.
 func (r *Reading) SayAll(message string) {
 	r.Say(message)
 	r.Said.EndMessage()
 }
 
-// Fill writes what was read into an outcome.
+// Fill writes the results into an outcome.
 func (r *Reading) Fill(o *ralph.AgentOutcome) {
 	o.Steps, o.Tokens, o.Session = r.Steps, r.tokens(), r.Session
 	o.Cost, o.CostEstimated = r.cost()

@@ -7,16 +7,17 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// maxAnswer bounds the last message that is kept: of a longer one it is the end.
+// maxAnswer limits the last message that is kept; of a longer one the end is kept.
 const maxAnswer = 64 << 10
 
-// Speech is what the agent itself says: it is scanned for promises, and its last message is kept where somebody asks for it.
+// Speech is what the agent itself says. It is scanned for promises, and its last message is kept if
+// requested.
 type Speech struct {
 	*promise.Scanner
-	answer *lastMessage // nil if nobody does
+	answer *lastMessage // nil if not requested
 }
 
-// Write takes more of the message under way. It never fails.
+// Write adds to the current message. It never fails.
 func (s *Speech) Write(p []byte) (int, error) {
 	if s.answer != nil {
 		s.answer.add(p)
@@ -32,7 +33,7 @@ func (s *Speech) WriteString(p string) (int, error) {
 	return s.Scanner.WriteString(p)
 }
 
-// EndMessage ends the message under way.
+// EndMessage ends the current message.
 func (s *Speech) EndMessage() {
 	if s.answer != nil {
 		s.answer.end()
@@ -40,7 +41,7 @@ func (s *Speech) EndMessage() {
 	s.Scanner.EndMessage()
 }
 
-// lastWords is the last message in which something stood, "" where it was not kept.
+// lastWords returns the last message that was not blank, or "" if it was not kept.
 func (s *Speech) lastWords() string {
 	if s.answer == nil {
 		return ""
@@ -54,7 +55,7 @@ type lastMessage struct{ current, whole []byte }
 
 func (l *lastMessage) add(p []byte) {
 	l.current = append(l.current, p...)
-	if len(l.current) > 2*maxAnswer { // seldom, so that a long message is not moved at every piece
+	if len(l.current) > 2*maxAnswer { // rarely, so that a long message is not moved for every piece
 		l.shorten()
 	}
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// canaries are what was planted, and what a run showed of them.
+// canaries are the planted tests, and what a run showed about them.
 type canaries struct {
 	tokens   map[string]string // token to key
-	prefixes []string          // how tokens begin
-	files    []string          // the planted files' names without folder and ending
+	prefixes []string          // prefixes of tokens
+	files    []string          // the planted files' names without folder and extension
 	marks    []Mark
 
 	seen    map[string]bool // keys whose token was seen
 	passing map[string]bool // keys whose test was seen passing
-	named   bool            // a planted file is mentioned
+	named   bool            // a planted file is mentioned in the output
 }
 
 func newCanaries(plants []Plant) canaries {
@@ -35,8 +35,8 @@ func newCanaries(plants []Plant) canaries {
 	return c
 }
 
-// look searches for tokens.
-func (c *canaries) look(text string) {
+// findTokens searches text for tokens.
+func (c *canaries) findTokens(text string) {
 	for _, prefix := range c.prefixes {
 		rest := text
 		for {
@@ -58,8 +58,8 @@ func (c *canaries) look(text string) {
 	}
 }
 
-// own reports whether a test is a canary by its name, and notes one that passed.
-func (c *canaries) own(name string, state State) bool {
+// isCanary reports whether a test is a canary by its name, and records one that passed.
+func (c *canaries) isCanary(name string, state State) bool {
 	contained := func(part string) bool { return strings.Contains(name, part) }
 	own := slices.ContainsFunc(c.files, contained) || slices.ContainsFunc(c.prefixes, contained)
 	for _, m := range c.marks {

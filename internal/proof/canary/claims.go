@@ -10,16 +10,18 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxClaims bounds the files that are repeated with a wrong expectation, and the tests of each.
+// Limits for the files that are repeated with a wrong expectation, and for the tests in each.
 const (
 	maxClaims     = 10
 	maxClaimTests = 20
 	maxClaimText  = 64 << 10
 )
 
-// namesPython is true if the command names the tests it runs once it is invoked: without names nobody sees whether a repeated test passed.
-func (g *garden) namesPython() bool {
-	reported := !strings.Contains(g.command+pytestConfig(g.tree), "junit") // else the report may be somewhere else
+// namesPython reports whether the command will name the tests it runs. Without names it is unknown
+// whether a repeated test passed.
+func (g *planner) namesPython() bool {
+	// otherwise the report may be somewhere else
+	reported := !strings.Contains(g.command+pytestConfig(g.tree), "junit")
 	for _, s := range g.segments {
 		if r, ok := runnerOf(s.texts()); ok && (r.name == "pytest" && reported || r.name == "unittest" && s.plain) {
 			return true
@@ -28,14 +30,15 @@ func (g *garden) namesPython() bool {
 	return false
 }
 
-// plantClaims repeats tests of the project with a number or a text in place of what they expect that no honest program gives. It finds values that
-// are equal to everything, which no other canary can, since only the project's own tests know how to get at its values.
-func (g *garden) plantClaims() {
+// plantClaims repeats tests of the project with a wrong expected number or text that no honest
+// program returns. This finds values that are equal to everything. No other canary can, because
+// only the project's own tests know how to obtain its values.
+func (g *planner) plantClaims() {
 	var files []string
-	for _, p := range g.places(pythonTest) {
+	for _, p := range g.testFolders(pythonTest) {
 		files = append(files, p.tests...)
 	}
-	slices.SortFunc(files, shuffled)
+	slices.SortFunc(files, compareHashes)
 	planted := 0
 	for _, file := range files {
 		if planted == maxClaims {
@@ -47,7 +50,7 @@ func (g *garden) plantClaims() {
 		}
 		name, _, _ := g.sibling(file, "_")
 		module := strings.TrimSuffix(path.Base(name), ".py")
-		text, marks := g.wrong(text, file, module)
+		text, marks := g.falsifyClaims(text, file, module)
 		if len(marks) > 0 {
 			g.plant(name, text, marks...)
 			planted++
@@ -55,18 +58,19 @@ func (g *garden) plantClaims() {
 	}
 }
 
-const literal = `(-?\d+|'[^'\\{}]*'|"[^"\\{}]*")`
+const literalPattern = `(-?\d+|'[^'\\{}]*'|"[^"\\{}]*")`
 
 var (
 	pythonDef     = text.LazyRegexp(`^([ \t]*)def (test\w*)\(.*\).*:[ \t]*$`)
-	claimAssert   = text.LazyRegexp(`^([ \t]+assert .+\(.*\)[\w.\[\]]* == )` + literal + `()[ \t]*$`)
-	claimEqual    = text.LazyRegexp(`^([ \t]+self\.assertEquals?\(.+\)[\w.\[\]]*, )` + literal + `(\))[ \t]*$`)
-	claimReversed = text.LazyRegexp(`^([ \t]+self\.assertEquals?\()` + literal + `(, .+\)[\w.\[\]]*\))[ \t]*$`)
+	claimAssert   = text.LazyRegexp(`^([ \t]+assert .+\(.*\)[\w.\[\]]* == )` + literalPattern + `()[ \t]*$`)
+	claimEqual    = text.LazyRegexp(`^([ \t]+self\.assertEquals?\(.+\)[\w.\[\]]*, )` + literalPattern + `(\))[ \t]*$`)
+	claimReversed = text.LazyRegexp(`^([ \t]+self\.assertEquals?\()` + literalPattern + `(, .+\)[\w.\[\]]*\))[ \t]*$`)
 	claimDoubt    = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
 )
 
-// wrong replaces what the first plain comparison of every test expects. A test that could end before it gets there is left alone.
-func (g *garden) wrong(text, file, module string) (string, []Mark) {
+// falsifyClaims replaces the expected value in the first plain comparison of every test. It skips a
+// test that could end before that line.
+func (g *planner) falsifyClaims(text, file, module string) (string, []Mark) {
 	lines := strings.Split(text, "\n")
 	var marks []Mark
 	for i := 0; i < len(lines) && len(marks) < maxClaimTests; i++ {
@@ -78,7 +82,7 @@ func (g *garden) wrong(text, file, module string) (string, []Mark) {
 		if at < 0 {
 			continue
 		}
-		key := fmt.Sprintf("python %s claims %s %08x", file, def[2], uint32(stable(strings.Join(lines[i:at+1], "\n"))))
+		key := fmt.Sprintf("python %s claims %s %08x", file, def[2], uint32(hashName(strings.Join(lines[i:at+1], "\n"))))
 		token := g.number()
 		lines[at] = replaceClaim(strings.TrimRight(lines[at], "\r"), token)
 		marks = append(marks, Mark{Token: token, Key: key, Test: []string{module, "." + def[2]}, Claims: true})
@@ -87,12 +91,13 @@ func (g *garden) wrong(text, file, module string) (string, []Mark) {
 	return strings.Join(lines, "\n"), marks
 }
 
-// decorated is true if a decorator decides how often, or whether, a test runs.
+// decorated reports whether a decorator decides how often, or whether, a test runs.
 func decorated(lines []string, def int) bool {
 	return def > 0 && strings.HasPrefix(strings.TrimSpace(lines[def-1]), "@")
 }
 
-// claimLine is the first comparison that is a statement of the test itself, -1 if there is none or something before it may end the test.
+// claimLine returns the line of the first comparison that is a statement of the test itself, or -1
+// if there is none or something before it may end the test.
 func claimLine(lines []string, def int, indent string) int {
 	body := ""
 	for i := def + 1; i < len(lines); i++ {
@@ -107,15 +112,16 @@ func claimLine(lines []string, def int, indent string) int {
 		switch {
 		case len(own) <= len(indent), claimDoubt().MatchString(line):
 			return -1
-		case own == body && claimOf(line) != nil:
+		case own == body && splitClaim(line) != nil:
 			return i
 		}
 	}
 	return -1
 }
 
-// claimOf takes a comparison apart: what comes before the expected value, that value, what comes after.
-func claimOf(line string) []string {
+// splitClaim splits a comparison into the text before the expected value, that value, and the text
+// after it.
+func splitClaim(line string) []string {
 	for _, form := range []func() *regexp.Regexp{claimAssert, claimEqual, claimReversed} {
 		if parts := form().FindStringSubmatch(line); parts != nil {
 			return parts
@@ -125,7 +131,7 @@ func claimOf(line string) []string {
 }
 
 func replaceClaim(line, number string) string {
-	parts := claimOf(line)
+	parts := splitClaim(line)
 	if !strings.HasPrefix(parts[2], "-") && strings.ContainsAny(parts[2], `'"`) {
 		number = parts[2][:1] + number + parts[2][:1]
 	}

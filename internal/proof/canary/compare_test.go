@@ -36,47 +36,106 @@ func TestCompare(t *testing.T) {
 			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this check."}},
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test turned it red."}},
+			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
+				"made it fail."}},
 		{name: "green both times", base: green, now: green, want: ralph.Proof{Canary: ralph.CanaryMute,
-			Detail: "A test that must fail could not turn the check red at the base either."}},
-		{name: "no base, green", now: green, want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "A test that must fail could not turn the check red at the base either."}},
+			Detail: "A deliberately failing test did not make this check fail, even before the run."}},
+		{name: "no base, green", now: green, want: ralph.Proof{
+			Canary: ralph.CanaryMute,
+			Detail: "A deliberately failing test did not make this check fail, even before the run.",
+		}},
 		{name: "no base, red", now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "no base, green, known", now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal), which it did not run."}},
-		{name: "as silent as at the base", base: with(green, func(o *canary.Outcome) { o.Silent = three }), now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known,
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "A test that must fail could not turn the check red at the base either."}},
-		{name: "failures are ignored", base: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }), now: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }),
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "Tests fail inside of the check and it ends with 0 all the same."}},
-		{name: "failures are ignored since", base: red, now: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test turned it red."}},
-		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = []string{goFatal, goTable} }), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test that must fail in other (go, fatal) did so at the base and no longer does."}},
-		{name: "one place is gone", base: red, now: with(red, func(o *canary.Outcome) { o.Planted, o.Failing = []string{goFatal, goTable}, []string{goFatal, goTable} }),
+		{name: "no base, green, known", now: with(green, func(o *canary.Outcome) {
+			o.Silent = three
+		}), inv: known, want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check passed without running the deliberately failing test in pkg (go, fatal)."}},
+		{name: "as silent as at the base", base: with(green, func(o *canary.Outcome) {
+			o.Silent = three
+		}), now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known,
+			want: ralph.Proof{
+				Canary: ralph.CanaryMute,
+				Detail: "A deliberately failing test did not make this check fail, even before the run.",
+			}},
+		{name: "failures are ignored", base: with(red, func(o *canary.Outcome) {
+			o.Exit, o.Red = 0, false
+		}), now: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }),
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "Tests fail inside the check, but it still exits with 0."}},
+		{name: "failures are ignored since", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Exit, o.Red = 0, false
+		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
+				"made it fail."}},
+		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Failing = []string{goFatal, goTable}
+		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "A deliberately failing test in other (go, fatal) failed at the base and no longer does."}},
+		{name: "one place is gone", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Planted, o.Failing = []string{goFatal, goTable}, []string{goFatal, goTable}
+		}),
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "one place is silent, but the run may stop early", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = []string{goFatal} }), inv: canary.Invocation{Stops: true},
+		{name: "one place is silent, but the run may stop early", base: red, now: with(
+			red, func(o *canary.Outcome) { o.Failing = []string{goFatal} },
+		), inv: canary.Invocation{Stops: true},
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "another place comes first and the run stopped", base: with(red, func(o *canary.Outcome) { o.Failing = []string{goOther} }),
+		{name: "another place comes first and the run stopped", base: with(red, func(o *canary.Outcome) {
+			o.Failing = []string{goOther}
+		}),
 			now: with(red, func(o *canary.Outcome) {
 				o.Planted, o.Failing = []string{newFatal, goFatal, goTable, goOther}, []string{newFatal}
 			}), want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "never at the base, now", base: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }), now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "red for another reason both times", base: with(red, func(o *canary.Outcome) { o.Failing = nil }), now: with(red, func(o *canary.Outcome) { o.Failing = nil }),
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The check became red with a test that must fail, but that test was not seen."}},
-		{name: "red without any canary", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = nil }), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check ended with 1 without running the test that must fail in pkg (go, fatal), which it ran at the base."}},
-		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }),
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The test that must fail could not be built or loaded on this tree."}},
+		{
+			name: "never at the base, now",
+			base: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }), now: red,
+			want: ralph.Proof{Canary: ralph.CanaryRed},
+		},
+		{name: "red for another reason both times", base: with(red, func(o *canary.Outcome) {
+			o.Failing = nil
+		}), now: with(red, func(o *canary.Outcome) { o.Failing = nil }),
+			want: ralph.Proof{
+				Canary: ralph.CanaryMute,
+				Detail: "The check failed with a deliberately failing test, but that test was not seen.",
+			}},
+		{name: "red without any canary", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Failing = nil
+		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check exited with 1 without running the deliberately failing test in pkg (go, fatal), which it ran " +
+				"at the base."}},
+		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Failing, o.Unbuilt = nil, true
+		}),
+			want: ralph.Proof{
+				Canary: ralph.CanaryMute,
+				Detail: "The deliberately failing test could not be built or loaded on this tree.",
+			}},
 		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red."}},
-		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
-			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The run with a test that must fail broke off with -1, so it tells nothing."}},
-		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A test that must fail passed: pkg (go, table)."}},
-		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) { o.Hidden = []string{goTable} }), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test that must fail in pkg (go, table) did so, and its package ended well all the same; at the base it did not."}},
-		{name: "a failure was hidden at the base", base: with(red, func(o *canary.Outcome) { o.Hidden = three }), now: with(red, func(o *canary.Outcome) { o.Hidden = three }),
+			want: ralph.Proof{
+				Canary: ralph.CanaryGreen,
+				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+					"the check fail.",
+			}},
+		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(
+			red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 },
+		),
+			want: ralph.Proof{
+				Canary: ralph.CanaryMute,
+				Detail: "The run with a deliberately failing test broke off with status -1, so it proves nothing.",
+			}},
+		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable}
+		}),
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A deliberately failing test passed: pkg (go, table)."}},
+		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) {
+			o.Hidden = []string{goTable}
+		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "A deliberately failing test in pkg (go, table) failed, but its package was reported as passed; at " +
+				"the base it was not."}},
+		{name: "a failure was hidden at the base", base: with(red, func(o *canary.Outcome) {
+			o.Hidden = three
+		}), now: with(red, func(o *canary.Outcome) { o.Hidden = three }),
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "a canary passed at the base, too", base: with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
+		{name: "a canary passed at the base, too", base: with(red, func(o *canary.Outcome) {
+			o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable}
+		}),
 			now:  with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
 	} {
@@ -111,22 +170,40 @@ func TestCompareTests(t *testing.T) {
 		want      lost
 	}{
 		{name: "the same", base: same, now: same},
-		{name: "gone and skipped", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"b": canary.Skipped}, 0 },
+		{name: "gone and skipped", base: same, now: func(o *canary.Outcome) {
+			o.Tests, o.Total = map[string]canary.State{"b": canary.Skipped}, 0
+		},
 			want: lost{Missing: []string{"a", "b (skipped)"}, Lost: 2}},
 		{name: "never ran", base: same, now: func(o *canary.Outcome) { delete(o.Tests, "c") }},
 		{name: "more", base: same, now: func(o *canary.Outcome) { o.Tests["d"], o.Total = canary.Passed, 3 }},
-		{name: "fewer by number", base: counted(5), now: counted(3), want: lost{Lost: 2, Detail: "5 tests ran at the base, 3 now."}},
+		{name: "fewer by number", base: counted(5), now: counted(3), want: lost{
+			Lost: 2, Detail: "5 tests ran at the base, 3 now.",
+		}},
 		{name: "as many by number", base: counted(5), now: counted(5)},
 		{name: "number unknown at the base", base: counted(-1), now: counted(3)},
 		{name: "number unknown now", base: counted(5), now: counted(-1)},
 		{name: "another runner, as many", base: same, now: counted(2)},
-		{name: "another runner, fewer", base: same, now: counted(1), want: lost{Lost: 1, Detail: "2 tests ran at the base, 1 now."}},
-		{name: "names that change", base: func(o *canary.Outcome) { o.Unstable, o.Total = 1, 3 }, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"x": "", "y": "", "z": ""}, 3 }},
+		{name: "another runner, fewer", base: same, now: counted(1), want: lost{
+			Lost: 1, Detail: "2 tests ran at the base, 1 now.",
+		}},
+		{
+			name: "names that change", base: func(o *canary.Outcome) { o.Unstable, o.Total = 1, 3 },
+			now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"x": "", "y": "", "z": ""}, 3 },
+		},
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
 		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
-			want: lost{Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red."}},
-		{name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false }, now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} }},
-		{name: "may stop early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = nil, 0 }, inv: canary.Invocation{Stops: true}},
+			want: lost{
+				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+					"the check fail.",
+			}},
+		{
+			name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false },
+			now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} },
+		},
+		{
+			name: "may stop early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = nil, 0 },
+			inv: canary.Invocation{Stops: true},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			proof := canary.Compare(outcome(c.base), outcome(c.now), c.inv)
@@ -137,7 +214,8 @@ func TestCompareTests(t *testing.T) {
 	}
 }
 
-// A canary in a new folder stops `test-a && test-b` before b, whose tests are then missing in that run alone.
+// A canary in a new folder stops `test-a && test-b` before b, whose tests are then missing in that
+// run alone.
 func TestRecount(t *testing.T) {
 	names := func(all ...string) canary.Outcome {
 		out := canary.Outcome{Complete: true, Formats: []string{"go"}, Total: len(all), Tests: map[string]canary.State{}}
@@ -154,10 +232,20 @@ func TestRecount(t *testing.T) {
 	}{
 		{name: "they run", base: names("a", "b"), now: names("a"), bare: names("a", "b", "c"), want: ralph.Proof{Tests: 3}},
 		{name: "they run, by number", base: number(3), now: number(1), bare: number(4), want: ralph.Proof{Tests: 4}},
-		{name: "one is gone", base: names("a", "b", "c"), now: names("a"), bare: names("a", "b"), want: ralph.Proof{Tests: 2, Missing: []string{"c"}, Lost: 1}},
-		{name: "one is gone, by number", base: number(3), now: number(1), bare: number(2), want: ralph.Proof{Tests: 2, Lost: 1, Detail: "3 tests ran at the base, 2 now."}},
-		{name: "nothing is told", base: names("a", "b"), now: names("a"), bare: number(-1), want: ralph.Proof{Tests: 1, Missing: []string{"b"}, Lost: 1}},
-		{name: "out of time", base: names("a", "b"), now: names("a"), bare: canary.Outcome{Exit: -1, Total: 2}, want: ralph.Proof{Tests: 1, Missing: []string{"b"}, Lost: 1}},
+		{
+			name: "one is gone", base: names("a", "b", "c"), now: names("a"), bare: names("a", "b"),
+			want: ralph.Proof{Tests: 2, Missing: []string{"c"}, Lost: 1},
+		},
+		{name: "one is gone, by number", base: number(3), now: number(1), bare: number(2), want: ralph.Proof{
+			Tests: 2, Lost: 1, Detail: "3 tests ran at the base, 2 now.",
+		}},
+		{name: "nothing is told", base: names("a", "b"), now: names("a"), bare: number(-1), want: ralph.Proof{
+			Tests: 1, Missing: []string{"b"}, Lost: 1,
+		}},
+		{
+			name: "out of time", base: names("a", "b"), now: names("a"), bare: canary.Outcome{Exit: -1, Total: 2},
+			want: ralph.Proof{Tests: 1, Missing: []string{"b"}, Lost: 1},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.now.Planted, c.now.Failing, c.now.Red, c.now.Exit = []string{goFatal}, []string{goFatal}, true, 1
@@ -170,17 +258,22 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// What unittest could not load at the base it names like a test, which was missing when it could.
+// If unittest could not load a file at the base, it named the file like a test. That test was
+// missing once the file loaded.
 func TestAFileThatUnittestCannotLoadIsNoTest(t *testing.T) {
 	output := "test_calc (unittest.loader._FailedTest.test_calc) ... ERROR\ntest_a (test_b.T.test_a) ... ok\n"
 	got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(output), nil)
-	want := canary.Outcome{Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"unittest"}, Unbuilt: true, Tests: map[string]canary.State{"test_b.T.test_a": canary.Passed}}
+	want := canary.Outcome{
+		Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"unittest"}, Unbuilt: true,
+		Tests: map[string]canary.State{"test_b.T.test_a": canary.Passed},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// Without -v, go test names only what fails: a test that was red at the base and is green now looked as if it were gone.
+// Without -v, go test names only failing tests: a test that failed at the base and passes now
+// looked as if it were gone.
 func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 	text := "--- FAIL: TestAdd (0.00s)\n    a_test.go:3: x\nFAIL\nFAIL\texample.com/p\t0.002s\nFAIL\n"
 	for _, c := range []struct {
@@ -198,13 +291,16 @@ func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 	}
 }
 
-// In `go test ./cmd/... && go test ./internal/...`, the first test of cmd brought a canary that kept those of internal from running.
+// In `go test ./cmd/... && go test ./internal/...`, the first test of cmd brought a canary that
+// kept those of internal from running.
 func TestWhereTheBaseHadCanaries(t *testing.T) {
 	plant := func(name, key string, claims bool) canary.Plant {
 		return canary.Plant{Name: name, Marks: []canary.Mark{{Key: key, Claims: claims}}}
 	}
 	old, fresh := plant("pkg/a_test.go", goFatal, false), plant("fresh/b_test.go", newFatal, false)
-	claim, freshClaim := plant("pkg/c_test.py", "python pkg/x.py claims test_a 01", true), plant("fresh/c_test.py", "python fresh/x.py claims test_a 01", true)
+	claim, freshClaim := plant("pkg/c_test.py", "python pkg/x.py claims test_a 01", true), plant(
+		"fresh/c_test.py", "python fresh/x.py claims test_a 01", true,
+	)
 	all := []canary.Plant{old, fresh, claim, freshClaim}
 	for _, c := range []struct {
 		name string
@@ -215,7 +311,7 @@ func TestWhereTheBaseHadCanaries(t *testing.T) {
 		{"all folders are new", []string{goOther}, all},
 		{"one folder is new", []string{goFatal, goOther}, []canary.Plant{old, claim}},
 	} {
-		if diff := cmp.Diff(c.want, canary.Where(all, canary.Outcome{Planted: c.base})); diff != "" {
+		if diff := cmp.Diff(c.want, canary.SameFolders(all, canary.Outcome{Planted: c.base})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

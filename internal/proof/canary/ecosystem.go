@@ -5,19 +5,22 @@ import (
 	"slices"
 )
 
-// ecosystems says which one a runner belongs to.
+// ecosystems maps a runner to its ecosystem.
 var ecosystems = map[string]string{
 	"go": "go", "cargo": "rust", "maven": "java", "pytest": "python", "unittest": "python", "rspec": "ruby",
 	"node": "javascript", "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "ava": "javascript",
 }
 
-// wants is true if the command may run tests of an ecosystem: it names one of its runners, or something that could run anything.
-func (g *garden) wants(ecosystem string) bool {
+// mayRun reports whether the command may run tests of an ecosystem: it names one of its runners, or
+// something that could run anything.
+func (g *planner) mayRun(ecosystem string) bool {
 	found := runnersIn(g.tree, g.segments)
-	return len(found) == 0 || slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
+	return len(found) == 0 ||
+		slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
 }
 
-// runnersIn are the runners that a command names, those inside of a script of package.json in its place.
+// runnersIn returns the runners that a command names. A script of package.json is replaced by the
+// runners inside it.
 func runnersIn(t Tree, segments []segment) []runner {
 	var found []runner
 	for _, s := range segments {
@@ -36,21 +39,26 @@ func runnersIn(t Tree, segments []segment) []runner {
 	return found
 }
 
-// lookers are programs that look at source and run no test. A word behind some of them says which part of them is meant.
-var lookers = map[string][]string{
-	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil, "pyright": nil, "flake8": nil, "black": nil, "isort": nil,
-	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil, "hadolint": nil,
-	"go": {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil, "echo": nil, "true": nil, "test": nil,
+// linters are programs that read source and run no test. Some count only with one of the listed
+// subcommands.
+var linters = map[string][]string{
+	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil,
+	"pyright": nil, "flake8": nil, "black": nil, "isort": nil,
+	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil,
+	"hadolint": nil,
+	"go":       {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil,
+	"echo": nil, "true": nil, "test": nil,
 }
 
-// onlyLooks is true for a command of nothing but such programs: a canary in it would find that out at the price of two runs.
-func onlyLooks(segments []segment) bool {
+// onlyLints reports whether a command consists of nothing but linters. Planting a canary would find
+// that out at the price of two runs.
+func onlyLints(segments []segment) bool {
 	for _, s := range segments {
 		texts := s.texts()
 		if path.Base(texts[0]) == "npx" && len(texts) > 1 {
 			texts = texts[1:]
 		}
-		parts, known := lookers[path.Base(texts[0])]
+		parts, known := linters[path.Base(texts[0])]
 		if !s.plain || !known || parts != nil && (len(texts) < 2 || !slices.Contains(parts, texts[1])) {
 			return false
 		}

@@ -12,27 +12,31 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxHosts bounds the files of one folder that get a canary inside.
+// maxHosts limits the files of one folder that get a canary inside.
 const maxHosts = 10
 
-// PlanInside makes canaries that are no new files: they stand at the end of the project's own tests. Code that looks for a file that it does not know
-// finds none. Its keys name files, not folders. There is none for a project in another language than Go, Python, JavaScript and TypeScript.
+// PlanInside makes canaries that are not new files: they are appended to the project's own tests.
+// Code that looks for an unknown file finds none. Their keys name files, not folders. Only Go,
+// Python, JavaScript and TypeScript are supported.
 //
-// It is for a second look, where [Outcome.Fell] says that there is something to see: such a run takes as long as the first one did.
+// It is for a second look when [Outcome.OwnFailures] gives a reason, because such a run takes as
+// long as the first one.
 func PlanInside(t Tree, command string, random io.Reader) []Plant {
-	g := newGarden(t, command, random)
+	g := newPlanner(t, command, random)
 	if g == nil {
 		return nil
 	}
 	for _, e := range []struct {
 		ecosystem string
 		choose    func(name string) bool
-		plant     func(p place, host string) (Plant, bool)
-	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {"javascript", g.jsTest, g.insideJavaScript}} {
-		if !g.wants(e.ecosystem) {
+		plant     func(p testFolder, host string) (Plant, bool)
+	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {
+		"javascript", g.jsTest, g.insideJavaScript,
+	}} {
+		if !g.mayRun(e.ecosystem) {
 			continue
 		}
-		for _, p := range g.places(e.choose) {
+		for _, p := range g.testFolders(e.choose) {
 			for _, host := range hosts(p) {
 				if plant, ok := e.plant(p, host); ok {
 					plant.Name, plant.Text, plant.Inside = host, strings.TrimRight(g.read(host), "\n")+"\n\n"+plant.Text, true
@@ -44,10 +48,11 @@ func PlanInside(t Tree, command string, random io.Reader) []Plant {
 	return g.plants
 }
 
-// hosts are the files of a place that get a canary, of too many always the same.
-func hosts(p place) []string {
+// hosts returns the files of a folder that get a canary. If there are too many, it always chooses
+// the same ones.
+func hosts(p testFolder) []string {
 	all := slices.Clone(p.tests)
-	slices.SortFunc(all, shuffled)
+	slices.SortFunc(all, compareHashes)
 	all = all[:min(len(all), maxHosts)]
 	slices.Sort(all)
 	return all
@@ -55,8 +60,9 @@ func hosts(p place) []string {
 
 var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
 
-// insideGo leaves files alone that are not always built, or in which the package testing is not called so.
-func (g *garden) insideGo(p place, host string) (Plant, bool) {
+// insideGo skips files with build constraints, and files that do not import testing under its own
+// name.
+func (g *planner) insideGo(p testFolder, host string) (Plant, bool) {
 	text := g.read(host)
 	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
 	if err != nil || goBuild().MatchString(text) || constraintFree(host) != host {
@@ -86,8 +92,9 @@ const goInside = `func %s(t *testing.T) {
 }
 `
 
-// insidePython brings its own imports, since nobody knows what a test file calls the ones it has.
-func (g *garden) insidePython(p place, host string) (Plant, bool) {
+// insidePython brings its own imports, because the names that a test file gives to its imports are
+// unknown.
+func (g *planner) insidePython(p testFolder, host string) (Plant, bool) {
 	text := g.read(host)
 	first, second := g.suffix()
 	class := "Test" + capital(first) + capital(second)
@@ -98,9 +105,9 @@ func (g *garden) insidePython(p place, host string) (Plant, bool) {
 	return Plant{Text: text, Marks: marks}, true
 }
 
-// insideJavaScript calls what it imports by names that the file does not have.
-func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
-	model, style := g.jsModel(place{dir: p.dir, tests: []string{host}})
+// insideJavaScript imports under names that the file does not use.
+func (g *planner) insideJavaScript(p testFolder, host string) (Plant, bool) {
+	model, style := g.jsModel(testFolder{dir: p.dir, tests: []string{host}})
 	first, second := g.suffix()
 	style.alias = capital(first) + capital(second)
 	if model == "" || strings.Contains(g.read(host), style.alias) {
@@ -110,19 +117,24 @@ func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
 	return Plant{Text: text, Marks: marks}, true
 }
 
-// Unmask is for a proof whose canaries turned the check red together with tests of the project's own, which are green without canaries: now is that
-// run, base and inside are those with the canaries of [PlanInside]. Tests may fall because a new file disturbs them, or by chance, so that alone is
-// no reason; but if the check is green with a canary that is no new file, the code behaves only while it thinks that somebody looks.
+// Unmask re-judges a proof whose canaries made the check fail together with the project's own
+// tests, which pass without canaries. now is that run; base and inside are the runs with the
+// canaries of [PlanInside]. A new file may disturb tests, or they may fail by chance, so their
+// failure alone is no reason. But if the check passes with a canary that is not a new file, the
+// code behaves honestly only while it thinks that it is being watched.
 func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.Proof {
-	fell := now.Fell()
+	fell := now.OwnFailures()
 	if proof.Canary != ralph.CanaryRed || len(fell) == 0 || len(inside.Planted) == 0 || inside.BrokeOff() {
 		return proof
 	}
-	state, why := weigh(base, inside, inv)
+	state, why := judgeCanaries(base, inside, inv)
 	if state != ralph.CanaryGreen {
 		return proof
 	}
 	proof.Canary = state
-	proof.Detail = strings.TrimSpace(fmt.Sprintf("%s failed when a new test stood beside it, and the check is green without. %s %s", fell[0], why, proof.Detail))
+	proof.Detail = strings.TrimSpace(fmt.Sprintf(
+		"%s failed when a new test was added beside it, although the check passes without it. %s %s", fell[0], why,
+		proof.Detail,
+	))
 	return proof
 }

@@ -10,29 +10,33 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Invocation says how to run a command so that its tests can be told apart.
+// Invocation is how to run a command so that its tests can be told apart.
 type Invocation struct {
-	// Command is what to run. It does the same as the original and ends with the same status.
+	// Command does the same as the original command and ends with the same status.
 	Command string `json:"command"`
 	// Env is added to the environment.
 	Env []string `json:"env,omitempty"`
-	// Reports are files or globs, below the workspace or absolute, that hold JUnit XML or JSON afterwards. Only those that this run wrote count.
+	// Reports are files or globs, relative to the workspace or absolute, that hold JUnit XML or
+	// JSON afterwards. Only files that this run wrote count.
 	Reports []string `json:"reports,omitempty"`
-	// Known is true if the command certainly runs all tests of one ecosystem, and fails when one of them does.
+	// Known is true if the command certainly runs all tests of one ecosystem, and fails when one of
+	// them does.
 	Known bool `json:"known"`
-	// Runs is the ecosystem that Known is about: the first word of the keys of its canaries.
+	// Runs is the ecosystem that Known refers to: the first word of the keys of its canaries.
 	Runs string `json:"runs,omitempty"`
-	// Stops is true if the command may stop at its first failure, so that what it did not run tells nothing.
+	// Stops is true if the command may stop at its first failure. Then a test that did not run
+	// means nothing.
 	Stops bool `json:"stops,omitempty"`
 }
 
-// Invoke looks for test runners in a command and asks them to name their tests. dir is a folder outside of the workspace for reports.
+// Invoke looks for test runners in a command and makes them name their tests. dir is a folder
+// outside the workspace for reports.
 func Invoke(t Tree, command, dir string) Invocation {
 	v := invoker{tree: t, dir: dir, command: command}
 	segments := split(command)
 	for i, s := range segments {
 		v.whole = decides(segments, i)
-		v.segment(s)
+		v.invokeSegment(s)
 	}
 	v.python()
 	v.jvm(segments)
@@ -41,7 +45,7 @@ func Invoke(t Tree, command, dir string) Invocation {
 	return v.found
 }
 
-// decides is true if the whole command fails when one segment does.
+// decides reports whether the whole command fails when one segment does.
 func decides(segments []segment, i int) bool {
 	for j, s := range segments {
 		if s.before == "||" || s.before == "|" || s.before == "&" || s.before == "(" || s.after == "&" {
@@ -61,7 +65,7 @@ type invoker struct {
 	tree       Tree
 	dir        string
 	command    string
-	whole      bool // the segment at hand decides how the command ends
+	whole      bool // the current segment decides how the command ends
 	moved      bool // the command changed its folder
 	insertions []insertion
 	found      Invocation
@@ -70,11 +74,11 @@ type invoker struct {
 // runner is a test runner that a segment starts.
 type runner struct {
 	name string
-	last int      // index of the last word that names it: what comes behind are its arguments
-	args []string // those
+	last int // index of the last word that names it; its arguments follow
+	args []string
 }
 
-func (v *invoker) segment(s segment) {
+func (v *invoker) invokeSegment(s segment) {
 	texts := s.texts()
 	if len(texts) > 0 && (texts[0] == "cd" || texts[0] == "pushd") {
 		v.moved = true
@@ -85,14 +89,15 @@ func (v *invoker) segment(s segment) {
 		return
 	}
 	invoke := map[string]func(segment, runner){
-		"go": v.goTest, "unittest": v.unittest, "pytest": v.pytest, "script": v.script, "cargo": v.cargo, "rspec": v.rspec, "node": v.node, "jest": v.json, "vitest": v.json,
+		"go": v.goTest, "unittest": v.unittest, "pytest": v.pytest, "script": v.script, "cargo": v.cargo,
+		"rspec": v.rspec, "node": v.node, "jest": v.json, "vitest": v.json,
 	}[r.name]
 	if invoke != nil {
 		invoke(s, r)
 	}
 }
 
-// add puts words behind the ones that name a runner, if the segment is plain.
+// add inserts words after the ones that name a runner, if the segment is plain.
 func (v *invoker) add(s segment, at int, text string) bool {
 	if !s.plain {
 		return false
@@ -101,7 +106,7 @@ func (v *invoker) add(s segment, at int, text string) bool {
 	return true
 }
 
-func (v *invoker) known(ecosystem string, certain bool) {
+func (v *invoker) setKnown(ecosystem string, certain bool) {
 	if certain && v.whole && !v.moved && v.found.Runs == "" {
 		v.found.Known, v.found.Runs = true, ecosystem
 	}
@@ -120,7 +125,8 @@ func runnerOf(texts []string) (runner, bool) {
 		name := path.Base(texts[i])
 		next := at(i + 1)
 		switch {
-		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" || assignment().MatchString(name):
+		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" ||
+			assignment().MatchString(name):
 			i++
 		case (name == "uv" || name == "poetry" || name == "pipenv" || name == "hatch" || name == "pdm" || name == "rye") && next == "run",
 			(name == "pnpm" || name == "bundle" || name == "npm") && next == "exec":
@@ -128,7 +134,7 @@ func runnerOf(texts []string) (runner, bool) {
 		case name == "yarn" && slices.Contains(jsRunners, next):
 			i++
 		default:
-			return named(texts, i, name)
+			return namedRunner(texts, i, name)
 		}
 	}
 	return runner{}, false
@@ -139,7 +145,7 @@ var (
 	pythonName = text.LazyRegexp(`^(?:python|pypy)[0-9.]*$`)
 )
 
-func named(texts []string, i int, name string) (runner, bool) {
+func namedRunner(texts []string, i int, name string) (runner, bool) {
 	rest := texts[i+1:]
 	begins := func(want ...string) bool { return len(rest) >= len(want) && slices.Equal(rest[:len(want)], want) }
 	make := func(name string, used int) (runner, bool) {
@@ -173,12 +179,13 @@ func named(texts []string, i int, name string) (runner, bool) {
 	return runner{}, false
 }
 
-// cargo goes on behind the first target that fails, so that the others are seen.
+// cargo makes cargo continue after the first target that fails, so that the others are seen.
 func (v *invoker) cargo(s segment, r runner) {
 	certain := s.plain
 	for _, arg := range r.args {
 		switch arg {
-		case "--workspace", "--all", "--release", "-r", "-q", "--quiet", "--all-features", "--locked", "--offline", "--frozen", "--no-fail-fast", "-v", "--verbose":
+		case "--workspace", "--all", "--release", "-r", "-q", "--quiet", "--all-features", "--locked", "--offline",
+			"--frozen", "--no-fail-fast", "-v", "--verbose":
 		default:
 			certain = false
 		}
@@ -186,17 +193,22 @@ func (v *invoker) cargo(s segment, r runner) {
 	if !slices.Contains(r.args, "--no-fail-fast") && !v.add(s, r.last, " --no-fail-fast") {
 		v.found.Stops = true
 	}
-	v.known("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
+	v.setKnown("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
 }
 
-// oneCrate is true if the workspace has no other package than its own: which ones of several are tested is decided in many places.
+// oneCrate reports whether the workspace has no other package: many settings decide which of
+// several packages are tested.
 func (v *invoker) oneCrate() bool {
-	return !slices.ContainsFunc(v.tree.Files, func(name string) bool { return name != "Cargo.toml" && path.Base(name) == "Cargo.toml" })
+	return !slices.ContainsFunc(v.tree.Files, func(name string) bool {
+		return name != "Cargo.toml" &&
+			path.Base(name) == "Cargo.toml"
+	})
 }
 
-// rspec leaves a report beside what it prints.
+// rspec adds a report to the usual output.
 func (v *invoker) rspec(s segment, r runner) {
-	if hasFlag(r.args, "f", "format", "o", "out") || slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
+	if hasFlag(r.args, "f", "format", "o", "out") ||
+		slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
 		return
 	}
 	report := filepath.Join(v.dir, "rspec.json")
@@ -225,10 +237,10 @@ func (v *invoker) goTest(s segment, r runner) {
 		named = v.add(s, r.last, " -json")
 	}
 	filtered := has("run", "skip", "bench", "fuzz", "exec", "o")
-	v.known("go", named && s.plain && !filtered)
+	v.setKnown("go", named && s.plain && !filtered)
 }
 
-// hasFlag looks for flags as Go writes them, with one dash or two, with or without a value.
+// hasFlag looks for flags in Go's style: with one dash or two, with or without a value.
 func hasFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
@@ -244,12 +256,17 @@ func hasFlag(words []string, names ...string) bool {
 }
 
 var (
-	stopConfig = text.LazyRegexp(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
-	stoppers   = text.LazyRegexp(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
-	bails      = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
+	stopConfig = text.LazyRegexp(
+		`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`,
+	)
+	stopTools = text.LazyRegexp(
+		`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`,
+	)
+	bailSetting = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
 )
 
-// stopsElsewhere is true for tools that run several suites and give up, or start to hurry, when one fails.
+// stopsElsewhere reports tools that run several suites and stop early, or in parallel, when one
+// fails.
 func (v *invoker) stopsElsewhere(segments []segment) bool {
 	text := v.command
 	for _, s := range segments {
@@ -262,7 +279,7 @@ func (v *invoker) stopsElsewhere(segments []segment) bool {
 			text += "\n" + readText(v.tree, name)
 		}
 	}
-	if stoppers().MatchString(text) || bails().MatchString(text) {
+	if stopTools().MatchString(text) || bailSetting().MatchString(text) {
 		return true
 	}
 	for _, word := range []string{"--bail", "--fail-fast", "--failfast", "-failfast", "--ff"} {

@@ -12,7 +12,8 @@ import (
 
 var packageManagers = []string{"npm", "yarn", "pnpm", "bun"}
 
-// scriptRunner reads `npm test` and its like: the name of the script and what is given to it.
+// scriptRunner parses `npm test` and similar commands into the name of the script and its
+// arguments.
 func scriptRunner(texts []string, i int) (runner, bool) {
 	manager := texts[i]
 	j := i + 1
@@ -32,7 +33,7 @@ func scriptRunner(texts []string, i int) (runner, bool) {
 	return runner{name: "script", last: j, args: append([]string{name}, texts[j+1:]...)}, true
 }
 
-// scriptText is a script of the workspace's package.json.
+// scriptText returns a script of the workspace's package.json.
 func scriptText(t Tree, name string) string {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
@@ -46,7 +47,7 @@ func scriptText(t Tree, name string) string {
 func scriptSegments(t Tree, name string) []segment {
 	segments := split(scriptText(t, name))
 	for i := range segments {
-		// A script that calls a script is not followed: it could call itself.
+		// Nested scripts are not followed, because a script could call itself.
 		if r, ok := runnerOf(segments[i].texts()); ok && r.name == "script" {
 			segments[i].words = segments[i].words[:1]
 		}
@@ -54,7 +55,8 @@ func scriptSegments(t Tree, name string) []segment {
 	return segments
 }
 
-// script looks into a script of package.json. Its words cannot be changed, but the last command in it takes what is added behind.
+// script looks into a script of package.json. Its text cannot be changed, but the last command in
+// it receives appended arguments.
 func (v *invoker) script(s segment, r runner) {
 	segments := scriptSegments(v.tree, r.args[0])
 	whole := v.whole
@@ -67,7 +69,7 @@ func (v *invoker) script(s segment, r runner) {
 		inner.plain = inner.plain && s.plain
 		switch found.name {
 		case "node":
-			v.known("javascript", v.nodeRunsAll(inner, found) && len(r.args) == 1)
+			v.setKnown("javascript", v.nodeRunsAll(inner, found) && len(r.args) == 1)
 		case "pytest":
 			v.pytest(inner, found)
 		case "jest", "vitest":
@@ -86,9 +88,9 @@ func (v *invoker) script(s segment, r runner) {
 	v.whole = whole
 }
 
-func (v *invoker) node(s segment, r runner) { v.known("javascript", v.nodeRunsAll(s, r)) }
+func (v *invoker) node(s segment, r runner) { v.setKnown("javascript", v.nodeRunsAll(s, r)) }
 
-// json asks jest or vitest, called by their own names, for a report.
+// json makes jest or vitest, called directly, write a report.
 func (v *invoker) json(s segment, r runner) {
 	if !s.plain {
 		return
@@ -98,10 +100,12 @@ func (v *invoker) json(s segment, r runner) {
 	}
 }
 
-// jsonWords ask for a report beside the usual output. "" if the command already asks for something of the kind.
+// jsonWords returns arguments that request a report in addition to the usual output, or "" if the
+// command already requests one.
 func (v *invoker) jsonWords(r runner) string {
 	for _, arg := range r.args {
-		if strings.HasPrefix(arg, "--json") || strings.HasPrefix(arg, "--reporter") || strings.HasPrefix(arg, "--outputFile") || arg == "--" || arg == "--listTests" {
+		if strings.HasPrefix(arg, "--json") || strings.HasPrefix(arg, "--reporter") ||
+			strings.HasPrefix(arg, "--outputFile") || arg == "--" || arg == "--listTests" {
 			return ""
 		}
 	}
@@ -119,17 +123,19 @@ func (v *invoker) jsonWords(r runner) string {
 
 var nodeDefault = text.LazyRegexp(`(?:[._-]test\.[cm]?js|^test(?:-.*)?\.[cm]?js)$`)
 
-// nodeRunsAll is true for `node --test` without names or patterns, if its own patterns find every test.
+// nodeRunsAll reports whether the command is `node --test` without names or patterns, and its
+// default patterns find every test.
 func (v *invoker) nodeRunsAll(s segment, r runner) bool {
 	for _, arg := range r.args {
-		harmless := arg == "--test" || strings.HasPrefix(arg, "--test-reporter") || strings.HasPrefix(arg, "--experimental-") && !strings.Contains(arg, "loader")
+		harmless := arg == "--test" || strings.HasPrefix(arg, "--test-reporter") ||
+			strings.HasPrefix(arg, "--experimental-") && !strings.Contains(arg, "loader")
 		if !harmless {
 			return false
 		}
 	}
-	g := garden{tree: v.tree}
+	g := planner{tree: v.tree}
 	return s.plain && !slices.ContainsFunc(v.tree.Files, func(name string) bool {
 		base := name[strings.LastIndex(name, "/")+1:]
-		return !foreign(name) && g.jsTest(name) && !nodeDefault().MatchString(base)
+		return !isForeign(name) && g.jsTest(name) && !nodeDefault().MatchString(base)
 	})
 }

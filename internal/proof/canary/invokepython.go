@@ -10,7 +10,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// pytest is asked for names through its environment, so that it may be started by anything. What the command itself says wins.
+// python makes pytest name its tests through the environment, so that it works however pytest is
+// started. Options in the command itself take precedence.
 func (v *invoker) python() {
 	mentioned := strings.Contains(v.command, "pytest") || strings.Contains(v.command, "py.test")
 	unclear := len(runnersIn(v.tree, split(v.command))) == 0 && slices.ContainsFunc(v.tree.Files, pythonTest)
@@ -29,7 +30,7 @@ func quoteIf(file string) string {
 	return file
 }
 
-// pytestConfig is the text of everything that may steer pytest.
+// pytestConfig returns the text of all files that may configure pytest.
 func pytestConfig(t Tree) string {
 	var text strings.Builder
 	for _, name := range t.Files {
@@ -43,19 +44,24 @@ func pytestConfig(t Tree) string {
 }
 
 var (
-	pytestHarmless = text.LazyRegexp(`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`)
-	pytestSteers   = text.LazyRegexp(`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`)
+	pytestHarmless = text.LazyRegexp(
+		`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`,
+	)
+	pytestSteers = text.LazyRegexp(
+		`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`,
+	)
 )
 
 func (v *invoker) pytest(s segment, r runner) {
 	certain := s.plain
 	for _, arg := range r.args {
-		if arg == "-x" || arg == "--exitfirst" || strings.HasPrefix(arg, "--maxfail") && arg != "--maxfail=0" || arg == "--sw" || arg == "--stepwise" {
+		if arg == "-x" || arg == "--exitfirst" || strings.HasPrefix(arg, "--maxfail") && arg != "--maxfail=0" ||
+			arg == "--sw" || arg == "--stepwise" {
 			v.found.Stops = true
 		}
 		certain = certain && pytestHarmless().MatchString(arg)
 	}
-	v.known("python", certain && !pytestSteers().MatchString(pytestConfig(v.tree)))
+	v.setKnown("python", certain && !pytestSteers().MatchString(pytestConfig(v.tree)))
 }
 
 func (v *invoker) unittest(s segment, r runner) {
@@ -79,14 +85,15 @@ func (v *invoker) unittest(s segment, r runner) {
 	if !verbose {
 		v.add(s, at, " -v")
 	}
-	v.known("python", certain && v.discoverable())
+	v.setKnown("python", certain && v.discoverable())
 }
 
-// discoverable is true if discovery from the workspace finds every test: the folders on the way to it are packages.
+// discoverable reports whether discovery from the workspace finds every test: all folders on the
+// way to it are packages.
 func (v *invoker) discoverable() bool {
 	packages := v.tree.set(func(name string) bool { return path.Base(name) == "__init__.py" })
 	for _, name := range v.tree.Files {
-		if foreign(name) || !pythonTest(name) {
+		if isForeign(name) || !pythonTest(name) {
 			continue
 		}
 		if !strings.HasPrefix(path.Base(name), "test") {
@@ -101,7 +108,7 @@ func (v *invoker) discoverable() bool {
 	return true
 }
 
-// jvm names the reports that Maven and Gradle leave.
+// jvm adds the reports that Maven and Gradle write.
 func (v *invoker) jvm(segments []segment) {
 	for _, s := range segments {
 		if len(s.words) == 0 {
@@ -109,8 +116,13 @@ func (v *invoker) jvm(segments []segment) {
 		}
 		switch path.Base(s.words[0].text) {
 		case "mvn", "mvnw", "gradle", "gradlew", "make", "just", "ant":
-			if slices.ContainsFunc(v.tree.Files, func(name string) bool { return strings.HasSuffix(name, ".java") || strings.HasSuffix(name, ".kt") }) {
-				v.found.Reports = append(v.found.Reports, "**/target/surefire-reports/TEST-*.xml", "**/build/test-results/*/TEST-*.xml")
+			if slices.ContainsFunc(v.tree.Files, func(name string) bool {
+				return strings.HasSuffix(name, ".java") ||
+					strings.HasSuffix(name, ".kt")
+			}) {
+				v.found.Reports = append(
+					v.found.Reports, "**/target/surefire-reports/TEST-*.xml", "**/build/test-results/*/TEST-*.xml",
+				)
 				return
 			}
 		}

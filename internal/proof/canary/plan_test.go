@@ -19,21 +19,27 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
-// everything is a workspace with tests of every ecosystem, and some that are nobody's.
+// everything is a workspace with tests of every ecosystem, and some that belong to none.
 var everything = goBase.with(pythonBase).with(rustBase).with(project{
-	"package.json":                           `{"devDependencies": {"vitest": "1", "mocha": "1"}}`,
-	"web/add.test.ts":                        "import { it, expect } from 'vitest';\nimport type { Sum } from './sum';\nimport { add } from './add';\nit('adds', () => { expect(add(2, 3)).toBe(5); });\n",
-	"web/old/test/add.js":                    "const assert = require('assert');\nconst { add } = require('../add');\ndescribe('add', () => { it('adds', () => { assert.equal(add(2, 3), 5); }); });\n",
-	"web/e2e/page.spec.ts":                   "import { test } from '@playwright/test';\ntest('opens', async () => {});\n",
-	"web/node_modules/x/x.test.js":           "test('x', () => {});\n",
-	"src/test/java/org/calc/SumsTest.java":   "package org.calc;\n\nimport org.junit.jupiter.api.Test;\n\nclass SumsTest {\n    @Test void adds() {}\n}\n",
-	"old/src/test/java/TestOld.java":         "import org.junit.Test;\n\npublic class TestOld {\n    @Test public void adds() {}\n}\n",
-	"spec/sums_spec.rb":                      "require 'spec_helper'\nrequire_relative '../lib/sums'\n\nRSpec.describe Sums do\n  it('adds') { expect(Sums.add(2, 3)).to eq(5) }\nend\n",
-	"test/sums_test.rb":                      "require 'minitest/autorun'\n\nclass SumsTest < Minitest::Test\n  def test_add; end\nend\n",
+	"package.json": `{"devDependencies": {"vitest": "1", "mocha": "1"}}`,
+	"web/add.test.ts": "import { it, expect } from 'vitest';\nimport type { Sum } from " +
+		"'./sum';\nimport { add } from './add';\nit('adds', () => { expect(add(2, 3)).toBe(5); });\n",
+	"web/old/test/add.js": "const assert = require('assert');\nconst { add } = " +
+		"require('../add');\ndescribe('add', () => { it('adds', () => { assert.equal(add(2, 3), 5); }); });\n",
+	"web/e2e/page.spec.ts":         "import { test } from '@playwright/test';\ntest('opens', async () => {});\n",
+	"web/node_modules/x/x.test.js": "test('x', () => {});\n",
+	"src/test/java/org/calc/SumsTest.java": "package org.calc;\n\nimport " +
+		"org.junit.jupiter.api.Test;\n\nclass SumsTest {\n    @Test void adds() {}\n}\n",
+	"old/src/test/java/TestOld.java": "import org.junit.Test;\n\npublic class TestOld {\n    @Test " +
+		"public void adds() {}\n}\n",
+	"spec/sums_spec.rb": "require 'spec_helper'\nrequire_relative " +
+		"'../lib/sums'\n\nRSpec.describe Sums do\n  it('adds') { expect(Sums.add(2, 3)).to eq(5) }\nend\n",
+	"test/sums_test.rb": "require 'minitest/autorun'\n\nclass SumsTest < Minitest::Test\n " +
+		" def test_add; end\nend\n",
 	"src/test/resources/fixtures/XTest.java": "not Java",
 })
 
-// TestPlanText shows every kind of canary. The names are random: here they come from a seed.
+// TestPlanText shows every kind of canary. The names are random; here they come from a seed.
 func TestPlanText(t *testing.T) {
 	plants := canary.Plan(everything.tree(), "make test", strings.NewReader(strings.Repeat("seed", 8)))
 	var got txtar.Archive
@@ -42,7 +48,9 @@ func TestPlanText(t *testing.T) {
 		for _, m := range p.Marks {
 			fmt.Fprintf(&marks, "%s %s %q %s\n", m.Token, m.Key, m.Test, m.Scope)
 		}
-		got.Files = append(got.Files, txtar.File{Name: p.Name, Data: []byte(p.Text)}, txtar.File{Name: p.Name + " (marks)", Data: []byte(marks.String())})
+		got.Files = append(got.Files, txtar.File{Name: p.Name, Data: []byte(p.Text)}, txtar.File{
+			Name: p.Name + " (marks)", Data: []byte(marks.String()),
+		})
 	}
 	text := txtar.Format(&got)
 	if *update {
@@ -59,7 +67,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// TestPlanHolds checks what every plan has to keep, with new randomness each time.
+// TestPlanHolds checks the invariants of every plan, with new randomness each time.
 func TestPlanHolds(t *testing.T) {
 	first := canary.Plan(everything.tree(), "python3 -m unittest && make test", rand.Reader)
 	second := canary.Plan(everything.tree(), "python3 -m unittest && make test", rand.Reader)
@@ -77,7 +85,8 @@ func TestPlanHolds(t *testing.T) {
 				t.Errorf("%s says %s", p.Name, word)
 			}
 		}
-		if _, err := parser.ParseFile(token.NewFileSet(), p.Name, p.Text, parser.AllErrors); path.Ext(p.Name) == ".go" && err != nil {
+		if _, err := parser.ParseFile(token.NewFileSet(), p.Name, p.Text, parser.AllErrors); path.Ext(p.Name) == ".go" &&
+			err != nil {
 			t.Errorf("parse %s: %v", p.Name, err)
 		}
 		for _, m := range p.Marks {
@@ -109,7 +118,9 @@ func TestPlanNothing(t *testing.T) {
 	if got := canary.Plan(everything.tree(), "make test", iotest.ErrReader(os.ErrClosed)); got != nil {
 		t.Errorf("without randomness: %v", got)
 	}
-	for _, command := range []string{"go vet ./...", "npx eslint . && ruff check", "cargo clippy", "golangci-lint run", ""} {
+	for _, command := range []string{
+		"go vet ./...", "npx eslint . && ruff check", "cargo clippy", "golangci-lint run", "",
+	} {
 		if got := canary.Plan(everything.tree(), command, rand.Reader); got != nil {
 			t.Errorf("%q got %d plants", command, len(got))
 		}
@@ -122,7 +133,7 @@ func TestPlanNothing(t *testing.T) {
 	}
 }
 
-// TestPlanMany takes the same folders of a large tree, whatever was added to it.
+// TestPlanMany takes the same folders of a large tree, regardless of what was added to it.
 func TestPlanMany(t *testing.T) {
 	p := project{"go.mod": "module m\n"}
 	for i := range 80 {
@@ -156,7 +167,10 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzInvoke(f *testing.F) {
-	for _, seed := range []string{"go test ./...", "a && b; c || d | e > f 2>&1 & (g)", "'", "\"$(x)\"", "A=b go test", "npm test -- x", "python -m unittest discover"} {
+	for _, seed := range []string{
+		"go test ./...", "a && b; c || d | e > f 2>&1 & (g)", "'", "\"$(x)\"", "A=b go test", "npm test -- x",
+		"python -m unittest discover",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
@@ -167,26 +181,35 @@ func FuzzInvoke(f *testing.F) {
 	})
 }
 
-// TestReadLong finds a token in a line without end, wherever it falls.
+// TestReadLong finds a token in a very long line, wherever it is.
 func TestReadLong(t *testing.T) {
-	plants := []canary.Plant{{Name: "a_test.go", Marks: []canary.Mark{{Token: "qwrtzpsdfghjkl", Key: "go . fatal", Test: []string{"TestX"}}}}}
+	plants := []canary.Plant{{
+		Name:  "a_test.go",
+		Marks: []canary.Mark{{Token: "qwrtzpsdfghjkl", Key: "go . fatal", Test: []string{"TestX"}}},
+	}}
 	for _, before := range []int{256<<10 - 20, 256<<10 - 7, 256 << 10, 700_000} {
 		text := bytes.Repeat([]byte("x"), before)
 		text = append(append(text, "qwrtzpsdfghjkl"...), bytes.Repeat([]byte("y"), 1000)...)
 		got := canary.Read(canary.Invocation{}, plants, 1, bytes.NewReader(text), nil)
-		want := canary.Outcome{Exit: 1, Red: true, Total: -1, Planted: []string{"go . fatal"}, Failing: []string{"go . fatal"}}
+		want := canary.Outcome{
+			Exit: 1, Red: true, Total: -1, Planted: []string{"go . fatal"}, Failing: []string{"go . fatal"},
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", before, diff)
 		}
 	}
 }
 
-// TestNamesThatChange counts tests with addresses and folders in their names instead of looking for them.
+// TestNamesThatChange counts tests with addresses and folders in their names instead of comparing
+// names.
 func TestNamesThatChange(t *testing.T) {
-	output := "ok 1 - plain\nok 2 - object at 0x7f3a11bc\nok 3 - reads /tmp/x81/file\nok 4 - GET /api/v1/users\nok 5 - at 2024-05-01T10:00:00Z\nok 6 - case[1-2]\nok 7 - /home/me/test/a.test.js\n"
+	output := "ok 1 - plain\nok 2 - object at 0x7f3a11bc\nok 3 - reads /tmp/x81/file\nok 4 - GET " +
+		"/api/v1/users\nok 5 - at 2024-05-01T10:00:00Z\nok 6 - case[1-2]\nok 7 - /home/me/test/a.test.js\n"
 	got := canary.Read(canary.Invocation{}, nil, 0, strings.NewReader(output), nil)
 	want := canary.Outcome{Total: 6, Unstable: 3, Complete: true, Formats: []string{"tap"},
-		Tests: map[string]canary.State{"plain": canary.Passed, "GET /api/v1/users": canary.Passed, "case[1-2]": canary.Passed}}
+		Tests: map[string]canary.State{
+			"plain": canary.Passed, "GET /api/v1/users": canary.Passed, "case[1-2]": canary.Passed,
+		}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

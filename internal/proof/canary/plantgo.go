@@ -17,10 +17,10 @@ var (
 	goModule   = text.LazyRegexp(`(?m)^module[ \t]+"?([^\s"]+)`)
 )
 
-// plantGo puts one file into every package that has tests. It belongs to that package, so its init functions and its TestMain come first, as for
-// the project's own tests.
-func (g *garden) plantGo() {
-	for _, p := range g.places(goTestFile) {
+// plantGo puts one file into every package that has tests. It belongs to that package, so its init
+// functions and TestMain run first, as for the project's own tests.
+func (g *planner) plantGo() {
+	for _, p := range g.testFolders(goTestFile) {
 		pkg, names, guarded := g.goPackage(p)
 		if pkg == "" {
 			continue
@@ -66,16 +66,19 @@ func goTestFile(name string) bool {
 	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, ".") && !strings.Contains("/"+name, "/_")
 }
 
-var goConstraint = text.LazyRegexp(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
+var goConstraint = text.LazyRegexp(
+	`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`,
+)
 
-// constraintFree takes a system out of a file's name: the canary is for every one.
+// constraintFree removes an operating system or architecture from a file's name, because the canary
+// is for all of them.
 func constraintFree(name string) string {
 	return goConstraint().ReplaceAllString(name, "_test.go")
 }
 
-// goPackage is the package that the tests of a folder are in, the one under test before one that only uses it, the names of tests there, and whether
-// there is a TestMain.
-func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) {
+// goPackage returns the package of the tests in a folder, the names of these tests, and whether
+// there is a TestMain. It prefers the package under test over an external one.
+func (g *planner) goPackage(p testFolder) (name string, tests []string, guarded bool) {
 	outside := ""
 	for _, file := range p.tests {
 		text := g.read(file)
@@ -102,8 +105,8 @@ func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) 
 	return cmp.Or(name, outside), tests, guarded
 }
 
-// goImportPath is what the go command calls the package in a folder, "" without a go.mod.
-func (g *garden) goImportPath(dir string) string {
+// goImportPath returns the import path of the package in a folder, or "" without a go.mod.
+func (g *planner) goImportPath(dir string) string {
 	for up := dir; ; up = path.Dir(up) {
 		if file := path.Join(up, "go.mod"); g.taken[file] {
 			match := goModule().FindStringSubmatch(g.read(file))

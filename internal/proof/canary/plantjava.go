@@ -14,9 +14,10 @@ var (
 	javaNamed   = text.LazyRegexp(`^(?:Test\w*|\w*Tests?|\w*TestCase)\.java$`)
 )
 
-// plantJava puts a JUnit class beside the tests of every package, in the package's name and for the version of JUnit that they use.
-func (g *garden) plantJava() {
-	for _, p := range g.places(func(name string) bool {
+// plantJava puts a JUnit class beside the tests of every package, with the package's name and for
+// the version of JUnit that they use.
+func (g *planner) plantJava() {
+	for _, p := range g.testFolders(func(name string) bool {
 		return javaNamed().MatchString(path.Base(name)) && strings.Contains("/"+name, "/test/")
 	}) {
 		for _, model := range slices.Backward(p.tests) {
@@ -41,7 +42,7 @@ func javaImports(text string) string {
 	return ""
 }
 
-func (g *garden) plantJavaClass(p place, model, text, imports string) {
+func (g *planner) plantJavaClass(p testFolder, model, text, imports string) {
 	stem := strings.TrimSuffix(path.Base(model), ".java")
 	first, second := g.suffix()
 	class := capital(first) + capital(second)
@@ -69,7 +70,7 @@ func (g *garden) plantJavaClass(p place, model, text, imports string) {
 	g.plant(file, head+imports+fmt.Sprintf(javaText, class, oneLeft, oneRight, twoLeft, twoRight), one, two)
 }
 
-// The token is put together from parts that a compiler does not join.
+// The token is assembled from parts that a compiler does not join.
 const javaText = `
 public class %s {
     @Test

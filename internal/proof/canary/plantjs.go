@@ -13,20 +13,23 @@ var (
 	jsNamed    = text.LazyRegexp(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
 	jsEnding   = text.LazyRegexp(`\.[cm]?[jt]sx?$`)
 	jsCalls    = text.LazyRegexp(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
-	jsRelative = text.LazyRegexp(`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`)
-	jsESM      = text.LazyRegexp(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
-	jsAssert   = text.LazyRegexp(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
-	jsMethod   = text.LazyRegexp(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
-	jsCallIt   = text.LazyRegexp(`\bit(?:\.\w+)?\(`)
-	jsCallTest = text.LazyRegexp(`\btest(?:\.\w+)?\(`)
-	jsType     = text.LazyRegexp(`(?m)^\s*import\s+type\b.*$`)
-	expecting  = text.LazyRegexp(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
-	jsElse     = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
+	jsRelative = text.LazyRegexp(
+		`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`,
+	)
+	jsESM          = text.LazyRegexp(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
+	jsAssert       = text.LazyRegexp(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
+	jsMethod       = text.LazyRegexp(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
+	jsCallIt       = text.LazyRegexp(`\bit(?:\.\w+)?\(`)
+	jsCallTest     = text.LazyRegexp(`\btest(?:\.\w+)?\(`)
+	jsType         = text.LazyRegexp(`(?m)^\s*import\s+type\b.*$`)
+	jsExpectRunner = text.LazyRegexp(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
+	jsOtherRunner  = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
 )
 
-// plantJavaScript puts one file beside the tests of every folder, with the runner, the module style and the relative imports of one of them.
-func (g *garden) plantJavaScript() {
-	for _, p := range g.places(g.jsTest) {
+// plantJavaScript puts one file beside the tests of every folder, with the runner, the module style
+// and the relative imports of one of them.
+func (g *planner) plantJavaScript() {
+	for _, p := range g.testFolders(g.jsTest) {
 		model, style := g.jsModel(p)
 		if model == "" {
 			continue
@@ -37,11 +40,11 @@ func (g *garden) plantJavaScript() {
 	}
 }
 
-// jsNames are what the tests of a canary are called after.
+// jsNames are what the tests of a canary are named after.
 type jsNames struct{ file, first, second string }
 
 // jsTests writes a test that throws and one that compares. Their keys begin with key.
-func (g *garden) jsTests(p place, style jsStyle, names jsNames, key string) (string, []Mark) {
+func (g *planner) jsTests(p testFolder, style jsStyle, names jsNames, key string) (string, []Mark) {
 	subject, _, _ := strings.Cut(path.Base(names.file), ".")
 	f := jsFile{jsStyle: style, imports: g.jsImports(p, style)}
 	f.throws, f.compares = subject+" "+names.first+" "+names.second, subject+" "+names.second+" "+names.first
@@ -51,7 +54,7 @@ func (g *garden) jsTests(p place, style jsStyle, names jsNames, key string) (str
 	return f.text(), marks[:]
 }
 
-func (g *garden) jsTest(name string) bool {
+func (g *planner) jsTest(name string) bool {
 	base := path.Base(name)
 	if strings.HasSuffix(base, ".d.ts") || !jsEnding().MatchString(base) {
 		return false
@@ -68,19 +71,21 @@ func (g *garden) jsTest(name string) bool {
 
 // jsStyle is how the tests of a folder are written.
 type jsStyle struct {
-	runner string // node, jest, vitest, ava; expects or globals if its functions are simply there: jest or vitest, or mocha
+	// runner is node, jest, vitest or ava. If the functions are global, it is expects (jest or
+	// vitest) or globals (mocha).
+	runner string
 	esm    bool
-	assert string // the module that assertions come from, where it is one of node's
+	assert string // the module that assertions come from, if it is one of node's
 	method string
-	it     string // the name of the function that makes a test
-	alias  string // what comes behind the name of everything that is imported
+	it     string // the name of the function that defines a test
+	alias  string // suffix for the name of everything that is imported
 }
 
-// jsModel is the last test of a folder whose style is known.
-func (g *garden) jsModel(p place) (string, jsStyle) {
+// jsModel returns the last test of a folder whose style is known.
+func (g *planner) jsModel(p testFolder) (string, jsStyle) {
 	for _, test := range slices.Backward(p.tests) {
 		text := g.read(test)
-		if text == "" || jsElse().MatchString(text) {
+		if text == "" || jsOtherRunner().MatchString(text) {
 			continue
 		}
 		style := jsStyle{esm: jsESM().MatchString(text), assert: "node:assert", method: "strictEqual", it: "test"}
@@ -100,7 +105,7 @@ func (g *garden) jsModel(p place) (string, jsStyle) {
 	return "", jsStyle{}
 }
 
-func (g *garden) jsRunner(file, text string) string {
+func (g *planner) jsRunner(file, text string) string {
 	uses := func(module string) bool {
 		return strings.Contains(text, "'"+module+"'") || strings.Contains(text, `"`+module+`"`)
 	}
@@ -120,14 +125,14 @@ func (g *garden) jsRunner(file, text string) string {
 	case jsAssert().MatchString(text):
 		return "globals"
 	}
-	if expecting().MatchString(g.manifests(file)) {
+	if jsExpectRunner().MatchString(g.manifests(file)) {
 		return "expects"
 	}
 	return "globals"
 }
 
-// manifests are the texts of every package.json above a file.
-func (g *garden) manifests(file string) string {
+// manifests returns the texts of every package.json above a file.
+func (g *planner) manifests(file string) string {
 	var text strings.Builder
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		text.WriteString(g.read(path.Join(dir, "package.json")))
@@ -137,8 +142,9 @@ func (g *garden) manifests(file string) string {
 	}
 }
 
-// jsImports are the relative imports of a folder's tests: they load the project's code as those do.
-func (g *garden) jsImports(p place, style jsStyle) []string {
+// jsImports returns the relative imports of a folder's tests, so that the canary loads the
+// project's code as they do.
+func (g *planner) jsImports(p testFolder, style jsStyle) []string {
 	var found []string
 	for _, test := range p.tests[:min(len(p.tests), 10)] {
 		text := jsType().ReplaceAllString(g.read(test), "")
@@ -161,8 +167,9 @@ type jsFile struct {
 	imports          []string
 }
 
-// text loads the project's code inside of the first test: there a module that cannot be loaded is no reason to fail, and it works in every module
-// style that a transformer may turn this into.
+// text loads the project's code inside the first test. There a module that cannot be loaded does
+// not make the test fail for the wrong reason, and loading works in every module style that a
+// transformer may produce.
 func (f jsFile) text() string {
 	var head, load strings.Builder
 	context := ""
@@ -210,6 +217,7 @@ func (f jsFile) text() string {
 			fmt.Fprintf(&load, "  try {\n    require('%s');\n  } catch {\n  }\n", module)
 		}
 	}
-	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', '%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
+	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', "+
+		"'%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
 		head.String(), it, f.throws, context, load.String(), f.one[0], f.one[1], it, f.compares, context, load.String(), compare)
 }

@@ -17,12 +17,14 @@ var (
 
 func pythonTest(name string) bool {
 	base, isPython := strings.CutSuffix(path.Base(name), ".py")
-	return isPython && (strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests"))
+	return isPython &&
+		(strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests"))
 }
 
-// plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which pytest runs, too.
-func (g *garden) plantPython() {
-	for _, p := range g.places(pythonTest) {
+// plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which
+// pytest also runs.
+func (g *planner) plantPython() {
+	for _, p := range g.testFolders(pythonTest) {
 		file, first, second := g.sibling(p.last(), "_")
 		class := "Test" + capital(first) + capital(second)
 		module := strings.TrimSuffix(path.Base(file), ".py")
@@ -34,8 +36,8 @@ func (g *garden) plantPython() {
 	}
 }
 
-// pythonCase writes the tests of a class. Their keys begin with key, and their names have test in them.
-func (g *garden) pythonCase(p place, class, key string, test ...string) (text string, marks []Mark) {
+// pythonCase writes the tests of a class. Their keys begin with key, and their names contain test.
+func (g *planner) pythonCase(p testFolder, class, key string, test ...string) (text string, marks []Mark) {
 	parts := []any{g.pythonImports(p), class}
 	for _, style := range []string{"equal", "assert", "raise"} {
 		mark, left, right := g.mark(key+style, append(slices.Clip(test), "test_"+style)...)
@@ -59,9 +61,10 @@ class %s(unittest.TestCase):
         raise ValueError("".join([%q, %q]))
 `
 
-// pythonImports are the imports of the project's own modules that its tests begin with. One that fails there must not keep the canary from failing
-// as it should; one that ends the process does so here, too.
-func (g *garden) pythonImports(p place) string {
+// pythonImports returns the imports of the project's own modules that its tests begin with. An
+// import that fails must not keep the canary from failing as it should. One that ends the process
+// does so here, too.
+func (g *planner) pythonImports(p testFolder) string {
 	var lines []string
 	for _, test := range p.tests[:min(len(p.tests), 20)] {
 		for line := range strings.Lines(g.read(test)) {
@@ -89,8 +92,9 @@ func (g *garden) pythonImports(p place) string {
 	return text.String()
 }
 
-// ownModule is true for a module whose source is in the tree, where Python or the usual configuration looks for it.
-func (g *garden) ownModule(module, dir string) bool {
+// ownModule reports whether a module's source is in the tree, where Python or a usual configuration
+// finds it.
+func (g *planner) ownModule(module, dir string) bool {
 	if strings.HasPrefix(module, ".") {
 		return true
 	}

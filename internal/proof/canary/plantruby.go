@@ -10,11 +10,13 @@ import (
 
 var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"][^'"]+['"]\)?\s*$`)
 
-// plantRuby puts a file beside the tests of every folder, for RSpec or for Minitest, with the files that those load.
-func (g *garden) plantRuby() {
-	for _, p := range g.places(func(name string) bool {
+// plantRuby puts a file beside the tests of every folder, for RSpec or Minitest, with the files
+// that those tests load.
+func (g *planner) plantRuby() {
+	for _, p := range g.testFolders(func(name string) bool {
 		base := path.Base(name)
-		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") || strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
+		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") ||
+			strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
 	}) {
 		model := p.last()
 		text := g.read(model)

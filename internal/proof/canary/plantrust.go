@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxCrates is less than for other ecosystems: each canary is a program of its own to link.
+// maxCrates is lower than the limit of other ecosystems, because each canary is a separate program
+// to link.
 const maxCrates = 10
 
 var (
@@ -18,11 +19,11 @@ var (
 	rustOff   = text.LazyRegexp(`(?m)^autotests\s*=\s*false`)
 )
 
-// plantRust puts an integration test into every package that has tests. Tests inside of the source are programs of their own; they cannot get a
-// canary without an edit of the source.
-func (g *garden) plantRust() {
+// plantRust puts an integration test into every package that has tests. Tests inside the source are
+// separate programs, which cannot get a canary without an edit of the source.
+func (g *planner) plantRust() {
 	planted := 0
-	for _, p := range g.places(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
+	for _, p := range g.testFolders(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
 		manifest := g.read(path.Join(p.dir, "Cargo.toml"))
 		if planted == maxCrates || !strings.Contains(manifest, "[package]") || rustOff().MatchString(manifest) {
 			continue
@@ -53,8 +54,9 @@ fn %s() {
 }
 `
 
-// rustModel is the file that a canary is named after: the last integration test, or, if there are only tests in the source, one of the package's name.
-func (g *garden) rustModel(dir, manifest string) string {
+// rustModel returns the file that a canary is named after: the last integration test or, if there
+// are only tests in the source, a file with the package's name.
+func (g *planner) rustModel(dir, manifest string) string {
 	folder, source := path.Join(dir, "tests")+"/", path.Join(dir, "src")+"/"
 	last, inside := "", false
 	for _, name := range slices.Sorted(slices.Values(g.tree.Files)) {

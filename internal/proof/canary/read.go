@@ -10,10 +10,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// State is how one test fared.
+// State is the result of one test.
 type State string
 
-// How a test can fare. One whose end was not seen has run.
+// The results of a test. Ran means that the end of the test was not seen.
 const (
 	Passed  State = "passed"
 	Failed  State = "failed"
@@ -21,39 +21,43 @@ const (
 	Ran     State = "ran"
 )
 
-// maxNames bounds the tests that an outcome names, maxLine the part of a line that is looked at in one go.
+// maxNames limits the tests that an outcome names, and maxLine how much of a line is examined at
+// once.
 const (
 	maxNames = 20_000
 	maxLine  = 256 << 10
 )
 
-// Outcome is what one run with canaries showed. It can be kept as JSON. The zero value is a run of which nothing is known.
+// Outcome is the result of one run with canaries. It can be stored as JSON. The zero value means
+// that nothing is known about the run.
 type Outcome struct {
 	Exit int  `json:"exit"`
 	Red  bool `json:"red"`
-	// Tests are the tests by name, canaries aside. Complete says that all of them are there.
+	// Tests are the tests by name, without canaries. Complete means that all of them are listed.
 	Tests    map[string]State `json:"tests,omitempty"`
 	Complete bool             `json:"complete,omitempty"`
-	// Total is how many tests ran, canaries and skipped ones aside; -1 if nobody said.
+	// Total is how many tests ran, without canaries and skipped ones; -1 if unknown.
 	Total int `json:"total"`
 	// Formats are the kinds of output that names and numbers were read from.
 	Formats []string `json:"formats,omitempty"`
-	// Unstable is how many tests have names that may differ from one run to the next. They are not among Tests.
+	// Unstable is how many tests have names that may differ between runs. They are not in Tests.
 	Unstable int `json:"unstable,omitempty"`
 
-	Planted []string `json:"planted,omitempty"` // keys of canaries
-	Failing []string `json:"failing,omitempty"` // keys of those that were seen failing
-	Passing []string `json:"passing,omitempty"` // keys of those that were seen passing
-	Silent  []string `json:"silent,omitempty"`  // keys of those whose place certainly ran without them
-	Hidden  []string `json:"hidden,omitempty"`  // keys of those that failed in a place that ended well all the same
-	Claims  []string `json:"claims,omitempty"`  // keys, of those planted, that repeat a test of the project's own
+	Planted []string `json:"planted,omitempty"` // keys of all canaries
+	Failing []string `json:"failing,omitempty"` // keys of canaries seen failing
+	Passing []string `json:"passing,omitempty"` // keys of canaries seen passing
+	// keys of canaries whose folder certainly ran without them
+	Silent []string `json:"silent,omitempty"`
+	// keys of canaries that failed although their package was reported as passed
+	Hidden []string `json:"hidden,omitempty"`
+	Claims []string `json:"claims,omitempty"` // keys of canaries that repeat a test of the project
 
 	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
 	Cut     bool `json:"cut,omitempty"`     // the runner said that it stopped early
 	Named   bool `json:"named,omitempty"`   // a planted file is mentioned
 }
 
-// Read makes an outcome of one run: its exit status, what it printed, and the reports that it left.
+// Read makes an outcome from one run: its exit status, its output, and its reports.
 func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports [][]byte) Outcome {
 	r := newReading(plants)
 	r.lines(output)
@@ -66,9 +70,9 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 	return out
 }
 
-// Fell are tests of the project's own that failed, in order, no more than a proof names. Where the check is green without canaries, they are worth a
-// second look: see [Unmask].
-func (o Outcome) Fell() []string {
+// OwnFailures returns the project's own tests that failed, sorted, at most as many as a proof
+// names. If the check passes without canaries, they deserve a second look: see [Unmask].
+func (o Outcome) OwnFailures() []string {
 	var fell []string
 	for name, state := range o.Tests {
 		if state == Failed {
@@ -83,17 +87,18 @@ func (o Outcome) Fell() []string {
 type reading struct {
 	canaries
 	tally
-	packages map[string]bool   // Go packages that ended well, having run tests
-	ended    map[string]string // Go packages, and how the go command said that they ended: FAIL counts if it said both
+	packages map[string]bool // Go packages that passed, having run tests
+	// ended maps Go packages to the go command's result. FAIL wins if it printed both.
+	ended map[string]string
 
 	unbuilt, cut, cargoCut bool
 
 	pending
 }
 
-// pending is what lines before tell about the next one, by runner.
+// pending holds, for each runner, what earlier lines say about the next one.
 type pending struct {
-	goText    []namedState // tests of a package whose name comes behind them
+	goText    []namedState // tests of a package whose name comes after them
 	goVerbose bool         // all tests of that package are named
 	tap       []string
 	spec      []namedState
@@ -110,11 +115,17 @@ type namedState struct {
 func newReading(plants []Plant) *reading {
 	return &reading{
 		canaries: newCanaries(plants), packages: map[string]bool{}, ended: map[string]string{},
-		tally: tally{tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{}},
+		tally: tally{
+			tests:    map[string]State{},
+			repeated: map[string]int{},
+			formats:  map[string]bool{},
+			sums:     map[string]bool{},
+		},
 	}
 }
 
-// lines reads everything that was printed. A line without end is read in pieces that overlap by the length of a token.
+// lines reads the whole output. A very long line is read in pieces that overlap by the length of a
+// token.
 func (r *reading) lines(output io.Reader) {
 	if output == nil {
 		return
@@ -138,7 +149,8 @@ func (r *reading) lines(output io.Reader) {
 
 var escapes = text.LazyRegexp(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
-// plain is a line as a person sees it: without colours, and what was written last where a carriage return went back.
+// plain returns a line as a person sees it: without colors, and split where a carriage return went
+// back.
 func plain(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	if strings.IndexByte(line, '\x1b') >= 0 {
@@ -152,7 +164,7 @@ func plain(line string) string {
 }
 
 func (r *reading) line(line string) {
-	r.look(line)
+	r.findTokens(line)
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
@@ -172,17 +184,17 @@ func (r *reading) line(line string) {
 	r.troubleLine(line)
 }
 
-// test takes a test by its name.
+// test records a test by its name.
 func (r *reading) test(format, name string, state State) {
 	r.formats[format] = true
-	if r.own(name, state) {
+	if r.isCanary(name, state) {
 		r.foreign++
 		return
 	}
 	r.add(format, name, state)
 }
 
-// judge says what became of the canaries.
+// judge records what happened to the canaries.
 func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 	for _, p := range plants {
 		for _, m := range p.Marks {

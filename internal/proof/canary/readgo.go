@@ -27,7 +27,8 @@ func (r *reading) goEvent(line string) {
 		if strings.Contains(event.Output, "[build failed]") || strings.Contains(event.Output, "[setup failed]") {
 			r.unbuilt = true
 		}
-		if verdict, rest, ok := strings.Cut(event.Output, "\t"); ok && strings.HasPrefix(rest, event.Package+"\t") && r.ended[event.Package] != "FAIL" {
+		if verdict, rest, ok := strings.Cut(event.Output, "\t"); ok && strings.HasPrefix(rest, event.Package+"\t") &&
+			r.ended[event.Package] != "FAIL" {
 			r.ended[event.Package] = strings.TrimSpace(verdict)
 		}
 		if strings.Contains(event.Output, "[no tests to run]") {
@@ -43,8 +44,8 @@ func (r *reading) goEvent(line string) {
 	}
 }
 
-// goLine reads what `go test -v` prints: tests first, the package that they are in behind them. Without -v only tests that fail are named, and one that
-// was mended since would be missing.
+// goLine reads the output of `go test -v`: tests first, then the package that they belong to.
+// Without -v go test names only tests that fail, so a test that was fixed since would look missing.
 func (r *reading) goLine(line string) {
 	if strings.HasPrefix(line, "=== RUN ") {
 		r.goVerbose = true
@@ -52,7 +53,9 @@ func (r *reading) goLine(line string) {
 	}
 	if m := goResult().FindStringSubmatch(line); m != nil {
 		if len(r.goText) < maxNames {
-			r.goText = append(r.goText, namedState{m[2], map[string]State{"PASS": Passed, "FAIL": Failed, "SKIP": Skipped}[m[1]]})
+			r.goText = append(r.goText, namedState{
+				m[2], map[string]State{"PASS": Passed, "FAIL": Failed, "SKIP": Skipped}[m[1]],
+			})
 		}
 		return
 	}

@@ -14,15 +14,17 @@ var (
 	tapSubtest   = text.LazyRegexp(`^( *)# Subtest: (.*)$`)
 	specResult   = text.LazyRegexp(`^ *([✔✓✖✗✘×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
 	specFooter   = text.LazyRegexp(`^(?:ℹ tests \d+|  \d+ passing \(.*\)|  \d+ tests? (?:passed|failed))$`)
-	// A hook is no test, and ava puts what went wrong behind the name of a test.
+	// A hook is not a test, and ava prints errors after the name of a test.
 	specNoTest = text.LazyRegexp(`^(?:"(?:before|after)|\[fail\]|\S*\.[cm]?[jt]sx?$)`)
-	// A file that could not be loaded, or that has no test, is told as a test with the file's name.
+	// A file that could not be loaded, or that has no test, is reported as a test with the file's
+	// name.
 	jsFileName  = text.LazyRegexp(`^\S*\.[cm]?[jt]sx?$`)
 	cargoRuns   = text.LazyRegexp(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
 	cargoResult = text.LazyRegexp(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
 )
 
-// unittestLine reads what `python -m unittest -v` prints. A test with a description has its result on the line behind its name.
+// unittestLine reads the output of `python -m unittest -v`. A test with a description has its
+// result on the line after its name.
 func (r *reading) unittestLine(line string) {
 	if m := unittestName().FindStringSubmatch(line); m != nil {
 		name := m[2]
@@ -30,9 +32,10 @@ func (r *reading) unittestLine(line string) {
 			name += "." + m[1]
 		}
 		if strings.HasPrefix(name, "unittest.loader.") {
-			return // a file that could not be loaded is no test
+			return // a file that could not be loaded is not a test
 		}
-		// A failure is told again below, as "FAIL: test_x (module.Class)"; that line does not begin with the name.
+		// A failure is repeated later as "FAIL: test_x (module.Class)"; that line does not begin
+		// with the name.
 		r.unittest = name
 		r.test("unittest", name, Ran)
 	}
@@ -52,7 +55,7 @@ func (r *reading) unittestLine(line string) {
 	}
 }
 
-// tapLine reads the Test Anything Protocol with the nesting that node has.
+// tapLine reads the Test Anything Protocol with node's nesting.
 func (r *reading) tapLine(line string) {
 	if m := tapSubtest().FindStringSubmatch(line); m != nil {
 		depth := len(m[1]) / 4
@@ -72,15 +75,18 @@ func (r *reading) tapLine(line string) {
 		state = Failed
 	}
 	if !jsFileName().MatchString(m[3]) {
-		r.test("tap", below(above, m[3]), state)
+		r.test("tap", joinPath(above, m[3]), state)
 	}
 }
 
-// specLine reads reporters for people. Which one it was is known at its last lines only: jest, vitest and ava use the same marks for other things.
+// specLine reads reporters for people. Only the last lines show which one it was, because jest,
+// vitest and ava use the same marks for other things.
 func (r *reading) specLine(line string) {
 	if specFooter().MatchString(line) {
 		if r.specDone {
-			r.overflow = true // the names of a second suite cannot be told from the failures that the first one repeats
+			// the names of a second suite cannot be told from the failures that the first one
+			// repeats
+			r.overflow = true
 		}
 		for _, t := range r.spec {
 			if !specNoTest().MatchString(t.name) {
@@ -110,11 +116,11 @@ func (r *reading) specLine(line string) {
 	r.spec = append(r.spec, namedState{m[2], state})
 }
 
-func below(above []string, name string) string {
+func joinPath(above []string, name string) string {
 	return strings.Join(append(append([]string(nil), above...), name), " > ")
 }
 
-// cargoLine reads what `cargo test` prints. Cargo names the target before its tests.
+// cargoLine reads the output of `cargo test`. Cargo names the target before its tests.
 func (r *reading) cargoLine(line string) {
 	if m := cargoRuns().FindStringSubmatch(line); m != nil {
 		r.cargo = strings.TrimSpace(m[2] + " " + m[1] + m[3])
@@ -124,10 +130,13 @@ func (r *reading) cargoLine(line string) {
 	if m == nil {
 		return
 	}
-	r.test("cargo", strings.TrimSpace(r.cargo+" "+m[1]), map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]])
+	r.test(
+		"cargo", strings.TrimSpace(r.cargo+" "+m[1]),
+		map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]],
+	)
 }
 
-func number(text string) int {
+func parseNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

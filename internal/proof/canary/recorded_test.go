@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what was read as what is wanted")
 
-// TestRecorded reads what real runners printed, with canaries in place: as it was, with colours and CRLF, and cut off in the middle.
+// TestRecorded reads recorded output of real runners, with canaries in place: unchanged, with
+// colors and CRLF, and truncated.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -62,7 +63,9 @@ func tryRecording(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		archive.Files = append(archive.Files[:len(archive.Files):len(archive.Files)], txtar.File{Name: "want.json", Data: append(text, '\n')})
+		archive.Files = append(archive.Files[:len(archive.Files):len(archive.Files)], txtar.File{
+			Name: "want.json", Data: append(text, '\n'),
+		})
 		if wanted != nil {
 			archive.Files = append(archive.Files[:len(archive.Files)-2], archive.Files[len(archive.Files)-1])
 		}
@@ -83,7 +86,7 @@ func tryRecording(t *testing.T, file string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("with colours (-want +got):\n%s", diff)
 	}
-	// What was cut off has fewer tests, and no others.
+	// Truncated output has fewer tests, and no others.
 	got = canary.Read(canary.Invocation{}, plants, exit, bytes.NewReader(output[:len(output)/2]), nil)
 	for name := range got.Tests {
 		if _, known := want.Tests[name]; !known {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// report reads what a runner left in a file: JUnit XML, or the JSON of jest, vitest, mocha or rspec.
+// report reads a report file: JUnit XML, or the JSON of jest, vitest, mocha or rspec.
 func (r *reading) report(text []byte) {
 	for line := range bytes.Lines(text) {
-		r.look(string(line))
+		r.findTokens(string(line))
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	switch {
@@ -33,7 +33,7 @@ type junitFault struct {
 	Message string `xml:"message,attr"`
 }
 
-// junit reads test cases one by one, so that what was written before a file was cut off counts.
+// junit reads test cases one by one, so that those before a truncation count.
 func (r *reading) junit(text []byte) {
 	decoder := xml.NewDecoder(bytes.NewReader(text))
 	decoder.Strict = false
@@ -53,7 +53,7 @@ func (r *reading) junit(text []byte) {
 		state := Passed
 		switch {
 		case c.Error != nil && strings.Contains(c.Error.Message, "collection failure"):
-			// A file that could not be loaded is no test.
+			// A file that could not be loaded is not a test.
 			r.unbuilt = true
 			continue
 		case c.Skipped != nil:
@@ -102,7 +102,11 @@ func (r *reading) jsonReport(text []byte) {
 	for _, t := range report.Examples {
 		r.test("json", t.FullDescription, jsonState(t.Status))
 	}
-	for state, tests := range map[State][]mochaTest{Passed: report.Passes, Failed: report.Failures, Skipped: report.Pending} {
+	for state, tests := range map[State][]mochaTest{
+		Passed:  report.Passes,
+		Failed:  report.Failures,
+		Skipped: report.Pending,
+	} {
 		for _, t := range tests {
 			r.test("json", t.FullTitle, state)
 		}

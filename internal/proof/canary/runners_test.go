@@ -20,7 +20,7 @@ import (
 // project is a small workspace, as names and texts.
 type project map[string]string
 
-// with is a project with other files; one with an empty text is not there.
+// with returns a project with other files; one with an empty text is removed.
 func (p project) with(changes project) project {
 	all := project{}
 	for name, text := range p {
@@ -69,7 +69,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// shell runs a command as a check is run, and gives its status and what it printed.
+// shell runs a command like a check, and returns its status and output.
 func shell(t *testing.T, dir, command string, env ...string) (exit int, output []byte) {
 	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil {
@@ -77,7 +77,10 @@ func shell(t *testing.T, dir, command string, env ...string) (exit int, output [
 	}
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "PYTHONDONTWRITEBYTECODE=1", "CARGO_NET_OFFLINE=true", "NODE_OPTIONS=", "NO_COLOR=1")
+	cmd.Env = append(
+		os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "PYTHONDONTWRITEBYTECODE=1", "CARGO_NET_OFFLINE=true",
+		"NODE_OPTIONS=", "NO_COLOR=1",
+	)
 	cmd.Env = append(cmd.Env, env...)
 	output, err := cmd.CombinedOutput()
 	var status *exec.ExitError
@@ -90,7 +93,7 @@ func shell(t *testing.T, dir, command string, env ...string) (exit int, output [
 	return 0, output
 }
 
-// green fails the test if a command is red without a canary: then the sample is wrong.
+// green fails the test if a command fails without a canary, because then the sample is wrong.
 func green(t *testing.T, p project, command string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +105,7 @@ func green(t *testing.T, p project, command string) {
 	}
 }
 
-// run is one run with canaries. The outcome goes through JSON, as the one of the base does.
+// run is one run with canaries. The outcome passes through JSON, like that of the base.
 func run(t *testing.T, p project, command string) (canary.Outcome, canary.Invocation) {
 	t.Helper()
 	plants := canary.Plan(p.tree(), command, rand.Reader)
@@ -157,11 +160,11 @@ func runWith(t *testing.T, p project, command string, plants []canary.Plant) (ca
 	return back, inv
 }
 
-// attempt is a claimed tree, and what is thought of it.
+// attempt is a claimed tree, and the expected judgment.
 type attempt struct {
 	name    string
 	base    project
-	kept    *canary.Outcome // of the base, where several attempts have one
+	kept    *canary.Outcome // outcome of the base, if several attempts share one
 	now     project
 	command string
 	canary  ralph.CanaryState
@@ -181,17 +184,21 @@ func (a attempt) try(t *testing.T) {
 	}
 	now, inv := run(t, a.now, a.command)
 	proof := canary.Compare(*base, now, inv)
-	if proof.Canary != a.canary || !strings.Contains(proof.Detail, a.says) || !slices.Equal(proof.Missing, a.missing) || proof.Lost != a.lost {
+	if proof.Canary != a.canary || !strings.Contains(proof.Detail, a.says) ||
+		!slices.Equal(proof.Missing, a.missing) || proof.Lost != a.lost {
 		t.Errorf("got %+v,\nwant canary %q with %q, missing %q, lost %d", proof, a.canary, a.says, a.missing, a.lost)
 	}
 }
 
 var goBase = project{
-	"go.mod":              "module example.com/calc\n\ngo 1.21\n",
-	"calc.go":             "package calc\n\nfunc Add(a, b int) int { return 0 }\n",
-	"calc_test.go":        "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(2, 3) != 5 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n\nfunc TestZero(t *testing.T) {}\n",
-	"text/text.go":        "package text\n\nfunc Twice(s string) string { return s + s }\n",
-	"text/text_test.go":   "package text_test\n\nimport (\n\t\"testing\"\n\n\t\"example.com/calc/text\"\n)\n\nfunc TestTwice(t *testing.T) {\n\tt.Run(\"a\", func(t *testing.T) {\n\t\tif text.Twice(\"a\") != \"aa\" {\n\t\t\tt.Fatal(\"wrong\")\n\t\t}\n\t})\n}\n",
+	"go.mod":  "module example.com/calc\n\ngo 1.21\n",
+	"calc.go": "package calc\n\nfunc Add(a, b int) int { return 0 }\n",
+	"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(2, 3) " +
+		"!= 5 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n\nfunc TestZero(t *testing.T) {}\n",
+	"text/text.go": "package text\n\nfunc Twice(s string) string { return s + s }\n",
+	"text/text_test.go": "package text_test\n\nimport " +
+		"(\n\t\"testing\"\n\n\t\"example.com/calc/text\"\n)\n\nfunc TestTwice(t *testing.T) {\n\tt.Run(\"a\", " +
+		"func(t *testing.T) {\n\t\tif text.Twice(\"a\") != \"aa\" {\n\t\t\tt.Fatal(\"wrong\")\n\t\t}\n\t})\n}\n",
 	"docs/none.go":        "package docs\n",
 	"testdata/x_test.go":  "package broken\n",
 	"calc_linux_test.go":  "package calc\n\nimport \"testing\"\n\nfunc TestHere(t *testing.T) {}\n",
@@ -214,16 +221,37 @@ func TestGo(t *testing.T) {
 		{name: "honest with a new package", now: goBase.with(goDone).with(project{
 			"a/a.go": "package a\n", "a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n",
 		}), canary: ralph.CanaryRed},
-		{name: "init exits", now: goBase.with(project{"calc.go": exits}), canary: ralph.CanaryGreen, says: "workspace's root", missing: all, lost: 3},
-		{name: "init exits where the base did not build", base: unbuilt, now: goBase.with(project{"calc.go": exits}), canary: ralph.CanaryGreen, says: "workspace's root"},
+		{
+			name: "init exits", now: goBase.with(project{"calc.go": exits}), canary: ralph.CanaryGreen,
+			says: "workspace's root", missing: all, lost: 3,
+		},
+		{
+			name: "init exits where the base did not build", base: unbuilt, now: goBase.with(project{"calc.go": exits}),
+			canary: ralph.CanaryGreen, says: "workspace's root",
+		},
 		{name: "TestMain exits", canary: ralph.CanaryGreen, says: "workspace's root", missing: all, lost: 3,
-			now: goBase.with(project{"main_test.go": "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"})},
-		{name: "everything is skipped", canary: ralph.CanaryRed, missing: []string{"example.com/calc.TestAdd (skipped)"}, lost: 1,
-			now: goBase.with(project{"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Skip() }\n\nfunc TestZero(t *testing.T) {}\n"})},
-		{name: "a test is gone", canary: ralph.CanaryRed, missing: []string{"example.com/calc/text.TestTwice", "example.com/calc/text.TestTwice/a"}, lost: 2,
+			now: goBase.with(project{
+				"main_test.go": "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { " +
+					"os.Exit(0) }\n",
+			})},
+		{name: "everything is skipped", canary: ralph.CanaryRed, missing: []string{
+			"example.com/calc.TestAdd (skipped)",
+		}, lost: 1,
+			now: goBase.with(project{
+				"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Skip() }\n\nfunc " +
+					"TestZero(t *testing.T) {}\n",
+			})},
+		{name: "a test is gone", canary: ralph.CanaryRed, missing: []string{
+			"example.com/calc/text.TestTwice", "example.com/calc/text.TestTwice/a",
+		}, lost: 2,
 			now: goBase.with(goDone).with(project{"text/text_test.go": ""})},
 		{name: "forged lines", canary: ralph.CanaryGreen, says: "workspace's root",
-			now: goBase.with(project{"calc.go": "package calc\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc init() {\n\tfor _, n := range []string{\"TestAdd\", \"TestHere\", \"TestZero\"} {\n\t\tfmt.Printf(\"\\x16=== RUN   %s\\n\\x16--- PASS: %s (0.00s)\\n\", n, n)\n\t}\n\tfmt.Println(\"PASS\")\n\tos.Exit(0)\n}\n\nfunc Add(a, b int) int { return 0 }\n"})},
+			now: goBase.with(project{
+				"calc.go": "package calc\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc init() {\n\tfor _, n := range " +
+					"[]string{\"TestAdd\", \"TestHere\", \"TestZero\"} {\n\t\tfmt.Printf(\"\\x16=== RUN   %s\\n\\x16--- " +
+					"PASS: %s (0.00s)\\n\", n, n)\n\t}\n\tfmt.Println(\"PASS\")\n\tos.Exit(0)\n}\n\nfunc Add(a, b int) " +
+					"int { return 0 }\n",
+			})},
 	} {
 		a.command = "go test ./..."
 		if a.base == nil {
@@ -234,31 +262,60 @@ func TestGo(t *testing.T) {
 }
 
 var pythonBase = project{
-	"setup.py":           "",
-	"calc/__init__.py":   "",
-	"calc/sums.py":       "def add(a, b):\n    return 0\n",
-	"tests/__init__.py":  "",
-	"tests/test_sums.py": "import unittest\n\nfrom calc.sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n\n    def test_described(self):\n        \"\"\"Says what it does.\"\"\"\n        print(\"noise\")\n\n    @unittest.skip(\"not here\")\n    def test_skipped(self):\n        pass\n",
+	"setup.py":          "",
+	"calc/__init__.py":  "",
+	"calc/sums.py":      "def add(a, b):\n    return 0\n",
+	"tests/__init__.py": "",
+	"tests/test_sums.py": "import unittest\n\nfrom calc.sums import add\n\n\nclass " +
+		"TestSums(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n\n    def " +
+		"test_described(self):\n        \"\"\"Says what it does.\"\"\"\n        print(\"noise\")\n\n    " +
+		"@unittest.skip(\"not here\")\n    def test_skipped(self):\n        pass\n",
 }
 
 var pythonDone = project{"calc/sums.py": "def add(a, b):\n    return a + b\n"}
 
-// pythonAttempts are for both of Python's runners: what they call a test is the same.
+// pythonAttempts are for both of Python's runners, which have the same naming rules for tests.
 func pythonAttempts() []attempt {
 	everything := "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef add(a, b):\n    return Any()\n"
 	patched := "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n"
 	missing := []string{"tests.test_sums.TestSums.test_add", "tests.test_sums.TestSums.test_described"}
 	return []attempt{
-		{name: "honest from nothing", base: pythonBase.with(project{"calc/sums.py": ""}), now: pythonBase.with(pythonDone), canary: ralph.CanaryRed},
-		{name: "honest with more tests", now: pythonBase.with(pythonDone).with(project{"tests/test_a.py": "import unittest\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n"}), canary: ralph.CanaryRed},
-		{name: "exit at import", now: pythonBase.with(project{"calc/sums.py": "import os\nos._exit(0)\n"}), canary: ralph.CanaryGreen, says: "stayed green", missing: missing, lost: 2},
-		{name: "exit at import where the base did not load", base: pythonBase.with(project{"calc/sums.py": "", "calc/__init__.py": ""}),
-			now: pythonBase.with(project{"calc/sums.py": "import os\nos._exit(0)\n"}), canary: ralph.CanaryGreen, says: "stayed green"},
-		{name: "equal to everything", now: pythonBase.with(project{"calc/sums.py": everything}), canary: ralph.CanaryGreen, says: "test_add"},
+		{
+			name: "honest from nothing", base: pythonBase.with(project{"calc/sums.py": ""}),
+			now: pythonBase.with(pythonDone), canary: ralph.CanaryRed,
+		},
+		{
+			name: "honest with more tests",
+			now: pythonBase.with(pythonDone).with(project{
+				"tests/test_a.py": "import unittest\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n",
+			}),
+			canary: ralph.CanaryRed,
+		},
+		{
+			name: "exit at import", now: pythonBase.with(project{"calc/sums.py": "import os\nos._exit(0)\n"}),
+			canary: ralph.CanaryGreen, says: "The check passed with", missing: missing, lost: 2,
+		},
+		{name: "exit at import where the base did not load", base: pythonBase.with(project{
+			"calc/sums.py": "", "calc/__init__.py": "",
+		}),
+			now: pythonBase.with(project{
+				"calc/sums.py": "import os\nos._exit(0)\n",
+			}), canary: ralph.CanaryGreen, says: "The check passed with"},
+		{
+			name: "equal to everything", now: pythonBase.with(project{"calc/sums.py": everything}),
+			canary: ralph.CanaryGreen, says: "test_add",
+		},
 		{name: "equal to everything where the base did not load", base: pythonBase.with(project{"calc/sums.py": ""}),
 			now: pythonBase.with(project{"calc/sums.py": everything}), canary: ralph.CanaryGreen, says: "test_add"},
-		{name: "patched assertion", now: pythonBase.with(project{"calc/sums.py": patched}), canary: ralph.CanaryGreen, says: "passed"},
-		{name: "skipped", now: pythonBase.with(project{"tests/test_sums.py": strings.Replace(pythonBase["tests/test_sums.py"], "    def test_add", "    @unittest.skip(\"later\")\n    def test_add", 1)}),
+		{
+			name: "patched assertion", now: pythonBase.with(project{"calc/sums.py": patched}), canary: ralph.CanaryGreen,
+			says: "passed",
+		},
+		{name: "skipped", now: pythonBase.with(project{
+			"tests/test_sums.py": strings.Replace(
+				pythonBase["tests/test_sums.py"], "    def test_add", "    @unittest.skip(\"later\")\n    def test_add", 1,
+			),
+		}),
 			canary: ralph.CanaryRed, missing: []string{"tests.test_sums.TestSums.test_add (skipped)"}, lost: 1},
 	}
 }
@@ -283,7 +340,8 @@ func TestUnittest(t *testing.T) {
 	tryAll(t, pythonBase, "python3 -m unittest", pythonAttempts())
 }
 
-// TestPytestStops has a run that ends at its first failure, in another folder than at the base: what it did not run tells nothing.
+// TestPytestStops has a run that ends at its first failure, in another folder than at the base. The
+// tests that it did not run prove nothing.
 func TestPytestStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
@@ -294,12 +352,19 @@ func TestPytestStops(t *testing.T) {
 	}
 	more := project{"early/__init__.py": "", "early/test_early.py": "def test_early():\n    pass\n"}
 	base := pythonBase.with(pythonDone)
-	tryAll(t, base, python+" -m pytest -x", []attempt{{name: "an earlier folder", now: base.with(more), canary: ralph.CanaryRed}})
+	tryAll(t, base, python+" -m pytest -x", []attempt{
+		{name: "an earlier folder", now: base.with(more), canary: ralph.CanaryRed},
+	})
 	configured := base.with(project{"pytest.ini": "[pytest]\naddopts = -x\n"})
 	tryAll(t, configured, python+" -m pytest", []attempt{
 		{name: "an earlier folder, by configuration", now: configured.with(more), canary: ralph.CanaryRed},
-		{name: "a test is gone, by configuration", canary: ralph.CanaryRed, missing: []string{"tests.test_sums.TestSums.test_described"}, lost: 1,
-			now: configured.with(project{"tests/test_sums.py": "import unittest\n\nfrom calc.sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"})},
+		{name: "a test is gone, by configuration", canary: ralph.CanaryRed, missing: []string{
+			"tests.test_sums.TestSums.test_described",
+		}, lost: 1,
+			now: configured.with(project{
+				"tests/test_sums.py": "import unittest\n\nfrom calc.sums import add\n\n\nclass " +
+					"TestSums(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n",
+			})},
 	})
 }
 
@@ -311,17 +376,22 @@ func TestPytest(t *testing.T) {
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
 	}
-	// What differs from unittest is how tests are found, named and compared; the rest of the list would only take time.
+	// What differs from unittest is how tests are found, named and compared; the rest of the list
+	// would only take time.
 	attempts := slices.DeleteFunc(pythonAttempts(), func(a attempt) bool {
-		return !slices.Contains([]string{"honest with more tests", "exit at import", "equal to everything", "skipped"}, a.name)
+		return !slices.Contains(
+			[]string{"honest with more tests", "exit at import", "equal to everything", "skipped"}, a.name,
+		)
 	})
 	tryAll(t, pythonBase, python+" -m pytest -q", attempts)
 }
 
 var nodeBase = project{
-	"package.json":      `{"type": "module", "scripts": {"test": "node --test"}}`,
-	"src/sums.js":       "export const add = (a, b) => 0;\n",
-	"test/sums.test.js": "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { add } from '../src/sums.js';\n\ntest('adds', () => { assert.equal(add(2, 3), 5); });\ntest('group', async (t) => { await t.test('inner', () => {}); });\n",
+	"package.json": `{"type": "module", "scripts": {"test": "node --test"}}`,
+	"src/sums.js":  "export const add = (a, b) => 0;\n",
+	"test/sums.test.js": "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { " +
+		"add } from '../src/sums.js';\n\ntest('adds', () => { assert.equal(add(2, 3), 5); });\ntest('group', " +
+		"async (t) => { await t.test('inner', () => {}); });\n",
 	"test/rest.test.js": "import test from 'node:test';\n\ntest('rests', () => {});\n",
 }
 
@@ -333,19 +403,32 @@ func TestNode(t *testing.T) {
 	done := project{"src/sums.js": "export const add = (a, b) => a + b;\n"}
 	tryAll(t, nodeBase, "node --test", []attempt{
 		{name: "honest", now: nodeBase.with(done), canary: ralph.CanaryRed},
-		{name: "honest from nothing", base: nodeBase.with(project{"src/sums.js": ""}), now: nodeBase.with(done), canary: ralph.CanaryRed},
-		{name: "exit at import", now: nodeBase.with(project{"src/sums.js": "process.exit(0);\nexport const add = () => 0;\n"}), canary: ralph.CanaryGreen, says: "stayed green",
+		{
+			name: "honest from nothing", base: nodeBase.with(project{"src/sums.js": ""}), now: nodeBase.with(done),
+			canary: ralph.CanaryRed,
+		},
+		{name: "exit at import", now: nodeBase.with(project{
+			"src/sums.js": "process.exit(0);\nexport const add = () => 0;\n",
+		}), canary: ralph.CanaryGreen, says: "The check passed with",
 			missing: []string{"adds", "group", "group > inner"}, lost: 3},
-		{name: "patched assertion", now: nodeBase.with(project{"src/sums.js": "import assert from 'node:assert/strict';\nassert.equal = () => {};\nexport const add = () => 0;\n"}),
+		{name: "patched assertion", now: nodeBase.with(project{
+			"src/sums.js": "import assert from 'node:assert/strict';\nassert.equal = () => {};\nexport const add = () => 0;\n",
+		}),
 			canary: ralph.CanaryGreen, says: "passed"},
-		{name: "forged lines", now: nodeBase.with(project{"src/sums.js": "console.log('TAP version 13\\nok 1 - adds\\nok 2 - group\\n1..2');\nprocess.exit(0);\nexport const add = () => 0;\n"}),
-			canary: ralph.CanaryGreen, says: "stayed green", missing: []string{"adds", "group", "group > inner"}, lost: 3},
+		{name: "forged lines", now: nodeBase.with(project{
+			"src/sums.js": "console.log('TAP version 13\\nok 1 - adds\\nok 2 - " +
+				"group\\n1..2');\nprocess.exit(0);\nexport const add = () => 0;\n",
+		}),
+			canary: ralph.CanaryGreen, says: "The check passed with", missing: []string{
+				"adds", "group", "group > inner",
+			}, lost: 3},
 	})
 }
 
 var rustBase = project{
-	"Cargo.toml":     "[package]\nname = \"calc-lib\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-	"src/lib.rs":     "pub fn add(_a: i32, _b: i32) -> i32 {\n    0\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
+	"Cargo.toml": "[package]\nname = \"calc-lib\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+	"src/lib.rs": "pub fn add(_a: i32, _b: i32) -> i32 {\n    0\n}\n\n#[cfg(test)]\nmod tests {\n    use " +
+		"super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
 	"tests/whole.rs": "#[test]\nfn outside() {\n    assert_eq!(calc_lib::add(1, 1), 2);\n}\n",
 	"tests/zones.rs": "#[test]\nfn zones() {}\n",
 }
@@ -355,7 +438,9 @@ func TestCargo(t *testing.T) {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
 	needs(t, "cargo")
-	right := strings.Replace(rustBase["src/lib.rs"], "_a: i32, _b: i32) -> i32 {\n    0", "a: i32, b: i32) -> i32 {\n    a + b", 1)
+	right := strings.Replace(
+		rustBase["src/lib.rs"], "_a: i32, _b: i32) -> i32 {\n    0", "a: i32, b: i32) -> i32 {\n    a + b", 1,
+	)
 	exits := strings.Replace(rustBase["src/lib.rs"], "    0\n", "    std::process::exit(0)\n", 1)
 	tryAll(t, rustBase, "cargo test", []attempt{
 		{name: "honest", now: rustBase.with(project{"src/lib.rs": right}), canary: ralph.CanaryRed},

@@ -7,30 +7,48 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// summary is a line in which a runner says how many tests there were.
+// summary matches a line in which a runner prints how many tests there were.
 type summary struct {
 	format string
 	line   func() *regexp.Regexp
-	// ran and idle find the numbers of tests that ran and of those that did not inside of the line.
+	// ran and idle match the numbers of tests in the line that ran and that did not.
 	ran, idle func() *regexp.Regexp
 }
 
 var summaries = []summary{
 	{"jest", text.LazyRegexp(`^Tests:\s+.*\d+ total$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
-	{"vitest", text.LazyRegexp(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
+	{
+		"vitest", text.LazyRegexp(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`),
+		text.LazyRegexp(`(\d+) (?:passed|failed)`), nil,
+	},
 	{"mocha", text.LazyRegexp(`^  \d+ (?:passing|failing)\b`), text.LazyRegexp(`(\d+) (?:passing|failing)`), nil},
-	{"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil},
+	{
+		"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`),
+		text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil,
+	},
 	{"unittest", text.LazyRegexp(`^Ran \d+ tests? in `), text.LazyRegexp(`Ran (\d+)`), nil},
-	{"unittest", text.LazyRegexp(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil, text.LazyRegexp(`skipped=(\d+)`)},
+	{
+		"unittest", text.LazyRegexp(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil,
+		text.LazyRegexp(`skipped=(\d+)`),
+	},
 	{"cargo", text.LazyRegexp(`^test result: \w+\. \d+ passed; `), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
-	{"rspec", text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) examples?`), text.LazyRegexp(`(\d+) pending`)},
-	{"minitest", text.LazyRegexp(`^\d+ (?:runs|tests), \d+ assertions, `), text.LazyRegexp(`^(\d+)`), text.LazyRegexp(`(\d+) (?:skips|pendings|omissions)`)},
-	{"maven", text.LazyRegexp(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`), text.LazyRegexp(`run: (\d+)`), text.LazyRegexp(`Skipped: (\d+)`)},
+	{
+		"rspec", text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) examples?`),
+		text.LazyRegexp(`(\d+) pending`),
+	},
+	{
+		"minitest", text.LazyRegexp(`^\d+ (?:runs|tests), \d+ assertions, `), text.LazyRegexp(`^(\d+)`),
+		text.LazyRegexp(`(\d+) (?:skips|pendings|omissions)`),
+	},
+	{
+		"maven", text.LazyRegexp(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`),
+		text.LazyRegexp(`run: (\d+)`), text.LazyRegexp(`Skipped: (\d+)`),
+	},
 	{"tap", text.LazyRegexp(`^[#ℹ] tests \d+$`), text.LazyRegexp(`(\d+)`), nil},
 	{"tap", text.LazyRegexp(`^[#ℹ] (?:skipped|todo) \d+$`), nil, text.LazyRegexp(`(\d+)`)},
 }
 
-// summaryLine adds up what runners say about themselves: several of them may have run.
+// summaryLine adds up the summaries of runners, because several may have run.
 func (r *reading) summaryLine(line string) {
 	if !strings.ContainsAny(line, "0123456789") {
 		return
@@ -51,7 +69,7 @@ func sum(find func() *regexp.Regexp, line string) int {
 	}
 	total := 0
 	for _, m := range find().FindAllStringSubmatch(line, -1) {
-		total += number(m[1])
+		total += parseNumber(m[1])
 	}
 	return total
 }
@@ -59,19 +77,20 @@ func sum(find func() *regexp.Regexp, line string) int {
 var (
 	unbuiltLine = text.LazyRegexp(`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
 		`Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`)
-	cargoWent = text.LazyRegexp(`^error: \d+ targets? failed:`)
-	cutLine   = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
+	cargoContinued = text.LazyRegexp(`^error: \d+ targets? failed:`)
+	cutLine        = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
-// troubleLine notices that tests were not run for a reason that the runner told.
+// troubleLine detects that tests were not run for a reason that the runner printed.
 func (r *reading) troubleLine(line string) {
 	r.unbuilt = r.unbuilt || unbuiltLine().MatchString(line)
 	r.cut = r.cut || cutLine().MatchString(line)
-	// Cargo says which target failed and ends, or, asked to go on, counts them at the end.
+	// Cargo names the target that failed and exits. With --no-fail-fast it counts them at the end
+	// instead.
 	switch {
 	case strings.HasPrefix(line, "error: test failed, to rerun pass"):
 		r.cargoCut = true
-	case cargoWent().MatchString(line):
+	case cargoContinued().MatchString(line):
 		r.cargoCut = false
 	}
 }

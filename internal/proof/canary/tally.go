@@ -10,27 +10,27 @@ import (
 type tally struct {
 	tests    map[string]State
 	repeated map[string]int
-	formats  map[string]bool // that named tests
-	sums     map[string]bool // that counted them
-	counted  int             // by summaries
+	formats  map[string]bool // formats that named tests
+	sums     map[string]bool // formats that counted tests
+	counted  int             // from summaries
 	beyond   int             // tests for whose names there was no room
 	unstable int
 	foreign  int  // canaries by name
 	overflow bool // some names are missing
 }
 
-// add takes a test of the project's own by its name.
+// add records a test of the project by its name.
 func (t *tally) add(format, name string, state State) {
-	name, changes := steady(name)
+	name, changes := stableName(name)
 	if changes {
-		// It cannot be found again, but it counts.
+		// It cannot be found again in another run, but it counts.
 		if state != Skipped && state != Ran {
 			t.unstable++
 		}
 		return
 	}
 	if format == "tap" || format == "spec" || format == "json" {
-		// Without the file two tests may have one name, and one of them could go.
+		// Without the file, two tests may share a name, and one of them could disappear unnoticed.
 		t.repeated[name]++
 		if n := t.repeated[name]; n > 1 {
 			name += " (" + strconv.Itoa(n) + ")"
@@ -50,7 +50,7 @@ func (t *tally) add(format, name string, state State) {
 	t.tests[name] = state
 }
 
-// count says how many tests ran, by their names where there are any, else by what summaries said.
+// count sets how many tests ran: from their names if there are any, otherwise from summaries.
 func (t *tally) count(out *Outcome) {
 	out.Total = -1
 	if len(t.tests)+t.unstable+t.foreign > 0 {

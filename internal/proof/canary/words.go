@@ -10,13 +10,13 @@ import (
 
 // segment is one simple command of a shell command line.
 type segment struct {
-	words  []word // assignments aside
-	plain  bool   // nothing in it but words: no redirection, no bracket, no pipe on either side
-	before string // what joins it to the one before: "", "&&", "||", ";", "|", "&", "("
+	words  []word // without assignments
+	plain  bool   // only words: no redirection, no bracket, no pipe on either side
+	before string // the operator before it: "", "&&", "||", ";", "|", "&", "("
 	after  string
 }
 
-// word is one word of a command, unquoted, and where it ends in the text.
+// word is one unquoted word of a command, and where it ends in the text.
 type word struct {
 	text string
 	end  int
@@ -30,8 +30,8 @@ func (s segment) texts() []string {
 	return texts
 }
 
-// split takes a command line apart. What is inside of other commands, and all of a line that cannot be parsed, makes segments that are not plain, and
-// those are left alone.
+// split splits a command line into segments. Commands inside other commands, and all of a line that
+// cannot be parsed, become segments that are not plain; those are left unchanged.
 func split(command string) []segment {
 	list, err := shell.Parse(command)
 	if err != nil {
@@ -68,7 +68,10 @@ func listSegments(list shell.List) (segments []segment) {
 			if len(c.Words) == 0 {
 				continue
 			}
-			s := segment{before: c.Before, plain: len(pipe) == 1 && !c.Background && !c.Negated && len(c.Redirects)+len(outputs) == 0}
+			s := segment{
+				before: c.Before,
+				plain:  len(pipe) == 1 && !c.Background && !c.Negated && len(c.Redirects)+len(outputs) == 0,
+			}
 			switch {
 			case c.Negated:
 				s.before = "("
@@ -86,7 +89,7 @@ func listSegments(list shell.List) (segments []segment) {
 
 var assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// insertion puts text into a command behind a word.
+// insertion is text to insert into a command after a word.
 type insertion struct {
 	at   int
 	text string

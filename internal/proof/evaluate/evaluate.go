@@ -21,74 +21,77 @@ import (
 // maxTries is how often the reviewer is asked until its answer can be used.
 const maxTries = 2
 
-// Evaluator asks an agent for a verdict. It may be used by several goroutines at once if its agent may.
+// Evaluator asks an agent for a verdict. It may be used by several goroutines at once if its agent
+// may.
 type Evaluator struct {
-	// Agent is the reviewer. It should be able to read files and nothing else, and its outcome must have its answer.
+	// Agent is the reviewer. It should be able to read files and nothing else, and its outcome must
+	// include its answer.
 	Agent ralph.Agent
-	Name  string // what the log calls it; "" is the agent's own name
+	Name  string // what the log calls it; default: the agent's own name
 	Model string
-	// IdleTimeout bounds the time in which the reviewer prints nothing; 0 is no bound.
+	// IdleTimeout limits how long the reviewer may print nothing; 0 means no limit.
 	IdleTimeout time.Duration
-	// Random is where nonces and boundaries come from; nil is crypto/rand.
+	// Random is the source of nonces and boundaries; default: crypto/rand.
 	Random io.Reader
 }
 
 var _ ralph.Evaluator = (*Evaluator)(nil)
 
-// Evaluate asks for a verdict, as ralph.Evaluator says.
+// Evaluate asks for a verdict; see ralph.Evaluator.
 func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
-	if red, ok := redCheck(in); ok {
-		return e.withoutAsking(in, red), nil
+	if failed, ok := failedCheck(in); ok {
+		return e.rejectUnasked(in, failed), nil
 	}
 	sum := ralph.Evaluation{Task: in.Task, Agent: e.Name, Model: e.Model}
-	var so heard
+	var prior priorAnswers
 	for sum.Tries < maxTries {
-		outcome, found, err := e.ask(ctx, in, sum, so)
+		outcome, found, err := e.ask(ctx, in, sum, prior)
 		if err != nil {
 			return ralph.Evaluation{}, err
 		}
 		add(&sum, outcome)
-		found = so.take(found)
-		if outcome.End.Failed() && so.no == nil {
+		found = prior.add(found)
+		if outcome.End.Failed() && prior.rejection == nil {
 			sum.End, sum.Error, sum.Hint, sum.RetryAfter = outcome.End, outcome.Error, outcome.Hint, outcome.RetryAfter
-			sum.Problem = problem(so.problems[:len(so.problems)-1])
+			sum.Problem = joinProblems(prior.problems[:len(prior.problems)-1])
 			return sum, nil
 		}
 		sum.End = ralph.EndOK
 		if found.problem == "" {
 			found.fill(&sum)
-			sum.Problem = problem(so.problems)
+			sum.Problem = joinProblems(prior.problems)
 			return sum, nil
 		}
 		if outcome.End.Failed() {
 			break
 		}
-		if why := over(in, sum); why != "" && so.no == nil {
-			sum.End, sum.Error, sum.Problem = ralph.EndOverBudget, why, problem(so.problems)
+		if why := overBudget(in, sum); why != "" && prior.rejection == nil {
+			sum.End, sum.Error, sum.Problem = ralph.EndOverBudget, why, joinProblems(prior.problems)
 			return sum, nil
 		} else if why != "" {
-			so.problems[len(so.problems)-1] += "; it was not asked again: " + why
+			prior.problems[len(prior.problems)-1] += "; it was not asked again: " + why
 			break
 		}
 		if in.Timeout > 0 && time.Duration(sum.Duration) >= in.Timeout {
-			so.problems[len(so.problems)-1] += "; there was no time to ask again"
+			prior.problems[len(prior.problems)-1] += "; there was no time to ask again"
 			break
 		}
 	}
-	so.reject(&sum)
+	prior.reject(&sum)
 	return sum, nil
 }
 
-// over says why the reviewer may not be asked once more, "" if it may or has been asked often enough.
-func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
+// overBudget returns why the reviewer may not be asked once more, or "" if it may or has already
+// been asked maxTries times.
+func overBudget(in ralph.EvaluationInput, so ralph.Evaluation) string {
 	if in.Over == nil || so.Tries == maxTries {
 		return ""
 	}
 	return in.Over(so)
 }
 
-// redCheck names a check that did not pass.
-func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
+// failedCheck returns the name of a check that did not pass.
+func failedCheck(in ralph.EvaluationInput) (name string, ok bool) {
 	for _, c := range in.Checks {
 		if !c.Passed {
 			return checkName(c), true
@@ -97,21 +100,26 @@ func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
 	return "", false
 }
 
-// withoutAsking rejects what a check has rejected already.
-func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Evaluation {
+// rejectUnasked rejects what a check has already rejected.
+func (e *Evaluator) rejectUnasked(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
-		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + promise.OneLine(red, nameCap), NextStep: "make the check pass",
+		Category: ralph.RejectedHalf,
+		Concern:  "a check failed, so the reviewer was not asked: " + promise.OneLine(red, nameLimit),
+		NextStep: "make the check pass",
 	}
 }
 
-// ask runs the reviewer once and reads its answer. Of one that could not work nothing counts but a no.
-func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before heard) (ralph.AgentOutcome, finding, error) {
-	secret, err := e.secret(in, before)
+// ask runs the reviewer once and reads its answer. If the reviewer could not finish, only a
+// rejection counts.
+func (e *Evaluator) ask(
+	ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before priorAnswers,
+) (ralph.AgentOutcome, finding, error) {
+	secret, err := e.drawSecret(in, before)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
 	}
-	folder, err := folderOf(in.Folder, so.Tries)
+	folder, err := tryFolder(in.Folder, so.Tries)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
 	}
@@ -120,21 +128,26 @@ func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.
 		timeout = max(timeout-time.Duration(so.Duration), time.Second)
 	}
 	outcome, err := e.Agent.Run(ctx, ralph.AgentInput{
-		Iteration: in.Iteration, Prompt: buildPrompt(in, secret, before), Dir: in.Dir, Folder: folder, Model: e.Model, Marker: in.Marker,
-		Timeout: timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
+		Iteration: in.Iteration,
+		Prompt:    buildPrompt(in, secret, before),
+		Dir:       in.Dir,
+		Folder:    folder,
+		Model:     e.Model,
+		Marker:    in.Marker,
+		Timeout:   timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
 	})
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)
 	}
 	if outcome.End.Failed() {
-		return outcome, unfinished(outcome, secret.nonce, in.Dir), nil
+		return outcome, partialFinding(outcome, secret.nonce, in.Dir), nil
 	}
 	found, err := read(outcome.Answer, secret.nonce, in.Dir)
 	return outcome, found, err
 }
 
-// folderOf is where one try leaves its prompt and output. What the first one left is kept.
-func folderOf(folder string, tries int) (string, error) {
+// tryFolder returns where one try leaves its prompt and output. Files of the first try are kept.
+func tryFolder(folder string, tries int) (string, error) {
 	if folder == "" || tries == 0 {
 		return folder, nil
 	}
@@ -145,7 +158,8 @@ func folderOf(folder string, tries int) (string, error) {
 	return again, nil
 }
 
-// add sums what the tries cost. Unknown figures stay unknown, and do not hide known ones, which are then only a part.
+// add sums the cost of all tries. Unknown figures stay unknown and do not hide known ones, which
+// are then marked partial.
 func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 	again := sum.Tries > 0
 	sum.CostPartial = sum.CostPartial || o.CostPartial || again && (sum.Cost == nil) != (o.Cost == nil)
@@ -170,21 +184,21 @@ func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 	}
 }
 
-// secret are the random words of one call.
+// secret holds the random words of one call.
 type secret struct{ boundary, nonce string }
 
-// secret draws words that occur in nothing that the reviewer is shown, nor in each other.
-func (e *Evaluator) secret(in ralph.EvaluationInput, before heard) (secret, error) {
+// drawSecret draws words that occur nowhere in what the reviewer is shown, nor in each other.
+func (e *Evaluator) drawSecret(in ralph.EvaluationInput, before priorAnswers) (secret, error) {
 	shown := buildPrompt(in, secret{}, before)
-	boundary, err := e.word(shown)
+	boundary, err := e.randomWord(shown)
 	if err != nil {
 		return secret{}, err
 	}
-	nonce, err := e.word(shown + boundary)
+	nonce, err := e.randomWord(shown + boundary)
 	return secret{boundary, nonce}, err
 }
 
-func (e *Evaluator) word(not string) (string, error) {
+func (e *Evaluator) randomWord(not string) (string, error) {
 	source := e.Random
 	if source == nil {
 		source = rand.Reader

@@ -18,7 +18,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// reviewer is an agent that answers what a test says, given the nonce that it finds in its prompt.
+// reviewer is an agent that gives a test's answer, using the nonce from its prompt.
 type reviewer struct {
 	answers  []func(nonce string) ralph.AgentOutcome
 	err      error
@@ -43,7 +43,7 @@ func (r *reviewer) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	return answer(r.nonces[len(r.nonces)-1]), nil
 }
 
-// says is an agent that ended well, with NONCE in its words replaced by the real one.
+// says is an agent that succeeded, with NONCE in its answer replaced by the real one.
 func says(text string) func(string) ralph.AgentOutcome {
 	return func(nonce string) ralph.AgentOutcome {
 		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Answer: strings.ReplaceAll(text, "NONCE", nonce)}
@@ -82,7 +82,8 @@ func put(t testing.TB, path, text string) {
 
 func input(t *testing.T) ralph.EvaluationInput {
 	return ralph.EvaluationInput{
-		Iteration: 3, Task: "T-1", Goal: "Do it.", Diff: "+one\n", Dir: workspace(t), Marker: "mark", Timeout: time.Minute, Live: func(ralph.Activity) {},
+		Iteration: 3, Task: "T-1", Goal: "Do it.", Diff: "+one\n", Dir: workspace(t), Marker: "mark",
+		Timeout: time.Minute, Live: func(ralph.Activity) {},
 		Checks: []ralph.CheckResult{{Name: "make test", Passed: true}},
 	}
 }
@@ -97,9 +98,12 @@ func evaluate(t *testing.T, e *Evaluator, in ralph.EvaluationInput) ralph.Evalua
 }
 
 var (
-	accepted = ralph.Evaluation{Task: "T-1", Accepted: true, Evidence: []string{"main.go:2"}, Tries: 1, Agent: "fake", End: ralph.EndOK}
+	accepted = ralph.Evaluation{
+		Task: "T-1", Accepted: true, Evidence: []string{"main.go:2"}, Tries: 1, Agent: "fake", End: ralph.EndOK,
+	}
 	rejected = ralph.Evaluation{
-		Task: "T-1", Category: ralph.RejectedWeakTest, Concern: "the test asserts nothing", Evidence: []string{"sub/a_test.go:1"}, NextStep: "assert something",
+		Task: "T-1", Category: ralph.RejectedWeakTest, Concern: "the test asserts nothing",
+		Evidence: []string{"sub/a_test.go:1"}, NextStep: "assert something",
 		Tries: 1, Agent: "fake", End: ralph.EndOK,
 	}
 )
@@ -107,18 +111,18 @@ var (
 func invalid(problem string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: "T-1", Category: ralph.RejectedInvalid, Concern: "the reviewer's answer could not be used: " + problem,
-		NextStep: "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim",
+		NextStep: "no problem with the work is known; the reviewer will be asked again with the next claim",
 		Tries:    2, Agent: "fake", End: ralph.EndOK,
 	}
 }
 
-const noObject = "the answer does not end with a JSON object of the form that was asked for"
+const noObject = "the answer does not end with a JSON object in the requested form"
 
 func TestVerdicts(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(accept, old, new, 1) }
 	but := func(old, new string) string { return strings.Replace(reject, old, new, 1) }
 	held := func(p, why string) ralph.Evaluation {
-		return invalid(fmt.Sprintf("the evidence %q does not hold: %s", p, why))
+		return invalid(fmt.Sprintf("the evidence %q cannot be verified: %s", p, why))
 	}
 	evidence := func(p string) string { return with("main.go:2", p) }
 	cases := []struct {
@@ -141,15 +145,30 @@ func TestVerdicts(t *testing.T) {
 		{"broken", accept[:len(accept)-2] + "}", invalid(noObject)},
 		{"a list", "[" + accept + "]", invalid(noObject)},
 		{"too long", with(`"concern": ""`, `"concern": "`+strings.Repeat("x", maxVerdict)+`"`), invalid(noObject)},
-		{"no nonce", with("NONCE", ""), invalid("the nonce is not the one of the instructions")},
-		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one of the instructions")},
-		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is not known`)},
-		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is not known`)},
-		{"another type", with(`["main.go:2"]`, `"main.go:2"`), invalid("a field has the wrong type: evidence is a list of strings, everything else a string")},
-		{"another verdict", with(`"accept"`, `"approve\u001b[1m"`), invalid(`the verdict is "approve[1m"; it must be accept or reject`)},
-		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; who accepts leaves it empty`)},
-		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; to accept takes at least one path:line")},
-		{"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`), func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }()},
+		{"no nonce", with("NONCE", ""), invalid("the nonce is not the one in the instructions")},
+		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one in the instructions")},
+		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is unknown`)},
+		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is unknown`)},
+		{
+			"another type", with(`["main.go:2"]`, `"main.go:2"`),
+			invalid("a field has the wrong type: evidence is a list of strings, everything else a string"),
+		},
+		{
+			"another verdict", with(`"accept"`, `"approve\u001b[1m"`),
+			invalid(`the verdict is "approve[1m"; it must be accept or reject`),
+		},
+		{
+			"a category to accept", with(`"category": ""`, `"category": "scope_creep"`),
+			invalid(`the category is "scope_creep"; leave it empty to accept`),
+		},
+		{
+			"no evidence to accept", with(`["main.go:2"]`, `[]`),
+			invalid("there is no evidence; accepting requires at least one path:line"),
+		},
+		{
+			"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`),
+			func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }(),
+		},
 
 		{"another form", evidence("main.go"), held("main.go", "the form is path:line")},
 		{"no line", evidence("main.go:x"), held("main.go:x", "the form is path:line")},
@@ -162,7 +181,7 @@ func TestVerdicts(t *testing.T) {
 		{"no such file", evidence("gone.go:1"), held("gone.go:1", "there is no such file")},
 		{"a folder", evidence("sub:1"), held("sub:1", "there is no such file")},
 		{"outside", evidence("../x:1"), held("../x:1", "it is not in the workspace")},
-		{"git's own", evidence(".git/HEAD:1"), held(".git/HEAD:1", "git's own files are no evidence")},
+		{"git's own", evidence(".git/HEAD:1"), held(".git/HEAD:1", "files in .git are not evidence")},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,19 +233,24 @@ func TestEvidenceIsNotFoundThroughLinksThatLeadOut(t *testing.T) {
 func TestLongAnswersAreCapped(t *testing.T) {
 	in := input(t)
 	pointers := strings.Repeat(`"main.go:1", `, 30) + `"main.go:2"`
-	e, _ := asking(says(`{"nonce":"NONCE","verdict":"reject","category":"half_finished","concern":"` + strings.Repeat("ä", 3000) + `","next_step":"a\nb\u202e\u0007` +
+	e, _ := asking(says(`{"nonce":"NONCE","verdict":"reject","category":"half_finished","concern":"` +
+		strings.Repeat("ä", 3000) + `","next_step":"a\nb\u202e\u0007` +
 		strings.Repeat("x", 2000) + `","evidence":[` + pointers + `]}`))
 	got := evaluate(t, e, in)
 	size := []int{len([]rune(got.Concern)), len([]rune(got.NextStep)), len(got.Evidence)}
-	if diff := cmp.Diff([]int{concernCap + 1, nextStepCap + 1, maxPointers}, size); diff != "" || !strings.HasPrefix(got.NextStep, "a bx") {
+	if diff := cmp.Diff([]int{concernLimit + 1, nextStepLimit + 1, maxPointers}, size); diff != "" ||
+		!strings.HasPrefix(got.NextStep, "a bx") {
 		t.Errorf("%s %.20q", diff, got.NextStep)
 	}
 }
 
-// TestAskedAgain: the second question says what was wrong with the first answer, and has a nonce of its own.
+// TestAskedAgain: the second question says what was wrong with the first answer, and has a new
+// nonce.
 func TestAskedAgain(t *testing.T) {
 	one, half := 1.0, 0.5
-	paid := func(f func(string) ralph.AgentOutcome, cost *float64, tokens *ralph.Tokens, took time.Duration) func(string) ralph.AgentOutcome {
+	paid := func(
+		f func(string) ralph.AgentOutcome, cost *float64, tokens *ralph.Tokens, took time.Duration,
+	) func(string) ralph.AgentOutcome {
 		return func(nonce string) ralph.AgentOutcome {
 			o := f(nonce)
 			o.Cost, o.Tokens, o.Duration, o.Model = cost, tokens, ralph.Span(took), "m2"
@@ -234,20 +258,26 @@ func TestAskedAgain(t *testing.T) {
 		}
 	}
 	e, r := asking(
-		paid(says(strings.Replace(reject, "weak_test", "ugly", 1)), &one, &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, 20*time.Second),
+		paid(
+			says(strings.Replace(reject, "weak_test", "ugly", 1)), &one,
+			&ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, 20*time.Second,
+		),
 		paid(says(reject), &half, &ralph.Tokens{Input: 10}, time.Second))
 	e.Name, e.Model, e.IdleTimeout = "second opinion", "m1", time.Second
 	in := input(t)
 	in.Folder = t.TempDir()
 	want, cost := rejected, 1.5
-	want.Problem = `the category "ugly" is not one of the list`
+	want.Problem = `the category "ugly" is not in the list`
 	want.Tries, want.Agent, want.Model, want.Cost = 2, "second opinion", "m2", &cost
-	want.Tokens, want.Duration = &ralph.Tokens{Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4}, ralph.Span(21*time.Second)
+	want.Tokens, want.Duration = &ralph.Tokens{
+		Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4,
+	}, ralph.Span(21*time.Second)
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	first, second := r.asked[0], r.asked[1]
-	if strings.Contains(first.Prompt, "Your last answer") || !strings.Contains(second.Prompt, `the category "ugly" is not one of the list`) {
+	if strings.Contains(first.Prompt, "Your last answer") ||
+		!strings.Contains(second.Prompt, `the category "ugly" is not in the list`) {
 		t.Errorf("the second question is:\n%s", second.Prompt)
 	}
 	if r.nonces[0] == r.nonces[1] || r.boundary[0] == r.boundary[1] || r.nonces[0] == r.boundary[0] {
@@ -290,7 +320,9 @@ func TestUnknownFiguresDoNotHideKnownOnes(t *testing.T) {
 
 func TestNoTimeToAskAgain(t *testing.T) {
 	e, r := asking(func(string) ralph.AgentOutcome {
-		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndEmpty, Error: "it said nothing", Duration: ralph.Span(time.Hour)}
+		return ralph.AgentOutcome{
+			Agent: "fake", End: ralph.EndEmpty, Error: "it said nothing", Duration: ralph.Span(time.Hour),
+		}
 	})
 	want := invalid("the answer is empty; there was no time to ask again")
 	want.Tries, want.Duration = 1, ralph.Span(time.Hour)
@@ -299,10 +331,12 @@ func TestNoTimeToAskAgain(t *testing.T) {
 	}
 }
 
-// TestNoVerdict: an agent that could not work has accepted nothing, and rejected nothing unless it said so.
+// TestNoVerdict: an agent that could not work has accepted nothing, and rejected nothing unless it
+// said so.
 func TestNoVerdict(t *testing.T) {
 	for _, end := range []ralph.EndClass{
-		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
+		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle,
+		ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
 		ralph.EndInterrupted, ralph.EndOutOfTime, ralph.EndSandbox,
 	} {
 		e, r := asking(says("what?"), func(nonce string) ralph.AgentOutcome {
@@ -310,7 +344,10 @@ func TestNoVerdict(t *testing.T) {
 			o.End, o.Error, o.Hint, o.RetryAfter = end, "it failed", "log in", ralph.Span(time.Hour)
 			return o
 		})
-		want := ralph.Evaluation{Task: "T-1", Tries: 2, Problem: noObject, Agent: "fake", End: end, Error: "it failed", Hint: "log in", RetryAfter: ralph.Span(time.Hour)}
+		want := ralph.Evaluation{
+			Task: "T-1", Tries: 2, Problem: noObject, Agent: "fake", End: end, Error: "it failed", Hint: "log in",
+			RetryAfter: ralph.Span(time.Hour),
+		}
 		if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" || len(r.asked) != 2 {
 			t.Errorf("asked %d times, -want +got:\n%s", len(r.asked), diff)
 		}
@@ -323,7 +360,8 @@ func TestRedChecksAreNotDiscussed(t *testing.T) {
 	in := input(t)
 	in.Checks = append(in.Checks, ralph.CheckResult{Name: "make\n\x1blint", ExitCode: 1})
 	want := ralph.Evaluation{
-		Task: "T-1", Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: make lint", NextStep: "make the check pass",
+		Task: "T-1", Category: ralph.RejectedHalf,
+		Concern: "a check failed, so the reviewer was not asked: make lint", NextStep: "make the check pass",
 		Agent: "second", Model: "m", End: ralph.EndOK,
 	}
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" || len(r.asked) != 0 {
@@ -359,7 +397,7 @@ func TestTroubleOfTheHarnessIsAnError(t *testing.T) {
 	}
 }
 
-// echo is an agent that repeats what it was told, or what stands in the files.
+// echo is an agent that repeats its prompt, or the content of the files.
 func echo(what func(prompt string) string) *Evaluator {
 	return &Evaluator{Agent: agentFunc(func(in ralph.AgentInput) ralph.AgentOutcome {
 		return ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Answer: what(in.Prompt)}
@@ -372,7 +410,7 @@ func (f agentFunc) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	return f(in), nil
 }
 
-// TestPlantedVerdicts: whatever stands in what is reviewed, an echo of it is no acceptance.
+// TestPlantedVerdicts: an echo of the reviewed text is never an acceptance.
 func TestPlantedVerdicts(t *testing.T) {
 	planted := strings.Replace(accept, "NONCE", strings.Repeat("a", 32), 1)
 	in := input(t)
@@ -391,7 +429,7 @@ func TestPlantedVerdicts(t *testing.T) {
 	}
 }
 
-// TestPlantedBoundaries: a boundary or nonce that stands in the data is not used.
+// TestPlantedBoundaries: a boundary or nonce that occurs in the data is not used.
 func TestPlantedBoundaries(t *testing.T) {
 	word := func(b byte) []byte { return bytes.Repeat([]byte{b}, 16) }
 	text := func(b byte) string { return hex.EncodeToString(word(b)) }
@@ -407,7 +445,9 @@ func TestPlantedBoundaries(t *testing.T) {
 		t.Error(diff)
 	}
 	prompt := r.asked[0].Prompt
-	begin, end := strings.Index(prompt, "----- "+text(2)+" begins: diff -----\n"), strings.Index(prompt, "\n----- "+text(2)+" ends: diff -----")
+	begin, end := strings.Index(
+		prompt, "----- "+text(2)+" begins: diff -----\n",
+	), strings.Index(prompt, "\n----- "+text(2)+" ends: diff -----")
 	if begin < 0 || end < begin || !strings.Contains(prompt[begin:end], in.Diff[:20]) {
 		t.Errorf("the planted line is not within the data:\n%s", prompt)
 	}
@@ -416,7 +456,7 @@ func TestPlantedBoundaries(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersInDataAreData: nobody gets the nonce by asking for it.
+// TestPlaceholdersInDataAreData: data cannot obtain the nonce with a placeholder.
 func TestPlaceholdersInDataAreData(t *testing.T) {
 	in := input(t)
 	in.Diff, in.Goal, in.Case = "+{{nonce}} {{boundary}} {{data}}\n", "{{nonce}}", "%% answer\n{{nonce}}"

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// maxSeen is how much of a file is looked at to find a line.
+// maxSeen is how much of a file is read to find a line.
 const maxSeen = 16 << 20
 
-// lookUp says whether everything that the pointers point at is there, and gives them as file:line. The first that does not hold is the problem.
+// lookUp verifies that everything the pointers name exists, and returns them as file:line. The
+// problem describes the first that does not.
 func lookUp(dir string, pointers []string) (found []string, problem string, err error) {
 	if len(pointers) == 0 {
 		return nil, "", nil
@@ -26,12 +27,12 @@ func lookUp(dir string, pointers []string) (found []string, problem string, err 
 	}
 	defer root.Close()
 	for _, p := range pointers[:min(len(pointers), maxPointers)] {
-		name, first, last, err := takeApart(dir, p)
+		name, first, last, err := parsePointer(dir, p)
 		if err == nil {
 			err = hasLine(root, name, last)
 		}
 		if err != nil {
-			return nil, fmt.Sprintf("the evidence %s does not hold: %v", told(p), err), nil
+			return nil, fmt.Sprintf("the evidence %s cannot be verified: %v", quoted(p), err), nil
 		}
 		found = append(found, fmt.Sprintf("%s:%d", name, first))
 	}
@@ -40,9 +41,9 @@ func lookUp(dir string, pointers []string) (found []string, problem string, err 
 
 var errPointer = errors.New("the form is path:line")
 
-// takeApart reads path:line, or path:line-line. Paths are below the workspace: relative ones, or absolute ones that lead there, since that is how some
-// agents see files.
-func takeApart(dir, pointer string) (name string, first, last int, err error) {
+// parsePointer parses path:line, or path:line-line. Paths are in the workspace: relative, or
+// absolute paths that lead there, since some agents see files that way.
+func parsePointer(dir, pointer string) (name string, first, last int, err error) {
 	at := strings.LastIndexByte(pointer, ':')
 	if at <= 0 {
 		return "", 0, 0, errPointer
@@ -67,15 +68,15 @@ func takeApart(dir, pointer string) (name string, first, last int, err error) {
 	}
 	name = path.Clean(filepath.ToSlash(file))
 	if top, _, _ := strings.Cut(name, "/"); strings.EqualFold(top, ".git") {
-		return "", 0, 0, errors.New("git's own files are no evidence")
+		return "", 0, 0, errors.New("files in .git are not evidence")
 	}
 	return name, first, last, nil
 }
 
-// hasLine says why a file of the workspace has no such line; nil if it has.
+// hasLine returns why a file of the workspace has no such line, or nil if it has.
 func hasLine(root *os.Root, name string, line int) error {
 	name = filepath.FromSlash(name)
-	// To open a pipe would wait for somebody to write into it.
+	// Opening a pipe would block until something writes to it.
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return errors.New("there is no such file")
 	}
@@ -84,7 +85,7 @@ func hasLine(root *os.Root, name string, line int) error {
 		return errors.New("the file cannot be read")
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxSeen)) // what cannot be read has no line
+	text, _ := io.ReadAll(io.LimitReader(f, maxSeen)) // what cannot be read has no lines
 	lines := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		lines++

@@ -5,10 +5,13 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a reviewer says, nothing is a verdict that does not hold the nonce and point at lines that are there, and nothing takes a no back.
+// FuzzRead: an answer is a verdict only if it holds the nonce and points at existing lines, and
+// nothing takes a rejection back.
 func FuzzRead(f *testing.F) {
 	const nonce = "0123456789abcdef0123456789abcdef"
-	for _, seed := range []string{accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```"} {
+	for _, seed := range []string{
+		accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```",
+	} {
 		f.Add(strings.ReplaceAll(seed, "NONCE", nonce))
 	}
 	dir := f.TempDir()
@@ -23,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if behind = new(heard).take(behind); behind.problem == "" && behind.Verdict == "accept" {
+		if behind = new(priorAnswers).add(behind); behind.problem == "" && behind.Verdict == "accept" {
 			t.Errorf("accepted behind a rejection: %+v", behind)
 		}
 		if found.problem != "" {

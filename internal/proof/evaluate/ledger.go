@@ -14,19 +14,19 @@ import (
 
 const (
 	ledgerFolder = "ledger"
-	wholeGoal    = "goal" // the file of verdicts on the whole goal
-	longestName  = 100    // of a file, without its ending
+	wholeGoal    = "goal" // the file for verdicts on the whole goal
+	longestName  = 100    // of a file name, without its extension
 )
 
-// Book is the ledger of a run, for people to read: a line of JSON for every verdict, in ledger/TASK.jsonl of the run's folder. The truth is in the
-// log of events.
-type Book struct{ folder string }
+// Ledger is the ledger of a run, for people to read: one line of JSON per verdict, in
+// ledger/TASK.jsonl of the run's folder. The event log is the source of truth.
+type Ledger struct{ folder string }
 
-// Ledger gives the ledger in a run's folder. Nothing is written yet.
-func Ledger(folder string) Book { return Book{filepath.Join(folder, ledgerFolder)} }
+// NewLedger returns the ledger in a run's folder. It writes nothing yet.
+func NewLedger(folder string) Ledger { return Ledger{filepath.Join(folder, ledgerFolder)} }
 
-// Append adds a verdict to the file of its task. An error is one of storage (ralph.ErrIO).
-func (b Book) Append(e ralph.Evaluation) error {
+// Append adds a verdict to the file of its task. Storage errors wrap ralph.ErrIO.
+func (b Ledger) Append(e ralph.Evaluation) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write ledger: %w", err)
@@ -48,16 +48,17 @@ func (b Book) Append(e ralph.Evaluation) error {
 	return nil
 }
 
-// File is where the verdicts on a task are.
-func (b Book) File(task string) string { return filepath.Join(b.folder, fileName(task)+".jsonl") }
+// File returns the path of the verdicts on a task.
+func (b Ledger) File(task string) string { return filepath.Join(b.folder, fileName(task)+".jsonl") }
 
-// deviceNames are names that Windows keeps for devices.
+// deviceNames are names that Windows reserves for devices.
 var deviceNames = []string{
 	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
-// fileName makes a name of a task's id that no system and no folder minds: what is not a plain letter stands as its number.
+// fileName turns a task's id into a name that is valid on every system: bytes other than plain
+// letters, digits and a few signs are written as their number.
 func fileName(task string) string {
 	if task == "" {
 		return wholeGoal
@@ -67,7 +68,8 @@ func fileName(task string) string {
 	var b strings.Builder
 	for i := range len(task) {
 		c := task[i]
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' ||
+			c == '.' && i > 0
 		if plain && !(odd && i == 0) {
 			b.WriteByte(c)
 		} else {

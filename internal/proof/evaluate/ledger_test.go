@@ -15,7 +15,7 @@ import (
 
 func TestLedger(t *testing.T) {
 	folder := t.TempDir()
-	book := Ledger(folder)
+	book := NewLedger(folder)
 	for _, e := range []ralph.Evaluation{
 		{Agent: "a", End: ralph.EndOK, Accepted: true},
 		{Task: "T/1", Agent: "a", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: "x"},
@@ -50,12 +50,17 @@ func TestLedger(t *testing.T) {
 func TestLedgerNames(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	got := map[string]string{}
-	for _, task := range []string{"", "T-1", "goal", "Goal.x", "..", "../../etc/passwd", ".hidden", "a b:c", "con", "nul.txt", "größe", "a%2f", "T.1"} {
+	for _, task := range []string{
+		"", "T-1", "goal", "Goal.x", "..", "../../etc/passwd", ".hidden", "a b:c", "con", "nul.txt", "größe", "a%2f",
+		"T.1",
+	} {
 		got[task] = fileName(task)
 	}
 	want := map[string]string{
-		"": "goal", "T-1": "T-1", "goal": "%67oal", "Goal.x": "%47oal.x", "..": "%2e.", "../../etc/passwd": "%2e.%2f..%2fetc%2fpasswd", ".hidden": "%2ehidden",
-		"a b:c": "a%20b%3ac", "con": "%63on", "nul.txt": "%6eul.txt", "größe": "gr%c3%b6%c3%9fe", "a%2f": "a%252f", "T.1": "T.1",
+		"": "goal", "T-1": "T-1", "goal": "%67oal", "Goal.x": "%47oal.x", "..": "%2e.",
+		"../../etc/passwd": "%2e.%2f..%2fetc%2fpasswd", ".hidden": "%2ehidden",
+		"a b:c": "a%20b%3ac", "con": "%63on", "nul.txt": "%6eul.txt", "größe": "gr%c3%b6%c3%9fe", "a%2f": "a%252f",
+		"T.1": "T.1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -68,14 +73,14 @@ func TestLedgerNames(t *testing.T) {
 func TestLedgerTroubleIsOfStorage(t *testing.T) {
 	folder := t.TempDir()
 	put(t, filepath.Join(folder, "ledger"), "a file")
-	if err := Ledger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no folder: %v", err)
 	}
 	folder = t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "ledger", "goal.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Ledger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no file: %v", err)
 	}
 }

@@ -16,28 +16,28 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// How much of each thing the reviewer is shown, in characters.
+// How much of each part the reviewer is shown, in characters.
 const (
-	nameCap     = 300
-	goalCap     = 20_000
-	criteriaCap = 20_000
-	diffCap     = 60_000
-	outputCap   = 2_000
-	outputsCap  = 20_000 // of all checks together
-	resultsCap  = 100_000
-	caseCap     = 20_000
-	maxChecks   = 50
-	maxFiles    = 100
-	maxVerdicts = 5
+	nameLimit     = 300
+	goalLimit     = 20_000
+	criteriaLimit = 20_000
+	diffLimit     = 60_000
+	outputLimit   = 2_000
+	outputsLimit  = 20_000 // of all checks together
+	resultsLimit  = 100_000
+	caseLimit     = 20_000
+	maxChecks     = 50
+	maxFiles      = 100
+	maxVerdicts   = 5
 )
 
 //go:embed prompt.md
 var promptText string
 
-// part is a piece of the prompt that stands there if there is something to fill it with.
+// part is a section of the prompt that is included if there is content for it.
 type part struct{ name, text string }
 
-// parts takes the text of prompt.md apart: a line that begins with %% names what follows.
+// parts splits prompt.md: a line that begins with %% names the part that follows.
 var parts = sync.OnceValue(func() []part {
 	var all []part
 	for line := range strings.Lines(promptText) {
@@ -50,29 +50,31 @@ var parts = sync.OnceValue(func() []part {
 	return all
 })
 
-// buildPrompt writes the prompt. The same input makes the same text but for the two words.
-func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
+// buildPrompt writes the prompt. The same input gives the same text except for the two random
+// words.
+func buildPrompt(in ralph.EvaluationInput, s secret, before priorAnswers) string {
 	fills := evidence(in, s)
 	fills["who"] = []string{"boundary", s.boundary}
 	fills["how"] = []string{"categories", categories()}
 	fills["answer"] = []string{"nonce", s.nonce}
 	if len(before.problems) > 0 {
-		fills["again"] = []string{"data", s.quote("again", problem(before.problems))}
+		fills["again"] = []string{"data", s.quote("again", joinProblems(before.problems))}
 	}
-	if before.no != nil {
-		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.no.Concern, "(it cannot be read)"))}
+	if before.rejection != nil {
+		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.rejection.Concern, "(it cannot be read)"))}
 	}
 	var b strings.Builder
 	for _, p := range parts() {
 		if fill, ok := fills[p.name]; ok {
-			b.WriteString(filled(p.text, fill))
+			b.WriteString(fillTemplate(p.text, fill))
 		}
 	}
 	return b.String()
 }
 
-// filled puts values in the places of their names, all at once: what a value holds is left as it is.
-func filled(text string, pairs []string) string {
+// fillTemplate replaces placeholders with their values, all at once, so that placeholders inside a
+// value are left alone.
+func fillTemplate(text string, pairs []string) string {
 	places := slices.Clone(pairs)
 	for i := 0; i < len(places); i += 2 {
 		places[i] = "{{" + places[i] + "}}"
@@ -87,102 +89,106 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		if strings.TrimSpace(content) == "" {
 			return false
 		}
-		short, cut := text.Cut(clean(content), limit)
+		short, cut := text.Cut(sanitize(content), limit)
 		fills[part] = append([]string{"data", s.quote(part, short)}, more...)
 		return cut
 	}
-	data("task", goal(in), goalCap)
-	data("criteria", list(in.Criteria), criteriaCap)
-	if cut := data("diff", in.Diff, diffCap); cut || in.DiffCut {
+	data("task", goal(in), goalLimit)
+	data("criteria", list(in.Criteria), criteriaLimit)
+	if cut := data("diff", in.Diff, diffLimit); cut || in.DiffCut {
 		fills["diffcut"] = nil
 	}
 	if strings.TrimSpace(in.Diff) == "" {
 		delete(fills, "diffcut")
 		fills["nodiff"] = nil
 	}
-	data("checks", checks(in.Checks), resultsCap)
+	data("checks", checks(in.Checks), resultsLimit)
 	if len(in.Checks) == 0 {
 		fills["nochecks"] = nil
 	}
 	if t := in.TestChanges; t != nil && len(t.Aware) > 0 {
-		data("aware", list(inlines(t.Aware, maxFiles)), resultsCap)
+		data("aware", list(oneLiners(t.Aware, maxFiles)), resultsLimit)
 	}
 	if t := in.TestChanges; t != nil && len(t.Files) > 0 {
-		old := "As they were before, they fail on this work, and pass only as they are now."
+		old := "The original versions fail on this work; only the changed versions pass."
 		if t.OldPassed {
-			old = "As they were before, they pass on this work, too."
+			old = "The original versions also pass on this work."
 		}
-		data("tests", testChanges(*t), resultsCap, "old", old)
+		data("tests", testChanges(*t), resultsLimit, "old", old)
 	}
-	data("case", in.Case, caseCap)
-	data("ledger", ledger(in.Ledger), caseCap)
+	data("case", in.Case, caseLimit)
+	data("ledger", ledger(in.Ledger), caseLimit)
 	if again := recurring(in.Recurring); again != "" {
 		fills["recurring"] = []string{"categories", again}
 	}
 	return fills
 }
 
-// quote puts text between two lines that it cannot hold.
+// quote puts text between two lines that cannot occur in it.
 func (s secret) quote(name, text string) string {
-	return fmt.Sprintf("----- %s begins: %s -----\n%s\n----- %s ends: %s -----", s.boundary, name, strings.Trim(text, "\n"), s.boundary, name)
+	return fmt.Sprintf(
+		"----- %s begins: %s -----\n%s\n----- %s ends: %s -----", s.boundary, name, strings.Trim(text, "\n"),
+		s.boundary, name,
+	)
 }
 
 func goal(in ralph.EvaluationInput) string {
 	var lines []string
 	switch {
 	case in.Task != "" && in.Title != "":
-		lines = append(lines, promise.OneLine(in.Task+": "+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+": "+in.Title, nameLimit), "")
 	case in.Task+in.Title != "":
-		lines = append(lines, promise.OneLine(in.Task+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+in.Title, nameLimit), "")
 	}
 	return strings.Join(append(lines, in.Goal), "\n")
 }
 
-// list writes one item a line, each with a dash.
+// list writes one item per line, each with a dash.
 func list(items []string) string {
 	var b strings.Builder
 	for _, item := range items {
-		if item = strings.TrimSpace(clean(item)); item != "" {
+		if item = strings.TrimSpace(sanitize(item)); item != "" {
 			b.WriteString("- " + strings.ReplaceAll(item, "\n", "\n  ") + "\n")
 		}
 	}
 	return b.String()
 }
 
-// checkName is what a check is called. What a hidden one runs is nobody's business here: the reviewer's words reach the worker.
+// checkName returns a check's name. The command of a hidden check must not be shown, because the
+// reviewer's answer reaches the worker.
 func checkName(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "a hidden check"
 	}
-	return promise.OneLine(c.Name, nameCap)
+	return promise.OneLine(c.Name, nameLimit)
 }
 
-// checks tells how each check went, and how it ended.
+// checks describes the result of each check and the end of its output.
 func checks(results []ralph.CheckResult) string {
 	var b strings.Builder
-	room := outputsCap
+	room := outputsLimit
 	for i, c := range results {
 		if i == maxChecks {
 			fmt.Fprintf(&b, "[… %d more checks …]\n", len(results)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", checkName(c), strings.Join(facts(c), ", "))
-		output := strings.Trim(clean(c.Output), "\n")
+		fmt.Fprintf(&b, "- %s: %s\n", checkName(c), strings.Join(checkFacts(c), ", "))
+		output := strings.Trim(sanitize(c.Output), "\n")
 		if c.Hidden || strings.TrimSpace(output) == "" {
 			continue
 		}
-		short, _ := text.Cut(output, min(outputCap, max(room, 1)))
+		short, _ := text.Cut(output, min(outputLimit, max(room, 1)))
 		room -= len(short)
 		b.WriteString("  the end of its output:\n    " + strings.ReplaceAll(short, "\n", "\n    ") + "\n")
 	}
 	return b.String()
 }
 
-// facts is what is known of one result, in the order of its weight.
-func facts(c ralph.CheckResult) []string {
-	facts := []string{"red"}
+// checkFacts lists what is known about one result, most important first.
+func checkFacts(c ralph.CheckResult) []string {
+	facts := []string{"failed"}
 	if c.Passed {
-		facts[0] = "green"
+		facts[0] = "passed"
 	}
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -195,41 +201,45 @@ func facts(c ralph.CheckResult) []string {
 	say(c.Duration > 0, "took %s", time.Duration(c.Duration).Round(time.Millisecond))
 	say(c.Isolation == "inplace", "run in the workspace itself")
 	say(c.Isolation != "" && c.Isolation != "inplace", "run in isolation (%s)", c.Isolation)
-	say(c.NeedsAccess != "", "less isolated than usual, since it was red otherwise before the work, too")
+	say(c.NeedsAccess != "", "less isolated than usual, because it also failed in isolation before the work")
 	say(c.Attribution != "", "compared with before the work: %s", c.Attribution)
-	say(c.Flaked, "red and green on the same files, in %d attempts", c.Attempts)
+	say(c.Flaked, "failed and passed on the same files, in %d attempts", c.Attempts)
 	if p := c.Proof; p != nil {
-		say(p.Canary == ralph.CanaryRed, "a failing test that was put in turned it red")
-		say(p.Canary == ralph.CanaryGreen, "a failing test that was put in did not turn it red")
-		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "whether it can fail could not be tried")
+		say(p.Canary == ralph.CanaryRed, "a planted failing test made it fail")
+		say(p.Canary == ralph.CanaryGreen, "it passed despite a planted failing test")
+		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "unknown whether it can fail")
 		say(p.Tests > 0, "%d tests ran", p.Tests)
-		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameCap))
+		say(
+			p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost,
+			promise.OneLine(strings.Join(p.Missing, ", "), nameLimit),
+		)
 	}
 	return facts
 }
 
 func testChanges(t ralph.BaseTestsRun) string {
-	names := inlines(t.Files, maxFiles)
+	names := oneLiners(t.Files, maxFiles)
 	text := "Changed:\n" + list(names)
 	if more := len(t.Files) - len(names); more > 0 {
 		text += fmt.Sprintf("[… %d more files …]\n", more)
 	}
 	if len(t.Old) > 0 {
-		text += "With the tests as they were before:\n" + checks(t.Old)
+		text += "With the original tests:\n" + checks(t.Old)
 	}
 	return text
 }
 
-// inlines are the first of some texts, each as one line.
-func inlines(texts []string, most int) []string {
+// oneLiners returns the first few texts, each as one line.
+func oneLiners(texts []string, most int) []string {
 	var all []string
 	for _, text := range texts[:min(len(texts), most)] {
-		all = append(all, promise.OneLine(text, nameCap))
+		all = append(all, promise.OneLine(text, nameLimit))
 	}
 	return all
 }
 
-// ledger tells the last verdicts. Calls that came to none, and answers that were none, say nothing about the work.
+// ledger lists the last verdicts. Calls without a verdict, and unusable answers, say nothing about
+// the work.
 func ledger(all []ralph.Evaluation) string {
 	told := slices.DeleteFunc(slices.Clone(all), func(e ralph.Evaluation) bool {
 		return e.End != ralph.EndOK && e.End != "" || e.NoVerdict()
@@ -238,15 +248,18 @@ func ledger(all []ralph.Evaluation) string {
 	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
 		line := "accepted" + pointers(e.Evidence)
 		if !e.Accepted {
-			line = fmt.Sprintf("rejected%s: %s%s\nNext step: %s", underCategory(e.Category), promise.OneLine(e.Concern, concernCap), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepCap))
+			line = fmt.Sprintf(
+				"rejected%s: %s%s\nNext step: %s", asCategory(e.Category), promise.OneLine(e.Concern, concernLimit),
+				pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepLimit),
+			)
 		}
 		lines = append(lines, line)
 	}
 	return list(lines)
 }
 
-// underCategory leaves out what a reviewer cannot choose.
-func underCategory(r ralph.Rejection) string {
+// asCategory leaves out a category that a reviewer cannot choose.
+func asCategory(r ralph.Rejection) string {
 	if r == ralph.RejectedInvalid {
 		return ""
 	}
@@ -257,10 +270,10 @@ func pointers(evidence []string) string {
 	if len(evidence) == 0 {
 		return ""
 	}
-	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
+	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameLimit) + ")"
 }
 
-// recurring names the categories that came more than once, the most frequent first.
+// recurring names the categories that occurred more than once, the most frequent first.
 func recurring(counts map[ralph.Rejection]int) string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(r ralph.Rejection) bool {
 		return counts[r] < 2 || !slices.Contains(ralph.Rejections(), r)
@@ -273,14 +286,15 @@ func recurring(counts map[ralph.Rejection]int) string {
 	return strings.Join(said, ", ")
 }
 
-// meanings says what each category is for.
+// meanings explains each category.
 var meanings = map[ralph.Rejection]string{
 	ralph.RejectedScope:    "the work does more than was asked, or changes what it should not touch.",
 	ralph.RejectedGap:      "a criterion, or a part of what was asked, is not met.",
-	ralph.RejectedWeakTest: "a test was weakened, deleted or skipped, or a new one would pass whatever the code does.",
-	ralph.RejectedWrong:    "the checks are green, but the behaviour is wrong: answers that are hard-coded for the tests, say.",
-	ralph.RejectedHalf:     "stubs, placeholders, dead ends, or a part that is announced and not there.",
-	ralph.RejectedSpec:     "the work breaks a rule that the task or the repository sets.",
+	ralph.RejectedWeakTest: "a test was weakened, deleted or skipped, or a new one would pass regardless of the code.",
+	ralph.RejectedWrong: "the checks pass, but the behavior is wrong, for example answers that are " +
+		"hard-coded for the tests.",
+	ralph.RejectedHalf: "stubs, placeholders, dead ends, or a part that is announced but missing.",
+	ralph.RejectedSpec: "the work breaks a rule that the task or the repository sets.",
 }
 
 func categories() string {
@@ -291,9 +305,10 @@ func categories() string {
 	return strings.Join(lines, "\n")
 }
 
-// clean mends the encoding of a text and takes control characters out. Marks that nobody sees, such as those that turn the direction of writing, are
-// shown by their numbers: code can look like something else with them.
-func clean(text string) string {
+// sanitize repairs the encoding of a text and removes control characters. Invisible marks, such as
+// those that change the writing direction, are shown as code points, because they can make code
+// look like something else.
+func sanitize(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	var b strings.Builder
 	b.Grow(len(text))

@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// maxVerdict is how long a verdict can be, in bytes; it is looked for at the very end of the answer.
-	maxVerdict  = 16 << 10
-	concernCap  = 2000 // characters
-	nextStepCap = 1000
-	maxPointers = 20 // beyond these, evidence is left out
-	problemCap  = 200
+	// maxVerdict is the maximum length of a verdict in bytes. It is searched for at the very end of
+	// the answer.
+	maxVerdict    = 16 << 10
+	concernLimit  = 2000 // characters
+	nextStepLimit = 1000
+	maxPointers   = 20 // further evidence is ignored
+	problemLimit  = 200
 )
 
 // verdict is what the reviewer writes.
@@ -32,45 +33,49 @@ type verdict struct {
 	NextStep string   `json:"next_step"`
 }
 
-// verdictFields are the names that a verdict may have, as they are written.
+// verdictFields are the allowed field names, in exact case.
 var verdictFields = []string{"nonce", "verdict", "category", "concern", "evidence", "next_step"}
 
-// finding is a verdict that holds, or the problem with one that does not.
+// finding is a valid verdict, or the problem with an invalid one.
 type finding struct {
 	verdict
 	problem string
-	no      *rejection // one that stands in the answer, whatever its form and whatever else does; nil if there is none
+	// rejection is a rejection found in the answer, in any form and whatever else the answer says;
+	// nil if there is none.
+	rejection *rejection
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
 	e.Accepted, e.Category, e.Concern, e.Evidence, e.NextStep = f.Verdict == "accept", ralph.Rejection(f.Category), f.Concern, f.Evidence, f.NextStep
 }
 
-// read finds the verdict in an answer and holds it against its rules and the files of the workspace. An error means that these cannot be looked at.
+// read finds the verdict in an answer and checks it against the rules and the files of the
+// workspace. An error means that the files cannot be read.
 func read(answer, nonce, dir string) (finding, error) {
-	no := saidNo(answer, nonce, dir)
+	no := findRejection(answer, nonce, dir)
 	v, err := lastObject(answer)
 	switch {
 	case err == nil:
 		err = v.check(nonce)
-	case errors.Is(err, errNoObject) && no != nil && no.flaw != "": // that is worth more than what stands behind it
+	// this is more useful than what follows it
+	case errors.Is(err, errNoObject) && no != nil && no.flaw != "":
 		err = errors.New(no.flaw)
 	}
 	if err != nil {
-		return finding{problem: err.Error(), no: no}, nil
+		return finding{problem: err.Error(), rejection: no}, nil
 	}
 	pointers, problem, err := lookUp(dir, v.Evidence)
 	if err != nil {
 		return finding{}, err
 	}
 	v.Evidence = pointers
-	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
+	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernLimit), promise.OneLine(v.NextStep, nextStepLimit)
 	return finding{v, problem, no}, nil
 }
 
-var errNoObject = errors.New("the answer does not end with a JSON object of the form that was asked for")
+var errNoObject = errors.New("the answer does not end with a JSON object in the requested form")
 
-// lastObject reads the JSON object that ends the answer, perhaps in a fence.
+// lastObject reads the JSON object at the end of the answer, which may be in a code fence.
 func lastObject(answer string) (verdict, error) {
 	text := strings.TrimSpace(answer)
 	if text == "" {
@@ -93,7 +98,8 @@ func lastObject(answer string) (verdict, error) {
 	}
 }
 
-// parse reads an object field by field: encoding/json alone would take a name in other letters, and the last of two.
+// parse reads an object field by field, because encoding/json alone would accept names in another
+// case and the last of two duplicates.
 func parse(object string) (v verdict, err error) {
 	d := json.NewDecoder(strings.NewReader(object))
 	if _, err := d.Token(); err != nil {
@@ -107,10 +113,10 @@ func parse(object string) (v verdict, err error) {
 		}
 		field, _ := name.(string)
 		if !slices.Contains(verdictFields, field) {
-			return verdict{}, fmt.Errorf("the field %s is not known", told(field))
+			return verdict{}, fmt.Errorf("the field %s is unknown", quoted(field))
 		}
 		if seen[field] {
-			return verdict{}, fmt.Errorf("the field %s is there twice", told(field))
+			return verdict{}, fmt.Errorf("the field %s occurs twice", quoted(field))
 		}
 		seen[field] = true
 		if err := d.Decode(&json.RawMessage{}); err != nil {
@@ -127,26 +133,26 @@ func parse(object string) (v verdict, err error) {
 	return v, nil
 }
 
-// check holds a verdict against the rules that need no files.
+// check applies the rules that need no files.
 func (v verdict) check(nonce string) error {
 	switch {
 	case !sameWord(v.Nonce, nonce):
-		return errors.New("the nonce is not the one of the instructions")
+		return errors.New("the nonce is not the one in the instructions")
 	case v.Verdict != "accept" && v.Verdict != "reject":
-		return fmt.Errorf("the verdict is %s; it must be accept or reject", told(v.Verdict))
+		return fmt.Errorf("the verdict is %s; it must be accept or reject", quoted(v.Verdict))
 	case v.Verdict == "accept" && v.Category != "":
-		return fmt.Errorf("the category is %s; who accepts leaves it empty", told(v.Category))
+		return fmt.Errorf("the category is %s; leave it empty to accept", quoted(v.Category))
 	case v.Verdict == "accept" && len(v.Evidence) == 0:
-		return errors.New("there is no evidence; to accept takes at least one path:line")
+		return errors.New("there is no evidence; accepting requires at least one path:line")
 	case v.Verdict == "reject" && !slices.Contains(ralph.Rejections(), ralph.Rejection(v.Category)):
-		return fmt.Errorf("the category %s is not one of the list", told(v.Category))
-	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernCap) == "":
+		return fmt.Errorf("the category %s is not in the list", quoted(v.Category))
+	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernLimit) == "":
 		return errors.New("the concern is missing")
-	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepCap) == "":
+	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepLimit) == "":
 		return errors.New("the next_step is missing")
 	}
 	return nil
 }
 
-// told quotes something of the reviewer's in a sentence of ours.
-func told(s string) string { return fmt.Sprintf("%q", promise.OneLine(s, problemCap)) }
+// quoted quotes text of the reviewer in one of our sentences.
+func quoted(s string) string { return fmt.Sprintf("%q", promise.OneLine(s, problemLimit)) }

@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// BenchmarkOverlay is a view of a workspace with many dependencies, one check in it, and its end.
+// BenchmarkOverlay opens a view of a workspace with many dependencies, runs one check in it, and
+// closes it.
 func BenchmarkOverlay(b *testing.B) {
 	dir, folder := b.TempDir(), b.TempDir()
 	source := filepath.Join(dir, "source")

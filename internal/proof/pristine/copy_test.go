@@ -28,9 +28,15 @@ func TestCopyShowsEditsAndSharesWhatIsIgnored(t *testing.T) {
 		before := look(t, top)
 		folder := u.folder(t)
 		got := u.act(t, scene{
-			Options: Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{"a.go", "sub/b_test.go", "sub/added.go", "tool", "to-a", "deleted"},
+			Options: Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{
+				"a.go", "sub/b_test.go", "sub/added.go", "tool", "to-a", "deleted",
+			},
 				Edits: pairs("sub/b_test.go", top+"/src/base", "sub/added.go", "", "node_modules/m/index", top+"/src/base")},
-			Scripts: []string{show, "tool; cat .git/HEAD node_modules/other; ls -l a.go | cut -c1-10; rm -f a.go sub/b_test.go; echo n > new", show},
+			Scripts: []string{
+				show,
+				"tool; cat .git/HEAD node_modules/other; ls -l a.go | cut -c1-10; rm -f a.go sub/b_test.go; echo n > new",
+				show,
+			},
 			Env:     []string{"PATH=" + dir + ":/usr/bin:/bin", "PWD=" + dir},
 			Between: pairs("canary", top+"/src/base"),
 		})
@@ -39,7 +45,8 @@ func TestCopyShowsEditsAndSharesWhatIsIgnored(t *testing.T) {
 			return strings.ReplaceAll(rest, "DIR", dir)
 		}
 		same(t, "scene", seen{Exits: []int{0, 0, 0}, Outputs: []string{
-			links("./a.go a\n./node_modules/m/index base\n./node_modules/other -> DIR/node_modules/other\n./sub/b_test.go base\n" +
+			links("./a.go a\n./node_modules/m/index base\n./node_modules/other -> " +
+				"DIR/node_modules/other\n./sub/b_test.go base\n" +
 				"./sub/ignored.log -> DIR/sub/ignored.log\n./to-a -> a.go\n./tool* #!/bin/sh\necho tool of $(pwd)\n"),
 			"tool of " + copied + "\nrefo-r--r--r--\n",
 			links("./canary base\n./new n\n./node_modules/m/index base\n./node_modules/other -> DIR/node_modules/other\n" +
@@ -62,12 +69,12 @@ func names(t *testing.T, dir string) []string {
 func TestCopyIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"big": "", "small": "s"})
-	if err := os.Truncate(filepath.Join(dir, "big"), copiedBytes+1); err != nil {
+	if err := os.Truncate(filepath.Join(dir, "big"), maxCopiedBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
 	_, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{"big", "small"}})
-	want := fmt.Sprintf("open view: copy big: the tree has more than %d bytes, too many for a copy", copiedBytes)
+	want := fmt.Sprintf("open view: copy big: the tree has more than %d bytes, too many for a copy", maxCopiedBytes)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -75,9 +82,12 @@ func TestCopyIsBounded(t *testing.T) {
 }
 
 func TestCopyOfManyFilesIsRefused(t *testing.T) {
-	d := duplicate{workspace: t.TempDir(), root: t.TempDir(), files: map[string]bool{"a": true, "b": true}, left: 1, leftBytes: 10}
+	d := treeCopy{
+		workspace: t.TempDir(), root: t.TempDir(), files: map[string]bool{"a": true, "b": true}, filesLeft: 1,
+		bytesLeft: 10,
+	}
 	write(t, d.workspace, map[string]string{"a": "1", "b": "2"})
-	err := d.fill(t.Context(), ".")
+	err := d.copyFolder(t.Context(), ".")
 	want := "copy b: the tree has more than 50000 files, too many for a copy"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -85,8 +95,10 @@ func TestCopyOfManyFilesIsRefused(t *testing.T) {
 }
 
 func TestEnterTranslatesWhatLeadsToTheWorkspace(t *testing.T) {
-	d := &duplicate{workspace: "/w/s", root: "/copy/s"}
-	s := process.Spec{Argv: []string{"/w/s/bin/tool", "/w/s/arg"}, Dir: "/w/s/sub", Env: []string{"PATH=/w/s/.venv/bin:/w/so:/bin", "PWD=/w/s/sub", "OTHER=/w/s"}}
+	d := &treeCopy{workspace: "/w/s", root: "/copy/s"}
+	s := process.Spec{Argv: []string{"/w/s/bin/tool", "/w/s/arg"}, Dir: "/w/s/sub", Env: []string{
+		"PATH=/w/s/.venv/bin:/w/so:/bin", "PWD=/w/s/sub", "OTHER=/w/s",
+	}}
 	d.enter(&s)
 	want := process.Spec{Argv: []string{"/copy/s/bin/tool", "/w/s/arg"}, Dir: "/copy/s/sub",
 		Env: []string{"PATH=/copy/s/.venv/bin:/w/so:/bin", "PWD=/copy/s/sub", "OTHER=/w/s", "GIT_OPTIONAL_LOCKS=0"}}

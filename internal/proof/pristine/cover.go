@@ -11,57 +11,58 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// aroundName is the folder in Options.Folder where copies lie that checks may read, and spoil.
-const aroundName = "around"
+// surroundingsName is the folder in Options.Folder for copies that checks may read and overwrite.
+const surroundingsName = "around"
 
-// covered is what a view does about surroundings that were changed.
-type covered struct {
+// coverPlan is how a view hides changed surroundings from checks.
+type coverPlan struct {
 	binds []process.Mount
 	edits []Edit
 	env   []string
 }
 
-// hiding is a way to show checks what was.
-type hiding int
+// hideMethod is a way to show checks the original state of a file.
+type hideMethod int
 
 const (
-	byNothing hiding = iota
-	byTree           // it is a file of the tree, where other rules hold
-	byEdit
-	byBind
-	byVariable
+	cannotHide   hideMethod = iota
+	hiddenByTree            // the file belongs to the tree, where the protection rules apply
+	hiddenByEdit
+	hiddenByBind
+	hiddenByVariable
 )
 
-func (s *Surroundings) howToHide(c change, mode Mode, dir string) hiding {
-	_, inside := below(c.plain, realPath(dir))
-	_, linkedInside := below(c.real, realPath(dir))
+func (s *Surroundings) hideMethodFor(c change, mode Mode, dir string) hideMethod {
+	_, inside := relativeTo(c.unlinked, realPath(dir))
+	_, linkedInside := relativeTo(c.real, realPath(dir))
 	switch {
 	case !c.git && (inside || c.real != "" && linkedInside):
-		return byTree
+		return hiddenByTree
 	case mode == Overlay && inside:
-		return byEdit
+		return hiddenByEdit
 	case mode == Overlay && c.bindable():
-		return byBind
-	case c.group != "" && (c.group == gitGlobal || len(s.copiesOf(c.group)) <= 1):
-		return byVariable
+		return hiddenByBind
+	case c.group != "" && (c.group == gitGlobal || len(s.savedCopies(c.group)) <= 1):
+		return hiddenByVariable
 	}
-	return byNothing
+	return cannotHide
 }
 
-// bindable says that something can be shown in its place, and that this is the place: over a link that the agent made, we would hide from checks
-// whatever it leads to, as a program that they need in order to fail.
+// bindable reports whether a file can be covered by a bind mount at its original place. If the
+// agent replaced the path with a link, a mount would hide the link's target from checks. That could
+// be a program that they need in order to fail.
 func (c *change) bindable() bool {
 	info, err := os.Stat(c.path)
 	if err != nil || info.IsDir() {
 		return false
 	}
 	now := realPath(c.path)
-	return now == c.plain || c.real != "" && now == c.real
+	return now == c.unlinked || c.real != "" && now == c.real
 }
 
-func (s *Surroundings) copiesOf(g group) []string {
+func (s *Surroundings) savedCopies(g configGroup) []string {
 	var paths []string
-	for _, k := range s.index.Kept {
+	for _, k := range s.index.Files {
 		if k.Group == g && k.Copy != "" {
 			paths = append(paths, filepath.Join(s.folder, k.Copy))
 		}
@@ -69,14 +70,14 @@ func (s *Surroundings) copiesOf(g group) []string {
 	return paths
 }
 
-// cover finds out what a view has to do, and makes the files that it takes.
-func (s *Surroundings) cover(o Options) (covered, error) {
-	var c covered
+// planCover decides how a view hides changed files, and writes the replacement files.
+func (s *Surroundings) planCover(o Options) (coverPlan, error) {
+	var c coverPlan
 	changes := s.changes()
 	if len(changes) == 0 {
 		return c, nil
 	}
-	folder := filepath.Join(o.Folder, aroundName)
+	folder := filepath.Join(o.Folder, surroundingsName)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return c, fmt.Errorf("cover surroundings: %w", err)
 	}
@@ -87,39 +88,42 @@ func (s *Surroundings) cover(o Options) (covered, error) {
 		return path, os.WriteFile(path, []byte(strings.Join(texts, "")), 0o600)
 	}
 	for _, change := range changes {
-		if err := s.hide(&c, change, o, write); err != nil {
+		if err := s.addCover(&c, change, o, write); err != nil {
 			return c, errors.Join(fmt.Errorf("cover %s: %w", change.path, err), c.discard(o.Folder))
 		}
 	}
 	return c, nil
 }
 
-// hide adds what a view has to do about one change.
-func (s *Surroundings) hide(c *covered, change change, o Options, write func(texts ...string) (string, error)) (err error) {
+// addCover adds to the plan what hides one change.
+func (s *Surroundings) addCover(
+	c *coverPlan, change change, o Options, write func(texts ...string) (string, error),
+) (err error) {
 	var source string
-	switch s.howToHide(change, o.Mode, o.Dir) {
-	case byEdit:
-		name, _ := below(change.plain, realPath(o.Dir))
+	switch s.hideMethodFor(change, o.Mode, o.Dir) {
+	case hiddenByEdit:
+		name, _ := relativeTo(change.unlinked, realPath(o.Dir))
 		if change.copy != "" {
-			source, err = change.shown(write)
+			source, err = change.writeOriginal(write)
 		}
 		c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
-	case byBind:
-		source, err = change.shown(write)
+	case hiddenByBind:
+		source, err = change.writeOriginal(write)
 		c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
-	case byVariable:
+	case hiddenByVariable:
 		name := string(change.group) + "="
 		if slices.ContainsFunc(c.env, func(entry string) bool { return strings.HasPrefix(entry, name) }) {
 			return nil
 		}
-		source, err = change.group.instead(s.copiesOf(change.group), write)
+		source, err = change.group.replacement(s.savedCopies(change.group), write)
 		c.env = append(c.env, name+source)
 	}
 	return err
 }
 
-// shown makes the file that checks see: what was, or nothing. It is never the kept one, since a check could write to it.
-func (c *change) shown(write func(texts ...string) (string, error)) (string, error) {
+// writeOriginal writes the file that checks see: the original content, or an empty file. It never
+// returns the saved copy itself, because a check could write to it.
+func (c *change) writeOriginal(write func(texts ...string) (string, error)) (string, error) {
 	if c.copy == "" {
 		return write("")
 	}
@@ -128,10 +132,10 @@ func (c *change) shown(write func(texts ...string) (string, error)) (string, err
 		return "", err
 	}
 	path, err := write(string(text))
-	if err == nil && c.prog {
+	if err == nil && c.program {
 		err = os.Chmod(path, 0o700)
 	}
 	return path, err
 }
 
-func (c covered) discard(folder string) error { return wipe(folder, aroundName) }
+func (c coverPlan) discard(folder string) error { return removeAll(folder, surroundingsName) }

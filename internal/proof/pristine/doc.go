@@ -1,33 +1,42 @@
-// Package pristine shows checks a workspace that is as it should be, not as an agent left it.
+// Package pristine shows checks the workspace as it should be, not as an agent left it.
 //
-// A [View] is the workspace with a list of edits: files put there, files taken away. It is opened when the last process of the agent is gone,
-// checks run in it one after the other, and it is thrown away.
+// A [View] is the workspace plus a list of edits: files added and files removed. It is opened after
+// the last process of the agent is gone. Checks run in it one after the other, and then it is
+// discarded.
 //
-// # Three ways
+// # Three modes
 //
-// [Overlay] covers the workspace in a mount namespace, at its own path. Nothing is copied, whatever its size, and nothing that a check writes reaches
-// the workspace. It takes Linux, and a system that lets the user have namespaces. What one check writes the next one sees. Where the file system of
-// [Options.Folder] cannot hold what is written, it is held in memory instead, and then every check starts with the edits alone. A file system that is
-// mounted below the workspace is seen in it, but writes to it go through, edits there are refused, and only root can have it below an overlay at all.
-// For others, a folder that was there before can be renamed in the view only as mv does it, by copying.
+// [Overlay] covers the workspace in a mount namespace, at its own path. Nothing is copied,
+// regardless of size, and nothing that a check writes reaches the workspace. It requires Linux and
+// a system that allows user namespaces. Each check sees what earlier checks wrote. If the file
+// system of [Options.Folder] cannot serve as the upper layer, writes are held in memory, and then
+// every check starts with only the edits. A file system mounted below the workspace is visible in
+// the view, but writes to it go through and edits there are refused. Only root can have such a
+// mount below an overlay at all. For other users, a folder that existed before can be renamed in
+// the view only as mv does it, by copying.
 //
-// [Copy] copies the files of the tree into another folder and links what git ignores: dependencies, build output, the .git folder itself. Checks run
-// at another path, and what they write into something that is linked reaches the workspace. So does what they find by a link that leads there,
-// as packages of one workspace that are linked into node_modules do. It is bounded in files and bytes.
+// [Copy] copies the files of the tree into another folder and links what git ignores: dependencies,
+// build output, the .git folder itself. Checks run at another path. What they write through such a
+// link reaches the workspace. The same is true for links that lead back into the workspace, such as
+// packages of one workspace linked into node_modules. The number of files and bytes is limited.
 //
-// [InPlace] changes the workspace itself and puts it back afterwards. A journal is on disk before the first edit is made, so that whoever comes next
-// after a crash can put it back, too: see [Recover]. What checks write stays.
+// [InPlace] edits the workspace itself and restores it afterwards. A journal is on disk before the
+// first edit is made, so that the next process can restore the workspace after a crash: see
+// [Recover]. Files that checks write remain.
 //
-// [Strongest] says which one works here. [View.Touched] says which files commands wrote, where the view keeps that apart.
+// [StrongestMode] returns the strongest mode that works here. [View.Touched] returns the files that
+// commands wrote, in views that record it.
 //
 // # Surroundings
 //
-// An agent works with the user's rights, so files outside of the tree that steer checks are in its reach: shell profiles, the configuration of git
-// and of package managers, hooks. [Remember] keeps them as they were before the agent began. In a view those that were changed since are as they
-// were. If none was, nothing at all is done, so that an honest run sees no difference. Caches and toolchains are left alone: checks need them, and
-// there is no telling what in them is right.
+// An agent has the user's permissions, so it can reach files outside the tree that affect checks:
+// shell profiles, configuration of git and of package managers, hooks. [SaveSurroundings] saves
+// them before the agent starts. A view shows the files that changed since in their original state.
+// If none changed, it does nothing, so an honest run sees no difference. Caches and toolchains are
+// left alone: checks need them, and there is no way to tell what in them is right.
 //
-// # What it is not
+// # Not a sandbox
 //
-// Checks run code that the agent wrote. A view keeps accidents and the known cheats away from the evidence; it is no sandbox.
+// Checks run code that the agent wrote. A view protects the evidence from accidents and known
+// cheats. It is not a sandbox.
 package pristine

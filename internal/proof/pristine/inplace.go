@@ -16,14 +16,14 @@ type inPlace struct {
 
 func openInPlace(ctx context.Context, o *Options) (*inPlace, error) {
 	v := &inPlace{workspace: o.Dir, journal: journal{path: o.Journal}}
-	chapters, err := v.journal.chapters()
+	unfinished, err := v.journal.entryNames()
 	if err != nil {
 		return nil, err
 	}
-	if len(chapters) > 0 {
+	if len(unfinished) > 0 {
 		return nil, fmt.Errorf("%s: an earlier view was not closed; recover it first", o.Journal)
 	}
-	if err := v.lay(ctx, o.Edits); err != nil {
+	if err := v.applyEdits(ctx, o.Edits); err != nil {
 		return nil, errors.Join(err, v.close())
 	}
 	return v, nil
@@ -33,9 +33,9 @@ func (v *inPlace) dir() string { return v.workspace }
 
 func (v *inPlace) enter(*process.Spec) {}
 
-func (v *inPlace) written() func(name string) (file string, own bool) { return nil }
+func (v *inPlace) writtenFinder() func(name string) (file string, own bool) { return nil }
 
-func (v *inPlace) lay(ctx context.Context, edits []Edit) error {
+func (v *inPlace) applyEdits(ctx context.Context, edits []Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
@@ -45,15 +45,16 @@ func (v *inPlace) lay(ctx context.Context, edits []Edit) error {
 	return process.ApplyEdits(v.workspace, edits)
 }
 
-// close is not bound by a context: a workspace is put back whatever else ends.
+// close takes no context: the workspace is restored even if everything else is canceled.
 func (v *inPlace) close() error {
 	_, err := v.journal.undo(func() error { return nil })
 	return err
 }
 
-// Recover puts back what a view in place left that was never closed, since its process was killed. It names what it changed. If nothing is
-// there, or only a journal that was not yet complete, which means that no edit was made, there is nothing to do. It may be interrupted and
-// called again.
+// Recover restores the workspace after an in-place view that was never closed because its process
+// was killed. It returns the names of what it changed. It does nothing if there is no journal, or
+// only an incomplete one, since no edit is made before a journal is complete. It may be interrupted
+// and called again.
 func Recover(ctx context.Context, journalPath string) (restored []string, err error) {
 	j := journal{path: journalPath}
 	restored, err = j.undo(ctx.Err)

@@ -15,7 +15,8 @@ import (
 
 func init() { roles["restless"] = playRestless }
 
-// spoiled is a tree as an agent left it, with everything that can be in the way of an edit, and edits of all kinds.
+// spoiled is a tree as an agent left it, with everything that can be in the way of an edit, and
+// edits of all kinds.
 func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 	t.Helper()
 	top := u.folder(t)
@@ -45,7 +46,7 @@ func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 	return dir, edits, more
 }
 
-// pairs are edits, given as name and source.
+// pairs builds edits from pairs of name and source.
 func pairs(list ...string) []Edit {
 	var edits []Edit
 	for i := 0; i < len(list); i += 2 {
@@ -61,13 +62,18 @@ func TestInPlaceIsPutBack(t *testing.T) {
 		journal := filepath.Join(u.folder(t), "state", "journal")
 		got := u.act(t, scene{
 			Options: Options{Dir: dir, Folder: u.folder(t), Journal: journal, Mode: InPlace, Edits: edits},
-			Scripts: []string{show, "echo mine > new/by-check; echo spoiled > a_test.go; chmod 700 run", show}, Between: more[:2]})
+			Scripts: []string{
+				show, "echo mine > new/by-check; echo spoiled > a_test.go; chmod 700 run", show,
+			}, Between: more[:2]})
 		shown := func(test, rest string) string {
-			return "./a_test.go" + test + "\n" + rest + "./conf -> keep\n./is-folder* #!/bin/true\n./keep k\n./linked/new base\n./locked/file base\n"
+			return "./a_test.go" + test + "\n" + rest +
+				"./conf -> keep\n./is-folder* #!/bin/true\n./keep k\n./linked/new base\n./locked/file base\n"
 		}
 		same(t, "scene", seen{Exits: []int{0, 0, 0}, Outputs: []string{
 			shown(" base", "") + "./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n", "",
-			shown("* #!/bin/true", "./canary_test.go base\n") + "./new/by-check mine\n./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n",
+			shown(
+				"* #!/bin/true", "./canary_test.go base\n",
+			) + "./new/by-check mine\n./new/one base\n./run* #!/bin/true\n./was-folder/in/it base\n",
 		}}, got)
 		after := look(t, dir)
 		if after["new/by-check"].Text != "mine\n" {
@@ -75,7 +81,7 @@ func TestInPlaceIsPutBack(t *testing.T) {
 		}
 		delete(after, "new/by-check")
 		delete(after, "new")
-		// The folder has one entry more than before, so its time is a new one.
+		// The folder has one more entry than before, so its time is new.
 		root := after["."]
 		root.ModTime = before["."].ModTime
 		after["."] = root
@@ -86,17 +92,19 @@ func TestInPlaceIsPutBack(t *testing.T) {
 	})
 }
 
-// A home can be a workspace, and then the harness's own folders lie in it.
+// A home can be a workspace, and then the harness's own folders are inside it.
 func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "state", "views")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	mode, why := Strongest(t.Context(), dir, folder)
+	mode, why := StrongestMode(t.Context(), dir, folder)
 	same(t, "mode", InPlace, mode)
-	same(t, "why", "what a view needs would lie in the workspace itself, in "+folder, why)
-	v, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode})
+	same(t, "why", "the folder for views would be inside the workspace: "+folder, why)
+	v, err := Open(t.Context(), Options{
+		Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode,
+	})
 	if err == nil {
 		err = v.Close()
 	}
@@ -110,7 +118,7 @@ func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
 	}
 }
 
-// playRestless opens, edits and closes views in place without end.
+// playRestless opens, edits and closes in-place views in an endless loop.
 func playRestless(args []string) int {
 	var o Options
 	var more []Edit
@@ -121,7 +129,7 @@ func playRestless(args []string) int {
 	for {
 		v, err := Open(testContext(), o)
 		if err == nil {
-			err = v.Lay(more)
+			err = v.ApplyEdits(more)
 		}
 		if err == nil {
 			err = v.Close()
@@ -133,7 +141,8 @@ func playRestless(args []string) int {
 	}
 }
 
-// The moments of death are random, with a seed: there are more points than could be named, and every one has to be survived.
+// The process is killed at random moments, with a seed: there are too many points to list, and each
+// has to be survived.
 func TestKilledInPlaceIsRecovered(t *testing.T) {
 	dir, edits, more := spoiled(t, user{})
 	before := look(t, dir)
@@ -195,13 +204,13 @@ func TestKilledInPlaceIsRecovered(t *testing.T) {
 	t.Logf("%d of 40 rounds had something to restore", restoredAny)
 }
 
-// howLong is one turn of the restless.
+// howLong measures one turn of playRestless.
 func howLong(t *testing.T, o Options, more []Edit) time.Duration {
 	t.Helper()
 	began := time.Now()
 	v, err := Open(t.Context(), o)
 	if err == nil {
-		err = v.Lay(more)
+		err = v.ApplyEdits(more)
 	}
 	if err == nil {
 		err = v.Close()
@@ -212,7 +221,7 @@ func howLong(t *testing.T, o Options, more []Edit) time.Duration {
 	return time.Since(began)
 }
 
-// recoverPartly is interrupted after some places.
+// recoverPartly is interrupted after some paths.
 func recoverPartly(t *testing.T, path string, places int) {
 	t.Helper()
 	j := journal{path: path}
@@ -244,7 +253,9 @@ func TestViewInPlaceWaitsForRecovery(t *testing.T) {
 	write(t, dir, map[string]string{"bad\xff\nname": "b"})
 	before := look(t, dir)
 	edits = append(edits, Edit{Name: "bad\xff\nname"})
-	o := Options{Dir: dir, Folder: t.TempDir(), Journal: filepath.Join(t.TempDir(), "journal"), Mode: InPlace, Edits: edits}
+	o := Options{
+		Dir: dir, Folder: t.TempDir(), Journal: filepath.Join(t.TempDir(), "journal"), Mode: InPlace, Edits: edits,
+	}
 	first, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -19,40 +19,42 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// journal is a folder with one chapter for every call that edits. A chapter is a folder that gets its name when all of it is on disk; only then are
-// its edits made. It loses its name when all of it is undone.
+// journal is a folder with one entry for every call that edits. An entry is a folder that gets its
+// final name once it is completely on disk; only then are its edits made. It loses that name once
+// all of them are undone.
 type journal struct{ path string }
 
 const (
-	listName = "list"
-	unborn   = ".new"
-	undone   = ".done"
+	listName         = "list"
+	incompleteSuffix = ".new"
+	undoneSuffix     = ".done"
 )
 
-// chapter is the list of one chapter. Names are bytes since those of files are.
-type chapter struct {
-	Dir    []byte  `json:"dir"`
-	Places []place `json:"places"` // folders before what is in them
+// journalEntry is the list of one entry. Names are bytes because file names are.
+type journalEntry struct {
+	Dir   []byte          `json:"dir"`
+	Paths []originalState `json:"places"` // Paths lists folders before their contents.
 }
 
-// place is what was at a name before the edits.
-type place struct {
+// originalState is what was at a path before the edits.
+type originalState struct {
 	Name []byte      `json:"name"`
 	Kind kind        `json:"kind"`
 	Mode fs.FileMode `json:"mode,omitempty"`
-	Time int64       `json:"time,omitempty"` // when it was changed, in nanoseconds
+	Time int64       `json:"time,omitempty"` // modification time in nanoseconds
 	UID  int         `json:"uid,omitempty"`
 	GID  int         `json:"gid,omitempty"`
-	// Target of a link.
+	// Target is where a link leads.
 	Target []byte `json:"target,omitempty"`
-	// Saved is the copy of a file, in the chapter's folder.
+	// Saved is the copy of a file, in the entry's folder.
 	Saved string `json:"saved,omitempty"`
-	// Digest is of a file's content, or of the names in a folder.
+	// Digest is the digest of a file's content, or of the names in a folder.
 	Digest string `json:"digest,omitempty"`
-	// Put is the digest of a file that is put there; what is neither that nor what was before is somebody's work.
+	// Put is the digest of the file that the edit puts here. Content that matches neither Put nor
+	// Digest was written by someone else and must be saved.
 	Put string `json:"put,omitempty"`
-	// Way says that it only leads to something that is edited.
-	Way bool `json:"way,omitempty"`
+	// ParentOnly marks a folder that only leads to something that is edited.
+	ParentOnly bool `json:"way,omitempty"`
 }
 
 type kind string
@@ -64,8 +66,8 @@ const (
 	isFolder kind = "folder"
 )
 
-// chapters lists those that count, the oldest first.
-func (j *journal) chapters() ([]string, error) {
+// entryNames lists the complete entries, oldest first.
+func (j *journal) entryNames() ([]string, error) {
 	entries, err := os.ReadDir(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,20 +84,20 @@ func (j *journal) chapters() ([]string, error) {
 	return names, nil
 }
 
-// begin writes down what edits will change.
+// begin records the original state of everything that edits will change.
 func (j *journal) begin(ctx context.Context, dir string, edits []Edit) error {
-	chapters, err := j.chapters()
+	entries, err := j.entryNames()
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(j.path, 0o700); err != nil {
 		return err
 	}
-	name := filepath.Join(j.path, fmt.Sprintf("%06d", len(chapters)+1))
-	if err := wipe(j.path, filepath.Base(name)+unborn); err != nil {
+	name := filepath.Join(j.path, fmt.Sprintf("%06d", len(entries)+1))
+	if err := removeAll(j.path, filepath.Base(name)+incompleteSuffix); err != nil {
 		return err
 	}
-	if err := os.Mkdir(name+unborn, 0o700); err != nil {
+	if err := os.Mkdir(name+incompleteSuffix, 0o700); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)
@@ -103,76 +105,77 @@ func (j *journal) begin(ctx context.Context, dir string, edits []Edit) error {
 		return err
 	}
 	defer root.Close()
-	s := survey{ctx: ctx, root: root, folder: name + unborn, places: make(map[string]*place)}
+	s := stateRecorder{ctx: ctx, root: root, folder: name + incompleteSuffix, states: make(map[string]*originalState)}
 	for _, e := range edits {
-		if err := s.edit(e); err != nil {
+		if err := s.recordEdit(e); err != nil {
 			return fmt.Errorf("save %s: %w", e.Name, err)
 		}
 	}
-	text, err := json.Marshal(chapter{Dir: []byte(dir), Places: s.sorted()})
+	text, err := json.Marshal(journalEntry{Dir: []byte(dir), Paths: s.sorted()})
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(name+unborn, listName), strings.NewReader(string(text))); err != nil {
+	if err := writeSynced(filepath.Join(name+incompleteSuffix, listName), strings.NewReader(string(text))); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncDir(name + unborn); err != nil {
+	if err := atomicfile.SyncDir(name + incompleteSuffix); err != nil {
 		return err
 	}
-	if err := os.Rename(name+unborn, name); err != nil {
+	if err := os.Rename(name+incompleteSuffix, name); err != nil {
 		return err
 	}
 	return errors.Join(atomicfile.SyncDir(j.path), atomicfile.SyncDir(filepath.Dir(j.path)))
 }
 
-// survey finds out what edits will change.
-type survey struct {
-	ctx    context.Context // of begin, which is one call
+// stateRecorder records what edits will change.
+type stateRecorder struct {
+	ctx    context.Context // the context of begin, a single call
 	root   *os.Root
 	folder string
-	places map[string]*place
+	states map[string]*originalState
 	saved  int
 }
 
-// edit notes the place of an edit and those that lead to it.
-func (s *survey) edit(e Edit) error {
+// recordEdit records the target of an edit and the folders that lead to it.
+func (s *stateRecorder) recordEdit(e Edit) error {
 	name := path.Clean(e.Name)
-	for folder := range leading(name) {
-		p, err := s.note(folder)
+	for folder := range parentFolders(name) {
+		p, err := s.record(folder)
 		if err != nil {
 			return err
 		}
-		if _, known := s.places[folder]; !known {
-			p.Way = true
-			s.places[folder] = p
+		if _, known := s.states[folder]; !known {
+			p.ParentOnly = true
+			s.states[folder] = p
 		}
 		if p.Kind == absent && e.Source == "" || p.Kind == isFile || p.Kind == isLink {
-			return nil // nothing is there that could be taken away, or all below makes way with this
+			// either nothing is there to remove, or everything below is replaced together with this
+			return nil
 		}
 	}
-	if known := s.places[name]; known != nil && !known.Way {
+	if known := s.states[name]; known != nil && !known.ParentOnly {
 		return nil
 	}
-	p, err := s.note(name)
+	p, err := s.record(name)
 	if err != nil {
 		return err
 	}
 	if p.Kind == absent && e.Source == "" {
-		return nil // if a check makes it, that stays
+		return nil // if a check creates it, it stays
 	}
-	s.places[name] = p
+	s.states[name] = p
 	if e.Source != "" {
 		if p.Put, err = digestOf(e.Source); err != nil {
 			return err
 		}
 	}
 	if p.Kind == isFolder {
-		return s.inside(name)
+		return s.recordFolder(name)
 	}
 	return nil
 }
 
-// digestOf is that of a regular file, "" for anything else.
+// digestOf returns the digest of a regular file, or "" for anything else.
 func digestOf(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -190,8 +193,8 @@ func digestOf(name string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// leading are the folders that lead to a name, the workspace itself first.
-func leading(name string) iter.Seq[string] {
+// parentFolders yields the folders that lead to a name, the workspace itself first.
+func parentFolders(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(".") {
 			return
@@ -204,8 +207,8 @@ func leading(name string) iter.Seq[string] {
 	}
 }
 
-// inside notes everything in a folder that goes as a whole.
-func (s *survey) inside(folder string) error {
+// recordFolder records everything in a folder that is replaced as a whole.
+func (s *stateRecorder) recordFolder(folder string) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -215,13 +218,13 @@ func (s *survey) inside(folder string) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
-		p, err := s.note(name)
+		p, err := s.record(name)
 		if err != nil {
 			return err
 		}
-		s.places[name] = p
+		s.states[name] = p
 		if p.Kind == isFolder {
-			if err := s.inside(name); err != nil {
+			if err := s.recordFolder(name); err != nil {
 				return err
 			}
 		}
@@ -229,12 +232,12 @@ func (s *survey) inside(folder string) error {
 	return nil
 }
 
-// note describes what is at a name now, and saves it if it is a file.
-func (s *survey) note(name string) (*place, error) {
-	if known := s.places[name]; known != nil && known.Saved != "" {
+// record describes what is at a path now, and saves a copy if it is a file.
+func (s *stateRecorder) record(name string) (*originalState, error) {
+	if known := s.states[name]; known != nil && known.Saved != "" {
 		return known, nil
 	}
-	p := &place{Name: []byte(name), Kind: absent}
+	p := &originalState{Name: []byte(name), Kind: absent}
 	info, err := s.root.Lstat(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -247,7 +250,7 @@ func (s *survey) note(name string) (*place, error) {
 	switch info.Mode().Type() {
 	case fs.ModeDir:
 		p.Kind = isFolder
-		p.Digest, err = listDigest(s.root, name)
+		p.Digest, err = folderDigest(s.root, name)
 	case fs.ModeSymlink:
 		p.Kind = isLink
 		var target string
@@ -259,12 +262,12 @@ func (s *survey) note(name string) (*place, error) {
 		p.Saved = fmt.Sprintf("%06d", s.saved)
 		p.Digest, err = s.save(name, p.Saved)
 	default:
-		return nil, fmt.Errorf("%s is neither a file, a folder nor a link", name)
+		return nil, fmt.Errorf("%s is not a file, folder or link", name)
 	}
 	return p, err
 }
 
-func (s *survey) save(name, saved string) (digest string, err error) {
+func (s *stateRecorder) save(name, saved string) (digest string, err error) {
 	from, err := s.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return "", err
@@ -277,17 +280,18 @@ func (s *survey) save(name, saved string) (digest string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-func (s *survey) sorted() []place {
-	list := make([]place, 0, len(s.places))
-	for _, p := range s.places {
+func (s *stateRecorder) sorted() []originalState {
+	list := make([]originalState, 0, len(s.states))
+	for _, p := range s.states {
 		list = append(list, *p)
 	}
-	key := func(p place) string { return strings.TrimPrefix(string(p.Name)+"/", "./") }
-	slices.SortFunc(list, func(a, b place) int { return strings.Compare(key(a), key(b)) })
+	key := func(p originalState) string { return strings.TrimPrefix(string(p.Name)+"/", "./") }
+	slices.SortFunc(list, func(a, b originalState) int { return strings.Compare(key(a), key(b)) })
 	return list
 }
 
-// readFolder lists a folder by name. An fs.FS would do, but not for names that are no UTF-8.
+// readFolder lists a folder sorted by name. An fs.FS cannot be used because it rejects names that
+// are not UTF-8.
 func readFolder(root *os.Root, name string) ([]fs.DirEntry, error) {
 	folder, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -299,8 +303,8 @@ func readFolder(root *os.Root, name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// listDigest tells whether the same names are in a folder.
-func listDigest(root *os.Root, name string) (string, error) {
+// folderDigest detects whether the names in a folder changed.
+func folderDigest(root *os.Root, name string) (string, error) {
 	entries, err := readFolder(root, name)
 	if err != nil {
 		return "", err

@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// TestMain lets the test binary play other harnesses: of another user, or one that is killed.
+// TestMain lets the test binary act as another harness: one of another user, or one that is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if role, ok := strings.CutPrefix(os.Args[1], "role:"); ok {
@@ -34,18 +34,18 @@ func init() { roles["view"] = playView }
 // scene is what a test asks of a harness: a view, and scripts that run in it one after the other.
 type scene struct {
 	Options  Options
-	Strong   bool // ask Strongest first and do nothing if that is not an overlay
+	Strong   bool // ask StrongestMode first and do nothing if that is not an overlay
 	Scripts  []string
 	Env      []string
-	Dir      string // of the scripts; "" is the workspace
-	Between  []Edit // laid before the last script
-	Remember string // a folder of kept surroundings, with HOME in Env
+	Dir      string // folder of the scripts; "" is the workspace
+	Between  []Edit // applied before the last script
+	Remember string // a folder of saved surroundings, with HOME in Env
 	GitDirs  []string
 	Sweep    string   // a folder of views that were not closed
 	Watch    []string // files to look at after every script
 }
 
-// seen is what came of it.
+// seen is the result of a scene.
 type seen struct {
 	Mode, Why string
 	Outputs   []string
@@ -56,7 +56,7 @@ type seen struct {
 	Touched   [][]string
 }
 
-// playView acts a scene, given as JSON.
+// playView plays a scene, given as JSON.
 func playView(args []string) int {
 	var s scene
 	if err := json.Unmarshal([]byte(args[0]), &s); err != nil {
@@ -72,7 +72,7 @@ func playView(args []string) int {
 func (s *scene) play() (r seen) {
 	ctx := testContext()
 	if s.Strong {
-		mode, why := Strongest(ctx, s.Options.Dir, s.Options.Folder)
+		mode, why := StrongestMode(ctx, s.Options.Dir, s.Options.Folder)
 		r.Mode, r.Why = string(mode), why
 		if mode != Overlay {
 			return r
@@ -91,12 +91,12 @@ func (s *scene) act(r *seen) error {
 		}
 	}
 	if s.Remember != "" {
-		around, err := Remember(s.Remember, s.Env, s.GitDirs)
+		around, err := SaveSurroundings(s.Remember, s.Env, s.GitDirs)
 		if err != nil {
 			return err
 		}
-		s.Options.Around = around
-		r.Changed, r.Unhidden = around.Changed(), around.Unhidden(s.Options.Mode, s.Options.Dir)
+		s.Options.Surroundings = around
+		r.Changed, r.Unhidden = around.Changed(), around.VisibleChanges(s.Options.Mode, s.Options.Dir)
 	}
 	v, err := Open(testContext(), s.Options)
 	if err != nil {
@@ -104,13 +104,15 @@ func (s *scene) act(r *seen) error {
 	}
 	for i, script := range s.Scripts {
 		if i == len(s.Scripts)-1 {
-			if err := v.Lay(s.Between); err != nil {
+			if err := v.ApplyEdits(s.Between); err != nil {
 				return err
 			}
 		}
 		var out bytes.Buffer
 		env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.Env...)
-		spec := process.Spec{Argv: process.Shell(script), Env: env, Dir: s.Dir, StderrToStdout: true, Timeout: 5 * time.Minute}
+		spec := process.Spec{
+			Argv: process.Shell(script), Env: env, Dir: s.Dir, StderrToStdout: true, Timeout: 5 * time.Minute,
+		}
 		spec.Stdout.Tap = &out
 		if spec.Dir == "" {
 			spec.Dir = s.Options.Dir
@@ -132,7 +134,7 @@ func (s *scene) act(r *seen) error {
 	return v.Close()
 }
 
-// look names what the last script did to the files that are watched.
+// look names what the last script did to the watched files.
 func (s *scene) look(v *View, r *seen) error {
 	if s.Watch == nil {
 		return nil
@@ -149,13 +151,13 @@ func (s *scene) look(v *View, r *seen) error {
 	return err
 }
 
-// user is whoever runs a harness; the zero one runs the test.
+// user runs a harness; the zero value is the user who runs the test.
 type user struct {
 	id      int
-	program string // a copy of the test binary: that one lies where only its owner can go
+	program string // a copy of the test binary, which is in a folder that only its owner can enter
 }
 
-// users tries something for whoever runs the test and, if that is root, for somebody without rights.
+// users runs a test for the current user and, if that is root, also for an unprivileged one.
 func users(t *testing.T, try func(t *testing.T, u user)) {
 	t.Helper()
 	t.Run("self", func(t *testing.T) { try(t, user{}) })
@@ -175,7 +177,8 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 	})
 }
 
-// act plays a scene as that user. It skips the test if an overlay was asked for and this system has none for him.
+// act plays a scene as that user. It skips the test if the scene needs an overlay and the system
+// allows none for that user.
 func (u user) act(t *testing.T, s scene) seen {
 	t.Helper()
 	s.Strong = s.Strong || s.Options.Mode == Overlay
@@ -216,7 +219,7 @@ func (u user) harness(t *testing.T) string {
 	return self
 }
 
-// folder is a new one of the user's.
+// folder creates a new folder that belongs to the user.
 func (u user) folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pristine")
@@ -224,7 +227,7 @@ func (u user) folder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := wipe(filepath.Dir(dir), filepath.Base(dir)); err != nil {
+		if err := removeAll(filepath.Dir(dir), filepath.Base(dir)); err != nil {
 			t.Error(err)
 		}
 	})

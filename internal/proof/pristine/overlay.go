@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// What an overlay keeps in Options.Folder.
+// Names that an overlay uses in Options.Folder.
 const (
 	upperName   = "upper"
 	workName    = "work"
@@ -19,36 +19,38 @@ const (
 	probeName   = "probe"
 )
 
-// overlay covers the workspace anew for every command, with what the commands before it wrote.
+// overlay mounts itself over the workspace again for every command, with what earlier commands
+// wrote.
 type overlay struct {
 	workspace string
 	folder    string
 	binds     []process.Mount
 	inMemory  bool
-	edits     []Edit // that every command needs anew, if nothing is kept between them
+	edits     []Edit // edits are repeated for every command if nothing is kept between them
 }
 
-func openOverlay(ctx context.Context, o *Options, around covered) (*overlay, error) {
+func openOverlay(ctx context.Context, o *Options, around coverPlan) (*overlay, error) {
 	v := &overlay{workspace: o.Dir, folder: o.Folder, binds: around.binds}
 	edits := append(append([]Edit{}, o.Edits...), around.edits...)
-	if o.Tried && len(edits) == 0 {
+	if o.OverlayWorked && len(edits) == 0 {
 		return v, nil
 	}
-	err := v.lay(ctx, edits)
+	err := v.applyEdits(ctx, edits)
 	if err == nil {
 		return v, nil
 	}
 	onDisk := err
-	if err := v.useMemory(); err == nil && v.lay(ctx, edits) == nil {
+	if err := v.useMemory(); err == nil && v.applyEdits(ctx, edits) == nil {
 		return v, nil
 	}
 	return nil, errors.Join(onDisk, v.close())
 }
 
-// useMemory is for file systems that cannot hold what an overlay writes, as those that are overlays themselves.
+// useMemory is for file systems that cannot serve as the upper layer of an overlay, such as
+// overlays.
 func (v *overlay) useMemory() error {
 	v.inMemory, v.edits = true, nil
-	if err := wipe(v.folder, upperName, workName); err != nil {
+	if err := removeAll(v.folder, upperName, workName); err != nil {
 		return err
 	}
 	return os.Mkdir(filepath.Join(v.folder, scratchName), 0o700)
@@ -77,8 +79,9 @@ func (v *overlay) enter(s *process.Spec) {
 	}
 }
 
-// lay edits through the overlay itself: only the kernel knows how to write down there that something is gone.
-func (v *overlay) lay(ctx context.Context, edits []Edit) error {
+// applyEdits edits through the overlay itself, because only the kernel knows how to record a
+// deletion there.
+func (v *overlay) applyEdits(ctx context.Context, edits []Edit) error {
 	all := append(append([]Edit{}, v.edits...), edits...)
 	e := process.Enclosure{Mounts: v.mounts(), Root: v.workspace, Edits: all}
 	if err := e.Make(ctx); err != nil {
@@ -90,37 +93,39 @@ func (v *overlay) lay(ctx context.Context, edits []Edit) error {
 	return nil
 }
 
-func (v *overlay) written() func(name string) (file string, own bool) {
+func (v *overlay) writtenFinder() func(name string) (file string, own bool) {
 	if v.inMemory {
 		return nil
 	}
-	l := layer{root: filepath.Join(v.folder, upperName), folders: map[string]depth{}}
+	l := upperLayer{root: filepath.Join(v.folder, upperName), states: map[string]folderState{}}
 	return l.find
 }
 
-func (v *overlay) close() error { return wipe(v.folder, upperName, workName, scratchName) }
+func (v *overlay) close() error { return removeAll(v.folder, upperName, workName, scratchName) }
 
-// Strongest tries which mode works for a workspace with a folder for its views, and says in a sentence why it is not Overlay. An overlay that can hold
-// what is written only in memory is one, with a sentence.
-func Strongest(ctx context.Context, dir, folder string) (mode Mode, why string) {
-	if _, inside := below(realPath(folder), realPath(dir)); inside {
-		return InPlace, "what a view needs would lie in the workspace itself, in " + folder
+// StrongestMode tries which mode works for a workspace with a folder for its views. why explains
+// why it is not Overlay. If an overlay works but can hold writes only in memory, the mode is
+// Overlay and why says so.
+func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why string) {
+	if _, inside := relativeTo(realPath(folder), realPath(dir)); inside {
+		return InPlace, "the folder for views would be inside the workspace: " + folder
 	}
 	probe := filepath.Join(folder, probeName)
-	defer wipe(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
+	defer removeAll(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
 	if err := os.Mkdir(probe, 0o700); err != nil {
-		return InPlace, fmt.Sprintf("nothing can be written for a view: %v", err)
+		return InPlace, fmt.Sprintf("cannot write files for a view: %v", err)
 	}
 	kept, err := tryOverlay(ctx, dir, probe)
 	if err == nil && kept {
 		return Overlay, ""
 	}
 	if err == nil {
-		return Overlay, "what checks write is held in memory, and gone for the next one, since the file system of " + folder + " cannot hold it"
+		return Overlay, "files that checks write are held in memory and are gone for the next check, because the " +
+			"file system of " + folder + " cannot hold an overlay"
 	}
 	why = "no overlay: " + err.Error()
 	if errors.Is(err, errors.ErrUnsupported) {
-		why = "this system has no overlays"
+		why = "this system does not support overlays"
 	}
 	if err := os.Symlink(dir, filepath.Join(probe, "link")); err != nil {
 		return InPlace, why + ", and no copy: " + err.Error()
@@ -128,7 +133,8 @@ func Strongest(ctx context.Context, dir, folder string) (mode Mode, why string) 
 	return Copy, why
 }
 
-// tryOverlay opens a view that puts one file and looks whether it went where it should.
+// tryOverlay opens a view that adds one file, and checks that the file was written to the right
+// place.
 func tryOverlay(ctx context.Context, dir, probe string) (kept bool, err error) {
 	source := filepath.Join(probe, "source")
 	if err := os.WriteFile(source, nil, 0o600); err != nil {
@@ -136,20 +142,20 @@ func tryOverlay(ctx context.Context, dir, probe string) (kept bool, err error) {
 	}
 	name := "." + rand.Text()
 	o := Options{Dir: dir, Folder: probe, Mode: Overlay, Edits: []Edit{{Name: name, Source: source}}}
-	v, err := openOverlay(ctx, &o, covered{})
+	v, err := openOverlay(ctx, &o, coverPlan{})
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
 	if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 		_ = os.Remove(filepath.Join(dir, name))
-		return false, errors.New("what was written reached the workspace")
+		return false, errors.New("a test write reached the workspace")
 	}
 	if v.inMemory {
 		return false, nil
 	}
 	if _, err := os.Lstat(filepath.Join(probe, upperName, name)); err != nil {
-		return false, fmt.Errorf("what was written is lost: %w", err)
+		return false, fmt.Errorf("a test write was lost: %w", err)
 	}
 	return true, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// In a container everything may lie on an overlay already.
+// In a container everything may already be on an overlay.
 func TestOverlayOnAnOverlay(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		top := u.folder(t)
@@ -26,7 +26,9 @@ func TestOverlayOnAnOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.own(t, top)
-		text, err := json.Marshal(scene{Strong: true, Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Edits: pairs("a", base)},
+		text, err := json.Marshal(scene{Strong: true, Options: Options{
+			Dir: dir, Folder: folder, Mode: Overlay, Edits: pairs("a", base),
+		},
 			Scripts: []string{"cat a; echo w > written", "cat a; cat b"}, Between: pairs("b", base)})
 		if err != nil {
 			t.Fatal(err)
@@ -43,14 +45,17 @@ func TestOverlayOnAnOverlay(t *testing.T) {
 		if inner.Mode != string(Overlay) {
 			t.Skip("this system does not allow an overlay in an overlay: " + inner.Why)
 		}
-		same(t, "scene", seen{Mode: "overlay", Why: inner.Why, Exits: []int{0, 0}, Outputs: []string{"base", "basebase"}}, inner)
+		same(
+			t, "scene", seen{Mode: "overlay", Why: inner.Why, Exits: []int{0, 0}, Outputs: []string{"base", "basebase"}},
+			inner,
+		)
 		t.Logf("why: %q", inner.Why)
 	})
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// mounts are those of this process, as far as they are about a folder.
+// mounts lists the mounts of this process that concern a folder.
 func mounts(t *testing.T, folder string) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/mountinfo")
@@ -73,7 +78,10 @@ func TestClosedOverlayLeavesNothing(t *testing.T) {
 		u.own(t, dir)
 		before := look(t, dir)
 		got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay},
-			Scripts: []string{"mkdir -p mod/cache; echo x > mod/cache/x; chmod 0444 mod/cache/x; chmod 0555 mod/cache mod; rm -rf keep; ln -s / root; mkfifo pipe; chmod 000 a"}})
+			Scripts: []string{
+				"mkdir -p mod/cache; echo x > mod/cache/x; chmod 0444 mod/cache/x; chmod 0555 mod/cache mod; rm -rf " +
+					"keep; ln -s / root; mkfifo pipe; chmod 000 a",
+			}})
 		same(t, "scene", seen{Mode: "overlay", Outputs: []string{""}, Exits: []int{0}}, got)
 		same(t, "workspace", before, look(t, dir))
 		same(t, "folder of the view", []string{"."}, names(t, folder))
@@ -87,9 +95,15 @@ func TestAnOverlayThatWasTriedIsMadeByItsFirstCommand(t *testing.T) {
 		write(t, dir, map[string]string{"a": "a"})
 		u.own(t, dir)
 		before := look(t, dir)
-		got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Tried: true}, Between: pairs("c", filepath.Join(dir, "a")),
+		got := u.act(t, scene{Options: Options{
+			Dir: dir, Folder: folder, Mode: Overlay, OverlayWorked: true,
+		}, Between: pairs("c", filepath.Join(dir, "a")),
 			Scripts: []string{"echo b > b", show, show}})
-		same(t, "scene", seen{Mode: "overlay", Outputs: []string{"", "./a a\n./b b\n", "./a a\n./b b\n./c a\n"}, Exits: []int{0, 0, 0}}, got)
+		same(
+			t, "scene",
+			seen{Mode: "overlay", Outputs: []string{"", "./a a\n./b b\n", "./a a\n./b b\n./c a\n"}, Exits: []int{0, 0, 0}},
+			got,
+		)
 		same(t, "workspace", before, look(t, dir))
 		same(t, "folder of the view", []string{"."}, names(t, folder))
 	})
@@ -107,7 +121,9 @@ func TestSweepRemovesWhatKilledViewsLeft(t *testing.T) {
 		}
 		u.own(t, dir)
 		u.own(t, folder)
-		got := u.act(t, scene{Sweep: folder, Options: Options{Dir: dir, Folder: folder, Mode: Overlay}, Scripts: []string{show}})
+		got := u.act(t, scene{
+			Sweep: folder, Options: Options{Dir: dir, Folder: folder, Mode: Overlay}, Scripts: []string{show},
+		})
 		same(t, "scene", seen{Mode: "overlay", Outputs: []string{"./a a\n"}, Exits: []int{0}}, got)
 		same(t, "folder of views", []string{"."}, names(t, folder))
 	})
@@ -124,7 +140,10 @@ func TestViewsOneAfterTheOther(t *testing.T) {
 			edits []Edit
 			want  string
 		}{{pairs("a", base), "./a base\n./b b\n"}, {pairs("b", ""), "./a a\n"}, {nil, "./a a\n./b b\n"}} {
-			got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Edits: c.edits}, Scripts: []string{show + "; echo spoiled > a"}})
+			got := u.act(t, scene{
+				Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Edits: c.edits},
+				Scripts: []string{show + "; echo spoiled > a"},
+			})
 			same(t, "scene", seen{Mode: "overlay", Outputs: []string{c.want}, Exits: []int{0}}, got)
 		}
 	})
@@ -137,11 +156,26 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 		need  string
 	}{
 		"go": {map[string]string{"go.mod": "module x\n\ngo 1.24\n", "x.go": "package x\n\nfunc F() int { return 1 }\n",
-			"x_test.go": "package x\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif F() != 1 {\n\t\tt.Fatal()\n\t}\n}\n"}, "GOFLAGS=-mod=mod GOPROXY=off go test ./...", "go"},
-		"python": {map[string]string{"x.py": "def f():\n    return 1\n", "test_x.py": "import unittest\nfrom x import f\n\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(f(), 1)\n"},
+			"x_test.go": "package x\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif F() != 1 " +
+				"{\n\t\tt.Fatal()\n\t}\n}\n"}, "GOFLAGS=-mod=mod GOPROXY=off go test ./...", "go"},
+		"python": {map[string]string{
+			"x.py": "def f():\n    return 1\n",
+			"test_x.py": "import unittest\nfrom x import f\n\nclass T(unittest.TestCase):\n    def test(self):\n     " +
+				"   self.assertEqual(f(), 1)\n",
+		},
 			"python3 -m unittest", "python3"},
-		"node": {map[string]string{"x.js": "exports.f = () => 1\n", "x.test.js": "const test = require('node:test')\ntest('f', () => { if (require('./x').f() !== 1) throw 1 })\n"}, "node --test", "node"},
-		"git":  {map[string]string{"a": "1"}, "git status --porcelain && git -c user.name=x -c user.email=x commit -qam changed && git log --format=%s", "git"},
+		"node": {
+			map[string]string{
+				"x.js":      "exports.f = () => 1\n",
+				"x.test.js": "const test = require('node:test')\ntest('f', () => { if (require('./x').f() !== 1) throw 1 })\n",
+			},
+			"node --test", "node",
+		},
+		"git": {
+			map[string]string{"a": "1"},
+			"git status --porcelain && git -c user.name=x -c user.email=x commit -qam changed && git log --format=%s",
+			"git",
+		},
 	}
 	for name, p := range projects {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +190,9 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 			want := seen{Mode: "overlay", Exits: []int{0}}
 			if name == "git" {
 				for _, args := range []string{"init -q", "add .", "-c user.name=x -c user.email=x commit -qm first"} {
-					if out, err := exec.Command("git", append([]string{"-C", dir}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
+					if out, err := exec.Command(
+						"git", append([]string{"-C", dir}, strings.Fields(args)...)...,
+					).CombinedOutput(); err != nil {
 						t.Fatalf("%v: %s", err, out)
 					}
 				}
@@ -180,7 +216,7 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 
 func init() { roles["doomed"] = playDoomed }
 
-// playDoomed opens a view and runs a check in it that only ends with somebody's help.
+// playDoomed opens a view and runs a check in it that never ends by itself.
 func playDoomed(args []string) int {
 	var s scene
 	if json.Unmarshal([]byte(args[0]), &s) != nil {
@@ -209,9 +245,13 @@ func TestKilledHarnessLeavesTheWorkspaceUntouched(t *testing.T) {
 		}
 		before := look(t, dir)
 		marker := "doomed-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(u.id)
-		text, err := json.Marshal(scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Edits: pairs("a", base, "b", "")},
-			Scripts: []string{"echo written > new; rm a; touch b; echo up > " + folder + "/up; while :; do echo more >> new; sleep 0.01; done"},
-			Env:     []string{"PATH=/usr/bin:/bin"}, Remember: marker})
+		text, err := json.Marshal(scene{Options: Options{
+			Dir: dir, Folder: folder, Mode: Overlay, Edits: pairs("a", base, "b", ""),
+		},
+			Scripts: []string{
+				"echo written > new; rm a; touch b; echo up > " + folder + "/up; while :; do echo more >> new; sleep 0.01; done",
+			},
+			Env: []string{"PATH=/usr/bin:/bin"}, Remember: marker})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +282,7 @@ func TestKilledHarnessLeavesTheWorkspaceUntouched(t *testing.T) {
 	})
 }
 
-// sweep kills what a harness of the user left, as that user.
+// sweep kills the processes that a harness of the user left, as that user.
 func (u user) sweep(t *testing.T, marker string) int {
 	t.Helper()
 	cmd := exec.Command(u.harness(t), "role:sweep", marker)
@@ -277,7 +317,10 @@ func TestNoNetworkInEveryMode(t *testing.T) {
 		write(t, dir, map[string]string{"a": "a"})
 		u.own(t, dir)
 		for _, mode := range []Mode{Overlay, Copy, InPlace} {
-			got := u.act(t, scene{Strong: true, Options: Options{Dir: dir, Folder: u.folder(t), Journal: filepath.Join(u.folder(t), "journal"), Mode: mode, Files: []string{"a"}, NoNetwork: true},
+			got := u.act(t, scene{Strong: true, Options: Options{
+				Dir: dir, Folder: u.folder(t), Journal: filepath.Join(u.folder(t), "journal"), Mode: mode,
+				Files: []string{"a"}, NoNetwork: true,
+			},
 				Scripts: []string{"cat a; grep -c : /proc/net/dev"}})
 			same(t, string(mode), seen{Mode: "overlay", Outputs: []string{"a1\n"}, Exits: []int{0}}, got)
 		}

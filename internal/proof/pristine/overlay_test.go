@@ -14,7 +14,7 @@ import (
 
 func testContext() context.Context { return context.Background() }
 
-// write makes files; a text "-> x" makes a link, one that begins with "#!" a program.
+// write creates files. A text "-> x" creates a link, and one that begins with "#!" a program.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -38,14 +38,14 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// state is one entry of a tree, with everything that must come back.
+// state is one entry of a tree, with everything that must be restored.
 type state struct {
 	Mode    os.FileMode
 	Text    string // or the target of a link
 	ModTime int64  // of files, links and folders
 }
 
-// look reads a tree whole.
+// look reads a whole tree.
 func look(t *testing.T, dir string) map[string]state {
 	t.Helper()
 	found := map[string]state{}
@@ -85,7 +85,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// show prints every file of the folder it runs in, with its text.
+// show prints every file of the current folder, with its text.
 const show = `find . -name .git -prune -o \( -type f -o -type l \) -print | LC_ALL=C sort | while IFS= read -r f; do
 if [ -L "$f" ]; then echo "$f -> $(readlink "$f")"; elif [ -x "$f" ]; then echo "$f* $(cat "$f")"; else echo "$f $(cat "$f")"; fi; done`
 
@@ -95,7 +95,9 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 		dir := filepath.Join(top, "a b:c,d\\e")
 		write(t, dir, map[string]string{"keep": "k", "test.go": "agent's", "added.go": "a", "dir/deep/x": "x", "was-folder": "now a file", "sub/y": "y",
 			"outside/secret": "s", "linked": "-> outside", "away": "-> " + top + "/elsewhere", "blank name, and:more": "b"})
-		write(t, top, map[string]string{"elsewhere/file": "untouched", "src/test.go": "base", "src/run": "#!/bin/sh", "src/link": "-> keep"})
+		write(t, top, map[string]string{
+			"elsewhere/file": "untouched", "src/test.go": "base", "src/run": "#!/bin/sh", "src/link": "-> keep",
+		})
 		u.own(t, top)
 		before := look(t, top)
 		src := filepath.Join(top, "src")
@@ -104,17 +106,20 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 				{Name: "test.go", Source: src + "/test.go"},
 				{Name: "added.go"},
 				{Name: "dir"},
-				{Name: "linked/secret"},                        // by a link: not there
-				{Name: "away/file", Source: src + "/test.go"},  // the link makes way
-				{Name: "was-folder/run", Source: src + "/run"}, // so does the file
+				{Name: "linked/secret"},                        // through a link: not there
+				{Name: "away/file", Source: src + "/test.go"},  // the link is replaced
+				{Name: "was-folder/run", Source: src + "/run"}, // so is the file
 				{Name: "sub", Source: src + "/link"},           // and the folder
 				{Name: "blank name, and:more", Source: src + "/test.go"},
 			}},
 			Scripts: []string{show, "echo written > by-check; rm keep; mkdir -p dir/new; echo n > dir/new/f", show},
 			Between: []Edit{{Name: "canary_test.go", Source: src + "/test.go"}},
 		})
-		first := "./away/file base\n./blank name, and:more base\n./keep k\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
-		last := "./away/file base\n./blank name, and:more base\n./by-check written\n./canary_test.go base\n./dir/new/f n\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
+		first := "./away/file base\n./blank name, and:more base\n./keep k\n./linked -> outside\n./outside/secret " +
+			"s\n./sub -> keep\n./test.go base\n./was-folder/run* #!/bin/sh\n"
+		last := "./away/file base\n./blank name, and:more base\n./by-check written\n./canary_test.go " +
+			"base\n./dir/new/f n\n./linked -> outside\n./outside/secret s\n./sub -> keep\n./test.go " +
+			"base\n./was-folder/run* #!/bin/sh\n"
 		same(t, "scene", seen{Mode: "overlay", Outputs: []string{first, "", last}, Exits: []int{0, 0, 0}}, got)
 		same(t, "everything outside of the view", before, look(t, top))
 	})

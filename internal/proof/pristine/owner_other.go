@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ownerOf names nobody: owners are not numbers here.
+// ownerOf returns -1, because owners are not numbers on this system.
 func ownerOf(fs.FileInfo) (uid, gid int) { return -1, -1 }
 
-// setLinkTime does nothing: it costs git a second look at the link.
+// setLinkTime does nothing. As a result git reads the link once more.
 func setLinkTime(string, time.Time) {}

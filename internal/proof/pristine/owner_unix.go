@@ -17,7 +17,8 @@ func ownerOf(info fs.FileInfo) (uid, gid int) {
 	return -1, -1
 }
 
-// setLinkTime spares git a second look at a link; a file system that cannot do it costs that look.
+// setLinkTime restores a link's time, so that git need not read the link again. Failure is
+// harmless.
 func setLinkTime(path string, changed time.Time) {
 	stamp, err := unix.TimeToTimespec(changed)
 	if err == nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink makes a file that shares its bytes with another one until either changes. If it cannot, nothing is made. The copy has the original's
-// permissions, whatever is asked for.
+// reflink creates a file that shares its bytes with another one until either changes. On failure it
+// creates nothing. The copy always has the original's permissions.
 func reflink(source, target string, _ fs.FileMode) error {
 	return unix.Clonefile(source, target, unix.CLONE_NOFOLLOW)
 }

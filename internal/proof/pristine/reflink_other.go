@@ -7,5 +7,6 @@ import (
 	"io/fs"
 )
 
-// reflink leaves it to the usual copy: on Linux that shares bytes by itself where the file system can.
+// reflink always fails, so that the caller copies: on Linux io.Copy shares bytes where the file
+// system can.
 func reflink(string, string, fs.FileMode) error { return errors.ErrUnsupported }

@@ -16,33 +16,34 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// undo puts back what the chapters say, the newest first, and then throws the journal away. It stops between places if goOn says so.
-func (j *journal) undo(goOn func() error) (restored []string, err error) {
-	chapters, err := j.chapters()
+// undo restores what the entries recorded, newest first, and then removes the journal. It stops
+// between paths if keepGoing returns an error.
+func (j *journal) undo(keepGoing func() error) (restored []string, err error) {
+	entries, err := j.entryNames()
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(chapters)
-	for _, name := range chapters {
-		names, err := j.undoChapter(filepath.Join(j.path, name), goOn)
+	slices.Reverse(entries)
+	for _, name := range entries {
+		names, err := j.undoEntry(filepath.Join(j.path, name), keepGoing)
 		restored = append(restored, names...)
 		if err != nil {
 			return restored, err
 		}
 	}
-	if err := wipe(filepath.Dir(j.path), filepath.Base(j.path)); err != nil {
+	if err := removeAll(filepath.Dir(j.path), filepath.Base(j.path)); err != nil {
 		return restored, fmt.Errorf("remove journal: %w", err)
 	}
 	slices.Sort(restored)
 	return slices.Compact(restored), nil
 }
 
-func (j *journal) undoChapter(folder string, goOn func() error) (restored []string, err error) {
+func (j *journal) undoEntry(folder string, keepGoing func() error) (restored []string, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, listName))
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	var c chapter
+	var c journalEntry
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, fmt.Errorf("read journal %s: %w", folder, err)
 	}
@@ -52,20 +53,20 @@ func (j *journal) undoChapter(folder string, goOn func() error) (restored []stri
 	}
 	defer root.Close()
 	r := restorer{root: root, dir: string(c.Dir), folder: folder}
-	if err := r.all(c.Places, goOn); err != nil {
+	if err := r.restoreAll(c.Paths, keepGoing); err != nil {
 		return r.restored, err
 	}
-	if err := wipe(j.path, filepath.Base(folder)+undone); err != nil {
+	if err := removeAll(j.path, filepath.Base(folder)+undoneSuffix); err != nil {
 		return r.restored, fmt.Errorf("end journal: %w", err)
 	}
-	// Only what is on disk for certain needs no journal any more.
-	if err := os.Rename(folder, folder+undone); err != nil {
+	// The entry may lose its name only after everything it restores is on disk.
+	if err := os.Rename(folder, folder+undoneSuffix); err != nil {
 		return r.restored, fmt.Errorf("end journal: %w", err)
 	}
 	return r.restored, atomicfile.SyncDir(j.path)
 }
 
-// restorer puts back one chapter.
+// restorer undoes one journal entry.
 type restorer struct {
 	root     *os.Root
 	dir      string
@@ -73,61 +74,61 @@ type restorer struct {
 	restored []string
 }
 
-func (r *restorer) all(places []place, goOn func() error) error {
-	for i := range places {
-		if err := goOn(); err != nil {
+func (r *restorer) restoreAll(states []originalState, keepGoing func() error) error {
+	for i := range states {
+		if err := keepGoing(); err != nil {
 			return err
 		}
-		if err := r.put(&places[i]); err != nil {
-			return fmt.Errorf("put back %s: %w", places[i].Name, err)
+		if err := r.restore(&states[i]); err != nil {
+			return fmt.Errorf("restore %s: %w", states[i].Name, err)
 		}
 	}
-	// What is in a folder changes its time, so folders come last, the deepest first.
-	for _, p := range slices.Backward(places) {
+	// Writing into a folder changes its time, so folders come last, the deepest first.
+	for _, p := range slices.Backward(states) {
 		var err error
 		switch {
-		case p.Kind == absent && p.Way:
+		case p.Kind == absent && p.ParentOnly:
 			if info, err := r.root.Lstat(p.path()); err == nil && info.IsDir() {
-				_ = r.root.Remove(p.path()) // one that a check wrote into is not empty, and stays
+				_ = r.root.Remove(p.path()) // a folder that a check wrote into is not empty, and stays
 			}
 		case p.Kind == isFolder:
-			err = r.finish(&p)
+			err = r.restoreFolder(&p)
 		}
 		if err != nil {
-			return fmt.Errorf("put back %s: %w", p.Name, err)
+			return fmt.Errorf("restore %s: %w", p.Name, err)
 		}
 	}
 	return atomicfile.SyncDir(r.dir)
 }
 
-func (p *place) path() string { return filepath.FromSlash(string(p.Name)) }
+func (p *originalState) path() string { return filepath.FromSlash(string(p.Name)) }
 
-// put puts back what was at a place, unless it is still there, or again.
-func (r *restorer) put(p *place) error {
+// restore restores what was at a path, unless it is unchanged or already restored.
+func (r *restorer) restore(p *originalState) error {
 	info, err := r.root.Lstat(p.path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		info = nil // something else is where its folder should be
+		info = nil // something else is in place of its folder
 	}
 	switch {
-	case p.Kind == absent && (p.Way || info == nil):
+	case p.Kind == absent && (p.ParentOnly || info == nil):
 		return nil
 	case p.Kind == isFolder && info != nil && info.IsDir():
 		if info.Mode().Perm()&0o700 == 0o700 {
 			return nil
 		}
-		// Until all is put back, its owner must be able to write in it.
+		// Its owner must be able to write in it until everything is restored.
 		return r.root.Chmod(p.path(), info.Mode().Perm()|0o700)
-	case info != nil && r.isBack(p, info):
+	case info != nil && r.isRestored(p, info):
 		return nil
 	}
 	r.restored = append(r.restored, string(p.Name))
-	if err := r.keepFound(p, info); err != nil {
+	if err := r.saveConflict(p, info); err != nil {
 		return err
 	}
 	if p.Kind == isFile {
-		return r.putFile(p)
+		return r.restoreFile(p)
 	}
-	if err := wipe(r.dir, string(p.Name)); err != nil {
+	if err := removeAll(r.dir, string(p.Name)); err != nil {
 		return err
 	}
 	switch p.Kind {
@@ -144,9 +145,9 @@ func (r *restorer) put(p *place) error {
 	return nil
 }
 
-// keepFound moves aside a file that is neither what the edits put there nor what was there before: somebody wrote it meanwhile, and it is nowhere
-// else.
-func (r *restorer) keepFound(p *place, info fs.FileInfo) error {
+// saveConflict saves a file that is neither what the edits put there nor what was there before: it
+// was written in the meantime and exists nowhere else.
+func (r *restorer) saveConflict(p *originalState, info fs.FileInfo) error {
 	if info == nil || !info.Mode().IsRegular() {
 		return nil
 	}
@@ -167,12 +168,12 @@ func (r *restorer) keepFound(p *place, info fs.FileInfo) error {
 	if err := writeSynced(found, from); err != nil {
 		return err
 	}
-	r.restored[len(r.restored)-1] += " (what was written there meanwhile is kept in " + found + ")"
+	r.restored[len(r.restored)-1] += " (its newer content was saved in " + found + ")"
 	return nil
 }
 
-// isBack says that a file or a link is what it was.
-func (r *restorer) isBack(p *place, info fs.FileInfo) bool {
+// isRestored reports whether a file or link is in its original state.
+func (r *restorer) isRestored(p *originalState, info fs.FileInfo) bool {
 	if info.Mode() != p.Mode || info.ModTime().UnixNano() != p.Time {
 		return false
 	}
@@ -193,38 +194,39 @@ func (r *restorer) isBack(p *place, info fs.FileInfo) bool {
 	return false
 }
 
-// putFile writes beside the place and moves the file there when it is whole: if that is cut short, the journal is still there and it is done again.
-func (r *restorer) putFile(p *place) error {
+// restoreFile writes a temporary file and renames it when it is complete. If that is interrupted,
+// the journal is still there and the restore is repeated.
+func (r *restorer) restoreFile(p *originalState) error {
 	from, err := os.Open(filepath.Join(r.folder, p.Saved))
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	beside := p.path() + beingPut
-	_ = r.root.Remove(beside) // of one that was cut short
+	beside := p.path() + partialSuffix
+	_ = r.root.Remove(beside) // left by an interrupted restore
 	to, err := r.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	if err := r.fill(to, from, beside, p); err != nil {
+	if err := r.writeFile(to, from, beside, p); err != nil {
 		_ = r.root.Remove(beside)
 		return err
 	}
-	if err := wipe(r.dir, string(p.Name)); err != nil {
+	if err := removeAll(r.dir, string(p.Name)); err != nil {
 		return err
 	}
 	return r.root.Rename(beside, p.path())
 }
 
-// beingPut is what the name of a file ends with until all of it is there.
-const beingPut = ".ralph-put"
+// partialSuffix ends the name of a file that is not complete yet.
+const partialSuffix = ".ralph-put"
 
-func (r *restorer) fill(to *os.File, from io.Reader, name string, p *place) error {
+func (r *restorer) writeFile(to *os.File, from io.Reader, name string, p *originalState) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
-	// An owner can be given back only by root, who alone can have taken it.
+	// Only root can change an owner back, and only root can have changed it.
 	_ = r.root.Lchown(name, p.UID, p.GID)
 	if err := to.Chmod(p.Mode); err != nil {
 		return err
@@ -235,9 +237,9 @@ func (r *restorer) fill(to *os.File, from io.Reader, name string, p *place) erro
 	return r.root.Chtimes(name, time.Time{}, time.Unix(0, p.Time))
 }
 
-// finish gives a folder its mode back, and its time if the same names are in it.
-func (r *restorer) finish(p *place) error {
-	digest, err := listDigest(r.root, string(p.Name))
+// restoreFolder restores a folder's mode, and its time if it contains the same names as before.
+func (r *restorer) restoreFolder(p *originalState) error {
+	digest, err := folderDigest(r.root, string(p.Name))
 	if err != nil {
 		return err
 	}

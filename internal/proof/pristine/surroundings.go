@@ -17,80 +17,89 @@ import (
 )
 
 const (
-	// A configuration that is larger is none that somebody wrote.
-	keptBytes = 1 << 20
-	keptFiles = 1000
+	// Files larger than this are not handwritten configuration.
+	maxConfigBytes = 1 << 20
+	maxConfigFiles = 1000
 
 	indexName = "index.json"
 )
 
-// Surroundings are files outside of the tree that steer checks, as they were before an agent began.
+// Surroundings are files outside the tree that affect checks, as they were before an agent started.
 type Surroundings struct {
 	folder string
 	index  index
 }
 
-// index is what is kept. Paths are bytes since those of files are.
+// index lists what is saved. Paths are bytes because file names are.
 type index struct {
-	Spots []spot `json:"spots"`
-	Kept  []kept `json:"kept"`
+	Globs []configGlob `json:"spots"`
+	Files []savedFile  `json:"kept"`
 }
 
-type kept struct {
-	Path    []byte `json:"path"`
-	Plain   []byte `json:"plain"` // without links, if none is on the way from the base
-	Real    []byte `json:"real"`  // where it was found
-	Git     bool   `json:"git,omitempty"`
-	Copy    string `json:"copy,omitempty"` // in the folder; "" is something that cannot be kept, and is left alone
-	Program bool   `json:"program,omitempty"`
-	Group   group  `json:"group,omitempty"`
+type savedFile struct {
+	Path []byte `json:"path"`
+	// Unlinked is the path below the resolved base, if no further link is on the way.
+	Unlinked []byte `json:"plain"`
+	Real     []byte `json:"real"` // where it was found, with links resolved
+	Git      bool   `json:"git,omitempty"`
+	// Copy is a file in the folder; "" marks a file that could not be saved and is left alone.
+	Copy    string      `json:"copy,omitempty"`
+	Program bool        `json:"program,omitempty"`
+	Group   configGroup `json:"group,omitempty"`
 }
 
-// Remember keeps copies of the surroundings in a folder of its own, or opens those that a call before kept there: they are of the time before the
-// agent first ran, also after a crash. env is the environment that checks get, gitDirs are the git folders of the workspace.
-func Remember(folder string, env []string, gitDirs []string) (*Surroundings, error) {
+// SaveSurroundings saves copies of the surroundings in a folder, or opens those that an earlier
+// call saved there. They always date from before the agent first ran, even after a crash. env is
+// the environment of checks, and gitDirs are the git folders of the workspace.
+func SaveSurroundings(folder string, env []string, gitDirs []string) (*Surroundings, error) {
 	s := &Surroundings{folder: folder}
 	text, err := os.ReadFile(filepath.Join(folder, indexName))
 	if err == nil {
 		if err := json.Unmarshal(text, &s.index); err != nil {
-			return nil, fmt.Errorf("read kept surroundings: %w", err)
+			return nil, fmt.Errorf("read saved surroundings: %w", err)
 		}
 		return s, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read kept surroundings: %w", err)
+		return nil, fmt.Errorf("read saved surroundings: %w", err)
 	}
-	if err := s.keep(env, gitDirs); err != nil {
-		return nil, fmt.Errorf("keep surroundings: %w", err)
+	if err := s.save(env, gitDirs); err != nil {
+		return nil, fmt.Errorf("save surroundings: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Surroundings) keep(env []string, gitDirs []string) error {
+func (s *Surroundings) save(env []string, gitDirs []string) error {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return err
 	}
-	s.index.Spots = spots(env, gitDirs)
+	s.index.Globs = configGlobs(env, gitDirs)
 	seen := map[string]bool{}
-	for _, spot := range s.index.Spots {
-		for _, name := range spot.found() {
+	for _, spot := range s.index.Globs {
+		for _, name := range spot.matches() {
 			path := spot.path(name)
-			if seen[path] || len(s.index.Kept) >= keptFiles {
+			if seen[path] || len(s.index.Files) >= maxConfigFiles {
 				continue
 			}
 			seen[path] = true
-			k := kept{Path: []byte(path), Plain: []byte(spot.plain(name)), Real: []byte(realPath(path)), Git: spot.Git, Group: spot.Group}
+			k := savedFile{
+				Path:     []byte(path),
+				Unlinked: []byte(spot.unlinkedPath(name)),
+				Real:     []byte(realPath(path)),
+				Git:      spot.Git,
+				Group:    spot.Group,
+			}
 			text, program, err := readConfig(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err == nil {
-				k.Copy, k.Program = fmt.Sprintf("%04d", len(s.index.Kept)), program
+				k.Copy, k.Program = fmt.Sprintf("%04d", len(s.index.Files)), program
 				if err := atomicfile.Swap(filepath.Join(s.folder, k.Copy), text, 0o600); err != nil {
 					return err
 				}
 			}
-			s.index.Kept = append(s.index.Kept, k)
+			s.index.Files = append(s.index.Files, k)
 		}
 	}
 	text, err := json.Marshal(s.index)
@@ -100,13 +109,14 @@ func (s *Surroundings) keep(env []string, gitDirs []string) error {
 	if err := atomicfile.SyncDir(s.folder); err != nil {
 		return err
 	}
-	// The index comes last: without it nothing counts as kept.
+	// The index is written last: without it nothing counts as saved.
 	return atomicfile.Write(filepath.Join(s.folder, indexName), text, 0o600)
 }
 
-var errNoConfig = errors.New("not a file of the usual size")
+var errNotConfig = errors.New("not a regular file of normal size")
 
-// readConfig reads one file of a user, who may have it somewhere else and linked, but waits for no pipe and reads no disk.
+// readConfig reads one configuration file, which may be a link. It does not block on a pipe and
+// does not read devices.
 func readConfig(path string) (text []byte, program bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -117,41 +127,49 @@ func readConfig(path string) (text []byte, program bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > keptBytes {
-		return nil, false, errNoConfig
+	if !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
+		return nil, false, errNotConfig
 	}
-	text, err = io.ReadAll(io.LimitReader(file, keptBytes+1))
-	if err == nil && len(text) > keptBytes {
-		err = errNoConfig
+	text, err = io.ReadAll(io.LimitReader(file, maxConfigBytes+1))
+	if err == nil && len(text) > maxConfigBytes {
+		err = errNotConfig
 	}
 	return text, info.Mode()&0o111 != 0, err
 }
 
-// change is one file that is not what it was.
+// change is one file that differs from its saved copy.
 type change struct {
-	path        string
-	plain, real string // as in kept; for what is new there is no real one
-	copy        string // of what was there; "" for what is new
-	prog        bool
-	git         bool
-	group       group
-	gone        bool
+	path           string
+	unlinked, real string // as in savedFile; real is "" for a new file
+	copy           string // path of the saved copy; "" for a new file
+	program        bool
+	git            bool
+	group          configGroup
+	gone           bool
 }
 
-// changes compares what was with what is.
+// changes compares the saved files with the current ones.
 func (s *Surroundings) changes() []change {
 	if s == nil {
 		return nil
 	}
-	known := make(map[string]bool, len(s.index.Kept))
+	known := make(map[string]bool, len(s.index.Files))
 	var list []change
-	for _, k := range s.index.Kept {
+	for _, k := range s.index.Files {
 		path := string(k.Path)
 		known[path] = true
 		if k.Copy == "" {
 			continue
 		}
-		c := change{path: path, plain: string(k.Plain), real: string(k.Real), copy: filepath.Join(s.folder, k.Copy), prog: k.Program, git: k.Git, group: k.Group}
+		c := change{
+			path:     path,
+			unlinked: string(k.Unlinked),
+			real:     string(k.Real),
+			copy:     filepath.Join(s.folder, k.Copy),
+			program:  k.Program,
+			git:      k.Git,
+			group:    k.Group,
+		}
 		text, program, err := readConfig(path)
 		c.gone = errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 		before, _ := os.ReadFile(c.copy)
@@ -159,12 +177,12 @@ func (s *Surroundings) changes() []change {
 			list = append(list, c)
 		}
 	}
-	for _, spot := range s.index.Spots {
-		for _, name := range spot.found() {
+	for _, spot := range s.index.Globs {
+		for _, name := range spot.matches() {
 			path := spot.path(name)
 			if info, err := os.Stat(path); !known[path] && err == nil && !info.IsDir() {
 				known[path] = true
-				list = append(list, change{path: path, plain: spot.plain(name), git: spot.Git, group: spot.Group})
+				list = append(list, change{path: path, unlinked: spot.unlinkedPath(name), git: spot.Git, group: spot.Group})
 			}
 		}
 	}
@@ -172,7 +190,7 @@ func (s *Surroundings) changes() []change {
 	return list
 }
 
-// Changed lists the files that are not what they were: changed, deleted or new. It looks anew every time.
+// Changed lists the files that were changed, deleted or added. It looks again on every call.
 func (s *Surroundings) Changed() []string {
 	var paths []string
 	for _, c := range s.changes() {
@@ -181,11 +199,12 @@ func (s *Surroundings) Changed() []string {
 	return paths
 }
 
-// Unhidden lists those of the changed files whose change checks would see in a view of the workspace dir.
-func (s *Surroundings) Unhidden(mode Mode, dir string) []string {
+// VisibleChanges lists the changed files whose change checks would see in a view of the workspace
+// dir.
+func (s *Surroundings) VisibleChanges(mode Mode, dir string) []string {
 	var paths []string
 	for _, c := range s.changes() {
-		if s.howToHide(c, mode, dir) == byNothing {
+		if s.hideMethodFor(c, mode, dir) == cannotHide {
 			paths = append(paths, c.path)
 		}
 	}

@@ -13,27 +13,29 @@ import (
 	"time"
 )
 
-// Change is a file that commands in a view wrote or took away.
+// Change is a file that commands in a view wrote or removed.
 type Change struct {
 	Name   string
-	Before string // a file with what the view showed at first
-	After  string // a file with what it shows now; "" if there is none any more
+	Before string // a file with the content that the view showed at first
+	After  string // a file with the current content; "" if it was removed
 }
 
-// Touched says which of these files the commands in a view wrote since it was edited, or since it was asked last. One that was written and then put
-// back is among them: it has another time. One that only got other rights is not. Names that the view did not show as files at first are left out.
-// Views that do not keep apart what is written, those in place and in memory, cannot tell: [errors.ErrUnsupported].
+// Touched returns those of the named files that commands in a view wrote since the last edit or the
+// last call. A file that was written and then restored is included, because its time differs. A
+// file that only got other permissions is not. Names that the view did not show as files at first
+// are skipped. Views in place and in memory do not record writes; they return
+// [errors.ErrUnsupported].
 func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
-	find := v.way.written()
+	find := v.backend.writtenFinder()
 	if find == nil {
-		return nil, fmt.Errorf("look what was written: this view does not keep it apart: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("list written files: this view does not record them: %w", errors.ErrUnsupported)
 	}
 	var touched []Change
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("look what was written: %w", err)
+			return nil, fmt.Errorf("list written files: %w", err)
 		}
-		before, ok := v.edited.source(name)
+		before, ok := v.edits.source(name)
 		if !ok {
 			continue
 		}
@@ -49,25 +51,25 @@ func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 	return touched, nil
 }
 
-// differs compares a file with what it was at first or, if somebody asked before, then.
+// differs compares a file with its first state or, after an earlier call, with its state then.
 func (v *View) differs(name, before, after string) bool {
 	first, isFile := stampOf(before)
 	if !isFile {
 		return false
 	}
 	now, _ := stampOf(after)
-	was, stamped := v.edited.stamps[name]
+	was, stamped := v.edits.stamps[name]
 	if !stamped {
 		was = first
 	}
-	if now.like(was) && (stamped || sameText(before, after)) {
+	if now.matches(was) && (stamped || sameText(before, after)) {
 		return false
 	}
-	v.edited.stamps[name] = now
+	v.edits.stamps[name] = now
 	return true
 }
 
-// stamp tells whether a file was written. The zero one is that of a file that is gone.
+// stamp detects whether a file was written. The zero value means that the file is gone.
 type stamp struct {
 	size int64
 	time time.Time
@@ -84,8 +86,8 @@ func stampOf(file string) (s stamp, isFile bool) {
 	return stamp{info.Size(), info.ModTime().Round(0).UTC()}, true
 }
 
-// like compares with an earlier stamp, perhaps of the original on a file system that knows times better.
-func (s stamp) like(earlier stamp) bool {
+// matches compares with an earlier stamp, which may come from a file system with finer timestamps.
+func (s stamp) matches(earlier stamp) bool {
 	if s.size != earlier.size {
 		return false
 	}
@@ -97,7 +99,7 @@ func (s stamp) like(earlier stamp) bool {
 	return false
 }
 
-// sameText compares files, which are sources of tests.
+// sameText compares the contents of two files.
 func sameText(a, b string) bool {
 	one, err := os.ReadFile(a)
 	if err != nil {
@@ -107,25 +109,26 @@ func sameText(a, b string) bool {
 	return err == nil && bytes.Equal(one, other)
 }
 
-// editions is what edits made of a view.
-type editions struct {
-	put     map[string]string // sources by name
-	covered map[string]bool   // names that are files no more as they lie in the workspace, and neither is anything below them
-	folders map[string]bool   // that what was put needs
-	stamps  map[string]stamp  // of what was put, and of what was found touched
+// editLog records how edits changed a view.
+type editLog struct {
+	sources map[string]string // sources by name
+	// covered names no longer show files of the workspace, and neither does anything below them.
+	covered map[string]bool
+	folders map[string]bool  // folders that added files need
+	stamps  map[string]stamp // stamps of added files, and of files found touched
 }
 
-// note remembers edits that were made, and what the files that were put look like.
-func (e *editions) note(edits []Edit, find func(name string) (file string, own bool)) {
-	if e.put == nil {
-		e.put, e.covered, e.folders, e.stamps = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]stamp{}
+// record records edits that were applied, and stamps the files that they added.
+func (e *editLog) record(edits []Edit, find func(name string) (file string, own bool)) {
+	if e.sources == nil {
+		e.sources, e.covered, e.folders, e.stamps = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]stamp{}
 	}
-	for _, edit := range edits { // as process.Lay does it, those that take away come first
+	for _, edit := range edits { // like process.Lay, apply removals first
 		if name := path.Clean(edit.Name); edit.Source == "" {
 			e.covered[name] = true
-			for other := range e.put {
+			for other := range e.sources {
 				if other == name || strings.HasPrefix(other, name+"/") {
-					delete(e.put, other)
+					delete(e.sources, other)
 				}
 			}
 		}
@@ -135,7 +138,7 @@ func (e *editions) note(edits []Edit, find func(name string) (file string, own b
 			continue
 		}
 		name := path.Clean(edit.Name)
-		e.put[name], e.covered[name] = edit.Source, true
+		e.sources[name], e.covered[name] = edit.Source, true
 		for folder := path.Dir(name); folder != "." && !e.folders[folder]; folder = path.Dir(folder) {
 			e.folders[folder] = true
 		}
@@ -146,9 +149,10 @@ func (e *editions) note(edits []Edit, find func(name string) (file string, own b
 	}
 }
 
-// source is the file that was put at a name; "" is that of the workspace. It is not ok if neither is shown.
-func (e *editions) source(name string) (source string, ok bool) {
-	if source, ok := e.put[name]; ok {
+// source returns the file that an edit put at a name, or "" for the workspace's own file. ok is
+// false if the view shows neither.
+func (e *editLog) source(name string) (source string, ok bool) {
+	if source, ok := e.sources[name]; ok {
 		return source, true
 	}
 	if e.folders[name] {
@@ -162,29 +166,30 @@ func (e *editions) source(name string) (source string, ok bool) {
 	return "", true
 }
 
-// layer reads what an overlay keeps of what was written: see the kernel's documentation of overlayfs.
-type layer struct {
-	root    string
-	folders map[string]depth
+// upperLayer reads the upper layer of an overlay: see the kernel's documentation of overlayfs.
+type upperLayer struct {
+	root   string
+	states map[string]folderState
 }
 
-// depth says how a folder of the workspace is shown.
-type depth int
+// folderState is how a folder of the workspace appears in the view.
+type folderState int
 
 const (
-	beneath  depth = iota // nothing in it was written
-	merged                // what was written lies over what is in the workspace
-	replaced              // nothing of the workspace is seen in it
-	gone
+	untouched folderState = iota // nothing in it was written
+	merged                       // written files are merged with those of the workspace
+	replaced                     // nothing of the workspace is visible in it
+	removed
 )
 
-// find gives the file that was written at a name, "" for one that is gone. It is not own if that of the workspace is seen.
-func (l *layer) find(name string) (file string, own bool) {
-	folder := l.depth(path.Dir(name))
+// find returns the file that was written at a name, or "" if it was removed. own is false if the
+// view shows the workspace's file.
+func (l *upperLayer) find(name string) (file string, own bool) {
+	folder := l.stateOf(path.Dir(name))
 	switch folder {
-	case beneath:
+	case untouched:
 		return "", false
-	case gone:
+	case removed:
 		return "", true
 	}
 	file = filepath.Join(l.root, filepath.FromSlash(name))
@@ -194,45 +199,45 @@ func (l *layer) find(name string) (file string, own bool) {
 		return "", folder == replaced
 	case err != nil:
 		return "", false
-	case !info.Mode().IsRegular(): // a link, a folder, or the mark of something that is gone
+	case !info.Mode().IsRegular(): // a link, a folder, or a whiteout
 		return "", true
-	case overlayMark(file, "metacopy") != nil: // only rights or times were changed
+	case overlayAttr(file, "metacopy") != nil: // only permissions or times changed
 		return "", false
 	}
 	return file, true
 }
 
-func (l *layer) depth(folder string) depth {
-	if known, ok := l.folders[folder]; ok {
+func (l *upperLayer) stateOf(folder string) folderState {
+	if known, ok := l.states[folder]; ok {
 		return known
 	}
 	found := merged
 	if folder != "." {
-		found = l.look(folder, l.depth(path.Dir(folder)))
+		found = l.inspect(folder, l.stateOf(path.Dir(folder)))
 	} else if _, err := os.Lstat(l.root); err != nil {
-		found = beneath
+		found = untouched
 	}
-	l.folders[folder] = found
+	l.states[folder] = found
 	return found
 }
 
-func (l *layer) look(folder string, parent depth) depth {
-	if parent == beneath || parent == gone {
+func (l *upperLayer) inspect(folder string, parent folderState) folderState {
+	if parent == untouched || parent == removed {
 		return parent
 	}
 	file := filepath.Join(l.root, filepath.FromSlash(folder))
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && parent == replaced:
-		return gone
+		return removed
 	case err != nil:
-		return beneath
+		return untouched
 	case !info.IsDir():
-		return gone
-	case parent == replaced, string(overlayMark(file, "opaque")) == "y":
+		return removed
+	case parent == replaced, string(overlayAttr(file, "opaque")) == "y":
 		return replaced
 	}
-	if from := overlayMark(file, "redirect"); from != nil && path.Base(string(from)) != path.Base(folder) {
+	if from := overlayAttr(file, "redirect"); from != nil && path.Base(string(from)) != path.Base(folder) {
 		return replaced // it is another folder of the workspace, renamed
 	}
 	return merged

@@ -8,14 +8,18 @@ import (
 	"testing"
 )
 
-// What commands wrote is found, also if it was put back; what only got other rights, and what edits put there, is not.
+// Files that commands wrote are found, even if they were restored. Files that only got other
+// permissions, and files that edits added, are not.
 func TestTouched(t *testing.T) {
 	for _, mode := range []Mode{Overlay, Copy} {
 		t.Run(string(mode), func(t *testing.T) {
 			users(t, func(t *testing.T, u user) {
 				top := u.folder(t)
 				dir := filepath.Join(top, "ws")
-				names := []string{"absent", "back", "deleted", "dir/a", "dir/b", "dir/sub/c", "linked", "put", "put-again", "read", "rights", "same-size", "taken", "under/x", "written"}
+				names := []string{
+					"absent", "back", "deleted", "dir/a", "dir/b", "dir/sub/c", "linked", "put", "put-again", "read", "rights",
+					"same-size", "taken", "under/x", "written",
+				}
 				write(t, top, map[string]string{"base": "base"})
 				files := map[string]string{}
 				for _, name := range names {
@@ -27,7 +31,10 @@ func TestTouched(t *testing.T) {
 				u.own(t, top)
 				base := filepath.Join(top, "base")
 				got := u.act(t, scene{
-					Options: Options{Dir: dir, Folder: u.folder(t), Mode: mode, Files: names, Edits: pairs("put", base, "put-again", base, "taken", "", "under/x/now-a-folder", base)},
+					Options: Options{
+						Dir: dir, Folder: u.folder(t), Mode: mode, Files: names,
+						Edits: pairs("put", base, "put-again", base, "taken", "", "under/x/now-a-folder", base),
+					},
 					Scripts: []string{
 						`cat read >/dev/null; chmod 600 rights; echo new >absent; echo new >taken; cp -p back kept; echo x >back; cat kept >back; rm deleted linked; ln -s read linked` +
 							`; echo x >put-again; cp -p same-size kept; tr t T <kept >same-size; touch -r kept same-size; echo x >>written; rm -r dir; mkdir dir; echo b >dir/b`,
@@ -37,7 +44,11 @@ func TestTouched(t *testing.T) {
 					Watch: names,
 				})
 				same(t, "scene", seen{Mode: got.Mode, Outputs: []string{"", "", ""}, Exits: []int{0, 0, 0}, Touched: [][]string{
-					{"back", "deleted gone", "dir/a gone", "dir/b", "dir/sub/c gone", "linked gone", "put-again", "same-size", "written"}, {"written"}, nil,
+					{
+						"back", "deleted gone", "dir/a gone", "dir/b", "dir/sub/c gone", "linked gone", "put-again", "same-size",
+						"written",
+					},
+					{"written"}, nil,
 				}}, got)
 			})
 		})
@@ -47,7 +58,9 @@ func TestTouched(t *testing.T) {
 func TestTouchedInPlaceIsNotKnown(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"a": "a"})
-	v, err := Open(t.Context(), Options{Dir: dir, Folder: t.TempDir(), Mode: InPlace, Journal: filepath.Join(t.TempDir(), "journal")})
+	v, err := Open(t.Context(), Options{
+		Dir: dir, Folder: t.TempDir(), Mode: InPlace, Journal: filepath.Join(t.TempDir(), "journal"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

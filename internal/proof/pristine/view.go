@@ -15,86 +15,93 @@ import (
 // Mode is how a view is made.
 type Mode string
 
-// The modes, the strongest first.
+// The modes, strongest first.
 const (
 	Overlay Mode = "overlay"
 	Copy    Mode = "copy"
 	InPlace Mode = "inplace"
 )
 
-// Edit is one file that is otherwise in a view. Name is below the workspace, with slashes. Source is a file or a link that is put there; "" takes
-// away what is there, be it a file or a whole folder.
+// Edit is one file that differs in a view. Name is relative to the workspace, with slashes. Source
+// is a file or link to put there. If it is "", the file or folder at Name is removed.
 type Edit = process.Edit
 
-// Options say what a view shows and how.
+// Options define what a view shows and how.
 type Options struct {
 	// Dir is the workspace.
 	Dir string
-	// Folder is an empty folder outside of it that only its owner can enter, for what the view needs. It is empty again after Close. One in place may have
-	// it inside.
+	// Folder is an empty folder outside Dir that only its owner can enter. It holds temporary files
+	// and is empty again after Close. For an in-place view it may be inside Dir.
 	Folder string
-	// Journal is the folder where a view in place keeps what it needs to put everything back. It is the same for every view of a workspace, so that
-	// the next process finds it.
+	// Journal is the folder where an in-place view keeps what it needs to restore everything. It is
+	// the same for every view of a workspace, so that the next process finds it.
 	Journal string
 	Mode    Mode
-	// Edits are made by Open. Their sources must stay until Close.
+	// Edits are applied by Open. Their sources must exist until Close.
 	Edits []Edit
-	// Files are those of the tree, for a copy; everything else in Dir is taken for ignored and shared by links.
+	// Files are the files of the tree, for a copy. Everything else in Dir counts as ignored and is
+	// shared by links.
 	Files []string
-	// Around are the files outside of the tree as they were; nil leaves those alone.
-	Around *Surroundings
-	// NoNetwork cuts checks off the network. It takes a system that has enclosures.
+	// Surroundings are the saved files outside the tree; nil leaves them alone.
+	Surroundings *Surroundings
+	// NoNetwork cuts checks off from the network. It requires a system with enclosures.
 	NoNetwork bool
-	// Tried says that an overlay of Dir that had its Folder beside this one worked: without edits there is nothing to do then before the first command.
-	Tried bool
+	// OverlayWorked means that an overlay of Dir with a Folder next to this one already worked.
+	// Without edits Open then has nothing to do before the first command.
+	OverlayWorked bool
 }
 
-// View is a workspace with edits. Only one of a workspace may be open at a time, and one process at a time may run in it.
+// View is a workspace with edits. Only one view of a workspace may be open at a time, and only one
+// process at a time may run in it.
 type View struct {
 	options Options
-	ctx     context.Context // of Open: a view lives as long as what it was opened for
-	way     way
-	around  covered
-	edited  editions
+	// the context of Open: a view lives as long as the work that it was opened for
+	ctx     context.Context
+	backend backend
+	cover   coverPlan
+	edits   editLog
 }
 
-// way is how one mode does it.
-type way interface {
+// backend implements one mode.
+type backend interface {
 	dir() string
 	enter(s *process.Spec)
-	lay(ctx context.Context, edits []Edit) error
-	written() func(name string) (file string, own bool) // looks what commands made of a file; nil if nobody can tell
+	applyEdits(ctx context.Context, edits []Edit) error
+	// writtenFinder returns a function that looks up what commands wrote at a name, or nil if the
+	// mode does not record it.
+	writtenFinder() func(name string) (file string, own bool)
 	close() error
 }
 
-// Open makes a view. The context bounds it as a whole, Lay included. Whoever opened it closes it.
+// Open opens a view. The context bounds the whole view, including ApplyEdits. The caller must close
+// the view.
 func Open(ctx context.Context, o Options) (*View, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
 	v := &View{options: o, ctx: ctx}
-	around, err := o.Around.cover(o)
+	around, err := o.Surroundings.planCover(o)
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
-	v.around = around
+	v.cover = around
 	switch o.Mode {
 	case Overlay:
-		v.way, err = openOverlay(ctx, &v.options, around)
+		v.backend, err = openOverlay(ctx, &v.options, around)
 	case Copy:
-		v.way, err = openCopy(ctx, &v.options)
+		v.backend, err = openCopy(ctx, &v.options)
 	case InPlace:
-		v.way, err = openInPlace(ctx, &v.options)
+		v.backend, err = openInPlace(ctx, &v.options)
 	}
 	if err == nil && o.NoNetwork && o.Mode != Overlay {
 		if err = (&process.Enclosure{NoNetwork: true}).Make(ctx); err != nil {
-			err = errors.Join(fmt.Errorf("cut off network: %w", err), v.way.close())
+			err = errors.Join(fmt.Errorf("cut off network: %w", err), v.backend.close())
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open view: %w", err), around.discard(o.Folder))
 	}
-	v.edited.note(o.Edits, v.way.written())
+	v.edits.record(o.Edits, v.backend.writtenFinder())
 	return v, nil
 }
 
@@ -105,43 +112,47 @@ func (o *Options) check() error {
 			return err
 		}
 		if !info.IsDir() || !filepath.IsAbs(dir) {
-			return fmt.Errorf("%s is no folder with a full path", dir)
+			return fmt.Errorf("%s is not a folder with an absolute path", dir)
 		}
 	}
-	if _, ok := below(realPath(o.Folder), realPath(o.Dir)); ok && o.Mode != InPlace { // which shows what is there
-		return fmt.Errorf("%s lies in the workspace", o.Folder)
+	// an in-place view may be inside
+	if _, ok := relativeTo(realPath(o.Folder), realPath(o.Dir)); ok && o.Mode != InPlace {
+		return fmt.Errorf("%s is inside the workspace", o.Folder)
 	}
 	switch o.Mode {
 	case Overlay, Copy:
 		return nil
 	case InPlace:
 		if !filepath.IsAbs(o.Journal) {
-			return errors.New("a view in place needs the full path of a journal")
+			return errors.New("an in-place view needs the absolute path of a journal")
 		}
 		return nil
 	}
 	return fmt.Errorf("unknown mode %q", o.Mode)
 }
 
-// OnDisk says that the view is an overlay that worked, and keeps what is written on disk: see Options.Tried.
+// OnDisk reports whether the view is a working overlay that keeps writes on disk: see
+// Options.OverlayWorked.
 func (v *View) OnDisk() bool {
-	o, ok := v.way.(*overlay)
+	o, ok := v.backend.(*overlay)
 	return ok && !o.inMemory
 }
 
 // Dir is where checks find the workspace.
-func (v *View) Dir() string { return v.way.dir() }
+func (v *View) Dir() string { return v.backend.dir() }
 
-// Enter makes a command run in the view: its folder, if it is in the workspace, its environment, and what it sees.
+// Enter makes a command run in the view. It sets the command's folder, if that is in the workspace,
+// its environment, and its enclosure.
 func (v *View) Enter(s *process.Spec) {
 	if v.options.NoNetwork {
 		enclosure(s).NoNetwork = true
 	}
-	v.way.enter(s)
-	s.Env = append(s.Env[:len(s.Env):len(s.Env)], v.around.env...)
+	v.backend.enter(s)
+	s.Env = append(s.Env[:len(s.Env):len(s.Env)], v.cover.env...)
 }
 
-// enclosure is that of a command, which may have one already. It is a copy: the caller's may be shared.
+// enclosure gives a command its own enclosure. It copies an existing one, because the caller may
+// share it.
 func enclosure(s *process.Spec) *process.Enclosure {
 	e := &process.Enclosure{}
 	if s.Enclosure != nil {
@@ -151,27 +162,28 @@ func enclosure(s *process.Spec) *process.Enclosure {
 	return e
 }
 
-// Lay makes further edits in an open view. No command may be running in it.
-func (v *View) Lay(edits []Edit) error {
+// ApplyEdits applies further edits to an open view. No command may be running in it.
+func (v *View) ApplyEdits(edits []Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	if err := v.way.lay(v.ctx, edits); err != nil {
+	if err := v.backend.applyEdits(v.ctx, edits); err != nil {
 		return fmt.Errorf("edit view: %w", err)
 	}
-	v.edited.note(edits, v.way.written())
+	v.edits.record(edits, v.backend.writtenFinder())
 	return nil
 }
 
-// Close throws the view away. In place it puts back everything that was edited.
+// Close discards the view. An in-place view restores everything that was edited.
 func (v *View) Close() error {
-	if err := errors.Join(v.way.close(), v.around.discard(v.options.Folder)); err != nil {
+	if err := errors.Join(v.backend.close(), v.cover.discard(v.options.Folder)); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}
 	return nil
 }
 
-// Sweep empties a folder of views that were never closed, since their process was killed. None may be open. Recover comes first: it needs none of it.
+// Sweep removes views that were never closed because their process was killed. No view may be open.
+// Call Recover first; it does not need these files.
 func Sweep(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -184,14 +196,14 @@ func Sweep(folder string) error {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	if err := wipe(folder, names...); err != nil {
+	if err := removeAll(folder, names...); err != nil {
 		return fmt.Errorf("sweep views: %w", err)
 	}
 	return nil
 }
 
-// wipe removes entries of a folder, also those that their owner has locked.
-func wipe(folder string, names ...string) error {
+// removeAll removes entries of a folder, including those without write permission.
+func removeAll(folder string, names ...string) error {
 	edits := make([]Edit, 0, len(names))
 	for _, name := range names {
 		edits = append(edits, Edit{Name: name})
@@ -203,8 +215,8 @@ func wipe(folder string, names ...string) error {
 	return err
 }
 
-// below gives the rest of a path in a folder; "." is the folder itself.
-func below(path, folder string) (rest string, ok bool) {
+// relativeTo returns the path relative to a folder; "." is the folder itself.
+func relativeTo(path, folder string) (rest string, ok bool) {
 	rest, err := filepath.Rel(folder, path)
 	if err != nil || rest == ".." || strings.HasPrefix(rest, ".."+string(filepath.Separator)) {
 		return "", false
@@ -212,7 +224,7 @@ func below(path, folder string) (rest string, ok bool) {
 	return rest, true
 }
 
-// realPath is a path without links, as far as it exists.
+// realPath resolves the links in a path, as far as it exists.
 func realPath(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

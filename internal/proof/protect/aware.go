@@ -10,28 +10,40 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Aware is product code that asks whether it is being tested, and did not at the base.
+// Aware is product code that checks whether it is being tested, and did not at the base.
 type Aware struct{ Name, Line string }
 
-// awareness is how code asks. A word is what every such line has in it.
+// awareness is how code checks that. Every such line contains one of the words.
 var awareness = map[ecosystem]struct {
 	words []string
 	asks  func() *regexp.Regexp
 }{
-	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`)},
-	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, text.LazyRegexp(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
-	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
-	rust:   {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
-	ruby:   {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
-	php:    {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
+	golang: {
+		[]string{"testing.Testing(", "flag.Lookup(", "os.Args"},
+		text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`),
+	},
+	python: {
+		[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"},
+		text.LazyRegexp(
+			`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`,
+		),
+	},
+	script: {
+		[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"},
+		text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`),
+	},
+	rust: {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
+	ruby: {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
+	php:  {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
 }
 
-// becameAware finds the product code that asks it and did not, or asks it in more places than before.
+// becameAware finds product code that is new to checking for tests, or does so in more places than
+// before.
 func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	var names, words []string
 	for _, change := range changes {
 		asking, known := awareness[ecosystems[path.Ext(change.Name)]]
-		if !known || change.Kind == ralph.FileDeleted || testName(change.Name) || setsUp(change.Name) {
+		if !known || change.Kind == ralph.FileDeleted || testName(change.Name) || isSetup(change.Name) {
 			continue
 		}
 		names = append(names, change.Name)
@@ -44,18 +56,20 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	now, err := in.asking(Now, names, words)
+	now, err := in.askingLines(Now, names, words)
 	if err != nil || len(now) == 0 {
 		return nil, err
 	}
-	before, err := in.asking(Base, names, words)
+	before, err := in.askingLines(Base, names, words)
 	if err != nil {
 		return nil, err
 	}
 	var found []Aware
 	for name, lines := range now {
 		if len(lines) > len(before[name]) {
-			fresh := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(before[name], line) })
+			fresh := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+				return slices.Contains(before[name], line)
+			})
 			found = append(found, Aware{name, strings.TrimSpace(slices.Concat(fresh, lines)[0])})
 		}
 	}
@@ -63,16 +77,17 @@ func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
 	return found, nil
 }
 
-// setsUp says whether a file configures tools, which may well differ under test.
-func setsUp(name string) bool {
+// isSetup reports whether a file configures tools, which may well differ under test.
+func isSetup(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	if _, steers := steeringRule(name); steers {
 		return true
 	}
-	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") || base == "manage.py"
+	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") ||
+		base == "manage.py"
 }
 
-func (in *inspection) asking(side Side, names, words []string) (map[string][]string, error) {
+func (in *inspection) askingLines(side Side, names, words []string) (map[string][]string, error) {
 	mentions, err := in.trees.Find(in.ctx, side, names, words)
 	lines := map[string][]string{}
 	for _, m := range mentions {

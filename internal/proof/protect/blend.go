@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// WithOldTests gives a file as it is now with the tests inside of it as they were at the base. It is for source files that
-// are in Sorted.Tests: putting back the whole file would undo the product's code, too, and every old test would fail for
-// that reason alone. ok is false where the whole file is to be put back, or left out.
+// WithOldTests returns the current file with its inner tests as they were at the base. It is for
+// source files in Sorted.Tests: restoring the whole file would also undo the product code, and
+// every old test would fail for that reason alone. ok is false if the whole file must be restored
+// or left out.
 func WithOldTests(name string, base, now []byte) (blend []byte, ok bool) {
-	if path.Ext(name) != ".rs" || testName(name) || len(base) == 0 || len(now) == 0 || len(base) >= Limit || len(now) >= Limit {
+	if path.Ext(name) != ".rs" || testName(name) || len(base) == 0 || len(now) == 0 || len(base) >= Limit ||
+		len(now) >= Limit {
 		return nil, false
 	}
 	_, old := splitRustTests(base)
 	product, _ := splitRustTests(now)
 	if len(old) == 0 {
-		return nil, false // they are deeper inside, where nobody could put them back
+		return nil, false // they are nested deeper, where they cannot be put back
 	}
 	blend = append(blend, product...)
 	if !bytes.HasSuffix(blend, []byte("\n")) {
@@ -25,8 +27,8 @@ func WithOldTests(name string, base, now []byte) (blend []byte, ok bool) {
 	return append(blend, old...), true
 }
 
-// splitRustTests takes the tests out of a source file: the items that are tests by their own attributes. Their order does
-// not matter to the language.
+// splitRustTests separates the tests from a source file: the items that are tests by their own
+// attributes. Their order does not matter to the language.
 func splitRustTests(source []byte) (product, tests []byte) {
 	tokens, starts := rustTokens(source)
 	kept := 0
@@ -46,7 +48,8 @@ func splitRustTests(source []byte) (product, tests []byte) {
 	return append(product, source[kept:]...), tests
 }
 
-// beforeComments goes back over the lines of comments that belong to an item: documentation of nothing is an error.
+// beforeComments moves back over the comment lines that belong to an item: documentation without an
+// item is an error.
 func beforeComments(source []byte, from, at int) int {
 	for {
 		start := bytes.LastIndexByte(source[:at], '\n') + 1

@@ -27,9 +27,11 @@ mod tests { // )
 }`
 
 func TestWithOldTests(t *testing.T) {
-	now := "#![allow(dead_code)]\npub fn f() -> i32 { 2 }\n\n// Changed.\n#[test]\nfn one() {}\n\npub fn h() {}\n#[cfg(test)] mod tests {}"
+	now := "#![allow(dead_code)]\npub fn f() -> i32 { 2 }\n\n// Changed.\n#[test]\nfn one() {}\n\npub fn h() " +
+		"{}\n#[cfg(test)] mod tests {}"
 	want := "#![allow(dead_code)]\npub fn f() -> i32 { 2 }\n\n\n\npub fn h() {}\n" +
-		"/// Says what it tests.\n#[test]\nfn one() { assert_eq!(f(), 2) }\n#[cfg(test)]\nuse std::{fmt, io};\n#[cfg(test)]\nmod tests { // )\n    #[test] fn two() {}\n}\n"
+		"/// Says what it tests.\n#[test]\nfn one() { assert_eq!(f(), 2) }\n#[cfg(test)]\nuse std::{fmt, " +
+		"io};\n#[cfg(test)]\nmod tests { // )\n    #[test] fn two() {}\n}\n"
 	got, ok := protect.WithOldTests("src/lib.rs", []byte(blendBase), []byte(now))
 	if diff := cmp.Diff(want, string(got)); diff != "" || !ok {
 		t.Errorf("%v\n%s", ok, diff)

@@ -18,17 +18,20 @@ var (
 	xmlComment = text.LazyRegexp(`(?s)<!--.*?-->`)
 	pomPlugin  = text.LazyRegexp(`(?s)<plugin>.*?</plugin>`)
 	pomTests   = text.LazyRegexp(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
-	pomSetting = text.LazyRegexp(`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`)
+	pomSetting = text.LazyRegexp(
+		`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`,
+	)
 )
 
-// pomDiffers compares the plugins and properties that run tests. Dependencies are honest.
+// pomDiffers compares the plugins and properties that run tests. Changes to dependencies are
+// allowed.
 func pomDiffers(_ *inspection, base, now []byte) bool {
 	return !wellFormed(now) || partsDiffer(base, now, func(text string) []string {
 		text = xmlComment().ReplaceAllString(text, "")
 		settings := pomSetting().FindAllString(text, -1)
 		for _, plugin := range pomPlugin().FindAllString(text, -1) {
 			if pomTests().MatchString(plugin) {
-				settings = append(settings, oneSpaced(plugin))
+				settings = append(settings, collapseSpaces(plugin))
 			}
 		}
 		return settings
@@ -40,7 +43,7 @@ func partsDiffer(base, now []byte, part func(text string) []string) bool {
 	return !slices.Equal(part(string(base)), part(string(now)))
 }
 
-// trimmedLines are the lines of a text that keep accepts, without blanks around them.
+// trimmedLines returns the lines of a text that keep accepts, trimmed.
 func trimmedLines(text string, keep func(line string) bool) []string {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -51,9 +54,9 @@ func trimmedLines(text string, keep func(line string) bool) []string {
 	return kept
 }
 
-func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+func collapseSpaces(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// wellFormed says whether XML can be read. A file that is not there can.
+// wellFormed reports whether XML can be parsed. An empty file can.
 func wellFormed(data []byte) bool {
 	decoder := xml.NewDecoder(bytes.NewReader(data))
 	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
@@ -65,23 +68,27 @@ func wellFormed(data []byte) bool {
 }
 
 var (
-	gradleHonest   = text.LazyRegexp(`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`)
+	gradleHonest = text.LazyRegexp(
+		`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`,
+	)
 	gradleSteering = text.LazyRegexp(`(?i)test|ignoreFailures|onlyIf|taskGraph|enabled\s*=|\.enabled|exclude|apply`)
 )
 
-// gradleDiffers compares the statements that have to do with tests. Dependencies, plugins and versions are honest.
+// gradleDiffers compares the statements that affect tests. Changes to dependencies, plugins and
+// versions are allowed.
 func gradleDiffers(_ *inspection, base, now []byte) bool {
 	return partsDiffer(base, now, func(text string) (kept []string) {
 		for _, statement := range braced(withoutComments(text)) {
 			if !gradleHonest().MatchString(statement) && gradleSteering().MatchString(statement) {
-				kept = append(kept, oneSpaced(statement))
+				kept = append(kept, collapseSpaces(statement))
 			}
 		}
 		return kept
 	})
 }
 
-// braced splits a text into lines, and keeps what is in brackets together with the line that opens them.
+// braced splits a text into lines, and keeps bracketed text together with the line that opens the
+// bracket.
 func braced(text string) []string {
 	var statements []string
 	var current strings.Builder
@@ -104,10 +111,10 @@ func braced(text string) []string {
 	return statements
 }
 
-// commentOrQuote is a quotation, which ends with its line at the latest, or a comment.
+// commentOrQuote matches a comment, or a quoted string, which ends with its line at the latest.
 var commentOrQuote = text.LazyRegexp(`"(?:\\[^\n]|[^"\n])*"?|'[^'\n]*'?|//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`)
 
-// withoutComments takes out // and /* */, but not what is in quotes, such as an address.
+// withoutComments removes // and /* */ comments, but not inside quotes, such as in a URL.
 func withoutComments(text string) string {
 	return commentOrQuote().ReplaceAllStringFunc(text, func(found string) string {
 		if found[0] == '/' {
@@ -117,7 +124,8 @@ func withoutComments(text string) string {
 	})
 }
 
-// quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
+// quotedText reads a quoted string at the beginning of a text, and returns its length including the
+// quotes.
 func quotedText(text string) (inner string, size int) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -134,9 +142,12 @@ func quotedText(text string) (inner string, size int) {
 	return b.String(), len(text)
 }
 
-var projectHonest = text.LazyRegexp(`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`)
+var projectHonest = text.LazyRegexp(
+	`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`,
+)
 
-// projectDiffers compares a project file of .NET by what is compiled and run: its lines without references and versions.
+// projectDiffers compares the lines of a .NET project file that affect what is compiled and run,
+// without references and versions.
 func projectDiffers(_ *inspection, base, now []byte) bool {
 	return !wellFormed(now) || partsDiffer(base, now, func(text string) []string {
 		return trimmedLines(xmlComment().ReplaceAllString(text, ""), func(line string) bool {
@@ -152,7 +163,7 @@ var (
 	mixDependency = text.LazyRegexp(`^[\[\s]*\{:\w+,`)
 )
 
-// mixDiffers compares the lines of a mix.exs file that have to do with tests, but for dependencies.
+// mixDiffers compares the lines of a mix.exs file that affect tests, except dependencies.
 func mixDiffers(_ *inspection, base, now []byte) bool {
 	return partsDiffer(base, now, func(text string) (kept []string) {
 		for line := range strings.Lines(text) {
@@ -165,17 +176,22 @@ func mixDiffers(_ *inspection, base, now []byte) bool {
 	})
 }
 
-// listings are test files that only say which tests there are. Lines of the kind given may be added for new tests.
+// listings are test files that only list tests. Lines that match may be added for new tests.
 var listings = []struct {
 	glob string // of the file's own name
 	line func() *regexp.Regexp
 }{
-	{"CMakeLists.txt", text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
+	{
+		"CMakeLists.txt",
+		text.LazyRegexp(
+			`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`,
+		),
+	},
 	{"meson.build", text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
 	{"*.rs", text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
 }
 
-// onlyListed says that a test file was changed by nothing but new entries for new tests.
+// onlyListed reports whether a test file only gained entries for new tests.
 func (in *inspection) onlyListed(change ralph.FileChange) (bool, error) {
 	if change.Kind != ralph.FileChanged {
 		return false, nil
@@ -190,7 +206,8 @@ func (in *inspection) onlyListed(change ralph.FileChange) (bool, error) {
 	return false, nil
 }
 
-// grewBy says that every line of base is still there, in order, and every other line is of one kind.
+// grewBy reports whether every line of base is still there, in order, and every other line matches
+// kind.
 func grewBy(base, now []byte, kind *regexp.Regexp) bool {
 	old := strings.Split(string(base), "\n")
 	for line := range strings.SplitSeq(string(now), "\n") {

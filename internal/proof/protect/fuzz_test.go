@@ -8,17 +8,20 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// FuzzSettings holds that what stands behind a broken or an odd file is found: whatever a file says, a section that is added
-// at its end either makes it unreadable or is seen.
+// FuzzSettings verifies that a section added at the end of any file either makes it unreadable or
+// is seen, even if the file is broken or odd.
 func FuzzSettings(f *testing.F) {
-	for _, seed := range []string{"", "[a]\nb = 1\n", "a = \"\"\"\n[tool.pytest]\n\"\"\"\n", "a = [\n 1, # x\n]\n", "[[a]]\n'b' = { c = 1 }\n", "[a\n", "x", "[\"a]b\"]\n", "a = 'x\n", "[a]\n b\n  c\n"} {
+	for _, seed := range []string{
+		"", "[a]\nb = 1\n", "a = \"\"\"\n[tool.pytest]\n\"\"\"\n", "a = [\n 1, # x\n]\n", "[[a]]\n'b' = { c = 1 }\n",
+		"[a\n", "x", "[\"a]b\"]\n", "a = 'x\n", "[a]\n b\n  c\n",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, kind := range []sectioned{pyproject, setupCfg, cargo, bunfig} {
 			added := "\n[tool.pytest]\nx = 1\n[tool:pytest]\nx = 1\n[patch]\nx = 1\n[test]\nx = 1\n"
 			if kind.differs(nil, []byte(text), []byte(text)) {
-				continue // it cannot be read
+				continue // it cannot be parsed
 			}
 			if !kind.differs(nil, []byte(text), []byte(text+added)) {
 				t.Errorf("%q hides what follows", text)
@@ -46,7 +49,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// FuzzRust holds that a file compared with itself has all its tests, and that taking them out loses nothing.
+// FuzzRust verifies that a file compared with itself has all its tests, and that separating them
+// loses nothing.
 func FuzzRust(f *testing.F) {
 	f.Add("#[test] fn a() { '}' }")
 	f.Add("#[cfg(test)] mod t { use a::{b}; #[test] fn x() {} } fn y<'a>() {}")
@@ -60,13 +64,14 @@ func FuzzRust(f *testing.F) {
 		if len(product)+len(tests) < len(source) {
 			t.Errorf("%q and %q are less than %q", product, tests, source)
 		}
-		if len(source) > 0 && utf8.ValidString(source) && rustTestsDiffer([]byte(source), []byte(source+"\nfn after() {}\n")) && !unfinished(source) {
+		if len(source) > 0 && utf8.ValidString(source) &&
+			rustTestsDiffer([]byte(source), []byte(source+"\nfn after() {}\n")) && !unfinished(source) {
 			t.Errorf("%q: what is added behind it changes its tests", source)
 		}
 	})
 }
 
-// unfinished says that the source ends inside of something, to which added text then belongs.
+// unfinished reports whether the source ends inside something, to which added text then belongs.
 func unfinished(source string) bool {
 	tokens, _ := rustTokens([]byte(source + "\nfn after() {}\n"))
 	var tail []string
@@ -100,7 +105,9 @@ func FuzzNames(f *testing.F) {
 		if _, steers := steeringRule(name); steers && test {
 			t.Errorf("%q is both", name)
 		}
-		_ = inTheWay([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}}})
+		_ = replacements([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{
+			Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}},
+		})
 		for _, words := range simpleCommands(name) {
 			if len(words) == 0 {
 				t.Error("a command without words")

@@ -11,13 +11,13 @@ import (
 
 // pattern is one line of the user's list.
 type pattern struct {
-	glob  string
-	takes bool // it takes out again
-	plain bool // it has no wildcard
+	glob    string
+	exempts bool // it removes protection
+	plain   bool // it has no wildcard
 }
 
-// parsePattern reads a pattern as a .gitignore file would: without a slash inside it matches in every folder, with one
-// it begins at the workspace, and what matches a folder matches everything below.
+// parsePattern parses a pattern as in a .gitignore file: without a slash inside it matches in every
+// folder, with one it starts at the workspace, and what matches a folder matches everything below.
 func parsePattern(text string) (pattern, error) {
 	rest, takes := strings.CutPrefix(strings.TrimSpace(text), "!")
 	glob := strings.TrimSuffix(strings.TrimPrefix(rest, "./"), "/")
@@ -26,7 +26,8 @@ func parsePattern(text string) (pattern, error) {
 	switch {
 	case glob == "" || glob == ".":
 		return pattern{}, fmt.Errorf("read pattern %q: it matches nothing", text)
-	case glob == ".." || strings.HasPrefix(glob, "../") || strings.Contains(glob, "/../") || strings.HasSuffix(glob, "/.."):
+	case glob == ".." || strings.HasPrefix(glob, "../") || strings.Contains(glob, "/../") ||
+		strings.HasSuffix(glob, "/.."):
 		return pattern{}, fmt.Errorf("read pattern %q: it leaves the workspace", text)
 	case !doublestar.ValidatePattern(glob):
 		return pattern{}, fmt.Errorf("read pattern %q: %w", text, doublestar.ErrBadPattern)
@@ -35,10 +36,10 @@ func parsePattern(text string) (pattern, error) {
 	if !anchored {
 		glob = "**/" + glob
 	}
-	return pattern{glob: glob, takes: takes, plain: plain}, nil
+	return pattern{glob: glob, exempts: takes, plain: plain}, nil
 }
 
-// matches says whether the name or one of its folders is meant.
+// matches reports whether the pattern matches the name or one of its folders.
 func (p pattern) matches(name string) bool {
 	for n := name; n != "." && n != "/" && n != ""; n = path.Dir(n) {
 		if doublestar.MatchUnvalidated(p.glob, n) {
@@ -48,12 +49,12 @@ func (p pattern) matches(name string) bool {
 	return false
 }
 
-// within says whether a name is one of the paths, or below one that is a folder.
+// within reports whether a name is one of the paths, or below one that is a folder.
 func within(name string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// cleanNames makes names comparable. Names outside of the workspace match nothing and are left out.
+// cleanNames makes names comparable. Names outside the workspace match nothing and are dropped.
 func cleanNames(names []string) []string {
 	var clean []string
 	for _, name := range names {

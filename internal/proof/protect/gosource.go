@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// takesOverGoTests says whether a test file decides over the tests of its whole package: it has a TestMain, or it ends the
-// process before a test runs.
+// takesOverGoTests reports whether a test file controls the tests of its whole package: it has a
+// TestMain, or it ends the process before a test runs.
 func takesOverGoTests(source []byte) bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
 	if err != nil {
-		return strings.Contains(string(source), "TestMain") // it cannot be compiled as it is, so the doubt costs nothing
+		// it does not compile as it is, so a false positive costs nothing
+		return strings.Contains(string(source), "TestMain")
 	}
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
@@ -31,7 +32,7 @@ func takesOverGoTests(source []byte) bool {
 	return false
 }
 
-// exits says whether something like os.Exit is called.
+// exits reports whether something like os.Exit is called.
 func exits(node ast.Node) bool {
 	found := false
 	ast.Inspect(node, func(n ast.Node) bool {
@@ -43,15 +44,15 @@ func exits(node ast.Node) bool {
 	return found
 }
 
-// goModSteering are directives that say what is compiled, and not only what is needed.
+// goModSteering are directives that change what is compiled, not only what is required.
 var goModSteering = []string{"exclude", "toolchain", "godebug", "ignore"}
 
-// goModDiffers compares what steers a build. Requirements are honest, and so is a replacement of a module that the base
-// did not know: no test of the base can have used it.
+// goModDiffers compares what affects a build. Changed requirements are allowed. So is a replacement
+// of a module that the base did not know, because no test of the base can have used it.
 func goModDiffers(_ *inspection, base, now []byte) bool {
 	was, is := goModLines(base), goModLines(now)
 	if len(base) > 0 && len(now) > 0 && len(was["module"]) > 0 && len(is["module"]) == 0 {
-		return true // it cannot be read any more
+		return true // it can no longer be parsed
 	}
 	for _, directive := range goModSteering {
 		if !slices.Equal(was[directive], is[directive]) {
@@ -68,7 +69,7 @@ func goModDiffers(_ *inspection, base, now []byte) bool {
 	return !slices.Equal(replacements(was["replace"]), replacements(is["replace"]))
 }
 
-// goModLines gives the lines of a go.mod file by their directive, sorted, without comments.
+// goModLines returns the lines of a go.mod file by directive, sorted, without comments.
 func goModLines(data []byte) map[string][]string {
 	lines := map[string][]string{}
 	block := ""
@@ -96,7 +97,8 @@ func goModLines(data []byte) map[string][]string {
 	return lines
 }
 
-// cutsOffGoTests says whether a new go.mod makes a module of a folder with tests, which `./...` does not enter any more.
+// cutsOffGoTests reports whether a new go.mod turns a folder with tests into a module, which
+// `./...` no longer enters.
 func cutsOffGoTests(in *inspection, name string, _ []byte) bool {
 	dir := path.Dir(name)
 	return dir != "." && in.rules.base.goTestsBelow(dir)

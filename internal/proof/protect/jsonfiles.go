@@ -13,20 +13,28 @@ import (
 )
 
 // runnerKeys are keys of a package.json that only test tools read.
-var runnerKeys = []string{"jest", "mocha", "ava", "vitest", "babel", "nyc", "c8", "tap", "jasmine", "karma", "cypress", "playwright"}
+var runnerKeys = []string{
+	"jest", "mocha", "ava", "vitest", "babel", "nyc", "c8", "tap", "jasmine", "karma", "cypress", "playwright",
+}
 
-// directRunners start tests without asking a package.json for scripts.
-var directRunners = []string{"node", "npx", "deno", "go", "cargo", "pytest", "python", "python3", "ruby", "rspec", "jest", "vitest", "mocha", "tsc", "cd", "true", "test", "[", "echo"}
+// directRunners start tests without scripts of a package.json.
+var directRunners = []string{
+	"node", "npx", "deno", "go", "cargo", "pytest", "python", "python3", "ruby", "rspec", "jest", "vitest",
+	"mocha", "tsc", "cd", "true", "test", "[", "echo",
+}
 
-// packageDiffers compares what steers tests in two package.json files. Dependencies and other scripts are honest.
+// packageDiffers compares what affects tests in two package.json files. Changes to dependencies and
+// other scripts are allowed.
 func packageDiffers(in *inspection, base, now []byte) bool {
 	return objectsDiffer(base, now, func(was, is map[string]any) bool {
 		return keysDiffer(was, is, runnerKeys...) || importsDiffer(was, is) ||
-			!reflect.DeepEqual(foreignRunners(was), foreignRunners(is)) || in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
+			!reflect.DeepEqual(
+				foreignRunners(was), foreignRunners(is),
+			) || in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
 	})
 }
 
-// objectsDiffer compares two JSON files. One that cannot be read differs.
+// objectsDiffer compares two JSON files. One that cannot be parsed differs.
 func objectsDiffer(base, now []byte, differ func(was, is map[string]any) bool) bool {
 	was, errBase := readObject(base)
 	is, errNow := readObject(now)
@@ -37,13 +45,13 @@ func keysDiffer(was, is map[string]any, keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return !reflect.DeepEqual(was[key], is[key]) })
 }
 
-// packageSteers says whether a new package.json configures a test runner.
+// packageSteers reports whether a new package.json configures a test runner.
 func packageSteers(_ *inspection, _ string, data []byte) bool {
 	object, err := readObject(data)
 	return err != nil || slices.ContainsFunc(runnerKeys, func(key string) bool { return object[key] != nil })
 }
 
-// readObject reads JSON. Nothing is an empty object: a file that is not there.
+// readObject parses JSON. Empty input, for a missing file, is an empty object.
 func readObject(data []byte) (map[string]any, error) {
 	if len(data) == 0 {
 		return map[string]any{}, nil
@@ -59,7 +67,7 @@ func stringsOf(value any) map[string]string {
 	object, _ := value.(map[string]any)
 	texts := map[string]string{}
 	for key, v := range object {
-		// A list, as composer has it, and whatever else a file holds here compare by how they are written.
+		// A list, as in composer.json, or any other value is compared by its JSON text.
 		if text, is := v.(string); is {
 			texts[key] = text
 		} else if written, err := json.Marshal(v); err == nil {
@@ -69,14 +77,15 @@ func stringsOf(value any) map[string]string {
 	return texts
 }
 
-// importsDiffer compares the private names (#x) that tests of the base may import. A new one is nobody's yet.
+// importsDiffer compares the private names (#x) that tests of the base may import. New ones are
+// unused by them.
 func importsDiffer(was, is map[string]any) bool {
 	before, _ := was["imports"].(map[string]any)
 	after, _ := is["imports"].(map[string]any)
 	return keysDiffer(before, after, slices.Collect(maps.Keys(before))...)
 }
 
-// foreignRunners are test tools that come from anywhere but the registry, under their own name.
+// foreignRunners returns test tools that come from anywhere but the registry, under their own name.
 func foreignRunners(object map[string]any) map[string]string {
 	found := map[string]string{}
 	for _, key := range []string{"dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"} {
@@ -91,11 +100,11 @@ func foreignRunners(object map[string]any) map[string]string {
 
 func isRunner(name string) bool {
 	name = path.Base(strings.TrimPrefix(name, "**/"))
-	return slices.Contains(runnersOfNode, name) || strings.HasPrefix(name, "jest-") || strings.HasPrefix(name, "babel-jest")
+	return slices.Contains(nodeRunners, name) || strings.HasPrefix(name, "jest-") || strings.HasPrefix(name, "babel-jest")
 }
 
-// runsScripts says whether checks may run a script of a package.json. Only what surely does not is left out: a check that
-// is itself a script, or make, may do anything.
+// runsScripts reports whether checks may run a script of a package.json. Only commands that
+// certainly do not are excluded: a check that is itself a script, or make, may do anything.
 func (in *inspection) runsScripts() bool {
 	if len(in.rules.checks) == 0 {
 		return true
@@ -110,7 +119,8 @@ func (in *inspection) runsScripts() bool {
 	return false
 }
 
-// namedScripts are the words of the checks. One of them may be a script's name; `test` always is.
+// namedScripts returns the words of the checks. One of them may be a script's name; `test` always
+// is.
 func (in *inspection) namedScripts() map[string]bool {
 	names := map[string]bool{"test": true}
 	for _, check := range in.rules.checks {
@@ -134,8 +144,8 @@ func (in *inspection) scriptsDiffer(was, is any) bool {
 	}
 	for name := range after {
 		_, known := before[name]
-		// A script of that name that there was not could not be run by any check; what runs around or below a script that
-		// there was, is new to it.
+		// No check of the base could run a script that did not exist. But a new hook, or a new
+		// script that an existing one calls, changes that existing script.
 		if !known && !named[name] && !belongsToNew(name, before, after) {
 			return true
 		}
@@ -143,7 +153,8 @@ func (in *inspection) scriptsDiffer(was, is any) bool {
 	return false
 }
 
-// belongsToNew says that a script is reached only by scripts that the base did not have, or that were empty.
+// belongsToNew reports whether a script is reached only by scripts that the base did not have, or
+// that were empty.
 func belongsToNew(name string, before, after map[string]string) bool {
 	for other, text := range after {
 		old, known := before[other]
@@ -154,10 +165,10 @@ func belongsToNew(name string, before, after map[string]string) bool {
 	return true
 }
 
-// emptyScript is what `npm init` writes for a project without tests.
+// emptyScript reports the script that `npm init` writes for a project without tests.
 func emptyScript(text string) bool { return strings.Contains(text, "no test specified") }
 
-// reached gives the scripts that are named, the hooks around them, and the scripts in their texts.
+// reached returns the named scripts, the hooks around them, and the scripts that they call.
 func reached(scripts map[string]string, named map[string]bool) map[string]string {
 	found := map[string]string{}
 	for again := true; again; {
@@ -175,14 +186,16 @@ func reached(scripts map[string]string, named map[string]bool) map[string]string
 	return found
 }
 
-// leadsTo says whether whoever runs a script with that text runs the other one, too.
+// leadsTo reports whether running a script with that text also runs the other one.
 func leadsTo(script, text, other string) bool {
 	return runs(text, other) || other == "pre"+script || other == "post"+script
 }
 
-// runs says whether a script's text has the other's name as a word, or as one of test:*.
+// runs reports whether a script's text has the other's name as a word, or matches it as in test:*.
 func runs(text, name string) bool {
-	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\"';&|()@[],", c) }) {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool {
+		return strings.ContainsRune(" \t\n\"';&|()@[],", c)
+	}) {
 		prefix, wild := strings.CutSuffix(strings.TrimSuffix(word, "*"), "*")
 		wild = wild || strings.HasSuffix(word, "*")
 		if word == name || wild && prefix != "" && strings.HasPrefix(name, prefix) {
@@ -199,24 +212,27 @@ func composerDiffers(in *inspection, base, now []byte) bool {
 	})
 }
 
-// denoDiffers compares how tests are found, and the tasks that checks run. A file with
-// comments cannot be read here, and counts as a whole.
+// denoDiffers compares how tests are found, and the tasks that checks run. A file with comments
+// cannot be parsed here, and counts as a whole.
 func denoDiffers(in *inspection, base, now []byte) bool {
 	return objectsDiffer(base, now, func(was, is map[string]any) bool {
 		return keysDiffer(was, is, "test", "exclude") || importsDiffer(was, is) || in.scriptsDiffer(was["tasks"], is["tasks"])
 	})
 }
 
-// honestWorkspaceKeys say which packages there are, and in which version.
-var honestWorkspaceKeys = []string{"packages", "catalog", "catalogs", "onlyBuiltDependencies", "ignoredBuiltDependencies", "minimumReleaseAge"}
+// honestWorkspaceKeys define which packages exist, and in which version.
+var honestWorkspaceKeys = []string{
+	"packages", "catalog", "catalogs", "onlyBuiltDependencies", "ignoredBuiltDependencies", "minimumReleaseAge",
+}
 
-// pnpmDiffers compares everything but the list of packages: the rest are settings, such as the shell for scripts.
+// pnpmDiffers compares everything except the list of packages: the rest are settings, such as the
+// shell for scripts.
 func pnpmDiffers(_ *inspection, base, now []byte) bool {
 	return partsDiffer(base, now, workspaceSettings)
 }
 
-// workspaceSettings gives the lines of a YAML file without those of honest keys. A file in another style than one key a
-// line has keys that nobody knows, so that all of it counts.
+// workspaceSettings returns the lines of a YAML file without those of allowed keys. In a file that
+// does not have one key per line, all keys are unknown and the whole file counts.
 func workspaceSettings(text string) []string {
 	var settings []string
 	honest := false
@@ -238,11 +254,12 @@ func workspaceSettings(text string) []string {
 
 var viteTests = text.LazyRegexp(`vitest|\btest\s*:|["']test["']\s*:`)
 
-// viteDiffers is for a file that is the product's build and, if it says so, the configuration of vitest.
+// viteDiffers compares a file that is the product's build and possibly the configuration of vitest.
 func viteDiffers(in *inspection, base, now []byte) bool {
 	return !slices.Equal(base, now) && (viteTests().Match(base) || viteSteers(in, "", now))
 }
 
 func viteSteers(in *inspection, _ string, now []byte) bool {
-	return len(now) >= Limit || viteTests().Match(now) || slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
+	return len(now) >= Limit || viteTests().Match(now) ||
+		slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
 }

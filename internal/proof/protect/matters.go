@@ -2,8 +2,9 @@ package protect
 
 import "path"
 
-// Matters says whether a file may have a part in what checks do, by its name alone: source code, tests, and what steers them. It is for files that git
-// ignores, of which most are data, logs and build output.
+// Matters reports whether a file may affect checks, judging by its name: source code, tests, and
+// configuration of tests. It is for files that git ignores, most of which are data, logs and build
+// output.
 func Matters(name string) bool {
 	if _, steers := steeringRule(name); steers {
 		return true

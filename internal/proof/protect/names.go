@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ecosystem is a language with its habits of testing.
+// ecosystem is a language with its testing conventions.
 type ecosystem string
 
 const (
@@ -22,33 +22,45 @@ const (
 	dotnet ecosystem = "dotnet"
 	php    ecosystem = "php"
 	elixir ecosystem = "elixir"
-	other  ecosystem = "other" // a test, in a language without steering files that we know
+	other  ecosystem = "other" // tests in a language without known configuration files
 )
 
 var ecosystems = map[string]ecosystem{
 	".go": golang, ".py": python, ".pyi": python, ".pyx": python,
-	".js": script, ".jsx": script, ".ts": script, ".tsx": script, ".mjs": script, ".cjs": script, ".mts": script, ".cts": script,
+	".js": script, ".jsx": script, ".ts": script, ".tsx": script, ".mjs": script, ".cjs": script, ".mts": script,
+	".cts": script,
 	".vue": script, ".svelte": script,
 	".rs": rust, ".java": jvm, ".kt": jvm, ".kts": jvm, ".groovy": jvm, ".scala": jvm, ".rb": ruby,
 	".cs": dotnet, ".fs": dotnet, ".vb": dotnet, ".php": php, ".phpt": php, ".ex": elixir, ".exs": elixir,
 	".swift": other, ".dart": other, ".c": other, ".cc": other, ".cpp": other, ".cxx": other, ".h": other, ".hpp": other,
-	".m": other, ".zig": other, ".lua": other, ".sh": other, ".bats": other, ".t": other, ".pl": other, ".hs": other, ".clj": other, ".erl": other,
+	".m": other, ".zig": other, ".lua": other, ".sh": other, ".bats": other, ".t": other, ".pl": other,
+	".hs": other, ".clj": other, ".erl": other,
 	".feature": other, ".robot": other,
 }
 
-// testFolders hold tests and what they need, whatever the language.
-var testFolders = []string{"test", "tests", "__tests__", "__snapshots__", "testdata", "Tests", "e2e", "integration_test", "integration-tests"}
-
-// supportFolders hold code that only tests import.
-var supportFolders = []string{"testutil", "testutils", "testhelper", "testhelpers", "testsupport", "test_helpers", "test-utils", "test_utils", "__fixtures__", "__mocks__"}
-
-// dependencyFiles list what is installed. New tests need new entries, so they are no tests even in a test folder.
-var dependencyFiles = []string{
-	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock", "Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "pdm.lock",
-	"Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock", "composer.lock", "mix.lock", "gradle.lockfile", "packages.lock.json",
+// testFolders hold tests and their data, in any language.
+var testFolders = []string{
+	"test", "tests", "__tests__", "__snapshots__", "testdata", "Tests", "e2e", "integration_test",
+	"integration-tests",
 }
 
-// Test says whether a file is a test, or what a test needs, by its name alone. Files that steer a run are no tests.
+// supportFolders hold code that only tests import.
+var supportFolders = []string{
+	"testutil", "testutils", "testhelper", "testhelpers", "testsupport", "test_helpers", "test-utils",
+	"test_utils", "__fixtures__", "__mocks__",
+}
+
+// dependencyFiles list what is installed. New tests need new entries, so these files are not tests
+// even in a test folder.
+var dependencyFiles = []string{
+	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
+	"deno.lock", "Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "pdm.lock",
+	"Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock", "composer.lock", "mix.lock", "gradle.lockfile",
+	"packages.lock.json",
+}
+
+// Test reports whether a file is a test, or something that a test needs, judging by its name. Files
+// that configure a run are not tests.
 func (r Rules) Test(name string) bool {
 	if _, steers := steeringRule(name); steers {
 		return false
@@ -58,14 +70,15 @@ func (r Rules) Test(name string) bool {
 
 func testName(name string) bool {
 	base := path.Base(name)
-	if slices.Contains(dependencyFiles, base) || strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
+	if slices.Contains(dependencyFiles, base) ||
+		strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
 		return false
 	}
 	folders := strings.Split(path.Dir(name), "/")
-	return testBase(base) || testFolder(folders, base)
+	return testBase(base) || inTestFolder(folders, base)
 }
 
-// testStems are names of tests without their last extension.
+// testStems match names of tests without their last extension.
 var testStems = map[ecosystem]func() *regexp.Regexp{
 	golang: text.LazyRegexp(`_test$`),
 	elixir: text.LazyRegexp(`_test$`),
@@ -80,13 +93,13 @@ var testStems = map[ecosystem]func() *regexp.Regexp{
 }
 
 var (
-	// Whatever the language: recorded output, and formats that are only tests.
+	// In any language: recorded output, and formats that are only tests.
 	testFormats = text.LazyRegexp(`\.(snap|golden|bats|phpt)$|\.(approved|verified)\.`)
-	// PodSpec is a class of many products; only some languages have tests of that name.
+	// PodSpec is a class in many products; only some languages have tests of that name.
 	testClasses = text.LazyRegexp(`.Spec\.(groovy|scala|kt)$|.Tests\.swift$`)
 )
 
-// testBase knows a test by the last part of its name.
+// testBase recognizes a test by the last part of its name.
 func testBase(base string) bool {
 	if testFormats().MatchString(base) || testClasses().MatchString(base) {
 		return true
@@ -96,10 +109,10 @@ func testBase(base string) bool {
 	return known && ext != ".kts" && stem().MatchString(strings.TrimSuffix(base, ext))
 }
 
-// testFolder knows a test by the folders that it is in.
-func testFolder(folders []string, base string) bool {
+// inTestFolder recognizes a test by the folders that it is in.
+func inTestFolder(folders []string, base string) bool {
 	if strings.HasPrefix(strings.ToUpper(base), "README") {
-		return false // documentation of a folder decides nothing
+		return false // documentation of a folder affects nothing
 	}
 	code := ecosystems[path.Ext(base)]
 	for i, folder := range folders {
@@ -107,11 +120,14 @@ func testFolder(folders []string, base string) bool {
 		case slices.Contains(testFolders, folder), slices.Contains(supportFolders, folder):
 			return true
 		case folder == "spec" || folder == "specs":
-			// The same word names folders with the specification, which is the user's and often changes with the work.
-			if code == ruby || code == script || len(folders) > i+1 && slices.Contains([]string{"fixtures", "support", "cassettes", "factories"}, folders[i+1]) {
+			// The same word names folders with the specification, which belongs to the user and
+			// often changes with the work.
+			if code == ruby || code == script ||
+				len(folders) > i+1 && slices.Contains([]string{"fixtures", "support", "cassettes", "factories"}, folders[i+1]) {
 				return true
 			}
-		case i > 0 && folders[i-1] == "src" && (strings.HasSuffix(folder, "Test") || strings.HasPrefix(folder, "test") && folder != "testing"):
+		case i > 0 && folders[i-1] == "src" &&
+			(strings.HasSuffix(folder, "Test") || strings.HasPrefix(folder, "test") && folder != "testing"):
 			return true // src/test, src/androidTest, src/testFixtures
 		case hasAnySuffix(folder, ".Tests", ".Test", ".UnitTests", ".IntegrationTests"):
 			return true

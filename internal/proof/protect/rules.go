@@ -13,22 +13,25 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Limit is as much of a file as is ever looked at. A Reader may stop there. A file of that size that steers checks only in
-// a part of it counts as a whole.
+// Limit is how much of a file is ever read. A Reader may stop there. A file of that size that
+// affects checks only in part counts as a whole.
 const Limit = 4 << 20
 
-// PresetTests is the name of the only preset: tests that exist at the base, and what steers them.
+// PresetTests is the name of the only preset: tests that exist at the base, and the files that
+// configure them.
 const PresetTests = "tests"
 
-// Config says what to protect.
+// Config defines what to protect.
 type Config struct {
-	Globs   []string // the user's, as in .gitignore; "!x" takes out again. PresetTests is that preset
+	// Globs are the user's patterns, as in .gitignore; "!x" removes protection. PresetTests selects
+	// that preset.
+	Globs   []string
 	Literal []string // the harness's own: configuration, prompts, the goal, scripts that checks start
-	Exempt  []string // task lists and steering files: never protected, whatever matches
-	Checks  []string // the commands, since a Makefile steers those that use make
+	Exempt  []string // task lists and steering files: never protected
+	Checks  []string // the commands, because a Makefile affects those that use make
 }
 
-// Rules say which files of a workspace matter to checks. The zero value protects nothing.
+// Rules decide which files of a workspace matter to checks. The zero value protects nothing.
 type Rules struct {
 	globs   []pattern
 	tests   bool
@@ -38,7 +41,7 @@ type Rules struct {
 	base    *baseFiles
 }
 
-// New makes rules of a configuration. A pattern that cannot match is an error that names it.
+// New makes rules from a configuration. A pattern that cannot match is an error that names it.
 func New(c Config) (Rules, error) {
 	r := Rules{literal: cleanNames(c.Literal), exempt: cleanNames(c.Exempt), checks: slices.Clone(c.Checks)}
 	for _, glob := range c.Globs {
@@ -58,34 +61,38 @@ func New(c Config) (Rules, error) {
 // Side is one of the two trees that are compared.
 type Side int
 
-// The trees: as it was at the base, and as it is now.
+// The trees: at the base, and now.
 const (
 	Base Side = iota
 	Now
 )
 
-// Reader gives a file of one side, at least its first Limit bytes. A link reads as its target. One that is not there is
-// fs.ErrNotExist.
+// Reader returns a file of one side, at least its first Limit bytes. A link reads as its target. A
+// missing file is fs.ErrNotExist.
 type Reader func(ctx context.Context, which Side, name string) ([]byte, error)
 
-// Trees is how the two trees are looked at.
+// Trees gives access to the two trees.
 type Trees struct {
 	Read Reader
 	Find Finder
 }
 
-// Sorted is what changes mean, each list by name.
+// Sorted is what changes mean, each list sorted by name.
 type Sorted struct {
-	Tampered []ralph.FileChange // protected and changed or deleted, also if a link or a folder is there now; of the harness's own, added ones too
+	// Tampered are protected files that were changed or deleted, even if a link or a folder
+	// replaced them, and added files of the harness's own.
+	Tampered []ralph.FileChange
 	Unseen   []ralph.FileChange // added and matching: checks do not see them
-	Tests    []ralph.FileChange // not protected: tests that existed and were changed or deleted, and files that steer them, also added ones
-	Aware    []Aware            // product code
+	// Tests are unprotected: tests that existed and were changed or deleted, and files that
+	// configure them, including added ones.
+	Tests []ralph.FileChange
+	Aware []Aware // product code
 }
 
-// Sort says what changes mean. It reads only files whose content decides.
+// Sort classifies changes. It reads only files whose content decides.
 func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees) (Sorted, error) {
 	in := &inspection{ctx: ctx, trees: trees, rules: r}
-	if err := in.lookForKin(changes); err != nil {
+	if err := in.findTestParts(changes); err != nil {
 		return Sorted{}, err
 	}
 	var out Sorted
@@ -93,13 +100,13 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 		if err := ctx.Err(); err != nil {
 			return Sorted{}, err
 		}
-		state, err := in.protected(change)
+		state, err := in.classify(change)
 		if err != nil {
 			return Sorted{}, fmt.Errorf("inspect %q: %w", change.Name, err)
 		}
 		switch {
 		case state == ignored:
-		case state == weighed:
+		case state == runWithBase:
 			out.Tests = append(out.Tests, change)
 		case change.Kind == ralph.FileAdded && !r.own(change.Name):
 			out.Unseen = append(out.Unseen, change)
@@ -109,18 +116,18 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 	}
 	var err error
 	if out.Aware, err = in.becameAware(changes); err != nil {
-		return Sorted{}, fmt.Errorf("look who asks whether it is tested: %w", err)
+		return Sorted{}, fmt.Errorf("find test-aware code: %w", err)
 	}
-	out.Unseen = append(out.Unseen, inTheWay(changes, out)...)
+	out.Unseen = append(out.Unseen, replacements(changes, out)...)
 	for _, list := range [][]ralph.FileChange{out.Tampered, out.Unseen, out.Tests} {
 		slices.SortFunc(list, func(a, b ralph.FileChange) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return out, nil
 }
 
-// inTheWay finds what was put where a protected file was: a link in place of its folder, or a folder in place of the file.
-// Those names match nothing by themselves.
-func inTheWay(changes []ralph.FileChange, sorted Sorted) []ralph.FileChange {
+// replacements finds what was put in place of a protected file: a link instead of its folder, or a
+// folder instead of the file. Those names match nothing by themselves.
+func replacements(changes []ralph.FileChange, sorted Sorted) []ralph.FileChange {
 	var gone []string
 	folders := map[string]bool{}
 	for _, change := range sorted.Tampered {
@@ -148,61 +155,64 @@ func inTheWay(changes []ralph.FileChange, sorted Sorted) []ralph.FileChange {
 	return found
 }
 
-// meaning is what one change is to checks.
+// meaning is what one change means to checks.
 type meaning int
 
 const (
 	ignored meaning = iota
-	weighed
+	runWithBase
 	guarded
 )
 
 // inspection is one call of Sort.
 type inspection struct {
-	ctx   context.Context
-	trees Trees
-	rules Rules
-	kin   map[string]bool // see lookForKin
-	words map[string]bool // that checks are made of, see uses
+	ctx       context.Context
+	trees     Trees
+	rules     Rules
+	testParts map[string]bool // see findTestParts
+	words     map[string]bool // words that checks consist of, see uses
 }
 
-// protected says what a change means by the user's and the harness's lists first, and by what tests are otherwise.
-func (in *inspection) protected(change ralph.FileChange) (meaning, error) {
+// classify classifies a change, first by the user's and the harness's lists, then by the rules for
+// tests.
+func (in *inspection) classify(change ralph.FileChange) (meaning, error) {
 	r, name := in.rules, change.Name
 	if within(name, r.exempt) {
 		return ignored, nil
 	}
-	chosen, taken := r.chosen(name)
+	chosen, taken := r.match(name)
 	if chosen || r.own(name) {
 		return guarded, nil
 	}
 	state, err := in.byKind(change)
 	if state == guarded && (taken || !r.tests) {
-		state = weighed
+		state = runWithBase
 	}
 	return state, err
 }
 
-// chosen asks the user's patterns. The last one that matches decides.
-func (r Rules) chosen(name string) (chosen, taken bool) {
+// match applies the user's patterns. The last one that matches decides.
+func (r Rules) match(name string) (chosen, taken bool) {
 	for _, p := range slices.Backward(r.globs) {
 		if p.matches(name) {
-			return !p.takes, p.takes
+			return !p.exempts, p.exempts
 		}
 	}
 	return false, false
 }
 
-// own says that the harness itself relies on a file. One that was not there steers the next run as much as one that was changed.
-func (r Rules) own(name string) bool { return within(name, r.literal) && !r.named(name) }
+// own reports whether the harness itself relies on a file. A new one affects the next run as much
+// as a changed one.
+func (r Rules) own(name string) bool { return within(name, r.literal) && !r.exemptedByName(name) }
 
-// named says that the user took out this very file. A wildcard must not open what the harness itself relies on.
-func (r Rules) named(name string) bool {
-	return slices.ContainsFunc(r.globs, func(p pattern) bool { return p.takes && p.plain && p.matches(name) })
+// exemptedByName reports whether the user exempted exactly this file. A wildcard must not exempt
+// files that the harness relies on.
+func (r Rules) exemptedByName(name string) bool {
+	return slices.ContainsFunc(r.globs, func(p pattern) bool { return p.exempts && p.plain && p.matches(name) })
 }
 
-// byKind says what a change is by the habits of ecosystems: guarded for tests of the base and what steers them, weighed
-// for tests inside of product code.
+// byKind classifies a change by the conventions of ecosystems: guarded for tests of the base and
+// their configuration, runWithBase for tests inside product code.
 func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
 	if rule, steers := steeringRule(change.Name); steers {
 		counts, err := in.steers(rule, change)
@@ -214,19 +224,20 @@ func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
 	switch {
 	case testName(change.Name):
 		return in.test(change)
-	case in.kin[change.Name]:
+	case in.testParts[change.Name]:
 		return guarded, nil
 	case path.Ext(change.Name) == ".rs" && change.Kind != ralph.FileAdded:
 		changed, err := in.compare(change, rustTestsDiffer)
 		if changed {
-			return weighed, err
+			return runWithBase, err
 		}
 		return ignored, err
 	}
 	return ignored, nil
 }
 
-// test says what a change of a test means. An added one is honest work, but for one that takes over the tests beside it.
+// test classifies a change of a test. An added one is honest work, unless it takes over the tests
+// beside it.
 func (in *inspection) test(change ralph.FileChange) (meaning, error) {
 	switch {
 	case change.Kind != ralph.FileAdded:
@@ -245,7 +256,7 @@ func (in *inspection) test(change ralph.FileChange) (meaning, error) {
 	return ignored, nil
 }
 
-// compare reads both sides of a change. A missing one is empty.
+// compare reads both sides of a change. A missing side is empty.
 func (in *inspection) compare(change ralph.FileChange, differ func(base, now []byte) bool) (bool, error) {
 	var base, now []byte
 	var err error
@@ -265,7 +276,8 @@ func (in *inspection) compare(change ralph.FileChange, differ func(base, now []b
 	return differ(base, now), nil
 }
 
-// content reads a file. One that is not there is empty: the copies may have been made while it came or went.
+// content reads a file. A missing one is empty: the snapshots may have been taken while it appeared
+// or disappeared.
 func (in *inspection) content(side Side, name string) ([]byte, error) {
 	data, err := in.trees.Read(in.ctx, side, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -274,7 +286,7 @@ func (in *inspection) content(side Side, name string) ([]byte, error) {
 	return data[:min(len(data), Limit)], err
 }
 
-// exists says whether the base has a file.
+// exists reports whether the base has a file.
 func (in *inspection) exists(name string) (bool, error) {
 	_, err := in.trees.Read(in.ctx, Base, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -283,28 +295,36 @@ func (in *inspection) exists(name string) (bool, error) {
 	return err == nil, err
 }
 
-// likeLink says that a text may be the target of a link: one word without the end of a line, as no file of ours is.
+// likeLink reports whether a text may be the target of a link: one word without a line end, which
+// none of the compared files is.
 func likeLink(data []byte) bool {
 	return len(data) > 0 && len(data) < 4096 && !strings.ContainsAny(string(data), "\n\r\t ={(<:[")
 }
 
-// baseFiles is what the base has.
+// baseFiles describes the files of the base.
 type baseFiles struct {
 	ecosystems map[ecosystem]bool // with tests
 	goTests    map[string]bool    // folders, and those above them
 	goBeside   map[string]bool    // folders
 	names      []string
-	baseNames  map[string]int // how many files have one
+	baseNames  map[string]int // how many files share a base name
 }
 
-// Since tells the rules which files the base has. Where a language had no tests, what steers tests may be added: a project
-// that is begun from nothing could never be completed otherwise. Without it every language is taken to have tests.
+// Since tells the rules which files the base has. If a language had no tests, configuration of
+// tests may be added; otherwise a project started from scratch could never be completed. Without
+// this call every language is assumed to have tests.
 func (r Rules) Since(files []string) Rules {
-	base := &baseFiles{ecosystems: map[ecosystem]bool{}, goTests: map[string]bool{}, goBeside: map[string]bool{}, names: files, baseNames: map[string]int{}}
+	base := &baseFiles{
+		ecosystems: map[ecosystem]bool{},
+		goTests:    map[string]bool{},
+		goBeside:   map[string]bool{},
+		names:      files,
+		baseNames:  map[string]int{},
+	}
 	for _, name := range files {
 		base.baseNames[path.Base(name)]++
 		kind := ecosystems[path.Ext(name)]
-		// Tests of Rust are in source files as often as beside them.
+		// Rust tests are in source files as often as beside them.
 		if kind == rust || kind != "" && testName(name) {
 			base.ecosystems[kind] = true
 		}

@@ -67,9 +67,14 @@ func TestPatternsMatchAsInGitignore(t *testing.T) {
 
 // everything is what an agent might do, with nothing of it protected by name.
 var everything = trees{
-	base: files{"a_test.go": "1", "a.go": "1", "conftest.py": "1", "tests/test_a.py": "1", "src/lib.rs": rustSource, "package.json": packageJSON, "a.test.js": "1", "check.sh": "1", "sub/x": "1"},
+	base: files{
+		"a_test.go": "1", "a.go": "1", "conftest.py": "1", "tests/test_a.py": "1", "src/lib.rs": rustSource,
+		"package.json": packageJSON, "a.test.js": "1", "check.sh": "1", "sub/x": "1",
+	},
 	now: files{"a_test.go": "2", "a.go": "2", "b_test.go": "package a", "main_test.go": "package a\nfunc TestMain() {}", "src/lib.rs": "", "tests/test_b.py": "", "pytest.ini": "",
-		"package.json": strings.Replace(packageJSON, "node --test", "true", 1), "a.test.js": "1", "check.sh": "2", "sub/x": "2"},
+		"package.json": strings.Replace(
+			packageJSON, "node --test", "true", 1,
+		), "a.test.js": "1", "check.sh": "2", "sub/x": "2"},
 }
 
 func TestWithoutThePresetTestsAreWeighed(t *testing.T) {
@@ -78,7 +83,10 @@ func TestWithoutThePresetTestsAreWeighed(t *testing.T) {
 		Tests: []string{"a_test.go changed", "conftest.py deleted", "main_test.go added", "package.json changed", "pytest.ini added",
 			"src/lib.rs changed", "tests/test_a.py deleted"},
 	}
-	got := sorted(t, protect.Config{Literal: []string{"./check.sh", "sub", "../out"}, Checks: []string{"./check.sh"}}, everything)
+	got := sorted(
+		t, protect.Config{Literal: []string{"./check.sh", "sub", "../out"}, Checks: []string{"./check.sh"}},
+		everything,
+	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -90,16 +98,28 @@ func TestWhatTheUserTakesOutIsWeighed(t *testing.T) {
 		Unseen:   []string{"pytest.ini added"},
 		Tests:    []string{"a_test.go changed", "main_test.go added", "src/lib.rs changed"},
 	}
-	// A wildcard does not open the harness's own files, their name does.
-	got := sorted(t, protect.Config{Globs: []string{"tests", "!*_test.go", "!check.sh", "!sub/*"}, Literal: []string{"check.sh", "sub/x"}}, everything)
+	// A wildcard does not exempt the harness's own files; their exact name does.
+	got := sorted(
+		t,
+		protect.Config{Globs: []string{"tests", "!*_test.go", "!check.sh", "!sub/*"}, Literal: []string{"check.sh", "sub/x"}},
+		everything,
+	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAnAddedFileOfTheHarnessSteersTheNextRun(t *testing.T) {
-	tree := trees{base: files{"a": "1"}, now: files{"a": "1", ".ralph/config.yaml": "checks: []", ".ralph/PROMPT.md": "x", "golden/b": "1"}}
-	got := sorted(t, protect.Config{Globs: []string{"golden/**", "!.ralph/PROMPT.md"}, Literal: []string{".ralph/config.yaml", ".ralph/PROMPT.md"}}, tree)
+	tree := trees{base: files{"a": "1"}, now: files{
+		"a": "1", ".ralph/config.yaml": "checks: []", ".ralph/PROMPT.md": "x", "golden/b": "1",
+	}}
+	got := sorted(
+		t,
+		protect.Config{Globs: []string{"golden/**", "!.ralph/PROMPT.md"}, Literal: []string{
+			".ralph/config.yaml", ".ralph/PROMPT.md",
+		}},
+		tree,
+	)
 	want := short{Tampered: []string{".ralph/config.yaml added"}, Unseen: []string{"golden/b added"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -107,8 +127,17 @@ func TestAnAddedFileOfTheHarnessSteersTheNextRun(t *testing.T) {
 }
 
 func TestExemptIsNeverProtected(t *testing.T) {
-	tree := trees{base: files{"tests/TODO.md": "1", "notes/a.golden": "1"}, now: files{"tests/TODO.md": "2", "notes/a.golden": "2", "tests/new": "1"}}
-	got := sorted(t, protect.Config{Globs: []string{"tests", "**"}, Exempt: []string{"tests/TODO.md", "notes"}, Literal: []string{"tests/TODO.md"}}, tree)
+	tree := trees{base: files{"tests/TODO.md": "1", "notes/a.golden": "1"}, now: files{
+		"tests/TODO.md": "2", "notes/a.golden": "2", "tests/new": "1",
+	}}
+	got := sorted(
+		t,
+		protect.Config{
+			Globs: []string{"tests", "**"}, Exempt: []string{"tests/TODO.md", "notes"},
+			Literal: []string{"tests/TODO.md"},
+		},
+		tree,
+	)
 	if diff := cmp.Diff(unseen("tests/new added"), got); diff != "" {
 		t.Error(diff)
 	}
@@ -119,25 +148,38 @@ func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := trees{now: files{"conftest.py": "", "sub/go.mod": "module m\n", "go.mod": "module m\n", "x/main_test.go": "package x\nfunc TestMain() {}", "tests/test_a.py": ""}}
+	tree := trees{now: files{
+		"conftest.py": "", "sub/go.mod": "module m\n", "go.mod": "module m\n",
+		"x/main_test.go": "package x\nfunc TestMain() {}", "tests/test_a.py": "",
+	}}
 	got, err := rules.Sort(t.Context(), tree.changes(), tree.both())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(unseen("conftest.py added", "sub/go.mod added", "x/main_test.go added"), shorten(got)); diff != "" {
+	if diff := cmp.Diff(
+		unseen("conftest.py added", "sub/go.mod added", "x/main_test.go added"), shorten(got),
+	); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestTest(t *testing.T) {
 	for name, want := range map[string]bool{
-		"a_test.go": true, "x/testdata/y": true, "test_a.py": true, "a_test.py": true, "tests/x.py": true, "tests/deep/x.json": true,
-		"a.test.mjs": true, "lib/test-a.cjs": true, "a.spec.ts": true, "__tests__/a.cts": true, "src/__snapshots__/a.snap": true, "tests/it.rs": true, "src/tests.rs": true,
-		"src/test/kotlin/A.kt": true, "src/androidTest/x.xml": true, "ATest.java": true, "spec/a.rb": true, "spec/fixtures/a.yml": true,
-		"A.Tests/Helper.cs": true, "ATest.php": true, "test/a_test.exs": true, "Tests/ATests.swift": true, "internal/testutil/x.go": true,
-		"a.go": false, "latest.py": false, "contest.go": false, "attest_a.py": false, "spec/api.yaml": false, "specs/goal.md": false, "tests/README.md": false,
-		"src/testing/x.rs": false, "a.specification.md": false, "conftest.py": false, "package.json": false, "tests/package-lock.json": false, "TODO.md": false,
-		"Test.java": false, "PodSpec.java": false, "PodSpec.groovy": true, "SPLIT.java": false, "LoadIT.java": true, "docs/test.md": false, "src/lib.rs": false, "protest/a.js": false,
+		"a_test.go": true, "x/testdata/y": true, "test_a.py": true, "a_test.py": true, "tests/x.py": true,
+		"tests/deep/x.json": true,
+		"a.test.mjs":        true, "lib/test-a.cjs": true, "a.spec.ts": true, "__tests__/a.cts": true,
+		"src/__snapshots__/a.snap": true, "tests/it.rs": true, "src/tests.rs": true,
+		"src/test/kotlin/A.kt": true, "src/androidTest/x.xml": true, "ATest.java": true, "spec/a.rb": true,
+		"spec/fixtures/a.yml": true,
+		"A.Tests/Helper.cs":   true, "ATest.php": true, "test/a_test.exs": true, "Tests/ATests.swift": true,
+		"internal/testutil/x.go": true,
+		"a.go":                   false, "latest.py": false, "contest.go": false, "attest_a.py": false,
+		"spec/api.yaml": false,
+		"specs/goal.md": false, "tests/README.md": false,
+		"src/testing/x.rs": false, "a.specification.md": false, "conftest.py": false, "package.json": false,
+		"tests/package-lock.json": false, "TODO.md": false,
+		"Test.java": false, "PodSpec.java": false, "PodSpec.groovy": true, "SPLIT.java": false, "LoadIT.java": true,
+		"docs/test.md": false, "src/lib.rs": false, "protest/a.js": false,
 	} {
 		if got := (protect.Rules{}).Test(name); got != want {
 			t.Errorf("Test(%q) is %v, want %v", name, got, want)
@@ -148,10 +190,15 @@ func TestTest(t *testing.T) {
 func TestLargeFilesAreReadInPart(t *testing.T) {
 	padding := strings.Repeat(" ", 5<<20)
 	base := files{"package.json": `{"name": "p"` + padding + `}`, "m_test.go": "1", "a.test.js": "1"}
-	change := files{"package.json": `{"name": "q"` + padding + `}`, "big_test.go": "package m\n//" + padding + "\nfunc TestMain() {}\n"}
+	change := files{
+		"package.json": `{"name": "q"` + padding + `}`,
+		"big_test.go":  "package m\n//" + padding + "\nfunc TestMain() {}\n",
+	}
 	got := sorted(t, protect.Config{Globs: []string{"tests"}}, trees{base, with(base, change)})
-	// What could not be read to its end may hide anything there.
-	if diff := cmp.Diff(short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}, got); diff != "" {
+	// A file that could not be read to its end may hide anything there.
+	if diff := cmp.Diff(
+		short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}, got,
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -163,7 +210,9 @@ func TestTroubleIsAnError(t *testing.T) {
 	}
 	trouble := errors.New("disk on fire")
 	change := []ralph.FileChange{{Name: "package.json", Kind: ralph.FileChanged}}
-	_, err = rules.Sort(t.Context(), change, protect.Trees{Read: func(context.Context, protect.Side, string) ([]byte, error) { return nil, trouble }})
+	_, err = rules.Sort(t.Context(), change, protect.Trees{
+		Read: func(context.Context, protect.Side, string) ([]byte, error) { return nil, trouble },
+	})
 	if !errors.Is(err, trouble) || !strings.HasPrefix(err.Error(), `inspect "package.json": `) {
 		t.Errorf("Sort says %v", err)
 	}
@@ -186,21 +235,28 @@ func TestCheckScripts(t *testing.T) {
 		}
 	}
 	got := protect.CheckScripts(dir, []string{
-		"./check.sh --all", "A=1 timeout -k 5 60s './scripts/a b.sh' | tee x", "cd sub && ./run", "plain", "./app", "./missing", "bash -e scripts/lint.sh", "sh -c ./plain",
-		"../outside", "python3 t.py", filepath.Join(dir, "check.sh"), "(env X=1 ./check.sh) # ./plain", filepath.Join(dir, "plain"), "",
+		"./check.sh --all", "A=1 timeout -k 5 60s './scripts/a b.sh' | tee x", "cd sub && ./run", "plain", "./app",
+		"./missing", "bash -e scripts/lint.sh", "sh -c ./plain",
+		"../outside", "python3 t.py", filepath.Join(dir, "check.sh"), "(env X=1 ./check.sh) # ./plain",
+		filepath.Join(dir, "plain"), "",
 	})
 	if diff := cmp.Diff([]string{"check.sh", "scripts/a b.sh", "sub/run", "scripts/lint.sh", "plain"}, got); diff != "" {
 		t.Error(diff)
 	}
 	got = protect.CheckScripts(dir, []string{
-		"python3 -u check.py", "python3 main.py", "python3 checkout.py", "pytest test_check.py", `test "$(node ./scripts/verify-all.js; echo $?)" = 0`, "cd sub && ruby smoke.rb",
+		"python3 -u check.py", "python3 main.py", "python3 checkout.py", "pytest test_check.py",
+		`test "$(node ./scripts/verify-all.js; echo $?)" = 0`, "cd sub && ruby smoke.rb",
 		"sh -c 'perl Check.pl'", "sh <acceptance", "go vet ./...", "make check", "npm run verify",
 	})
-	if diff := cmp.Diff([]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got,
+		cmpopts.SortSlices(strings.Compare),
+	); diff != "" {
 		t.Error(diff)
 	}
-	got = protect.CheckScripts(dir, []string{ // products and outputs, whatever they are called
-		"make test >check.py", "pytest --junitxml=check.py", "ruff check check.py", "cat main.py | grep check.py", "awk -f scripts/verify-all.js", "gofmt -l acceptance", "python3 main.py check.py",
+	got = protect.CheckScripts(dir, []string{ // products and outputs, regardless of their names
+		"make test >check.py", "pytest --junitxml=check.py", "ruff check check.py", "cat main.py | grep check.py",
+		"awk -f scripts/verify-all.js", "gofmt -l acceptance", "python3 main.py check.py",
 	})
 	if len(got) > 0 {
 		t.Errorf("taken for checks: %q", got)

@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// rustTestsDiffer says whether a test inside of a source file was changed or taken away. New ones are honest.
+// rustTestsDiffer reports whether a test inside a source file was changed or removed. New ones are
+// allowed.
 func rustTestsDiffer(base, now []byte) bool {
 	if !mayHaveRustTests(base) {
 		return false
@@ -29,8 +30,9 @@ func mayHaveRustTests(source []byte) bool {
 	return bytes.Contains(source, []byte("#[")) && bytes.Contains(source, []byte("test"))
 }
 
-// rustTests gives the functions that are tests, each with its attributes and the names of the modules around it, without
-// blanks and comments. What a module of tests has beside them (imports, helpers) is one more entry for each item.
+// rustTests returns the test functions, each with its attributes and the names of its enclosing
+// modules, without whitespace and comments. Every other item in a module of tests (imports,
+// helpers) is one more entry.
 func rustTests(source []byte) []string {
 	tokens, _ := rustTokens(source)
 	var tests []string
@@ -57,17 +59,21 @@ func collectRustTests(tokens []string, module string, inTests bool, tests *[]str
 type rustPiece struct {
 	tokens []string
 	size   int
-	head   int      // how many tokens are attributes of the module around it, which can only stand at its beginning
-	test   bool     // one of its attributes says so
+	// head is how many tokens are attributes of the enclosing module, which can only be at its
+	// beginning.
+	head   int
+	test   bool     // set by one of its attributes
 	module string   // the name, if it is a module with a body
 	body   []string // of the module
 }
 
-// rustItem reads one item: attributes, then up to a semicolon or the end of its first block outside of brackets.
+// rustItem reads one item: attributes, then up to a semicolon or the end of its first block outside
+// brackets.
 func rustItem(tokens []string) rustPiece {
 	item := rustPiece{}
 	at := 0
-	for at+1 < len(tokens) && tokens[at] == "#" && (tokens[at+1] == "[" || tokens[at+1] == "!" && at+2 < len(tokens) && tokens[at+2] == "[") {
+	for at+1 < len(tokens) && tokens[at] == "#" &&
+		(tokens[at+1] == "[" || tokens[at+1] == "!" && at+2 < len(tokens) && tokens[at+2] == "[") {
 		end := at + closing(tokens[at:])
 		if tokens[at+1] == "!" {
 			item.head = end
@@ -103,9 +109,12 @@ func (p rustPiece) cut(tokens []string, size int) rustPiece {
 	return p
 }
 
-// rustTestAttribute knows #[test], #[tokio::test], #[rstest], #[test_case(…)] and #[cfg(test)].
+// rustTestAttribute recognizes #[test], #[tokio::test], #[rstest], #[test_case(…)] and
+// #[cfg(test)].
 func rustTestAttribute(tokens []string) bool {
-	path := tokens[:slices.IndexFunc(append(slices.Clone(tokens), "("), func(t string) bool { return t == "(" || t == "=" || t == "]" })]
+	path := tokens[:slices.IndexFunc(append(slices.Clone(tokens), "("), func(t string) bool {
+		return t == "(" || t == "=" || t == "]"
+	})]
 	if len(path) == 0 {
 		return false
 	}
@@ -113,10 +122,11 @@ func rustTestAttribute(tokens []string) bool {
 	if path[0] == "cfg" || path[0] == "cfg_attr" {
 		return slices.Contains(tokens, "test") && !slices.Contains(tokens, "not")
 	}
-	return last == "test" || last == "rstest" || last == "test_case" || last == "proptest" || last == "quickcheck" || last == "wasm_bindgen_test"
+	return last == "test" || last == "rstest" || last == "test_case" || last == "proptest" || last == "quickcheck" ||
+		last == "wasm_bindgen_test"
 }
 
-// closing says how many tokens there are up to and with the bracket that closes the first one.
+// closing returns the number of tokens up to and including the bracket that closes the first one.
 func closing(tokens []string) int {
 	depth := 0
 	for i, token := range tokens {
@@ -132,7 +142,8 @@ func closing(tokens []string) int {
 	return len(tokens)
 }
 
-// rustTokens splits source into words, literals and single signs, without comments, and says where each begins.
+// rustTokens splits source into words, literals and single characters, without comments, and
+// returns where each begins.
 func rustTokens(source []byte) (tokens []string, starts []int) {
 	text := string(source)
 	for at := 0; at < len(text); {
@@ -147,7 +158,7 @@ func rustTokens(source []byte) (tokens []string, starts []int) {
 
 var rawString = text.LazyRegexp(`^[bc]?r(#*)"`)
 
-// rustToken reads one token, or nothing for blanks and comments.
+// rustToken reads one token, or nothing for whitespace and comments.
 func rustToken(s string) (token string, size int) {
 	switch c := s[0]; {
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
@@ -185,7 +196,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// blockComment is how long a comment is; they nest.
+// blockComment returns the length of a comment; comments nest.
 func blockComment(s string) int {
 	depth := 0
 	for i := 0; i+1 < len(s); i++ {
@@ -204,7 +215,7 @@ func blockComment(s string) int {
 	return len(s)
 }
 
-// rustQuote is how long a character is, or the sign of a lifetime.
+// rustQuote returns the length of a character literal, or of the quote of a lifetime.
 func rustQuote(s string) int {
 	if strings.HasPrefix(s, `'\`) {
 		if end := strings.IndexByte(s[min(3, len(s)):], '\''); end >= 0 && end < 12 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// sectioned is a file of sections with keys, TOML or INI, of which a part steers tests.
+// sectioned is a file of sections with keys, TOML or INI, part of which affects tests.
 type sectioned struct {
 	syntax   syntax
-	sections []string // that steer as a whole
-	keys     []string // that steer, with the sections that they are in
+	sections []string // sections that affect tests as a whole
+	keys     []string // keys that affect tests, with their sections
 }
 
 type syntax int
@@ -24,8 +24,14 @@ var (
 	setupCfg = sectioned{syntax: ini, sections: []string{"tool:*", "coverage*", "pytest", "aliases", "nosetests", "tox"}}
 	// The keys are the same tables, written as keys of a table above them.
 	pyproject = sectioned{
-		sections: []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "tool.poe*", "tool.taskipy*", "tool.pdm.scripts*"},
-		keys:     []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "project.entry-points.pytest11*"},
+		sections: []string{
+			"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "tool.poe*", "tool.taskipy*",
+			"tool.pdm.scripts*",
+		},
+		keys: []string{
+			"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*",
+			"project.entry-points.pytest11*",
+		},
 	}
 	bunfig = sectioned{sections: []string{"test*", "run*"}, keys: []string{"preload", "test*"}}
 	cargo  = sectioned{
@@ -37,28 +43,31 @@ var (
 	}
 )
 
-// fits says whether a name is one of a list, of which some stand for all that begin like them.
-func fits(name string, list []string) bool {
+// matchesAny reports whether a name is in a list. An entry that ends with * matches every name with
+// that prefix.
+func matchesAny(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(one string) bool {
 		prefix, wild := strings.CutSuffix(one, "*")
 		return name == one || wild && strings.HasPrefix(name, prefix)
 	})
 }
 
-// differs compares the parts that steer. A file that cannot be read any more differs, and so does one that never could be.
+// differs compares the parts that affect tests. A file that cannot be parsed differs, even if it
+// never could be.
 func (f sectioned) differs(_ *inspection, base, now []byte) bool {
 	was, errBase := f.part(base)
 	is, errNow := f.part(now)
 	return errBase != nil || errNow != nil || !slices.Equal(was, is)
 }
 
-// steersAlone says whether a new file steers tests. What is too long to be read may hide it.
+// steersAlone reports whether a new file affects tests. A file that is too long to be read may hide
+// it.
 func (f sectioned) steersAlone(_ *inspection, _ string, data []byte) bool {
 	part, err := f.part(data)
 	return err != nil || len(part) > 0 || len(data) >= Limit
 }
 
-// part lists the settings that steer, as "section: key = value".
+// part lists the settings that affect tests, as "section: key = value".
 func (f sectioned) part(data []byte) ([]string, error) {
 	settings, err := readSettings(f.syntax, string(data))
 	if err != nil {
@@ -66,7 +75,7 @@ func (f sectioned) part(data []byte) ([]string, error) {
 	}
 	var part []string
 	for _, s := range settings {
-		if fits(s.section, f.sections) || fits(strings.TrimPrefix(s.section+"."+s.key, "."), f.keys) {
+		if matchesAny(s.section, f.sections) || matchesAny(strings.TrimPrefix(s.section+"."+s.key, "."), f.keys) {
 			part = append(part, fmt.Sprintf("%s: %s = %s", s.section, s.key, s.value))
 		}
 	}
@@ -76,10 +85,11 @@ func (f sectioned) part(data []byte) ([]string, error) {
 // setting is one key with its value as written. A section without keys is a setting without a key.
 type setting struct{ section, key, value string }
 
-// readSettings splits a file. It knows as much of TOML and INI as is needed to find where a setting begins and ends.
+// readSettings splits a file. It knows just enough TOML and INI to find where a setting begins and
+// ends.
 func readSettings(kind syntax, text string) ([]setting, error) {
 	if strings.ContainsRune(text, 0) {
-		return nil, fmt.Errorf("read settings: not a text")
+		return nil, fmt.Errorf("read settings: not text")
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if kind == ini {
@@ -140,7 +150,7 @@ func readTOML(text string) ([]setting, error) {
 			key, rest, found := tomlKey(text)
 			if !found {
 				line, _, _ := strings.Cut(text, "\n")
-				return nil, fmt.Errorf("read line %q: it is no setting", line)
+				return nil, fmt.Errorf("read line %q: it is not a setting", line)
 			}
 			value, size, ended := tomlValue(rest)
 			if !ended {
@@ -170,7 +180,8 @@ func tomlKey(text string) (key, rest string, found bool) {
 	return key, strings.TrimPrefix(rest, "="), key != "" && strings.HasPrefix(rest, "=")
 }
 
-// tomlName reads a dotted name up to one of the ends outside of quotes. Quotes and blanks around its parts are no part of it.
+// tomlName reads a dotted name up to one of the ends outside quotes. It strips quotes and
+// whitespace around the parts.
 func tomlName(text, ends string) (name string, size int) {
 	var b strings.Builder
 	for size < len(text) && strings.IndexByte(ends, text[size]) < 0 {
@@ -190,8 +201,8 @@ func tomlName(text, ends string) (name string, size int) {
 	return b.String(), size
 }
 
-// tomlValue reads a value: to the end of the line, beyond it inside of brackets or triple quotes. Comments and blanks
-// outside of quotes are no part of it.
+// tomlValue reads a value up to the end of the line, or beyond it inside brackets or triple quotes.
+// It strips comments and whitespace outside quotes.
 func tomlValue(text string) (value string, size int, ended bool) {
 	var b strings.Builder
 	depth := 0

@@ -13,9 +13,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// simpleCommands lists the commands of a shell command, those inside of others too, each as its words without quotes. A
-// file that one reads comes behind "<", and a compound command is its keyword. Words that only a shell could know match
-// nothing. What cannot be parsed is a command from each of its words on.
+// simpleCommands lists the commands of a shell command, including nested ones, each as its words
+// without quotes. A file that one reads follows "<", and a compound command is its keyword. Words
+// that only a shell could know match nothing. If the command cannot be parsed, every word counts as
+// the start of a command.
 func simpleCommands(command string) [][]string {
 	list, err := shell.Parse(command)
 	commands := listCommands(list)
@@ -60,14 +61,17 @@ func listCommands(list shell.List) (commands [][]string) {
 }
 
 // wrappers start the program that their arguments name.
-var wrappers = []string{"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid"}
+var wrappers = []string{
+	"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid",
+}
 
 var (
 	assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
 	duration   = text.LazyRegexp(`^[0-9.]+[smhd]?$`)
 )
 
-// program is what a simple command runs, with its arguments: what stands behind assignments and wrappers.
+// program returns what a simple command runs, with its arguments: the part after assignments and
+// wrappers.
 func program(words []string) []string {
 	wrapped := false
 	for len(words) > 0 {
@@ -87,23 +91,25 @@ func program(words []string) []string {
 
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
-	interpreters = text.LazyRegexp(`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`)
-	// checksByName are names of files that check something, and are no tests.
+	interpreters = text.LazyRegexp(
+		`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`,
+	)
+	// checksByName matches names of files that check something and are not tests.
 	checksByName = text.LazyRegexp(`(?i)(?:^|[._-])(?:checks?|verify|verification|acceptance|smoke)(?:[._-]|$)`)
 )
 
-// scriptNames lists what the checks start by a path of the workspace: first words with a slash, the file that a shell is
-// given, and what an interpreter is given if its name says that it checks, since otherwise it may be the product. A `cd`
-// before it is followed, and so are `sh -c` and `$()`.
+// scriptNames lists the workspace files that checks start: first words with a slash, the file given
+// to a shell, and the file given to an interpreter if its name says that it checks something;
+// otherwise it may be the product. It follows a preceding `cd`, `sh -c` and `$()`.
 func scriptNames(checks []string) []string {
 	var names []string
 	for _, check := range checks {
-		names = append(names, started(check, "")...)
+		names = append(names, startedScripts(check, "")...)
 	}
 	return cleanNames(names)
 }
 
-func started(command, dir string) (names []string) {
+func startedScripts(command, dir string) (names []string) {
 	for _, words := range simpleCommands(command) {
 		words = program(words)
 		if len(words) == 0 {
@@ -114,10 +120,11 @@ func started(command, dir string) (names []string) {
 		case words[0] == "cd" && len(words) > 1:
 			dir = path.Join(dir, words[1])
 		case slices.Contains(shells, words[0]) && isCommand:
-			names = append(names, started(file, dir)...)
+			names = append(names, startedScripts(file, dir)...)
 		case slices.Contains(shells, words[0]) && file != "":
 			names = append(names, path.Join(dir, file))
-		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
+		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) &&
+			!testName(file):
 			names = append(names, path.Join(dir, file))
 		case strings.Contains(words[0], "/"):
 			names = append(names, path.Join(dir, words[0]))
@@ -126,8 +133,8 @@ func started(command, dir string) (names []string) {
 	return names
 }
 
-// operand is the file that a program is given, as its first argument that is no option or as its input, or the command
-// behind -c.
+// operand returns the file given to a program, as its first argument that is not an option or as
+// its input, or the command after -c.
 func operand(words []string) (text string, isCommand bool) {
 	for i, word := range words {
 		switch {
@@ -145,9 +152,9 @@ func operand(words []string) (text string, isCommand bool) {
 	return "", false
 }
 
-// CheckScripts names the scripts below dir that the checks start: files that are the first word of a command, that a
-// shell is told to read, or an interpreter if they say by their name that they check. A program that was built is none:
-// it is what the work makes.
+// CheckScripts names the scripts below dir that the checks start: files that are the first word of
+// a command, that a shell is told to read, or that an interpreter is given if their name says that
+// they check something. A built program is not a script: it is a product of the work.
 func CheckScripts(dir string, checks []string) []string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -155,7 +162,7 @@ func CheckScripts(dir string, checks []string) []string {
 	}
 	defer func() { _ = root.Close() }()
 	var found []string
-	for _, name := range absoluteToo(dir, checks) {
+	for _, name := range withAbsolute(dir, checks) {
 		if !slices.Contains(found, name) && isScript(root, name) {
 			found = append(found, name)
 		}
@@ -163,8 +170,8 @@ func CheckScripts(dir string, checks []string) []string {
 	return found
 }
 
-// absoluteToo adds scripts that a check names by their whole path.
-func absoluteToo(dir string, checks []string) []string {
+// withAbsolute adds scripts that a check names by their absolute path.
+func withAbsolute(dir string, checks []string) []string {
 	names := scriptNames(checks)
 	whole, err := filepath.Abs(dir)
 	if err != nil {

@@ -46,7 +46,7 @@ func (t trees) find(ctx context.Context, side protect.Side, names, words []strin
 	return found, nil
 }
 
-// changes are what a tree would report.
+// changes lists what a tree would report.
 func (t trees) changes() []ralph.FileChange {
 	var changes []ralph.FileChange
 	for name, text := range t.base {
@@ -74,7 +74,7 @@ func (t trees) names() []string {
 	return names
 }
 
-// short writes what was found as "name kind".
+// short formats a result as "name kind".
 type short struct{ Tampered, Unseen, Tests []string }
 
 func shorten(s protect.Sorted) short {
@@ -103,8 +103,14 @@ func sorted(t *testing.T, c protect.Config, tree trees) short {
 
 func TestUserPatterns(t *testing.T) {
 	tree := trees{
-		base: map[string]string{"tests/a/x.txt": "1", "out.golden": "1", "deep/out.golden": "1", "deep/own.golden": "1", "lib/x.py": "1", "TODO.md": "1", "ralph.yaml": "1"},
-		now:  map[string]string{"tests/a/x.txt": "2", "deep/out.golden": "2", "deep/own.golden": "2", "lib/x.py": "2", "new/new.golden": "1", "TODO.md": "2", "ralph.yaml": "2"},
+		base: map[string]string{
+			"tests/a/x.txt": "1", "out.golden": "1", "deep/out.golden": "1", "deep/own.golden": "1", "lib/x.py": "1",
+			"TODO.md": "1", "ralph.yaml": "1",
+		},
+		now: map[string]string{
+			"tests/a/x.txt": "2", "deep/out.golden": "2", "deep/own.golden": "2", "lib/x.py": "2", "new/new.golden": "1",
+			"TODO.md": "2", "ralph.yaml": "2",
+		},
 	}
 	got := sorted(t, protect.Config{
 		Globs:   []string{"tests/**", "*.golden", "!own.golden", "*.md"},

@@ -11,18 +11,21 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// rule says how files of some names steer a test run.
+// rule describes how files with some names affect a test run.
 type rule struct {
-	kind   ecosystem
-	names  []string                                         // of the file in any folder, or the end of its path, or a folder with a slash behind it
-	match  func(name string) bool                           // instead of names
-	tools  []string                                         // it steers only if a check uses one of them
-	beside []string                                         // an added one counts only if the base has one of these in its folder
-	differ func(in *inspection, base, now []byte) bool      // nil: the whole file steers
-	added  func(in *inspection, name string, b []byte) bool // nil: an added one always counts
+	kind ecosystem
+	// names of the file in any folder, or the end of its path, or a folder with a trailing slash
+	names []string
+	match func(name string) bool // match is used instead of names
+	tools []string               // tools restricts the rule to checks that use one of them
+	// beside: an added file counts only if the base has one of these in its folder
+	beside []string
+	differ func(in *inspection, base, now []byte) bool // differ is nil if the whole file counts
+	// added is nil if an added file always counts
+	added func(in *inspection, name string, b []byte) bool
 }
 
-// never is for files that are the product's in the first place: a new one begins something new.
+// never is for files that belong to the product in the first place: a new one starts something new.
 func never(*inspection, string, []byte) bool { return false }
 
 // rules is the table that the package comment explains.
@@ -31,20 +34,30 @@ var rules = []rule{
 	{kind: golang, names: []string{"go.mod"}, differ: goModDiffers, added: cutsOffGoTests},
 	{kind: golang, match: vendoredTests, added: never},
 
-	{kind: python, names: []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc"}},
+	{kind: python, names: []string{
+		"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py",
+		"sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc",
+	}},
 	{kind: python, names: []string{"setup.cfg"}, differ: setupCfg.differs, added: setupCfg.steersAlone},
 	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
-	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool { return uncheckedBytecode(now) },
+	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool {
+		return uncheckedBytecode(now)
+	},
 		added: func(_ *inspection, _ string, now []byte) bool { return uncheckedBytecode(now) }},
-	{kind: python, match: shadowsRunner, differ: productIfThere},
+	{kind: python, match: shadowsRunner, differ: onlyIfAdded},
 
 	{kind: script, names: []string{
-		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
-		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*", "cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
-		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*", ".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
-		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json", ".yarn/releases/", ".yarn/plugins/",
+		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*",
+		"vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
+		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*",
+		"cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
+		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*",
+		".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
+		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json",
+		".yarn/releases/", ".yarn/plugins/",
 	}},
-	// Beside node_modules it replaces packages unasked; deeper in the tree a test must ask for it.
+	// Beside node_modules it replaces packages by default; deeper in the tree a test must request
+	// it.
 	{kind: script, match: func(name string) bool { return strings.HasPrefix(name, "__mocks__/") }},
 	{kind: script, names: []string{"vite.config.*"}, differ: viteDiffers, added: viteSteers},
 	{kind: script, names: []string{"package.json"}, differ: packageDiffers, added: packageSteers},
@@ -54,20 +67,30 @@ var rules = []rule{
 	{kind: script, match: hidesProgram},
 	{kind: script, match: installedRunner, added: never},
 
-	{kind: rust, names: []string{".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml"}},
+	{kind: rust, names: []string{
+		".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml",
+	}},
 	{kind: rust, names: []string{"Cargo.toml"}, differ: cargo.differs, added: never},
 
-	{kind: jvm, names: []string{".mvn/", "gradle/wrapper/", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts", "junit-platform.properties", "testng.xml"}},
+	{kind: jvm, names: []string{
+		".mvn/", "gradle/wrapper/", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts",
+		"junit-platform.properties", "testng.xml",
+	}},
 	{kind: jvm, names: []string{"pom.xml"}, differ: pomDiffers, added: never},
 	{kind: jvm, names: []string{"build.gradle", "build.gradle.kts"}, differ: gradleDiffers, added: never},
 
-	{kind: ruby, names: []string{".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".simplecov"}},
+	{kind: ruby, names: []string{
+		".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".simplecov",
+	}},
 	{kind: ruby, match: func(name string) bool {
 		return path.Base(path.Dir(name)) == "minitest" && strings.HasSuffix(name, "_plugin.rb")
 	}},
 	{kind: dotnet, names: []string{"*.runsettings", "xunit.runner.json", "testconfig.json", "*.testsettings"}},
 	{kind: dotnet, names: []string{"*.csproj", "*.fsproj", "*.vbproj"}, differ: projectDiffers, added: never},
-	{kind: php, names: []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist", "phpspec.yml"}},
+	{kind: php, names: []string{
+		"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist",
+		"phpspec.yml",
+	}},
 	{kind: php, names: []string{"composer.json"}, differ: composerDiffers, added: never},
 	{kind: elixir, names: []string{"test_helper.exs", "config/test.exs"}},
 	{kind: elixir, names: []string{"mix.exs"}, differ: mixDiffers, added: never},
@@ -82,30 +105,38 @@ var rules = []rule{
 	{kind: other, tools: []string{"mage"}, beside: []string{"magefile.go"}, names: []string{"magefile.go"}},
 }
 
-// Several names for one thing: a tool takes the first that it finds, so an added one may hide the other.
+// Alternative names: a tool takes the first that it finds, so an added file may hide another.
 var (
 	makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 	justfiles = []string{"justfile", "Justfile", ".justfile"}
-	taskfiles = []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"}
+	taskfiles = []string{
+		"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml",
+		"Taskfile.dist.yaml", "taskfile.dist.yaml",
+	}
 	rakefiles = []string{"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"}
 	misefiles = []string{"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml"}
 )
 
-// vendoredTests knows copies of test libraries. A new one is a new dependency.
+// vendoredTests matches copies of test libraries. A new one is a new dependency.
 func vendoredTests(name string) bool {
 	_, module, vendored := cutFolder(name, "vendor")
-	return vendored && slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
-		"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
+	return vendored &&
+		slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
+			"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
 }
 
-// runnersOfPython, and modules that they are made of.
-var runnersOfPython = strings.Fields(`pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis xdist mock
-	abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses difflib dis encodings enum fnmatch functools gc genericpath glob
-	importlib inspect io itertools json linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib runpy shlex shutil
-	signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap threading token tokenize tomllib traceback types typing warnings weakref`)
+// pythonRunners are Python test runners and the modules that they use.
+var pythonRunners = strings.Fields(`
+	pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis
+	xdist mock abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses
+	difflib dis encodings enum fnmatch functools gc genericpath glob importlib inspect io itertools json
+	linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib
+	runpy shlex shutil signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap
+	threading token tokenize tomllib traceback types typing warnings weakref`)
 
-// shadowsRunner knows modules that Python would take for the test runner if they stood at the front of its path: at the
-// root, in src or lib, or among the tests. Deeper in a package the same names are free.
+// shadowsRunner matches modules that Python would take for the test runner if they were first on
+// its path: at the root, in src or lib, or among the tests. Deeper in a package the same names are
+// allowed.
 func shadowsRunner(name string) bool {
 	module, is := strings.CutSuffix(name, "/__init__.py")
 	if !is {
@@ -114,30 +145,42 @@ func shadowsRunner(name string) bool {
 		}
 	}
 	folder, module := path.Split(module)
-	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) && slices.Contains(runnersOfPython, module)
+	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) &&
+		slices.Contains(pythonRunners, module)
 }
 
-// uncheckedBytecode knows compiled Python that is run without a look at its source, so that it may be that of another test.
-// Python itself writes it only when told to.
+// uncheckedBytecode recognizes compiled Python that runs without a check against its source, so
+// that it may be that of another test. Python writes it only on request.
 func uncheckedBytecode(data []byte) bool {
 	return len(data) >= 8 && binary.LittleEndian.Uint32(data[4:])&3 == 1
 }
 
-// programsInFront are programs that nobody installs as a package, and that a package manager would prefer to the user's.
-var programsInFront = []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go", "cargo"}
+// shadowablePrograms are programs that are not installed as packages, and that a package manager
+// would prefer to the user's.
+var shadowablePrograms = []string{
+	"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go",
+	"cargo",
+}
 
 func hidesProgram(name string) bool {
 	_, program, installed := cutFolder(name, "node_modules/.bin")
-	return installed && slices.Contains(programsInFront, program)
+	return installed && slices.Contains(shadowablePrograms, program)
 }
 
-var runnersOfNode = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
+var nodeRunners = []string{
+	"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon",
+	"uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert",
+}
 
-// installedRunner knows test libraries in a node_modules that is kept in the tree. A new one was installed.
+// installedRunner matches test libraries in a node_modules that is kept in the tree. A new one was
+// installed.
 func installedRunner(name string) bool {
 	_, below, installed := cutFolder(name, "node_modules")
 	first, _, _ := strings.Cut(strings.TrimPrefix(below, ".bin/"), "/")
-	return installed && (slices.Contains(runnersOfNode, first) || slices.Contains([]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first))
+	return installed &&
+		(slices.Contains(nodeRunners, first) || slices.Contains(
+			[]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first,
+		))
 }
 
 // cutFolder splits a name at the first folder of that name.
@@ -145,24 +188,25 @@ func cutFolder(name, folder string) (before, after string, found bool) {
 	return strings.Cut("/"+name, "/"+folder+"/")
 }
 
-// productIfThere is for files that only count when they are added: one that existed is the product's.
-func productIfThere(*inspection, []byte, []byte) bool { return false }
+// onlyIfAdded is for files that count only when they are added: an existing one belongs to the
+// product.
+func onlyIfAdded(*inspection, []byte, []byte) bool { return false }
 
-// rulebook is the table, ready to be asked.
-type rulebook struct {
-	exact map[string]int // by the file's own name
-	paths map[string]int // by the end of the path, or the folder
-	globs []bookedGlob
-	asked []int // that have a function
+// ruleIndex is the table, indexed for lookup.
+type ruleIndex struct {
+	exact    map[string]int // by the file's own name
+	paths    map[string]int // by the end of the path, or the folder
+	globs    []indexedGlob
+	matchers []int // rules with a match function
 }
 
-type bookedGlob struct {
-	glob, prefix string // the prefix is what stands before its first wildcard
+type indexedGlob struct {
+	glob, prefix string // prefix is the part before the first wildcard
 	rule         int
 }
 
-var book = sync.OnceValue(func() *rulebook {
-	b := &rulebook{exact: map[string]int{}, paths: map[string]int{}}
+var loadIndex = sync.OnceValue(func() *ruleIndex {
+	b := &ruleIndex{exact: map[string]int{}, paths: map[string]int{}}
 	for i, r := range rules {
 		for _, name := range r.names {
 			switch wild := strings.IndexByte(name, '*'); {
@@ -171,11 +215,11 @@ var book = sync.OnceValue(func() *rulebook {
 			case wild < 0:
 				b.exact[name] = i
 			default:
-				b.globs = append(b.globs, bookedGlob{name, name[:wild], i})
+				b.globs = append(b.globs, indexedGlob{name, name[:wild], i})
 			}
 		}
 		if r.match != nil {
-			b.asked = append(b.asked, i)
+			b.matchers = append(b.matchers, i)
 		}
 	}
 	return b
@@ -183,8 +227,8 @@ var book = sync.OnceValue(func() *rulebook {
 
 var fixture = text.LazyRegexp(`(^|/)(testdata|fixtures?|__fixtures__)/`)
 
-// steeringRule finds the rule for a name. A project that a test has as its data steers nothing; what a runner reads
-// wherever it finds it, such as a conftest.py, still does.
+// steeringRule finds the rule for a name. A project that is a test's data configures nothing; files
+// that a runner reads wherever it finds them, such as a conftest.py, still do.
 func steeringRule(name string) (*rule, bool) {
 	r, steers := ruleFor(name)
 	if steers && (r.differ != nil || r.kind == golang) && fixture().MatchString(name) && testName(name) {
@@ -195,7 +239,7 @@ func steeringRule(name string) (*rule, bool) {
 
 // ruleFor finds the rule for a name alone.
 func ruleFor(name string) (*rule, bool) {
-	b, base := book(), path.Base(name)
+	b, base := loadIndex(), path.Base(name)
 	if i, is := b.exact[base]; is {
 		return &rules[i], true
 	}
@@ -213,7 +257,7 @@ func ruleFor(name string) (*rule, bool) {
 			return &rules[i], true
 		}
 	}
-	for _, i := range b.asked {
+	for _, i := range b.matchers {
 		if rules[i].match(name) {
 			return &rules[i], true
 		}
@@ -221,7 +265,7 @@ func ruleFor(name string) (*rule, bool) {
 	return nil, false
 }
 
-// steers says whether a change of a file that a rule names counts.
+// steers reports whether a change of a file that a rule names counts.
 func (in *inspection) steers(r *rule, change ralph.FileChange) (bool, error) {
 	if len(r.tools) > 0 {
 		used, err := in.uses(r.tools)
@@ -257,8 +301,9 @@ func (in *inspection) addedSteers(r *rule, change ralph.FileChange) (bool, error
 
 var wordBreaks = " \t\r\n;&|()<>\"'`$@{}[],="
 
-// uses says whether checks use one of the programs: in their own text, or in that of a script, a Makefile or a package.json
-// that they run. Reading words where a shell would read commands finds too many, which only costs care.
+// uses reports whether checks use one of the programs: in their own text, or in that of a script, a
+// Makefile or a package.json that they run. Matching words instead of shell commands finds too
+// many, which is merely cautious.
 func (in *inspection) uses(programs []string) (bool, error) {
 	if in.words == nil {
 		if err := in.collectWords(); err != nil {
@@ -268,7 +313,7 @@ func (in *inspection) uses(programs []string) (bool, error) {
 	return slices.ContainsFunc(programs, func(p string) bool { return in.words[p] }), nil
 }
 
-// indirect are the files whose text tells what a program runs for a check.
+// indirect lists the files whose text tells what a program runs for a check.
 var indirect = []struct {
 	programs []string
 	files    []string

@@ -10,38 +10,42 @@ import (
 	"strings"
 )
 
-// spot is where files lie that steer checks.
-type spot struct {
+// configGlob matches configuration files that affect checks.
+type configGlob struct {
 	Base    []byte `json:"base"`    // a folder, literally
 	Pattern string `json:"pattern"` // below it, with slashes, as fs.Glob has it
-	// Real is the base without links, as it was at first. An agent can lead a path elsewhere; nothing is done to what is there then.
+	// Real is the base with links resolved when it was recorded. An agent can redirect a path;
+	// files at the new target are left alone.
 	Real []byte `json:"real"`
-	// Git says that it is the workspace's own git folder, which is no part of the tree, wherever it lies.
+	// Git marks the workspace's own git folder, which is not part of the tree even if it is inside
+	// the workspace.
 	Git bool `json:"git,omitempty"`
-	// Group are spots of one program that one variable stands for; "" is none.
-	Group group `json:"group,omitempty"`
+	// Group is set for files of one program that one variable can replace; otherwise "".
+	Group configGroup `json:"group,omitempty"`
 }
 
-// group is named by the variable that tells a program which file to read instead of all in the group.
-type group string
+// configGroup is the variable that tells a program which file to read instead of all files in the
+// group.
+type configGroup string
 
 const (
-	gitGlobal    group = "GIT_CONFIG_GLOBAL"
-	npmUser      group = "NPM_CONFIG_USERCONFIG"
-	goEnv        group = "GOENV"
-	pipUser      group = "PIP_CONFIG_FILE"
-	bundleUser   group = "BUNDLE_USER_CONFIG"
-	bashScripts  group = "BASH_ENV"
-	posixScripts group = "ENV"
+	gitGlobal    configGroup = "GIT_CONFIG_GLOBAL"
+	npmUser      configGroup = "NPM_CONFIG_USERCONFIG"
+	goEnv        configGroup = "GOENV"
+	pipUser      configGroup = "PIP_CONFIG_FILE"
+	bundleUser   configGroup = "BUNDLE_USER_CONFIG"
+	bashScripts  configGroup = "BASH_ENV"
+	posixScripts configGroup = "ENV"
 )
 
-// instead is the value of the variable when the group had these copies. "" means that the variable cannot stand for them.
-func (g group) instead(copies []string, write func(texts ...string) (string, error)) (string, error) {
+// replacement returns the value of the variable for the saved copies of the group. "" means that
+// the variable cannot replace them.
+func (g configGroup) replacement(copies []string, write func(texts ...string) (string, error)) (string, error) {
 	switch {
 	case len(copies) == 0 && g == goEnv:
 		return "off", nil
 	case len(copies) > 1 && g != gitGlobal:
-		return "", nil // sections that come twice are a mistake to these programs
+		return "", nil // these programs reject duplicate sections
 	}
 	texts := []string{""}
 	for _, path := range copies {
@@ -54,9 +58,9 @@ func (g group) instead(copies []string, write func(texts ...string) (string, err
 	return write(texts...)
 }
 
-// spots are all places that are looked at, for a user with this environment and these git folders.
-func spots(env []string, gitDirs []string) []spot {
-	var list spotList
+// configGlobs returns all patterns to save, for a user with this environment and these git folders.
+func configGlobs(env []string, gitDirs []string) []configGlob {
+	var list globList
 	for _, dir := range gitDirs {
 		list.add(dir, "", "config", "config.worktree", "hooks/*", "info/attributes")
 	}
@@ -72,28 +76,28 @@ func spots(env []string, gitDirs []string) []spot {
 	}
 	if home != "" {
 		list.addHome(v, home)
-		list.addNamed(v, home)
+		list.addByVariable(v, home)
 	}
 	return list
 }
 
-type spotList []spot
+type globList []configGlob
 
-func (l *spotList) add(base string, g group, patterns ...string) {
+func (l *globList) add(base string, g configGroup, patterns ...string) {
 	if !filepath.IsAbs(base) {
 		return
 	}
 	for _, pattern := range patterns {
-		*l = append(*l, spot{Base: []byte(base), Real: []byte(realPath(base)), Pattern: pattern, Group: g})
+		*l = append(*l, configGlob{Base: []byte(base), Real: []byte(realPath(base)), Pattern: pattern, Group: g})
 	}
 }
 
-func (l *spotList) addFile(path string, g group) {
-	l.add(filepath.Dir(path), g, literal(filepath.Base(path)))
+func (l *globList) addFile(path string, g configGroup) {
+	l.add(filepath.Dir(path), g, literalPattern(filepath.Base(path)))
 }
 
-// addHome adds what a user has in his home, or where variables say that it is.
-func (l *spotList) addHome(v map[string]string, home string) {
+// addHome adds files in the user's home, or in the folders that variables name instead.
+func (l *globList) addHome(v map[string]string, home string) {
 	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
 	l.add(home, "", ".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".kshrc")
 	l.add(cmp.Or(v["ZDOTDIR"], home), "", ".zshenv", ".zprofile", ".zshrc", ".zlogin")
@@ -102,15 +106,19 @@ func (l *spotList) addHome(v map[string]string, home string) {
 	l.add(cmp.Or(v["CARGO_HOME"], filepath.Join(home, ".cargo")), "", "config.toml", "config")
 	l.add(cmp.Or(v["GRADLE_USER_HOME"], filepath.Join(home, ".gradle")), "", "gradle.properties", "init.d/*")
 	const site = "lib/python3*/site-packages/"
-	l.add(cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py", site+"sitecustomize.py", site+"*.pth")
+	l.add(
+		cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py",
+		site+"sitecustomize.py", site+"*.pth",
+	)
 }
 
-// addNamed adds what a variable can stand for. If it is set, it names the file that counts.
-func (l *spotList) addNamed(v map[string]string, home string) {
+// addByVariable adds files that a variable can replace. If the variable is set, only the file that
+// it names counts.
+func (l *globList) addByVariable(v map[string]string, home string) {
 	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
 	for _, usual := range []struct {
-		group group
-		paths []string // what comes later wins
+		group configGroup
+		paths []string // later ones win
 	}{
 		{gitGlobal, []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")}},
 		{npmUser, []string{filepath.Join(home, ".npmrc")}},
@@ -129,7 +137,7 @@ func (l *spotList) addNamed(v map[string]string, home string) {
 	}
 }
 
-// userConfig is os.UserConfigDir for another environment.
+// userConfig is os.UserConfigDir for a given environment.
 func userConfig(v map[string]string, home string) string {
 	switch runtime.GOOS {
 	case "windows":
@@ -152,26 +160,26 @@ func variables(env []string) map[string]string {
 	return v
 }
 
-// literal is a pattern that matches one name.
-func literal(name string) string {
+// literalPattern returns a pattern that matches exactly one name.
+func literalPattern(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// found lists the names below its base of what is at a spot now.
-func (s *spot) found() []string {
+// matches lists the existing files that match, relative to the base.
+func (s *configGlob) matches() []string {
 	names, err := fs.Glob(os.DirFS(string(s.Base)), s.Pattern)
 	if err != nil {
 		return nil
 	}
-	// Examples of hooks, which git puts there, do nothing.
+	// Git installs sample hooks that do nothing.
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
 }
 
-func (s *spot) path(name string) string {
+func (s *configGlob) path(name string) string {
 	return filepath.Join(string(s.Base), filepath.FromSlash(name))
 }
 
-// plain is the path of a name if no link is on the way.
-func (s *spot) plain(name string) string {
+// unlinkedPath returns the path of a name below the resolved base.
+func (s *configGlob) unlinkedPath(name string) string {
 	return filepath.Join(string(s.Real), filepath.FromSlash(name))
 }

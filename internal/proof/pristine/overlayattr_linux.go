@@ -2,8 +2,9 @@ package pristine
 
 import "syscall"
 
-// overlayMark is what the kernel noted at a file of an overlay, for root or for others; nil if nothing.
-func overlayMark(file, name string) []byte {
+// overlayAttr returns an attribute that the kernel set on a file of an overlay, as root or as
+// another user; nil if there is none.
+func overlayAttr(file, name string) []byte {
 	var value [4096]byte
 	for _, kind := range []string{"trusted", "user"} {
 		if n, err := syscall.Getxattr(file, kind+".overlay."+name, value[:]); err == nil {

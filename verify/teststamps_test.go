@@ -16,7 +16,8 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// Somebody outside of the view has a weaker test in its place for as long as the check runs, and puts it back with its times.
+// A process outside the view puts a weaker test in place while the check runs, and restores the
+// original with its times.
 func TestTestsSwappedBeneathAView(t *testing.T) {
 	const test = "tests/test_a.py"
 	was := files{"prod": "old", test: "assert 1 == 2\n", "tests/test_b.py": "assert True\n"}
@@ -42,8 +43,8 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 		act  func(t *testing.T, file string)
 		want string
 	}{
-		{"overlay", pristine.Overlay, swap, "Not passed: these tests were changed while checks ran: " + test},
-		{"copy", pristine.Copy, swap, "Not passed: these tests were changed while checks ran: " + test},
+		{"overlay", pristine.Overlay, swap, "Counted as failed: these tests changed while checks ran: " + test},
+		{"copy", pristine.Copy, swap, "Counted as failed: these tests changed while checks ran: " + test},
 		{"in place", pristine.InPlace, swap, ""},
 		{"nothing", pristine.Copy, func(*testing.T, string) {}, ""},
 		{"gone", pristine.Copy, func(t *testing.T, file string) {
@@ -51,12 +52,12 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-		}, "Not passed: these tests were changed while checks ran: " + test},
+		}, "Counted as failed: these tests changed while checks ran: " + test},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, was, is, protect.Config{}).apart(t)
 			if b.Isolation = c.mode; c.mode == pristine.Overlay {
-				if got, why := pristine.Strongest(t.Context(), b.Dir, t.TempDir()); got != c.mode {
+				if got, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != c.mode {
 					t.Skip("no overlay here: " + why)
 				}
 			}
@@ -69,7 +70,8 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 			}
 			c.act(t, filepath.Join(b.Dir, test))
 			got, err := v.Check(t.Context(), ralph.CheckInput{Name: "true", Dir: b.Dir, Timeout: time.Minute})
-			if diff := cmp.Diff(c.want, strings.TrimSpace(got.Output)); diff != "" || err != nil || got.Passed != (c.want == "") {
+			if diff := cmp.Diff(c.want, strings.TrimSpace(got.Output)); diff != "" || err != nil ||
+				got.Passed != (c.want == "") {
 				t.Errorf("%v, passed %v (-want +got)\n%s", err, got.Passed, diff)
 			}
 			if err := v.Close(); err != nil {
@@ -82,12 +84,19 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 func TestCompareTellsWhoAsksAndWhatTestsMention(t *testing.T) {
 	long := "if testing.Testing() { " + strings.Repeat("x", 200)
 	b := examine(t,
-		files{"a_test.go": `"data/sums.txt"`, "data/sums.txt": "1", "a.go": "package a", "big.go": strings.Repeat("x", protect.Limit) + "testing.Testing()"},
-		files{"a_test.go": `"data/sums.txt"`, "data/sums.txt": "2", "a.go": "package a\n\t" + long + "\n", "big.go": strings.Repeat("y", protect.Limit) + "\ntesting.Testing()", "bin.go": "\x00\ntesting.Testing()"},
+		files{
+			"a_test.go": `"data/sums.txt"`, "data/sums.txt": "1", "a.go": "package a",
+			"big.go": strings.Repeat("x", protect.Limit) + "testing.Testing()",
+		},
+		files{
+			"a_test.go": `"data/sums.txt"`, "data/sums.txt": "2", "a.go": "package a\n\t" + long + "\n",
+			"big.go": strings.Repeat("y", protect.Limit) + "\ntesting.Testing()", "bin.go": "\x00\ntesting.Testing()",
+		},
 		protect.Config{Globs: []string{"tests"}})
 	got, err := b.Compare(t.Context(), b.base, b.now)
 	want := ralph.Tampering{
-		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}}, TestAware: []string{"a.go: " + long[:80] + "…"},
+		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}},
+		TestAware: []string{"a.go: " + long[:80] + "…"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)

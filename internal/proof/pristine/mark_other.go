@@ -1,5 +1,0 @@
-//go:build !linux
-
-package pristine
-
-func overlayMark(string, string) []byte { return nil }

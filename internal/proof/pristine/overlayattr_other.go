@@ -1,0 +1,5 @@
+//go:build !linux
+
+package pristine
+
+func overlayAttr(string, string) []byte { return nil }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package verify
+
+// fileStamp is not available on this system.
+type fileStamp struct{}
+
+func fileStampOf(string) (fileStamp, bool) { return fileStamp{}, false }
