@@ -15,16 +15,61 @@ func TestExitCodes(t *testing.T) {
 		Status Status
 	}
 	want := map[StopReason]end{
-		"tasks_done": {0, "COMPLETE", "completed"}, "verifier_passed": {0, "COMPLETE", "completed"}, "all_checks_passed": {0, "COMPLETE", "completed"},
-		"evaluator_accepted": {0, "COMPLETE", "completed"}, "unverified": {0, "COMPLETE", "completed"},
-		"max_iterations": {1, "MAX_ITERATIONS", "budget_exhausted"}, "blocked": {2, "BLOCKED", "blocked"}, "decide": {3, "DECIDE", "needs_decision"},
-		"sandbox_error": {4, "SANDBOX_ERROR", "failed"}, "auth_error": {5, "AUTH_ERROR", "failed"}, "program_missing": {6, "PROGRAM_MISSING", "failed"},
-		"timeout": {10, "MAX_TIME", "budget_exhausted"}, "max_cost": {11, "BUDGET", "budget_exhausted"}, "max_tokens": {11, "BUDGET", "budget_exhausted"},
-		"circuit_open": {12, "STALLED", "failed"}, "rate_limited": {13, "LIMITED", "failed"},
-		"iter_cap": {14, "TASK_FAILED", "failed"}, "evaluator_cap": {14, "TASK_FAILED", "failed"}, "no_case": {14, "TASK_FAILED", "failed"},
-		"empty_responses": {14, "TASK_FAILED", "failed"}, "task_tries": {14, "TASK_FAILED", "failed"},
-		"agent_failed": {15, "AGENT_FAILED", "failed"}, "provider_failed": {15, "AGENT_FAILED", "failed"}, "check_broken": {16, "CHECK_BROKEN", "failed"},
-		"tampered": {17, "TAMPERED", "failed"}, "internal": {70, "INTERNAL", "failed"}, "io_error": {74, "IO_ERROR", "failed"},
+		"tasks_done": {
+			0,
+			"COMPLETE",
+			"completed",
+		},
+		"verifier_passed":    {0, "COMPLETE", "completed"},
+		"all_checks_passed":  {0, "COMPLETE", "completed"},
+		"evaluator_accepted": {0, "COMPLETE", "completed"},
+		"unverified":         {0, "COMPLETE", "completed"},
+		"max_iterations": {
+			1,
+			"MAX_ITERATIONS",
+			"budget_exhausted",
+		},
+		"blocked": {2, "BLOCKED", "blocked"},
+		"decide":  {3, "DECIDE", "needs_decision"},
+		"sandbox_error": {
+			4,
+			"SANDBOX_ERROR",
+			"failed",
+		},
+		"auth_error":      {5, "AUTH_ERROR", "failed"},
+		"program_missing": {6, "PROGRAM_MISSING", "failed"},
+		"timeout": {
+			10,
+			"MAX_TIME",
+			"budget_exhausted",
+		},
+		"max_cost":     {11, "BUDGET", "budget_exhausted"},
+		"max_tokens":   {11, "BUDGET", "budget_exhausted"},
+		"circuit_open": {12, "STALLED", "failed"},
+		"rate_limited": {13, "LIMITED", "failed"},
+		"iter_cap": {
+			14,
+			"TASK_FAILED",
+			"failed",
+		},
+		"evaluator_cap":   {14, "TASK_FAILED", "failed"},
+		"no_case":         {14, "TASK_FAILED", "failed"},
+		"empty_responses": {14, "TASK_FAILED", "failed"},
+		"task_tries":      {14, "TASK_FAILED", "failed"},
+		"agent_failed": {
+			15,
+			"AGENT_FAILED",
+			"failed",
+		},
+		"provider_failed": {15, "AGENT_FAILED", "failed"},
+		"check_broken":    {16, "CHECK_BROKEN", "failed"},
+		"tampered": {
+			17,
+			"TAMPERED",
+			"failed",
+		},
+		"internal":    {70, "INTERNAL", "failed"},
+		"io_error":    {74, "IO_ERROR", "failed"},
 		"interrupted": {130, "INTERRUPTED", "interrupted"},
 	}
 	got := map[StopReason]end{}
@@ -70,7 +115,10 @@ func TestSpansAreSecondsInJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"1m"`), &none); err == nil {
 		t.Error("a text was read as a span")
 	}
-	if span := Span(90 * time.Second); span.Seconds() != 90 || span.String() != "1m30s" || span.Duration() != 90*time.Second {
+	if span := Span(
+		90 * time.Second,
+	); span.Seconds() != 90 || span.String() != "1m30s" ||
+		span.Duration() != 90*time.Second {
 		t.Errorf("%s, %v seconds", span, span.Seconds())
 	}
 }
@@ -109,19 +157,85 @@ func TestDecodePayload(t *testing.T) {
 		t.Errorf("an unknown type (-want +got, %v):\n%s", err, diff)
 	}
 	payloads := map[EventType]any{
-		EvRunStarted: RunStarted{Checks: []string{}}, EvRunResumed: RunResumed{Agent: "a"}, EvRunStopped: RunStopped{Reason: Timeout},
-		EvIterationStarted: IterationStarted{Ordinal: 3}, EvPromptBuilt: PromptBuilt{Bytes: 3}, EvAgentStarted: AgentStarted{Agent: "a"},
-		EvAgentOutput: AgentOutput{Events: 3}, EvAgentExited: AgentOutcome{End: EndOK}, EvTreeQuiet: TreeQuiet{Killed: 2}, EvTreeSnapshot: TreeState{Known: true},
-		EvSignal: SignalSeen{Kind: "mention"}, EvStatusBlock: StatusBlockSeen{Problem: "p"}, EvClaimRefused: ClaimRefused{Refusals: []Refusal{{"a", "b"}}},
-		EvCheckStarted: CheckStarted{Name: "c"}, EvCheckFinished: CheckResult{Name: "c"}, EvVerdict: VerdictReached{Verdict: Verdict{Row: 9}},
-		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: OutputTruncated{What: "w"},
-		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{{ID: "A", Title: "do A", Status: TaskPending, Priority: new(1), DependsOn: []string{"B"}, Tries: 1, Regressed: true}}},
-		EvTaskDone:     TaskMoved{Task: "A", Title: "do A", Detail: "d"}, EvTaskFailed: TaskMoved{Task: "A"}, EvTaskReopened: TaskMoved{Task: "A"},
+		EvRunStarted: RunStarted{
+			Checks: []string{},
+		},
+		EvRunResumed: RunResumed{Agent: "a"},
+		EvRunStopped: RunStopped{Reason: Timeout},
+		EvIterationStarted: IterationStarted{
+			Ordinal: 3,
+		},
+		EvPromptBuilt:  PromptBuilt{Bytes: 3},
+		EvAgentStarted: AgentStarted{Agent: "a"},
+		EvAgentOutput: AgentOutput{
+			Events: 3,
+		},
+		EvAgentExited:  AgentOutcome{End: EndOK},
+		EvTreeQuiet:    TreeQuiet{Killed: 2},
+		EvTreeSnapshot: TreeState{Known: true},
+		EvSignal: SignalSeen{
+			Kind: "mention",
+		},
+		EvStatusBlock:  StatusBlockSeen{Problem: "p"},
+		EvClaimRefused: ClaimRefused{Refusals: []Refusal{{"a", "b"}}},
+		EvCheckStarted: CheckStarted{
+			Name: "c",
+		},
+		EvCheckFinished: CheckResult{Name: "c"},
+		EvVerdict:       VerdictReached{Verdict: Verdict{Row: 9}},
+		EvBreaker: BreakerMoved{
+			Reason: "r",
+		},
+		EvLimitWait: Waiting{For: WaitLimit},
+		EvNotice:    Notice{Code: "n"},
+		EvWarning:   Notice{Code: "w"},
+		EvTruncated: OutputTruncated{What: "w"},
+		EvTaskSelected: TaskSelected{
+			Task:  "A",
+			Title: "do A",
+			Try:   2,
+			List: []TaskState{
+				{
+					ID:        "A",
+					Title:     "do A",
+					Status:    TaskPending,
+					Priority:  new(1),
+					DependsOn: []string{"B"},
+					Tries:     1,
+					Regressed: true,
+				},
+			},
+		},
+		EvTaskDone: TaskMoved{
+			Task:   "A",
+			Title:  "do A",
+			Detail: "d",
+		},
+		EvTaskFailed:   TaskMoved{Task: "A"},
+		EvTaskReopened: TaskMoved{Task: "A"},
 		EvWorkStashed:  WorkStashed{Task: "A", Iteration: 2, Base: "b", Work: "w"},
-		EvWorkRestored: WorkRestored{Task: "A", Iteration: 2, From: "f", To: "t", Why: "y", Conflicts: []string{"c"}, Stayed: true},
-		EvTampered:     FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
-		EvSteering:     SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Message: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Message: "l"},
-		EvLearning: LearningProposed{ID: "i", Text: "t"}, EvCommit: CommitResult{Commit: "c", Subject: "s", Failed: true, Output: "o"},
+		EvWorkRestored: WorkRestored{
+			Task:      "A",
+			Iteration: 2,
+			From:      "f",
+			To:        "t",
+			Why:       "y",
+			Conflicts: []string{"c"},
+			Stayed:    true,
+		},
+		EvTampered: FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
+		EvSteering: SteeringSeen{
+			State:   SteeringDelivered,
+			File:    "f",
+			Text:    "t",
+			Message: "l",
+		},
+		EvAnswer: AnswerGiven{Question: "q", Answer: "a", Message: "l"},
+		EvLearning: LearningProposed{
+			ID:   "i",
+			Text: "t",
+		},
+		EvCommit: CommitResult{Commit: "c", Subject: "s", Failed: true, Output: "o"},
 	}
 	for kind, want := range payloads {
 		text, err := json.Marshal(want)

@@ -176,10 +176,14 @@ func TestACPEndings(t *testing.T) {
 		{"good", func(s *stage) { s.input.Model = "huge" }, ending{
 			End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it",
 		}},
-		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{
-			End:  ralph.EndOK,
-			Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
-		}},
+		{
+			"stubborn",
+			func(s *stage) { s.input.Model = "p/big" },
+			ending{
+				End:  ralph.EndOK,
+				Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
+			},
+		},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
 			End: ralph.EndBroken, Error: "the agent's output could not be understood; its format may be new",
 			Hint: stream.BrokenHint,

@@ -160,11 +160,14 @@ func TestACPLongLines(t *testing.T) {
 			func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 },
 		},
 		{"words", update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + filler + `"}`), lostOne},
-		{"question", `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
+		{
+			"question",
+			`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) {
 				o.Tools["edit"] = 1
 				o.Denials = append([]string{"edit: Write"}, o.Denials...)
-			}},
+			},
+		},
 		{"no message at all", filler, lostOne},
 	}
 	for _, c := range cases {
@@ -191,12 +194,17 @@ func acpWork(i int) []byte {
 		fmt.Fprintf(
 			&b,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n",
-			i, j, j, quoted10k(),
+			i,
+			j,
+			j,
+			quoted10k(),
 		)
 		fmt.Fprintf(
 			&b,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n",
-			i, j, quoted10k(),
+			i,
+			j,
+			quoted10k(),
 		)
 	}
 	return []byte(b.String())

@@ -37,17 +37,22 @@ func claudeWork() []byte {
 		fmt.Fprintf(
 			&b,
 			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":"internal/server/handle.go","content":%s}}],"usage":{"input_tokens":1000,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
-			i, i, source,
+			i,
+			i,
+			source,
 		)
 		fmt.Fprintf(
 			&b,
 			`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":"s1","tool_use_result":{"stdout":%s}}`+"\n",
-			i, source, source,
+			i,
+			source,
+			source,
 		)
 		fmt.Fprintf(
 			&b,
 			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"u%d","name":"Bash","input":{"command":"go test ./..."}}]},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
-			i, i,
+			i,
+			i,
 		)
 	}
 	return b.Bytes()
@@ -71,7 +76,8 @@ func codexWork() []byte {
 		fmt.Fprintf(
 			&b,
 			`{"type":"item.completed","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":%s,"exit_code":0,"status":"completed"}}`+"\n",
-			i, source,
+			i,
+			source,
 		)
 	}
 	return b.Bytes()

@@ -27,8 +27,21 @@ type toolInput struct {
 
 // about returns the beginning of the most descriptive field.
 func (t toolInput) about() string {
-	best := cmp.Or(t.Command, t.Cmd, t.FilePath, t.FilePathToo, t.NotebookPath, t.Path, t.Pattern, t.URL, t.Query, t.Skill, t.Description,
-		t.Name, t.Prompt)
+	best := cmp.Or(
+		t.Command,
+		t.Cmd,
+		t.FilePath,
+		t.FilePathToo,
+		t.NotebookPath,
+		t.Path,
+		t.Pattern,
+		t.URL,
+		t.Query,
+		t.Skill,
+		t.Description,
+		t.Name,
+		t.Prompt,
+	)
 	return strings.Clone(best[:min(len(best), 8*stream.DetailSize)])
 }
 

@@ -23,7 +23,8 @@ func claudeSays(id, text string) string {
 	quoted, _ := json.Marshal(text)
 	return fmt.Sprintf(
 		`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":%s}]},"parent_tool_use_id":null}`+"\n",
-		id, quoted,
+		id,
+		quoted,
 	)
 }
 
@@ -375,7 +376,9 @@ func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
 	uses := func(id, parent, usage string) string {
 		return fmt.Sprintf(
 			`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":"x"}],"usage":%s},"parent_tool_use_id":%s}`+"\n",
-			id, usage, parent,
+			id,
+			usage,
+			parent,
 		)
 	}
 	const first = `{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":30,"output_tokens":1}`

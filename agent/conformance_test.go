@@ -208,9 +208,12 @@ func TestLongLines(t *testing.T) {
 			`{"type":"user","message":{"content":[{"type":"tool_result","content":"` + filler + `"}]}}`,
 			func(*ralph.AgentOutcome) {},
 		},
-		{"tool call", "claude",
+		{
+			"tool call",
+			"claude",
 			`{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","name":"Write","input":{"file_path":"a","content":"` + filler + `"}}]},"parent_tool_use_id":null}`,
-			func(o *ralph.AgentOutcome) { o.Tools["Write"] = 1 }},
+			func(o *ralph.AgentOutcome) { o.Tools["Write"] = 1 },
+		},
 		{"command's output", "codex",
 			`{"type":"item.completed","item":{"id":"i9","type":"command_execution","command":"yes","aggregated_output":"` +
 				filler + `"}}`,

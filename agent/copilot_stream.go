@@ -56,8 +56,14 @@ func (e *copilotEvent) callKey() string { return e.subAgent() + " " + e.Data.Cal
 
 func (c *copilotStream) ignores(kind string) bool {
 	switch kind {
-	case "assistant.turn_start", "assistant.message", "tool.execution_start", "tool.execution_complete", "model.call_failure", "session.error",
-		"abort", "result":
+	case "assistant.turn_start",
+		"assistant.message",
+		"tool.execution_start",
+		"tool.execution_complete",
+		"model.call_failure",
+		"session.error",
+		"abort",
+		"result":
 		return false
 	}
 	return true

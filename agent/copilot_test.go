@@ -355,15 +355,34 @@ func TestCopilotCommandLines(t *testing.T) {
 				"go test ./...", "go test ./a", "make lint", "sh x",
 			}},
 			Command{
-				Argv: []string{"copilot", "--output-format", "json", "--no-ask-user", "--usage-output-file", filepath.Join("f", copilotUsage),
-					"--allow-tool=write", "--allow-tool=shell(go test)", "--allow-tool=shell(make)", "--disable-builtin-mcps"},
-				Env: []string{"COPILOT_ALLOW_ALL=false"}, Stdin: "p", Files: []File{{Path: filepath.Join("f", copilotUsage)}},
+				Argv: []string{
+					"copilot",
+					"--output-format",
+					"json",
+					"--no-ask-user",
+					"--usage-output-file",
+					filepath.Join("f", copilotUsage),
+					"--allow-tool=write",
+					"--allow-tool=shell(go test)",
+					"--allow-tool=shell(make)",
+					"--disable-builtin-mcps",
+				},
+				Env:   []string{"COPILOT_ALLOW_ALL=false"},
+				Stdin: "p",
+				Files: []File{{Path: filepath.Join("f", copilotUsage)}},
 			},
 		},
 		{
 			"everything allowed, settings inherited",
-			Request{Program: "/opt/copilot", PromptFile: "p", Model: "gpt", Permissions: PermitAll, InheritSettings: true, AllowedCommands: []string{"make"},
-				ExtraArgs: []string{"--context", "long_context"}},
+			Request{
+				Program:         "/opt/copilot",
+				PromptFile:      "p",
+				Model:           "gpt",
+				Permissions:     PermitAll,
+				InheritSettings: true,
+				AllowedCommands: []string{"make"},
+				ExtraArgs:       []string{"--context", "long_context"},
+			},
 			Command{
 				Argv: []string{
 					"/opt/copilot", "--output-format", "json", "--no-ask-user", "--allow-all", "--model", "gpt", "--context",
@@ -430,8 +449,11 @@ func TestCopilotLongLines(t *testing.T) {
 		name, line string
 		want       func(*ralph.AgentOutcome)
 	}{
-		{"a tool's input", `{"type":"tool.execution_start","data":{"toolCallId":"c9","toolName":"create","arguments":{"path":"a","file_text":"` + filler + `"}}}`,
-			func(o *ralph.AgentOutcome) { o.Tools["create"]++ }},
+		{
+			"a tool's input",
+			`{"type":"tool.execution_start","data":{"toolCallId":"c9","toolName":"create","arguments":{"path":"a","file_text":"` + filler + `"}}}`,
+			func(o *ralph.AgentOutcome) { o.Tools["create"]++ },
+		},
 		{
 			"a tool's output",
 			`{"type":"tool.execution_complete","data":{"toolCallId":"c1","success":true,"result":{"content":"` + filler + `"}}}`,

@@ -83,8 +83,12 @@ func TestCursorEndings(t *testing.T) {
 		{"good event, bad status", hello + cursorGood, 1, ending{
 			End: ralph.EndFailed, Error: "the agent ended with exit status 1",
 		}},
-		{"no words", cursorInit + `{"type":"result","subtype":"success","is_error":false,"result":"","session_id":"s1"}` + "\n", 0,
-			ending{End: ralph.EndEmpty, Error: "the agent wrote no message"}},
+		{
+			"no words",
+			cursorInit + `{"type":"result","subtype":"success","is_error":false,"result":"","session_id":"s1"}` + "\n",
+			0,
+			ending{End: ralph.EndEmpty, Error: "the agent wrote no message"},
+		},
 		{"bad end without an event", hello, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
 		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
 		{"error with status 0", cursorInit + failed(`"error":{"message":"[unauthenticated] Error"},`), 0,

@@ -59,9 +59,21 @@ func TestGeminiCommandLines(t *testing.T) {
 				"go test ./...", " cd web && npm test 2>&1 | tail -5 ",
 			}},
 			Command{
-				Argv: []string{"gemini", "--output-format", "stream-json", "--approval-mode", "auto_edit", "--policy", "/f/gemini-policy.toml",
-					"--extensions", "none", "--allowed-mcp-server-names", "none"},
-				Env: geminiQuiet, Stdin: "/p/prompt.md",
+				Argv: []string{
+					"gemini",
+					"--output-format",
+					"stream-json",
+					"--approval-mode",
+					"auto_edit",
+					"--policy",
+					"/f/gemini-policy.toml",
+					"--extensions",
+					"none",
+					"--allowed-mcp-server-names",
+					"none",
+				},
+				Env:   geminiQuiet,
+				Stdin: "/p/prompt.md",
 				Files: []File{{
 					"/f/gemini-policy.toml",
 					policy(
@@ -104,9 +116,21 @@ func TestGeminiCommandLines(t *testing.T) {
 				AllowedCommands: []string{"make"}, ExtraArgs: []string{"--debug"},
 			},
 			Command{
-				Argv: []string{"/opt/gemini", "--output-format", "stream-json", "--yolo", "--extensions", "none", "--allowed-mcp-server-names", "none",
-					"--model", "gemini-3-pro", "--debug"},
-				Env: geminiQuiet, Stdin: "p",
+				Argv: []string{
+					"/opt/gemini",
+					"--output-format",
+					"stream-json",
+					"--yolo",
+					"--extensions",
+					"none",
+					"--allowed-mcp-server-names",
+					"none",
+					"--model",
+					"gemini-3-pro",
+					"--debug",
+				},
+				Env:   geminiQuiet,
+				Stdin: "p",
 			},
 		},
 	}
@@ -227,8 +251,12 @@ func TestGeminiEndings(t *testing.T) {
 		{"turns used up", hello + geminiFails("Reached max session turns for this session."), 53, ending{
 			End: ralph.EndFailed, Error: "Reached max session turns for this session.",
 		}},
-		{"a login that failed", hello + `{"type":"result","status":"error","error":{"type":"FatalAuthenticationError","message":"expired"}}` + "\n", 41,
-			ending{End: ralph.EndAuth, Error: refused + ": expired", Hint: geminiLogin}},
+		{
+			"a login that failed",
+			hello + `{"type":"result","status":"error","error":{"type":"FatalAuthenticationError","message":"expired"}}` + "\n",
+			41,
+			ending{End: ralph.EndAuth, Error: refused + ": expired", Hint: geminiLogin},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,8 +269,13 @@ func TestGeminiEndings(t *testing.T) {
 }
 
 func TestTrapGeminiStatusZeroIsNoSuccess(t *testing.T) {
-	cases := map[string]ralph.EndClass{"cut": ralph.EndProvider, "norelaunch-hang-sigint": ralph.EndFailed, "norelaunch-hang-sigterm": ralph.EndFailed,
-		"norelaunch-sleeptool-sigterm": ralph.EndFailed, "sleeptool-sigterm-group": ralph.EndFailed}
+	cases := map[string]ralph.EndClass{
+		"cut":                          ralph.EndProvider,
+		"norelaunch-hang-sigint":       ralph.EndFailed,
+		"norelaunch-hang-sigterm":      ralph.EndFailed,
+		"norelaunch-sleeptool-sigterm": ralph.EndFailed,
+		"sleeptool-sigterm-group":      ralph.EndFailed,
+	}
 	for name, want := range cases {
 		tr := loadTranscript(t, "gemini", name)
 		if tr.ExitCode != 0 {
@@ -361,8 +394,11 @@ func TestGeminiLongLines(t *testing.T) {
 		name, line string
 		want       func(*ralph.AgentOutcome)
 	}{
-		{"tool call", `{"type":"tool_use","tool_name":"write_file","tool_id":"t9","parameters":{"file_path":"a","content":"` + filler + `"}}`,
-			func(o *ralph.AgentOutcome) { o.Tools["write_file"] = 1 }},
+		{
+			"tool call",
+			`{"type":"tool_use","tool_name":"write_file","tool_id":"t9","parameters":{"file_path":"a","content":"` + filler + `"}}`,
+			func(o *ralph.AgentOutcome) { o.Tools["write_file"] = 1 },
+		},
 		{
 			"tool result", `{"type":"tool_result","tool_id":"t9","status":"success","output":"` + filler + `"}`,
 			func(o *ralph.AgentOutcome) { *o.Steps++ },

@@ -17,14 +17,17 @@ const gooseDone = `{"type":"complete","total_tokens":null}` + "\n"
 func gooseSays(id, text string) string {
 	return fmt.Sprintf(
 		`{"type":"message","message":{"id":%q,"role":"assistant","content":[{"type":"text","text":%q}],"metadata":{"userVisible":true}}}`+"\n",
-		id, text,
+		id,
+		text,
 	)
 }
 
 func gooseCalls(id, tool, command string) string {
 	return fmt.Sprintf(
 		`{"type":"message","message":{"id":%q,"role":"assistant","content":[{"type":"toolRequest","id":"t","toolCall":{"status":"success","value":{"name":%q,"arguments":{"command":%q}}}}]}}`+"\n",
-		id, tool, command,
+		id,
+		tool,
+		command,
 	)
 }
 
@@ -118,12 +121,24 @@ func TestGooseEndings(t *testing.T) {
 		{"error without words", `{"type":"error"}` + "\n", 1, ending{
 			End: ralph.EndFailed, Error: "the agent ended with an error",
 		}},
-		{"error as a content", `{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"error","message":"Authentication error: no"}]}}` + "\n" + gooseDone, 0,
-			ending{End: ralph.EndAuth, Error: "Authentication error: no", Hint: gooseLogin}},
-		{"no credit", `{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"systemNotification","notificationType":"creditsExhausted","msg":"top up"}]}}` + "\n" + gooseDone, 0,
-			ending{End: ralph.EndLimit, Error: "the credit is used up: top up"}},
-		{"a notice like others", `{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"systemNotification","notificationType":"inlineMessage","msg":"compacted"}]}}` + "\n" + hello + gooseDone, 0,
-			ending{End: ralph.EndOK}},
+		{
+			"error as a content",
+			`{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"error","message":"Authentication error: no"}]}}` + "\n" + gooseDone,
+			0,
+			ending{End: ralph.EndAuth, Error: "Authentication error: no", Hint: gooseLogin},
+		},
+		{
+			"no credit",
+			`{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"systemNotification","notificationType":"creditsExhausted","msg":"top up"}]}}` + "\n" + gooseDone,
+			0,
+			ending{End: ralph.EndLimit, Error: "the credit is used up: top up"},
+		},
+		{
+			"a notice like others",
+			`{"type":"message","message":{"id":"m","role":"assistant","content":[{"type":"systemNotification","notificationType":"inlineMessage","msg":"compacted"}]}}` + "\n" + hello + gooseDone,
+			0,
+			ending{End: ralph.EndOK},
+		},
 		{"nothing configured", "\n  error: No provider configured. Run 'goose configure' first.\n\n", 1,
 			ending{End: ralph.EndAuth, Error: "No provider configured. Run 'goose configure' first.", Hint: gooseLogin}},
 		{"approval needed", hello + gooseCalls("m2", "developer__shell", "rm x"), 1,

@@ -39,10 +39,14 @@ func TestOpencodeLeavesTheUsersServersOut(t *testing.T) {
 		"a broken file": {files: map[string]string{config("opencode.json"): `{"mcp":{"a":`}},
 	}
 	for name, c := range cases {
-		look := Look{Home: "/home/u", Env: func(name string) string { return c.env[name] }, File: func(path string) ([]byte, bool) {
-			text, ok := c.files[path]
-			return []byte(text), ok
-		}}
+		look := Look{
+			Home: "/home/u",
+			Env:  func(name string) string { return c.env[name] },
+			File: func(path string) ([]byte, bool) {
+				text, ok := c.files[path]
+				return []byte(text), ok
+			},
+		}
 		if got := opencodeAlone(look); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}

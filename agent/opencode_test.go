@@ -392,8 +392,11 @@ func TestOpencodeLongLines(t *testing.T) {
 		name, line string
 		want       func(*ralph.AgentOutcome)
 	}{
-		{"a tool's output", `{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"yes"},"output":"` + filler + `"}}}`,
-			func(o *ralph.AgentOutcome) { o.Tools["bash"]++ }},
+		{
+			"a tool's output",
+			`{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"yes"},"output":"` + filler + `"}}}`,
+			func(o *ralph.AgentOutcome) { o.Tools["bash"]++ },
+		},
 		{"thoughts", `{"type":"reasoning","part":{"text":"` + filler + `"}}`, func(*ralph.AgentOutcome) {}},
 		{"words", `{"type":"text","part":{"text":"` + filler + `"}}`, lostOne},
 	}

@@ -123,7 +123,16 @@ func (n notebook) handOver(a answer, row int, otherwise ralph.StopReason) answer
 	tooLong := p.OnLimit == ralph.LimitStop || p.MaxWait > 0 && n.slept()+in > p.MaxWait
 	pastTheEnd := p.MaxTime > 0 && at+in >= p.MaxTime
 	limited := n.now().Agent.End == ralph.EndLimit
-	ends := answer{Row: row, Action: ralph.Stop, Reason: otherwise, Claimed: a.Claimed, Refusals: a.Refusals, Counted: a.Counted, Progress: a.Progress, Breaker: a.Breaker}
+	ends := answer{
+		Row:      row,
+		Action:   ralph.Stop,
+		Reason:   otherwise,
+		Claimed:  a.Claimed,
+		Refusals: a.Refusals,
+		Counted:  a.Counted,
+		Progress: a.Progress,
+		Breaker:  a.Breaker,
+	}
 	if row == 7 {
 		a.Breaker = ralph.BreakerClosed
 	}
@@ -155,7 +164,14 @@ func (r *enacted) takeTurn(resumed bool) int {
 		want, _, _ = r.notes.turn(r.state.Elapsed)
 	}
 	if got != want {
-		r.t.Fatalf("seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v", r.seed, r.number, got, want, r.state.History.Cooldowns)
+		r.t.Fatalf(
+			"seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v",
+			r.seed,
+			r.number,
+			got,
+			want,
+			r.state.History.Cooldowns,
+		)
 	}
 	if before := len(r.notes.pages) - 1; !resumed && before >= 0 && r.notes.pages[before].who != got {
 		if got < r.notes.pages[before].who {
@@ -165,7 +181,10 @@ func (r *enacted) takeTurn(resumed bool) int {
 		}
 	}
 	r.emit(ralph.EvIterationStarted, ralph.IterationStarted{
-		Ordinal: r.state.History.Counted + 1, Diagnose: r.state.History.Breaker.State == ralph.BreakerDiagnose, Agent: got, Elapsed: r.state.Elapsed,
+		Ordinal:  r.state.History.Counted + 1,
+		Diagnose: r.state.History.Breaker.State == ralph.BreakerDiagnose,
+		Agent:    got,
+		Elapsed:  r.state.Elapsed,
 	})
 	return got
 }

@@ -106,16 +106,22 @@ func (n notebook) unasked() ralph.StopReason {
 
 // unpaid: the newest word on a task is that the budget was used up.
 func unpaid(q page, id string) bool {
-	return slices.ContainsFunc(lastWords(q), func(e ralph.Evaluation) bool { return e.Task == id && e.End == ralph.EndOverBudget })
+	return slices.ContainsFunc(
+		lastWords(q),
+		func(e ralph.Evaluation) bool { return e.Task == id && e.End == ralph.EndOverBudget },
+	)
 }
 
 // trusted: nothing that is measured beside the checks stands against the claim for a task.
 func (n notebook) trusted(q page, id string) bool {
-	fooled := len(q.Tampered) > 0 || q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) && n.policy.TestChange == ralph.TestsRefuse
+	fooled := len(q.Tampered) > 0 ||
+		q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) &&
+			n.policy.TestChange == ralph.TestsRefuse
 	if fooled || q.Stale {
 		return false
 	}
-	return n.policy.Evaluator == "" || slices.ContainsFunc(lastWords(q), func(e ralph.Evaluation) bool { return e.Task == id && e.Accepted })
+	return n.policy.Evaluator == "" ||
+		slices.ContainsFunc(lastWords(q), func(e ralph.Evaluation) bool { return e.Task == id && e.Accepted })
 }
 
 // angrier counts the rejections of a page to those before.
@@ -163,7 +169,18 @@ func (d dice) evaluation() ralph.Evaluation {
 	e := ralph.Evaluation{Agent: "judge", Tries: 1, End: ralph.EndOK, Accepted: d.oneIn(2)}
 	switch {
 	case d.oneIn(10):
-		e.Accepted, e.End = false, pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndLimit, ralph.EndProvider, ralph.EndFailed, ralph.EndTimeout, ralph.EndOutOfTime, ralph.EndOverBudget)
+		e.Accepted, e.End = false, pick(
+			d,
+			ralph.EndAuth,
+			ralph.EndMissing,
+			ralph.EndSandbox,
+			ralph.EndLimit,
+			ralph.EndProvider,
+			ralph.EndFailed,
+			ralph.EndTimeout,
+			ralph.EndOutOfTime,
+			ralph.EndOverBudget,
+		)
 		e.Error = "it broke"
 	case !e.Accepted:
 		e.Category = pick(d, ralph.RejectedGap, ralph.RejectedWeakTest, ralph.RejectedInvalid)
@@ -178,7 +195,12 @@ func (d dice) evaluation() ralph.Evaluation {
 func (d dice) proofs(checks []ralph.CheckResult) {
 	for i := range checks {
 		if checks[i].Passed && d.oneIn(2) {
-			checks[i].Proof = &ralph.Proof{Name: checks[i].Name, Task: checks[i].Task, Canary: pick(d, ralph.CanaryRed, ralph.CanaryRed, ralph.CanaryMute, ralph.CanaryNone, ralph.CanaryGreen), Lost: max(0, d.IntN(9)-6)}
+			checks[i].Proof = &ralph.Proof{
+				Name:   checks[i].Name,
+				Task:   checks[i].Task,
+				Canary: pick(d, ralph.CanaryRed, ralph.CanaryRed, ralph.CanaryMute, ralph.CanaryNone, ralph.CanaryGreen),
+				Lost:   max(0, d.IntN(9)-6),
+			}
 		}
 	}
 }
@@ -205,7 +227,8 @@ func (r *enacted) gatherEvidence(st *step) {
 	}
 	st.Evaluations = slices.DeleteFunc(st.Evaluations, func(e ralph.Evaluation) bool {
 		t, _ := judge.FindTask(r.state.History.Tasks, e.Task)
-		return len(r.notes.list) > 0 && (t.Status == ralph.TaskDone || !r.notes.claims(st.page, e.Task)) || len(r.notes.list) == 0 && !r.notes.claimedOn(st.page)
+		return len(r.notes.list) > 0 && (t.Status == ralph.TaskDone || !r.notes.claims(st.page, e.Task)) ||
+			len(r.notes.list) == 0 && !r.notes.claimedOn(st.page)
 	})
 	for _, e := range st.Evaluations {
 		r.emit(ralph.EvEvaluation, e)

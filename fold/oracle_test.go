@@ -68,7 +68,15 @@ func oneOf[T comparable](x T, of ...T) bool { return slices.Contains(of, x) }
 
 // against reports whether a page counts against the cap and the breaker: waits for the world outside and kills do not.
 func (p page) against() bool {
-	return !oneOf(p.Agent.End, ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox)
+	return !oneOf(
+		p.Agent.End,
+		ralph.EndLimit,
+		ralph.EndProvider,
+		ralph.EndInterrupted,
+		ralph.EndAuth,
+		ralph.EndMissing,
+		ralph.EndSandbox,
+	)
 }
 
 // inARow counts the pages at the end of this process's share that say yes; those that are silent are passed over.
@@ -92,7 +100,8 @@ func (n notebook) ownFailures() int {
 		func(i int) bool { return oneOf(n.pages[i].Agent.End, ralph.EndLimit, ralph.EndProvider) },
 		func(i int) bool {
 			end := n.pages[i].Agent.End
-			return oneOf(end, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled, ralph.EndTimeout, ralph.EndIdle) || end == ralph.EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
+			return oneOf(end, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled, ralph.EndTimeout, ralph.EndIdle) ||
+				end == ralph.EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
 		})
 }
 
@@ -267,14 +276,16 @@ func (n notebook) claimed() bool { return n.claimedOn(n.now()) }
 
 func (n notebook) claimedOn(q page) bool {
 	said := q.Agent.Said
-	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal && said.Status.Tests == "PASSING"
+	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal &&
+		said.Status.Tests == "PASSING"
 	return said.CompleteTag != "" || byBlock && n.policy.Status != ralph.StatusOff
 }
 
 // blocked: by tag, or by a block where blocks are worth something.
 func (n notebook) blocked() bool {
 	said := n.now().Agent.Said
-	byBlock := said.Blocked != nil && said.Status != nil && said.Status.State == "BLOCKED" && *said.Blocked == said.Status.Recommendation
+	byBlock := said.Blocked != nil && said.Status != nil && said.Status.State == "BLOCKED" &&
+		*said.Blocked == said.Status.Recommendation
 	return said.Blocked != nil && (!byBlock || n.policy.Status != ralph.StatusOff)
 }
 
@@ -301,7 +312,8 @@ func (n notebook) refusals() []string {
 	if !oneOf(now.Agent.End, ralph.EndOK, ralph.EndEmpty) {
 		codes = append(codes, "agent_failed")
 	}
-	against := block != nil && (!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
+	against := block != nil &&
+		(!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
 	byBlock := p.Status != ralph.StatusOff && against && (n.claimed() || p.Claim == ralph.ClaimOptional)
 	if byBlock || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
 		codes = append(codes, "contradiction")
@@ -316,7 +328,10 @@ func (n notebook) refusals() []string {
 		codes = append(codes, "check_broken")
 	}
 	codes = append(codes, n.doubts(counting)...)
-	added := slices.DeleteFunc(slices.Clone(now.Tree.Unfinished), func(line string) bool { return slices.Contains(n.base.Unfinished, line) })
+	added := slices.DeleteFunc(
+		slices.Clone(now.Tree.Unfinished),
+		func(line string) bool { return slices.Contains(n.base.Unfinished, line) },
+	)
 	if p.Unfinished == ralph.UnfinishedRefuse && now.Tree.Known && n.base.Known && len(added) > 0 {
 		codes = append(codes, "unfinished")
 	}

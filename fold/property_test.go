@@ -40,7 +40,15 @@ type enacted struct {
 func (r *enacted) emit(kind ralph.EventType, data any) {
 	r.t.Helper()
 	r.clock = r.clock.Add(time.Second)
-	e := ralph.Event{Version: ralph.EventVersion, Seq: r.state.Seq + 1, Time: r.clock, Run: "R", Iteration: r.number, Type: kind, Data: data}
+	e := ralph.Event{
+		Version:   ralph.EventVersion,
+		Seq:       r.state.Seq + 1,
+		Time:      r.clock,
+		Run:       "R",
+		Iteration: r.number,
+		Type:      kind,
+		Data:      data,
+	}
 	if err := r.state.Apply(e); err != nil {
 		r.t.Fatalf("seed %d: %v", r.seed, err)
 	}
@@ -105,7 +113,14 @@ func (r *enacted) mayNotStart(next page) bool {
 	at, want := next.at, r.notes.mayStart(next)
 	got := judge.Decide(r.state.Policy, r.state.History.Judge(at))
 	if got.Reason != want || (got.Action == ralph.Stop) != (want != "") {
-		r.t.Fatalf("seed %d: before iteration %d: Decide says %s %s, the oracle %s", r.seed, r.number+1, got.Action, got.Reason, want)
+		r.t.Fatalf(
+			"seed %d: before iteration %d: Decide says %s %s, the oracle %s",
+			r.seed,
+			r.number+1,
+			got.Action,
+			got.Reason,
+			want,
+		)
 	}
 	if got.Action == ralph.Stop {
 		r.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: got})
@@ -122,7 +137,13 @@ func (r *enacted) iterate(st step) bool {
 	st.Task = r.choose(st.resumed)
 	st.who = r.takeTurn(st.resumed)
 	if st.cut == cutBeforeExit {
-		r.write(page{Observation: judge.Observation{Task: st.Task, Agent: ralph.AgentOutcome{End: ralph.EndInterrupted}}, who: st.who, resumed: st.resumed})
+		r.write(
+			page{
+				Observation: judge.Observation{Task: st.Task, Agent: ralph.AgentOutcome{End: ralph.EndInterrupted}},
+				who:         st.who,
+				resumed:     st.resumed,
+			},
+		)
 		r.resume(st.raised, ralph.RunResumed{Interrupted: r.number})
 		r.number++
 		st.Task = r.choose(true)
@@ -160,7 +181,15 @@ func (r *enacted) judge(at ralph.Moment) bool {
 	got := judge.Decide(r.state.Policy, history)
 	want := r.notes.answer()
 	if diff := cmp.Diff(want, answerOf(got), cmpopts.EquateEmpty()); diff != "" {
-		r.t.Fatalf("seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v", r.seed, r.number, diff, r.state.Policy, r.notes.now(), at)
+		r.t.Fatalf(
+			"seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v",
+			r.seed,
+			r.number,
+			diff,
+			r.state.Policy,
+			r.notes.now(),
+			at,
+		)
 	}
 	history.NoteTasks(got.Tasks)
 	if diff := cmp.Diff(r.notes.counts(), countsOf(r.state.Policy, history)); diff != "" {
@@ -211,8 +240,17 @@ func (r *enacted) mustBeProven(v ralph.Verdict) {
 
 func answerOf(v ralph.Verdict) answer {
 	a := answer{
-		Row: v.Row, Action: v.Action, Reason: v.Reason, Signal: v.Signal, Wait: v.WaitFor,
-		Rests: v.Cooldown != nil && v.Action != ralph.Stop, Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
+		Row:    v.Row,
+		Action: v.Action,
+		Reason: v.Reason,
+		Signal: v.Signal,
+		Wait:   v.WaitFor,
+		Rests: v.Cooldown != nil &&
+			v.Action != ralph.Stop,
+		Claimed:  v.Claimed,
+		Counted:  v.Counted,
+		Progress: v.Progress,
+		Breaker:  v.Breaker.State,
 	}
 	if v.WaitFor == ralph.WaitLimit {
 		a.Length = v.Wait
@@ -286,9 +324,31 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 
 // reachable are the stop reasons that Decide can give in this version.
 var reachable = []ralph.StopReason{
-	ralph.Tampered, ralph.EvaluatorCap, ralph.EvaluatorAccepted, ralph.IterCap, ralph.NoCase, ralph.EmptyResponses,
-	ralph.TasksDone, ralph.TaskTries, ralph.AllChecksPassed, ralph.Unverified, ralph.MaxIterations, ralph.Blocked, ralph.NeedsDecision, ralph.SandboxError, ralph.AuthError, ralph.ProgramMissing, ralph.Timeout,
-	ralph.MaxCost, ralph.MaxTokens, ralph.CircuitOpen, ralph.RateLimited, ralph.AgentFailed, ralph.ProviderFailed, ralph.CheckBroken, ralph.Interrupted,
+	ralph.Tampered,
+	ralph.EvaluatorCap,
+	ralph.EvaluatorAccepted,
+	ralph.IterCap,
+	ralph.NoCase,
+	ralph.EmptyResponses,
+	ralph.TasksDone,
+	ralph.TaskTries,
+	ralph.AllChecksPassed,
+	ralph.Unverified,
+	ralph.MaxIterations,
+	ralph.Blocked,
+	ralph.NeedsDecision,
+	ralph.SandboxError,
+	ralph.AuthError,
+	ralph.ProgramMissing,
+	ralph.Timeout,
+	ralph.MaxCost,
+	ralph.MaxTokens,
+	ralph.CircuitOpen,
+	ralph.RateLimited,
+	ralph.AgentFailed,
+	ralph.ProviderFailed,
+	ralph.CheckBroken,
+	ralph.Interrupted,
 }
 
 func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {

@@ -45,7 +45,17 @@ func (d dice) policy() ralph.Policy {
 	p.OnLimit = pick(d, ralph.LimitWait, ralph.LimitWait, ralph.LimitWait, ralph.LimitStop)
 	p.MaxWait = pick(d, 0, ralph.Span(10*time.Minute), ralph.Span(6*time.Hour))
 	p.Agents = d.agents()
-	p.Tamper, p.TestChange = pick(d, ralph.TamperRefuse, ralph.TamperRefuse, ralph.TamperStop), pick(d, ralph.TestsWarn, ralph.TestsEvaluate, ralph.TestsRefuse)
+	p.Tamper, p.TestChange = pick(
+		d,
+		ralph.TamperRefuse,
+		ralph.TamperRefuse,
+		ralph.TamperStop,
+	), pick(
+		d,
+		ralph.TestsWarn,
+		ralph.TestsEvaluate,
+		ralph.TestsRefuse,
+	)
 	p.Canary, p.Protects = d.oneIn(2), pick(d, nil, []string{"*_test.go"})
 	if d.oneIn(3) {
 		p.Evaluator, p.MaxRejections = "judge", d.IntN(4)
@@ -58,11 +68,31 @@ func (d dice) ending() ralph.EndClass {
 	if d.oneIn(40) {
 		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndInterrupted)
 	}
-	return pick(d, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndFailed, pick(d, ralph.EndBroken, ralph.EndKilled), ralph.EndEmpty, ralph.EndTimeout, ralph.EndIdle, ralph.EndLimit, ralph.EndProvider)
+	return pick(
+		d,
+		ralph.EndOK,
+		ralph.EndOK,
+		ralph.EndOK,
+		ralph.EndOK,
+		ralph.EndOK,
+		ralph.EndOK,
+		ralph.EndFailed,
+		pick(d, ralph.EndBroken, ralph.EndKilled),
+		ralph.EndEmpty,
+		ralph.EndTimeout,
+		ralph.EndIdle,
+		ralph.EndLimit,
+		ralph.EndProvider,
+	)
 }
 
 func (d dice) outcome(end ralph.EndClass) ralph.AgentOutcome {
-	o := ralph.AgentOutcome{Agent: "fake", End: end, OutputBytes: pick[int64](d, 0, 100, 1000), Duration: ralph.Span(d.IntN(9000)) * ralph.Span(time.Millisecond)}
+	o := ralph.AgentOutcome{
+		Agent:       "fake",
+		End:         end,
+		OutputBytes: pick[int64](d, 0, 100, 1000),
+		Duration:    ralph.Span(d.IntN(9000)) * ralph.Span(time.Millisecond),
+	}
 	if end == ralph.EndOK && d.oneIn(25) {
 		o.TaskEnd = pick(d, ralph.IterCap, ralph.NoCase, ralph.EmptyResponses)
 	}
@@ -73,7 +103,13 @@ func (d dice) outcome(end ralph.EndClass) ralph.AgentOutcome {
 		o.RetryAfter = pick(d, 0, 0, ralph.Span(4*time.Minute), ralph.Span(2*time.Hour))
 	}
 	if d.oneIn(3) {
-		o.Cost, o.Tokens = new(pick(d, 0, 0.25, 0.5)), &ralph.Tokens{Input: d.Int64N(200), Output: d.Int64N(90), CacheRead: d.Int64N(9)}
+		o.Cost, o.Tokens = new(
+			pick(d, 0, 0.25, 0.5),
+		), &ralph.Tokens{
+			Input:     d.Int64N(200),
+			Output:    d.Int64N(90),
+			CacheRead: d.Int64N(9),
+		}
 	}
 	if d.oneIn(5) {
 		o.Denials = []string{"Bash(rm)"}
@@ -105,8 +141,21 @@ func (d dice) report(end ralph.EndClass) promise.Report {
 // block adds a status block and what the parser makes of it.
 func (d dice) block(said *promise.Report) {
 	s := promise.Status{
-		State: pick(d, "COMPLETE", "COMPLETE", "COMPLETE", "COMPLETE", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED"), Tests: pick(d, "PASSING", "PASSING", "FAILING", "NOT_RUN"),
-		FilesModified: d.IntN(2), WorkType: "TESTING", ExitSignal: !d.oneIn(3), Recommendation: "go on",
+		State: pick(
+			d,
+			"COMPLETE",
+			"COMPLETE",
+			"COMPLETE",
+			"COMPLETE",
+			"IN_PROGRESS",
+			"IN_PROGRESS",
+			"BLOCKED",
+		),
+		Tests:          pick(d, "PASSING", "PASSING", "FAILING", "NOT_RUN"),
+		FilesModified:  d.IntN(2),
+		WorkType:       "TESTING",
+		ExitSignal:     !d.oneIn(3),
+		Recommendation: "go on",
 	}
 	said.Status = &s
 	said.Complete = said.Complete || s.Claims()
@@ -129,7 +178,11 @@ func (d dice) tree() ralph.TreeState {
 func (d dice) checks(names []string) []ralph.CheckResult {
 	var results []ralph.CheckResult
 	for _, name := range names {
-		c := ralph.CheckResult{Name: name, Passed: d.oneIn(2), Duration: ralph.Span(d.IntN(5000)) * ralph.Span(time.Millisecond)}
+		c := ralph.CheckResult{
+			Name:     name,
+			Passed:   d.oneIn(2),
+			Duration: ralph.Span(d.IntN(5000)) * ralph.Span(time.Millisecond),
+		}
 		switch {
 		case c.Passed:
 		case d.oneIn(4):
@@ -207,7 +260,12 @@ func (d dice) script() script {
 	}
 	for number := range 3 + d.IntN(11) {
 		elapsed += ralph.Span(d.IntN(40*60*1000)) * ralph.Span(time.Millisecond)
-		st := step{page: page{Observation: judge.Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
+		st := step{
+			page: page{
+				Observation: judge.Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()},
+				at:          d.moment(elapsed),
+			},
+		}
 		if d.oneIn(3) {
 			st.pause = ralph.Span(d.IntN(20*60*1000)) * ralph.Span(time.Millisecond)
 		}
@@ -226,7 +284,18 @@ func (d dice) script() script {
 		}
 		d.aboutTasks(&st, s.list)
 		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != ralph.StatusOff || len(s.list) > 0
-		if counted := !slices.Contains([]ralph.EndClass{ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox}, st.Agent.End); counted && (claimed || p.ChecksWhen == ralph.ChecksAlways) {
+		if counted := !slices.Contains(
+			[]ralph.EndClass{
+				ralph.EndLimit,
+				ralph.EndProvider,
+				ralph.EndInterrupted,
+				ralph.EndAuth,
+				ralph.EndMissing,
+				ralph.EndSandbox,
+			},
+			st.Agent.End,
+		); counted &&
+			(claimed || p.ChecksWhen == ralph.ChecksAlways) {
 			st.Checks = d.checks(s.names)
 		}
 		d.aboutEvidence(&st, p, s.list)

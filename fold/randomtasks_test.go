@@ -63,7 +63,14 @@ func (r *enacted) choose(resumed bool) string {
 	}
 	next, _ := judge.NextTask(r.state.History.Tasks)
 	if want := r.notes.choice(now); next.ID != want {
-		r.t.Fatalf("seed %d, iteration %d: NextTask says %q, the oracle %q: %+v", r.seed, r.number, next.ID, want, r.state.History.Tasks)
+		r.t.Fatalf(
+			"seed %d, iteration %d: NextTask says %q, the oracle %q: %+v",
+			r.seed,
+			r.number,
+			next.ID,
+			want,
+			r.state.History.Tasks,
+		)
 	}
 	r.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: next.ID})
 	return next.ID
@@ -112,7 +119,15 @@ func (r *enacted) mustStandAsTheOracleSays(before map[string]ralph.TaskStatus, v
 	want := r.notes.standings()
 	for _, t := range r.state.History.Tasks {
 		if got := (standing{t.Status, t.Regressed, t.Tries, t.Rounds}); got != want[t.ID] {
-			r.t.Fatalf("seed %d, iteration %d: task %s stands %+v, the oracle says %+v\nverdict %+v", r.seed, r.number, t.ID, got, want[t.ID], v.Tasks)
+			r.t.Fatalf(
+				"seed %d, iteration %d: task %s stands %+v, the oracle says %+v\nverdict %+v",
+				r.seed,
+				r.number,
+				t.ID,
+				got,
+				want[t.ID],
+				v.Tasks,
+			)
 		}
 		opened := before[t.ID] == ralph.TaskDone && t.Status != ralph.TaskDone
 		if opened && (!t.Regressed || v.Tasks.Current != "" && v.Tasks.GivenUp == "") {
@@ -134,7 +149,8 @@ func (r *enacted) mustHaveProvenTheList(v ralph.Verdict) {
 		proven := slices.ContainsFunc(r.notes.pages, func(q page) bool {
 			red, _ := ownCheck(q, t.ID)
 			runs := slices.DeleteFunc(slices.Clone(q.Checks), func(c ralph.CheckResult) bool { return c.Task != "" })
-			return r.notes.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) && !red && (len(runs) == 0 || allGreen(runs))
+			return r.notes.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) && !red &&
+				(len(runs) == 0 || allGreen(runs))
 		})
 		if !proven {
 			r.t.Fatalf("seed %d: exit 0, and nothing proves task %s", r.seed, t.ID)

@@ -14,9 +14,13 @@ func TestACutIterationCostsWhatWasKnownOfIt(t *testing.T) {
 	f.state.History.Started = 0
 	f.iteration = 1
 	f.see(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1})
-	f.see(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(time.Second), Cost: &cost, Tokens: &ralph.Tokens{Input: 100, Output: 50}})
+	f.see(
+		ralph.EvAgentOutput,
+		ralph.AgentOutput{Elapsed: ralph.Span(time.Second), Cost: &cost, Tokens: &ralph.Tokens{Input: 100, Output: 50}},
+	)
 	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy(), Interrupted: 1})
-	if h := f.state.History; h.Cost != cost || h.Tokens.Total() != 150 || h.Counted != 0 || f.state.Elapsed != ralph.Span(time.Second) {
+	if h := f.state.History; h.Cost != cost || h.Tokens.Total() != 150 || h.Counted != 0 ||
+		f.state.Elapsed != ralph.Span(time.Second) {
 		t.Errorf("cost %v, tokens %d, counted %d, elapsed %s", h.Cost, h.Tokens.Total(), h.Counted, f.state.Elapsed)
 	}
 	if r := f.state.Result(); r.TotalCost == nil || *r.TotalCost != cost {

@@ -24,13 +24,29 @@ type folding struct {
 
 func fold(t *testing.T) *folding {
 	f := &folding{t: t}
-	f.see(ralph.EvRunStarted, ralph.RunStarted{Agent: "fake", Checks: []string{"go test"}, Policy: ralph.DefaultPolicy(), Settings: json.RawMessage(`{"a":1}`)})
+	f.see(
+		ralph.EvRunStarted,
+		ralph.RunStarted{
+			Agent:    "fake",
+			Checks:   []string{"go test"},
+			Policy:   ralph.DefaultPolicy(),
+			Settings: json.RawMessage(`{"a":1}`),
+		},
+	)
 	return f
 }
 
 func (f *folding) see(kind ralph.EventType, data any) {
 	f.t.Helper()
-	e := ralph.Event{Version: ralph.EventVersion, Seq: f.state.Seq + 1, Time: time.Unix(f.state.Seq, 0), Run: "R1", Iteration: f.iteration, Type: kind, Data: data}
+	e := ralph.Event{
+		Version:   ralph.EventVersion,
+		Seq:       f.state.Seq + 1,
+		Time:      time.Unix(f.state.Seq, 0),
+		Run:       "R1",
+		Iteration: f.iteration,
+		Type:      kind,
+		Data:      data,
+	}
 	if err := f.state.Apply(e); err != nil {
 		f.t.Fatal(err)
 	}
@@ -143,7 +159,12 @@ func TestFeedbackIsAboutTheLastIterationThatWorked(t *testing.T) {
 func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 	green := ralph.CheckResult{Name: "go test", Passed: true}
 	plain := ralph.IterationResult{
-		Iteration: 1, Claims: []string{}, TasksDone: []string{}, CheckResults: []ralph.CheckResult{}, Refusals: []string{}, Counted: true,
+		Iteration:    1,
+		Claims:       []string{},
+		TasksDone:    []string{},
+		CheckResults: []ralph.CheckResult{},
+		Refusals:     []string{},
+		Counted:      true,
 	}
 	for _, tt := range []struct {
 		name string
@@ -215,7 +236,10 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if text, err := json.Marshal(got); err != nil || strings.Contains(string(text), `"verified_by":null`) || strings.Contains(string(text), `"iterations":null`) {
+			if text, err := json.Marshal(
+				got,
+			); err != nil || strings.Contains(string(text), `"verified_by":null`) ||
+				strings.Contains(string(text), `"iterations":null`) {
 				t.Errorf("lists must be lists: %s %v", text, err)
 			}
 		})
@@ -246,7 +270,16 @@ func TestLiveStatusFollowsWaits(t *testing.T) {
 	note()
 	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
 	note()
-	want := []ralph.Status{ralph.StatusActive, ralph.StatusPaused, ralph.StatusPaused, ralph.StatusPaused, ralph.StatusWaiting, ralph.StatusActive, ralph.StatusExhausted, ralph.StatusActive}
+	want := []ralph.Status{
+		ralph.StatusActive,
+		ralph.StatusPaused,
+		ralph.StatusPaused,
+		ralph.StatusPaused,
+		ralph.StatusWaiting,
+		ralph.StatusActive,
+		ralph.StatusExhausted,
+		ralph.StatusActive,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}

@@ -46,7 +46,9 @@ func (s *situation) green() {
 	s.before.Now.Checks = []ralph.CheckResult{{Name: "go test", Passed: true}}
 }
 func (s *situation) broken() {
-	s.before.Now.Checks = []ralph.CheckResult{{Name: "go test", Broken: true, ExitCode: 127, Output: "sh: go: not found\nmore"}}
+	s.before.Now.Checks = []ralph.CheckResult{
+		{Name: "go test", Broken: true, ExitCode: 127, Output: "sh: go: not found\nmore"},
+	}
 }
 func (s *situation) noCheck() {
 	s.before.Now.Checks, s.before.Baseline, s.before.Checks = nil, nil, nil
@@ -71,11 +73,27 @@ func goesOn() ralph.Verdict {
 }
 
 func stops(row int, reason ralph.StopReason, detail string) ralph.Verdict {
-	return ralph.Verdict{Row: row, Action: ralph.Stop, Reason: reason, Detail: detail, Counted: true, Progress: true, Breaker: closed}
+	return ralph.Verdict{
+		Row:      row,
+		Action:   ralph.Stop,
+		Reason:   reason,
+		Detail:   detail,
+		Counted:  true,
+		Progress: true,
+		Breaker:  closed,
+	}
 }
 
 func waits(row int, why ralph.WaitReason, wait time.Duration, detail string) ralph.Verdict {
-	return ralph.Verdict{Row: row, Action: ralph.Wait, WaitFor: why, Wait: ralph.Span(wait), Detail: detail, Progress: true, Breaker: closed}
+	return ralph.Verdict{
+		Row:      row,
+		Action:   ralph.Wait,
+		WaitFor:  why,
+		Wait:     ralph.Span(wait),
+		Detail:   detail,
+		Progress: true,
+		Breaker:  closed,
+	}
 }
 
 func with(v ralph.Verdict, change func(*ralph.Verdict)) ralph.Verdict {
@@ -167,7 +185,11 @@ func TestRow0Interrupts(t *testing.T) {
 
 func TestRow1TheEnvironment(t *testing.T) {
 	decideRows(t, []row{
-		{"row 1: the sandbox did not start", func(s *situation) { s.ended(ralph.EndSandbox, "no bwrap") }, with(stops(1, ralph.SandboxError, "no bwrap"), uncounted)},
+		{
+			"row 1: the sandbox did not start",
+			func(s *situation) { s.ended(ralph.EndSandbox, "no bwrap") },
+			with(stops(1, ralph.SandboxError, "no bwrap"), uncounted),
+		},
 		{"row 1: the program is missing", func(s *situation) { s.ended(ralph.EndMissing, "claude: not found") },
 			with(stops(1, ralph.ProgramMissing, "claude: not found"), uncounted)},
 		{"row 1: the login failed, and the hint says what to do", func(s *situation) {
@@ -181,7 +203,11 @@ func TestRow1TheEnvironment(t *testing.T) {
 		{"row 1: the words of the agent change nothing", func(s *situation) {
 			s.said().Mentions = []string{"Unauthorized: 401, command not found, rate limit 429"}
 		}, goesOn()},
-		{"row 1: the words of the agent's own error change nothing", func(s *situation) { s.ended(ralph.EndFailed, "Unauthorized") }, goesOn()},
+		{
+			"row 1: the words of the agent's own error change nothing",
+			func(s *situation) { s.ended(ralph.EndFailed, "Unauthorized") },
+			goesOn(),
+		},
 	})
 }
 
@@ -193,23 +219,50 @@ func TestRow2UsageLimits(t *testing.T) {
 		}
 	}
 	decideRows(t, []row{
-		{"row 2: wait to the reset and a little more", limited(func(s *situation) { s.agent().RetryAfter = ralph.Span(time.Hour) }),
-			waits(2, ralph.WaitLimit, time.Hour+15*time.Second, "5-hour limit")},
-		{"row 2: an unknown reset is tried after a minute", limited(func(*situation) {}), waits(2, ralph.WaitLimit, time.Minute, "5-hour limit")},
-		{"row 2: an unknown reset doubles", limited(func(s *situation) { s.before.LimitHits = 2 }), waits(2, ralph.WaitLimit, 4*time.Minute, "5-hour limit")},
+		{
+			"row 2: wait to the reset and a little more",
+			limited(func(s *situation) { s.agent().RetryAfter = ralph.Span(time.Hour) }),
+			waits(2, ralph.WaitLimit, time.Hour+15*time.Second, "5-hour limit"),
+		},
+		{
+			"row 2: an unknown reset is tried after a minute",
+			limited(func(*situation) {}),
+			waits(2, ralph.WaitLimit, time.Minute, "5-hour limit"),
+		},
+		{
+			"row 2: an unknown reset doubles",
+			limited(func(s *situation) { s.before.LimitHits = 2 }),
+			waits(2, ralph.WaitLimit, 4*time.Minute, "5-hour limit"),
+		},
 		{"row 2: an unknown reset stays at half an hour", limited(func(s *situation) { s.before.LimitHits = 50 }),
 			waits(2, ralph.WaitLimit, 30*time.Minute, "5-hour limit")},
-		{"row 2: --on-limit stop", limited(func(s *situation) { s.policy.OnLimit = ralph.LimitStop }), with(stops(2, ralph.RateLimited, "5-hour limit"), uncounted)},
+		{
+			"row 2: --on-limit stop",
+			limited(func(s *situation) { s.policy.OnLimit = ralph.LimitStop }),
+			with(stops(2, ralph.RateLimited, "5-hour limit"), uncounted),
+		},
 		{"row 2: longer than --max-wait", limited(func(s *situation) { s.agent().RetryAfter = ralph.Span(6 * time.Hour) }),
 			with(stops(2, ralph.RateLimited, "5-hour limit; the reset is 6h0m15s away and --max-wait allows 6h"), uncounted)},
-		{"row 2: exactly --max-wait is allowed", limited(func(s *situation) { s.agent().RetryAfter = ralph.Span(6*time.Hour - 15*time.Second) }),
-			waits(2, ralph.WaitLimit, 6*time.Hour, "5-hour limit")},
-		{"row 2: a wait to the last second of --max-time leaves no time to work", limited(func(s *situation) { s.policy.MaxTime = ralph.Span(2 * time.Minute) }),
-			with(stops(9, ralph.Timeout, "the usage limit's reset is 1m away, past the time budget of 2m"), uncounted)},
-		{"row 2: waits in a row add up to --max-wait", limited(func(s *situation) { s.before.LimitWaited = ralph.Span(6 * time.Hour) }),
-			with(stops(2, ralph.RateLimited, "5-hour limit; the reset is 6h1m away and --max-wait allows 6h"), uncounted)},
-		{"row 2: --max-wait 0 is no limit", limited(func(s *situation) { s.policy.MaxWait, s.agent().RetryAfter = 0, ralph.Span(48*time.Hour) }),
-			waits(2, ralph.WaitLimit, 48*time.Hour+15*time.Second, "5-hour limit")},
+		{
+			"row 2: exactly --max-wait is allowed",
+			limited(func(s *situation) { s.agent().RetryAfter = ralph.Span(6*time.Hour - 15*time.Second) }),
+			waits(2, ralph.WaitLimit, 6*time.Hour, "5-hour limit"),
+		},
+		{
+			"row 2: a wait to the last second of --max-time leaves no time to work",
+			limited(func(s *situation) { s.policy.MaxTime = ralph.Span(2 * time.Minute) }),
+			with(stops(9, ralph.Timeout, "the usage limit's reset is 1m away, past the time budget of 2m"), uncounted),
+		},
+		{
+			"row 2: waits in a row add up to --max-wait",
+			limited(func(s *situation) { s.before.LimitWaited = ralph.Span(6 * time.Hour) }),
+			with(stops(2, ralph.RateLimited, "5-hour limit; the reset is 6h1m away and --max-wait allows 6h"), uncounted),
+		},
+		{
+			"row 2: --max-wait 0 is no limit",
+			limited(func(s *situation) { s.policy.MaxWait, s.agent().RetryAfter = 0, ralph.Span(48*time.Hour) }),
+			waits(2, ralph.WaitLimit, 48*time.Hour+15*time.Second, "5-hour limit"),
+		},
 		{"row 2: a wait across --max-time stops at once", limited(func(s *situation) {
 			s.policy.MaxTime, s.agent().RetryAfter = ralph.Span(time.Hour), ralph.Span(time.Hour)
 		}),
@@ -229,12 +282,21 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 		}
 	}
 	backoff := func(base time.Duration) ralph.Verdict {
-		return waits(3, ralph.WaitBackoff, base+jitter(ralph.Span(base), 1).Duration().Round(time.Millisecond), "529 overloaded")
+		return waits(
+			3,
+			ralph.WaitBackoff,
+			base+jitter(ralph.Span(base), 1).Duration().Round(time.Millisecond),
+			"529 overloaded",
+		)
 	}
 	decideRows(t, []row{
 		{"row 3: the first failure backs off", failed(1), backoff(time.Second)},
 		{"row 3: the second failure backs off twice as long", failed(2), backoff(2 * time.Second)},
-		{"row 3: agent.max_failures in a row", failed(3), with(stops(3, ralph.ProviderFailed, "the model failed 3 times in a row: 529 overloaded"), outage)},
+		{
+			"row 3: agent.max_failures in a row",
+			failed(3),
+			with(stops(3, ralph.ProviderFailed, "the model failed 3 times in a row: 529 overloaded"), outage),
+		},
 		{"row 3: agent.max_failures 0 never gives up", func(s *situation) {
 			failed(40)(s)
 			s.policy.MaxFailures = 0
@@ -260,8 +322,16 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 func TestRow4Completion(t *testing.T) {
 	done := "the claim stands and every check is green"
 	decideRows(t, []row{
-		{"row 4: a claim and green checks", func(s *situation) { s.claim(); s.green() }, with(stops(4, ralph.AllChecksPassed, done), proven)},
-		{"row 4: at the cap it is still 0", func(s *situation) { s.claim(); s.green(); s.policy.MaxIterations = 1 }, with(stops(4, ralph.AllChecksPassed, done), proven)},
+		{
+			"row 4: a claim and green checks",
+			func(s *situation) { s.claim(); s.green() },
+			with(stops(4, ralph.AllChecksPassed, done), proven),
+		},
+		{
+			"row 4: at the cap it is still 0",
+			func(s *situation) { s.claim(); s.green(); s.policy.MaxIterations = 1 },
+			with(stops(4, ralph.AllChecksPassed, done), proven),
+		},
 		{"row 4: past every budget it is still 0", func(s *situation) {
 			s.claim()
 			s.green()
@@ -299,7 +369,11 @@ func TestRow4Completion(t *testing.T) {
 			s.green()
 			s.policy.Claim = ralph.ClaimOptional
 		}, with(stops(4, ralph.AllChecksPassed, done), func(v *ralph.Verdict) { v.VerifiedBy = []string{ralph.VerifiedChecks} })},
-		{"row 4: gate.claim optional: red checks are not", func(s *situation) { s.policy.Claim = ralph.ClaimOptional }, goesOn()},
+		{
+			"row 4: gate.claim optional: red checks are not",
+			func(s *situation) { s.policy.Claim = ralph.ClaimOptional },
+			goesOn(),
+		},
 		{"row 4: gate.claim optional: no check and no claim is nothing", func(s *situation) {
 			s.noCheck()
 			s.policy.Claim, s.policy.AllowUnverified = ralph.ClaimOptional, true
@@ -318,13 +392,31 @@ func TestRow5APersonIsNeeded(t *testing.T) {
 		{"row 5: BLOCKED", func(s *situation) { s.said().Blocked = new("no key") }, stops(5, ralph.Blocked, "no key")},
 		{"row 5: BLOCKED without a reason", func(s *situation) { s.said().Blocked = new("") }, stops(5, ralph.Blocked, "")},
 		{"row 5: DECIDE", func(s *situation) { s.said().Decide = new("a or b?") }, stops(5, ralph.NeedsDecision, "a or b?")},
-		{"row 5: BLOCKED comes before DECIDE", func(s *situation) { s.said().Blocked, s.said().Decide = new("no key"), new("a or b?") }, stops(5, ralph.Blocked, "no key")},
-		{"row 5: a refused COMPLETE falls through to BLOCKED", func(s *situation) { s.claim(); s.said().Blocked = new("no key") },
-			with(stops(5, ralph.Blocked, "no key"), claimed)},
-		{"row 5: a refused COMPLETE falls through to DECIDE", func(s *situation) { s.claim(); s.said().Decide = new("a or b?") },
-			with(stops(5, ralph.NeedsDecision, "a or b?"), claimed)},
-		{"row 5: a failed agent can be BLOCKED", func(s *situation) { s.ended(ralph.EndFailed, "exit 1"); s.said().Blocked = new("no key") }, stops(5, ralph.Blocked, "no key")},
-		{"row 5: at the cap BLOCKED is BLOCKED", func(s *situation) { s.policy.MaxIterations = 1; s.said().Blocked = new("no key") }, stops(5, ralph.Blocked, "no key")},
+		{
+			"row 5: BLOCKED comes before DECIDE",
+			func(s *situation) { s.said().Blocked, s.said().Decide = new("no key"), new("a or b?") },
+			stops(5, ralph.Blocked, "no key"),
+		},
+		{
+			"row 5: a refused COMPLETE falls through to BLOCKED",
+			func(s *situation) { s.claim(); s.said().Blocked = new("no key") },
+			with(stops(5, ralph.Blocked, "no key"), claimed),
+		},
+		{
+			"row 5: a refused COMPLETE falls through to DECIDE",
+			func(s *situation) { s.claim(); s.said().Decide = new("a or b?") },
+			with(stops(5, ralph.NeedsDecision, "a or b?"), claimed),
+		},
+		{
+			"row 5: a failed agent can be BLOCKED",
+			func(s *situation) { s.ended(ralph.EndFailed, "exit 1"); s.said().Blocked = new("no key") },
+			stops(5, ralph.Blocked, "no key"),
+		},
+		{
+			"row 5: at the cap BLOCKED is BLOCKED",
+			func(s *situation) { s.policy.MaxIterations = 1; s.said().Blocked = new("no key") },
+			stops(5, ralph.Blocked, "no key"),
+		},
 		{"row 5: a status block says BLOCKED", func(s *situation) {
 			s.said().Blocked, s.said().Status = new("ask ops"), &promise.Status{State: "BLOCKED", Recommendation: "ask ops"}
 		}, stops(5, ralph.Blocked, "ask ops")},
@@ -356,7 +448,11 @@ func TestRow7FailuresInARow(t *testing.T) {
 			s.ended(ralph.EndFailed, "x")
 			s.before.AgentFailures, s.policy.MaxFailures = 99, 0
 		}, goesOn()},
-		{"row 7: an agent that says nothing and edits is at work", func(s *situation) { s.ended(ralph.EndEmpty, "said nothing"); s.before.AgentFailures = 2 }, goesOn()},
+		{
+			"row 7: an agent that says nothing and edits is at work",
+			func(s *situation) { s.ended(ralph.EndEmpty, "said nothing"); s.before.AgentFailures = 2 },
+			goesOn(),
+		},
 		{"row 7: an agent that says nothing where files are not known fails", func(s *situation) {
 			s.ended(ralph.EndEmpty, "said nothing")
 			s.before.AgentFailures, s.before.Now.Tree = 2, ralph.TreeState{}
@@ -367,11 +463,26 @@ func TestRow7FailuresInARow(t *testing.T) {
 		}, stops(9, ralph.Timeout, "the time budget of 1m is used up")},
 		{"row 7: a good end between breaks the row", func(s *situation) { s.before.AgentFailures = 2 }, goesOn()},
 		{"row 7: a check that cannot run once", func(s *situation) { s.broken() }, goesOn()},
-		{"row 7: a check cannot run checks.max_broken times in a row", func(s *situation) { s.broken(); s.before.BrokenChecks = 1 }, stops(7, ralph.CheckBroken, brokenTwice)},
-		{"row 7: a claim does not help a check that cannot run", func(s *situation) { s.claim(); s.broken(); s.before.BrokenChecks = 1 },
-			with(stops(7, ralph.CheckBroken, brokenTwice), claimed)},
-		{"row 7: checks.max_broken 0 is off", func(s *situation) { s.broken(); s.before.BrokenChecks, s.policy.MaxBroken = 9, 0 }, goesOn()},
-		{"row 7: an iteration without checks leaves the count", func(s *situation) { s.before.Now.Checks, s.before.BrokenChecks = nil, 5 }, goesOn()},
+		{
+			"row 7: a check cannot run checks.max_broken times in a row",
+			func(s *situation) { s.broken(); s.before.BrokenChecks = 1 },
+			stops(7, ralph.CheckBroken, brokenTwice),
+		},
+		{
+			"row 7: a claim does not help a check that cannot run",
+			func(s *situation) { s.claim(); s.broken(); s.before.BrokenChecks = 1 },
+			with(stops(7, ralph.CheckBroken, brokenTwice), claimed),
+		},
+		{
+			"row 7: checks.max_broken 0 is off",
+			func(s *situation) { s.broken(); s.before.BrokenChecks, s.policy.MaxBroken = 9, 0 },
+			goesOn(),
+		},
+		{
+			"row 7: an iteration without checks leaves the count",
+			func(s *situation) { s.before.Now.Checks, s.before.BrokenChecks = nil, 5 },
+			goesOn(),
+		},
 		{"row 7: the agent's failures come before the checks'", func(s *situation) {
 			s.broken()
 			s.ended(ralph.EndFailed, "x")
@@ -393,8 +504,11 @@ func TestRow7TheBaseline(t *testing.T) {
 		}
 	}
 	decideRows(t, []row{
-		{"row 7: a baseline check that cannot run", baseline(ralph.CheckResult{Name: "tox", Broken: true, Output: "tox: not found"}),
-			stopped(`the check "tox" cannot run: tox: not found`)},
+		{
+			"row 7: a baseline check that cannot run",
+			baseline(ralph.CheckResult{Name: "tox", Broken: true, Output: "tox: not found"}),
+			stopped(`the check "tox" cannot run: tox: not found`),
+		},
 		{"row 7: a baseline check that does not end", baseline(ralph.CheckResult{Name: "tox", TimedOut: true}),
 			stopped(`the check "tox" did not end in time before any agent started; raise --check-timeout`)},
 		{"row 10: a red baseline is only told", baseline(ralph.CheckResult{Name: "tox", ExitCode: 1}), start},
@@ -407,7 +521,11 @@ func TestRow7TheBaseline(t *testing.T) {
 
 func TestRow9Limits(t *testing.T) {
 	decideRows(t, []row{
-		{"row 9: time", func(s *situation) { s.policy.MaxTime = ralph.Span(time.Minute) }, stops(9, ralph.Timeout, "the time budget of 1m is used up")},
+		{
+			"row 9: time",
+			func(s *situation) { s.policy.MaxTime = ralph.Span(time.Minute) },
+			stops(9, ralph.Timeout, "the time budget of 1m is used up"),
+		},
 		{"row 9: money", func(s *situation) {
 			s.policy.MaxCost, s.before.Cost = 1, 0.75
 			s.agent().Cost = new(0.25)
@@ -418,7 +536,11 @@ func TestRow9Limits(t *testing.T) {
 		}, stops(9, ralph.MaxTokens, "10 of 10 tokens are spent")},
 		{"row 9: the cap", func(s *situation) { s.policy.MaxIterations, s.before.Counted = 2, 1 },
 			stops(9, ralph.MaxIterations, "the cap of 2 iterations is reached with work pending")},
-		{"row 9: a cap of one", func(s *situation) { s.policy.MaxIterations = 1 }, stops(9, ralph.MaxIterations, "the cap of 1 iteration is reached with work pending")},
+		{
+			"row 9: a cap of one",
+			func(s *situation) { s.policy.MaxIterations = 1 },
+			stops(9, ralph.MaxIterations, "the cap of 1 iteration is reached with work pending"),
+		},
 		{"row 9: time comes before money, money before tokens, tokens before the cap", func(s *situation) {
 			s.policy.MaxTime, s.policy.MaxCost, s.policy.MaxTokens, s.policy.MaxIterations = 1, 1, 1, 1
 			s.agent().Cost, s.agent().Tokens = new(1.0), &ralph.Tokens{Input: 1}
@@ -433,7 +555,11 @@ func TestRow9Limits(t *testing.T) {
 		}, goesOn()},
 		{"row 10: zero limits are no limits", func(s *situation) {
 			s.policy.MaxIterations = 0
-			s.before.Counted, s.before.Cost, s.before.Tokens, s.at.Elapsed = 1e6, 1e6, ralph.Tokens{Input: 1e12}, ralph.Span(1e6*time.Hour)
+			s.before.Counted, s.before.Cost, s.before.Tokens, s.at.Elapsed = 1e6, 1e6, ralph.Tokens{
+				Input: 1e12,
+			}, ralph.Span(
+				1e6*time.Hour,
+			)
 		}, goesOn()},
 	})
 }

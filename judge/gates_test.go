@@ -18,7 +18,11 @@ func openGates() []ralph.Gate {
 		{Name: "checks pass", State: ralph.GateOpen, Detail: "1 of 1 green on this tree"},
 		{Name: "a check can still fail", State: ralph.GateNoted, Detail: "no canary exists for these checks"},
 		{Name: "nothing protected was changed", State: ralph.GateNoted, Detail: "nothing is protected in this run"},
-		{Name: "evidence is fresh", State: ralph.GateOpen, Detail: "the harness ran the checks itself, after the agent was gone"},
+		{
+			Name:   "evidence is fresh",
+			State:  ralph.GateOpen,
+			Detail: "the harness ran the checks itself, after the agent was gone",
+		},
 		{Name: "nothing visibly unfinished", State: ralph.GateOpen},
 		{Name: "the evaluator accepts", State: ralph.GateNoted, Detail: "no evaluator is configured"},
 		{Name: "the status gate", State: ralph.GateNoted, Detail: "gate.status is advisory"},
@@ -86,9 +90,21 @@ func block(state, tests string, exit bool) *promise.Status {
 func TestGates(t *testing.T) {
 	askGateCases(t, []gateCase{
 		{"every gate open", func(*situation) {}, nil},
-		{"agent_failed: an error result", func(s *situation) { s.ended(ralph.EndFailed, "exit 3") }, map[int]ralph.Gate{gateEnd: refused("agent_failed", "exit 3")}},
-		{"agent_failed: timed out", func(s *situation) { s.ended(ralph.EndTimeout, "timed out after 2h") }, map[int]ralph.Gate{gateEnd: refused("agent_failed", "timed out after 2h")}},
-		{"agent_failed: killed for silence, without a word", func(s *situation) { s.ended(ralph.EndIdle, "") }, map[int]ralph.Gate{gateEnd: refused("agent_failed", "the agent ended with idle")}},
+		{
+			"agent_failed: an error result",
+			func(s *situation) { s.ended(ralph.EndFailed, "exit 3") },
+			map[int]ralph.Gate{gateEnd: refused("agent_failed", "exit 3")},
+		},
+		{
+			"agent_failed: timed out",
+			func(s *situation) { s.ended(ralph.EndTimeout, "timed out after 2h") },
+			map[int]ralph.Gate{gateEnd: refused("agent_failed", "timed out after 2h")},
+		},
+		{
+			"agent_failed: killed for silence, without a word",
+			func(s *situation) { s.ended(ralph.EndIdle, "") },
+			map[int]ralph.Gate{gateEnd: refused("agent_failed", "the agent ended with idle")},
+		},
 		{"a permission denial that it lived with", func(s *situation) { s.agent().Denials = []string{"Bash"} }, nil},
 		{"contradiction: IN_PROGRESS", func(s *situation) { s.said().Status = block("IN_PROGRESS", "PASSING", true) },
 			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the claim stands beside STATUS: IN_PROGRESS")}},
@@ -105,35 +121,81 @@ func TestGates(t *testing.T) {
 		},
 			map[int]ralph.Gate{gateStatus: noteGate("gate.status is off")}},
 		{"BLOCKED beside green checks is no contradiction", func(s *situation) { s.said().Blocked = new("x") }, nil},
-		{"contradiction: BLOCKED where no check can tell", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") }, map[int]ralph.Gate{
-			gateContradiction: refused("contradiction", "the claim stands beside BLOCKED, and no check can tell which is true"),
-			gateChecks:        noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
-		}},
-		{"contradiction: DECIDE where no check can tell", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") }, map[int]ralph.Gate{
-			gateContradiction: refused("contradiction", "the claim stands beside DECIDE, and no check can tell which is true"),
-			gateChecks:        noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
-		}},
+		{
+			"contradiction: BLOCKED where no check can tell",
+			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") },
+			map[int]ralph.Gate{
+				gateContradiction: refused("contradiction", "the claim stands beside BLOCKED, and no check can tell which is true"),
+				gateChecks: noteGate(
+					"no check ran",
+				),
+				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
+			},
+		},
+		{
+			"contradiction: DECIDE where no check can tell",
+			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") },
+			map[int]ralph.Gate{
+				gateContradiction: refused("contradiction", "the claim stands beside DECIDE, and no check can tell which is true"),
+				gateChecks: noteGate(
+					"no check ran",
+				),
+				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
+			},
+		},
 		{"check_failed: an exit code and a time-out", func(s *situation) {
-			s.before.Now.Checks = []ralph.CheckResult{{Name: "a", ExitCode: 2}, {Name: "b", Passed: true}, {Name: "c", TimedOut: true, ExitCode: 124}}
+			s.before.Now.Checks = []ralph.CheckResult{
+				{Name: "a", ExitCode: 2},
+				{Name: "b", Passed: true},
+				{Name: "c", TimedOut: true, ExitCode: 124},
+			}
 		}, map[int]ralph.Gate{gateChecks: refused("check_failed", "a (exit 2), c (timed out) failed")}},
-		{"check_broken", func(s *situation) { s.broken() }, map[int]ralph.Gate{gateChecks: refused("check_broken", "go test cannot run")}},
+		{
+			"check_broken",
+			func(s *situation) { s.broken() },
+			map[int]ralph.Gate{gateChecks: refused("check_broken", "go test cannot run")},
+		},
 		{"check_failed stands before check_broken", func(s *situation) {
 			s.before.Now.Checks = []ralph.CheckResult{{Name: "a", Broken: true}, {Name: "b", ExitCode: 1}}
 		},
 			map[int]ralph.Gate{gateChecks: refused("check_failed", "b (exit 1) failed")}},
-		{"no_evidence: no check ran", func(s *situation) { s.noCheck() },
-			map[int]ralph.Gate{gateChecks: noteGate("no check ran"), gateEvidence: refused("no_evidence", "no check ran, so nothing proves it")}},
-		{"--allow-unverified", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true },
-			map[int]ralph.Gate{gateChecks: noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified")}},
-		{"every shut gate is told at once", func(s *situation) {
-			s.ended(ralph.EndFailed, "exit 3")
-			s.broken()
-			s.said().Status = block("IN_PROGRESS", "FAILING", false)
-			s.policy.Status = ralph.StatusRequired
-		}, map[int]ralph.Gate{
-			gateEnd: refused("agent_failed", "exit 3"), gateContradiction: refused("contradiction", "the claim stands beside STATUS: IN_PROGRESS"),
-			gateChecks: refused("check_broken", "go test cannot run"), gateStatus: refused("status_gate", "EXIT_SIGNAL is not true"),
-		}},
+		{
+			"no_evidence: no check ran",
+			func(s *situation) { s.noCheck() },
+			map[int]ralph.Gate{
+				gateChecks:   noteGate("no check ran"),
+				gateEvidence: refused("no_evidence", "no check ran, so nothing proves it"),
+			},
+		},
+		{
+			"--allow-unverified",
+			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true },
+			map[int]ralph.Gate{
+				gateChecks:   noteGate("no check ran"),
+				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
+			},
+		},
+		{
+			"every shut gate is told at once",
+			func(s *situation) {
+				s.ended(ralph.EndFailed, "exit 3")
+				s.broken()
+				s.said().Status = block("IN_PROGRESS", "FAILING", false)
+				s.policy.Status = ralph.StatusRequired
+			},
+			map[int]ralph.Gate{
+				gateEnd: refused(
+					"agent_failed",
+					"exit 3",
+				),
+				gateContradiction: refused("contradiction", "the claim stands beside STATUS: IN_PROGRESS"),
+				gateChecks: refused(
+					"check_broken",
+					"go test cannot run",
+				),
+				gateStatus: refused("status_gate", "EXIT_SIGNAL is not true"),
+			},
+		},
 	})
 }
 
@@ -149,10 +211,21 @@ func TestTheUnfinishedGate(t *testing.T) {
 		{"unfinished: five are named", todo(ralph.UnfinishedRefuse, "1", "2", "3", "4", "5", "6"),
 			map[int]ralph.Gate{gateUnfinished: refused("unfinished", "added lines look unfinished: 1; 2; 3; 4; 5")}},
 		{"a line that was there before", todo(ralph.UnfinishedRefuse, "old.go: TODO"), nil},
-		{"gate.unfinished warn", todo(ralph.UnfinishedWarn, "a.go: FIXME"), map[int]ralph.Gate{gateUnfinished: warned("added lines look unfinished: a.go: FIXME")}},
-		{"gate.unfinished off", todo(ralph.UnfinishedOff, "a.go: FIXME"), map[int]ralph.Gate{gateUnfinished: noteGate("gate.unfinished is off")}},
-		{"without git nothing is known", func(s *situation) { todo(ralph.UnfinishedRefuse, "a.go: FIXME")(s); s.before.Base.Known = false },
-			map[int]ralph.Gate{gateUnfinished: noteGate("added lines are not known without git")}},
+		{
+			"gate.unfinished warn",
+			todo(ralph.UnfinishedWarn, "a.go: FIXME"),
+			map[int]ralph.Gate{gateUnfinished: warned("added lines look unfinished: a.go: FIXME")},
+		},
+		{
+			"gate.unfinished off",
+			todo(ralph.UnfinishedOff, "a.go: FIXME"),
+			map[int]ralph.Gate{gateUnfinished: noteGate("gate.unfinished is off")},
+		},
+		{
+			"without git nothing is known",
+			func(s *situation) { todo(ralph.UnfinishedRefuse, "a.go: FIXME")(s); s.before.Base.Known = false },
+			map[int]ralph.Gate{gateUnfinished: noteGate("added lines are not known without git")},
+		},
 	})
 }
 
@@ -167,12 +240,31 @@ func TestTheStatusGate(t *testing.T) {
 		return map[int]ralph.Gate{gateStatus: {State: ralph.GateOpen, Detail: detail}}
 	}
 	askGateCases(t, []gateCase{
-		{"EXIT_SIGNAL and two phrases now", required(nil, 2, block("COMPLETE", "PASSING", true)), agreed("EXIT_SIGNAL is true and 2 completion phrases agree")},
-		{"phrases of the four iterations before", required([]int{9, 1, 0, 0, 0}, 1, block("COMPLETE", "PASSING", true)), agreed("EXIT_SIGNAL is true and 2 completion phrases agree")},
-		{"status_gate: phrases of a sixth iteration are forgotten", required([]int{9, 0, 0, 0, 0}, 1, block("COMPLETE", "PASSING", true)), map[int]ralph.Gate{
-			gateStatus: refused("status_gate", "EXIT_SIGNAL is true, but only 1 of 2 completion phrases stand in the last five iterations"),
-		}},
-		{"status_gate: no block", required(nil, 9, nil), map[int]ralph.Gate{gateStatus: refused("status_gate", "no valid status block in this iteration")}},
+		{
+			"EXIT_SIGNAL and two phrases now",
+			required(nil, 2, block("COMPLETE", "PASSING", true)),
+			agreed("EXIT_SIGNAL is true and 2 completion phrases agree"),
+		},
+		{
+			"phrases of the four iterations before",
+			required([]int{9, 1, 0, 0, 0}, 1, block("COMPLETE", "PASSING", true)),
+			agreed("EXIT_SIGNAL is true and 2 completion phrases agree"),
+		},
+		{
+			"status_gate: phrases of a sixth iteration are forgotten",
+			required([]int{9, 0, 0, 0, 0}, 1, block("COMPLETE", "PASSING", true)),
+			map[int]ralph.Gate{
+				gateStatus: refused(
+					"status_gate",
+					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases stand in the last five iterations",
+				),
+			},
+		},
+		{
+			"status_gate: no block",
+			required(nil, 9, nil),
+			map[int]ralph.Gate{gateStatus: refused("status_gate", "no valid status block in this iteration")},
+		},
 		{"status_gate: EXIT_SIGNAL false", required(nil, 9, block("COMPLETE", "PASSING", false)), map[int]ralph.Gate{
 			gateContradiction: refused("contradiction", "the claim stands beside EXIT_SIGNAL: false"),
 			gateStatus:        refused("status_gate", "EXIT_SIGNAL is not true"),
@@ -182,8 +274,19 @@ func TestTheStatusGate(t *testing.T) {
 
 func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 	want := [][]string{
-		{"agent_failed"}, {"contradiction"}, {"tasks_open"}, {"check_failed", "check_broken"}, {"check_inert", "tests_missing"}, {"tampered", "tests_changed", "test_aware"},
-		{"stale_evidence"}, {"unfinished"}, {"evaluator_rejected"}, {"status_gate"}, {"no_evidence"},
+		{
+			"agent_failed",
+		},
+		{"contradiction"},
+		{"tasks_open"},
+		{"check_failed", "check_broken"},
+		{"check_inert", "tests_missing"},
+		{"tampered", "tests_changed", "test_aware"},
+		{"stale_evidence"},
+		{"unfinished"},
+		{"evaluator_rejected"},
+		{"status_gate"},
+		{"no_evidence"},
 	}
 	var got [][]string
 	for _, kind := range GateKinds() {

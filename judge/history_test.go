@@ -41,8 +41,18 @@ func TestHistoryStaysSmall(t *testing.T) {
 
 func TestWhichEndsCount(t *testing.T) {
 	want := map[ralph.EndClass]bool{
-		ralph.EndOK: true, ralph.EndFailed: true, ralph.EndEmpty: true, ralph.EndTimeout: true, ralph.EndIdle: true, ralph.EndOutOfTime: true,
-		ralph.EndInterrupted: false, ralph.EndAuth: false, ralph.EndMissing: false, ralph.EndSandbox: false, ralph.EndLimit: false, ralph.EndProvider: false,
+		ralph.EndOK:          true,
+		ralph.EndFailed:      true,
+		ralph.EndEmpty:       true,
+		ralph.EndTimeout:     true,
+		ralph.EndIdle:        true,
+		ralph.EndOutOfTime:   true,
+		ralph.EndInterrupted: false,
+		ralph.EndAuth:        false,
+		ralph.EndMissing:     false,
+		ralph.EndSandbox:     false,
+		ralph.EndLimit:       false,
+		ralph.EndProvider:    false,
 	}
 	got := map[ralph.EndClass]bool{}
 	for end := range want {
@@ -90,7 +100,10 @@ func TestFailuresInARow(t *testing.T) {
 
 func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 	failing := func(output string) Observation {
-		return Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "go test", Output: output}}}
+		return Observation{
+			Agent:  ralph.AgentOutcome{End: ralph.EndOK},
+			Checks: []ralph.CheckResult{{Name: "go test", Output: output}},
+		}
 	}
 	ended := func(end ralph.EndClass, why string) Observation {
 		return Observation{Agent: ralph.AgentOutcome{End: end, Error: why}}
@@ -118,7 +131,12 @@ func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 			}
 		})
 	}
-	if got := FaultPrint(Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "go test", Passed: true}}}); got != 0 {
+	if got := FaultPrint(
+		Observation{
+			Agent:  ralph.AgentOutcome{End: ralph.EndOK},
+			Checks: []ralph.CheckResult{{Name: "go test", Passed: true}},
+		},
+	); got != 0 {
 		t.Errorf("nothing went wrong, and the error is %d", got)
 	}
 }

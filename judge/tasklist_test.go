@@ -141,18 +141,32 @@ func TestClaimsForTasks(t *testing.T) {
 		{"tasks: a mark in the list is a claim", func(s *situation) { ab(s); s.marks("A") }, doneA},
 		{"tasks: both are one claim", func(s *situation) { ab(s); s.tags("A"); s.marks("A") }, doneA},
 		{"tasks: green checks without a claim prove nothing", ab, nothingDone},
-		{"tasks: COMPLETE claims the current one and no other", func(s *situation) { ab(s); s.claim() }, with(doneA, claimed)},
+		{
+			"tasks: COMPLETE claims the current one and no other",
+			func(s *situation) { ab(s); s.claim() },
+			with(doneA, claimed),
+		},
 		{"tasks: a tag for another than the current one", func(s *situation) { ab(s); s.tags("B") },
 			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"B"}})},
-		{"tasks: the list's order, not the agent's", func(s *situation) { s.list(job("A"), job("B"), job("C")); s.tags("B", "A") },
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A", "B"}})},
+		{
+			"tasks: the list's order, not the agent's",
+			func(s *situation) { s.list(job("A"), job("B"), job("C")); s.tags("B", "A") },
+			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A", "B"}}),
+		},
 		{"tasks: a tag in another case", func(s *situation) { ab(s); s.tags("a") }, doneA},
-		{"tasks: a tag in another case that could mean two", func(s *situation) { s.list(job("ab"), job("AB")); s.tags("Ab") },
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "ab"})},
+		{
+			"tasks: a tag in another case that could mean two",
+			func(s *situation) { s.list(job("ab"), job("AB")); s.tags("Ab") },
+			onTasks(goesOn(), ralph.TaskVerdict{Current: "ab"}),
+		},
 		{"tasks: the very id goes before another case", func(s *situation) { s.list(job("ab"), job("AB")); s.tags("AB") },
 			onTasks(goesOn(), ralph.TaskVerdict{Current: "ab", Done: []string{"AB"}})},
 		{"tasks: an unknown id", func(s *situation) { ab(s); s.tags("Z-9") }, nothingDone},
-		{"tasks: one that is done already", func(s *situation) { s.list(job("A"), job("B", isDone)); s.tags("B") }, nothingDone},
+		{
+			"tasks: one that is done already",
+			func(s *situation) { s.list(job("A"), job("B", isDone)); s.tags("B") },
+			nothingDone,
+		},
 		{"tasks: one that was given up", func(s *situation) { s.list(job("A"), job("B", hasFailed)); s.tags("B") },
 			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"B"}})},
 		{"tasks: an agent that said nothing and marked one", func(s *situation) {
@@ -169,7 +183,11 @@ func TestClaimsForTasks(t *testing.T) {
 			s.policy.Status = ralph.StatusOff
 			s.said().Complete, s.said().Status = true, &promise.Status{State: "COMPLETE", ExitSignal: true, Tests: "PASSING"}
 		}, nothingDone},
-		{"tasks: with gate.status off a tag still claims", func(s *situation) { ab(s); s.policy.Status = ralph.StatusOff; s.claim() }, with(doneA, claimed)},
+		{
+			"tasks: with gate.status off a tag still claims",
+			func(s *situation) { ab(s); s.policy.Status = ralph.StatusOff; s.claim() },
+			with(doneA, claimed),
+		},
 	})
 }
 
@@ -188,15 +206,38 @@ func TestProofOfTasks(t *testing.T) {
 	ofZ := "own Z, the own check of Z, which was done, failed"
 	decideRows(t, []row{
 		{"tasks: its own check is green", claimsA(func(s *situation) { s.own("A", isGreen) }), doneA},
-		{"tasks: a red check of the run", claimsA(func(s *situation) { s.red(); s.own("A", isGreen) }), refused(ralph.RefusedCheckFailed, "go test (exit 1) failed")},
+		{
+			"tasks: a red check of the run",
+			claimsA(func(s *situation) { s.red(); s.own("A", isGreen) }),
+			refused(ralph.RefusedCheckFailed, "go test (exit 1) failed"),
+		},
 		{"tasks: a red check of the run re-opens nothing", claimsA(func(s *situation) { s.red(); s.own("Z", isGreen) }),
 			refused(ralph.RefusedCheckFailed, "go test (exit 1) failed")},
-		{"tasks: a check of the run that cannot run", claimsA(func(s *situation) { s.broken() }), refused(ralph.RefusedCheckBroken, "go test cannot run")},
-		{"tasks: its own check is red", claimsA(func(s *situation) { s.own("A", isRed) }), refused(ralph.RefusedCheckFailed, "own A (exit 1) failed")},
-		{"tasks: its own check ran out of time", claimsA(func(s *situation) { s.own("A", ralph.CheckResult{TimedOut: true, ExitCode: 124}) }),
-			refused(ralph.RefusedCheckFailed, "own A (timed out) failed")},
-		{"tasks: its own check cannot run", claimsA(func(s *situation) { s.own("A", isBroken) }), refused(ralph.RefusedCheckBroken, "own A cannot run")},
-		{"tasks: red says more than broken", claimsA(func(s *situation) { s.broken(); s.own("A", isRed) }), refused(ralph.RefusedCheckFailed, "own A (exit 1) failed")},
+		{
+			"tasks: a check of the run that cannot run",
+			claimsA(func(s *situation) { s.broken() }),
+			refused(ralph.RefusedCheckBroken, "go test cannot run"),
+		},
+		{
+			"tasks: its own check is red",
+			claimsA(func(s *situation) { s.own("A", isRed) }),
+			refused(ralph.RefusedCheckFailed, "own A (exit 1) failed"),
+		},
+		{
+			"tasks: its own check ran out of time",
+			claimsA(func(s *situation) { s.own("A", ralph.CheckResult{TimedOut: true, ExitCode: 124}) }),
+			refused(ralph.RefusedCheckFailed, "own A (timed out) failed"),
+		},
+		{
+			"tasks: its own check cannot run",
+			claimsA(func(s *situation) { s.own("A", isBroken) }),
+			refused(ralph.RefusedCheckBroken, "own A cannot run"),
+		},
+		{
+			"tasks: red says more than broken",
+			claimsA(func(s *situation) { s.broken(); s.own("A", isRed) }),
+			refused(ralph.RefusedCheckFailed, "own A (exit 1) failed"),
+		},
 		{"tasks: everything red is named", claimsA(func(s *situation) { s.red(); s.own("A", isRed) }),
 			refused(ralph.RefusedCheckFailed, "go test (exit 1), own A (exit 1) failed")},
 		{"tasks: another claim's red check is its own matter", claimsA(func(s *situation) {
@@ -204,16 +245,44 @@ func TestProofOfTasks(t *testing.T) {
 			s.own("A", isGreen)
 			s.own("B", isRed)
 		}), onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}, Refused: refusal("B", ralph.RefusedCheckFailed, "own B (exit 1) failed")})},
-		{"tasks: a done one's red check refuses and is a regression", claimsA(func(s *situation) { s.own("A", isGreen); s.own("Z", isRed) }),
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedCheckFailed, ofZ), Regressed: []string{"Z"}})},
-		{"tasks: a done one's check that cannot run is a regression", claimsA(func(s *situation) { s.own("Z", isBroken) }),
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedCheckFailed, ofZ), Regressed: []string{"Z"}})},
-		{"tasks: its own red check is told before a done one's", claimsA(func(s *situation) { s.own("A", isRed); s.own("Z", isRed) }),
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"), Regressed: []string{"Z"}})},
-		{"tasks: a regression is told once and refuses again", claimsA(func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isRed) }),
-			refused(ralph.RefusedCheckFailed, ofZ)},
-		{"tasks: a regression is mended", claimsA(func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isGreen) }),
-			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}, Mended: []string{"Z"}})},
+		{
+			"tasks: a done one's red check refuses and is a regression",
+			claimsA(func(s *situation) { s.own("A", isGreen); s.own("Z", isRed) }),
+			onTasks(
+				goesOn(),
+				ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedCheckFailed, ofZ), Regressed: []string{"Z"}},
+			),
+		},
+		{
+			"tasks: a done one's check that cannot run is a regression",
+			claimsA(func(s *situation) { s.own("Z", isBroken) }),
+			onTasks(
+				goesOn(),
+				ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedCheckFailed, ofZ), Regressed: []string{"Z"}},
+			),
+		},
+		{
+			"tasks: its own red check is told before a done one's",
+			claimsA(func(s *situation) { s.own("A", isRed); s.own("Z", isRed) }),
+			onTasks(
+				goesOn(),
+				ralph.TaskVerdict{
+					Current:   "A",
+					Refused:   refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"),
+					Regressed: []string{"Z"},
+				},
+			),
+		},
+		{
+			"tasks: a regression is told once and refuses again",
+			claimsA(func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isRed) }),
+			refused(ralph.RefusedCheckFailed, ofZ),
+		},
+		{
+			"tasks: a regression is mended",
+			claimsA(func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isGreen) }),
+			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}, Mended: []string{"Z"}}),
+		},
 		{"tasks: mended wants every own check green", claimsA(func(s *situation) {
 			s.before.Tasks[2].Regressed = true
 			s.own("Z", isGreen)
@@ -223,17 +292,35 @@ func TestProofOfTasks(t *testing.T) {
 			s.list(job("A"), job("Z", isDone))
 			s.own("Z", isRed)
 		}, onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Regressed: []string{"Z"}})},
-		{"tasks: an agent that failed proves nothing", claimsA(func(s *situation) { s.ended(ralph.EndFailed, "exit 3") }), refused(ralph.RefusedAgentFailed, "exit 3")},
+		{
+			"tasks: an agent that failed proves nothing",
+			claimsA(func(s *situation) { s.ended(ralph.EndFailed, "exit 3") }),
+			refused(ralph.RefusedAgentFailed, "exit 3"),
+		},
 		{"tasks: an agent that ran out of time proves nothing", claimsA(func(s *situation) { s.ended(ralph.EndTimeout, "") }),
 			refused(ralph.RefusedAgentFailed, "the agent ended with timeout")},
-		{"tasks: no check ran", claimsA(func(s *situation) { s.noCheck() }), refused(ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")},
-		{"tasks: no check ran, and --allow-unverified", claimsA(func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true }), doneA},
+		{
+			"tasks: no check ran",
+			claimsA(func(s *situation) { s.noCheck() }),
+			refused(ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
+		},
+		{
+			"tasks: no check ran, and --allow-unverified",
+			claimsA(func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true }),
+			doneA,
+		},
 		{"tasks: another claim's check, green or not, proves nothing", claimsA(func(s *situation) {
 			s.noCheck()
 			s.tags("A", "B")
 			s.own("B", isGreen)
 		}), onTasks(goesOn(), ralph.TaskVerdict{
-			Current: "A", Done: []string{"B"}, Refused: refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
+			Current: "A",
+			Done:    []string{"B"},
+			Refused: refusal(
+				"A",
+				ralph.RefusedNoEvidence,
+				"neither a check of the run nor one of its own ran, so nothing proves it",
+			),
 		})},
 		{"tasks: the check of a task that is done proves no other", func(s *situation) {
 			s.list(job("A"), job("Z", isDone))
@@ -242,7 +329,10 @@ func TestProofOfTasks(t *testing.T) {
 			s.own("Z", isGreen)
 		}, onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")})},
 		{"tasks: a commit that failed", claimsA(func(s *situation) {
-			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: ralph.CommitCheck, ExitCode: 1, Output: "hook says no"})
+			s.before.Now.Checks = append(
+				s.before.Now.Checks,
+				ralph.CheckResult{Name: ralph.CommitCheck, ExitCode: 1, Output: "hook says no"},
+			)
 		}), refused(ralph.RefusedCheckFailed, "git commit (exit 1) failed")},
 	})
 }
@@ -263,9 +353,21 @@ func TestRow4EveryTask(t *testing.T) {
 			s.list(job("A"), job("H", isHuman), job("O", isOptional))
 			s.tags("A")
 		}, allDone(lastA)},
-		{"row 4: a list of nothing but optional ones", func(s *situation) { s.list(job("O", isOptional)) }, allDone(ralph.TaskVerdict{})},
-		{"row 4: one that was given up is open", func(s *situation) { s.list(job("A"), job("B", hasFailed)); s.tags("A") }, onTasks(goesOn(), lastA)},
-		{"row 4: at the cap it is still 0", func(s *situation) { last(s); s.tags("A"); s.policy.MaxIterations = 1 }, allDone(lastA)},
+		{
+			"row 4: a list of nothing but optional ones",
+			func(s *situation) { s.list(job("O", isOptional)) },
+			allDone(ralph.TaskVerdict{}),
+		},
+		{
+			"row 4: one that was given up is open",
+			func(s *situation) { s.list(job("A"), job("B", hasFailed)); s.tags("A") },
+			onTasks(goesOn(), lastA),
+		},
+		{
+			"row 4: at the cap it is still 0",
+			func(s *situation) { last(s); s.tags("A"); s.policy.MaxIterations = 1 },
+			allDone(lastA),
+		},
 		{"row 4: on the last try it is still 0", func(s *situation) {
 			s.list(job("A", tried(2)))
 			s.tags("A")
@@ -286,11 +388,18 @@ func TestRow4EveryTask(t *testing.T) {
 			s.tags("A")
 			s.policy.Unfinished, s.before.Now.Tree.Unfinished = ralph.UnfinishedRefuse, []string{"a.go: TODO"}
 		}, left(onTasks(goesOn(), lastA))},
-		{"row 4: proven before, and what kept it open is gone", func(s *situation) { s.list(job("A", isDone)) }, allDone(ralph.TaskVerdict{})},
+		{
+			"row 4: proven before, and what kept it open is gone",
+			func(s *situation) { s.list(job("A", isDone)) },
+			allDone(ralph.TaskVerdict{}),
+		},
 		{"row 4: proven before, and a check is red now", func(s *situation) { s.list(job("A", isDone)); s.red() },
 			left(onTasks(goesOn(), ralph.TaskVerdict{}))},
-		{"row 4: proven before, and its own check is red now", func(s *situation) { s.list(job("A", isDone)); s.own("A", isRed) },
-			onTasks(goesOn(), ralph.TaskVerdict{Regressed: []string{"A"}, Reopened: []string{"A"}})},
+		{
+			"row 4: proven before, and its own check is red now",
+			func(s *situation) { s.list(job("A", isDone)); s.own("A", isRed) },
+			onTasks(goesOn(), ralph.TaskVerdict{Regressed: []string{"A"}, Reopened: []string{"A"}}),
+		},
 		{"row 4: by the agent's word alone", func(s *situation) {
 			last(s)
 			s.tags("A")
@@ -326,7 +435,11 @@ func TestRow4EveryTask(t *testing.T) {
 			s.tags("O")
 			s.own("O", isRed)
 		}, onTasks(goesOn(), ralph.TaskVerdict{AllDone: true, Refused: refusal("O", ralph.RefusedCheckFailed, "own O (exit 1) failed")})},
-		{"row 0: one INT and every task proven is 0", func(s *situation) { last(s); s.tags("A"); s.at.Signal = ralph.SignalInterrupt }, allDone(lastA)},
+		{
+			"row 0: one INT and every task proven is 0",
+			func(s *situation) { last(s); s.tags("A"); s.at.Signal = ralph.SignalInterrupt },
+			allDone(lastA),
+		},
 		{"row 0: one INT and a task open; what is proven is kept", func(s *situation) {
 			s.list(job("A"), job("B"))
 			s.tags("A")
@@ -354,14 +467,22 @@ func TestRow6Tries(t *testing.T) {
 	decideRows(t, []row{
 		{"row 6: one try is left", tries(1, plain), onTasks(goesOn(), ralph.TaskVerdict{Current: "A"})},
 		{"row 6: halt", tries(2, plain), halt},
-		{"row 6: a refused claim is a try", tries(2, func(s *situation) { s.tags("A"); s.red() }), with(halt, func(v *ralph.Verdict) {
-			v.Tasks.Refused = refusal("A", ralph.RefusedCheckFailed, "go test (exit 1) failed")
-		})},
+		{
+			"row 6: a refused claim is a try",
+			tries(2, func(s *situation) { s.tags("A"); s.red() }),
+			with(halt, func(v *ralph.Verdict) {
+				v.Tasks.Refused = refusal("A", ralph.RefusedCheckFailed, "go test (exit 1) failed")
+			}),
+		},
 		{"row 6: proven on the last try", tries(2, func(s *situation) { s.tags("A") }),
 			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}})},
 		{"row 6: proving another one does not save it", tries(2, func(s *situation) { s.tags("B") }),
 			with(halt, func(v *ralph.Verdict) { v.Tasks.Done = []string{"B"} })},
-		{"row 6: tasks.max_tries 0 is off", tries(99, func(s *situation) { s.policy.TaskTries = 0 }), onTasks(goesOn(), ralph.TaskVerdict{Current: "A"})},
+		{
+			"row 6: tasks.max_tries 0 is off",
+			tries(99, func(s *situation) { s.policy.TaskTries = 0 }),
+			onTasks(goesOn(), ralph.TaskVerdict{Current: "A"}),
+		},
 		{"row 6: a failing model is no try", tries(2, func(s *situation) {
 			s.ended(ralph.EndProvider, "529")
 			s.before.ProviderFailures, s.policy.MaxFailures = 5, 3
@@ -377,11 +498,18 @@ func TestRow6Tries(t *testing.T) {
 			with(halt, func(v *ralph.Verdict) { v.Tasks.Reopened = []string{"Z"} })},
 		{"row 6: what regresses now is open again", tries(2, func(s *situation) { s.own("Z", isRed) }),
 			with(halt, func(v *ralph.Verdict) { v.Tasks.Regressed, v.Tasks.Reopened = []string{"Z"}, []string{"Z"} })},
-		{"row 6: what is mended stays done", tries(2, func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isGreen) }),
-			with(halt, func(v *ralph.Verdict) { v.Tasks.Mended = []string{"Z"} })},
+		{
+			"row 6: what is mended stays done",
+			tries(2, func(s *situation) { s.before.Tasks[2].Regressed = true; s.own("Z", isGreen) }),
+			with(halt, func(v *ralph.Verdict) { v.Tasks.Mended = []string{"Z"} }),
+		},
 		{"row 6: while tries are left, what regressed is not opened", tries(0, func(s *situation) { s.own("Z", isRed) }),
 			onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Regressed: []string{"Z"}})},
-		{"row 6: BLOCKED comes before it", tries(2, func(s *situation) { s.said().Blocked = new("no key") }), onTasks(stops(5, ralph.Blocked, "no key"), givenUp)},
+		{
+			"row 6: BLOCKED comes before it",
+			tries(2, func(s *situation) { s.said().Blocked = new("no key") }),
+			onTasks(stops(5, ralph.Blocked, "no key"), givenUp),
+		},
 		{"row 6: it comes before the cap", tries(2, func(s *situation) { s.policy.MaxIterations = 1 }), halt},
 		{"row 6: a question that is waited for is no failure of the task", tries(2, func(s *situation) {
 			s.said().Decide, s.policy.OnDecide = new("a or b?"), ralph.DecideWait
@@ -396,7 +524,11 @@ func TestTasksBetweenIterations(t *testing.T) {
 		return ralph.Verdict{Row: 6, Action: ralph.Stop, Reason: ralph.TaskTries, Detail: detail, Breaker: closed}
 	}
 	doneAlready := ralph.Verdict{
-		Row: 4, Action: ralph.Stop, Reason: ralph.TasksDone, Detail: "every task of the list was done already, and every check is green", Breaker: closed,
+		Row:        4,
+		Action:     ralph.Stop,
+		Reason:     ralph.TasksDone,
+		Detail:     "every task of the list was done already, and every check is green",
+		Breaker:    closed,
 		VerifiedBy: []string{ralph.VerifiedUnchanged},
 	}
 	before := func(started int, baseline ralph.CheckResult, tasks ...ralph.TaskState) func(*situation) {
@@ -420,15 +552,38 @@ func TestTasksBetweenIterations(t *testing.T) {
 			before(0, isGreen, job("A", isDone))(s)
 			s.at.Signal = ralph.SignalInterrupt
 		}, ralph.Verdict{Action: ralph.Stop, Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, Detail: "interrupted by INT", Breaker: closed}},
-		{"row 7: everything was done, and a check cannot run", before(0, isBroken, job("A", isDone)),
-			ralph.Verdict{Row: 7, Action: ralph.Stop, Reason: ralph.CheckBroken, Detail: `the check "" cannot run: not found`, Breaker: closed}},
+		{
+			"row 7: everything was done, and a check cannot run",
+			before(0, isBroken, job("A", isDone)),
+			ralph.Verdict{
+				Row:     7,
+				Action:  ralph.Stop,
+				Reason:  ralph.CheckBroken,
+				Detail:  `the check "" cannot run: not found`,
+				Breaker: closed,
+			},
+		},
 		{"row 6: what is left was given up", before(3, isRed, job("A", hasFailed), job("B", isDone)), gaveUp("given up: A")},
-		{"row 6: what is left waits for what was given up", before(3, isRed, job("A", hasFailed), job("B", after("A"))), gaveUp("given up: A; 1 task waits for it")},
-		{"row 6: two given up, two wait", before(3, isRed, job("A", hasFailed), job("B", after("A")), job("C", hasFailed), job("D", after("C"))),
-			gaveUp("given up: A, C; 2 tasks wait for them")},
-		{"row 6: what was given up is optional, what waits for it is not", before(3, isRed, job("O", isOptional, hasFailed), job("B", after("O"))),
-			gaveUp("given up: O; 1 task waits for it")},
-		{"row 10: given up and optional, and all else is done", before(3, isRed, job("O", isOptional, hasFailed), job("B", isDone)), start},
+		{
+			"row 6: what is left waits for what was given up",
+			before(3, isRed, job("A", hasFailed), job("B", after("A"))),
+			gaveUp("given up: A; 1 task waits for it"),
+		},
+		{
+			"row 6: two given up, two wait",
+			before(3, isRed, job("A", hasFailed), job("B", after("A")), job("C", hasFailed), job("D", after("C"))),
+			gaveUp("given up: A, C; 2 tasks wait for them"),
+		},
+		{
+			"row 6: what was given up is optional, what waits for it is not",
+			before(3, isRed, job("O", isOptional, hasFailed), job("B", after("O"))),
+			gaveUp("given up: O; 1 task waits for it"),
+		},
+		{
+			"row 10: given up and optional, and all else is done",
+			before(3, isRed, job("O", isOptional, hasFailed), job("B", isDone)),
+			start,
+		},
 		{"row 9: limits come before it", func(s *situation) {
 			before(3, isRed, job("A", hasFailed))(s)
 			s.policy.MaxIterations, s.before.Counted = 3, 3
@@ -463,7 +618,10 @@ func TestTheGateOfTasks(t *testing.T) {
 		s.list(job("A"), job("B"))
 		s.claim()
 		s.red()
-		want := []ralph.Refusal{{Code: ralph.RefusedTasksOpen, Detail: "2 tasks not done: A, B"}, {Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"}}
+		want := []ralph.Refusal{
+			{Code: ralph.RefusedTasksOpen, Detail: "2 tasks not done: A, B"},
+			{Code: ralph.RefusedCheckFailed, Detail: "go test (exit 1) failed"},
+		}
 		if diff := cmp.Diff(want, s.decide().Refusals()); diff != "" {
 			t.Errorf("refusals (-want +got):\n%s", diff)
 		}
@@ -502,7 +660,13 @@ func TestStatesAfterAVerdict(t *testing.T) {
 		})
 	}
 	t.Run("a resume counts anew", func(t *testing.T) {
-		h := History{Tasks: []ralph.TaskState{job("A", hasFailed, putBehind(2)), job("B", tried(2), isRegressed), job("Z", isDone, isRegressed)}}
+		h := History{
+			Tasks: []ralph.TaskState{
+				job("A", hasFailed, putBehind(2)),
+				job("B", tried(2), isRegressed),
+				job("Z", isDone, isRegressed),
+			},
+		}
 		h.Restart()
 		want := []ralph.TaskState{job("A"), job("B", isRegressed), job("Z", isDone, isRegressed)}
 		if diff := cmp.Diff(want, h.Tasks, cmpopts.EquateEmpty()); diff != "" {
@@ -521,7 +685,11 @@ func TestAProvenTaskIsProgress(t *testing.T) {
 	s.before.NoProgress, s.before.Denials = 2, 1
 	s.agent().Denials = []string{"Bash(rm)"}
 	v := s.decide()
-	if diff := cmp.Diff(onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}}), v, cmpopts.IgnoreFields(ralph.Verdict{}, "Gates")); diff != "" {
+	if diff := cmp.Diff(
+		onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}}),
+		v,
+		cmpopts.IgnoreFields(ralph.Verdict{}, "Gates"),
+	); diff != "" {
 		t.Errorf("verdict (-want +got):\n%s", diff)
 	}
 	h := s.before.Judge(s.at)

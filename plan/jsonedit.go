@@ -85,10 +85,8 @@ func (f jsonFormat) newState(data []byte, n *node, text string) patch {
 	last := n.members[len(n.members)-1]
 	before := n.start + 1
 	if len(n.members) > 1 {
-		before = bytes.IndexByte(
-			data[n.members[len(n.members)-2].value.end:],
-			',',
-		) + n.members[len(n.members)-2].value.end + 1
+		end := n.members[len(n.members)-2].value.end
+		before = end + bytes.IndexByte(data[end:], ',') + 1
 	}
 	blanks, colon := string(data[before:last.start]), string(data[last.end:last.value.start])
 	return patch{last.value.end, last.value.end, "," + blanks + `"` + f.state + `"` + colon + text}

@@ -24,7 +24,12 @@ func TestListenTranscript(t *testing.T) {
 		text = append(append(text, line...), '\n')
 	}
 	want := []ralph.Activity{
-		{Kind: "text", Detail: "I look around. Then more."}, {Kind: "tool", Name: "bash", Detail: "ls -la"}, {Kind: "text", Detail: "Done."},
+		{
+			Kind:   "text",
+			Detail: "I look around. Then more.",
+		},
+		{Kind: "tool", Name: "bash", Detail: "ls -la"},
+		{Kind: "text", Detail: "Done."},
 	}
 	for _, end := range []string{"", `{"role":"assis`, "no JSON\n{}\n"} { // a transcript may be cut or broken
 		var got []ralph.Activity

@@ -91,7 +91,8 @@ func fileCommands(ws workspace.Workspace, agentName, file string, keys []string)
 	}
 	hash := sha256.Sum256([]byte(text))
 	value := fmt.Sprintf("(sha256 %x)", hash[:8])
-	if len(keys) == 0 || strings.Contains(text, `\u`) || strings.Contains(text, `\x`) { // a key that is spelled with escapes is not found
+	if len(keys) == 0 || strings.Contains(text, `\u`) ||
+		strings.Contains(text, `\x`) { // a key that is spelled with escapes is not found
 		whole[0].Value = value
 		return whole
 	}
@@ -152,7 +153,12 @@ func (p *Plan) guard(c chosenAgent) ralph.Agent {
 		return runs
 	}
 	ws, dialect := p.Workspace, c.options.Dialect.Name()
-	g := guarded{Agent: runs, name: c.name, agreed: p.AgentFiles, now: func() []config.NamedCommand { return filesOf(ws, dialect) }}
+	g := guarded{
+		Agent:  runs,
+		name:   c.name,
+		agreed: p.AgentFiles,
+		now:    func() []config.NamedCommand { return filesOf(ws, dialect) },
+	}
 	if p.Trusting {
 		g.agreed = g.now()
 	}

@@ -66,7 +66,10 @@ func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 			continue
 		}
 		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
-			return nil, &config.UsageError{Msg: fmt.Sprintf("--fallback %s: already one of the run's agents", fallback), Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL"}
+			return nil, &config.UsageError{
+				Msg:  fmt.Sprintf("--fallback %s: already one of the run's agents", fallback),
+				Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL",
+			}
 		}
 		chosen = append(chosen, next)
 	}
@@ -118,7 +121,11 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(r.ForModels()) + "; or pass any command with --agent-cmd; `ralph demo` needs no agent"}
+			return chosen, &Missing{
+				Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")",
+				Hint: "install one, or " + models.BuiltInWay(r.ForModels()) +
+					"; or pass any command with --agent-cmd; `ralph demo` needs no agent",
+			}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -130,7 +137,10 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 // builtIn is the worker.
 func (r Request) builtIn() (chosenAgent, error) {
 	if len(r.Settings.Agent.Args) > 0 {
-		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(r.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
+		return chosenAgent{}, &config.UsageError{
+			Msg:  "-- " + strings.Join(r.Settings.Agent.Args, " ") + ": the built-in worker has no command line",
+			Hint: "leave it out",
+		}
 	}
 	by, err := models.Choose(r.ForModels(), models.Worker)
 	if err != nil {
@@ -148,7 +158,10 @@ func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 	program := dialect.About().Program
 	path, err := process.LookPath(program)
 	if err != nil {
-		return chosenAgent{}, &Missing{Program: program, Hint: "install it, or name another agent with --agent or --agent-cmd"}
+		return chosenAgent{}, &Missing{
+			Program: program,
+			Hint:    "install it, or name another agent with --agent or --agent-cmd",
+		}
 	}
 	base.Dialect, base.Path = dialect, path
 	return chosenAgent{name: name, options: base}, nil
@@ -163,7 +176,10 @@ func checkArgs(c chosenAgent) error {
 			flag = flag[:2] // -rID
 		}
 		if slices.Contains(c.about().Reserved, flag) {
-			return &config.UsageError{Msg: fmt.Sprintf("-- %s: Ralph itself sets how %s gets its prompt and answers", flag, c.name), Hint: "leave it out; use --agent-cmd to run a CLI your own way"}
+			return &config.UsageError{
+				Msg:  fmt.Sprintf("-- %s: Ralph itself sets how %s gets its prompt and answers", flag, c.name),
+				Hint: "leave it out; use --agent-cmd to run a CLI your own way",
+			}
 		}
 		if slices.Contains(c.about().Resumes, flag) {
 			return &config.UsageError{
@@ -197,7 +213,10 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 			return &config.UsageError{Msg: why, Hint: hint}
 		}
 		if s.MaxTokens > 0 && !meters.Tokens {
-			return &config.UsageError{Msg: fmt.Sprintf("--max-tokens: the agent %s does not report its tokens", c.name), Hint: hint}
+			return &config.UsageError{
+				Msg:  fmt.Sprintf("--max-tokens: the agent %s does not report its tokens", c.name),
+				Hint: hint,
+			}
 		}
 	}
 	return nil

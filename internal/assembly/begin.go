@@ -39,7 +39,10 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		return nil
 	}
 	if p.Workspace.Repo == nil {
-		return &config.UsageError{Msg: "--worktree and --commit need a git repository", Hint: "run git init and make a first commit"}
+		return &config.UsageError{
+			Msg:  "--worktree and --commit need a git repository",
+			Hint: "run git init and make a first commit",
+		}
 	}
 	if p.Resumed {
 		return nil
@@ -53,7 +56,10 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 	for _, problem := range problems {
 		switch {
 		case problem.Stops && problem.Kind == gitrepo.ProblemDirty && p.TaskFile != "" && strings.Contains(problem.Text, p.TaskFile):
-			return &config.UsageError{Msg: problem.Text, Hint: "commit the list first, or let the run commit it with --include-dirty"}
+			return &config.UsageError{
+				Msg:  problem.Text,
+				Hint: "commit the list first, or let the run commit it with --include-dirty",
+			}
 		case problem.Stops:
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
 		case p.Settings.Worktree != "": // making one says it
@@ -78,8 +84,9 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	}
 	home := p.Workspace.Repo
 	made, said, err := home.Worktrees().Add(ctx, gitrepo.WorktreeInput{
-		Path: filepath.Join(folder, strings.ReplaceAll(name, "/", "-")), Branch: "ralph/" + name,
-		Idle: func(path string) bool { return workspace.LiesIn(folder, path) }, // whoever gets here holds the workspace's lock
+		Path:   filepath.Join(folder, strings.ReplaceAll(name, "/", "-")),
+		Branch: "ralph/" + name,
+		Idle:   func(path string) bool { return workspace.LiesIn(folder, path) }, // whoever gets here holds the workspace's lock
 	})
 	if err != nil {
 		return workspace.Refusal(err)
@@ -102,7 +109,10 @@ func (p *Plan) mustBeIn(dir string) error {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return &config.UsageError{Msg: name + " is not committed, so a worktree would not have it", Hint: "commit it first, or run in place"}
+			return &config.UsageError{
+				Msg:  name + " is not committed, so a worktree would not have it",
+				Hint: "commit it first, or run in place",
+			}
 		}
 	}
 	return nil
@@ -157,8 +167,18 @@ func (p *Plan) loopConfig() loop.Config {
 		return loop.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)}
 	})
 	return loop.Config{
-		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: p.guard(first), AgentName: first.name,
-		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Hidden: p.Settings.Checks.Hidden, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
+		Task:       p.Goal,
+		SpecFile:   p.Settings.Spec,
+		PromptFile: p.PromptFile,
+		Agent:      p.guard(first),
+		AgentName:  first.name,
+		Model:      p.Settings.Agent.Model,
+		Fallbacks:  fallbacks,
+		Checks:     p.Checks,
+		Hidden:     p.Settings.Checks.Hidden,
+		Dir:        p.Workspace.Dir,
+		WhoCommits: p.Settings.WhoCommits(),
+		Agreed:     p.agreed(),
 	}
 }
 
@@ -259,6 +279,9 @@ func (p *Plan) sayWhatHooksCannot() {
 		}
 	}
 	if len(h.PreTool)+len(h.PostEdit) > 0 && len(deaf) > 0 {
-		p.notice("hooks_unused", "hooks.pre_tool and hooks.post_edit work only with the built-in worker; no effect with "+strings.Join(deaf, ", "))
+		p.notice(
+			"hooks_unused",
+			"hooks.pre_tool and hooks.post_edit work only with the built-in worker; no effect with "+strings.Join(deaf, ", "),
+		)
 	}
 }

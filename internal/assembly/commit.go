@@ -13,9 +13,22 @@ import (
 func commitMessage(template string) func(ralph.CommitFacts) string {
 	return func(f ralph.CommitFacts) string {
 		filled := strings.NewReplacer(
-			`\n`, "\n",
-			"{subject}", commitSubject(f), "{task}", f.Task, "{title}", f.Title, "{iteration}", fmt.Sprint(f.Iteration), "{run}", f.Run,
-			"{goal}", firstLineOf(f.Goal), "{checks}", checkLines(f.Checks),
+			`\n`,
+			"\n",
+			"{subject}",
+			commitSubject(f),
+			"{task}",
+			f.Task,
+			"{title}",
+			f.Title,
+			"{iteration}",
+			fmt.Sprint(f.Iteration),
+			"{run}",
+			f.Run,
+			"{goal}",
+			firstLineOf(f.Goal),
+			"{checks}",
+			checkLines(f.Checks),
 		).Replace(template)
 		subject, body, _ := strings.Cut(strings.TrimSpace(filled), "\n")
 		return gitrepo.Message(subject, strings.TrimSpace(body),

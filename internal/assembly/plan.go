@@ -74,7 +74,10 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.nameScripts()
 	}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
-		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim, no check would ever run", Hint: "change one of them"}
+		return nil, &config.UsageError{
+			Msg:  "gate.claim is optional and checks.when is claim: without a claim, no check would ever run",
+			Hint: "change one of them",
+		}
 	}
 	if err := p.findGoal(); err != nil {
 		return nil, err
@@ -149,7 +152,10 @@ func (p *Plan) findGoal() error {
 		p.notice("goal", "the goal is "+p.PromptFile)
 		return nil
 	}
-	return &config.UsageError{Msg: "nothing to work on", Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`}
+	return &config.UsageError{
+		Msg:  "nothing to work on",
+		Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`,
+	}
 }
 
 // findPrompt looks for the project's own prompt. It comes with the repository, so it may not lead to a file outside of it.
@@ -160,7 +166,10 @@ func (p *Plan) findPrompt() error {
 			continue
 		}
 		if inside, err := filepath.Rel(p.Workspace.Dir, real); err != nil || !filepath.IsLocal(inside) {
-			return &config.UsageError{Msg: fmt.Sprintf("%s links outside the workspace, to %s", name, real), Hint: "if you want that, pass it with --prompt"}
+			return &config.UsageError{
+				Msg:  fmt.Sprintf("%s links outside the workspace, to %s", name, real),
+				Hint: "if you want that, pass it with --prompt",
+			}
 		}
 		_, err = textfile.Read(p.Workspace.Dir, name)
 		if errors.Is(err, textfile.ErrEmpty) {
@@ -207,7 +216,10 @@ func (p *Plan) findChecks() error {
 			return &config.UsageError{Msg: "--check: the command is empty"}
 		}
 		if strings.Contains(check, "{tests}") && (p.TaskFile == "" || p.Settings.Checks.TaskTests == "") {
-			return &config.UsageError{Msg: "{tests} in a check needs a task list and checks.task_tests", Hint: "work through a task list and set checks.task_tests, such as tests/test_{id}_*.py"}
+			return &config.UsageError{
+				Msg:  "{tests} in a check needs a task list and checks.task_tests",
+				Hint: "work through a task list and set checks.task_tests, such as tests/test_{id}_*.py",
+			}
 		}
 	}
 	if found == nil && len(checks) > 0 {
@@ -232,7 +244,8 @@ func (p *Plan) findChecks() error {
 		return nil
 	case anyProven && !p.Settings.AllowUnverified:
 		return &config.UsageError{
-			Msg:  "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") + ": neither the run nor the task has a check",
+			Msg: "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") +
+				": neither the run nor the task has a check",
 			Hint: "pass one with --check, or give each task its own",
 		}
 	case p.Settings.AllowUnverified:
@@ -363,7 +376,10 @@ func (r Request) Notify(ctx context.Context, result ralph.Result) error {
 	}
 	env := append(r.Env.Untrusted(),
 		"RALPH_NOTIFY_STATUS="+string(result.Status), "RALPH_NOTIFY_RUN="+result.RunID, "RALPH_NOTIFY_TEXT="+result.Summary)
-	ended, err := process.Run(ctx, process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout})
+	ended, err := process.Run(
+		ctx,
+		process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout},
+	)
 	if err != nil {
 		return fmt.Errorf("run notify.command: %w", err)
 	}

@@ -37,7 +37,10 @@ func (p *Plan) prepareProof() error {
 	}
 	rules, err := p.rules()
 	if err != nil {
-		return &config.UsageError{Msg: "--protect: " + err.Error(), Hint: "use .gitignore patterns, such as tests/**; tests = test files and test configuration"}
+		return &config.UsageError{
+			Msg:  "--protect: " + err.Error(),
+			Hint: "use .gitignore patterns, such as tests/**; tests = test files and test configuration",
+		}
 	}
 	p.Policy.Protects = p.Protected
 	p.protect = rules
@@ -48,7 +51,10 @@ func (p *Plan) prepareProof() error {
 		return &config.UsageError{Msg: "checks.network: off needs an overlay, but checks.isolation is " + s.Checks.Isolation}
 	}
 	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Wanted() {
-		return &config.UsageError{Msg: "gate.test_change is evaluate, but there is no evaluator", Hint: "name one with --evaluator, or use warn or refuse"}
+		return &config.UsageError{
+			Msg:  "gate.test_change is evaluate, but there is no evaluator",
+			Hint: "name one with --evaluator, or use warn or refuse",
+		}
 	}
 	return p.findEvaluator()
 }
@@ -77,7 +83,10 @@ func (p *Plan) toProtect() []string {
 
 // literal are the protected names that are none of the user's patterns.
 func (r Request) literal() []string {
-	return slices.DeleteFunc(slices.Clone(r.Protected), func(name string) bool { return slices.Contains(r.Settings.Protect, name) })
+	return slices.DeleteFunc(
+		slices.Clone(r.Protected),
+		func(name string) bool { return slices.Contains(r.Settings.Protect, name) },
+	)
 }
 
 func (p *Plan) rules() (protect.Rules, error) {
@@ -85,7 +94,9 @@ func (p *Plan) rules() (protect.Rules, error) {
 	if p.TaskFile != "" {
 		notProtected = append(notProtected, filepath.ToSlash(p.TaskFile))
 	}
-	return protect.New(protect.Config{Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks})
+	return protect.New(
+		protect.Config{Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks},
+	)
 }
 
 // checkHidden refuses hidden checks that an agent could find by looking around.
@@ -95,7 +106,10 @@ func (p *Plan) checkHidden() error {
 		return nil
 	}
 	if len(p.Settings.Checks.Hidden) == 0 {
-		return &config.UsageError{Msg: "checks.hidden_dir is set, but checks.hidden is empty", Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`}
+		return &config.UsageError{
+			Msg:  "checks.hidden_dir is set, but checks.hidden is empty",
+			Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`,
+		}
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -108,20 +122,34 @@ func (p *Plan) checkHidden() error {
 		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s: must be the absolute path of a folder", dir)}
 	}
 	if inside, err := filepath.Rel(p.Workspace.Dir, real); err == nil && filepath.IsLocal(inside) {
-		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s is in the workspace, where the agent can read it", dir), Hint: "move it elsewhere"}
+		return &config.UsageError{
+			Msg:  fmt.Sprintf("checks.hidden_dir %s is in the workspace, where the agent can read it", dir),
+			Hint: "move it elsewhere",
+		}
 	}
 	if above, err := filepath.Rel(real, p.Workspace.Dir); err == nil && filepath.IsLocal(above) {
-		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s contains the workspace", dir), Hint: "put the hidden files into a folder of their own"}
+		return &config.UsageError{
+			Msg:  fmt.Sprintf("checks.hidden_dir %s contains the workspace", dir),
+			Hint: "put the hidden files into a folder of their own",
+		}
 	}
 	if inside, err := filepath.Rel(p.Workspace.Top(), real); err == nil && filepath.IsLocal(inside) {
-		p.notice("hidden_in_reach", "checks.hidden_dir is in the same repository as the workspace, where the agent may read it")
+		p.notice(
+			"hidden_in_reach",
+			"checks.hidden_dir is in the same repository as the workspace, where the agent may read it",
+		)
 	}
 	p.hiddenDir = real
 	return nil
 }
 
 // examiner is what looks at the work where the agent cannot reach it. copies is nil if none are kept.
-func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapshots, shell verify.Shell) (*verify.Examiner, error) {
+func (p *Plan) examiner(
+	ctx context.Context,
+	places Places,
+	copies ralph.Snapshots,
+	shell verify.Shell,
+) (*verify.Examiner, error) {
 	if places.Views == "" {
 		return nil, nil
 	}
@@ -130,15 +158,25 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 		return nil, fmt.Errorf("restore files that checks saw differently: %w", err)
 	}
 	if len(restored) > 0 {
-		p.notice("put_back", fmt.Sprintf("restored files that an interrupted check saw differently: %s", strings.Join(restored, ", ")))
+		p.notice(
+			"put_back",
+			fmt.Sprintf("restored files that an interrupted check saw differently: %s", strings.Join(restored, ", ")),
+		)
 	}
 	if err := pristine.Sweep(places.Views); err != nil {
 		p.notice("views_left", fmt.Sprintf("cannot remove files of an interrupted check: %v", err))
 	}
 	s := p.Settings.Checks
 	e := &verify.Examiner{
-		Shell: shell, Dir: p.Workspace.Dir, Snapshots: copies, Rules: p.protect, Folder: places.Views, Journal: places.Journal, Proofs: places.Proofs,
-		NoNetwork: s.Network == "off", HiddenDir: p.hiddenDir,
+		Shell:     shell,
+		Dir:       p.Workspace.Dir,
+		Snapshots: copies,
+		Rules:     p.protect,
+		Folder:    places.Views,
+		Journal:   places.Journal,
+		Proofs:    places.Proofs,
+		NoNetwork: s.Network == "off",
+		HiddenDir: p.hiddenDir,
 	}
 	if s.Isolation != "auto" {
 		e.Isolation = pristine.Mode(s.Isolation)
@@ -154,7 +192,10 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapsho
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
-		p.notice("surroundings_unknown", fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err))
+		p.notice(
+			"surroundings_unknown",
+			fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err),
+		)
 	}
 	return e, nil
 }
@@ -166,7 +207,13 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
 	req.Resumed, req.Protected = true, state.Policy.Protects
-	p := &Plan{Request: req, Policy: state.Policy, Checks: state.Started.Checks, PromptFile: state.Started.PromptFile, TaskFile: state.Started.TaskFile}
+	p := &Plan{
+		Request:    req,
+		Policy:     state.Policy,
+		Checks:     state.Started.Checks,
+		PromptFile: state.Started.PromptFile,
+		TaskFile:   state.Started.TaskFile,
+	}
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
@@ -242,7 +289,10 @@ func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (
 	leave, enter := func() error { return nil }, (func(*process.Spec))(nil)
 	if e.examiner != nil {
 		var err error
-		if enter, leave, err = e.examiner.OpenForReview(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}); err != nil {
+		if enter, leave, err = e.examiner.OpenForReview(
+			ctx,
+			ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now},
+		); err != nil {
 			if errors.Is(err, ralph.ErrIO) || ctx.Err() != nil {
 				return ralph.Evaluation{}, err
 			}
@@ -250,7 +300,12 @@ func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (
 		}
 	}
 	chosen.options.Enter = enter
-	asked := evaluate.Evaluator{Agent: e.plan.guard(chosen), Name: chosen.name, Model: chosen.model, IdleTimeout: e.plan.Settings.IdleTimeout.Duration()}
+	asked := evaluate.Evaluator{
+		Agent:       e.plan.guard(chosen),
+		Name:        chosen.name,
+		Model:       chosen.model,
+		IdleTimeout: e.plan.Settings.IdleTimeout.Duration(),
+	}
 	verdict, err := asked.Evaluate(ctx, in)
 	if left := leave(); err == nil {
 		err = left

@@ -78,7 +78,8 @@ func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 // KeptTaskCommands are the own checks of the list of a run that goes on: those of the run's own copy if the file is broken, or is what an agent left
 // when the run was killed, which is put back before anything in it counts.
 func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, state *fold.State) []config.NamedCommand {
-	unjudged := state.Stopped == nil && (state.Phase != fold.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
+	unjudged := state.Stopped == nil &&
+		(state.Phase != fold.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
 	if _, err := TaskList(w, s); err == nil && !unjudged {
 		return TaskCommands(w, s)
 	}
@@ -181,7 +182,10 @@ func ImportTasks(w workspace.Workspace, file string) (path string, tasks []ralph
 	}
 	list, err := plan.Create(w.Dir, from.Tasks())
 	if errors.Is(err, fs.ErrExist) {
-		return "", nil, &config.UsageError{Msg: plan.OwnPath + " already exists; nothing was imported", Hint: "move it away first"}
+		return "", nil, &config.UsageError{
+			Msg:  plan.OwnPath + " already exists; nothing was imported",
+			Hint: "move it away first",
+		}
 	}
 	if err != nil {
 		return "", nil, err

@@ -28,7 +28,12 @@ type watched struct {
 func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
 	w := watched{Examiner: e, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
-	if w.programs, err = verify.RememberPrograms(filepath.Join(places.Proofs, "programs.json"), p.Env.Environ, p.Workspace.Dir, p.Checks); err != nil {
+	if w.programs, err = verify.RememberPrograms(
+		filepath.Join(places.Proofs, "programs.json"),
+		p.Env.Environ,
+		p.Workspace.Dir,
+		p.Checks,
+	); err != nil {
 		return w, err
 	}
 	if e.HiddenDir == "" {
@@ -60,7 +65,10 @@ func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.
 			seen.Tampered = append(seen.Tampered, c)
 			continue
 		}
-		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("a program that checks use changed since the run began: %s", c))
+		seen.OutsideFiles = append(
+			seen.OutsideFiles,
+			fmt.Sprintf("a program that checks use changed since the run began: %s", c),
+		)
 	}
 	return seen, nil
 }

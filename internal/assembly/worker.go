@@ -24,7 +24,13 @@ func (p *Plan) workerOf(c chosenAgent) ralph.Agent {
 		return unfit{c.name, err}
 	}
 	options := worker.Options{
-		Client: client, Model: c.by.Model, Price: models.Prices(p.Settings), KeyEnv: c.by.KeyEnv, Env: c.options.Env, Enter: c.options.Enter, Run: p.run,
+		Client:   client,
+		Model:    c.by.Model,
+		Price:    models.Prices(p.Settings),
+		KeyEnv:   c.by.KeyEnv,
+		Env:      c.options.Env,
+		Enter:    c.options.Enter,
+		Run:      p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,
 	}
 	if c.by.Role == models.Evaluator {
@@ -52,7 +58,12 @@ type NoKey struct {
 }
 
 func (n *NoKey) Error() string {
-	return fmt.Sprintf("%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env", n.Variable, n.Part, n.Part)
+	return fmt.Sprintf(
+		"%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env",
+		n.Variable,
+		n.Part,
+		n.Part,
+	)
 }
 
 // MissingKey is a [*NoKey] if a run would end at its first model call because a key is not there; nil if not. Where another agent could take over, the
@@ -138,7 +149,13 @@ func (p *Plan) worstCase() (ralph.Notice, bool) {
 		guessed = " (the worker's own limit, because the model's context window is unknown)"
 	}
 	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, worker.DefaultMaxTurns))
-	text := fmt.Sprintf("worst case per task: %s turns of %s input tokens each%s, at most %s in total", grouped(turns), grouped(window), guessed, grouped(turns*window))
+	text := fmt.Sprintf(
+		"worst case per task: %s turns of %s input tokens each%s, at most %s in total",
+		grouped(turns),
+		grouped(window),
+		guessed,
+		grouped(turns*window),
+	)
 	if priced {
 		text += fmt.Sprintf(", about $%.2f at the input price", price.Input*float64(turns*window)/1e6)
 	}

@@ -40,8 +40,17 @@ type Streams struct {
 // System connects to the real world.
 func System() Streams {
 	s := Streams{
-		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: config.FromOS(),
-		InTerm: term.IsTerminal(int(os.Stdin.Fd())), OutTerm: term.IsTerminal(int(os.Stdout.Fd())), ErrTerm: term.IsTerminal(int(os.Stderr.Fd())), Width: terminalWidth,
+		Args: os.Args[1:],
+		In:   os.Stdin,
+		Out:  os.Stdout,
+		Err:  os.Stderr,
+		Env:  config.FromOS(),
+		InTerm: term.IsTerminal(
+			int(os.Stdin.Fd()),
+		),
+		OutTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		Width:   terminalWidth,
 	}
 	if s.Dir, s.StartErr = os.Getwd(); s.StartErr == nil {
 		s.Self, s.StartErr = os.Executable()
@@ -121,7 +130,11 @@ reports, the loop decides, exit 0 means proven.`,
 	root.Version = versionLine() // --version, as users of other programs expect it
 	root.SetVersionTemplate("{{.Version}}")
 	c.globals.add(root.PersistentFlags())
-	root.AddGroup(&cobra.Group{ID: "work", Title: "Run"}, &cobra.Group{ID: "look", Title: "Look"}, &cobra.Group{ID: "keep", Title: "Housekeeping"})
+	root.AddGroup(
+		&cobra.Group{ID: "work", Title: "Run"},
+		&cobra.Group{ID: "look", Title: "Look"},
+		&cobra.Group{ID: "keep", Title: "Housekeeping"},
+	)
 	root.SetCompletionCommandGroupID("keep")
 	root.AddCommand(commands(c.app)...)
 	root.SetHelpCommand(newHelpCommand())
@@ -180,12 +193,42 @@ func again(cmd *cobra.Command, args ...string) error {
 // commands are all there are, in the order of the help text.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(a), newResumeCommand(a), newMergeCommand(a), newRestoreCommand(a), newDemoCommand(a), newInitCommand(a), newPlanCommand(a),
-		newTasksCommand(a), newSteerCommand(a), newAnswerCommand(a), newStopCommand(a), newPauseCommand(a),
-		newStatusCommand(a), newRunsCommand(a), newLogsCommand(a), newDiffCommand(a), newExplainCommand(a), newReportCommand(a), newReplayCommand(a),
-		newVerifyCommand(a), newLearningsCommand(a),
-		newCleanCommand(a), newDoctorCommand(a), newLoginCommand(a), newConfigCommand(a), newSchemaCommand(a), newManCommand(a), newVersionCommand(a),
-		newDemoAgentCommand(a), newDevCommand(a),
+		newRunCommand(
+			a,
+		),
+		newResumeCommand(a),
+		newMergeCommand(a),
+		newRestoreCommand(a),
+		newDemoCommand(a),
+		newInitCommand(a),
+		newPlanCommand(a),
+		newTasksCommand(a),
+		newSteerCommand(a),
+		newAnswerCommand(a),
+		newStopCommand(a),
+		newPauseCommand(a),
+		newStatusCommand(
+			a,
+		),
+		newRunsCommand(a),
+		newLogsCommand(a),
+		newDiffCommand(a),
+		newExplainCommand(a),
+		newReportCommand(a),
+		newReplayCommand(a),
+		newVerifyCommand(a),
+		newLearningsCommand(a),
+		newCleanCommand(
+			a,
+		),
+		newDoctorCommand(a),
+		newLoginCommand(a),
+		newConfigCommand(a),
+		newSchemaCommand(a),
+		newManCommand(a),
+		newVersionCommand(a),
+		newDemoAgentCommand(a),
+		newDevCommand(a),
 	}
 }
 

@@ -47,9 +47,16 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		return nil
 	}
 	if !a.streams.InTerm || a.globals.quiet {
-		return usage("this project defines commands you have not trusted yet:%s\nread them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
+		return usage(
+			"this project defines commands you have not trusted yet:%s\nread them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal",
+			list.String(),
+		)
 	}
-	fmt.Fprintf(a.streams.Err, "This project defines commands:%s\nTrust them in this workspace from now on? [y/N] ", list.String())
+	fmt.Fprintf(
+		a.streams.Err,
+		"This project defines commands:%s\nTrust them in this workspace from now on? [y/N] ",
+		list.String(),
+	)
 	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
 		return usage("not trusted; nothing was started")

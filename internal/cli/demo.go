@@ -35,9 +35,12 @@ func newDemoCommand(a *app) *cobra.Command {
 		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
 	}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch the whole loop on a sample project, no key needed", GroupID: "work", Args: noArguments,
-		Long: "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		Use:     "demo",
+		Short:   "Watch the whole loop on a sample project, no key needed",
+		GroupID: "work",
+		Args:    noArguments,
+		Long:    "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&c.scenario, "scenario", "complete", "scenario to play: `NAME`")
 	cmd.Flags().Float64Var(&c.speed, "speed", 1, "multiply the agent's pauses by `FACTOR`; 0 removes them")
@@ -62,7 +65,9 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := config.Load(config.Input{Env: config.NewEnv(nil), Set: c.globals.set, Flags: map[string][]string{"check": {demo.Check}}})
+	loaded, err := config.Load(
+		config.Input{Env: config.NewEnv(nil), Set: c.globals.set, Flags: map[string][]string{"check": {demo.Check}}},
+	)
 	if err != nil {
 		return err
 	}
@@ -71,7 +76,13 @@ func (c *demoCommand) run(ctx context.Context) error {
 	}
 	goal := demo.Goal
 	plan, err := assembly.Prepare(ctx, assembly.Request{
-		Env: c.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: version(), Demo: true, Program: demoProgram(dir),
+		Env:       c.streams.Env,
+		Settings:  loaded.Settings,
+		Workspace: workspace,
+		Goal:      &goal,
+		Version:   version(),
+		Demo:      true,
+		Program:   demoProgram(dir),
 	})
 	if err != nil {
 		return err
@@ -103,7 +114,8 @@ func removeOldDemos() {
 // isDemo reports whether a folder holds what makeProject writes and nothing else.
 func isDemo(dir string) bool {
 	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) == 2 && entries[0].Name() == "agent" && entries[1].Name() == "project" && entries[1].IsDir()
+	return err == nil && len(entries) == 2 && entries[0].Name() == "agent" && entries[1].Name() == "project" &&
+		entries[1].IsDir()
 }
 
 // makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
@@ -123,7 +135,13 @@ func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
 	if err := workspace.InitRepository(ctx, dir, c.streams.Env); err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", process.Words([]string{c.streams.Self}), demoAgentName, c.scenario, c.speed)
+	script := fmt.Sprintf(
+		"#!/bin/sh\nexec %s %s --scenario %s --speed %v\n",
+		process.Words([]string{c.streams.Self}),
+		demoAgentName,
+		c.scenario,
+		c.speed,
+	)
 	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}

@@ -52,9 +52,18 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	ownOrphans(c.streams.Err)
 	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
 	defer release()
-	loaded, trouble := c.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
+	loaded, trouble := c.load(
+		workspace,
+		map[string][]string{},
+	) // who has a broken configuration wants to know the rest all the same
 	findings := doctor.Examine(ctx, doctor.Examination{
-		Workspace: workspace, Env: c.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: c.progressPrinter(),
+		Workspace: workspace,
+		Env:       c.streams.Env,
+		Version:   version(),
+		Probing:   probing,
+		Settings:  loaded.Settings,
+		Trouble:   trouble,
+		Tell:      c.progressPrinter(),
 	})
 	if err := interrupted(ctx); err != nil {
 		return err

@@ -56,7 +56,8 @@ func (a *app) printError(err error) {
 	if is[exit](err) {
 		return
 	}
-	if a.wantsJSON() && writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {
+	if a.wantsJSON() &&
+		writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {
 		return
 	}
 	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") { // of several lines where commands are listed

@@ -57,7 +57,10 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	if c.iteration > 0 {
-		judgements = slices.DeleteFunc(judgements, func(j fold.Judgement) bool { return j.Iteration != c.iteration || !j.Judged })
+		judgements = slices.DeleteFunc(
+			judgements,
+			func(j fold.Judgement) bool { return j.Iteration != c.iteration || !j.Judged },
+		)
 		if len(judgements) == 0 {
 			return usage("run %s has no verdict for iteration %d", run.id, c.iteration)
 		}
@@ -103,7 +106,12 @@ func printDenials(out io.Writer, agent ralph.AgentOutcome) {
 func printCut(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
-			fmt.Fprintf(out, "\niteration %d: %s before its agent ended; it was not judged and does not count toward the limit\n", it.Iteration, term.Clean(*it.Error))
+			fmt.Fprintf(
+				out,
+				"\niteration %d: %s before its agent ended; it was not judged and does not count toward the limit\n",
+				it.Iteration,
+				term.Clean(*it.Error),
+			)
 		}
 	}
 }
@@ -117,7 +125,16 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 		}
 		switch data := e.Data.(type) {
 		case ralph.WorkStashed:
-			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work is stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR", e.Run, data.Task, e.Run, data.Iteration))
+			moves[data.Iteration] = append(
+				moves[data.Iteration],
+				fmt.Sprintf(
+					"- its work is stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR",
+					e.Run,
+					data.Task,
+					e.Run,
+					data.Iteration,
+				),
+			)
 		case ralph.WorkRestored:
 			text := fmt.Sprintf("- its work was restored before iteration %d", e.Iteration)
 			if data.Stayed {
@@ -192,7 +209,12 @@ func printCases(out io.Writer, j fold.Judgement) {
 	}
 	for _, e := range j.Evaluations {
 		if e.Problem != "" {
-			fmt.Fprintf(out, "  ! an answer from evaluator %s could not be used as it was: %s\n", term.Clean(e.Agent), term.Clean(e.Problem))
+			fmt.Fprintf(
+				out,
+				"  ! an answer from evaluator %s could not be used as it was: %s\n",
+				term.Clean(e.Agent),
+				term.Clean(e.Problem),
+			)
 		}
 	}
 }

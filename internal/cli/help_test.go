@@ -33,7 +33,10 @@ func TestHelpFitsEightyColumns(t *testing.T) {
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if code := Main(t.Context(), Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()}); code != 0 {
+	if code := Main(
+		t.Context(),
+		Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()},
+	); code != 0 {
 		t.Fatalf("ralph %v exits with %d\n%s", args, code, &out)
 	}
 	return out.String()
@@ -50,9 +53,22 @@ func checkWidth(t *testing.T, about, page string) {
 
 func TestStatOfAPatch(t *testing.T) {
 	patch := strings.Join([]string{
-		"M\ta.txt", "A\tsome name.bin", "",
-		"diff --git a/a.txt b/a.txt", "index 1..2 100644", "--- a/a.txt", "+++ b/a.txt", "@@ -1,2 +1,3 @@", " same", "-old", "+new", "+--- more",
-		"diff --git a/some name.bin b/some name.bin", "new file mode 100644", "Binary files /dev/null and b/some name.bin differ", "",
+		"M\ta.txt",
+		"A\tsome name.bin",
+		"",
+		"diff --git a/a.txt b/a.txt",
+		"index 1..2 100644",
+		"--- a/a.txt",
+		"+++ b/a.txt",
+		"@@ -1,2 +1,3 @@",
+		" same",
+		"-old",
+		"+new",
+		"+--- more",
+		"diff --git a/some name.bin b/some name.bin",
+		"new file mode 100644",
+		"Binary files /dev/null and b/some name.bin differ",
+		"",
 	}, "\n")
 	want := " a.txt         | +2 -1\n some name.bin | binary\n 2 files changed, 2 lines added, 1 line deleted\n"
 	if got := statOf(patch, term.Style{}); got != want {

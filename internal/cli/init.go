@@ -33,7 +33,11 @@ type initCommand struct {
 func newInitCommand(a *app) *cobra.Command {
 	c := &initCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "init", Short: "Set up a project: choose its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
+		Use:         "init",
+		Short:       "Set up a project: choose its checks and its agent",
+		GroupID:     "work",
+		Args:        noArguments,
+		Annotations: outside,
 		Long: `Look at the project and write .ralph/config.yaml with every check it supports
 (test, lint, types, format, e2e). On a terminal you choose. Existing files are
 not changed.`,
@@ -73,8 +77,14 @@ func (c *initCommand) run(ctx context.Context) error {
 		return err
 	}
 	report := initReport{
-		Workspace: workspace.Dir, Written: listed(done.Written), Kept: listed(done.Kept), Checks: listed(choice.Checks), Proposed: listed(survey.Proposals),
-		Agent: choice.Agent, Tasks: survey.Tasks, Prompt: survey.Prompt,
+		Workspace: workspace.Dir,
+		Written:   listed(done.Written),
+		Kept:      listed(done.Kept),
+		Checks:    listed(choice.Checks),
+		Proposed:  listed(survey.Proposals),
+		Agent:     choice.Agent,
+		Tasks:     survey.Tasks,
+		Prompt:    survey.Prompt,
 	}
 	notes, err := c.agreeToOwn(workspace, done)
 	if err != nil {
@@ -108,7 +118,11 @@ func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) 
 		return choice, usage("no terminal to ask on; take everything found with: ralph init --yes")
 	}
 	ask := questions{c.app, bufio.NewReader(c.streams.In)}
-	fmt.Fprintf(c.streams.Err, "Project %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
+	fmt.Fprintf(
+		c.streams.Err,
+		"Project %s. What must pass before work counts as done?\n",
+		term.Clean(survey.Workspace.Dir),
+	)
 	tests := 0
 	for _, proposal := range survey.Proposals {
 		taken, err := ask.proposal(proposal)
@@ -214,7 +228,8 @@ func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Resul
 	if len(loaded.ProjectCommands) == 0 {
 		return nil, nil
 	}
-	return nil, trust.In(c.streams.Env.StateDir).Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
+	return nil, trust.In(c.streams.Env.StateDir).
+		Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
 }
 
 // print says what was written, on stdout, and how to go on.
@@ -229,7 +244,12 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 		return
 	}
 	out := c.streams.Err
-	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), c.agentLine(report.Agent, survey))
+	fmt.Fprintf(
+		out,
+		"\nChecks   %s\nAgent    %s\n",
+		term.Clean(checksLine(report, survey)),
+		c.agentLine(report.Agent, survey),
+	)
 	if report.Tasks != "" {
 		fmt.Fprintf(out, "Tasks    %s\n", report.Tasks)
 	}
@@ -265,7 +285,10 @@ func checksLine(report initReport, survey setup.Survey) string {
 	}
 	line := strings.Join(report.Checks, ", ")
 	for _, check := range report.Checks {
-		if !slices.ContainsFunc(survey.Proposals, func(g project.Proposal) bool { return g.Command == check && g.Kind != "test" }) {
+		if !slices.ContainsFunc(
+			survey.Proposals,
+			func(g project.Proposal) bool { return g.Command == check && g.Kind != "test" },
+		) {
 			return line
 		}
 	}

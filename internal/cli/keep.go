@@ -35,7 +35,11 @@ func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return a.print(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH}, "%s", versionLine())
+			return a.print(
+				map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH},
+				"%s",
+				versionLine(),
+			)
 		},
 	}
 }

@@ -72,7 +72,14 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		fmt.Fprintf(c.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
 	}
 	status, err := found.Attach(ctx, process.Attached{
-		Argv: []string{path}, Dir: c.streams.Dir, Env: c.streams.Env.Untrusted(), Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
+		Argv: []string{
+			path,
+		},
+		Dir:    c.streams.Dir,
+		Env:    c.streams.Env.Untrusted(),
+		Stdin:  c.streams.In,
+		Stdout: c.streams.Out,
+		Stderr: c.streams.Err,
 	}, args)
 	if err != nil {
 		return err

@@ -63,12 +63,17 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 			row("last worked", term.Clean(state.Iterations[n-1].Agent))
 		}
 	}
-	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0)
+	iterations := ofLimit(
+		fmt.Sprint(state.History.Counted),
+		fmt.Sprint(state.Policy.MaxIterations),
+		state.Policy.MaxIterations > 0,
+	)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
 		iterations += fmt.Sprintf(" (plus %d not counted)", n)
 	}
 	row("iterations", iterations)
-	if live && state.Stopped == nil && state.LiveStatus() != ralph.StatusPaused { // what was spent since the last event is not recorded yet
+	if live && state.Stopped == nil &&
+		state.LiveStatus() != ralph.StatusPaused { // what was spent since the last event is not recorded yet
 		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
@@ -190,8 +195,15 @@ func (c runsCommand) run(ctx context.Context) error {
 		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
 		for _, r := range runs {
 			goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
-			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, r.StartedAt.Local().Format(time.DateTime), r.Iterations, summaryStatus(r),
-				term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60))
+			fmt.Fprintf(
+				out,
+				"%s\t%s\t%d\t%s\t%s\n",
+				r.Run,
+				r.StartedAt.Local().Format(time.DateTime),
+				r.Iterations,
+				summaryStatus(r),
+				term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60),
+			)
 		}
 	})
 }

@@ -75,13 +75,29 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	if err := replaceAnswer(store, asked.run); err != nil {
 		return err
 	}
-	if err := sendMessage(store, ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
+	if err := sendMessage(
+		store,
+		ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run},
+	); err != nil {
 		return err
 	}
 	if asked.live {
-		return c.printSent("answer", "delivered", asked.run, "run "+asked.run+" continues with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
+		return c.printSent(
+			"answer",
+			"delivered",
+			asked.run,
+			"run "+asked.run+" continues with it; it asked: "+term.Shorten(term.Clean(asked.text), 80),
+		)
 	}
-	return c.printSent("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+	return c.printSent(
+		"answer",
+		"queued",
+		asked.run,
+		"run "+asked.run+" asked: "+term.Shorten(
+			term.Clean(asked.text),
+			80,
+		)+"; the answer goes into the next prompt of ralph resume or ralph run",
+	)
 }
 
 // replaceAnswer takes an earlier answer to the same run back, if nobody has read it yet.
@@ -166,7 +182,13 @@ func newStopCommand(a *app) *cobra.Command {
 }
 
 func newPauseCommand(a *app) *cobra.Command {
-	return orderCommand{a, runlog.Pause, "pauses after this iteration; continue with ralph resume"}.build("Pause the current run after this iteration")
+	return orderCommand{
+		a,
+		runlog.Pause,
+		"pauses after this iteration; continue with ralph resume",
+	}.build(
+		"Pause the current run after this iteration",
+	)
 }
 
 func (c orderCommand) build(short string) *cobra.Command {

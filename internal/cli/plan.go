@@ -35,7 +35,10 @@ func newPlanCommand(a *app) *cobra.Command {
 	opts := &planOptions{values: map[string]*flagValue{}}
 	p := &planning{app: a, options: opts, in: bufio.NewReader(a.streams.In)}
 	cmd := &cobra.Command{
-		Use: "plan [BRIEF]", Short: "Let a model read the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
+		Use:         "plan [BRIEF]",
+		Short:       "Let a model read the project, ask you, and write a task list",
+		GroupID:     "work",
+		Annotations: outside,
 		Long: `Let a model write a task list. It reads the project's files, changes none, asks
 you what the files cannot tell, and writes tasks with criteria and checks. Ralph
 lints the list before writing it. The brief is an argument, a file, or stdin.
@@ -62,7 +65,12 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 	flags.BoolVar(&opts.keep, "keep-existing", false, "append to the existing tasks")
 	flags.BoolVar(&opts.force, "force", false, "replace the list; tasks that are done are never lost")
 	flags.StringVar(&opts.answers, "answers", "", "read answers from `FILE`")
-	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(planner.DefaultTurns), "give up after `N` model calls (default 60)")
+	flags.StringVar(
+		&opts.turns,
+		"max-turns",
+		strconv.Itoa(planner.DefaultTurns),
+		"give up after `N` model calls (default 60)",
+	)
 	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
@@ -174,7 +182,10 @@ func (p *planning) prepare(ctx context.Context) error {
 // agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
 func (p *planning) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
 	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
-	if !slices.ContainsFunc(loaded.ProjectCommands, func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) }) {
+	if !slices.ContainsFunc(
+		loaded.ProjectCommands,
+		func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) },
+	) {
 		return nil
 	}
 	return p.agree(workspace, loaded, nil, nil)

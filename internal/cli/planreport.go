@@ -37,10 +37,29 @@ type planObject struct {
 
 func (r planReport) object() planObject {
 	o := planObject{
-		Status: string(r.Status), ExitCode: r.code(), File: r.File, Plan: r.Plan, Warnings: listed(r.warnings()),
-		Questions: listed(r.Asked), Unanswered: r.Question, Spent: r.Spent, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
+		Status:   string(r.Status),
+		ExitCode: r.code(),
+		File:     r.File,
+		Plan:     r.Plan,
+		Warnings: listed(r.warnings()),
+		Questions: listed(
+			r.Asked,
+		),
+		Unanswered: r.Question,
+		Spent:      r.Spent,
+		Error:      r.Error,
+		Hint:       r.Hint,
+		RetryAfter: r.RetryAfter,
 	}
-	o.Tasks, o.OpenQuestions, o.Blockers, o.ScopeNotes = listed(o.Tasks), listed(o.OpenQuestions), listed(o.Blockers), listed(o.ScopeNotes)
+	o.Tasks, o.OpenQuestions, o.Blockers, o.ScopeNotes = listed(
+		o.Tasks,
+	), listed(
+		o.OpenQuestions,
+	), listed(
+		o.Blockers,
+	), listed(
+		o.ScopeNotes,
+	)
 	if r.Question != nil && r.answers != nil {
 		o.Error = r.nobody() + ": " + r.Question.Text
 	}
@@ -198,7 +217,8 @@ func (r planReport) nobody() string {
 func (r planReport) wayOn() string {
 	switch r.reason {
 	case ralph.NeedsDecision:
-		return "run it again on a terminal, or with --answers FILE that contains these two lines:\n## " + oneLine(r.Question.Text) + "\nyour answer"
+		return "run it again on a terminal, or with --answers FILE that contains these two lines:\n## " +
+			oneLine(r.Question.Text) + "\nyour answer"
 	case ralph.RateLimited:
 		if r.RetryAfter > 0 {
 			return "run it again in " + term.Clock(r.RetryAfter.Duration())

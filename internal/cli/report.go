@@ -71,7 +71,13 @@ func (c *reportCommand) run(_ context.Context, run foundRun) error {
 		err = document.Markdown(c.streams.Out)
 	}
 	if broken := document.Receipt.Break; err == nil && broken != nil {
-		fmt.Fprintf(c.streams.Err, "ralph: the log was changed after it was written: event %d, byte %d: %s\n", broken.Seq, broken.Offset, term.Clean(broken.Why))
+		fmt.Fprintf(
+			c.streams.Err,
+			"ralph: the log was changed after it was written: event %d, byte %d: %s\n",
+			broken.Seq,
+			broken.Offset,
+			term.Clean(broken.Why),
+		)
 		return exit(ralph.ExitCode(ralph.IOFailed, ""))
 	}
 	return err
@@ -90,7 +96,12 @@ func documentOf(store *runlog.Store, run string) (report.Report, error) {
 		return report.Report{}, err
 	}
 	receipt := report.Receipt{
-		Head: chain.Head, Recorded: chain.Recorded, At: chain.At, Events: chain.Events, Linked: chain.Linked, Torn: chain.Torn,
+		Head:     chain.Head,
+		Recorded: chain.Recorded,
+		At:       chain.At,
+		Events:   chain.Events,
+		Linked:   chain.Linked,
+		Torn:     chain.Torn,
 	}
 	switch b := chain.Break; {
 	case b != nil:

@@ -52,7 +52,9 @@ run continues.`,
 func (c *resumeCommand) run(ctx context.Context, name string) error {
 	ownOrphans(c.streams.Err)
 	if len(c.globals.set) > 0 || c.globals.config != "" {
-		return usage("a run continues with its recorded settings; --set and -c have no effect; use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model")
+		return usage(
+			"a run continues with its recorded settings; --set and -c have no effect; use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model",
+		)
 	}
 	found, err := c.findRun(ctx, name)
 	if err != nil {
@@ -136,7 +138,11 @@ func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace,
 	return plan, c.consent(home, plan.Agreed)
 }
 
-func (c *resumeCommand) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *fold.State) (*assembly.Plan, error) {
+func (c *resumeCommand) recordedPlan(
+	ctx context.Context,
+	workspace workspace.Workspace,
+	state *fold.State,
+) (*assembly.Plan, error) {
 	more := c.more
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
@@ -154,7 +160,10 @@ func (c *resumeCommand) recordedPlan(ctx context.Context, workspace workspace.Wo
 			settings.Agent.Model, settings.Agent.Args = "", nil
 		}
 		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
-		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, func(f string) bool { return f == settings.Agent.Name })
+		settings.Agent.Fallback = slices.DeleteFunc(
+			settings.Agent.Fallback,
+			func(f string) bool { return f == settings.Agent.Name },
+		)
 		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout) // a plain command had none
 	}
 	if more.model != "" {
@@ -224,7 +233,10 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
 	case c.more != raise{}:
-		return usage("run %s is running: its limits, agent and model cannot change now; stop it with ralph stop, then use ralph resume", owner.Run)
+		return usage(
+			"run %s is running: its limits, agent and model cannot change now; stop it with ralph stop, then use ralph resume",
+			owner.Run,
+		)
 	}
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err

@@ -149,7 +149,9 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 		}
 		return loginCommand{c.app}.start(ctx, loaded.Settings, agentArgs)
 	}
-	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
+	loaded.Settings.Agent.Args = append(
+		loaded.Settings.Agent.Args,
+		agentArgs...) // recorded, so that a resume has them too
 	var tasks []config.NamedCommand
 	files := assembly.AgentFiles(workspace, loaded.Settings)
 	if !opts.dryRun { // which starts nothing that the project names
@@ -233,13 +235,27 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	}
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
-			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
-			"checks": plan.Checks, "hidden_checks": listed(plan.Settings.Checks.Hidden), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
-			"policy": plan.Policy, "hooks": plan.Settings.Hooks, "prompt": text,
+			"workspace":     plan.Workspace.Dir,
+			"agent":         plan.AgentName(),
+			"command":       commands[0].Argv,
+			"fallbacks":     commands[1:],
+			"checks":        plan.Checks,
+			"hidden_checks": listed(plan.Settings.Checks.Hidden),
+			"isolation":     plan.Settings.Checks.Isolation,
+			"evaluator":     evaluator,
+			"policy":        plan.Policy,
+			"hooks":         plan.Settings.Hooks,
+			"prompt":        text,
 		})
 	}
 	out := c.streams.Out
-	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(process.Words(commands[0].Argv)))
+	fmt.Fprintf(
+		out,
+		"workspace: %s\nagent: %s\ncommand: %s\n",
+		term.Clean(plan.Workspace.Dir),
+		plan.AgentName(),
+		term.Clean(process.Words(commands[0].Argv)),
+	)
 	for _, c := range commands[1:] {
 		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
 	}
@@ -250,9 +266,19 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	}
 	each("check", plan.Checks)
 	each("hidden check", plan.Settings.Checks.Hidden)
-	fmt.Fprintf(out, "isolation: %s\nprotected: %s\n", plan.Settings.Checks.Isolation, term.Clean(strings.Join(plan.Protected, ", ")))
+	fmt.Fprintf(
+		out,
+		"isolation: %s\nprotected: %s\n",
+		plan.Settings.Checks.Isolation,
+		term.Clean(strings.Join(plan.Protected, ", ")),
+	)
 	if evaluator != nil {
-		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(process.Words(evaluator.Argv)))
+		fmt.Fprintf(
+			out,
+			"evaluator: %s\ncommand: %s\n",
+			term.Clean(evaluator.Agent),
+			term.Clean(process.Words(evaluator.Argv)),
+		)
 	}
 	each("hook", plan.Settings.Hooks.Lines())
 	for _, n := range plan.Notices {
@@ -262,8 +288,19 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		fmt.Fprintf(out, "note: %v\n", err)
 	}
 	p := plan.Policy
-	fmt.Fprintf(out, "limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",
-		orNone(p.MaxIterations), orNone(p.MaxTime), orNone(p.MaxCost), orNone(p.MaxTokens), orNone(p.IterationTimeout), silence(plan), text)
+	fmt.Fprintf(
+		out,
+		"limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",
+		orNone(
+			p.MaxIterations,
+		),
+		orNone(p.MaxTime),
+		orNone(p.MaxCost),
+		orNone(p.MaxTokens),
+		orNone(p.IterationTimeout),
+		silence(plan),
+		text,
+	)
 	return nil
 }
 

@@ -54,8 +54,11 @@ type taskFile struct {
 
 func (c schemaCommand) printSchema(of reflect.Type, title string) error {
 	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[ralph.Span]():       {Type: "number", Description: "seconds"},
-		reflect.TypeFor[ralph.TaskStatus](): {Type: "string", Enum: []any{ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed}},
+		reflect.TypeFor[ralph.Span](): {Type: "number", Description: "seconds"},
+		reflect.TypeFor[ralph.TaskStatus](): {
+			Type: "string",
+			Enum: []any{ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed},
+		},
 	}})
 	if err != nil {
 		return fmt.Errorf("make schema: %w", err)

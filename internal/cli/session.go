@@ -75,7 +75,11 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) { // a named one may have had runs before
+	if folder := snapshotsOf(
+		s.store,
+		s.plan.Worktree,
+	); s.plan.Worktree != nil &&
+		!exists(folder) { // a named one may have had runs before
 		s.fresh = folder
 	}
 	s.asked = openQuestion(s.store)
@@ -102,7 +106,9 @@ func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 	host, _ := os.Hostname()
 	identity, _ := process.Identity(os.Getpid())
-	held, err := store.Lock(runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity})
+	held, err := store.Lock(
+		runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity},
+	)
 	if _, locked := errors.AsType[*runlog.Locked](err); locked {
 		err = fmt.Errorf("%w; see it with ralph status, stop it with ralph stop", err)
 	}
@@ -118,10 +124,29 @@ func (s *session) play(ctx context.Context) error {
 		return err
 	}
 	v := s.newView(state)
-	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
-	loop, err := s.plan.Loop(ctx, s.run, places,
-		loop.WithState(state), loop.WithTornTail(s.torn), loop.WithRecorder(s.log), loop.WithInbox(s.log), loop.WithQuestion(s.asked),
-		loop.WithObserver(v.See), loop.WithObserver(file.See), loop.WithObserver(s.ringWhileWaiting(ctx)), loop.WithActivity(v.Live))
+	file := &progress.View{
+		Dir:   s.plan.Workspace.Dir,
+		State: state,
+		Warn:  func(err error) { v.Say("warning: " + err.Error()) },
+	}
+	loop, err := s.plan.Loop(
+		ctx,
+		s.run,
+		places,
+		loop.WithState(
+			state,
+		),
+		loop.WithTornTail(s.torn),
+		loop.WithRecorder(s.log),
+		loop.WithInbox(s.log),
+		loop.WithQuestion(s.asked),
+		loop.WithObserver(
+			v.See,
+		),
+		loop.WithObserver(file.See),
+		loop.WithObserver(s.ringWhileWaiting(ctx)),
+		loop.WithActivity(v.Live),
+	)
 	if err != nil {
 		v.Close()
 		return err
@@ -155,8 +180,16 @@ func (s *session) places() (assembly.Places, error) {
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {
 	dir := store.RunDir(run)
 	return assembly.Places{
-		Snapshots: snapshotsOf(store, worktree), Run: dir, Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
-		Tasks: filepath.Join(dir, "tasks"), Proofs: filepath.Join(dir, "proofs"), Around: filepath.Join(dir, "around"),
+		Snapshots: snapshotsOf(
+			store,
+			worktree,
+		),
+		Run:     dir,
+		Views:   filepath.Join(store.Dir(), "views"),
+		Journal: filepath.Join(store.Dir(), "journal"),
+		Tasks:   filepath.Join(dir, "tasks"),
+		Proofs:  filepath.Join(dir, "proofs"),
+		Around:  filepath.Join(dir, "around"),
 	}
 }
 
@@ -222,7 +255,14 @@ func (s *session) status(result ralph.Result, exitMap string) error {
 		if s.streams.Env.GitHubActions {
 			mark = "::warning::"
 		}
-		fmt.Fprintf(s.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, ralph.NameOf(result.StopReason), term.Clean(result.Summary), result.ExitCode)
+		fmt.Fprintf(
+			s.streams.Err,
+			"%s%s: %s (exit code %d, mapped to 0)\n",
+			mark,
+			ralph.NameOf(result.StopReason),
+			term.Clean(result.Summary),
+			result.ExitCode,
+		)
 		return nil
 	}
 	if s.streams.Env.GitHubActions {

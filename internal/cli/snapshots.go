@@ -35,7 +35,9 @@ type diffCommand struct {
 func newDiffCommand(a *app) *cobra.Command {
 	c := &diffCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "diff [RUN] [ITER]", Short: "Show what a run or an iteration changed", GroupID: "look",
+		Use:     "diff [RUN] [ITER]",
+		Short:   "Show what a run or an iteration changed",
+		GroupID: "look",
 		Long: `Show what a run changed, from the files before it to the last ones it left. With
 an iteration's number, show what that iteration changed. With --task, show the
 work on one task in all its iterations, even if it is stashed. Untracked files
@@ -59,7 +61,10 @@ type restoreCommand struct {
 func newRestoreCommand(a *app) *cobra.Command {
 	c := &restoreCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "restore [RUN] ITER", Short: "Restore the files as they were after an iteration", GroupID: "work", Annotations: outside,
+		Use:         "restore [RUN] ITER",
+		Short:       "Restore the files as they were after an iteration",
+		GroupID:     "work",
+		Annotations: outside,
 		Long: `Restore the workspace's files as they were after an iteration of a run; 0 means
 before the run. Files that git ignores are not restored. With --git, also
 restore branches and HEAD, even after rm -rf .git. Ralph keeps the files it
@@ -110,13 +115,19 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 			begun = e.Iteration
 		case ralph.VerdictReached:
 			judged = e.Iteration
-		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed, ralph.WorkStashed: // what lies there after it is not what it left
+		case ralph.Waiting,
+			ralph.RunStopped,
+			ralph.RunResumed,
+			ralph.WorkStashed: // what lies there after it is not what it left
 			rested = judged
 		}
 		return k.state.Apply(e)
 	})
 	k.folder = snapshotsOf(store, k.state.Started.Worktree)
-	if _, missing := os.Stat(k.folder); err == nil && (len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "") { // without git, copies serve for comparing alone
+	if _, missing := os.Stat(
+		k.folder,
+	); err == nil &&
+		(len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "") { // without git, copies serve for comparing alone
 		err = usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
 	}
 	return k, err
@@ -159,7 +170,13 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 	case count == 0:
 		return "", "", usage("run %s did not work on task %q", k.run, task)
 	case last-first+1 != count:
-		return "", "", usage("other tasks were worked on between iterations %d and %d of run %s, which worked on %s; name one of these iterations", first, last, k.run, task)
+		return "", "", usage(
+			"other tasks were worked on between iterations %d and %d of run %s, which worked on %s; name one of these iterations",
+			first,
+			last,
+			k.run,
+			task,
+		)
 	}
 	to, err = k.at(last)
 	return k.before[first], to, err
@@ -259,7 +276,13 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: c.git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
+	undone := restored{
+		At:       time.Now().UTC(),
+		Folder:   wanted.Folder,
+		Git:      c.git || wanted.Git,
+		Of:       wanted.Of,
+		Worktree: wanted.Worktree,
+	}
 	done, err := workspace.Restore(ctx, wanted.Folder, workspace.RestoreInput{
 		Snapshot: wanted.Snapshot, To: c.to, Git: undone.Git,
 		Begin: func(undo string) error {
@@ -359,7 +382,13 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
-			"restored": wanted.Of, "to": c.to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": listed(done.Notes),
+			"restored": wanted.Of,
+			"to":       c.to,
+			"written":  done.Written,
+			"deleted":  done.Deleted,
+			"refs":     done.Refs,
+			"undo":     done.Undo,
+			"notes":    listed(done.Notes),
 		})
 	}
 	where := "the workspace"
@@ -370,7 +399,15 @@ func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
 	if done.Refs > 0 {
 		refs = fmt.Sprintf(", %s set", term.Count(done.Refs, "ref"))
 	}
-	fmt.Fprintf(c.streams.Out, "restored %s to %s: %s written, %d deleted%s\n", wanted.Of, where, term.Count(done.Written, "file"), done.Deleted, refs)
+	fmt.Fprintf(
+		c.streams.Out,
+		"restored %s to %s: %s written, %d deleted%s\n",
+		wanted.Of,
+		where,
+		term.Count(done.Written, "file"),
+		done.Deleted,
+		refs,
+	)
 	for _, note := range done.Notes {
 		fmt.Fprintf(c.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}

@@ -31,7 +31,10 @@ type tasksCommand struct {
 func newTasksCommand(a *app) *cobra.Command {
 	c := &tasksCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "tasks", Short: "Show and edit the task list", GroupID: "work", Annotations: map[string]string{wordsAreArguments: "yes"},
+		Use:         "tasks",
+		Short:       "Show and edit the task list",
+		GroupID:     "work",
+		Annotations: map[string]string{wordsAreArguments: "yes"},
 		Long: `Show and edit the project's task list: the first of .ralph/tasks.json,
 .agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and .ralph/fix_plan.md, or
 the one named with --tasks. Ralph keeps each list's own format.`,
@@ -56,8 +59,13 @@ the one named with --tasks. Ralph keeps each list's own format.`,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.mark(cmd.Context(), ralph.TaskPending, args)
 			}},
-		&cobra.Command{Use: "import FILE", Short: "Import a list of any known format into .ralph/tasks.json", Args: exactlyOne("needs the file to import"), Annotations: outside,
-			RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0]) }},
+		&cobra.Command{
+			Use:         "import FILE",
+			Short:       "Import a list of any known format into .ralph/tasks.json",
+			Args:        exactlyOne("needs the file to import"),
+			Annotations: outside,
+			RunE:        func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0]) },
+		},
 		&cobra.Command{Use: "lint [FILE]", Short: "Check the list for problems", Args: atMostOne,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
@@ -134,8 +142,11 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	var t ralph.Task
 	var priority string
 	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`needs a title in quotes: ralph tasks add "what to do"`),
-		Example: `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
+		Use:         "add TITLE",
+		Short:       "Add a task",
+		Annotations: outside,
+		Args:        exactlyOne(`needs a title in quotes: ralph tasks add "what to do"`),
+		Example:     `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Title = strings.TrimSpace(args[0])
 			if priority != "" {
@@ -266,7 +277,11 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 	if !live {
 		return nil
 	}
-	if state, err := stateOf(store, owner.Run); err == nil && (state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
+	if state, err := stateOf(
+		store,
+		owner.Run,
+	); err == nil &&
+		(state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
 		return nil
 	}
 	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}
@@ -282,7 +297,13 @@ func (c *tasksCommand) importFile(ctx context.Context, file string) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.print(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
+	return c.print(
+		taskFile{Version: 1, Tasks: tasks},
+		"imported %d tasks from %s into %s\n",
+		len(tasks),
+		filepath.ToSlash(file),
+		path,
+	)
 }
 
 // problem is what lint says, for programs.

@@ -23,7 +23,11 @@ type verifyCommand struct{ *app }
 
 func newVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify [RUN]", Short: "Rerun a run's checks on its recorded files", GroupID: "look", Args: atMostOne, Annotations: outside,
+		Use:         "verify [RUN]",
+		Short:       "Rerun a run's checks on its recorded files",
+		GroupID:     "look",
+		Args:        atMostOne,
+		Annotations: outside,
 		Long: `Rerun the checks of a run's last iteration on the files that were judged,
 compare the results with the record, and verify the hash chain of the log. The
 workspace stays as it is, except for files that an in-place check writes. Exit 0
@@ -83,7 +87,15 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 		return nil
 	}
 	if misuse, ok := errors.AsType[*config.UsageError](err); ok {
-		return &config.UsageError{Msg: fmt.Sprintf("the log is intact (%s, chain %s), but %s", term.Count(int(chain.Events), "event"), chain.Head, misuse.Msg), Hint: misuse.Hint}
+		return &config.UsageError{
+			Msg: fmt.Sprintf(
+				"the log is intact (%s, chain %s), but %s",
+				term.Count(int(chain.Events), "event"),
+				chain.Head,
+				misuse.Msg,
+			),
+			Hint: misuse.Hint,
+		}
 	}
 	if err != nil {
 		return err
@@ -92,7 +104,12 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (c verifyCommand) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *fold.State) ([]reverify.Check, error) {
+func (c verifyCommand) reverify(
+	ctx context.Context,
+	home workspace.Workspace,
+	store *runlog.Store,
+	state *fold.State,
+) ([]reverify.Check, error) {
 	workspace := home
 	var err error
 	if w := state.Started.Worktree; w != nil {

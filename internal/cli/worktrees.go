@@ -79,7 +79,12 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
 	case result.End == workspace.MergeAlready && len(result.Warnings) > 0: // what there is lies uncommitted in the worktree
-		refused = usage("not merged: %s has no commits that %s lacks; commit the work in %s first", result.Branch, result.Into, worktree.Path)
+		refused = usage(
+			"not merged: %s has no commits that %s lacks; commit the work in %s first",
+			result.Branch,
+			result.Into,
+			worktree.Path,
+		)
 	}
 	if c.wantsJSON() {
 		return c.printResult(run, result, refused)
@@ -89,7 +94,14 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	case result.End == workspace.MergeAlready:
 		fmt.Fprintf(c.streams.Out, "nothing to merge: %s already contains %s\n", result.Into, result.Branch)
 	default:
-		fmt.Fprintf(c.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
+		fmt.Fprintf(
+			c.streams.Out,
+			"merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n",
+			result.Branch,
+			result.Into,
+			result.End,
+			result.Commit,
+		)
 	}
 	return refused
 }
@@ -102,7 +114,11 @@ func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (found
 	}
 	runs, _ := run.store.Runs()
 	for _, r := range runs {
-		if state, read := stateOf(run.store, r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
+		if state, read := stateOf(
+			run.store,
+			r.Run,
+		); read == nil && state.Started.Worktree != nil &&
+			state.Started.Worktree.Branch == "ralph/"+name {
 			return foundRun{run.workspace, run.store, r.Run}, nil
 		}
 	}
@@ -112,7 +128,12 @@ func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (found
 // printResult prints one object, whether it is a refusal or not.
 func (c mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
-		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": listed(result.Files),
+		"run_id": run,
+		"result": result.End,
+		"branch": result.Branch,
+		"into":   result.Into,
+		"commit": result.Commit,
+		"files":  listed(result.Files),
 	}
 	if refused == nil {
 		return c.printJSON(object)
@@ -125,7 +146,13 @@ func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error 
 	files := strings.Join(result.Files, ", ")
 	switch string(result.End) {
 	case "conflict":
-		return usage("not merged: both %s and %s changed %s; nothing was changed. Merge by hand: git merge %s", result.Into, result.Branch, files, result.Branch)
+		return usage(
+			"not merged: both %s and %s changed %s; nothing was changed. Merge by hand: git merge %s",
+			result.Into,
+			result.Branch,
+			files,
+			result.Branch,
+		)
 	case "in_the_way":
 		return usage("not merged: uncommitted changes would be overwritten: %s; commit or stash them first", files)
 	}

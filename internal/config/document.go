@@ -75,7 +75,12 @@ func (d *document) top(p pair) error {
 			return d.unknown(p, words.suggest(p.name))
 		case key.Group() != "":
 			group, rest, _ := strings.Cut(p.name, ".")
-			return d.wrong(p.key, p.name, "a key of a group must stand below it", fmt.Sprintf("write %s: and below it, indented, %s:", group, rest))
+			return d.wrong(
+				p.key,
+				p.name,
+				"a key of a group must stand below it",
+				fmt.Sprintf("write %s: and below it, indented, %s:", group, rest),
+			)
 		}
 		return d.set(p, key)
 	}
@@ -127,7 +132,12 @@ func (d *document) set(p pair, key Key) error {
 		return nil
 	}
 	if key.Name == "trust" && d.kind == LayerProject {
-		return d.wrong(p.key, p.name, "a project cannot ask for its own trust", "give --trust, or put it into your own config file")
+		return d.wrong(
+			p.key,
+			p.name,
+			"a project cannot ask for its own trust",
+			"give --trust, or put it into your own config file",
+		)
 	}
 	if old, twice := d.out[key.Name]; twice {
 		return d.wrong(p.key, p.name, fmt.Sprintf("%s is given twice, first in line %d", key.Name, old.origin.Line))

@@ -68,7 +68,9 @@ func parseFile(path string, data []byte, kind Layer) (layer, error) {
 	}
 	tokens := lexer.Tokenize(string(data))
 	if countTokens(tokens) > maxTokens {
-		return nil, &UsageError{Msg: fmt.Sprintf("%s: the file has more than %d parts; no configuration is that large", path, maxTokens)}
+		return nil, &UsageError{
+			Msg: fmt.Sprintf("%s: the file has more than %d parts; no configuration is that large", path, maxTokens),
+		}
 	}
 	file, err := parseTokens(tokens)
 	if err != nil {

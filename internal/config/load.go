@@ -219,7 +219,9 @@ func settleAgent(merged layer) error {
 	case commanded && (named == "" || named == "command" || rank(name) < rank(command) || named == "build" && rank(name) == rank(command)):
 		name.value, name.origin = "command", command.origin
 	case commanded && rank(name) == rank(command):
-		return &UsageError{Msg: fmt.Sprintf("agent.name (%s) and agent.command (%s) exclude each other", name.origin, command.origin)}
+		return &UsageError{
+			Msg: fmt.Sprintf("agent.name (%s) and agent.command (%s) exclude each other", name.origin, command.origin),
+		}
 	case commanded:
 		command.value, command.origin = "", name.origin
 	}
@@ -238,7 +240,9 @@ func settleEvaluator(merged layer) error {
 	}
 	switch {
 	case rank(name) == rank(command):
-		return &UsageError{Msg: fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin)}
+		return &UsageError{
+			Msg: fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin),
+		}
 	case rank(name) > rank(command):
 		command.value, command.origin = "", name.origin
 	default:
@@ -249,7 +253,16 @@ func settleEvaluator(merged layer) error {
 }
 
 func rank(e entry) int {
-	order := []Layer{LayerDefault, LayerProfile, LayerUser, LayerProject, LayerConfig, LayerEnvironment, LayerSet, LayerFlag}
+	order := []Layer{
+		LayerDefault,
+		LayerProfile,
+		LayerUser,
+		LayerProject,
+		LayerConfig,
+		LayerEnvironment,
+		LayerSet,
+		LayerFlag,
+	}
 	return slices.Index(order, e.origin.Layer)
 }
 

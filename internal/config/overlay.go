@@ -14,7 +14,10 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 	}
 	for name := range set {
 		if !rules(name) {
-			return nil, &UsageError{Msg: "--set " + name + " changes nothing in a replay", Hint: "gate.*, breaker.* and the limits do"}
+			return nil, &UsageError{
+				Msg:  "--set " + name + " changes nothing in a replay",
+				Hint: "gate.*, breaker.* and the limits do",
+			}
 		}
 	}
 	return func(p ralph.Policy) ralph.Policy {
@@ -37,7 +40,18 @@ func CheckSet(pairs []string) error {
 // rules reports whether Decide looks at a key.
 func rules(name string) bool {
 	switch name {
-	case "max_iterations", "max_time", "max_cost", "max_tokens", "max_wait", "on_limit", "allow_unverified", "agent.max_failures", "checks.max_broken", "tasks.max_tries", "tasks.on_failure", "on_decide":
+	case "max_iterations",
+		"max_time",
+		"max_cost",
+		"max_tokens",
+		"max_wait",
+		"on_limit",
+		"allow_unverified",
+		"agent.max_failures",
+		"checks.max_broken",
+		"tasks.max_tries",
+		"tasks.on_failure",
+		"on_decide":
 		return true
 	}
 	group := words.byName[name].Group()
@@ -47,12 +61,26 @@ func rules(name string) bool {
 // settingsOf is the inverse of Policy.
 func settingsOf(p ralph.Policy) Settings {
 	return Settings{
-		MaxIterations: p.MaxIterations, MaxTime: p.MaxTime, MaxCost: p.MaxCost, MaxTokens: p.MaxTokens,
-		IterationTimeout: p.IterationTimeout, IdleTimeout: p.IdleTimeout, IterationDelay: p.IterationDelay,
-		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait, OnDecide: string(p.OnDecide),
-		Agent: AgentSettings{MaxFailures: p.MaxFailures},
+		MaxIterations:    p.MaxIterations,
+		MaxTime:          p.MaxTime,
+		MaxCost:          p.MaxCost,
+		MaxTokens:        p.MaxTokens,
+		IterationTimeout: p.IterationTimeout,
+		IdleTimeout:      p.IdleTimeout,
+		IterationDelay:   p.IterationDelay,
+		CompletionTag:    p.CompletionTags,
+		AllowUnverified:  p.AllowUnverified,
+		OnLimit:          string(p.OnLimit),
+		MaxWait:          p.MaxWait,
+		OnDecide:         string(p.OnDecide),
+		Agent:            AgentSettings{MaxFailures: p.MaxFailures},
 		Checks: CheckSettings{
-			Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken, Retries: p.Retries, Canary: map[bool]string{true: "auto", false: "off"}[p.Canary],
+			Timeout:   p.CheckTimeout,
+			When:      string(p.ChecksWhen),
+			Baseline:  p.Baseline,
+			MaxBroken: p.MaxBroken,
+			Retries:   p.Retries,
+			Canary:    map[bool]string{true: "auto", false: "off"}[p.Canary],
 		},
 		Evaluator: EvaluatorSettings{MaxCallsPerTask: p.MaxRejections},
 		Tasks:     TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},

@@ -24,7 +24,14 @@ func ParsePrice(text string) (name string, price model.Price, ok bool) {
 		}
 		values[i] = value
 	}
-	price = model.Price{Provider: "yours", Model: name, Input: values[0], Output: values[1], CacheRead: &values[0], CacheWrite: &values[0]}
+	price = model.Price{
+		Provider:   "yours",
+		Model:      name,
+		Input:      values[0],
+		Output:     values[1],
+		CacheRead:  &values[0],
+		CacheWrite: &values[0],
+	}
 	if len(values) > 2 {
 		price.CacheRead = &values[2]
 	}
@@ -36,7 +43,10 @@ func ParsePrice(text string) (name string, price model.Price, ok bool) {
 
 func checkPrice(text string) *problem {
 	if _, _, ok := ParsePrice(text); !ok {
-		return &problem{msg: quote(text) + " is no price", hint: "one like my-model=0.5/2, or with what reading from and writing to a cache costs: my-model=0.5/2/0.05/0.6"}
+		return &problem{
+			msg:  quote(text) + " is no price",
+			hint: "one like my-model=0.5/2, or with what reading from and writing to a cache costs: my-model=0.5/2/0.05/0.6",
+		}
 	}
 	return nil
 }

@@ -14,19 +14,39 @@ func Profiles() []Profile {
 	return []Profile{
 		{Name: "default", Doc: "what the table of keys says"},
 		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
-			"max_iterations": "10", "completion_tag": "COMPLETE",
-			"breaker.no_progress": "0", "breaker.same_error": "0", "breaker.permission_denials": "0", "breaker.output_decline": "0",
+			"max_iterations":             "10",
+			"completion_tag":             "COMPLETE",
+			"breaker.no_progress":        "0",
+			"breaker.same_error":         "0",
+			"breaker.permission_denials": "0",
+			"breaker.output_decline":     "0",
 		}},
-		{Name: "case", Doc: "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit a task in a worktree", Values: map[string]string{
-			"agent.name": Worker, "max_iterations": "0", "worker.max_turns_per_task": "32", "evaluator.agent": Worker, "max_time": "120m", "max_tokens": "2000000",
-			"tasks.on_failure": "halt", "worktree": "true", "commit": "task", "checks.task_tests": "tests/test_{id}_*.py",
-		}},
+		{
+			Name: "case",
+			Doc:  "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit a task in a worktree",
+			Values: map[string]string{
+				"agent.name":                Worker,
+				"max_iterations":            "0",
+				"worker.max_turns_per_task": "32",
+				"evaluator.agent":           Worker,
+				"max_time":                  "120m",
+				"max_tokens":                "2000000",
+				"tasks.on_failure":          "halt",
+				"worktree":                  "true",
+				"commit":                    "task",
+				"checks.task_tests":         "tests/test_{id}_*.py",
+			},
+		},
 		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE", Values: map[string]string{
 			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
 		}},
-		{Name: "status", Doc: "status block required, unfinished work refused, breaker with cool-down, 100 iterations an hour", Values: map[string]string{
-			"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
-		}},
+		{
+			Name: "status",
+			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations an hour",
+			Values: map[string]string{
+				"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
+			},
+		},
 	}
 }
 

@@ -13,7 +13,18 @@ const redacted = "***"
 func secretName(name string) bool {
 	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-.:", r) }) {
 		switch word {
-		case "key", "apikey", "token", "authtoken", "secret", "password", "passwd", "pass", "pw", "credential", "credentials", "auth":
+		case "key",
+			"apikey",
+			"token",
+			"authtoken",
+			"secret",
+			"password",
+			"passwd",
+			"pass",
+			"pw",
+			"credential",
+			"credentials",
+			"auth":
 			return true
 		}
 	}

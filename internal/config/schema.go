@@ -75,13 +75,20 @@ func (k Key) kindSchema() map[string]any {
 	case Amount:
 		return map[string]any{"type": []string{"number", "null"}, "minimum": 0, "maximum": k.Max}
 	case Length:
-		return map[string]any{"type": []string{"number", "string", "null"}, "minimum": 0, "maximum": k.Max, "pattern": `^[0-9.]+([hms0-9.]|ms)*$`}
+		return map[string]any{
+			"type":    []string{"number", "string", "null"},
+			"minimum": 0,
+			"maximum": k.Max,
+			"pattern": `^[0-9.]+([hms0-9.]|ms)*$`,
+		}
 	case Switch:
 		return map[string]any{"type": []string{"boolean", "null"}}
 	case List:
 		// A command may be the word true, which YAML takes for a boolean.
 		item := map[string]any{"type": []string{"string", "number", "boolean"}, "minLength": 1}
-		return map[string]any{"anyOf": []any{map[string]any{"type": "array", "items": item}, item, map[string]any{"type": "null"}}}
+		return map[string]any{
+			"anyOf": []any{map[string]any{"type": "array", "items": item}, item, map[string]any{"type": "null"}},
+		}
 	}
 	if len(k.Choices) > 0 {
 		choices := text.Mapped(k.Choices, func(choice string) any { return choice })

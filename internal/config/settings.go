@@ -228,15 +228,28 @@ type SandboxSettings struct {
 func (s Settings) Policy() ralph.Policy {
 	onFailure, retries := s.Tasks.failure()
 	return ralph.Policy{
-		MaxIterations: s.MaxIterations, MaxTime: s.MaxTime, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens,
+		MaxIterations: s.MaxIterations,
+		MaxTime:       s.MaxTime,
+		MaxCost:       s.MaxCost,
+		MaxTokens:     s.MaxTokens,
 
-		Claim: ralph.ClaimRule(s.Gate.Claim), Status: ralph.StatusRule(s.Gate.Status), StatusMin: s.Gate.StatusMin,
-		Tamper: ralph.TamperRule(cmp.Or(s.Gate.Tamper, string(ralph.TamperRefuse))), TestChange: s.testChange(), Unfinished: ralph.WordRule(s.Gate.Unfinished),
+		Claim:     ralph.ClaimRule(s.Gate.Claim),
+		Status:    ralph.StatusRule(s.Gate.Status),
+		StatusMin: s.Gate.StatusMin,
+		Tamper: ralph.TamperRule(
+			cmp.Or(s.Gate.Tamper, string(ralph.TamperRefuse)),
+		),
+		TestChange:      s.testChange(),
+		Unfinished:      ralph.WordRule(s.Gate.Unfinished),
 		AllowUnverified: s.AllowUnverified,
 
-		MaxFailures: s.Agent.MaxFailures, MaxBroken: s.Checks.MaxBroken,
-		ChecksWhen: ralph.CheckTime(s.Checks.When), Baseline: s.Checks.Baseline,
-		Retries: s.Checks.Retries, Canary: s.Checks.Canary != "off", MaxRejections: s.Evaluator.MaxCallsPerTask,
+		MaxFailures:   s.Agent.MaxFailures,
+		MaxBroken:     s.Checks.MaxBroken,
+		ChecksWhen:    ralph.CheckTime(s.Checks.When),
+		Baseline:      s.Checks.Baseline,
+		Retries:       s.Checks.Retries,
+		Canary:        s.Checks.Canary != "off",
+		MaxRejections: s.Evaluator.MaxCallsPerTask,
 
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,
@@ -244,13 +257,21 @@ func (s Settings) Policy() ralph.Policy {
 			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown,
 		},
 
-		TaskTries: s.Tasks.MaxTries, OnTaskFailure: onFailure, TaskRetries: retries, OnDecide: ralph.DecideRule(s.OnDecide),
+		TaskTries:     s.Tasks.MaxTries,
+		OnTaskFailure: onFailure,
+		TaskRetries:   retries,
+		OnDecide:      ralph.DecideRule(s.OnDecide),
 
-		OnLimit: ralph.LimitRule(s.OnLimit), MaxWait: s.MaxWait, CallsPerHour: s.Limits.CallsPerHour,
+		OnLimit:      ralph.LimitRule(s.OnLimit),
+		MaxWait:      s.MaxWait,
+		CallsPerHour: s.Limits.CallsPerHour,
 
-		IterationDelay: s.IterationDelay, IterationTimeout: s.IterationTimeout, IdleTimeout: s.IdleTimeout,
-		CheckTimeout: s.Checks.Timeout,
+		IterationDelay:   s.IterationDelay,
+		IterationTimeout: s.IterationTimeout,
+		IdleTimeout:      s.IdleTimeout,
+		CheckTimeout:     s.Checks.Timeout,
 
-		CompletionTags: s.CompletionTag, StatusPhrases: s.Gate.StatusPhrases,
+		CompletionTags: s.CompletionTag,
+		StatusPhrases:  s.Gate.StatusPhrases,
 	}
 }

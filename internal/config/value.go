@@ -260,7 +260,10 @@ func checkFailureRule(rule string) *problem {
 	if rule == "halt" || rule == "skip" {
 		return nil
 	}
-	return &problem{msg: quote(rule) + " is not halt, skip or retry:N", hint: "retry:2 tries a task in two further rounds, after the others"}
+	return &problem{
+		msg:  quote(rule) + " is not halt, skip or retry:N",
+		hint: "retry:2 tries a task in two further rounds, after the others",
+	}
 }
 
 // checkWorktree wants a name that a branch can have below ralph/.
@@ -268,8 +271,12 @@ func checkWorktree(name string) *problem {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r))
 	}
-	if strings.ContainsFunc(name, odd) || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.Contains(name, "..") {
-		return &problem{msg: quote(name) + " cannot be a worktree's name", hint: "give letters, digits, and . _ - / between them"}
+	if strings.ContainsFunc(name, odd) || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") ||
+		strings.Contains(name, "..") {
+		return &problem{
+			msg:  quote(name) + " cannot be a worktree's name",
+			hint: "give letters, digits, and . _ - / between them",
+		}
 	}
 	return nil
 }
@@ -304,9 +311,15 @@ func checkGlob(pattern string) *problem {
 	bare := strings.TrimPrefix(pattern, "!")
 	switch {
 	case strings.TrimSpace(bare) == "":
-		return &problem{msg: "an empty pattern matches nothing", hint: "give a pattern such as tests/**, or tests for the project's tests"}
+		return &problem{
+			msg:  "an empty pattern matches nothing",
+			hint: "give a pattern such as tests/**, or tests for the project's tests",
+		}
 	case strings.HasPrefix(bare, "/"), slices.Contains(strings.Split(bare, "/"), ".."):
-		return &problem{msg: quote(pattern) + " is not below the workspace", hint: "patterns are relative to the workspace, such as tests/**"}
+		return &problem{
+			msg:  quote(pattern) + " is not below the workspace",
+			hint: "patterns are relative to the workspace, such as tests/**",
+		}
 	}
 	return nil
 }
@@ -314,7 +327,10 @@ func checkGlob(pattern string) *problem {
 // checkModel refuses what a CLI could take for a flag: a repository may name the model without consent, and nothing more.
 func checkModel(name string) *problem {
 	if strings.HasPrefix(strings.TrimSpace(name), "-") {
-		return &problem{msg: quote(name) + " cannot be a model's name", hint: "arguments for the agent go into agent.args, or behind --"}
+		return &problem{
+			msg:  quote(name) + " cannot be a model's name",
+			hint: "arguments for the agent go into agent.args, or behind --",
+		}
 	}
 	return nil
 }
@@ -328,7 +344,10 @@ func checkVariable(name string) *problem {
 	switch {
 	case strings.Contains(name, "="):
 		before, _, _ := strings.Cut(name, "=")
-		return &problem{msg: quote(before) + " is given with a value", hint: "give only the name; its value is taken from the environment"}
+		return &problem{
+			msg:  quote(before) + " is given with a value",
+			hint: "give only the name; its value is taken from the environment",
+		}
 	case strings.Trim(stem, "_") == "" && stem != "" || strings.TrimFunc(stem, plain) != "" || stem != "" && stem[0] >= '0' && stem[0] <= '9':
 		return &problem{msg: quote(name) + " is not the name of a variable", hint: "give NAME or PREFIX_*"}
 	}

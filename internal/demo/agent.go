@@ -33,8 +33,16 @@ func Play(s Scenario, prompt io.Reader, out io.Writer, pause time.Duration) erro
 	}
 	p.say("msg_2", object{"type": "text", "text": t.says})
 	p.emit(object{
-		"type": "result", "subtype": "success", "is_error": false, "session_id": session, "num_turns": p.steps, "result": t.says,
-		"total_cost_usd": t.cost, "usage": object{"input_tokens": 900, "output_tokens": 120}, "terminal_reason": "completed", "permission_denials": []any{},
+		"type":               "result",
+		"subtype":            "success",
+		"is_error":           false,
+		"session_id":         session,
+		"num_turns":          p.steps,
+		"result":             t.says,
+		"total_cost_usd":     t.cost,
+		"usage":              object{"input_tokens": 900, "output_tokens": 120},
+		"terminal_reason":    "completed",
+		"permission_denials": []any{},
 	})
 	return p.err
 }

@@ -28,7 +28,12 @@ type project struct {
 // Scenarios lists every scenario, the default first.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{Name: "complete", About: "a false claim is refused, then the work is done and proven", ExitCode: 0, turns: completeTurns},
+		{
+			Name:     "complete",
+			About:    "a false claim is refused, then the work is done and proven",
+			ExitCode: 0,
+			turns:    completeTurns,
+		},
 		{Name: "blocked", About: "the agent is blocked and needs a person", ExitCode: 2, turns: blockedTurns},
 		{Name: "decide", About: "the agent asks for a decision", ExitCode: 3, turns: decideTurns},
 		{Name: "stalled", About: "no progress, and the breaker trips", ExitCode: 12, turns: stalledTurns},
@@ -67,23 +72,50 @@ const claim = "\n\n<promise>COMPLETE</promise>"
 func completeTurns(p project) turn {
 	switch {
 	case !strings.Contains(p.script, "tr "):
-		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "slugify.sh now prints lower case. Everything works." + claim, cost: 0.02}
+		return turn{
+			thinks: "Slugs are lower case.",
+			edits:  lowerCase,
+			says:   "slugify.sh now prints lower case. Everything works." + claim,
+			cost:   0.02,
+		}
 	case !strings.Contains(p.script, "tr -s"):
 		thinks := "Words must be joined by dashes."
 		if strings.Contains(p.prompt, "check_failed") {
 			thinks = "The last claim was refused: words must be joined by dashes."
 		}
-		return turn{thinks: thinks, edits: dashes, says: "Words are joined by dashes now. Punctuation is still to be done.", cost: 0.02}
+		return turn{
+			thinks: thinks,
+			edits:  dashes,
+			says:   "Words are joined by dashes now. Punctuation is still to be done.",
+			cost:   0.02,
+		}
 	}
-	return turn{thinks: "What is left is punctuation.", edits: whole, says: "Punctuation is dropped; check.sh passes here." + claim, cost: 0.02}
+	return turn{
+		thinks: "What is left is punctuation.",
+		edits:  whole,
+		says:   "Punctuation is dropped; check.sh passes here." + claim,
+		cost:   0.02,
+	}
 }
 
 func blockedTurns(p project) turn {
-	return p.inLowerCase(turn{thinks: "The list of reserved slugs lies on a server.", says: "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>", cost: 0.02})
+	return p.inLowerCase(
+		turn{
+			thinks: "The list of reserved slugs lies on a server.",
+			says:   "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>",
+			cost:   0.02,
+		},
+	)
 }
 
 func decideTurns(p project) turn {
-	return p.inLowerCase(turn{thinks: "README.md does not say what happens to accents.", says: "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>", cost: 0.02})
+	return p.inLowerCase(
+		turn{
+			thinks: "README.md does not say what happens to accents.",
+			says:   "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>",
+			cost:   0.02,
+		},
+	)
 }
 
 // inLowerCase does a first part of the work before a turn in which nothing more can be done.
@@ -95,13 +127,19 @@ func (p project) inLowerCase(then turn) turn {
 }
 
 func stalledTurns(project) turn {
-	return turn{thinks: "Let me look at everything once more.", says: "I looked at everything again and have an idea for the next iteration.", cost: 0.02}
+	return turn{
+		thinks: "Let me look at everything once more.",
+		says:   "I looked at everything again and have an idea for the next iteration.",
+		cost:   0.02,
+	}
 }
 
 func budgetTurns(p project) turn {
 	notes := strings.Count(p.script, "# note") + 1
 	return turn{
-		thinks: "A comment would help.", edits: p.script + "# note " + strings.Repeat("I", notes) + ": slugs are lower case\n",
-		says: "I added a comment.", cost: 0.40,
+		thinks: "A comment would help.",
+		edits:  p.script + "# note " + strings.Repeat("I", notes) + ": slugs are lower case\n",
+		says:   "I added a comment.",
+		cost:   0.40,
 	}
 }

@@ -58,7 +58,14 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
 	}
 	if len(installed) == 0 {
-		missing = append(missing, Finding{What: "agents", State: Note, Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent"})
+		missing = append(
+			missing,
+			Finding{
+				What:   "agents",
+				State:  Note,
+				Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent",
+			},
+		)
 	}
 	troubles := make([]error, len(installed))
 	places := make(chan struct{}, atOnce)
@@ -132,8 +139,17 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 		a.Probe = &report
 		return nil
 	}
-	x.Tell(fmt.Sprintf("probing %s against a scripted model on this machine, up to %s", strings.TrimSpace(a.Name+" "+version), probe.DefaultLimit))
-	report, err := probe.Run(ctx, probe.Subject{Dialect: d, Path: a.Path, Version: version, Env: config.AgentEnv(x.Env, config.Passes{})})
+	x.Tell(
+		fmt.Sprintf(
+			"probing %s against a scripted model on this machine, up to %s",
+			strings.TrimSpace(a.Name+" "+version),
+			probe.DefaultLimit,
+		),
+	)
+	report, err := probe.Run(
+		ctx,
+		probe.Subject{Dialect: d, Path: a.Path, Version: version, Env: config.AgentEnv(x.Env, config.Passes{})},
+	)
 	if err != nil {
 		return fmt.Errorf("probe %s: %w", a.Name, err)
 	}
@@ -146,7 +162,8 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 func (a AgentFinding) state() State {
 	r := a.Probe
 	switch {
-	case a.Broken != "", r != nil && (r.Stream.State == probe.Failed || r.Tag.State == probe.Failed || r.Permission.State == probe.Failed):
+	case a.Broken != "",
+		r != nil && (r.Stream.State == probe.Failed || r.Tag.State == probe.Failed || r.Permission.State == probe.Failed):
 		return Bad
 	case r != nil && r.Isolation.State == probe.Failed, a.Warning != "", a.Login == agent.LoggedOut:
 		return Note

@@ -55,8 +55,18 @@ func Examine(ctx context.Context, x Examination) []Finding {
 		x.program(ctx, "sh", "needed for checks and custom commands"),
 	}
 	findings = append(findings, x.agents(ctx)...)
-	return append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
-		Finding{What: "sandbox", State: Note, Detail: "none: agents run with your permissions, in their own edit mode unless --yolo"})
+	return append(
+		findings,
+		x.worker(),
+		stateFolder(x.Env),
+		workspaceFinding(x.Workspace),
+		checkFinding(x.Workspace),
+		Finding{
+			What:   "sandbox",
+			State:  Note,
+			Detail: "none: agents run with your permissions, in their own edit mode unless --yolo",
+		},
+	)
 }
 
 func (x Examination) program(ctx context.Context, name, without string) Finding {
@@ -108,7 +118,11 @@ func workspaceFinding(ws workspace.Workspace) Finding {
 func checkFinding(ws workspace.Workspace) Finding {
 	found, ok := project.Detect(ws.Dir)
 	if !ok {
-		return Finding{What: "check", State: Note, Detail: strings.TrimSpace(`none detected; pass one with --check. ` + found.Because)}
+		return Finding{
+			What:   "check",
+			State:  Note,
+			Detail: strings.TrimSpace(`none detected; pass one with --check. ` + found.Because),
+		}
 	}
 	return Finding{What: "check", State: OK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
 }

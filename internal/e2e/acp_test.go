@@ -45,10 +45,12 @@ var acpAgents = []struct {
 		"opencode", "acp",
 		func(url string) map[string]string {
 			// It asks for permission only if configured to.
-			return map[string]string{".config/opencode/opencode.json": `{"provider":{"scripted":{"npm":"@ai-sdk/openai-compatible",
+			return map[string]string{
+				".config/opencode/opencode.json": `{"provider":{"scripted":{"npm":"@ai-sdk/openai-compatible",
 				"options":{"baseURL":"` + url +
-				`/v1","apiKey":"k"},"models":{"scripted-1":{"limit":{"context":100000,"output":1000}}}}},
-				"model":"scripted/scripted-1","permission":"ask","autoupdate":false,"share":"disabled"}`}
+					`/v1","apiKey":"k"},"models":{"scripted-1":{"limit":{"context":100000,"output":1000}}}}},
+				"model":"scripted/scripted-1","permission":"ask","autoupdate":false,"share":"disabled"}`,
+			}
 		},
 		func(string) []string {
 			return []string{

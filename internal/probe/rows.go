@@ -126,8 +126,9 @@ func opencodeSetting(p place) setting {
 		// there; once is enough.
 		env: []string{"npm_config_registry=http://127.0.0.1:9", "npm_config_fetch_retries=0"},
 		files: map[string]string{
-			".config/opencode/opencode.json":   text(config),
-			".config/opencode/plugin/probe.js": `import { writeFileSync } from "node:fs"; export const Probe = async () => { writeFileSync(` + text(p.mark(hook)) + `, ""); return {} }` + "\n",
+			".config/opencode/opencode.json": text(config),
+			".config/opencode/plugin/probe.js": `import { writeFileSync } from "node:fs"; ` +
+				`export const Probe = async () => { writeFileSync(` + text(p.mark(hook)) + `, ""); return {} }` + "\n",
 		},
 		model: "probe/scripted-1",
 	}

@@ -142,7 +142,9 @@ func lookPython(dir string) (command, because string) {
 }
 
 // The attributes that make a test, those of async and table-driven runners included.
-var rustTest = text.LazyRegexp(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
+var rustTest = text.LazyRegexp(
+	`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`,
+)
 
 func lookRust(dir string) (command, because string) {
 	enter := func(path string) bool { return filepath.Base(path) != "target" }

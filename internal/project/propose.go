@@ -120,7 +120,11 @@ func article(name string) string {
 var mends = text.LazyRegexp(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
 
 func proposePreCommit(dir string) (found proposals) {
-	found.addSet(KindLint, "pre-commit run --all-files", firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml"))
+	found.addSet(
+		KindLint,
+		"pre-commit run --all-files",
+		firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml"),
+	)
 	return found
 }
 
@@ -168,7 +172,8 @@ func (t makeTarget) covered(known, marks []string) bool {
 	}
 	for _, line := range t.recipe {
 		for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";&|", r) }) {
-			if !runsNothing(part) && !slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(spelledOut(part), mark) }) {
+			if !runsNothing(part) &&
+				!slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(spelledOut(part), mark) }) {
 				return false
 			}
 		}

@@ -17,7 +17,12 @@ func proposeGo(dir string) []candidate {
 	command, because := lookGo(dir)
 	found.add(KindTest, command, because, "go test", "gotestsum")
 	found.add(KindLint, "go vet ./...", "found go.mod", "go vet")
-	found.addSet(KindLint, "golangci-lint run", firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"), "golangci-lint")
+	found.addSet(
+		KindLint,
+		"golangci-lint run",
+		firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
+		"golangci-lint",
+	)
 	ours := "."
 	if info, err := os.Stat(filepath.Join(dir, "vendor")); err == nil && info.IsDir() {
 		ours = "-v ^vendor/" // other people's code is not ours to format
@@ -77,17 +82,38 @@ func proposePython(dir string) []candidate {
 	found.add(KindTest, command, because, "pytest")
 	project := settingsFile(dir, "pyproject.toml")
 	setup := settingsFile(dir, "setup.cfg")
-	found.addSet(KindLint, "ruff check .", setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")), "ruff check")
-	found.addSet(KindLint, "flake8", setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")), "flake8")
+	found.addSet(
+		KindLint,
+		"ruff check .",
+		setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")),
+		"ruff check",
+	)
+	found.addSet(
+		KindLint,
+		"flake8",
+		setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")),
+		"flake8",
+	)
 	mypy := []section{
 		settingsFile(dir, "mypy.ini").section("mypy"), settingsFile(dir, ".mypy.ini").section("mypy"),
 		project.section("tool.mypy"), setup.section("mypy"),
 	}
 	found.addSet(KindTypes, mypyCommand(mypy), setIn(dir, nil, mypy...), "mypy")
-	found.addSet(KindTypes, "pyright", setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")), "pyright")
+	found.addSet(
+		KindTypes,
+		"pyright",
+		setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")),
+		"pyright",
+	)
 	found.addSet(KindFormat, "black --check .", setIn(dir, nil, project.section("tool.black")), "black --check")
-	found.addSet(KindFormat, "ruff format --check .", setIn(dir, nil,
-		project.section("tool.ruff.format"), settingsFile(dir, "ruff.toml").section("format"), settingsFile(dir, ".ruff.toml").section("format"),
+	found.addSet(KindFormat, "ruff format --check .", setIn(
+		dir,
+		nil,
+		project.section(
+			"tool.ruff.format",
+		),
+		settingsFile(dir, "ruff.toml").section("format"),
+		settingsFile(dir, ".ruff.toml").section("format"),
 	), "ruff format --check")
 	return found
 }
@@ -111,14 +137,25 @@ func proposeRust(dir string) []candidate {
 	command, because := lookRust(dir)
 	found.add(KindTest, command, because, "cargo test", "cargo nextest")
 	cargo := settingsFile(dir, "Cargo.toml")
-	from := setIn(dir, []string{"clippy.toml", ".clippy.toml"}, cargo.section("lints.clippy"), cargo.section("workspace.lints.clippy"))
+	from := setIn(
+		dir,
+		[]string{"clippy.toml", ".clippy.toml"},
+		cargo.section("lints.clippy"),
+		cargo.section("workspace.lints.clippy"),
+	)
 	if from == "" {
 		from = workflowWith(dir, "cargo clippy")
 	}
 	if from != "" {
-		found = append(found, proposed(KindLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
+		found = append(
+			found,
+			proposed(KindLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"),
+		)
 	}
-	return append(found, proposed(KindFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
+	return append(
+		found,
+		proposed(KindFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"),
+	)
 }
 
 // workflowWith is the first of the project's CI files that says words, "" if none does.

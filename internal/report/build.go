@@ -37,7 +37,9 @@ func (b *Builder) See(e ralph.Event) error {
 	case ralph.RunResumed:
 		b.session(e, Session{Ralph: data.Ralph, PID: data.PID, Resumed: true, Torn: data.TornBytes})
 	case ralph.IterationStarted:
-		b.now = turn{began: Iteration{Number: e.Iteration, Session: len(b.report.Sessions), StartedAt: e.Time, TreeBefore: b.before}}
+		b.now = turn{
+			began: Iteration{Number: e.Iteration, Session: len(b.report.Sessions), StartedAt: e.Time, TreeBefore: b.before},
+		}
 	case ralph.TreeState:
 		b.tree(data, judging)
 	case ralph.CheckResult:
@@ -59,7 +61,12 @@ func (b *Builder) See(e ralph.Event) error {
 func (b *Builder) remark(e ralph.Event) {
 	switch data := e.Data.(type) {
 	case ralph.BaseTestsRun:
-		baseTests := BaseTests{Iteration: e.Iteration, Files: cleanAll(data.Files), Aware: cleanAll(data.Aware), OldPassed: data.OldPassed}
+		baseTests := BaseTests{
+			Iteration: e.Iteration,
+			Files:     cleanAll(data.Files),
+			Aware:     cleanAll(data.Aware),
+			OldPassed: data.OldPassed,
+		}
 		for _, c := range data.Old {
 			if !c.Passed {
 				baseTests.Failed = append(baseTests.Failed, clean(c.Name))
@@ -71,8 +78,12 @@ func (b *Builder) remark(e ralph.Event) {
 			break
 		}
 		b.report.Tampering = append(b.report.Tampering, Tampering{
-			Iteration: e.Iteration, What: clean(data.What), File: clean(data.File), Details: cleanAll(data.Details), Unseen: cleanAll(data.Unseen),
-			Restored: data.Restored,
+			Iteration: e.Iteration,
+			What:      clean(data.What),
+			File:      clean(data.File),
+			Details:   cleanAll(data.Details),
+			Unseen:    cleanAll(data.Unseen),
+			Restored:  data.Restored,
 		})
 	case ralph.Notice:
 		if e.Type == ralph.EvWarning {
@@ -116,9 +127,29 @@ func (b *Builder) tree(t ralph.TreeState, judging bool) {
 
 func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 	check := Check{
-		Name: clean(c.Name), Command: clean(c.Command), Task: clean(c.Task), Hidden: c.Hidden, Baseline: !judging, Iteration: e.Iteration, Session: len(b.report.Sessions),
-		At: e.Time, Duration: c.Duration, Passed: c.Passed, Broken: c.Broken, TimedOut: c.TimedOut, ExitCode: c.ExitCode, Tree: clean(c.Tree),
-		OutputHash: clean(c.OutputHash), Isolation: clean(c.Isolation), NeedsAccess: c.NeedsAccess, Attempts: c.Attempts, Flaked: c.Flaked,
+		Name: clean(
+			c.Name,
+		),
+		Command:   clean(c.Command),
+		Task:      clean(c.Task),
+		Hidden:    c.Hidden,
+		Baseline:  !judging,
+		Iteration: e.Iteration,
+		Session:   len(b.report.Sessions),
+		At:        e.Time,
+		Duration:  c.Duration,
+		Passed:    c.Passed,
+		Broken:    c.Broken,
+		TimedOut:  c.TimedOut,
+		ExitCode:  c.ExitCode,
+		Tree:      clean(c.Tree),
+		OutputHash: clean(
+			c.OutputHash,
+		),
+		Isolation:   clean(c.Isolation),
+		NeedsAccess: c.NeedsAccess,
+		Attempts:    c.Attempts,
+		Flaked:      c.Flaked,
 	}
 	if c.Hidden {
 		check.Command, check.OutputHash = "", ""
@@ -131,10 +162,24 @@ func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 
 func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 	evaluation := Evaluation{
-		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
-		Cached: data.Cached, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
-		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep), Malformed: data.Malformed, Problem: clean(data.Problem),
-		Spent: Spent{data.Duration, data.Tokens, data.Cost, data.CostEstimated, data.CostPartial, data.TokensPartial},
+		Iteration: e.Iteration,
+		At:        e.Time,
+		Task:      clean(data.Task),
+		Agent:     clean(data.Agent),
+		Model:     clean(data.Model),
+		Asked:     data.End == ralph.EndOK,
+		Cached:    data.Cached,
+		Tree:      clean(data.Tree),
+		Accepted:  data.Accepted,
+		Category:  ralph.Rejection(clean(string(data.Category))),
+		Concern:   clean(data.Concern),
+		Evidence: cleanAll(
+			data.Evidence,
+		),
+		NextStep:  clean(data.NextStep),
+		Malformed: data.Malformed,
+		Problem:   clean(data.Problem),
+		Spent:     Spent{data.Duration, data.Tokens, data.Cost, data.CostEstimated, data.CostPartial, data.TokensPartial},
 	}
 	if !evaluation.Asked {
 		evaluation.Concern = clean(data.Error)
@@ -164,7 +209,13 @@ func (b *Builder) verdict(e ralph.Event, v ralph.Verdict) {
 func (b *Builder) close(result ralph.IterationResult) {
 	seen := b.state.History.Now // Apply leaves what was judged in its place
 	it := b.now.began
-	it.Number, it.Task, it.Agent, it.Model = result.Iteration, clean(result.Task), clean(result.Agent), clean(seen.Agent.Model)
+	it.Number, it.Task, it.Agent, it.Model = result.Iteration, clean(
+		result.Task,
+	), clean(
+		result.Agent,
+	), clean(
+		seen.Agent.Model,
+	)
 	it.End, it.Error = seen.Agent.End, clean(seen.Agent.Error)
 	it.Counted, it.Claimed, it.Action = result.Counted, b.state.Verdict.Claimed, b.state.Verdict.Action
 	it.Refusals, it.TasksDone = cleanAll(result.Refusals), cleanAll(result.TasksDone)
@@ -173,7 +224,9 @@ func (b *Builder) close(result ralph.IterationResult) {
 	it.Spent = Spent{agent.Duration, agent.Tokens, agent.Cost, agent.CostEstimated, agent.CostPartial, agent.TokensPartial}
 	b.report.Iterations = append(b.report.Iterations, it)
 	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
-	b.report.Claims = append(b.report.Claims, claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
+	b.report.Claims = append(
+		b.report.Claims,
+		claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
 	if result.Task != "" {
 		task := b.task(result.Task)
 		task.Spent.add(it.Spent)
@@ -254,18 +307,38 @@ func (b *Builder) Report(receipt Receipt) Report {
 	s, r := &b.state, b.report
 	result := s.Result()
 	r.Format, r.Run, r.Demo, r.Receipt = FormatVersion, s.Run, s.Started.Demo, receipt
-	r.Workspace, r.Goal, r.SpecFile, r.TaskFile = clean(s.Started.Workspace), clean(s.Started.Goal), clean(s.Started.SpecFile), clean(s.Started.TaskFile)
+	r.Workspace, r.Goal, r.SpecFile, r.TaskFile = clean(
+		s.Started.Workspace,
+	), clean(
+		s.Started.Goal,
+	), clean(
+		s.Started.SpecFile,
+	), clean(
+		s.Started.TaskFile,
+	)
 	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
 	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
 	r.StartedAt, r.UpdatedAt = s.StartedAt, s.UpdatedAt
 	r.Outcome = Outcome{
-		Ended: s.Stopped != nil, Status: result.Status, Reason: result.StopReason, ExitCode: result.ExitCode, Detail: clean(result.Summary),
-		Verified: result.Verified, VerifiedBy: append([]string{}, cleanAll(result.VerifiedBy)...),
+		Ended:      s.Stopped != nil,
+		Status:     result.Status,
+		Reason:     result.StopReason,
+		ExitCode:   result.ExitCode,
+		Detail:     clean(result.Summary),
+		Verified:   result.Verified,
+		VerifiedBy: append([]string{}, cleanAll(result.VerifiedBy)...),
 	}
 	if s.Stopped != nil {
 		r.Outcome.Name, r.Outcome.Changed = nameOf(s.Stopped.Reason), clean(s.Stopped.Changed)
 	}
-	r.Spent = Spent{result.TotalDuration, result.TotalTokens, result.TotalCost, result.CostEstimated, result.CostPartial, result.TokensPartial}
+	r.Spent = Spent{
+		result.TotalDuration,
+		result.TotalTokens,
+		result.TotalCost,
+		result.CostEstimated,
+		result.CostPartial,
+		result.TokensPartial,
+	}
 	r.Tasks = b.listed()
 	return r.filled()
 }
@@ -296,7 +369,15 @@ func (b *Builder) listed() []Task {
 func (r Report) filled() Report {
 	r.Sessions, r.Evidence, r.Gates = some(r.Sessions), some(r.Evidence), some(r.Gates)
 	r.Claims, r.Evaluations, r.Tests = some(r.Claims), some(r.Evaluations), some(r.Tests)
-	r.Tampering, r.Warnings, r.Iterations, r.Checks = some(r.Tampering), some(r.Warnings), some(r.Iterations), some(r.Checks)
+	r.Tampering, r.Warnings, r.Iterations, r.Checks = some(
+		r.Tampering,
+	), some(
+		r.Warnings,
+	), some(
+		r.Iterations,
+	), some(
+		r.Checks,
+	)
 	return r
 }
 

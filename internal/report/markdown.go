@@ -113,14 +113,39 @@ func (r Report) evidence(p *page) {
 		return
 	}
 	p.line("The checks of iteration %d. Ralph ran them while no agent was running.\n", r.Evidence[0].Iteration)
-	p.table("check", "task", "result", "exit", "compared to the baseline", "canary", "tests", "attempts", "isolation", "tree", "tree after", "output sha256")
+	p.table(
+		"check",
+		"task",
+		"result",
+		"exit",
+		"compared to the baseline",
+		"canary",
+		"tests",
+		"attempts",
+		"isolation",
+		"tree",
+		"tree after",
+		"output sha256",
+	)
 	for _, c := range r.Evidence {
 		canary, tests := "not asked", ""
 		if c.Proof != nil {
 			canary, tests = c.Proof.text()
 		}
-		p.row(c.name(), code(c.Task), c.result(), strconv.Itoa(c.ExitCode), prose(string(c.Attribution)), canary, tests, c.attempts(), c.isolation(),
-			code(shortTree(c.Tree)), c.after(), code(short(c.OutputHash)))
+		p.row(
+			c.name(),
+			code(c.Task),
+			c.result(),
+			strconv.Itoa(c.ExitCode),
+			prose(string(c.Attribution)),
+			canary,
+			tests,
+			c.attempts(),
+			c.isolation(),
+			code(shortTree(c.Tree)),
+			c.after(),
+			code(short(c.OutputHash)),
+		)
 	}
 }
 
@@ -161,8 +186,18 @@ func (r Report) tasks(p *page) {
 			proven = fmt.Sprintf("iteration %d", t.ProvenIn)
 		}
 		own := text.Mapped(t.Checks, func(c Check) string { return c.name() + " " + c.result() })
-		p.row(code(t.ID), prose(t.Title), prose(string(t.Status)), proven, strconv.Itoa(t.Tries), seconds(t.Spent.Duration), t.Spent.tokens(),
-			t.Spent.money(), strings.Join(own, ", "), codes(t.Refusals))
+		p.row(
+			code(t.ID),
+			prose(t.Title),
+			prose(string(t.Status)),
+			proven,
+			strconv.Itoa(t.Tries),
+			seconds(t.Spent.Duration),
+			t.Spent.tokens(),
+			t.Spent.money(),
+			strings.Join(own, ", "),
+			codes(t.Refusals),
+		)
 	}
 }
 
@@ -209,8 +244,17 @@ func (r Report) evaluations(p *page) {
 		if e.Problem != "" {
 			why = strings.TrimSpace(why + " An answer could not be used as it was: " + prose(e.Problem))
 		}
-		p.row(strconv.Itoa(e.Iteration), code(e.Task), prose(strings.TrimSpace(e.Agent+" "+e.Model)), verdict, why, codes(e.Evidence),
-			e.Spent.tokens(), e.Spent.money(), stamp(e.At))
+		p.row(
+			strconv.Itoa(e.Iteration),
+			code(e.Task),
+			prose(strings.TrimSpace(e.Agent+" "+e.Model)),
+			verdict,
+			why,
+			codes(e.Evidence),
+			e.Spent.tokens(),
+			e.Spent.money(),
+			stamp(e.At),
+		)
 	}
 }
 
@@ -262,14 +306,39 @@ func (r Report) iterations(p *page) {
 		p.line("None.")
 		return
 	}
-	p.table("iteration", "task", "agent", "ended", "verdict", "time", "tokens", "cost", "tree before", "tree after", "commit", "by")
+	p.table(
+		"iteration",
+		"task",
+		"agent",
+		"ended",
+		"verdict",
+		"time",
+		"tokens",
+		"cost",
+		"tree before",
+		"tree after",
+		"commit",
+		"by",
+	)
 	for _, it := range r.Iterations {
 		ended := prose(string(it.End))
 		if it.Error != "" {
 			ended += ": " + prose(it.Error)
 		}
-		p.row(strconv.Itoa(it.Number), code(it.Task), prose(strings.TrimSpace(it.Agent+" "+it.Model)), ended, it.verdict(), seconds(it.Spent.Duration),
-			it.Spent.tokens(), it.Spent.money(), code(shortTree(it.TreeBefore)), code(shortTree(it.TreeAfter)), code(short(it.Commit)), strconv.Itoa(it.Session))
+		p.row(
+			strconv.Itoa(it.Number),
+			code(it.Task),
+			prose(strings.TrimSpace(it.Agent+" "+it.Model)),
+			ended,
+			it.verdict(),
+			seconds(it.Spent.Duration),
+			it.Spent.tokens(),
+			it.Spent.money(),
+			code(shortTree(it.TreeBefore)),
+			code(shortTree(it.TreeAfter)),
+			code(short(it.Commit)),
+			strconv.Itoa(it.Session),
+		)
 	}
 }
 
@@ -299,8 +368,19 @@ func (r Report) checks(p *page) {
 		if c.Baseline {
 			iteration += " (baseline)"
 		}
-		p.row(stamp(c.At), iteration, c.name(), code(c.Task), c.result(), strconv.Itoa(c.ExitCode), seconds(c.Duration), c.isolation(),
-			code(shortTree(c.Tree)), code(c.OutputHash), strconv.Itoa(c.Session))
+		p.row(
+			stamp(c.At),
+			iteration,
+			c.name(),
+			code(c.Task),
+			c.result(),
+			strconv.Itoa(c.ExitCode),
+			seconds(c.Duration),
+			c.isolation(),
+			code(shortTree(c.Tree)),
+			code(c.OutputHash),
+			strconv.Itoa(c.Session),
+		)
 	}
 }
 

@@ -109,7 +109,8 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9 ./_=-]*$`)
 var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".inf", ".nan"}
 
 func scalar(text string) string {
-	if plainScalar.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(yamlWords, strings.ToLower(text)) {
+	if plainScalar.MatchString(text) && !strings.HasSuffix(text, " ") &&
+		!slices.Contains(yamlWords, strings.ToLower(text)) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

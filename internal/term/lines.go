@@ -95,7 +95,11 @@ func (l *Lines) tell(e ralph.Event) []string {
 		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
 			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
-			return []string{"  " + l.Style.Yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
+			return []string{
+				"  " + l.Style.Yellow(
+					fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names),
+				),
+			}
 		}
 	case ralph.OutputTruncated:
 		return []string{fmt.Sprintf("  %s was too long (%d bytes); kept its beginning and end", data.What, data.Bytes)}
@@ -110,10 +114,19 @@ func (l *Lines) tell(e ralph.Event) []string {
 func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
 	lines := []string{fmt.Sprintf("run %s continues with agent %s", run, Clean(data.Agent))}
 	if data.Interrupted > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted before its agent ended; it does not count toward the limit", data.Interrupted))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"  iteration %d was interrupted before its agent ended; it does not count toward the limit",
+				data.Interrupted,
+			),
+		)
 	}
 	if data.Judged > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted after its agent ended; judging it now", data.Judged))
+		lines = append(
+			lines,
+			fmt.Sprintf("  iteration %d was interrupted after its agent ended; judging it now", data.Judged),
+		)
 	}
 	return lines
 }
@@ -197,7 +210,14 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	}
 	switch {
 	case data.Flaked:
-		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.Yellow("PASS"), data.Attempts, Seconds(data.Duration))
+		return fmt.Sprintf(
+			"%s%s: %s after %d tries on one tree (%s)",
+			where,
+			name,
+			l.Style.Yellow("PASS"),
+			data.Attempts,
+			Seconds(data.Duration),
+		)
 	case data.Passed:
 		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.Green("PASS"), Seconds(data.Duration))
 	case data.Broken:
@@ -205,7 +225,15 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	case data.TimedOut:
 		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
 	}
-	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.Red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
+	return fmt.Sprintf(
+		"%s%s: %s (exit %d, %s)%s",
+		where,
+		name,
+		l.Style.Red("FAIL"),
+		data.ExitCode,
+		Seconds(data.Duration),
+		reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)),
+	)
 }
 
 // cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
@@ -226,7 +254,10 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 	}
 	var lines []string
 	for _, r := range v.Tasks.Refused {
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
+		lines = append(
+			lines,
+			fmt.Sprintf("  %s %s: %s", l.Style.Red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)),
+		)
 	}
 	for _, r := range v.Refusals() {
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim refused"), r.Code, Clean(r.Detail)))

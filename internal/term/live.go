@@ -42,8 +42,17 @@ type Live struct {
 // NewLive starts the moving line; Close ends it.
 func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
-		lines: Lines{Out: out, Style: style, State: state, Width: width}, width: width, begun: time.Now(), spent: state.Elapsed,
-		done: make(chan struct{}), ended: make(chan struct{}),
+		lines: Lines{
+			Out:   out,
+			Style: style,
+			State: state,
+			Width: width,
+		},
+		width: width,
+		begun: time.Now(),
+		spent: state.Elapsed,
+		done:  make(chan struct{}),
+		ended: make(chan struct{}),
 	}
 	go v.animate()
 	return v
@@ -169,7 +178,10 @@ func facts(state *fold.State) []string {
 	var parts []string
 	if len(state.History.Tasks) > 0 {
 		count := state.TaskCount()
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)))
+		parts = append(
+			parts,
+			strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)),
+		)
 	}
 	cost := AtLeast(Money(state.History.Cost, state.CostEstimated), state.CostPartial)
 	if budget := state.Policy.MaxCost; budget > 0 {

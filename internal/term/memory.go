@@ -14,7 +14,9 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.TaskSelected:
 		if e.Iteration == 0 && data.List != nil {
 			count := l.State.TaskCount()
-			return []string{fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, Clean(l.State.Started.TaskFile))}
+			return []string{
+				fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, Clean(l.State.Started.TaskFile)),
+			}
 		}
 	case ralph.TaskMoved:
 		switch e.Type {
@@ -24,7 +26,16 @@ func (l *Lines) memory(e ralph.Event) []string {
 			return []string{"  " + l.Style.Yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
 		}
 	case ralph.WorkStashed:
-		return []string{fmt.Sprintf("  work on %s stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
+		return []string{
+			fmt.Sprintf(
+				"  work on %s stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR",
+				data.Task,
+				e.Run,
+				data.Task,
+				e.Run,
+				data.Iteration,
+			),
+		}
 	case ralph.WorkRestored:
 		if data.Why == "" && !data.Stayed { // otherwise a warning says it
 			return []string{fmt.Sprintf("  work on %s restored, from iteration %d", data.Task, data.Iteration)}
@@ -33,11 +44,17 @@ func (l *Lines) memory(e ralph.Event) []string {
 		if data.State == ralph.SteeringRemoved {
 			return []string{"  steering removed: " + Shorten(Clean(data.Text), 100)}
 		}
-		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Text), 100))}
+		return []string{
+			fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Text), 100)),
+		}
 	case ralph.AnswerGiven:
-		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Answer), 100))}
+		return []string{
+			fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Answer), 100)),
+		}
 	case ralph.LearningProposed:
-		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100))}
+		return []string{
+			fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100)),
+		}
 	case ralph.CommitResult:
 		lines := []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
 		if data.Output != "" { // hooks that were not run, or failed when all was done

@@ -69,7 +69,11 @@ func TestLinesWrapAtWords(t *testing.T) {
 func TestTheMovingLineGoesWhenTheTerminalBecomesNarrower(t *testing.T) {
 	var out bytes.Buffer
 	width := 80
-	v := &Live{lines: Lines{Out: &out, State: &fold.State{}}, width: func() int { return width }, doing: strings.Repeat("漢字 ", 40)}
+	v := &Live{
+		lines: Lines{Out: &out, State: &fold.State{}},
+		width: func() int { return width },
+		doing: strings.Repeat("漢字 ", 40),
+	}
 	v.draw()
 	if drawn := v.drawn; drawn > 77 || drawn < 70 {
 		t.Errorf("the line takes %d of 80 columns", drawn)

@@ -43,7 +43,9 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 	var lines []string
 	switch {
 	case !data.OldPassed:
-		lines = []string{"  " + l.Style.Yellow("tests changed") + ": original tests fail, edited ones pass: " + names(data.Files)}
+		lines = []string{
+			"  " + l.Style.Yellow("tests changed") + ": original tests fail, edited ones pass: " + names(data.Files),
+		}
 	case len(data.Files) > 0:
 		lines = []string{"  tests changed; the original ones pass as well: " + names(data.Files)}
 	}
@@ -56,7 +58,9 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 func (l *Lines) tampered(data ralph.FilesTampered) []string {
 	var lines []string
 	if data.What != ralph.TamperedFiles {
-		lines = []string{"  " + l.Style.Red("tampered") + fmt.Sprintf(": the agent changed %s; Ralph restored it:", Clean(data.File))}
+		lines = []string{
+			"  " + l.Style.Red("tampered") + fmt.Sprintf(": the agent changed %s; Ralph restored it:", Clean(data.File)),
+		}
 	} else if len(data.Details) > 0 {
 		lines = []string{"  " + l.Style.Red("tampered") + ": the agent changed protected files; checks see the originals:"}
 	}
@@ -75,7 +79,8 @@ func (l *Lines) worth(p ralph.Proof) []string {
 	case p.Canary == ralph.CanaryGreen:
 		return []string{"  " + l.Style.Red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
 	case p.Lost > 0:
-		return []string{"  " + l.Style.Red("✗ "+name+" misses tests") + ": " + Clean(strings.TrimSpace(p.Detail+" "+strings.Join(p.Missing, ", ")))}
+		missing := Clean(strings.TrimSpace(p.Detail + " " + strings.Join(p.Missing, ", ")))
+		return []string{"  " + l.Style.Red("✗ "+name+" misses tests") + ": " + missing}
 	case p.Canary == ralph.CanaryRed && p.Tests > 0:
 		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test, %s ran", name, Count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
@@ -104,15 +109,32 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 	case e.End == ralph.EndInterrupted:
 		return []string{"  " + l.Style.Yellow("the evaluation by "+Clean(e.Agent)+" was interrupted")}
 	case e.End != ralph.EndOK:
-		return []string{"  " + l.Style.Yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
+		return []string{
+			"  " + l.Style.Yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error)),
+		}
 	case e.Cached && e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on the same tree", Clean(e.Agent), what)}
 	case e.Cached:
-		return []string{"  " + l.Style.Red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what)) + fmt.Sprintf(" (%s); nothing changed since, so it is not asked again", e.Category)}
+		return []string{
+			"  " + l.Style.Red(
+				fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what),
+			) + fmt.Sprintf(
+				" (%s); nothing changed since, so it is not asked again",
+				e.Category,
+			),
+		}
 	case e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}
 	}
-	lines := []string{"  " + l.Style.Red(fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what)) + fmt.Sprintf(" (%s): %s", e.Category, Shorten(Clean(e.Concern), 300))}
+	lines := []string{
+		"  " + l.Style.Red(
+			fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what),
+		) + fmt.Sprintf(
+			" (%s): %s",
+			e.Category,
+			Shorten(Clean(e.Concern), 300),
+		),
+	}
 	if e.NextStep != "" {
 		lines = append(lines, "    next: "+Shorten(Clean(e.NextStep), 300))
 	}
@@ -124,7 +146,10 @@ func names(all []string) string { return Clean(text.List(all)) }
 
 // wasRed reports whether a check that is green at the end was red before any agent worked.
 func wasRed(s *fold.State) bool {
-	return slices.ContainsFunc(LastChecks(s), func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed })
+	return slices.ContainsFunc(
+		LastChecks(s),
+		func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed },
+	)
 }
 
 // proof names the checks that were red and green on one tree, and what the last verdict let through with a warning.

@@ -90,7 +90,9 @@ func Screen(s *fold.State, style Style, width int) string {
 	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
-		b.text.WriteString(style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
+		b.text.WriteString(
+			style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n",
+		)
 	}
 	b.row("Stopped because", Clean(because(s)))
 	if s.Stopped.Changed != "" {
@@ -152,7 +154,8 @@ func (b *screen) row(name, words string) {
 // canUndo reports whether there are changes in the workspace and a snapshot from before them.
 func canUndo(s *fold.State) bool {
 	base := s.History.Base
-	return s.Started.Worktree == nil && !s.Started.Demo && base.Snapshot != "" && base.Head != "" && len(s.Iterations) > 0 &&
+	return s.Started.Worktree == nil && !s.Started.Demo && base.Snapshot != "" && base.Head != "" &&
+		len(s.Iterations) > 0 &&
 		s.Stopped.Changed != "no files changed"
 }
 
@@ -262,7 +265,10 @@ func LastChecks(s *fold.State) []ralph.CheckResult {
 func turnedGreen(s *fold.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
-		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name && b.Task == c.Task })
+		before := slices.IndexFunc(
+			s.History.Baseline,
+			func(b ralph.CheckResult) bool { return b.Name == c.Name && b.Task == c.Task },
+		)
 		if c.Passed && before >= 0 && !s.History.Baseline[before].Passed {
 			names = append(names, c.Name)
 		}
@@ -330,7 +336,8 @@ var waysOn = map[ralph.StopReason]string{
 
 // refused reports whether the recorded settings are why the run ended: a resume keeps them.
 func refused(s *fold.State) bool {
-	return s.Stopped.Status != ralph.StatusCompleted && (s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
+	return s.Stopped.Status != ralph.StatusCompleted &&
+		(s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
 }
 
 // otherSettings is how one goes on with a setting changed. Of the agent's, a resume takes another model; everything else takes a new run.

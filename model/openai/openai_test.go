@@ -309,11 +309,13 @@ func TestThoughtRoundTrip(t *testing.T) {
 	if _, err := client.Send(t.Context(), model.Request{Messages: []model.Message{first.Message}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := parsed[map[string]any](t,
+	want := parsed[map[string]any](
+		t,
 		`{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
 		{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "sig"}}},
 		{"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-	]}`)
+	]}`,
+	)
 	if diff := cmp.Diff(any(want), (*asked)[1].body["messages"].([]any)[0]); diff != "" {
 		t.Error(diff)
 	}

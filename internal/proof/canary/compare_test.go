@@ -149,8 +149,16 @@ func TestCompare(t *testing.T) {
 
 func TestCompareTests(t *testing.T) {
 	outcome := func(change func(*canary.Outcome)) canary.Outcome {
-		out := canary.Outcome{Exit: 1, Red: true, Planted: []string{goFatal}, Failing: []string{goFatal}, Complete: true, Formats: []string{"go"},
-			Tests: map[string]canary.State{"a": canary.Passed, "b": canary.Failed, "c": canary.Skipped}, Total: 2}
+		out := canary.Outcome{
+			Exit:     1,
+			Red:      true,
+			Planted:  []string{goFatal},
+			Failing:  []string{goFatal},
+			Complete: true,
+			Formats:  []string{"go"},
+			Tests:    map[string]canary.State{"a": canary.Passed, "b": canary.Failed, "c": canary.Skipped},
+			Total:    2,
+		}
 		change(&out)
 		return out
 	}

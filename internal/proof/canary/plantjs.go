@@ -217,7 +217,20 @@ func (f jsFile) text() string {
 			fmt.Fprintf(&load, "  try {\n    require('%s');\n  } catch {\n  }\n", module)
 		}
 	}
-	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', "+
-		"'%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
-		head.String(), it, f.throws, context, load.String(), f.one[0], f.one[1], it, f.compares, context, load.String(), compare)
+	return fmt.Sprintf(
+		"%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', "+
+			"'%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
+		head.String(),
+		it,
+		f.throws,
+		context,
+		load.String(),
+		f.one[0],
+		f.one[1],
+		it,
+		f.compares,
+		context,
+		load.String(),
+		compare,
+	)
 }

@@ -207,7 +207,9 @@ func TestANoWithoutTimeToAskAgain(t *testing.T) {
 		return o
 	}, says(accept))
 	want := malformed(func(e *ralph.Evaluation) { e.Category = ralph.RejectedInvalid })
-	want.Duration, want.Problem = ralph.Span(time.Hour), `the category "ugly" is not in the list; there was no time to ask again`
+	want.Duration, want.Problem = ralph.Span(
+		time.Hour,
+	), `the category "ugly" is not in the list; there was no time to ask again`
 	if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" || len(r.asked) != 1 {
 		t.Errorf("asked %d times, -want +got:\n%s", len(r.asked), diff)
 	}

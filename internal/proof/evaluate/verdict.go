@@ -46,7 +46,9 @@ type finding struct {
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
-	e.Accepted, e.Category, e.Concern, e.Evidence, e.NextStep = f.Verdict == "accept", ralph.Rejection(f.Category), f.Concern, f.Evidence, f.NextStep
+	e.Accepted, e.Category, e.Concern, e.Evidence, e.NextStep = f.Verdict == "accept", ralph.Rejection(
+		f.Category,
+	), f.Concern, f.Evidence, f.NextStep
 }
 
 // read finds the verdict in an answer and checks it against the rules and the files of the

@@ -18,8 +18,21 @@ func TestCopyShowsEditsAndSharesWhatIsIgnored(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		top := u.folder(t)
 		dir := filepath.Join(top, "my ws")
-		write(t, dir, map[string]string{"a.go": "a", "sub/b_test.go": "agent's", "sub/added.go": "x", "tool": "#!/bin/sh\necho tool of $(pwd)", "to-a": "-> a.go",
-			"node_modules/m/index": "module", "node_modules/other": "o", "sub/ignored.log": "log", ".git/HEAD": "ref"})
+		write(
+			t,
+			dir,
+			map[string]string{
+				"a.go":                 "a",
+				"sub/b_test.go":        "agent's",
+				"sub/added.go":         "x",
+				"tool":                 "#!/bin/sh\necho tool of $(pwd)",
+				"to-a":                 "-> a.go",
+				"node_modules/m/index": "module",
+				"node_modules/other":   "o",
+				"sub/ignored.log":      "log",
+				".git/HEAD":            "ref",
+			},
+		)
 		write(t, top, map[string]string{"src/base": "base"})
 		if err := os.Chmod(filepath.Join(dir, "a.go"), 0o444); err != nil {
 			t.Fatal(err)

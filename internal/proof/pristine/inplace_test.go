@@ -21,8 +21,23 @@ func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 	t.Helper()
 	top := u.folder(t)
 	dir = filepath.Join(top, "ws")
-	write(t, dir, map[string]string{"a_test.go": "agent's", "run": "#!/bin/sh\nexit 0", "dir/deep/x": "x", "dir/deep/l": "-> x", "dir/y": "y",
-		"was-folder": "now a file", "linked": "-> dir", "locked/file": "f", "keep": "k", "conf": "-> keep", "is-folder/z": "z"})
+	write(
+		t,
+		dir,
+		map[string]string{
+			"a_test.go":   "agent's",
+			"run":         "#!/bin/sh\nexit 0",
+			"dir/deep/x":  "x",
+			"dir/deep/l":  "-> x",
+			"dir/y":       "y",
+			"was-folder":  "now a file",
+			"linked":      "-> dir",
+			"locked/file": "f",
+			"keep":        "k",
+			"conf":        "-> keep",
+			"is-folder/z": "z",
+		},
+	)
 	write(t, top, map[string]string{"src/base": "base", "src/prog": "#!/bin/true", "src/link": "-> keep"})
 	if err := os.Chmod(filepath.Join(dir, "locked/file"), 0o400); err != nil {
 		t.Fatal(err)
@@ -40,8 +55,28 @@ func spoiled(t *testing.T, u user) (dir string, edits, more []Edit) {
 		}
 	}
 	base, prog, link := top+"/src/base", top+"/src/prog", top+"/src/link"
-	edits = pairs("a_test.go", base, "run", prog, "dir", "", "was-folder/in/it", base, "linked/new", base, "locked/file", base,
-		"conf", link, "is-folder", prog, "not/there", "", "new/one", base)
+	edits = pairs(
+		"a_test.go",
+		base,
+		"run",
+		prog,
+		"dir",
+		"",
+		"was-folder/in/it",
+		base,
+		"linked/new",
+		base,
+		"locked/file",
+		base,
+		"conf",
+		link,
+		"is-folder",
+		prog,
+		"not/there",
+		"",
+		"new/one",
+		base,
+	)
 	more = pairs("a_test.go", prog, "canary_test.go", base, "new", "", "keep", "", "dir/deep/x", base)
 	return dir, edits, more
 }

@@ -93,8 +93,22 @@ func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		top := u.folder(t)
 		dir := filepath.Join(top, "a b:c,d\\e")
-		write(t, dir, map[string]string{"keep": "k", "test.go": "agent's", "added.go": "a", "dir/deep/x": "x", "was-folder": "now a file", "sub/y": "y",
-			"outside/secret": "s", "linked": "-> outside", "away": "-> " + top + "/elsewhere", "blank name, and:more": "b"})
+		write(
+			t,
+			dir,
+			map[string]string{
+				"keep":                 "k",
+				"test.go":              "agent's",
+				"added.go":             "a",
+				"dir/deep/x":           "x",
+				"was-folder":           "now a file",
+				"sub/y":                "y",
+				"outside/secret":       "s",
+				"linked":               "-> outside",
+				"away":                 "-> " + top + "/elsewhere",
+				"blank name, and:more": "b",
+			},
+		)
 		write(t, top, map[string]string{
 			"elsewhere/file": "untouched", "src/test.go": "base", "src/run": "#!/bin/sh", "src/link": "-> keep",
 		})

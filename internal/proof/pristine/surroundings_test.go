@@ -23,8 +23,22 @@ func newHousehold(t *testing.T, u user) household {
 		user: u, home: filepath.Join(top, "home [x]"), dir: filepath.Join(top, "ws"),
 		kept: filepath.Join(u.folder(t), "kept"),
 	}
-	write(t, h.home, map[string]string{".bashrc": "rc", ".npmrc": "npm", ".gitconfig": "[user]\n\tname = Base\n", ".config/git/config": "[user]\n\temail = base@x\n", ".config/go/env": "GOFLAGS=-v\n",
-		"dotfiles/zshrc": "zsh", ".zshrc": "-> dotfiles/zshrc", ".local/lib/python3.11/site-packages/a.pth": "a", ".gemrc": "gem", ".irbrc": "irb"})
+	write(
+		t,
+		h.home,
+		map[string]string{
+			".bashrc":            "rc",
+			".npmrc":             "npm",
+			".gitconfig":         "[user]\n\tname = Base\n",
+			".config/git/config": "[user]\n\temail = base@x\n",
+			".config/go/env":     "GOFLAGS=-v\n",
+			"dotfiles/zshrc":     "zsh",
+			".zshrc":             "-> dotfiles/zshrc",
+			".local/lib/python3.11/site-packages/a.pth": "a",
+			".gemrc": "gem",
+			".irbrc": "irb",
+		},
+	)
 	write(t, h.dir, map[string]string{
 		".git/config": "[core]\n\tbare = false\n", ".git/hooks/pre-commit": "#!/bin/sh\necho base",
 		".git/hooks/x.sample": "s", "test": "t",
@@ -80,8 +94,17 @@ func TestUnchangedSurroundingsAreLeftAlone(t *testing.T) {
 func TestChangedSurroundingsAreAsTheyWere(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		h := newHousehold(t, u)
-		h.change(t, map[string]string{".bashrc": "alias go=true", ".npmrc": "script-shell=/bin/true", "dotfiles/zshrc": "evil", ".profile": "added", ".config/go/env": "GOFLAGS=-run=^$",
-			".local/lib/python3.11/site-packages/b.pth": "import os; os._exit(0)"})
+		h.change(
+			t,
+			map[string]string{
+				".bashrc":        "alias go=true",
+				".npmrc":         "script-shell=/bin/true",
+				"dotfiles/zshrc": "evil",
+				".profile":       "added",
+				".config/go/env": "GOFLAGS=-run=^$",
+				".local/lib/python3.11/site-packages/b.pth": "import os; os._exit(0)",
+			},
+		)
 		os.Remove(filepath.Join(h.home, ".gitconfig"))
 		os.Remove(filepath.Join(h.home, ".gemrc"))
 		write(t, h.dir, map[string]string{".git/hooks/post-checkout": "#!/bin/sh\necho evil"})

@@ -71,17 +71,35 @@ var everything = trees{
 		"a_test.go": "1", "a.go": "1", "conftest.py": "1", "tests/test_a.py": "1", "src/lib.rs": rustSource,
 		"package.json": packageJSON, "a.test.js": "1", "check.sh": "1", "sub/x": "1",
 	},
-	now: files{"a_test.go": "2", "a.go": "2", "b_test.go": "package a", "main_test.go": "package a\nfunc TestMain() {}", "src/lib.rs": "", "tests/test_b.py": "", "pytest.ini": "",
+	now: files{
+		"a_test.go":       "2",
+		"a.go":            "2",
+		"b_test.go":       "package a",
+		"main_test.go":    "package a\nfunc TestMain() {}",
+		"src/lib.rs":      "",
+		"tests/test_b.py": "",
+		"pytest.ini":      "",
 		"package.json": strings.Replace(
 			packageJSON, "node --test", "true", 1,
-		), "a.test.js": "1", "check.sh": "2", "sub/x": "2"},
+		),
+		"a.test.js": "1",
+		"check.sh":  "2",
+		"sub/x":     "2",
+	},
 }
 
 func TestWithoutThePresetTestsAreWeighed(t *testing.T) {
 	want := short{
 		Tampered: []string{"check.sh changed", "sub/x changed"},
-		Tests: []string{"a_test.go changed", "conftest.py deleted", "main_test.go added", "package.json changed", "pytest.ini added",
-			"src/lib.rs changed", "tests/test_a.py deleted"},
+		Tests: []string{
+			"a_test.go changed",
+			"conftest.py deleted",
+			"main_test.go added",
+			"package.json changed",
+			"pytest.ini added",
+			"src/lib.rs changed",
+			"tests/test_a.py deleted",
+		},
 	}
 	got := sorted(
 		t, protect.Config{Literal: []string{"./check.sh", "sub", "../out"}, Checks: []string{"./check.sh"}},

@@ -121,8 +121,17 @@ var (
 func vendoredTests(name string) bool {
 	_, module, vendored := cutFolder(name, "vendor")
 	return vendored &&
-		slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
-			"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
+		slices.ContainsFunc(
+			[]string{
+				"github.com/stretchr/testify/",
+				"gotest.tools/",
+				"github.com/onsi/",
+				"github.com/google/go-cmp/",
+				"github.com/frankban/quicktest/",
+				"github.com/matryer/is/",
+			},
+			func(m string) bool { return strings.HasPrefix(module, m) },
+		)
 }
 
 // pythonRunners are Python test runners and the modules that they use.
