@@ -352,7 +352,8 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 		f.Error = now.Agent.Error
 	}
 	f.Failed = failedOf(now.Checks)
-	f.GreenNoClaim = judge.AllPassed(now.Checks) && !v.Claimed && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
+	asked := said.Blocked != nil || said.Decide != nil
+	f.GreenNoClaim = judge.AllPassed(now.Checks) && !v.Claimed && !asked && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
 	} else {

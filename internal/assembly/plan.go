@@ -262,16 +262,13 @@ func (p *Plan) findChecks() error {
 	}
 }
 
-// RunChecks are the checks that were given, else the one that is detected, with what was found out about it.
+// RunChecks are the configured checks, else the detected ones with what was found.
 func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
 	}
-	detected, ok := project.Detect(w.Dir)
-	if ok {
-		checks = []string{detected.Command}
-	}
-	return checks, &detected
+	detected, _ := project.Detect(w.Dir)
+	return detected.Commands, &detected
 }
 
 func (p *Plan) findAgent() error {
@@ -306,6 +303,15 @@ func (p *Plan) findAgent() error {
 
 // AgentName is who will do the work.
 func (p *Plan) AgentName() string { return p.agents[0].name }
+
+// AgentNames are the agents that work, and the evaluator.
+func (p *Plan) AgentNames() []string {
+	names := text.Mapped(p.agents, func(c chosenAgent) string { return c.name })
+	if p.evaluator != nil {
+		names = append(names, p.evaluator.name)
+	}
+	return names
+}
 
 // fallbacks are the names of those that take over.
 func (p *Plan) fallbacks() []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/doctor"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // doctorCommand is `ralph doctor`.
@@ -26,7 +28,9 @@ behaves as a run needs it to, and whether the project's configuration works.
 
 A probe runs each CLI in a temporary folder against a scripted model on this
 machine. It uses no tokens, no network and not your login. Results are
-remembered per CLI version.`,
+remembered per CLI version.
+
+Exits 1 if the next run here needs something that is broken or missing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case anew && none:
@@ -52,10 +56,8 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	ownOrphans(c.streams.Err)
 	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
 	defer release()
-	loaded, trouble := c.load(
-		workspace,
-		map[string][]string{},
-	) // who has a broken configuration wants to know the rest all the same
+	// With a broken configuration the other findings still help.
+	loaded, trouble := c.load(workspace, map[string][]string{})
 	findings := doctor.Examine(ctx, doctor.Examination{
 		Workspace: workspace,
 		Env:       c.streams.Env,
@@ -68,7 +70,18 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
-	return c.show(findings, func(out io.Writer) { printFindings(out, findings) })
+	if err := c.show(findings, func(out io.Writer) { printFindings(out, findings) }); err != nil {
+		return err
+	}
+	broken := doctor.Broken(findings)
+	if len(broken) == 0 {
+		return nil
+	}
+	if !c.wantsJSON() {
+		names := text.Mapped(broken, func(f doctor.Finding) string { return fmt.Sprintf("%q", f.What) })
+		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", strings.Join(slices.Compact(names), ", "))
+	}
+	return exit(1)
 }
 
 // progressPrinter prints whole lines for a person who waits, and nothing where nobody looks.

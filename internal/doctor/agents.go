@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ type AgentFinding struct {
 }
 
 // agents looks at every known CLI. Those that are there come in the order in which a run looks for them, those that are not after them.
-func (x Examination) agents(ctx context.Context) []Finding {
+func (x Examination) agents(ctx context.Context, inUse []string) []Finding {
 	var installed, missing []Finding
 	var dialects []agent.Dialect
 	for _, d := range agent.Known() {
@@ -55,7 +56,11 @@ func (x Examination) agents(ctx context.Context) []Finding {
 			continue
 		}
 		dialects = append(dialects, d)
-		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
+		installed = append(installed, Finding{
+			What:   "agent " + d.Name(),
+			Agent:  &AgentFinding{Name: d.Name(), Path: path},
+			Needed: slices.Contains(inUse, d.Name()),
+		})
 	}
 	if len(installed) == 0 {
 		missing = append(
@@ -88,7 +93,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 func (x Examination) worker() Finding {
 	const what, how = "worker", "built in, for --agent worker; "
 	if x.Trouble != nil {
-		return Finding{What: what, State: Unknown, Detail: how + "cannot read the configuration: " + x.Trouble.Error()}
+		return Finding{What: what, State: Unknown, Detail: how + "the configuration cannot be read"}
 	}
 	text, ready := models.BuiltIn(models.Request{Settings: x.Settings, Env: x.Env, Dir: x.Workspace.Dir})
 	return Finding{What: what, State: map[bool]State{true: OK, false: Note}[ready], Detail: how + text}
@@ -103,6 +108,9 @@ func (x Examination) agent(ctx context.Context, d agent.Dialect, f *Finding) err
 	a.Broken = probe.WhyBroken(version, about.Broken)
 	err := x.probe(ctx, d, a, version)
 	f.State = a.state()
+	if f.Needed && a.Login == agent.LoggedOut {
+		f.State = Bad
+	}
 	f.Detail = fmt.Sprintf("%s at %s", a.Version, a.Path)
 	if version == "" {
 		f.Detail = a.Path + " does not tell its version"

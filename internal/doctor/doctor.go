@@ -10,7 +10,6 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -31,7 +30,8 @@ type Finding struct {
 	What   string        `json:"what"`
 	State  State         `json:"state"`
 	Detail string        `json:"detail"`
-	Agent  *AgentFinding `json:"agent,omitempty"` // of an agent CLI that is installed
+	Needed bool          `json:"needed,omitempty"` // by the next run
+	Agent  *AgentFinding `json:"agent,omitempty"`  // of an agent CLI that is installed
 }
 
 // askTimeout bounds one question to a program about its version.
@@ -48,25 +48,30 @@ type Examination struct {
 	Tell      func(line string) // what is going on, for people; may be called by several goroutines
 }
 
-// Examine says what is there, what is missing, and what that means. No agent is started but for a probe.
+// Examine reports what is installed, what is missing, and what the next run would use. It starts an agent only for a
+// probe, and no check.
 func Examine(ctx context.Context, x Examination) []Finding {
 	findings := []Finding{
 		x.program(ctx, "git", "optional: without it, no snapshots, commits or worktrees"),
 		x.program(ctx, "sh", "needed for checks and custom commands"),
 	}
-	findings = append(findings, x.agents(ctx)...)
-	return append(
-		findings,
-		x.worker(),
-		stateFolder(x.Env),
-		workspaceFinding(x.Workspace),
-		checkFinding(x.Workspace),
-		Finding{
-			What:   "sandbox",
-			State:  Note,
-			Detail: "none: agents run with your permissions, in their own edit mode unless --yolo",
-		},
-	)
+	findings[1].Needed = true
+	var inUse []string
+	var next []Finding
+	if x.Trouble == nil {
+		inUse, next = x.nextRun(ctx)
+	}
+	findings = append(findings, x.agents(ctx, inUse)...)
+	findings = append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), x.configuration())
+	if x.Trouble == nil && len(next) == 0 {
+		next = []Finding{{What: "check", State: Note, Detail: "none"}}
+	}
+	findings = append(findings, next...)
+	return append(findings, Finding{
+		What:   "sandbox",
+		State:  Note,
+		Detail: "none: agents run with your permissions, in their own edit mode unless --yolo",
+	})
 }
 
 func (x Examination) program(ctx context.Context, name, without string) Finding {
@@ -90,18 +95,18 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 
 func stateFolder(env config.Env) Finding {
 	const what = "state folder"
-	if env.StateDir == "" {
-		return Finding{What: what, State: Missing, Detail: "no home folder; set RALPH_STATE_DIR"}
+	cannot := func(why string) Finding {
+		return Finding{What: what, State: Missing, Needed: true, Detail: why + "; set RALPH_STATE_DIR"}
 	}
-	cannot := func(err error) Finding {
-		return Finding{What: what, State: Missing, Detail: fmt.Sprintf("not writable: %v; set RALPH_STATE_DIR", err)}
+	if env.StateDir == "" {
+		return cannot("no home folder")
 	}
 	if err := os.MkdirAll(env.StateDir, 0o700); err != nil {
-		return cannot(err)
+		return cannot(fmt.Sprintf("not writable: %v", err))
 	}
 	probe, err := os.CreateTemp(env.StateDir, ".probe-")
 	if err != nil {
-		return cannot(err)
+		return cannot(fmt.Sprintf("not writable: %v", err))
 	}
 	probe.Close()
 	os.Remove(probe.Name())
@@ -113,16 +118,4 @@ func workspaceFinding(ws workspace.Workspace) Finding {
 		return Finding{What: "workspace", State: Note, Detail: ws.Dir + " is not under git"}
 	}
 	return Finding{What: "workspace", State: OK, Detail: ws.Dir}
-}
-
-func checkFinding(ws workspace.Workspace) Finding {
-	found, ok := project.Detect(ws.Dir)
-	if !ok {
-		return Finding{
-			What:   "check",
-			State:  Note,
-			Detail: strings.TrimSpace(`none detected; pass one with --check. ` + found.Because),
-		}
-	}
-	return Finding{What: "check", State: OK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
 }

@@ -92,7 +92,7 @@ func (w *fakeWorld) examine(t *testing.T, probing Probing) (installed []Finding,
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, line)
-	}}).agents(t.Context()) {
+	}}).agents(t.Context(), nil) {
 		if f.Agent != nil {
 			installed = append(installed, f)
 		} else if f.State != Missing {
@@ -111,21 +111,21 @@ func TestAgentsAreExamined(t *testing.T) {
 	gemini, _ := agent.Find("gemini")
 	path := func(name string) string { return filepath.Join(w.bin, name) }
 	want := []Finding{
-		{"agent claude", OK, "2.1.7 at " + path("claude"), &AgentFinding{
+		{"agent claude", OK, "2.1.7 at " + path("claude"), false, &AgentFinding{
 			Name: "claude", Version: "2.1.7", Path: path("claude"),
 			Account: agent.Account{Login: agent.LoggedIn, Billing: agent.BillingKey, Because: "ANTHROPIC_API_KEY is set"},
 		}},
-		{"agent codex", Note, path("codex") + " does not tell its version", &AgentFinding{
+		{"agent codex", Note, path("codex") + " does not tell its version", false, &AgentFinding{
 			Name: "codex", Version: "unknown", Path: path("codex"),
 			Account: agent.Account{
 				Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no CODEX_API_KEY and no ~/.codex/auth.json",
 			},
 		}},
-		{"agent gemini", Bad, "0.20.0 at " + path("gemini"), &AgentFinding{
+		{"agent gemini", Bad, "0.20.0 at " + path("gemini"), false, &AgentFinding{
 			Name: "gemini", Version: "0.20.0", Path: path("gemini"), Account: installed[2].Agent.Account,
 			Broken: gemini.About().Broken[0].Why,
 		}},
-		{"agent goose", Note, path("goose") + " does not tell its version; another program has this name, too", &AgentFinding{
+		{"agent goose", Note, path("goose") + " does not tell its version; another program has this name, too", false, &AgentFinding{
 			Name: "goose", Version: "unknown", Path: path("goose"),
 			Account: agent.Account{Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no provider is configured"},
 		}},

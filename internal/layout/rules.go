@@ -103,9 +103,10 @@ var directions = []direction{
 		"a set-up looks at files and writes files; it builds no loop"},
 	{[]string{"internal/doctor"},
 		join(leaves, []string{
-			"agent", "internal/config", "internal/project", "internal/workspace", "internal/models", "internal/probe",
+			"agent", "internal/config", "internal/workspace", "internal/models", "internal/probe", "internal/setup",
+			"internal/assembly",
 		}),
-		"the doctor says what a run would use; it builds no loop, and no run asks the doctor"},
+		"the doctor reports what a run would use, which assembly knows; it builds no loop"},
 	{[]string{"internal/planner"},
 		join(root, leaves, parts, []string{
 			"plan", "internal/config", "internal/project", "internal/models", "internal/assembly",

@@ -1,11 +1,7 @@
-// Package project reads what the files of a project say about its checks.
+// Package project reads from a project's files which checks it has.
 //
-// [Detect] proposes the check of a project that names none, from what lies in its root folder. A proposal that would
-// run no test at all proves nothing and is passed over; the search goes on with the next kind of project, and what was
-// passed over is said.
-//
-// [Propose] lists everything that the project could be held to (tests, lint, types, format, end-to-end tests), for a
-// person to choose from.
+// [Propose] lists every check that a project can be held to: tests, lint, types, format and end-to-end tests. [Detect]
+// chooses from them the checks of a run that names none. Both read files and start nothing.
 package project
 
 import (
@@ -13,49 +9,56 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
 
-// Detection is the check that a project suggests by what lies in its root folder.
+// Detection is the set of checks for a project that configures none.
 type Detection struct {
-	// Command is the proposed check; "" if there is none.
-	Command string
-	// Because says what it was taken from, as "found go.mod" or "found package.json
-	// with a test script and pnpm-lock.yaml". Without a Command it says why there is
-	// none, ready to be shown.
+	// Commands are the checks; none if no test was found.
+	Commands []string
+	// Because says where the checks come from, as in "found go.mod, web/package.json". Without Commands it says why
+	// there are none.
 	Because string
-	// PassedOver tells of what was found before and would run no test, as "found
-	// go.mod, but no test in it".
+	// PassedOver lists what was found and not used, as in "found go.mod, but no test in it".
 	PassedOver []string
 }
 
-// kinds are the sorts of projects in the order in which they are asked. Each returns
-// nothing at all if there is no project of its sort in dir, and only a reason if there is
-// one without anything to run.
-var kinds = []func(dir string) (command, because string){lookGo, lookNode, lookPython, lookRust, lookMake}
+// nothingFound is the reason if no project file was found.
+const nothingFound = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, requirements.txt, " +
+	"Cargo.toml and a Makefile with a test target, here and in subfolders"
 
-// Detect proposes the check of the project in dir: of go.mod, package.json, a Python
-// project file, Cargo.toml and Makefile the first that would run a test. Only the root
-// folder says which kind of project it is; whether there is a test is looked for below.
-// The search is bounded, and what lies beyond counts as there. Detect reads files and
-// starts nothing. It reports false if there is nothing to propose.
+// Detect returns every check that [Propose] lists and that can run. A missing test runner is kept, so that the run
+// reports it instead of proving less. Detect reports false if no test was found: lint alone proves nothing.
 func Detect(dir string) (Detection, bool) {
-	var d Detection
-	for _, look := range kinds {
-		command, because := look(dir)
-		switch {
-		case command != "":
-			d.Command, d.Because = command, because
-			return d, true
-		case because != "":
-			d.PassedOver = append(d.PassedOver, because)
+	found, untested := survey(dir)
+	d := Detection{PassedOver: untested}
+	var sources []string
+	hasTest := false
+	for _, proposal := range found {
+		if proposal.Kind != KindTest && proposal.Missing != "" {
+			skipped := proposal.Command + " is not used as a check: " + proposal.Missing + " is not on PATH"
+			d.PassedOver = append(d.PassedOver, skipped)
+			continue
+		}
+		hasTest = hasTest || proposal.Kind == KindTest
+		d.Commands = append(d.Commands, proposal.Command)
+		file, _, _ := strings.Cut(strings.TrimPrefix(proposal.Because, "found "), " with ")
+		if !slices.Contains(sources, file) {
+			sources = append(sources, file)
 		}
 	}
-	d.Because = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a Makefile with a test target"
-	if len(d.PassedOver) > 0 {
-		d.Because = strings.Join(d.PassedOver, "; ")
+	switch {
+	case hasTest:
+		d.Because = "found " + strings.Join(sources, ", ")
+		return d, true
+	case len(untested) > 0:
+		d.Because = strings.Join(untested, "; ")
+	default:
+		d.Because = nothingFound
 	}
+	d.Commands, d.PassedOver = nil, untested
 	return d, false
 }
 

@@ -12,13 +12,13 @@ import (
 
 const (
 	goTestFile  = "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n"
-	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a " +
-		"Makefile with a test target"
+	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, requirements.txt, " +
+		"Cargo.toml and a Makefile with a test target, here and in subfolders"
 )
 
 func TestDetect(t *testing.T) {
 	found := func(command, because string, passedOver ...string) project.Detection {
-		return project.Detection{Command: command, Because: because, PassedOver: passedOver}
+		return project.Detection{Commands: []string{command}, Because: because, PassedOver: passedOver}
 	}
 	none := func(because string, passedOver ...string) project.Detection {
 		return project.Detection{Because: because, PassedOver: passedOver}
@@ -29,11 +29,11 @@ func TestDetect(t *testing.T) {
 		noRustTest = "found Cargo.toml, but no test in it"
 		noTarget   = "found Makefile, but no test target in it"
 		idleTarget = "found Makefile, but its test target runs no test"
-		script     = "found package.json with a test script"
+		script     = "found package.json"
 		noScript   = "found package.json, but no test script in it"
 		idleScript = "found package.json, but its test script runs no test"
 		noPyTest   = "found pyproject.toml, but no test file (test_*.py or *_test.py)"
-		makeTest   = "found Makefile with a test target"
+		makeTest   = "found Makefile"
 		jest       = `{"scripts":{"test":"jest"}}`
 	)
 	cases := map[string]struct {
@@ -41,8 +41,16 @@ func TestDetect(t *testing.T) {
 		want  project.Detection
 	}{
 		"empty folder": {nil, none(nothingHere)},
-		"project below the root does not count": {
-			map[string]string{"sub/go.mod": "module x", "sub/x_test.go": goTestFile}, none(nothingHere)},
+		"below the root": {map[string]string{"sub/go.mod": "module x", "sub/x_test.go": goTestFile},
+			found("cd sub && go test ./...", "found sub/go.mod")},
+		"two below the root": {map[string]string{"services/my api/go.mod": "module x", "services/my api/x_test.go": goTestFile},
+			found("cd 'services/my api' && go test ./...", "found services/my api/go.mod")},
+		"too deep below the root": {map[string]string{"a/b/c/go.mod": "module x", "a/b/c/x_test.go": goTestFile},
+			none(nothingHere)},
+		"below, without a test": {map[string]string{"sub/go.mod": "module x"},
+			passed("found sub/go.mod, but no test in it")},
+		"below in a folder of examples": {
+			map[string]string{"examples/go.mod": "module x", "examples/x_test.go": goTestFile}, none(nothingHere)},
 
 		"go": {map[string]string{"go.mod": "", "x_test.go": goTestFile}, found("go test ./...", "found go.mod")},
 		"go deep below": {map[string]string{"go.mod": "", "a/b/c/x_test.go": goTestFile},
@@ -53,8 +61,7 @@ func TestDetect(t *testing.T) {
 		"go without a test": {map[string]string{"go.mod": "", "main.go": "package main"}, passed(noGoTest)},
 		"go with tests only elsewhere": {map[string]string{
 			"go.mod": "", "vendor/v/x_test.go": goTestFile, "testdata/x_test.go": goTestFile, ".cache/x_test.go": goTestFile,
-			"node_modules/m/x_test.go": goTestFile, "_old/x_test.go": goTestFile, "tools/go.mod": "",
-			"tools/x_test.go": goTestFile,
+			"node_modules/m/x_test.go": goTestFile, "_old/x_test.go": goTestFile,
 		}, passed(noGoTest)},
 		"go with a test file without tests": {
 			map[string]string{"go.mod": "", "x_test.go": "package x\n\nfunc BenchmarkX(b *testing.B) {}\nfunc Testify() {}\n"},
@@ -65,17 +72,17 @@ func TestDetect(t *testing.T) {
 		"node":            {map[string]string{"package.json": jest}, found("npm test", script)},
 		"node with a BOM": {map[string]string{"package.json": "\ufeff" + jest}, found("npm test", script)},
 		"node pnpm": {map[string]string{"package.json": jest, "pnpm-lock.yaml": ""},
-			found("pnpm test", script+" and pnpm-lock.yaml")},
+			found("pnpm test", script)},
 		"node yarn": {map[string]string{"package.json": jest, "yarn.lock": ""},
-			found("yarn test", script+" and yarn.lock")},
+			found("yarn test", script)},
 		"node bun": {map[string]string{"package.json": jest, "bun.lock": ""},
-			found("bun run test", script+" and bun.lock")},
+			found("bun run test", script)},
 		"node bun, binary lock": {map[string]string{"package.json": jest, "bun.lockb": ""},
-			found("bun run test", script+" and bun.lockb")},
+			found("bun run test", script)},
 		"node npm lock": {map[string]string{"package.json": jest, "package-lock.json": ""}, found("npm test", script)},
 		"node declared manager wins": {map[string]string{
 			"package.json": `{"packageManager":"yarn@4.1.0+sha256.abc","scripts":{"test":"jest"}}`, "pnpm-lock.yaml": "",
-		}, found("yarn test", script+" and packageManager yarn")},
+		}, found("yarn test", script)},
 		"node unknown manager": {
 			map[string]string{"package.json": `{"packageManager":"rush@1","scripts":{"test":"jest"}}`},
 			found("npm test", script)},
@@ -94,7 +101,11 @@ func TestDetect(t *testing.T) {
 			found("pytest", "found pyproject.toml")},
 		"python pytest.ini": {map[string]string{"pytest.ini": "", "pkg/x_test.py": ""},
 			found("pytest", "found pytest.ini")},
-		"python setup.cfg":      {map[string]string{"setup.cfg": "", "test_x.py": ""}, found("pytest", "found setup.cfg")},
+		"python setup.cfg": {map[string]string{"setup.cfg": "", "test_x.py": ""}, found("pytest", "found setup.cfg")},
+		"python requirements": {map[string]string{"requirements.txt": "flask", "tests/test_x.py": ""},
+			found("pytest", "found requirements.txt")},
+		"python requirements without tests": {map[string]string{"requirements.txt": "flask", "app.py": ""},
+			passed("found requirements.txt, but no test file (test_*.py or *_test.py)")},
 		"python without a test": {map[string]string{"pyproject.toml": "", "x.py": "", "testing.py": ""}, passed(noPyTest)},
 		"python tests elsewhere": {map[string]string{"pyproject.toml": "", ".venv/test_x.py": "", "venv/test_x.py": ""},
 			passed(noPyTest)},
@@ -135,14 +146,14 @@ func TestDetect(t *testing.T) {
 			passed(idleTarget)},
 		"make prefers GNUmakefile": {
 			map[string]string{"GNUmakefile": "test: x\n", "Makefile": ""},
-			found("make test", "found GNUmakefile with a test target")},
+			found("make test", "found GNUmakefile")},
 
-		"the first kind wins": {
+		"all kinds count": {
 			map[string]string{"go.mod": "", "x_test.go": goTestFile, "package.json": jest, "Makefile": "test: x\n"},
-			found("go test ./...", "found go.mod")},
+			found("go test ./...", "found go.mod, package.json, Makefile")},
 		"the search continues": {
 			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"},
-			found("make test", makeTest, noGoTest, noScript)},
+			found("make test", "found Makefile, go.mod", noGoTest, noScript)},
 		"everything passed over": {
 			map[string]string{"go.mod": "", "Cargo.toml": ""}, none(noGoTest+"; "+noRustTest, noGoTest, noRustTest)},
 	}
@@ -154,14 +165,65 @@ func TestDetect(t *testing.T) {
 				write(t, 0o644, filepath.Join(dir, file), text)
 			}
 			got, ok := project.Detect(dir)
+			if ok {
+				got.Commands = got.Commands[:1] // what else is found has a test of its own
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if ok != (c.want.Command != "") {
+			if ok != (c.want.Commands != nil) {
 				t.Errorf("ok is %v", ok)
 			}
-			if first := firstTest(dir); first != got.Command && !(first == "make check" && !ok) {
-				t.Errorf("the first test among the proposals is %q", first)
+		})
+	}
+}
+
+// A run without configuration uses every check that `ralph init` proposes and that can run.
+func TestDetectEveryCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		files      map[string]string
+		want       []string
+		passedOver []string
+	}{
+		"a web project": {
+			map[string]string{"package.json": `{"scripts":{"test":"vitest run","lint":"eslint .","typecheck":"tsc --noEmit",
+				"format:check":"prettier --check .","e2e":"playwright test","build":"vite build"}}`},
+			[]string{"npm test", "npm run lint", "npm run typecheck", "npm run format:check", "npm run e2e"}, nil,
+		},
+		"a linter that is not installed": {
+			map[string]string{"pyproject.toml": "[tool.ruff]\n[tool.nosuch]\n", "tests/test_x.py": ""},
+			[]string{"pytest"}, []string{"ruff check . is not used as a check: ruff is not on PATH"},
+		},
+		"a monorepo": {
+			map[string]string{
+				"go.mod": "", "x_test.go": goTestFile, "tools/go.mod": "", "tools/x_test.go": goTestFile,
+				"web/package.json":    `{"scripts":{"test":"jest","lint":"eslint ."}}`,
+				"ml/requirements.txt": "", "ml/tests/test_x.py": "", "docs/package.json": `{"scripts":{"test":"jest"}}`,
+			},
+			[]string{
+				"go test ./...", "cd ml && pytest", "cd web && npm test", "go vet ./...", "cd web && npm run lint", gofmtCheck,
+			}, nil,
+		},
+		"a make target at the root covers what is below": {
+			map[string]string{"Makefile": "test:\n\t./all.sh\n", "web/package.json": `{"scripts":{"test":"jest"}}`},
+			[]string{"make test"}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, bin := t.TempDir(), t.TempDir()
+			for _, program := range []string{"npm", "pytest", "go", "gofmt", "make"} {
+				write(t, 0o755, filepath.Join(bin, program), "#!/bin/sh\n")
+			}
+			t.Setenv("PATH", bin)
+			for file, text := range c.files {
+				write(t, 0o644, filepath.Join(dir, file), text)
+			}
+			got, _ := project.Detect(dir)
+			if diff := cmp.Diff(c.want, got.Commands); diff != "" {
+				t.Errorf("commands (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(c.passedOver, got.PassedOver); diff != "" {
+				t.Errorf("passed over (-want +got)\n%s", diff)
 			}
 		})
 	}

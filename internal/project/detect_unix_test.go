@@ -35,7 +35,7 @@ func TestDetectCountsAFileThatIsTooLargeAsATest(t *testing.T) {
 	dir := t.TempDir()
 	write(t, 0o644, filepath.Join(dir, "go.mod"), "")
 	write(t, 0o644, filepath.Join(dir, "x_test.go"), strings.Repeat("// nothing but comments\n", 1<<16))
-	want := project.Detection{Command: "go test ./...", Because: "found go.mod"}
+	want := project.Detection{Commands: []string{"go test ./...", "go vet ./...", gofmtCheck}, Because: "found go.mod"}
 	got, ok := project.Detect(dir)
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Errorf("ok %v (-want +got)\n%s", ok, diff)

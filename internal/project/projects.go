@@ -117,7 +117,7 @@ func packageManager(dir, declared string) (name, source string) {
 
 func lookPython(dir string) (command, because string) {
 	found := ""
-	for _, file := range []string{"pyproject.toml", "pytest.ini", "setup.cfg"} {
+	for _, file := range []string{"pyproject.toml", "pytest.ini", "setup.cfg", "requirements.txt"} {
 		text, there := readFile(dir, file)
 		if !there {
 			continue

@@ -35,43 +35,96 @@ type Proposal struct {
 // candidate is a proposal and how to know it again.
 type candidate struct {
 	Proposal
+	language string   // "" for make and pre-commit
 	programs []string // that must be on PATH; none: the command's first word
 	marks    []string // words that show that another file's recipe runs the same
 }
 
-// Propose lists every check that the project in dir has, by the files in its root
-// folder: tests first, then lint, types, format and end-to-end tests. Where Detect has an
-// answer, that is the first one of kind test. A script that mends what it finds is not
-// proposed, nor is a make target that only runs what is proposed already. Propose reads
-// files and starts nothing.
+// Propose lists every check that the project in dir has: tests first, then lint, types, format and end-to-end tests.
+// It does not propose a script that rewrites files, nor a make target that only runs what is proposed already.
 func Propose(dir string) []Proposal {
-	found := slices.Concat(proposeGo(dir), proposeNode(dir), proposePython(dir), proposeRust(dir))
-	found = append(found, proposeMake(dir, found)...)
-	found = append(found, proposePreCommit(dir)...)
-	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Compare(slices.Index(kindOrder, a.Kind), slices.Index(kindOrder, b.Kind))
-	})
-	proposals := make([]Proposal, 0, len(found))
-	for _, c := range found {
-		c.Missing = c.missing()
-		proposals = append(proposals, c.Proposal)
-	}
-	return proposals
+	found, _ := survey(dir)
+	return found
 }
 
-func (c candidate) missing() string {
-	programs := c.programs
-	if len(programs) == 0 {
-		first, _, _ := strings.Cut(c.Command, " ")
-		programs = []string{first}
+// survey lists the checks of a project, and the kinds of projects it found without a test.
+func survey(dir string) (found []Proposal, untested []string) {
+	all, untested := inFolder(dir, func(language) bool { return true })
+	if !slices.ContainsFunc(all, candidate.isMakeTest) { // a test target at the root covers the folders below
+		below, untestedBelow := inSubfolders(dir, all)
+		all = append(all, below...)
+		if !slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == KindTest }) {
+			untested = append(untested, untestedBelow...) // with a test it would only be noise
+		}
 	}
-	for _, program := range programs {
+	all = append(all, proposePreCommit(dir)...)
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Compare(slices.Index(kindOrder, a.Kind), slices.Index(kindOrder, b.Kind))
+	})
+	found = make([]Proposal, 0, len(all))
+	for _, c := range all {
+		c.Missing = c.missing()
+		found = append(found, c.Proposal)
+	}
+	return found, untested
+}
+
+// language knows the checks of one kind of project. look finds its tests: it returns no command but a reason if dir has
+// a project without tests, and neither if dir has no such project.
+type language struct {
+	name    string
+	look    func(dir string) (command, because string)
+	propose func(dir string) []candidate
+}
+
+var languages = []language{
+	{"go", lookGo, proposeGo},
+	{"node", lookNode, proposeNode},
+	{"python", lookPython, proposePython},
+	{"rust", lookRust, proposeRust},
+}
+
+// inFolder lists the checks of one folder in the wanted languages and in its Makefile.
+func inFolder(dir string, wanted func(language) bool) (found []candidate, untested []string) {
+	for _, l := range languages {
+		if !wanted(l) {
+			continue
+		}
+		for _, c := range l.propose(dir) {
+			c.language = l.name
+			found = append(found, c)
+		}
+		if command, because := l.look(dir); command == "" && because != "" {
+			untested = append(untested, because)
+		}
+	}
+	found = append(found, proposeMake(dir, found)...)
+	if command, because := lookMake(dir); command == "" && because != "" {
+		untested = append(untested, because)
+	}
+	return found, untested
+}
+
+// missing is the first program that the check needs and that is not on PATH.
+func (c candidate) missing() string {
+	for _, program := range c.needs() {
 		if _, err := process.LookPath(program); err != nil {
 			return program
 		}
 	}
 	return ""
 }
+
+// needs lists the programs that the check needs.
+func (c candidate) needs() []string {
+	if len(c.programs) > 0 {
+		return c.programs
+	}
+	first, _, _ := strings.Cut(c.Command, " ")
+	return []string{first}
+}
+
+func (c candidate) isMakeTest() bool { return c.Kind == KindTest && c.language == "" }
 
 func proposed(kind Kind, command, because string, marks ...string) candidate {
 	return candidate{Proposal: Proposal{Kind: kind, Command: command, Because: because}, marks: marks}

@@ -55,7 +55,6 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 		"go": {map[string]string{"go.mod": "", "x_test.go": goTestFile},
 			[]project.Proposal{goTest, vet, format}},
 		"go without test": {map[string]string{"go.mod": "", "main.go": ""}, []project.Proposal{vet, format}},
-		"go below":        {map[string]string{"sub/go.mod": "", "sub/x_test.go": goTestFile}, []project.Proposal{}},
 		"go with vendor": {map[string]string{"go.mod": "", "vendor/modules.txt": ""},
 			[]project.Proposal{
 				vet, proposal(project.KindFormat, `files=$(gofmt -l .) && ! printf %s "$files" | grep -v ^vendor/`, inMod),

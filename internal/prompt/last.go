@@ -118,7 +118,8 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	}))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
 	if last.GreenNoClaim {
-		a.say("The checks pass, but no claim was made. If %s is done, report it; if not, continue.", everything(in))
+		a.say("The checks pass, but the last iteration did not print the tag %s. If %s is done, print it; if not, continue.",
+			claimTag(in), everything(in))
 	}
 	if last.StatusProblem != "" {
 		a.say("The status block was not accepted: %s.", inline(last.StatusProblem))

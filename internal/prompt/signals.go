@@ -67,6 +67,17 @@ func everything(in ralph.PromptInput) string {
 	return "everything in the goal"
 }
 
+// claimTag is the tag that claims completion, as in `COMPLETE`.
+func claimTag(in ralph.PromptInput) string {
+	switch {
+	case in.Task != nil:
+		return code(in.Task.ID + ":DONE")
+	case len(in.Policy.CompletionTags) > 0:
+		return code(in.Policy.CompletionTags[0])
+	}
+	return code("COMPLETE")
+}
+
 // claims describes the tags that claim completion of the task or of the goal.
 func claims(in ralph.PromptInput) string {
 	if in.Task != nil {

@@ -32,7 +32,7 @@ func (l *Lines) See(e ralph.Event) {
 				return
 			}
 			lines = nil
-		case ralph.RunStarted, ralph.TreeState, ralph.CheckStarted: // how checks run is known when the first one has started
+		case ralph.RunStarted, ralph.RunResumed, ralph.TreeState, ralph.CheckStarted: // how checks run is known when the first one has started
 			return
 		}
 		lines = append(l.opening.lines(), lines...)
@@ -76,7 +76,10 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.RunStarted:
 		l.opening = newOpening(e.Run, data)
 	case ralph.RunResumed:
-		return l.resumed(e.Run, data)
+		if l.opening != nil { // the run was killed before it did anything
+			l.write(l.opening.lines())
+		}
+		l.opening = resumedOpening(e.Run, data, l.State.Started.Checks)
 	case ralph.IterationStarted:
 		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
 	case ralph.AgentOutcome:
@@ -109,26 +112,6 @@ func (l *Lines) tell(e ralph.Event) []string {
 		return l.memory(e)
 	}
 	return nil
-}
-
-func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
-	lines := []string{fmt.Sprintf("run %s continues with agent %s", run, Clean(data.Agent))}
-	if data.Interrupted > 0 {
-		lines = append(
-			lines,
-			fmt.Sprintf(
-				"  iteration %d was interrupted before its agent ended; it does not count toward the limit",
-				data.Interrupted,
-			),
-		)
-	}
-	if data.Judged > 0 {
-		lines = append(
-			lines,
-			fmt.Sprintf("  iteration %d was interrupted after its agent ended; judging it now", data.Judged),
-		)
-	}
-	return lines
 }
 
 func (l *Lines) ordinal(data ralph.IterationStarted) string {

@@ -20,28 +20,61 @@ type opening struct {
 }
 
 func newOpening(run string, data ralph.RunStarted) *opening {
-	limits := []string{"no iteration limit"}
-	if n := data.Policy.MaxIterations; n > 0 {
-		limits[0] = "at most " + Count(n, "iteration")
+	return &opening{
+		run:    fmt.Sprintf("run %s in %s: %s", run, Clean(data.Workspace), limits(data.Policy)),
+		agent:  agentLine(data.Agent, data.Model),
+		checks: checksLine(data.Checks),
 	}
-	if t := data.Policy.MaxTime; t > 0 {
-		limits = append(limits, t.String())
+}
+
+// resumedOpening is the opening of a run that continues.
+func resumedOpening(run string, data ralph.RunResumed, checks []string) *opening {
+	o := &opening{
+		run:    fmt.Sprintf("run %s continues: %s", run, limits(data.Policy)),
+		agent:  agentLine(data.Agent, data.Model),
+		checks: checksLine(checks),
 	}
-	if c := data.Policy.MaxCost; c > 0 {
-		limits = append(limits, Money(c, false))
+	if n := data.Interrupted; n > 0 {
+		o.note("iteration %d was interrupted before its agent ended; it does not count toward the limit", n)
 	}
-	if n := data.Policy.MaxTokens; n > 0 {
-		limits = append(limits, fmt.Sprintf("%d tokens", n))
-	}
-	o := &opening{run: fmt.Sprintf("run %s in %s: %s", run, Clean(data.Workspace), strings.Join(limits, ", "))}
-	o.agent = "agent: " + Clean(data.Agent)
-	if data.Model != "" {
-		o.agent += ", model " + Clean(data.Model)
-	}
-	if len(data.Checks) > 0 {
-		o.checks = "checks: " + Clean(strings.Join(data.Checks, "; "))
+	if n := data.Judged; n > 0 {
+		o.note("iteration %d was interrupted after its agent ended; judging it now", n)
 	}
 	return o
+}
+
+func (o *opening) note(format string, n int) { o.notes = append(o.notes, "  "+fmt.Sprintf(format, n)) }
+
+func limits(p ralph.Policy) string {
+	limits := []string{"no iteration limit"}
+	if n := p.MaxIterations; n > 0 {
+		limits[0] = "at most " + Count(n, "iteration")
+	}
+	if t := p.MaxTime; t > 0 {
+		limits = append(limits, t.String())
+	}
+	if c := p.MaxCost; c > 0 {
+		limits = append(limits, Money(c, false))
+	}
+	if n := p.MaxTokens; n > 0 {
+		limits = append(limits, fmt.Sprintf("%d tokens", n))
+	}
+	return strings.Join(limits, ", ")
+}
+
+func agentLine(agent, model string) string {
+	line := "agent: " + Clean(agent)
+	if model != "" {
+		line += ", model " + Clean(model)
+	}
+	return line
+}
+
+func checksLine(checks []string) string {
+	if len(checks) == 0 {
+		return ""
+	}
+	return "checks: " + Clean(strings.Join(checks, "; "))
 }
 
 // join takes a notice up.
