@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
@@ -148,7 +149,7 @@ func (p *Plan) findGoal() error {
 	if p.Goal != "" || s.Spec != "" || p.TaskFile != "" {
 		return nil
 	}
-	if p.PromptFile != "" {
+	if text, err := textfile.Read(p.Workspace.Dir, p.PromptFile); err == nil && !prompt.IsStarter(text) {
 		p.notice("goal", "the goal is "+p.PromptFile)
 		return nil
 	}

@@ -63,9 +63,6 @@ func Examine(ctx context.Context, x Examination) []Finding {
 	}
 	findings = append(findings, x.agents(ctx, inUse)...)
 	findings = append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), x.configuration())
-	if x.Trouble == nil && len(next) == 0 {
-		next = []Finding{{What: "check", State: Note, Detail: "none"}}
-	}
 	findings = append(findings, next...)
 	return append(findings, Finding{
 		What:   "sandbox",
@@ -110,7 +107,7 @@ func stateFolder(env config.Env) Finding {
 	}
 	probe.Close()
 	os.Remove(probe.Name())
-	return Finding{What: what, State: OK, Detail: env.StateDir}
+	return Finding{What: what, State: OK, Needed: true, Detail: env.StateDir}
 }
 
 func workspaceFinding(ws workspace.Workspace) Finding {

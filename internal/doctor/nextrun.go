@@ -36,23 +36,41 @@ func (x Examination) configuration() Finding {
 // nextRun reports on the agent and the checks that `ralph run` would use here. It prepares the run in the same way, and
 // starts nothing of it.
 func (x Examination) nextRun(ctx context.Context) (agents []string, findings []Finding) {
-	plan, err := assembly.Prepare(ctx, assembly.Request{
-		Env: x.Env, Settings: x.Settings, Workspace: x.Workspace, Goal: x.goal(), Version: x.Version, Trusting: true,
-	})
-	if err == nil {
-		err = plan.MissingKey()
-	}
-	if err != nil {
+	fails := func(err error) {
 		findings = append(findings, Finding{What: "next run", State: Bad, Needed: true, Detail: err.Error()})
 	}
-	if plan == nil { // the checks are known without the rest
-		checks, _ := assembly.RunChecks(x.Workspace, x.Settings)
-		return nil, append(findings, x.checks(ctx, checks)...)
+	checks, _ := assembly.RunChecks(x.Workspace, x.Settings)
+	plan, err := x.prepare(ctx, x.Settings)
+	if err != nil && len(checks) == 0 { // the rest may be broken, too
+		fails(err)
+		s := x.Settings
+		s.AllowUnverified = true
+		plan, err = x.prepare(ctx, s)
+	}
+	if err != nil {
+		fails(err)
+	}
+	if plan != nil {
+		agents = plan.AgentNames()
 	}
 	if command := x.Settings.Agent.Command; command != "" {
 		findings = append(findings, x.command(ctx, "custom agent", command))
 	}
-	return plan.AgentNames(), append(findings, x.checks(ctx, plan.Checks)...)
+	for _, check := range checks {
+		findings = append(findings, x.command(ctx, "check", check))
+	}
+	return agents, findings
+}
+
+// prepare returns a plan even if only a key is missing.
+func (x Examination) prepare(ctx context.Context, s config.Settings) (*assembly.Plan, error) {
+	plan, err := assembly.Prepare(ctx, assembly.Request{
+		Env: x.Env, Settings: s, Workspace: x.Workspace, Goal: x.goal(), Version: x.Version, Trusting: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan, plan.MissingKey()
 }
 
 // goal stands for what the user would type, where the project has no task list and no prompt.
@@ -61,14 +79,6 @@ func (x Examination) goal() *string {
 		return nil
 	}
 	return new("a goal")
-}
-
-func (x Examination) checks(ctx context.Context, checks []string) []Finding {
-	var findings []Finding
-	for _, check := range checks {
-		findings = append(findings, x.command(ctx, "check", check))
-	}
-	return findings
 }
 
 // command reports whether the programs of a shell command are there and start.

@@ -99,7 +99,9 @@ var directions = []direction{
 		}),
 		"assembly builds a loop for its callers; the command line is one of them"},
 	{[]string{"internal/setup"},
-		join(leaves, []string{"plan", "internal/config", "internal/project", "internal/workspace"}),
+		join(leaves, []string{
+			"plan", "internal/config", "internal/project", "internal/workspace", "internal/progress", "internal/prompt",
+		}),
 		"a set-up looks at files and writes files; it builds no loop"},
 	{[]string{"internal/doctor"},
 		join(leaves, []string{

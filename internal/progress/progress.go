@@ -20,11 +20,14 @@ import (
 const ignoreFile = ".ralph/.gitignore"
 
 const (
-	ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
+	ignored = "# Written by a run of Ralph: git ignores its progress file, and this file.\nprogress.md\n.gitignore\n"
 	// madeHere is its content in a folder that this package created.
-	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n" +
-		".gitignore\n"
+	madeHere = "# Written by a run of Ralph, which created this folder: git ignores its progress file, and this file.\n" +
+		"progress.md\n.gitignore\n"
 )
+
+// IsIgnoreFile reports whether the text of a .ralph/.gitignore is a run's own, which ignores itself.
+func IsIgnoreFile(text string) bool { return text == ignored || text == madeHere }
 
 // Alone reports whether the workspace's .ralph folder was created for the progress file and
 // contains nothing else: the project was not set up.

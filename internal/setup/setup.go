@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
 )
@@ -21,18 +25,26 @@ type Survey struct {
 	Agents     []string // the agent CLIs on PATH, in the order in which one is chosen
 	Proposals  []project.Proposal
 	Tasks      string // the task list that a run without a goal works through, "" if none
-	Prompt     string // the file that would be the goal of such a run, or LoosePrompt, "" if none
+	// Prompt is the file that would be the goal of such a run, or LoosePrompt; "" if there is none, or only the one that
+	// set-up writes.
+	Prompt string
 }
 
 // LoosePrompt is a prompt that no run reads by itself, but that many projects have.
 const LoosePrompt = "PROMPT.md"
+
+// prompts are the prompt files of a project, in the order of precedence.
+var prompts = []string{".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt}
 
 // Look surveys a project. It starts nothing and changes nothing.
 func Look(ws workspace.Workspace) Survey {
 	survey := Survey{
 		Workspace: ws, Proposals: project.Propose(ws.Dir), Configured: firstOf(ws.Dir, config.ProjectFile) != "",
 		Tasks:  firstOf(ws.Dir, plan.Places...),
-		Prompt: firstOf(ws.Dir, ".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
+		Prompt: firstOf(ws.Dir, prompts...),
+	}
+	if text, err := textfile.ReadInside(ws.Dir, survey.Prompt); err == nil && prompt.IsStarter(text) {
+		survey.Prompt = ""
 	}
 	for _, name := range config.AgentCLIs {
 		if _, err := process.LookPath(name); err == nil {
@@ -77,16 +89,19 @@ func (s Survey) Everything() Choice {
 	return choice
 }
 
-// Result is what became of each file.
+// Result says what happened to each file.
 type Result struct {
 	Written []string
-	Kept    []string // they were there before
+	Kept    []string // existed before
 }
 
-// Wrote reports whether the configuration is the set-up's own.
-func (s Result) Wrote() bool { return len(s.Written) > 0 && s.Written[0] == config.ProjectFile }
+// Wrote reports whether the configuration is new.
+func (s Result) Wrote() bool { return slices.Contains(s.Written, config.ProjectFile) }
 
-// Write writes the files of .ralph that are not there yet. It changes none that is, and nothing outside of the workspace.
+const ignoreFile = ".ralph/.gitignore"
+
+// Write writes the files of .ralph that do not exist yet. It changes no other file, except the .gitignore that a run
+// left there: git would not show it to anyone else.
 func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	var done Result
 	root, err := os.OpenRoot(ws.Dir)
@@ -97,11 +112,21 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	if err := root.Mkdir(".ralph", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return done, fmt.Errorf("set up: %w", err)
 	}
-	for _, file := range []struct{ name, text string }{
+	if text, err := root.ReadFile(ignoreFile); err == nil && progress.IsIgnoreFile(string(text)) {
+		if err := root.Remove(ignoreFile); err != nil {
+			return done, fmt.Errorf("set up: %w", err)
+		}
+	}
+	type file struct{ name, text string }
+	files := []file{
 		{config.ProjectFile, c.configText()},
 		{".ralph/config.schema.json", string(config.Schema())},
-		{".ralph/.gitignore", "# Written by Ralph for people to read; safe to delete.\n/progress.md\n"},
-	} {
+		{ignoreFile, "# Written by Ralph for people to read; safe to delete.\n/progress.md\n"},
+	}
+	if firstOf(ws.Dir, prompts[1:]...) == "" { // it would take precedence over them
+		files = append(files, file{prompts[0], prompt.Starter})
+	}
+	for _, file := range files {
 		err := writeNew(root, file.name, file.text)
 		switch {
 		case errors.Is(err, fs.ErrExist):
