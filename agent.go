@@ -115,6 +115,8 @@ type AgentOutcome struct {
 	// AnswersCut reports, with NoCase, that the model's last answers were cut at its length limit. The
 	// agent was not silent.
 	AnswersCut bool `json:"answers_cut,omitempty"`
+	// CaseProblem says what was wrong with the last case that was malformed and therefore not judged.
+	CaseProblem string `json:"case_problem,omitempty"`
 	// Hooks lists the hooks on single calls that warned and that no Turn reported. They are recorded
 	// as separate events.
 	Hooks []HookRun `json:"-"`

@@ -187,7 +187,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, Status: ralph.StatusCompleted, Detail: v.Detail, VerifiedBy: v.VerifiedBy, Elapsed: ralph.Span(2 * time.Second)})
 		}, ralph.Result{
 			Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true, VerifiedBy: []string{ralph.VerifiedChecks},
-			Summary: "the claim stands and every check is green", TotalIterations: 1, TotalCost: new(0.02), CostEstimated: true,
+			Summary: "the agent claims completion, and every check passes", TotalIterations: 1, TotalCost: new(0.02), CostEstimated: true,
 			TotalTokens: &ralph.Tokens{Input: 5}, TotalDuration: ralph.Span(2 * time.Second),
 			Iterations: []ralph.IterationResult{{
 				Iteration: 1, Agent: "fake", StepsTaken: new(8), Cost: new(0.02), Duration: ralph.Span(time.Second), CompletionTagFound: true,

@@ -110,7 +110,7 @@ func TestRow8TheBreaker(t *testing.T) {
 			s.claim()
 			s.green()
 			s.before.Checks = CheckMarks{}.With(s.before.Now.Checks)
-		}, with(stops(4, ralph.AllChecksPassed, "the claim stands and every check is green"), func(v *ralph.Verdict) {
+		}, with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), func(v *ralph.Verdict) {
 			proven(v)
 			breakerAt(ralph.BreakerOpen, thirdReason)(v)
 		})},
@@ -180,7 +180,7 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 				s.policy.MaxIterations = 1
 			}),
 			with(
-				stops(9, ralph.MaxIterations, "the cap of 1 iteration is reached with work pending"),
+				stops(9, ralph.MaxIterations, "iteration limit (1) reached; work unfinished"),
 				breakerAt(ralph.BreakerOpen, "stuck"),
 			),
 		},

@@ -85,7 +85,7 @@ func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ra
 		if p.OnLimit == ralph.LimitStop || tooLong {
 			return ralph.Waiting{}, tried, false
 		}
-		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, tried, true
+		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator reached its usage limit: " + e.Error}, tried, true
 	case ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndOverBudget:
 		return ralph.Waiting{}, tried, false
 	}

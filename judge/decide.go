@@ -86,7 +86,7 @@ func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 // whyBroken returns the output of a check that cannot run. The output of a hidden check is not recorded.
 func whyBroken(c ralph.CheckResult) string {
 	if c.Hidden {
-		return "what it printed is in the run's folder"
+		return "its output is in the run's folder"
 	}
 	return text.FirstLine(c.Output)
 }
@@ -123,7 +123,7 @@ func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return h.waitForReset(p, v, 2, cooldown.Until-h.Moment.Elapsed)
 }
 
-const providerHint = "ralph resume goes on when the model answers again; " +
+const providerHint = "continue with ralph resume when the model answers again; " +
 	"agent.max_failures allows more failures in a row"
 
 // providerRule is row 3: the model behind the agent failed.
@@ -195,13 +195,13 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = ProvenBy(h)
-		return stopAt(v, 4, ralph.EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", by)
+		return stopAt(v, 4, ralph.EvaluatorAccepted, "the agent claims completion, and %s accepts it; nothing else was checked", by)
 	}
 	if len(h.Now.Checks) == 0 {
 		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, and nothing was checked")
 	}
 	v.VerifiedBy = ProvenBy(h)
-	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the claim stands and every check is green")
+	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the agent claims completion, and every check passes")
 }
 
 // proofCaveat returns how a finished list falls short of proof, or "" if a check ran.

@@ -155,7 +155,7 @@ func TestRow0Interrupts(t *testing.T) {
 			s.claim()
 			s.green()
 			s.at.Signal = ralph.SignalInterrupt
-		}, with(stops(4, ralph.AllChecksPassed, "the claim stands and every check is green"), proven)},
+		}, with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), proven)},
 		{"row 0: one INT and a refused claim is interrupted", func(s *situation) {
 			s.claim()
 			s.at.Signal = ralph.SignalInterrupt
@@ -251,7 +251,7 @@ func TestRow2UsageLimits(t *testing.T) {
 		{
 			"row 2: a wait to the last second of --max-time leaves no time to work",
 			limited(func(s *situation) { s.policy.MaxTime = ralph.Span(2 * time.Minute) }),
-			with(stops(9, ralph.Timeout, "the usage limit's reset is 1m away, past the time budget of 2m"), uncounted),
+			with(stops(9, ralph.Timeout, "the usage limit's reset is 1m away, past the time limit of 2m"), uncounted),
 		},
 		{
 			"row 2: waits in a row add up to --max-wait",
@@ -266,7 +266,7 @@ func TestRow2UsageLimits(t *testing.T) {
 		{"row 2: a wait across --max-time stops at once", limited(func(s *situation) {
 			s.policy.MaxTime, s.agent().RetryAfter = ralph.Span(time.Hour), ralph.Span(time.Hour)
 		}),
-			with(stops(9, ralph.Timeout, "the usage limit's reset is 1h0m15s away, past the time budget of 1h"), uncounted)},
+			with(stops(9, ralph.Timeout, "the usage limit's reset is 1h0m15s away, past the time limit of 1h"), uncounted)},
 		{"row 2: BLOCKED beside a limit does not count", limited(func(s *situation) { s.said().Blocked = new("limit") }),
 			waits(2, ralph.WaitLimit, time.Minute, "5-hour limit")},
 		{"row 2: the cap is not used up by a limit", limited(func(s *situation) { s.policy.MaxIterations = 1 }),
@@ -320,7 +320,7 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 }
 
 func TestRow4Completion(t *testing.T) {
-	done := "the claim stands and every check is green"
+	done := "the agent claims completion, and every check passes"
 	decideRows(t, []row{
 		{
 			"row 4: a claim and green checks",
@@ -460,7 +460,7 @@ func TestRow7FailuresInARow(t *testing.T) {
 		{"row 7: killed at the run's end is no failure of the agent", func(s *situation) {
 			s.ended(ralph.EndOutOfTime, "time is up")
 			s.before.AgentFailures, s.policy.MaxTime = 2, ralph.Span(time.Minute)
-		}, stops(9, ralph.Timeout, "the time budget of 1m is used up")},
+		}, stops(9, ralph.Timeout, "time limit (1m) reached")},
 		{"row 7: a good end between breaks the row", func(s *situation) { s.before.AgentFailures = 2 }, goesOn()},
 		{"row 7: a check that cannot run once", func(s *situation) { s.broken() }, goesOn()},
 		{
@@ -524,31 +524,31 @@ func TestRow9Limits(t *testing.T) {
 		{
 			"row 9: time",
 			func(s *situation) { s.policy.MaxTime = ralph.Span(time.Minute) },
-			stops(9, ralph.Timeout, "the time budget of 1m is used up"),
+			stops(9, ralph.Timeout, "time limit (1m) reached"),
 		},
 		{"row 9: money", func(s *situation) {
 			s.policy.MaxCost, s.before.Cost = 1, 0.75
 			s.agent().Cost = new(0.25)
-		}, stops(9, ralph.MaxCost, "$1.00 of a budget of $1.00 is spent")},
+		}, stops(9, ralph.MaxCost, "cost limit reached: $1.00 of $1.00")},
 		{"row 9: tokens, of every kind", func(s *situation) {
 			s.policy.MaxTokens, s.before.Tokens = 10, ralph.Tokens{Input: 1, Output: 2}
 			s.agent().Tokens = &ralph.Tokens{CacheRead: 3, CacheWrite: 4}
-		}, stops(9, ralph.MaxTokens, "10 of 10 tokens are spent")},
+		}, stops(9, ralph.MaxTokens, "token limit reached: 10 of 10")},
 		{"row 9: the cap", func(s *situation) { s.policy.MaxIterations, s.before.Counted = 2, 1 },
-			stops(9, ralph.MaxIterations, "the cap of 2 iterations is reached with work pending")},
+			stops(9, ralph.MaxIterations, "iteration limit (2) reached; work unfinished")},
 		{
 			"row 9: a cap of one",
 			func(s *situation) { s.policy.MaxIterations = 1 },
-			stops(9, ralph.MaxIterations, "the cap of 1 iteration is reached with work pending"),
+			stops(9, ralph.MaxIterations, "iteration limit (1) reached; work unfinished"),
 		},
 		{"row 9: time comes before money, money before tokens, tokens before the cap", func(s *situation) {
 			s.policy.MaxTime, s.policy.MaxCost, s.policy.MaxTokens, s.policy.MaxIterations = 1, 1, 1, 1
 			s.agent().Cost, s.agent().Tokens = new(1.0), &ralph.Tokens{Input: 1}
-		}, stops(9, ralph.Timeout, "the time budget of 0s is used up")},
+		}, stops(9, ralph.Timeout, "time limit (0s) reached")},
 		{"row 9: between iterations too", func(s *situation) {
 			s.between()
 			s.policy.MaxIterations, s.before.Counted = 3, 3
-		}, ralph.Verdict{Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations, Detail: "the cap of 3 iterations is reached with work pending", Breaker: closed}},
+		}, ralph.Verdict{Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations, Detail: "iteration limit (3) reached; work unfinished", Breaker: closed}},
 		{"row 10: below every limit", func(s *situation) {
 			s.policy.MaxTime, s.policy.MaxCost, s.policy.MaxTokens, s.policy.MaxIterations = ralph.Span(61*time.Second), 1, 10, 2
 			s.agent().Cost, s.agent().Tokens = new(0.99), &ralph.Tokens{Input: 9}

@@ -119,7 +119,7 @@ func (h History) waitForReset(p ralph.Policy, v ralph.Verdict, row int, wait ral
 		return stopAt(v, row, ralph.RateLimited, "%s; the reset is %s away and --max-wait allows %s",
 			why, (h.LimitWaited + wait).Short(), p.MaxWait.Short())
 	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
-		return stopAt(v, 9, ralph.Timeout, "the usage limit's reset is %s away, past the time budget of %s",
+		return stopAt(v, 9, ralph.Timeout, "the usage limit's reset is %s away, past the time limit of %s",
 			wait.Short(), p.MaxTime.Short())
 	}
 	return waitAt(v, row, ralph.WaitLimit, wait, why)

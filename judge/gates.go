@@ -83,18 +83,18 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 	if s := said.Status; s != nil && p.Status != ralph.StatusOff && wholly {
 		switch {
 		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
-			return shutGate(ralph.RefusedContradiction, "the claim stands beside STATUS: %s", s.State)
+			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports STATUS: %s", s.State)
 		case !s.ExitSignal:
-			return shutGate(ralph.RefusedContradiction, "the claim stands beside EXIT_SIGNAL: false")
+			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports EXIT_SIGNAL: false")
 		case s.Tests == "FAILING":
-			return shutGate(ralph.RefusedContradiction, "the claim stands beside TESTS_STATUS: FAILING")
+			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports TESTS_STATUS: FAILING")
 		}
 	}
 	if len(h.Now.Checks) == 0 && said.Blocked != nil {
-		return shutGate(ralph.RefusedContradiction, "the claim stands beside BLOCKED, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction, "the agent claims completion and BLOCKED, and no check can tell which is true")
 	}
 	if len(h.Now.Checks) == 0 && said.Decide != nil {
-		return shutGate(ralph.RefusedContradiction, "the claim stands beside DECIDE, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction, "the agent claims completion and DECIDE, and no check can tell which is true")
 	}
 	return openGate("")
 }
@@ -148,7 +148,7 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 	if len(broken) > 0 {
 		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
 	}
-	return openGate(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
+	return openGate(fmt.Sprintf("%d of %d pass on this tree", len(checks), len(checks)))
 }
 
 func askUnfinished(p ralph.Policy, h History) ralph.Gate {
@@ -156,7 +156,7 @@ func askUnfinished(p ralph.Policy, h History) ralph.Gate {
 		return noteGate("gate.unfinished is off")
 	}
 	if !h.Now.Tree.Known || !h.Base.Known {
-		return noteGate("added lines are not known without git")
+		return noteGate("added lines are unknown without git")
 	}
 	var added []string
 	for _, line := range h.Now.Tree.Unfinished {
@@ -195,7 +195,7 @@ func askStatus(p ralph.Policy, h History) ralph.Gate {
 	}
 	if phrases < p.StatusMin {
 		return shutGate(ralph.RefusedStatusGate,
-			"EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations",
+			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations",
 			phrases, p.StatusMin)
 	}
 	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		case c.Proof.Lost > 0:
 			missing = append(missing, c.Name+": "+describeLostTests(*c.Proof))
 		case c.Proof.Canary == ralph.CanaryNone, c.Proof.Canary == ralph.CanaryMute:
-			mute = append(mute, c.Name)
+			mute = append(mute, c.Name+": "+cmp.Or(c.Proof.Detail, "no failing test could be planted"))
 		}
 	}
 	switch {
@@ -34,11 +35,11 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	case !p.Canary:
 		return noteGate("checks.canary is off")
 	case !asked:
-		return noteGate("no canary exists for these checks")
+		return noteGate("no failing test could be planted for these checks")
 	case len(mute) > 0:
-		return noteGate("there is no canary for " + text.List(mute))
+		return noteGate("unknown whether a check can fail: " + strings.Join(mute, "; "))
 	}
-	return openGate("a test that must fail turned every check red, and no test of the base is missing")
+	return openGate("a deliberately failing test made every check fail, and no test of the base is missing")
 }
 
 func describeLostTests(p ralph.Proof) string {
@@ -46,7 +47,7 @@ func describeLostTests(p ralph.Proof) string {
 		return p.Detail
 	}
 	return fmt.Sprintf("%s that ran at the base did not run: %s "+
-		"(if they are meant to be gone, a new run has this tree as its base)",
+		"(if they were removed on purpose, start a new run: this tree is its base)",
 		text.Count(p.Lost, "test"), text.List(p.Missing))
 }
 
@@ -54,15 +55,15 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
 		return shutGate(ralph.RefusedTampered,
-			"protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
+			"protected files were changed during the run: %s; restore them", text.List(h.Now.Tampered))
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:
 		return noteGate("nothing is protected in this run")
 	case h.Base.Snapshot == "":
-		return noteGate("no copy of the tree is kept, so nobody knows what became of protected files")
+		return noteGate("there is no snapshot of the tree, so changes to protected files are unknown")
 	case len(h.Now.Unseen) > 0:
-		return openGate("checks did not see " + text.List(h.Now.Unseen) + ", which were added")
+		return openGate("checks ran without " + text.List(h.Now.Unseen) + ", which were added")
 	}
 	return openGate("")
 }
@@ -70,20 +71,20 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 // askTests judges changed tests and code that detects tests. Honest work may have both, so the policy
 // decides whether they refuse the claim.
 func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
-	code, detail := ralph.RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(baseTests.Files)
+	code, detail := ralph.RefusedTestsChanged, "original tests fail, edited ones pass: "+text.List(baseTests.Files)
 	switch {
 	case !baseTests.OldPassed:
 	case len(baseTests.Aware) > 0:
 		code = ralph.RefusedTestAware
-		detail = "code of the product asks whether it is being tested: " + text.List(baseTests.Aware)
+		detail = "product code checks whether it is being tested: " + text.List(baseTests.Aware)
 	default:
-		return openGate("tests were changed, and those of the base pass as well: " + text.List(baseTests.Files))
+		return openGate("tests were changed, and the original ones pass as well: " + text.List(baseTests.Files))
 	}
 	switch p.TestChange {
 	case ralph.TestsRefuse:
 		return shutGate(code, "%s", detail)
 	case ralph.TestsEvaluate:
-		return noteGate(detail + "; the evaluator is told")
+		return noteGate(detail + "; the evaluator will see this")
 	}
 	return ralph.Gate{State: ralph.GateWarned, Detail: detail}
 }
@@ -91,12 +92,12 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,
-			"files of the workspace changed while checks ran, though no process of the agent was known to be alive")
+			"files in the workspace changed while checks ran, although no process of the agent was known to be alive")
 	}
 	if h.Now.Accepted {
-		return openGate("the harness ran the checks itself, while the agent waited for them")
+		return openGate("Ralph ran the checks itself, while the agent waited for them")
 	}
-	return openGate("the harness ran the checks itself, after the agent was gone")
+	return openGate("Ralph ran the checks itself, after the agent had ended")
 }
 
 // notAsked is the evaluator gate's detail until askGates knows whether another gate refuses.
@@ -142,7 +143,7 @@ func skipEvaluatorIfShut(gates []ralph.Gate) []ralph.Gate {
 	}
 	for i, g := range gates {
 		if g.Detail == notAsked && others > 0 {
-			gates[i] = ralph.Gate{Name: g.Name, State: ralph.GateNoted, Detail: "not asked, since another gate is shut"}
+			gates[i] = ralph.Gate{Name: g.Name, State: ralph.GateNoted, Detail: "not asked, because another gate refuses"}
 		}
 	}
 	return gates
@@ -158,7 +159,7 @@ func refusalOf(e ralph.Evaluation) (code, detail string) {
 	}
 	detail = e.Concern
 	if e.Cached {
-		detail = "nothing changed since it was rejected: " + detail
+		detail = "nothing changed since the last rejection: " + detail
 	}
 	if e.NextStep != "" {
 		detail += "; next: " + e.NextStep
@@ -169,7 +170,7 @@ func refusalOf(e ralph.Evaluation) (code, detail string) {
 func acceptanceOf(e ralph.Evaluation) string {
 	said := e.Agent + " accepted it"
 	if e.Cached {
-		said = e.Agent + " accepted this very tree before"
+		said = e.Agent + " accepted this exact tree before"
 	}
 	if len(e.Evidence) == 0 {
 		return said

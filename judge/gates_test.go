@@ -15,13 +15,13 @@ func openGates() []ralph.Gate {
 		{Name: "the agent ended well", State: ralph.GateOpen},
 		{Name: "it does not contradict itself", State: ralph.GateOpen},
 		{Name: "no task is open", State: ralph.GateNoted, Detail: "no task list was worked"},
-		{Name: "checks pass", State: ralph.GateOpen, Detail: "1 of 1 green on this tree"},
-		{Name: "a check can still fail", State: ralph.GateNoted, Detail: "no canary exists for these checks"},
+		{Name: "checks pass", State: ralph.GateOpen, Detail: "1 of 1 pass on this tree"},
+		{Name: "a check can still fail", State: ralph.GateNoted, Detail: "no failing test could be planted for these checks"},
 		{Name: "nothing protected was changed", State: ralph.GateNoted, Detail: "nothing is protected in this run"},
 		{
 			Name:   "evidence is fresh",
 			State:  ralph.GateOpen,
-			Detail: "the harness ran the checks itself, after the agent was gone",
+			Detail: "Ralph ran the checks itself, after the agent had ended",
 		},
 		{Name: "nothing visibly unfinished", State: ralph.GateOpen},
 		{Name: "the evaluator accepts", State: ralph.GateNoted, Detail: "no evaluator is configured"},
@@ -107,13 +107,13 @@ func TestGates(t *testing.T) {
 		},
 		{"a permission denial that it lived with", func(s *situation) { s.agent().Denials = []string{"Bash"} }, nil},
 		{"contradiction: IN_PROGRESS", func(s *situation) { s.said().Status = block("IN_PROGRESS", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the claim stands beside STATUS: IN_PROGRESS")}},
+			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS")}},
 		{"contradiction: STATUS BLOCKED", func(s *situation) { s.said().Status = block("BLOCKED", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the claim stands beside STATUS: BLOCKED")}},
+			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: BLOCKED")}},
 		{"contradiction: EXIT_SIGNAL false", func(s *situation) { s.said().Status = block("COMPLETE", "PASSING", false) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the claim stands beside EXIT_SIGNAL: false")}},
+			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports EXIT_SIGNAL: false")}},
 		{"contradiction: FAILING", func(s *situation) { s.said().Status = block("COMPLETE", "FAILING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the claim stands beside TESTS_STATUS: FAILING")}},
+			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports TESTS_STATUS: FAILING")}},
 		{"NOT_RUN is no contradiction", func(s *situation) { s.said().Status = block("COMPLETE", "NOT_RUN", true) }, nil},
 		{"gate.status off: a block cannot contradict", func(s *situation) {
 			s.policy.Status = ralph.StatusOff
@@ -125,7 +125,7 @@ func TestGates(t *testing.T) {
 			"contradiction: BLOCKED where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the claim stands beside BLOCKED, and no check can tell which is true"),
+				gateContradiction: refused("contradiction", "the agent claims completion and BLOCKED, and no check can tell which is true"),
 				gateChecks: noteGate(
 					"no check ran",
 				),
@@ -136,7 +136,7 @@ func TestGates(t *testing.T) {
 			"contradiction: DECIDE where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the claim stands beside DECIDE, and no check can tell which is true"),
+				gateContradiction: refused("contradiction", "the agent claims completion and DECIDE, and no check can tell which is true"),
 				gateChecks: noteGate(
 					"no check ran",
 				),
@@ -188,7 +188,7 @@ func TestGates(t *testing.T) {
 					"agent_failed",
 					"exit 3",
 				),
-				gateContradiction: refused("contradiction", "the claim stands beside STATUS: IN_PROGRESS"),
+				gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS"),
 				gateChecks: refused(
 					"check_broken",
 					"go test cannot run",
@@ -224,7 +224,7 @@ func TestTheUnfinishedGate(t *testing.T) {
 		{
 			"without git nothing is known",
 			func(s *situation) { todo(ralph.UnfinishedRefuse, "a.go: FIXME")(s); s.before.Base.Known = false },
-			map[int]ralph.Gate{gateUnfinished: noteGate("added lines are not known without git")},
+			map[int]ralph.Gate{gateUnfinished: noteGate("added lines are unknown without git")},
 		},
 	})
 }
@@ -256,7 +256,7 @@ func TestTheStatusGate(t *testing.T) {
 			map[int]ralph.Gate{
 				gateStatus: refused(
 					"status_gate",
-					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases stand in the last five iterations",
+					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations",
 				),
 			},
 		},
@@ -266,7 +266,7 @@ func TestTheStatusGate(t *testing.T) {
 			map[int]ralph.Gate{gateStatus: refused("status_gate", "no valid status block in this iteration")},
 		},
 		{"status_gate: EXIT_SIGNAL false", required(nil, 9, block("COMPLETE", "PASSING", false)), map[int]ralph.Gate{
-			gateContradiction: refused("contradiction", "the claim stands beside EXIT_SIGNAL: false"),
+			gateContradiction: refused("contradiction", "the agent claims completion, but reports EXIT_SIGNAL: false"),
 			gateStatus:        refused("status_gate", "EXIT_SIGNAL is not true"),
 		}},
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/text"
 )
 
 func stopAt(v ralph.Verdict, row int, reason ralph.StopReason, format string, args ...any) *ralph.Verdict {
@@ -29,14 +28,14 @@ func Abort(b ralph.Breaker, reason ralph.StopReason, format string, args ...any)
 func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	switch {
 	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
-		return stopAt(v, 9, ralph.Timeout, "the time budget of %s is used up", p.MaxTime.Short())
+		return stopAt(v, 9, ralph.Timeout, "time limit (%s) reached", p.MaxTime.Short())
 	case p.MaxCost > 0 && h.Cost >= p.MaxCost:
-		return stopAt(v, 9, ralph.MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
+		return stopAt(v, 9, ralph.MaxCost, "cost limit reached: $%.2f of $%.2f", h.Cost, p.MaxCost)
 	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
-		return stopAt(v, 9, ralph.MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
+		return stopAt(v, 9, ralph.MaxTokens, "token limit reached: %d of %d", h.Tokens.Total(), p.MaxTokens)
 	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
 		return stopAt(v, 9, ralph.MaxIterations,
-			"the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
+			"iteration limit (%d) reached; work unfinished", p.MaxIterations)
 	}
 	return nil
 }

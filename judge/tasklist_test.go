@@ -203,7 +203,7 @@ func TestProofOfTasks(t *testing.T) {
 		}
 	}
 	doneA := onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Done: []string{"A"}})
-	ofZ := "own Z, the own check of Z, which was done, failed"
+	ofZ := "own Z, the check of task Z, which was done, failed"
 	decideRows(t, []row{
 		{"tasks: its own check is green", claimsA(func(s *situation) { s.own("A", isGreen) }), doneA},
 		{
@@ -302,7 +302,7 @@ func TestProofOfTasks(t *testing.T) {
 		{
 			"tasks: no check ran",
 			claimsA(func(s *situation) { s.noCheck() }),
-			refused(ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
+			refused(ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"),
 		},
 		{
 			"tasks: no check ran, and --allow-unverified",
@@ -319,7 +319,7 @@ func TestProofOfTasks(t *testing.T) {
 			Refused: refusal(
 				"A",
 				ralph.RefusedNoEvidence,
-				"neither a check of the run nor one of its own ran, so nothing proves it",
+				"no check of the run or of the task ran, so nothing proves it",
 			),
 		})},
 		{"tasks: the check of a task that is done proves no other", func(s *situation) {
@@ -327,7 +327,7 @@ func TestProofOfTasks(t *testing.T) {
 			s.noCheck()
 			s.tags("A")
 			s.own("Z", isGreen)
-		}, onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")})},
+		}, onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Refused: refusal("A", ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it")})},
 		{"tasks: a commit that failed", claimsA(func(s *situation) {
 			s.before.Now.Checks = append(
 				s.before.Now.Checks,
@@ -527,7 +527,7 @@ func TestTasksBetweenIterations(t *testing.T) {
 		Row:        4,
 		Action:     ralph.Stop,
 		Reason:     ralph.TasksDone,
-		Detail:     "every task of the list was done already, and every check is green",
+		Detail:     "every task of the list was done already, and every check passes",
 		Breaker:    closed,
 		VerifiedBy: []string{ralph.VerifiedUnchanged},
 	}
@@ -563,21 +563,21 @@ func TestTasksBetweenIterations(t *testing.T) {
 				Breaker: closed,
 			},
 		},
-		{"row 6: what is left was given up", before(3, isRed, job("A", hasFailed), job("B", isDone)), gaveUp("given up: A")},
+		{"row 6: what is left was given up", before(3, isRed, job("A", hasFailed), job("B", isDone)), gaveUp("abandoned: A")},
 		{
 			"row 6: what is left waits for what was given up",
 			before(3, isRed, job("A", hasFailed), job("B", after("A"))),
-			gaveUp("given up: A; 1 task waits for it"),
+			gaveUp("abandoned: A; 1 task waits for it"),
 		},
 		{
 			"row 6: two given up, two wait",
 			before(3, isRed, job("A", hasFailed), job("B", after("A")), job("C", hasFailed), job("D", after("C"))),
-			gaveUp("given up: A, C; 2 tasks wait for them"),
+			gaveUp("abandoned: A, C; 2 tasks wait for them"),
 		},
 		{
 			"row 6: what was given up is optional, what waits for it is not",
 			before(3, isRed, job("O", isOptional, hasFailed), job("B", after("O"))),
-			gaveUp("given up: O; 1 task waits for it"),
+			gaveUp("abandoned: O; 1 task waits for it"),
 		},
 		{
 			"row 10: given up and optional, and all else is done",
@@ -587,7 +587,7 @@ func TestTasksBetweenIterations(t *testing.T) {
 		{"row 9: limits come before it", func(s *situation) {
 			before(3, isRed, job("A", hasFailed))(s)
 			s.policy.MaxIterations, s.before.Counted = 3, 3
-		}, ralph.Verdict{Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations, Detail: "the cap of 3 iterations is reached with work pending", Breaker: closed}},
+		}, ralph.Verdict{Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations, Detail: "iteration limit (3) reached; work unfinished", Breaker: closed}},
 	})
 }
 

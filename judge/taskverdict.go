@@ -80,7 +80,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 		case c.Passed:
 		case !ours && t.Status != ralph.TaskDone: // the own check of another claim does not affect this one
 		case !ours:
-			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
+			regressed = append(regressed, fmt.Sprintf("%s, the check of task %s, which was done", c.Name, c.Task))
 		case c.Hidden: // the agent must learn nothing else about it
 			failed = append(failed, HiddenCheckName)
 		case c.Broken:
@@ -110,7 +110,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	case p.Evaluator != "":
 		return refusalOf(e)
 	case !measured && !p.AllowUnverified:
-		return ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"
+		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
 	}
 	return "", ""
 }
@@ -141,32 +141,36 @@ func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 }
 
-// whyTaskEnded describes why the agent gave up the task and whether it had submitted cases.
+// whyTaskEnded describes why the agent ended the task, and what became of its cases.
 func (o Observation) whyTaskEnded(end ralph.StopReason) string {
-	why := string(end)
 	switch {
-	case end == ralph.IterCap && len(o.Cases) == 0:
-		return "the worker used up its turns without a case that was accepted"
 	case end == ralph.IterCap:
-		why = "the worker used up its turns"
+		return "the worker used all its turns" + o.caseSummary()
 	case end == ralph.NoCase && o.Agent.AnswersCut:
-		why = "the model's answers were cut at its length limit again and again"
+		return "the model's replies were cut at its length limit several times in a row" + o.caseSummary()
 	case end == ralph.NoCase:
-		why = "the worker fell silent again and again"
+		return "the worker replied several times in a row without calling a tool" + o.caseSummary()
 	case end == ralph.EmptyResponses:
-		return "the model's answers were empty again and again"
-	default:
-		return why
+		return "the model's replies were empty several times in a row"
+	}
+	return string(end)
+}
+
+// caseSummary says what became of the worker's cases. One that was malformed is not among them: it was never judged.
+func (o Observation) caseSummary() string {
+	malformed := ""
+	if problem := o.Agent.CaseProblem; problem != "" {
+		malformed = "; its last malformed case: " + problem
 	}
 	switch n := len(o.Cases); {
-	case n == 0 && o.Agent.AnswersCut:
-		return why + ", and no case was submitted"
+	case n == 0 && malformed != "":
+		return ", and no valid case was submitted" + malformed
 	case n == 0:
-		return why + " and submitted no case"
+		return ", and no case was submitted"
 	case n == 1:
-		return why + ", and its only case was not accepted"
+		return ", and its only case was not accepted" + malformed
 	default:
-		return fmt.Sprintf("%s, and none of its %d cases was accepted", why, n)
+		return fmt.Sprintf(", and none of its %d cases was accepted", n) + malformed
 	}
 }
 
@@ -180,7 +184,7 @@ func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
 		why = string(v.Because) + ": " + now.whyTaskEnded(v.Because)
 	}
 	if v.Retried {
-		return why + "; it is tried again after the others"
+		return why + "; it will be tried again after the others"
 	}
 	return why
 }
@@ -215,7 +219,7 @@ func nothingLeftRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 		return nil
 	}
 	v.VerifiedBy = ProvenBy(h)
-	return stopAt(v, 4, ralph.TasksDone, "every task of the list was done already, and every check is green")
+	return stopAt(v, 4, ralph.TasksDone, "every task of the list was done already, and every check passes")
 }
 
 // stuckRule is row 6, between iterations: tasks are open, but none of them can be selected because
@@ -239,7 +243,7 @@ func stuckRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if len(failed) == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("given up: %s", strings.Join(failed, ", "))
+	detail := fmt.Sprintf("abandoned: %s", strings.Join(failed, ", "))
 	if waiting > 0 {
 		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), pronoun(len(failed)))
 	}

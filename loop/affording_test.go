@@ -31,11 +31,11 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 		ends   ralph.StopReason
 		why    string
 	}{
-		{"money", func(p *ralph.Policy) { p.MaxCost = 5 }, ralph.MaxCost, "$6.00 of a budget of $5.00 is spent"},
-		{"tokens", func(p *ralph.Policy) { p.MaxTokens = 100 }, ralph.MaxTokens, "600 of 100 tokens are spent"},
+		{"money", func(p *ralph.Policy) { p.MaxCost = 5 }, ralph.MaxCost, "cost limit reached: $6.00 of $5.00"},
+		{"tokens", func(p *ralph.Policy) { p.MaxTokens = 100 }, ralph.MaxTokens, "token limit reached: 600 of 100"},
 		{
 			"time", func(p *ralph.Policy) { p.MaxTime = ralph.Span(worked) + ralph.Span(time.Minute) }, ralph.Timeout,
-			"the time budget of 1m6s is used up",
+			"time limit (1m6s) reached",
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 			[]ralph.TaskRefusal{
 				{
 					Task: "A", Code: "evaluator_rejected:unavailable",
-					Detail: "the evaluator could not be asked: $5.00 of a budget of $5.00 is spent",
+					Detail: "the evaluator could not be asked: cost limit reached: $5.00 of $5.00",
 				},
 			},
 			payloads[ralph.ClaimRefused](w.log)[0].Tasks,

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -15,6 +16,7 @@ type agentRunner struct {
 	*journal
 	list   *taskList
 	hooks  *hookCaller
+	goals  *goal
 	agents []Fallback // the first agent and its fallbacks
 }
 
@@ -39,6 +41,7 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 		return ralph.AgentOutcome{}, err
 	}
 	var activity activitySummary
+	accepted := r.goals.learnings(ctx)
 	worker := r.currentAgent()
 	in := ralph.AgentInput{
 		Iteration: r.iteration, Prompt: text, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
@@ -54,7 +57,17 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) {
 		outcome, err = worker.Agent.Run(ctx, in)
 	})
+	outcome.Said.Learnings = newLearnings(outcome.Said.Learnings, accepted)
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
+}
+
+// newLearnings drops learnings that are in the accepted list already: the agent has read them there.
+func newLearnings(said []string, accepted string) []string {
+	var known []string
+	for line := range strings.Lines(accepted) {
+		known = append(known, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")))
+	}
+	return slices.DeleteFunc(slices.Clone(said), func(text string) bool { return slices.Contains(known, text) })
 }
 
 // classifyCut distinguishes an iteration that was cut because the run ran out of time from one that

@@ -31,7 +31,7 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		same(
 			t,
 			"the gate",
-			"nothing changed since it was rejected: no rounding; next: mend it",
+			"nothing changed since the last rejection: no rounding; next: mend it",
 			w.loop.State().Verdict.Gates[8].Detail,
 		)
 		same(t, "paid", []any{0.5, int64(10)}, []any{*result.TotalCost, result.TotalTokens.Total()})
@@ -96,7 +96,7 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w.ends(ralph.AllChecksPassed, 2)
 		same(t, "asked", 1, len(f.inputs))
 		same(
-			t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail,
+			t, "the gate", "judge accepted this exact tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail,
 		)
 	})
 }

@@ -435,7 +435,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		w.cfg.Checks = nil
 		w.judgedBy(rejects(ralph.RejectedGap, "gap"), accepts())
 		result := w.ends(ralph.EvaluatorAccepted, 2)
-		same(t, "summary", "the claim stands and judge accepts it; nothing else was checked", result.Summary)
+		same(t, "summary", "the agent claims completion, and judge accepts it; nothing else was checked", result.Summary)
 		same(t, "verified by", []string{ralph.VerifiedEvaluator}, result.VerifiedBy)
 		same(t, "verified", false, result.Verified)
 	})

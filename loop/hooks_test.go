@@ -265,7 +265,7 @@ func TestHooksAfterAVerdict(t *testing.T) {
 			[]ralph.RunEnd{
 				{
 					HookContext: place(2), Status: ralph.StatusCompleted, Reason: ralph.AllChecksPassed, ExitCode: 0,
-					Summary: "the claim stands and every check is green",
+					Summary: "the agent claims completion, and every check passes",
 				},
 			},
 			f.ends,

@@ -60,7 +60,7 @@ func newLoop(cfg Config) *Loop {
 		reviews: &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
 		stash:   &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
 		inbox:   &inbox{journal: run, tree: tree, wait: wait},
-		agents:  &agentRunner{journal: run, list: list, hooks: hooks},
+		agents:  &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
 	}
 }
 

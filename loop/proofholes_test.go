@@ -268,7 +268,7 @@ func TestAGivenUpTaskTellsWhy(t *testing.T) {
 	same(
 		t,
 		"rejections",
-		"rejected by the evaluator twice; it is tried again after the others",
+		"rejected by the evaluator twice; it will be tried again after the others",
 		judge.WhyGivenUp(p, ralph.TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, judge.Observation{}),
 	)
 }
@@ -284,6 +284,6 @@ func TestAHiddenCheckThatCannotRun(t *testing.T) {
 			return isRed
 		}
 		result := w.ends(ralph.CheckBroken, 0)
-		same(t, "summary", `the check "hidden check 1" cannot run: what it printed is in the run's folder`, result.Summary)
+		same(t, "summary", `the check "hidden check 1" cannot run: its output is in the run's folder`, result.Summary)
 	})
 }

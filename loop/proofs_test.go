@@ -23,7 +23,7 @@ func oldTests(old ralph.CheckResult) func(ralph.ViewInput, string) ralph.CheckRe
 }
 
 func TestChangedTestsAreWeighed(t *testing.T) {
-	const failing = "old tests fail, new ones pass: a_test.go"
+	const failing = "original tests fail, edited ones pass: a_test.go"
 	for _, tt := range []struct {
 		name   string
 		rule   ralph.TestRule
@@ -34,13 +34,13 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 	}{
 		{
 			"old ones pass", ralph.TestsRefuse, isGreen, ralph.AllChecksPassed,
-			ralph.Gate{State: ralph.GateOpen, Detail: "tests were changed, and those of the base pass as well: a_test.go"},
+			ralph.Gate{State: ralph.GateOpen, Detail: "tests were changed, and the original ones pass as well: a_test.go"},
 			[]string{"old_tests: go test"},
 		},
 		{"warn", ralph.TestsWarn, isRed, ralph.AllChecksPassed, warned(failing), []string{"claimed: go test"}},
 		{"a log of before", "", isRed, ralph.AllChecksPassed, warned(failing), []string{"claimed: go test"}},
 		{
-			"evaluate", ralph.TestsEvaluate, isRed, ralph.AllChecksPassed, notedGate(failing + "; the evaluator is told"),
+			"evaluate", ralph.TestsEvaluate, isRed, ralph.AllChecksPassed, notedGate(failing + "; the evaluator will see this"),
 			[]string{"claimed: go test"},
 		},
 		{
@@ -69,10 +69,10 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 	}
 	const aware = "a.go: if testing.Testing() {"
 	for rule, gate := range map[ralph.TestRule]ralph.Gate{
-		ralph.TestsWarn: warned("code of the product asks whether it is being tested: " + aware),
-		ralph.TestsEvaluate: notedGate("code of the product asks whether it is being tested: " + aware +
-			"; the evaluator is told"),
-		ralph.TestsRefuse: refused(ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
+		ralph.TestsWarn: warned("product code checks whether it is being tested: " + aware),
+		ralph.TestsEvaluate: notedGate("product code checks whether it is being tested: " + aware +
+			"; the evaluator will see this"),
+		ralph.TestsRefuse: refused(ralph.RefusedTestAware, "product code checks whether it is being tested: "+aware),
 	} {
 		bubble(t, "the product knows of tests: "+string(rule), func(t *testing.T) {
 			w, e, k := examined(t)
@@ -127,7 +127,7 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			e.ranSince(5),
 		)
 		same(t, "refusals", []ralph.TaskRefusal{
-			{Task: "A", Code: ralph.RefusedTestsChanged, Detail: "old tests fail, new ones pass: a_test.go"},
+			{Task: "A", Code: ralph.RefusedTestsChanged, Detail: "original tests fail, edited ones pass: a_test.go"},
 			{Task: "B", Code: ralph.RefusedCheckFailed, Detail: "own B (exit 1) failed"},
 		}, payloads[ralph.ClaimRefused](w.log)[0].Tasks)
 		same(t, "proven", nil, e.proved)
@@ -143,7 +143,7 @@ func TestProofs(t *testing.T) {
 	}{
 		{
 			"red", ralph.Proof{Canary: ralph.CanaryRed},
-			openGate("a test that must fail turned every check red, and no test of the base is missing"),
+			openGate("a deliberately failing test made every check fail, and no test of the base is missing"),
 			[]string{ralph.VerifiedChecks},
 		},
 		{
@@ -153,19 +153,21 @@ func TestProofs(t *testing.T) {
 		{"missing", ralph.Proof{Canary: ralph.CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
 			refused(
 				ralph.RefusedTestsMissing,
-				"go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they are meant to be gone, a "+
-					"new run has this tree as its base)",
+				"go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they were removed "+
+					"on purpose, start a new run: this tree is its base)",
 			), nil},
 		{
 			"missing, without names", ralph.Proof{Canary: ralph.CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"},
 			refused(ralph.RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil,
 		},
 		{
-			"mute", ralph.Proof{Canary: ralph.CanaryMute}, notedGate("there is no canary for go test"),
+			"mute", ralph.Proof{Canary: ralph.CanaryMute, Detail: "A planted test did nothing."},
+			notedGate("unknown whether a check can fail: go test: A planted test did nothing."), // as the screen says it
 			[]string{ralph.VerifiedUnchanged},
 		},
 		{
-			"none", ralph.Proof{Canary: ralph.CanaryNone}, notedGate("there is no canary for go test"),
+			"none", ralph.Proof{Canary: ralph.CanaryNone},
+			notedGate("unknown whether a check can fail: go test: no failing test could be planted"),
 			[]string{ralph.VerifiedChecks},
 		},
 	} {

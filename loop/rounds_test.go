@@ -197,9 +197,9 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		return ends(ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, TaskEnd: end})
 	}
 	for end, detail := range map[ralph.StopReason]string{
-		ralph.IterCap:        "task A: the worker used up its turns without a case that was accepted",
-		ralph.NoCase:         "task A: the worker fell silent again and again and submitted no case",
-		ralph.EmptyResponses: "task A: the model's answers were empty again and again",
+		ralph.IterCap:        "task A: the worker used all its turns, and no case was submitted",
+		ralph.NoCase:         "task A: the worker replied several times in a row without calling a tool, and no case was submitted",
+		ralph.EmptyResponses: "task A: the model's replies were empty several times in a row",
 	} {
 		bubble(t, string(end), func(t *testing.T) {
 			b := newMemoryTasks(entry("A"), entry("B"))
@@ -224,13 +224,13 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		same(
 			t,
 			"summary",
-			"task A: the model's answers were cut at its length limit again and again, and no case was submitted",
+			"task A: the model's replies were cut at its length limit several times in a row, and no case was submitted",
 			result.Summary,
 		)
 		same(
 			t,
 			"told",
-			"no_case: the model's answers were cut at its length limit again and again, and no case was submitted",
+			"no_case: the model's replies were cut at its length limit several times in a row, and no case was submitted",
 			payloads[ralph.TaskMoved](w.log)[0].Detail,
 		)
 		same(t, "hint", "take another model", payloads[ralph.RunStopped](w.log)[0].Hint)
@@ -239,7 +239,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		same(
 			t,
 			"summary of a goal",
-			"the model's answers were cut at its length limit again and again, and no case was submitted",
+			"the model's replies were cut at its length limit several times in a row, and no case was submitted",
 			result.Summary,
 		)
 		same(t, "hint of a goal", "take another model", payloads[ralph.RunStopped](w.log)[0].Hint)
@@ -253,7 +253,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	bubble(t, "of a goal", func(t *testing.T) {
 		w := newWorld(t, gaveUp(ralph.NoCase))
 		result := w.ends(ralph.NoCase, 1)
-		same(t, "summary", "the worker fell silent again and again and submitted no case", result.Summary)
+		same(t, "summary", "the worker replied several times in a row without calling a tool, and no case was submitted", result.Summary)
 	})
 }
 
@@ -265,14 +265,14 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 		detail string
 	}{
 		"silent after one": {
-			ralph.NoCase, 1, "the worker fell silent again and again, and its only case was not accepted",
+			ralph.NoCase, 1, "the worker replied several times in a row without calling a tool, and its only case was not accepted",
 		},
 		"silent after two": {
-			ralph.NoCase, 2, "the worker fell silent again and again, and none of its 2 cases was accepted",
+			ralph.NoCase, 2, "the worker replied several times in a row without calling a tool, and none of its 2 cases was accepted",
 		},
-		"used up after one":     {ralph.IterCap, 1, "the worker used up its turns, and its only case was not accepted"},
-		"used up after three":   {ralph.IterCap, 3, "the worker used up its turns, and none of its 3 cases was accepted"},
-		"nothing came after it": {ralph.EmptyResponses, 1, "the model's answers were empty again and again"},
+		"used up after one":     {ralph.IterCap, 1, "the worker used all its turns, and its only case was not accepted"},
+		"used up after three":   {ralph.IterCap, 3, "the worker used all its turns, and none of its 3 cases was accepted"},
+		"nothing came after it": {ralph.EmptyResponses, 1, "the model's replies were empty several times in a row"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			w, e, _, answers := inRounds(t, make([]func(), tt.cases)...)
@@ -311,12 +311,12 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isRed }
 		result := w.ends(ralph.NoCase, 1)
 		same(
-			t, "summary", "task A: the worker fell silent again and again, and none of its 2 cases was accepted", result.Summary,
+			t, "summary", "task A: the worker replied several times in a row without calling a tool, and none of its 2 cases was accepted", result.Summary,
 		)
 		same(
 			t,
 			"told",
-			"no_case: the worker fell silent again and again, and none of its 2 cases was accepted",
+			"no_case: the worker replied several times in a row without calling a tool, and none of its 2 cases was accepted",
 			payloads[ralph.TaskMoved](w.log)[0].Detail,
 		)
 	})

@@ -25,8 +25,7 @@ func hurt(trees ...string) func(base, now ralph.TreeState) (ralph.Tampering, err
 	}
 }
 
-const hurtDetail = "protected files are not as they were when the run began: a_test.go (changed), ci.yml (deleted); " +
-	"put them back"
+const hurtDetail = "protected files were changed during the run: a_test.go (changed), ci.yml (deleted); restore them"
 
 func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 	bubble(t, "a claim of completion", func(t *testing.T) {
@@ -133,7 +132,7 @@ func TestFilesThatChecksDoNotSee(t *testing.T) {
 			"the gate",
 			ralph.Gate{
 				Name: "nothing protected was changed", State: ralph.GateOpen,
-				Detail: "checks did not see conftest.py, which were added",
+				Detail: "checks ran without conftest.py, which were added",
 			},
 			w.loop.State().Verdict.Gates[5],
 		)

@@ -68,7 +68,7 @@ func TestTestFilesOfTasks(t *testing.T) {
 			same(
 				t,
 				"refused",
-				refusal("A", ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
+				refusal("A", ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"),
 				payloads[ralph.ClaimRefused](w.log)[0].Tasks,
 			)
 		})

@@ -19,6 +19,7 @@ type ending struct {
 	wait            time.Duration
 	task            ralph.StopReason // why the task is abandoned
 	cut             bool             // replies were cut at the model's length limit
+	caseProblem     string           // what was wrong with the last malformed case
 	blocked, decide *string          // the worker needs a person
 	answer          string           // a reviewer's answer
 	accepted        bool

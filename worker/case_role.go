@@ -47,6 +47,7 @@ type caseRole struct {
 	cuts       int      // how many of them were cut at the model's length limit
 	quietAt    int      // the turn of the last of them
 	rejections []string // what the reviewer wanted fixed
+	problem    string   // what was wrong with the last malformed case
 }
 
 func (*caseRole) name() string                       { return "worker" }
@@ -69,7 +70,7 @@ func (*caseRole) turnWarning(left int) string {
 }
 
 func (c *caseRole) outOfTurns() *ending {
-	return &ending{class: ralph.EndOK, task: ralph.IterCap}
+	return &ending{class: ralph.EndOK, task: ralph.IterCap, caseProblem: c.problem}
 }
 
 func (*caseRole) noReplies() *ending {
@@ -93,9 +94,9 @@ func (c *caseRole) onNoCall(r model.Reply) (string, *ending) {
 	}
 	switch {
 	case c.quiets >= maxQuiet && c.cuts == c.quiets:
-		return "", &ending{class: ralph.EndOK, task: ralph.NoCase, cut: true, hint: hintCut}
+		return "", &ending{class: ralph.EndOK, task: ralph.NoCase, cut: true, hint: hintCut, caseProblem: c.problem}
 	case c.quiets >= maxQuiet:
-		return "", &ending{class: ralph.EndOK, task: ralph.NoCase}
+		return "", &ending{class: ralph.EndOK, task: ralph.NoCase, caseProblem: c.problem}
 	case r.End == model.EndLength:
 		return strings.TrimSpace(nudgeCutPage), nil
 	}
@@ -106,6 +107,7 @@ func (c *caseRole) onNoCall(r model.Reply) (string, *ending) {
 func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Output, *ending) {
 	made, err := decodeCase(input)
 	if err != nil {
+		c.problem = err.Error()
 		return tools.Failf("the case is not submitted: %v", err), nil
 	}
 	if c.in.Submit == nil {

@@ -260,6 +260,7 @@ func (t *conversation) outcome(end *ending) ralph.AgentOutcome {
 		Said:          t.said.Report(),
 		TaskEnd:       end.task,
 		AnswersCut:    end.cut,
+		CaseProblem:   end.caseProblem,
 		Answer:        end.answer,
 		Denials:       t.allDenials(),
 		Hooks:         t.hookWarnings,

@@ -263,6 +263,12 @@ func (r Request) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
+		if !models.Knows(r.Settings, s.Agent) {
+			return chosenAgent{}, &config.UsageError{
+				Msg:  fmt.Sprintf("--evaluator %s: no such agent or model", s.Agent),
+				Hint: "choose one of: " + strings.Join(config.AgentCLIs, ", ") + ", worker:MODEL",
+			}
+		}
 		by, err := models.Choose(r.ForModels(), models.Evaluator)
 		return chosenAgent{name: by.Model, model: by.Model, by: &by}, err
 	}

@@ -253,7 +253,7 @@ func printTasks(out io.Writer, j fold.Judgement) {
 		fmt.Fprintf(out, "  ! restored in the list: %s\n", term.Clean(injury))
 	}
 	if tasks.GivenUp != "" {
-		fmt.Fprintf(out, "  ✗ %s given up\n", tasks.GivenUp)
+		fmt.Fprintf(out, "  ✗ %s abandoned\n", tasks.GivenUp)
 	}
 }
 

@@ -169,6 +169,15 @@ func ownRole(of Role, s config.Settings) config.RoleSettings {
 	return own
 }
 
+// Knows reports whether an evaluator's name can be a model: it has a price, or it was named as one, or a server or a
+// script is configured that may have it.
+func Knows(s config.Settings, evaluator string) bool {
+	_, priced := Prices(s)(evaluator)
+	named := evaluator == config.Worker || strings.HasPrefix(evaluator, config.Worker+":")
+	configured := func(role config.RoleSettings) bool { return role.BaseURL != "" || role.Provider == "scripted" }
+	return priced || named || configured(s.Evaluator.RoleSettings) || configured(s.Worker.RoleSettings)
+}
+
 // evaluatorsModel returns the model in an evaluator's name: worker:MODEL, or just a model. It is ""
 // for worker alone.
 func evaluatorsModel(name string) string {

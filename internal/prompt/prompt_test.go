@@ -114,7 +114,7 @@ func goalSituations() map[string]ralph.PromptInput {
 			in.Last.Refusals = []ralph.Refusal{
 				{
 					Code:   "tampered",
-					Detail: "protected files are not as they were when the run began: add_test.go (changed); put them back",
+					Detail: "protected files were changed during the run: add_test.go (changed); restore them",
 				},
 			}
 			in.Last.Tampered, in.Last.Unseen = []string{"add_test.go (changed)", "ci.yml (deleted)"}, []string{"conftest.py"}

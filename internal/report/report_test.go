@@ -353,7 +353,7 @@ func TestSkippedReviewsCostNothing(t *testing.T) {
 	})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Cached: true, End: ralph.EndOK, Category: ralph.RejectedGap})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-1", End: ralph.EndOverBudget, Error: "$1.00 of a budget of $1.00 is spent",
+		Task: "T-1", End: ralph.EndOverBudget, Error: "cost limit reached: $1.00 of $1.00",
 	})
 	r := built(t, s.events, Receipt{})
 	if diff := cmp.Diff(Spent{Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}}, r.Tasks[0].Spent); diff != "" {

@@ -203,7 +203,7 @@ func writeFile(t *testing.T, path, text string, mode fs.FileMode) {
 
 func TestWriteNeverOverwrites(t *testing.T) {
 	ws := workspace.Workspace{Dir: t.TempDir()}
-	names := []string{".ralph/config.yaml", ".ralph/config.schema.json", ".ralph/.gitignore"}
+	names := []string{".ralph/config.yaml", ".ralph/config.schema.json", ".ralph/.gitignore", ".ralph/PROMPT.md"}
 	first, err := sampleChoice().Write(ws)
 	if diff := cmp.Diff(Result{Written: names}, first); diff != "" || err != nil || !first.Wrote() {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
@@ -213,7 +213,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := Choice{}.Write(ws)
-	if diff := cmp.Diff(Result{Written: names[1:2], Kept: []string{names[0], names[2]}},
+	if diff := cmp.Diff(Result{Written: names[1:2], Kept: []string{names[0], names[2], names[3]}},
 		second); diff != "" || err != nil || second.Wrote() {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}

@@ -32,8 +32,11 @@ func (l *Lines) See(e ralph.Event) {
 				return
 			}
 			lines = nil
-		case ralph.RunStarted, ralph.RunResumed, ralph.TreeState, ralph.CheckStarted: // how checks run is known when the first one has started
+		case ralph.TaskSelected:
+			l.opening.notes = append(l.opening.notes, lines...)
 			return
+		case ralph.RunStarted, ralph.RunResumed, ralph.TreeState, ralph.CheckStarted:
+			return // how checks run is known when the first one has started
 		}
 		lines = append(l.opening.lines(), lines...)
 		l.opening = nil

@@ -21,7 +21,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.TaskMoved:
 		switch e.Type {
 		case ralph.EvTaskFailed:
-			return []string{"  " + l.Style.Red("task "+data.Task+" given up") + reasonOf(data.Detail)}
+			return []string{"  " + l.Style.Red("task "+data.Task+" abandoned") + reasonOf(data.Detail)}
 		case ralph.EvTaskReopened:
 			return []string{"  " + l.Style.Yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
 		}

@@ -45,20 +45,20 @@ var endings = []ralph.RunStopped{
 	{Reason: ralph.TasksDone, Detail: "every task is proven done", VerifiedBy: []string{ralph.VerifiedChecks}},
 	{Reason: ralph.VerifierPassed, Detail: "the verifier passed", VerifiedBy: []string{ralph.VerifiedChecks}},
 	{
-		Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green",
+		Reason: ralph.AllChecksPassed, Detail: "the agent claims completion, and every check passes",
 		VerifiedBy: []string{ralph.VerifiedChecks},
 	},
 	{Reason: ralph.EvaluatorAccepted, Detail: "the evaluator accepts"},
 	{Reason: ralph.Unverified, Detail: "the agent says it is done, and nothing was checked"},
-	{Reason: ralph.MaxIterations, Detail: "the cap of 50 iterations is reached with work pending"},
+	{Reason: ralph.MaxIterations, Detail: "iteration limit (50) reached; work unfinished"},
 	{Reason: ralph.Blocked, Detail: "Missing API credentials for the payments service"},
 	{Reason: ralph.NeedsDecision, Detail: "Should the new endpoint use REST or GraphQL?"},
 	{Reason: ralph.SandboxError, Detail: "the sandbox did not start"},
 	{Reason: ralph.AuthError, Detail: "the login was refused (status 401)", Hint: "start `claude` and use /login"},
 	{Reason: ralph.ProgramMissing, Detail: "the agent was not found: claude"},
-	{Reason: ralph.Timeout, Detail: "the time budget of 2h is used up"},
-	{Reason: ralph.MaxCost, Detail: "$5.10 of a budget of $5.00 is spent"},
-	{Reason: ralph.MaxTokens, Detail: "2100000 of 2000000 tokens are spent"},
+	{Reason: ralph.Timeout, Detail: "time limit (2h) reached"},
+	{Reason: ralph.MaxCost, Detail: "cost limit reached: $5.10 of $5.00"},
+	{Reason: ralph.MaxTokens, Detail: "token limit reached: 2100000 of 2000000"},
 	{Reason: ralph.CircuitOpen, Detail: "3 iterations in a row without progress"},
 	{Reason: ralph.RateLimited, Detail: "usage limit: resets at 5pm"},
 	{Reason: ralph.IterCap, Detail: "the task used up its turns"},
@@ -123,7 +123,7 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 	}
 	for name, change := range cases {
 		s := sample(ralph.RunStopped{
-			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green",
+			Reason: ralph.AllChecksPassed, Detail: "the agent claims completion, and every check passes",
 			VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
 		})
 		change(s)

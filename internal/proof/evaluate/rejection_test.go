@@ -217,7 +217,7 @@ func TestANoWithoutTimeToAskAgain(t *testing.T) {
 
 // TestNoBudgetToAskAgain: an unusable answer is no verdict, unless it was a rejection.
 func TestNoBudgetToAskAgain(t *testing.T) {
-	const used = "$6.00 of a budget of $5.00 is spent"
+	const used = "cost limit reached: $6.00 of $5.00"
 	cost := 6.0
 	costly := func(answer string) func(string) ralph.AgentOutcome {
 		return func(nonce string) ralph.AgentOutcome {
