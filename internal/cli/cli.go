@@ -97,7 +97,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 	top := rootCommand{a}
 	root := top.build()
 	root.SetArgs(s.Args)
-	err := top.knownWord(root)
+	err := top.checkFirstWord(root)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
@@ -119,8 +119,8 @@ iteration with a fresh context, until the work is proven done. The agent
 reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              knownCommand,
-		PersistentPreRunE: c.mayRun,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return c.offer(cmd) },
+		PersistentPreRunE: c.checkCall,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return c.showMenu(cmd) },
 	}
 	root.SetOut(c.streams.Out)
 	root.SetErr(c.streams.Err)
@@ -148,8 +148,8 @@ reports, the loop decides, exit 0 means proven.`,
 	return root
 }
 
-// offer is `ralph` alone: three ways on for a person, help and a usage error for a script.
-func (c rootCommand) offer(cmd *cobra.Command) error {
+// showMenu is `ralph` alone: three ways on for a person, help and a usage error for a script.
+func (c rootCommand) showMenu(cmd *cobra.Command) error {
 	if !c.streams.InTerm || !c.streams.ErrTerm {
 		cmd.SetOut(c.streams.Err)
 		if err := cmd.Help(); err != nil {
@@ -172,19 +172,19 @@ Which? [1] `)
 	}
 	switch strings.TrimSpace(answer) {
 	case "", "1":
-		return again(cmd, "demo")
+		return runInstead(cmd, "demo")
 	case "2":
 		fmt.Fprint(c.streams.Err, "What should the agent do? ")
 		goal, _ := in.ReadString('\n')
-		return again(cmd, "run", "--goal", strings.TrimSpace(goal))
+		return runInstead(cmd, "run", "--goal", strings.TrimSpace(goal))
 	case "3":
-		return again(cmd, "doctor")
+		return runInstead(cmd, "doctor")
 	}
 	return usage("%q is not an option; choose 1, 2 or 3", strings.TrimSpace(answer))
 }
 
-// again runs another command in place of this one.
-func again(cmd *cobra.Command, args ...string) error {
+// runInstead runs another command in place of this one.
+func runInstead(cmd *cobra.Command, args ...string) error {
 	root := cmd.Root()
 	root.SetArgs(args)
 	return root.ExecuteContext(cmd.Context())
@@ -248,8 +248,8 @@ func (g *globals) add(flags *pflag.FlagSet) {
 // outside is put on commands by which an agent could steer or pay for its own run.
 var outside = map[string]string{"from outside of runs": "only"}
 
-// mayRun refuses what is wrong with a call, whichever command it is.
-func (c rootCommand) mayRun(cmd *cobra.Command, _ []string) error {
+// checkCall refuses what is wrong with a call, whichever command it is.
+func (c rootCommand) checkCall(cmd *cobra.Command, _ []string) error {
 	if err := c.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
 		return err
 	}
@@ -269,8 +269,8 @@ func (c rootCommand) checkGlobals() error {
 	return config.CheckSet(c.globals.set)
 }
 
-// knownWord looks at the first word before cobra does: with a --help behind it, any word would get the general help and status 0.
-func (c rootCommand) knownWord(root *cobra.Command) error {
+// checkFirstWord looks at the first word before cobra does: with a --help behind it, any word would get the general help and status 0.
+func (c rootCommand) checkFirstWord(root *cobra.Command) error {
 	word := firstOf(c.streams.Args)
 	if word == "" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		return nil
@@ -294,15 +294,15 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// laterCommands are on the contract's page and not there yet.
-var laterCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
+// plannedCommands are on the contract's page and not there yet.
+var plannedCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
 
 // knownCommand turns a word that is no command into a usage error that names the nearest one.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if slices.Contains(laterCommands, args[0]) {
+	if slices.Contains(plannedCommands, args[0]) {
 		return usage("ralph %s is not available yet", args[0])
 	}
 	var names []string

@@ -69,8 +69,8 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	return nil
 }
 
-// trusts reports whether consent was given with the call: --trust, or RALPH_TRUST=1.
-func (a *app) trusts() bool {
+// trustGiven reports whether consent was given with the call: --trust, or RALPH_TRUST=1.
+func (a *app) trustGiven() bool {
 	loaded, err := config.Load(config.Input{Env: a.streams.Env})
 	return a.globals.trust || err == nil && loaded.Settings.Trust
 }

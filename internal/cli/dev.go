@@ -111,11 +111,11 @@ func (c *modelServer) requestPrinter() func(scriptedmodel.Request) {
 			}
 			return
 		}
-		fmt.Fprintf(c.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerOf(r))
+		fmt.Fprintf(c.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerText(r))
 	}
 }
 
-func answerOf(r scriptedmodel.Request) string {
+func answerText(r scriptedmodel.Request) string {
 	words := []string{fmt.Sprintf("status %d", r.Status)}
 	switch {
 	case r.Side:

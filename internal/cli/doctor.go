@@ -81,7 +81,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 		names := text.Mapped(broken, func(f doctor.Finding) string { return fmt.Sprintf("%q", f.What) })
 		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", strings.Join(slices.Compact(names), ", "))
 	}
-	return exit(1)
+	return exitStatus(1)
 }
 
 // progressPrinter prints whole lines for a person who waits, and nothing where nobody looks.

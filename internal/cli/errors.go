@@ -18,14 +18,14 @@ func usage(format string, args ...any) error {
 	return &config.UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// exit carries a status out of a command that has already said what it had to say.
-type exit int
+// exitStatus carries a status out of a command that has already said what it had to say.
+type exitStatus int
 
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // exitCode is the one switch from an error to a process status.
 func exitCode(err error) int {
-	status, said := errors.AsType[exit](err)
+	status, said := errors.AsType[exitStatus](err)
 	switch {
 	case err == nil:
 		return 0
@@ -53,7 +53,7 @@ func is[E error](err error) bool {
 
 // printError writes an error where its reader looks for it.
 func (a *app) printError(err error) {
-	if is[exit](err) {
+	if is[exitStatus](err) {
 		return
 	}
 	if a.wantsJSON() &&

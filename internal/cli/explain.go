@@ -72,14 +72,14 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 	if err != nil {
 		return err
 	}
-	moves, err := workMoves(run.events())
+	moves, err := stashNotes(run.events())
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run.id)
 	last := c.iteration
 	for _, j := range judgements {
-		printCut(c.streams.Out, state, last, j.Iteration)
+		printInterrupted(c.streams.Out, state, last, j.Iteration)
 		last = j.Iteration
 		printJudgement(c.streams.Out, j, state.Policy.Agents)
 		for _, line := range moves[j.Iteration] {
@@ -102,8 +102,8 @@ func printDenials(out io.Writer, agent ralph.AgentOutcome) {
 	}
 }
 
-// printCut names the iterations between two that were judged: nobody judged them.
-func printCut(out io.Writer, state *fold.State, after, before int) {
+// printInterrupted names the iterations between two that were judged: nobody judged them.
+func printInterrupted(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
 			fmt.Fprintf(
@@ -116,8 +116,8 @@ func printCut(out io.Writer, state *fold.State, after, before int) {
 	}
 }
 
-// workMoves says of every iteration what became of its work, if its task was given up.
-func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
+// stashNotes says of every iteration what became of its work, if its task was given up.
+func stashNotes(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 	moves := map[int][]string{}
 	for e, err := range events {
 		if err != nil {
@@ -159,7 +159,7 @@ func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 	if !j.Judged {
 		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
 	} else {
-		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
+		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, claimText(j), verdictText(j.Again))
 		printCases(out, j)
 		printTasks(out, j)
 		printDenials(out, j.Seen.Agent)
@@ -257,7 +257,7 @@ func printTasks(out io.Writer, j fold.Judgement) {
 	}
 }
 
-func saidText(j fold.Judgement) string {
+func claimText(j fold.Judgement) string {
 	agent := j.Seen.Agent
 	said := "no claim"
 	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused); {

@@ -55,7 +55,7 @@ func newConfigCommand(a *app) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Print every key, its value and where it comes from", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, loaded, err := a.settings(cmd.Context(), opts.given())
+			_, loaded, err := a.settings(cmd.Context(), opts.flagValues())
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 	}
 	if status != 0 {
 		fmt.Fprintf(c.streams.Err, "ralph: %s exited with status %d; %s\n", found.Argv[0], status, found.Hint)
-		return exit(ralph.ExitCode(ralph.AuthError, ""))
+		return exitStatus(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil
 }

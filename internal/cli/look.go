@@ -38,7 +38,7 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 		ExitCode *int `json:"exit_code"` // null of a run that has not ended
 		Live     bool `json:"live"`
 		PID      int  `json:"pid"`
-	}{state.Result(), endedWith(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
+	}{state.Result(), recordedExitCode(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
 }
 
 func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
@@ -48,7 +48,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 		}
 	}
 	row("run", demoMark(state.Started.Demo)+r.id)
-	row("status", standing(state, live))
+	row("status", statusText(state, live))
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	if len(state.History.Tasks) > 0 {
 		row("tasks", term.Tasks(state))
@@ -83,7 +83,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 		row("stashed", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {
-		row("check", term.Clean(check.Name)+": "+passWord(check))
+		row("check", term.Clean(check.Name)+": "+resultWord(check))
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
@@ -114,15 +114,15 @@ func showSpending(state *fold.State, row func(name, text string)) {
 	}
 }
 
-func endedWith(state *fold.State) *int {
+func recordedExitCode(state *fold.State) *int {
 	if state.Stopped == nil {
 		return nil
 	}
 	return &state.Stopped.ExitCode
 }
 
-// standing is the status in words: a run that says it is active while nobody works on it was cut off.
-func standing(state *fold.State, live bool) string {
+// statusText is the status in words: a run that says it is active while nobody works on it was cut off.
+func statusText(state *fold.State, live bool) string {
 	status := state.LiveStatus()
 	switch {
 	case state.Stopped != nil:
@@ -151,7 +151,7 @@ func ofLimit(spent, limit string, limited bool) string {
 	return spent
 }
 
-func passWord(c ralph.CheckResult) string {
+func resultWord(c ralph.CheckResult) string {
 	switch {
 	case c.Passed:
 		return "PASS"

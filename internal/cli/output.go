@@ -131,9 +131,9 @@ func (a *app) style() term.Style { return a.styleOn(a.streams.ErrTerm) }
 func (a *app) styleOn(terminal bool) term.Style {
 	switch a.globals.color {
 	case "always":
-		return term.Style{Colour: true}
+		return term.Style{Color: true}
 	case "never":
 		return term.Style{}
 	}
-	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+	return term.Style{Color: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
 }

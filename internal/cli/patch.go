@@ -8,8 +8,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// colored paints a patch the way git does.
-func colored(patch string, style term.Style) string {
+// colorPatch paints a patch the way git does.
+func colorPatch(patch string, style term.Style) string {
 	inFile := false
 	return strings.Join(text.Mapped(strings.Split(patch, "\n"), func(line string) string {
 		switch {
@@ -38,14 +38,14 @@ type changedFile struct {
 	binary         bool
 }
 
-// filesOf counts the changed lines of each file of a patch.
-func filesOf(patch string) []changedFile {
+// changedFiles counts the changed lines of each file of a patch.
+func changedFiles(patch string) []changedFile {
 	var files []changedFile
 	inHunk := false
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSuffix(line, "\n")
 		if names, found := strings.CutPrefix(line, "diff --git "); found {
-			files, inHunk = append(files, changedFile{name: nameOfBoth(names)}), false
+			files, inHunk = append(files, changedFile{name: patchedName(names)}), false
 			continue
 		}
 		if len(files) == 0 {
@@ -66,15 +66,15 @@ func filesOf(patch string) []changedFile {
 	return files
 }
 
-// nameOfBoth takes the name out of "a/NAME b/NAME"; both are the same, since renames are not followed.
-func nameOfBoth(names string) string {
+// patchedName takes the name out of "a/NAME b/NAME"; both are the same, since renames are not followed.
+func patchedName(names string) string {
 	half := names[(len(names)+1)/2:]
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(half, `"`), "b/"), `"`)
 }
 
-// statOf sums a patch up, one line per file.
-func statOf(patch string, style term.Style) string {
-	files := filesOf(patch)
+// diffStat sums a patch up, one line per file.
+func diffStat(patch string, style term.Style) string {
+	files := changedFiles(patch)
 	widest, added, deleted := 0, 0, 0
 	for _, f := range files {
 		widest = max(widest, text.Width(f.name))

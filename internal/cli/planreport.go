@@ -61,7 +61,7 @@ func (r planReport) object() planObject {
 		o.ScopeNotes,
 	)
 	if r.Question != nil && r.answers != nil {
-		o.Error = r.nobody() + ": " + r.Question.Text
+		o.Error = r.whyUnanswered() + ": " + r.Question.Text
 	}
 	if r.landing != nil {
 		o.Status, o.Error = "failed", r.landing.Error()
@@ -98,7 +98,7 @@ func (r planReport) tell() error {
 
 func (r planReport) status() error {
 	if code := r.code(); code != 0 {
-		return exit(code)
+		return exitStatus(code)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (r planReport) warnings() []string {
 
 func (r planReport) writeStop(b *strings.Builder) {
 	if q := r.Question; q != nil {
-		row(b, "Stopped because", "the planner has a question, and "+r.nobody()+"; nothing was written")
+		row(b, "Stopped because", "the planner has a question, and "+r.whyUnanswered()+"; nothing was written")
 		row(b, "It asks", q.Text)
 		for i, option := range q.Options {
 			row(b, "", fmt.Sprintf("%d  %s", i+1, option))
@@ -192,13 +192,13 @@ func (r planReport) writeStop(b *strings.Builder) {
 	rows(b, "Warning", r.warnings())
 	if r.reason == ralph.AuthError && r.Hint != "" {
 		row(b, "What to do", r.Hint)
-	} else if way := r.wayOn(); way != "" {
+	} else if way := r.nextStep(); way != "" {
 		row(b, "To continue", way)
 	}
 }
 
-// nobody says why a question has no answer.
-func (r planReport) nobody() string {
+// whyUnanswered says why a question has no answer.
+func (r planReport) whyUnanswered() string {
 	if r.answers == nil {
 		return "no one can answer here"
 	}
@@ -213,8 +213,8 @@ func (r planReport) nobody() string {
 	}
 }
 
-// wayOn is what helps.
-func (r planReport) wayOn() string {
+// nextStep is what helps.
+func (r planReport) nextStep() string {
 	switch r.reason {
 	case ralph.NeedsDecision:
 		return "run it again on a terminal, or with --answers FILE that contains these two lines:\n## " +

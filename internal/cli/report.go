@@ -78,7 +78,7 @@ func (c *reportCommand) run(_ context.Context, run foundRun) error {
 			broken.Offset,
 			term.Clean(broken.Why),
 		)
-		return exit(ralph.ExitCode(ralph.IOFailed, ""))
+		return exitStatus(ralph.ExitCode(ralph.IOFailed, ""))
 	}
 	return err
 }

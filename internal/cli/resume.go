@@ -17,8 +17,8 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// raise is what may differ from the run's recorded settings.
-type raise struct {
+// resumeChanges is what may differ from the run's recorded settings.
+type resumeChanges struct {
 	iterations, time, cost, tokens string // how much more
 	agent, model                   string
 }
@@ -26,7 +26,7 @@ type raise struct {
 // resumeCommand is `ralph resume`.
 type resumeCommand struct {
 	*app
-	more raise
+	changes resumeChanges
 }
 
 func newResumeCommand(a *app) *cobra.Command {
@@ -39,7 +39,7 @@ run continues.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
-	flags, more := cmd.Flags(), &c.more
+	flags, more := cmd.Flags(), &c.changes
 	flags.StringVar(&more.iterations, "add-iterations", "", "raise the limit by `N` iterations")
 	flags.StringVar(&more.time, "add-time", "", "raise the time limit by `D`")
 	flags.StringVar(&more.cost, "add-cost", "", "raise the cost limit by `USD`")
@@ -91,17 +91,17 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		}
 		return s.finish(state, state.Result(), "hard")
 	}
-	if s.plan, err = c.planAgain(ctx, found.workspace, s); err != nil {
+	if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
 		return err
 	}
 	if state.Asked != nil {
 		s.asked = *state.Asked
 	}
-	return s.play(ctx)
+	return s.runLoop(ctx)
 }
 
-// planAgain makes the plan from the recorded settings; only what the flags raise may differ. The run goes on in its worktree, if it has one.
-func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
+// rebuildPlan makes the plan from the recorded settings; only what the flags raise may differ. The run goes on in its worktree, if it has one.
+func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
 		var said []string
@@ -120,7 +120,7 @@ func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	if plan.Trusting = c.trusts(); plan.Trusting {
+	if plan.Trusting = c.trustGiven(); plan.Trusting {
 		return plan, nil
 	}
 	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings) // another agent's, or changed since the run began
@@ -143,7 +143,7 @@ func (c *resumeCommand) recordedPlan(
 	workspace workspace.Workspace,
 	state *fold.State,
 ) (*assembly.Plan, error) {
-	more := c.more
+	more := c.changes
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are unknown", state.Run)
@@ -174,7 +174,7 @@ func (c *resumeCommand) recordedPlan(
 	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
 		Env: c.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
-		Resumed: true, Begun: conversations(state), Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
+		Resumed: true, Begun: conversationCounts(state), Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal
@@ -186,7 +186,7 @@ func (c *resumeCommand) recordedPlan(
 }
 
 // raiseLimits adds to limits that exist; there is nothing to add to one that does not.
-func raiseLimits(s *config.Settings, more raise) error {
+func raiseLimits(s *config.Settings, more resumeChanges) error {
 	for _, limit := range []struct {
 		flag, text, wanted, budget string
 		known                      bool
@@ -232,7 +232,7 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 		return err
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
-	case c.more != raise{}:
+	case c.changes != resumeChanges{}:
 		return usage(
 			"run %s is running: its limits, agent and model cannot change now; stop it with ralph stop, then use ralph resume",
 			owner.Run,
@@ -244,7 +244,7 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	return c.printSent("resume", "delivered", owner.Run, "run "+owner.Run+" continues")
 }
 
-// conversations are how many each model has had in a run so far.
-func conversations(state *fold.State) map[string]int {
+// conversationCounts are how many each model has had in a run so far.
+func conversationCounts(state *fold.State) map[string]int {
 	return map[string]int{"worker": state.History.Started, "evaluator": state.Reviews}
 }

@@ -106,8 +106,8 @@ func keyNote(key config.Key) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// given are the flags that were written, as config reads them.
-func (o *runOptions) given() map[string][]string {
+// flagValues are the flags that were written, as config reads them.
+func (o *runOptions) flagValues() map[string][]string {
 	given := written(o.values)
 	if o.once {
 		given["once"] = []string{"true"}
@@ -139,7 +139,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := c.load(workspace, c.fromHere(workspace, opts.given()))
+	loaded, err := c.load(workspace, c.fromHere(workspace, opts.flagValues()))
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	text, err := plan.FirstPrompt(ctx, waiting{store}, openQuestion(store))
+	text, err := plan.FirstPrompt(ctx, idleInbox{store}, openQuestion(store))
 	if err != nil {
 		return err
 	}
@@ -298,14 +298,14 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		orNone(p.MaxCost),
 		orNone(p.MaxTokens),
 		orNone(p.IterationTimeout),
-		silence(plan),
+		silenceLimit(plan),
 		text,
 	)
 	return nil
 }
 
-// silence is how long an agent may say nothing. The built-in worker has a limit of its own.
-func silence(plan *assembly.Plan) string {
+// silenceLimit is how long an agent may say nothing. The built-in worker has a limit of its own.
+func silenceLimit(plan *assembly.Plan) string {
 	limit := orNone(plan.Policy.IdleTimeout)
 	if own := plan.WorkerSilence(); own > 0 && own != plan.Policy.IdleTimeout {
 		return fmt.Sprintf("%s for the worker, %s for fallbacks", own, limit)
@@ -313,10 +313,10 @@ func silence(plan *assembly.Plan) string {
 	return limit
 }
 
-// waiting is the mail for a run that has not begun.
-type waiting struct{ *runlog.Store }
+// idleInbox is the mail for a run that has not begun.
+type idleInbox struct{ *runlog.Store }
 
-func (waiting) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
+func (idleInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
 
 // orNone writes a limit, of which zero is none.
 func orNone[T comparable](limit T) string {

@@ -41,7 +41,7 @@ type session struct {
 	log   *runlog.Log
 	torn  int64
 	asked string // by an earlier run, and never answered
-	fresh string // the folder for copies of the worktree, unless an earlier run made it
+	newSnapshots string // the folder for copies of the worktree, unless an earlier run made it
 }
 
 // ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
@@ -62,9 +62,9 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
-	s.sweep()
+	s.killLastRun()
 	home := s.plan.Workspace
-	if err = s.start(ctx); err != nil && !is[exit](err) {
+	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
 		s.discard(context.WithoutCancel(ctx), home)
 	}
 	return err
@@ -80,14 +80,14 @@ func (s *session) start(ctx context.Context) error {
 		s.plan.Worktree,
 	); s.plan.Worktree != nil &&
 		!exists(folder) { // a named one may have had runs before
-		s.fresh = folder
+		s.newSnapshots = folder
 	}
 	s.asked = openQuestion(s.store)
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
 	defer s.log.Close()
-	return s.play(ctx)
+	return s.runLoop(ctx)
 }
 
 // discard removes what was made for a run that could not start: its folder and its worktree. A run of which an event is
@@ -95,7 +95,7 @@ func (s *session) start(ctx context.Context) error {
 func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 	err := s.store.Discard(s.run)
 	if made := s.plan.Worktree; err == nil && made != nil {
-		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.fresh))
+		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.newSnapshots))
 	}
 	if err != nil && !errors.Is(err, runlog.ErrBegun) {
 		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
@@ -115,8 +115,8 @@ func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 	return held, err
 }
 
-// play runs the loop to its end and says how it went. The lock is held by the caller.
-func (s *session) play(ctx context.Context) error {
+// runLoop runs the loop to its end and says how it went. The lock is held by the caller.
+func (s *session) runLoop(ctx context.Context) error {
 	outliveReaders()
 	state := &s.state
 	places, err := s.places()
@@ -144,7 +144,7 @@ func (s *session) play(ctx context.Context) error {
 			v.See,
 		),
 		loop.WithObserver(file.See),
-		loop.WithObserver(s.ringWhileWaiting(ctx)),
+		loop.WithObserver(s.notifyOnWait(ctx)),
 		loop.WithActivity(v.Live),
 	)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *session) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.callForHelp(context.WithoutCancel(ctx), result)
+	s.notifyOnStop(context.WithoutCancel(ctx), result)
 	return s.finish(state, result, s.plan.Settings.ExitMap)
 }
 
@@ -201,23 +201,23 @@ func snapshotsOf(store *runlog.Store, worktree *ralph.Worktree) string {
 	return filepath.Join(store.WorktreesDir(), filepath.Base(worktree.Path)+".snapshots.git")
 }
 
-// ringWhileWaiting rings when a run that stays alive for an answer needs a person.
-func (s *session) ringWhileWaiting(ctx context.Context) func(ralph.Event) {
+// notifyOnWait rings when a run that stays alive for an answer needs a person.
+func (s *session) notifyOnWait(ctx context.Context) func(ralph.Event) {
 	return func(e ralph.Event) {
 		if w, ok := e.Data.(ralph.Waiting); ok && w.For == ralph.WaitAnswer {
-			s.ring(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
+			s.notify(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
 		}
 	}
 }
 
-// callForHelp rings when a person is needed.
-func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
+// notifyOnStop rings when a person is needed.
+func (s *session) notifyOnStop(ctx context.Context, result ralph.Result) {
 	if result.StopReason == ralph.Blocked || result.StopReason == ralph.NeedsDecision {
-		s.ring(ctx, result)
+		s.notify(ctx, result)
 	}
 }
 
-func (s *session) ring(ctx context.Context, result ralph.Result) {
+func (s *session) notify(ctx context.Context, result ralph.Result) {
 	if s.streams.ErrTerm {
 		fmt.Fprint(s.streams.Err, "\a")
 	}
@@ -268,7 +268,7 @@ func (s *session) status(result ralph.Result, exitMap string) error {
 	if s.streams.Env.GitHubActions {
 		fmt.Fprintf(s.streams.Err, "::error::%s: %s\n", ralph.NameOf(result.StopReason), term.Clean(result.Summary))
 	}
-	return exit(result.ExitCode)
+	return exitStatus(result.ExitCode)
 }
 
 // outliveReaders keeps a reader of our output that goes away from ending this process: the run goes on, and its exit code is still to be told. It
@@ -280,63 +280,63 @@ func (s *session) newView(state *fold.State) view {
 	env := s.streams.Env
 	switch {
 	case s.globals.quiet:
-		return silent{}
+		return quietView{}
 	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
 		live := term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
 		live.Verbose = s.globals.verbose
 		return live
 	}
-	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
+	return &plainView{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
 }
 
-// plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
-type plain struct {
+// plainView tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
+type plainView struct {
 	mu    sync.Mutex
 	lines *term.Lines
-	told  string
+	lastRetry  string
 	// verbose prints each message and tool call of the agent, too.
 	verbose bool
 }
 
-func (p *plain) See(e ralph.Event) {
+func (p *plainView) See(e ralph.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.Type == ralph.EvIterationStarted {
-		p.told = ""
+		p.lastRetry = ""
 	}
 	p.lines.See(e)
 }
 
-func (p *plain) Live(a ralph.Activity) {
+func (p *plainView) Live(a ralph.Activity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if line := term.ActivityLine(a); p.verbose && line != "" {
 		fmt.Fprintln(p.lines.Out, line)
 		return
 	}
-	if a.Kind == "retry" && a.Detail != p.told {
-		p.told = a.Detail
+	if a.Kind == "retry" && a.Detail != p.lastRetry {
+		p.lastRetry = a.Detail
 		fmt.Fprintf(p.lines.Out, "  the agent retries: %s\n", term.Clean(a.Detail))
 	}
 }
 
-func (p *plain) Say(line string) {
+func (p *plainView) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintln(p.lines.Out, line)
 }
 
-func (p *plain) Close() {}
+func (p *plainView) Close() {}
 
-type silent struct{}
+type quietView struct{}
 
-func (silent) See(ralph.Event)     {}
-func (silent) Live(ralph.Activity) {}
-func (silent) Say(string)          {}
-func (silent) Close()              {}
+func (quietView) See(ralph.Event)     {}
+func (quietView) Live(ralph.Activity) {}
+func (quietView) Say(string)          {}
+func (quietView) Close()              {}
 
-// sweep kills what a run that died left behind: its marker is in their environment.
-func (s *session) sweep() {
+// killLastRun kills what a run that died left behind: its marker is in their environment.
+func (s *session) killLastRun() {
 	runs, err := s.store.Runs()
 	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
 		return

@@ -69,7 +69,7 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 // interrupted is the status of a command that a signal ended, nil if none did.
 func interrupted(ctx context.Context) error {
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
-		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
+		return exitStatus(ralph.ExitCode(ralph.Interrupted, killed.Signal))
 	}
 	return nil
 }

@@ -78,8 +78,8 @@ replaces: ralph restore undo brings them back.`,
 	return cmd
 }
 
-// kept are the snapshots of a run, by iteration; 0 is the base.
-type kept struct {
+// runSnapshots are the snapshots of a run, by iteration; 0 is the base.
+type runSnapshots struct {
 	run    string
 	folder string
 	state  *fold.State
@@ -88,14 +88,14 @@ type kept struct {
 	last   int
 }
 
-// findKept reads which snapshot each iteration left. What the user changed while the run rested is not the iteration's.
-func (a *app) findKept(ctx context.Context, name string) (kept, error) {
+// findSnapshots reads which snapshot each iteration left. What the user changed while the run rested is not the iteration's.
+func (a *app) findSnapshots(ctx context.Context, name string) (runSnapshots, error) {
 	found, err := a.findRun(ctx, name)
 	if err != nil {
-		return kept{}, err
+		return runSnapshots{}, err
 	}
 	store, run := found.store, found.id
-	k := kept{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
+	k := runSnapshots{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
 	newest := ""
 	begun, judged, rested := 0, 0, 0 // the last iteration that began, that had a verdict, and after which the run rested
 	err = store.Read(run, func(e ralph.Event, _ []byte) error {
@@ -133,20 +133,20 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 	return k, err
 }
 
-func (k kept) at(iteration int) (string, error) {
+func (k runSnapshots) at(iteration int) (string, error) {
 	if id := k.ids[iteration]; id != "" {
 		return id, nil
 	}
 	return "", usage("run %s has no snapshot of iteration %d; choose one from 0 to %d", k.run, iteration, k.last)
 }
 
-// span is the trees between which an iteration, a task or, without either, the whole run changed something.
-func (k kept) span(iteration int, task string) (from, to string, err error) {
+// diffRange is the trees between which an iteration, a task or, without either, the whole run changed something.
+func (k runSnapshots) diffRange(iteration int, task string) (from, to string, err error) {
 	switch {
 	case task != "" && iteration >= 0:
 		return "", "", usage("choose an iteration or a task, not both")
 	case task != "":
-		return k.spanOf(task)
+		return k.taskRange(task)
 	case iteration >= 0:
 		to, err = k.at(iteration)
 		return k.before[iteration], to, err
@@ -154,8 +154,8 @@ func (k kept) span(iteration int, task string) (from, to string, err error) {
 	return k.ids[0], k.ids[k.last], nil
 }
 
-// spanOf is the trees before and after the work on a task: of what is set aside, or else of its iterations, which must have followed one another.
-func (k kept) spanOf(task string) (from, to string, err error) {
+// taskRange is the trees before and after the work on a task: of what is set aside, or else of its iterations, which must have followed one another.
+func (k runSnapshots) taskRange(task string) (from, to string, err error) {
 	var first, last, count int
 	for _, it := range k.state.Iterations {
 		if it.Task == task {
@@ -187,11 +187,11 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	k, err := c.findKept(ctx, run)
+	k, err := c.findSnapshots(ctx, run)
 	if err != nil {
 		return err
 	}
-	from, to, err := k.span(iteration, c.task)
+	from, to, err := k.diffRange(iteration, c.task)
 	if err != nil {
 		return err
 	}
@@ -212,9 +212,9 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	}
 	style := c.styleOn(c.streams.OutTerm)
 	if c.stat {
-		fmt.Fprint(c.streams.Out, statOf(patch, style))
+		fmt.Fprint(c.streams.Out, diffStat(patch, style))
 	} else {
-		fmt.Fprint(c.streams.Out, colored(patch, style))
+		fmt.Fprint(c.streams.Out, colorPatch(patch, style))
 	}
 	if cut {
 		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is too long to show all of it")
@@ -264,19 +264,19 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 	} else {
 		c.to = absolute(c.streams.Dir, c.to)
 	}
-	var wanted restored
+	var wanted restoreRecord
 	if args[0] == "undo" {
 		wanted, err = lastRestore(store, args[1:])
 	} else {
-		wanted, err = c.wanted(ctx, args)
+		wanted, err = c.findTarget(ctx, args)
 	}
 	if err == nil && c.to == "" {
-		err = wanted.stillThere()
+		err = wanted.checkWorktree()
 	}
 	if err != nil {
 		return err
 	}
-	undone := restored{
+	undone := restoreRecord{
 		At:       time.Now().UTC(),
 		Folder:   wanted.Folder,
 		Git:      c.git || wanted.Git,
@@ -287,7 +287,7 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 		Snapshot: wanted.Snapshot, To: c.to, Git: undone.Git,
 		Begin: func(undo string) error {
 			undone.Snapshot = undo
-			return undone.keep(store)
+			return undone.appendTo(store)
 		},
 	}, c.streams.Env)
 	if err != nil {
@@ -296,8 +296,8 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 	return c.print(wanted, done)
 }
 
-// restored is one line of the list of restores: what it takes to undo one.
-type restored struct {
+// restoreRecord is one line of the list of restores: what it takes to undo one.
+type restoreRecord struct {
 	At       time.Time `json:"at"`
 	Of       string    `json:"of"` // what was brought back, in words
 	Folder   string    `json:"folder"`
@@ -306,8 +306,8 @@ type restored struct {
 	Worktree string    `json:"worktree,omitempty"` // where the run worked, if not in place
 }
 
-// stillThere refuses to make a folder of a worktree that was removed: it would be none.
-func (r restored) stillThere() error {
+// checkWorktree refuses to make a folder of a worktree that was removed: it would be none.
+func (r restoreRecord) checkWorktree() error {
 	if r.Worktree == "" {
 		return nil
 	}
@@ -317,20 +317,20 @@ func (r restored) stillThere() error {
 	return nil
 }
 
-func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
+func (c *restoreCommand) findTarget(ctx context.Context, args []string) (restoreRecord, error) {
 	run, n, err := c.runAndIteration(ctx, args)
 	if err == nil && n < 0 {
 		err = usage("which iteration of run %s? ralph restore %s ITER, 0 for the files before the run", run, run)
 	}
 	if err != nil {
-		return restored{}, err
+		return restoreRecord{}, err
 	}
-	k, err := c.findKept(ctx, run)
+	k, err := c.findSnapshots(ctx, run)
 	if err != nil {
-		return restored{}, err
+		return restoreRecord{}, err
 	}
 	id, err := k.at(n)
-	r := restored{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
+	r := restoreRecord{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
 	if w := k.state.Started.Worktree; w != nil {
 		r.Worktree = w.Path
 	}
@@ -339,7 +339,7 @@ func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, e
 
 func restoresPath(store *runlog.Store) string { return filepath.Join(store.Dir(), "restores.jsonl") }
 
-func (r restored) keep(store *runlog.Store) error {
+func (r restoreRecord) appendTo(store *runlog.Store) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("record restore: %w", err)
@@ -356,21 +356,21 @@ func (r restored) keep(store *runlog.Store) error {
 }
 
 // lastRestore is what was there before the newest restore.
-func lastRestore(store *runlog.Store, more []string) (restored, error) {
+func lastRestore(store *runlog.Store, more []string) (restoreRecord, error) {
 	if len(more) > 0 {
-		return restored{}, usage("ralph restore undo takes no other arguments")
+		return restoreRecord{}, usage("ralph restore undo takes no other arguments")
 	}
 	file, err := os.Open(restoresPath(store))
 	if errors.Is(err, fs.ErrNotExist) {
-		return restored{}, usage("nothing to undo: nothing was restored in this workspace")
+		return restoreRecord{}, usage("nothing to undo: nothing was restored in this workspace")
 	}
 	if err != nil {
-		return restored{}, fmt.Errorf("read restores: %w", err)
+		return restoreRecord{}, fmt.Errorf("read restores: %w", err)
 	}
 	defer file.Close()
-	var last restored
+	var last restoreRecord
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var r restored
+		var r restoreRecord
 		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			last = r
 		}
@@ -379,7 +379,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	return last, nil
 }
 
-func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
+func (c *restoreCommand) print(wanted restoreRecord, done workspace.Restored) error {
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
 			"restored": wanted.Of,

@@ -77,8 +77,8 @@ the one named with --tasks. Ralph keeps each list's own format.`,
 	return cmd
 }
 
-// place is where the list is, as the settings and the flag have it.
-func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+// listSettings is where the list is, as the settings and the flag have it.
+func (c *tasksCommand) listSettings(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
 	workspace, loaded, err := c.settings(ctx, map[string][]string{})
 	if err != nil {
 		return workspace, config.Settings{}, err
@@ -89,9 +89,9 @@ func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Worksp
 	return workspace, loaded.Settings, nil
 }
 
-// editable is place for a change of the list.
-func (c *tasksCommand) editable(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
-	workspace, settings, err := c.place(ctx, file)
+// editableSettings is place for a change of the list.
+func (c *tasksCommand) editableSettings(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+	workspace, settings, err := c.listSettings(ctx, file)
 	if err == nil {
 		err = c.mayEdit(workspace)
 	}
@@ -99,7 +99,7 @@ func (c *tasksCommand) editable(ctx context.Context, file string) (workspace.Wor
 }
 
 func (c *tasksCommand) list(ctx context.Context) error {
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.listSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -176,12 +176,12 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 		return usage("the title is empty")
 	}
 	t.Status = ralph.TaskPending
-	workspace, settings, err := c.editable(ctx, c.file)
+	workspace, settings, err := c.editableSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
 	var path, id string
-	err = c.typing(workspace, settings, func() error {
+	err = c.editWithTrust(workspace, settings, func() error {
 		return c.editList(workspace, func() (err error) {
 			path, id, err = assembly.AddTask(workspace, settings, t)
 			return err
@@ -193,8 +193,8 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 	return c.print(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
 }
 
-// typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
-func (c *tasksCommand) typing(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
+// editWithTrust makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
+func (c *tasksCommand) editWithTrust(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
 	store, id := trust.In(c.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	before := assembly.TaskCommands(workspace, settings)
 	agreed := len(before) == 0
@@ -217,7 +217,7 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	if len(ids) == 0 {
 		return usage("name the tasks; list them with ralph tasks list")
 	}
-	workspace, settings, err := c.editable(ctx, c.file)
+	workspace, settings, err := c.editableSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 }
 
 func (c *tasksCommand) importFile(ctx context.Context, file string) error {
-	workspace, settings, err := c.editable(ctx, file)
+	workspace, settings, err := c.editableSettings(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ type problem struct {
 }
 
 func (c *tasksCommand) lint(ctx context.Context) error {
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.listSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 		}
 	})
 	if err == nil && bad > 0 {
-		return exit(ralph.ExitUsage)
+		return exitStatus(ralph.ExitUsage)
 	}
 	return err
 }

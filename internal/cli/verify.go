@@ -38,8 +38,8 @@ means everything matches, 1 means something does not.`,
 	}
 }
 
-// verified is what ralph verify prints as JSON.
-type verified struct {
+// verifyReport is what ralph verify prints as JSON.
+type verifyReport struct {
 	Run     string           `json:"run_id"`
 	Holds   bool             `json:"holds"`
 	Receipt string           `json:"receipt"`
@@ -72,7 +72,7 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	report := verified{Run: run, Receipt: chain.Head, Events: chain.Events}
+	report := verifyReport{Run: run, Receipt: chain.Head, Events: chain.Events}
 	if chain.Break != nil {
 		report.Break = fmt.Sprintf("event %d: %s", chain.Break.Seq, chain.Break.Why)
 		return c.print(report) // what it says of the run may be anything
@@ -121,19 +121,19 @@ func (c verifyCommand) reverify(
 	return reverify.Run(ctx, req, state, placesOf(store, state.Run, state.Started.Worktree))
 }
 
-func (c verifyCommand) print(v verified) error {
+func (c verifyCommand) print(v verifyReport) error {
 	v.Holds = v.Break == ""
 	for _, check := range v.Checks {
 		v.Holds = v.Holds && check.Same
 	}
 	err := c.show(v, func(out io.Writer) { printVerified(out, v) })
 	if err == nil && !v.Holds {
-		return exit(1)
+		return exitStatus(1)
 	}
 	return err
 }
 
-func printVerified(out io.Writer, v verified) {
+func printVerified(out io.Writer, v verifyReport) {
 	fmt.Fprintf(out, "run %s\n", v.Run)
 	if v.Break != "" {
 		fmt.Fprintf(out, "✗ the log was changed: %s\n", term.Clean(v.Break))
@@ -141,7 +141,7 @@ func printVerified(out io.Writer, v verified) {
 		fmt.Fprintf(out, "✓ the log is intact: %s, chain %s\n", term.Count(int(v.Events), "event"), v.Receipt)
 	}
 	for _, c := range v.Checks {
-		mark, then, now := "✓", fate(c.Then), fate(c.Now)
+		mark, then, now := "✓", outcomeText(c.Then), outcomeText(c.Now)
 		if !c.Same {
 			mark = "✗"
 		}
@@ -155,7 +155,7 @@ func printVerified(out io.Writer, v verified) {
 	}
 }
 
-func fate(f reverify.Fate) string {
+func outcomeText(f reverify.Fate) string {
 	if f.Passed {
 		return "passed"
 	}

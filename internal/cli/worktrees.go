@@ -139,7 +139,7 @@ func (c mergeCommand) printResult(run string, result workspace.MergeResult, refu
 		return c.printJSON(object)
 	}
 	object["error"], object["exit_code"] = refused.Error(), exitCode(refused)
-	return cmp.Or(c.printJSON(object), error(exit(exitCode(refused))))
+	return cmp.Or(c.printJSON(object), error(exitStatus(exitCode(refused))))
 }
 
 func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error {

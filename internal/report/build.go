@@ -13,13 +13,13 @@ import (
 type Builder struct {
 	state  fold.State
 	report Report
-	now    turn
+	now    openIteration
 	before string // the tree that the next agent finds
 	tasks  map[string]*Task
 }
 
-// turn is what was gathered of the iteration under way.
-type turn struct {
+// openIteration is what was gathered of the iteration under way.
+type openIteration struct {
 	began   Iteration
 	checks  []int  // in Report.Checks
 	checked string // the tree after the checks
@@ -37,7 +37,7 @@ func (b *Builder) See(e ralph.Event) error {
 	case ralph.RunResumed:
 		b.session(e, Session{Ralph: data.Ralph, PID: data.PID, Resumed: true, Torn: data.TornBytes})
 	case ralph.IterationStarted:
-		b.now = turn{
+		b.now = openIteration{
 			began: Iteration{Number: e.Iteration, Session: len(b.report.Sessions), StartedAt: e.Time, TreeBefore: b.before},
 		}
 	case ralph.TreeState:
@@ -49,7 +49,7 @@ func (b *Builder) See(e ralph.Event) error {
 	case ralph.VerdictReached:
 		b.verdict(e, data.Verdict)
 	default:
-		b.remark(e)
+		b.addRemark(e)
 	}
 	if len(b.state.Iterations) > iterations {
 		b.close(b.state.Iterations[iterations])
@@ -57,8 +57,8 @@ func (b *Builder) See(e ralph.Event) error {
 	return nil
 }
 
-// remark takes in what only has to be told.
-func (b *Builder) remark(e ralph.Event) {
+// addRemark takes in what only has to be told.
+func (b *Builder) addRemark(e ralph.Event) {
 	switch data := e.Data.(type) {
 	case ralph.BaseTestsRun:
 		baseTests := BaseTests{
@@ -226,7 +226,7 @@ func (b *Builder) close(result ralph.IterationResult) {
 	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
 	b.report.Claims = append(
 		b.report.Claims,
-		claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
+		claims(claimContext{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
 	if result.Task != "" {
 		task := b.task(result.Task)
 		task.Spent.add(it.Spent)
@@ -238,7 +238,7 @@ func (b *Builder) close(result ralph.IterationResult) {
 	if seen.Tree.Known {
 		b.before = seen.Tree.ID()
 	}
-	b.now = turn{}
+	b.now = openIteration{}
 }
 
 // finish gives the last run of each check what is only known at the verdict: what the baseline makes of it, its proof, the tree when all had run.
@@ -340,7 +340,7 @@ func (b *Builder) Report(receipt Receipt) Report {
 		result.TokensPartial,
 	}
 	r.Tasks = b.listed()
-	return r.filled()
+	return r.withoutNulls()
 }
 
 // listed is every task of the list as it stands, with what the run did for it.
@@ -365,23 +365,23 @@ func (b *Builder) listed() []Task {
 	return tasks
 }
 
-// filled gives a list without members where there is none: programs that read the JSON need not ask for null.
-func (r Report) filled() Report {
-	r.Sessions, r.Evidence, r.Gates = some(r.Sessions), some(r.Evidence), some(r.Gates)
-	r.Claims, r.Evaluations, r.Tests = some(r.Claims), some(r.Evaluations), some(r.Tests)
-	r.Tampering, r.Warnings, r.Iterations, r.Checks = some(
+// withoutNulls gives a list without members where there is none: programs that read the JSON need not ask for null.
+func (r Report) withoutNulls() Report {
+	r.Sessions, r.Evidence, r.Gates = notNil(r.Sessions), notNil(r.Evidence), notNil(r.Gates)
+	r.Claims, r.Evaluations, r.Tests = notNil(r.Claims), notNil(r.Evaluations), notNil(r.Tests)
+	r.Tampering, r.Warnings, r.Iterations, r.Checks = notNil(
 		r.Tampering,
-	), some(
+	), notNil(
 		r.Warnings,
-	), some(
+	), notNil(
 		r.Iterations,
-	), some(
+	), notNil(
 		r.Checks,
 	)
 	return r
 }
 
-func some[T any](list []T) []T { return append([]T{}, list...) }
+func notNil[T any](list []T) []T { return append([]T{}, list...) }
 
 // nameOf is the name of the exit code that a reason stands for. A reason of a later version has none.
 func nameOf(reason ralph.StopReason) string {

@@ -46,7 +46,7 @@ func (r Report) head(p *page) {
 	if r.Demo {
 		demo = "DEMO "
 	}
-	p.line("# %sRun %s: %s\n", demo, r.Run, r.standing())
+	p.line("# %sRun %s: %s\n", demo, r.Run, r.statusText())
 	if b := r.Receipt.Break; b != nil {
 		p.line("**The log was changed** (event %d, byte %d). This report shows what it says now.\n", b.Seq, b.Offset)
 	}
@@ -78,7 +78,7 @@ func (r Report) head(p *page) {
 	}
 }
 
-func (r Report) standing() string {
+func (r Report) statusText() string {
 	if !r.Outcome.Ended {
 		return fmt.Sprintf("not ended (%s)", prose(string(r.Outcome.Status)))
 	}

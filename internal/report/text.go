@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// longest is how much of one text a report tells.
-const longest = 500
+// textLimit is how much of one text a report tells.
+const textLimit = 500
 
 // clean makes one printable line of bounded length of a text that anybody may have written.
 func clean(text string) string {
@@ -24,10 +24,10 @@ func clean(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= longest {
+	if utf8.RuneCountInString(text) <= textLimit {
 		return text
 	}
-	return string([]rune(text)[:longest-1]) + "…"
+	return string([]rune(text)[:textLimit-1]) + "…"
 }
 
 func cleanAll(texts []string) []string { return text.Mapped(texts, clean) }
@@ -38,7 +38,7 @@ const marks = "\\`*_[]<>|~&$@"
 
 // prose escapes a cleaned text so that Markdown shows it as it is: no markup, no HTML, no links, no mentions, and no end of a table's cell.
 func prose(text string) string {
-	return spelled(text, func(out *strings.Builder, r rune) {
+	return escape(text, func(out *strings.Builder, r rune) {
 		switch r {
 		case '|':
 			out.WriteString("&#124;")
@@ -59,14 +59,14 @@ func code(text string) string {
 	case !strings.ContainsAny(text, "`|"):
 		return "`" + text + "`"
 	}
-	return "<code>" + spelled(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, "&#%d;", r) }) + "</code>"
+	return "<code>" + escape(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, "&#%d;", r) }) + "</code>"
 }
 
-// spelled writes a text with every character that could be a mark in another way.
-func spelled(text string, mark func(out *strings.Builder, r rune)) string {
+// escape writes a text with every character that could be a mark in another way.
+func escape(text string, mark func(out *strings.Builder, r rune)) string {
 	var out strings.Builder
 	for i, r := range text {
-		if strings.ContainsRune(marks, r) || linking(text, i) {
+		if strings.ContainsRune(marks, r) || startsLink(text, i) {
 			mark(&out, r)
 		} else {
 			out.WriteRune(r)
@@ -75,8 +75,8 @@ func spelled(text string, mark func(out *strings.Builder, r rune)) string {
 	return out.String()
 }
 
-// linking reports whether what stands at i would make a link of its neighbours: as in http://example.com and www.example.com.
-func linking(text string, i int) bool {
+// startsLink reports whether what stands at i would make a link of its neighbours: as in http://example.com and www.example.com.
+func startsLink(text string, i int) bool {
 	switch text[i] {
 	case ':':
 		return strings.HasPrefix(text[i+1:], "//")

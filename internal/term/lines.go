@@ -23,12 +23,12 @@ type Lines struct {
 
 // See writes what an event means to a person, if anything.
 func (l *Lines) See(e ralph.Event) {
-	lines := l.tell(e)
+	lines := l.linesFor(e)
 	if l.opening != nil {
 		switch data := e.Data.(type) {
 		case ralph.Notice:
-			l.opening.join(data, lines)
-			if l.opening.how == "" {
+			l.opening.addNotice(data, lines)
+			if l.opening.isolation == "" {
 				return
 			}
 			lines = nil
@@ -71,7 +71,7 @@ func (l *Lines) wrapped(line string) []string {
 	return rows
 }
 
-func (l *Lines) tell(e ralph.Event) []string {
+func (l *Lines) linesFor(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
 		l.opening = newOpening(e.Run, data)
@@ -81,13 +81,13 @@ func (l *Lines) tell(e ralph.Event) []string {
 		}
 		l.opening = resumedOpening(e.Run, data, l.State.Started.Checks)
 	case ralph.IterationStarted:
-		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
+		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.agentName(data) + l.attemptNote(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.handOver(data))
+		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.cooldown(data))
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -95,7 +95,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.TreeQuiet:
 		names := Clean(strings.Join(data.Names, ", "))
 		switch {
-		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
+		case data.Killed > 0 && endedByRalph(l.State.History.Now.Agent.End):
 			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
 			return []string{
@@ -109,7 +109,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.Notice:
 		return l.notice(e.Type, data)
 	default:
-		return l.memory(e)
+		return l.taskLines(e)
 	}
 	return nil
 }
@@ -129,15 +129,15 @@ func numberOf(e ralph.Event, data ralph.IterationStarted) string {
 	return fmt.Sprintf(" (no. %d)", e.Iteration)
 }
 
-// worker names the agent of an iteration, in a run that has more than one.
-func (l *Lines) worker(data ralph.IterationStarted) string {
+// agentName names the agent of an iteration, in a run that has more than one.
+func (l *Lines) agentName(data ralph.IterationStarted) string {
 	if agents := l.State.Policy.Agents; data.Agent < len(agents) {
 		return ", agent " + Clean(agents[data.Agent])
 	}
 	return ""
 }
 
-func (l *Lines) kind(data ralph.IterationStarted) string {
+func (l *Lines) attemptNote(data ralph.IterationStarted) string {
 	switch {
 	case data.Diagnose:
 		return ": no progress; diagnosing only"
@@ -215,12 +215,12 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 		l.Style.Red("FAIL"),
 		data.ExitCode,
 		Seconds(data.Duration),
-		reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)),
+		reasonOf(Shorten(Clean(failureLine(data.Output)), 100)),
 	)
 }
 
-// cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
-func cutShort(end ralph.EndClass) bool {
+// endedByRalph reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
+func endedByRalph(end ralph.EndClass) bool {
 	switch end {
 	case ralph.EndTimeout, ralph.EndIdle, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndAuth:
 		return true
@@ -256,8 +256,8 @@ func (l *Lines) unclaimed() []string {
 	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
 }
 
-// handOver says that one agent of the run rests, and for how long.
-func (l *Lines) handOver(v ralph.VerdictReached) []string {
+// cooldown says that one agent of the run rests, and for how long.
+func (l *Lines) cooldown(v ralph.VerdictReached) []string {
 	rest, agents := v.Verdict.Cooldown, l.State.Policy.Agents
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
@@ -304,9 +304,9 @@ func reasonOf(text string) string {
 	return ": " + text
 }
 
-// tellingLine is the first line that names a failure, with what is indented below it, else the last one: test programs end with a summary that says
+// failureLine is the first line that names a failure, with what is indented below it, else the last one: test programs end with a summary that says
 // nothing.
-func tellingLine(text string) string {
+func failureLine(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		for _, sign := range []string{"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖", "Traceback"} {

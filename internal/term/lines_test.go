@@ -122,7 +122,7 @@ func TestLines(t *testing.T) {
 		style Style
 		demo  bool
 	}{
-		{name: "lines"}, {name: "lines_colour", style: Style{Colour: true}}, {name: "lines_demo", demo: true},
+		{name: "lines"}, {name: "lines_colour", style: Style{Color: true}}, {name: "lines_demo", demo: true},
 	}
 	for _, c := range cases {
 		var out strings.Builder

@@ -43,7 +43,7 @@ func TestLiveLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{}
-		view := NewLive(&out, Style{Colour: true}, state, func() int { return width })
+		view := NewLive(&out, Style{Color: true}, state, func() int { return width })
 		time.Sleep(frameEvery / 2) // so that no event coincides with a frame
 		s := &teller{t: t, state: state}
 		s.see = func(e ralph.Event) {

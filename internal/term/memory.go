@@ -8,8 +8,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memory tells what happened to the task list and to what people wrote for the agent.
-func (l *Lines) memory(e ralph.Event) []string {
+// taskLines tells what happened to the task list and to what people wrote for the agent.
+func (l *Lines) taskLines(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.TaskSelected:
 		if e.Iteration == 0 && data.List != nil {
@@ -62,7 +62,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 		}
 		return lines
 	}
-	return l.proof(e)
+	return l.proofLines(e)
 }
 
 // task names what the iteration works on.

@@ -15,7 +15,7 @@ type opening struct {
 	access   string // what the agent may do, and whether a sandbox is around it
 	checks   string
 	detected string // why the checks were chosen
-	how      string // they run
+	isolation      string // they run
 	notes    []string
 }
 
@@ -77,8 +77,8 @@ func checksLine(checks []string) string {
 	return "checks: " + Clean(strings.Join(checks, "; "))
 }
 
-// join takes a notice up.
-func (o *opening) join(n ralph.Notice, lines []string) {
+// addNotice takes a notice up.
+func (o *opening) addNotice(n ralph.Notice, lines []string) {
 	switch n.Code {
 	case "permissions":
 		o.access = Clean(n.Text)
@@ -86,7 +86,7 @@ func (o *opening) join(n ralph.Notice, lines []string) {
 	case "check_detected":
 		o.detected = Clean(n.Text)
 	case "isolation":
-		o.how = strings.TrimPrefix(Clean(n.Text), "checks ")
+		o.isolation = strings.TrimPrefix(Clean(n.Text), "checks ")
 	case "unverified", "evaluator_only", "own_checks_only", "hidden_checks_only":
 		o.checks = Clean(n.Text)
 	default:
@@ -101,7 +101,7 @@ func (o *opening) lines() []string {
 		agent = "agent: " + o.access
 	}
 	lines := []string{o.run, agent}
-	if checks := joinPhrases(o.checks, o.detected, o.how); checks != "" {
+	if checks := joinPhrases(o.checks, o.detected, o.isolation); checks != "" {
 		lines = append(lines, checks)
 	}
 	return append(lines, o.notes...)

@@ -10,13 +10,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// proof tells what was found out about a claim beside its checks.
-func (l *Lines) proof(e ralph.Event) []string {
+// proofLines tells what was found out about a claim beside its checks.
+func (l *Lines) proofLines(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.FilesTampered:
 		return l.tampered(data)
 	case ralph.Proof:
-		return l.worth(data)
+		return l.canary(data)
 	case ralph.BaseTestsRun:
 		return l.baseTests(data)
 	case ralph.Evaluation:
@@ -73,7 +73,7 @@ func (l *Lines) tampered(data ralph.FilesTampered) []string {
 	return lines
 }
 
-func (l *Lines) worth(p ralph.Proof) []string {
+func (l *Lines) canary(p ralph.Proof) []string {
 	name := Clean(p.Name)
 	switch {
 	case p.Canary == ralph.CanaryGreen:
@@ -144,8 +144,8 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 // names lists the first of many names.
 func names(all []string) string { return Clean(text.List(all)) }
 
-// wasRed reports whether a check that is green at the end was red before any agent worked.
-func wasRed(s *fold.State) bool {
+// fixedAnyCheck reports whether a check that is green at the end was red before any agent worked.
+func fixedAnyCheck(s *fold.State) bool {
 	return slices.ContainsFunc(
 		LastChecks(s),
 		func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed },

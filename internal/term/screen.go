@@ -15,9 +15,9 @@ import (
 func ResultLine(s *fold.State) string {
 	stopped := s.Stopped
 	name := ralph.NameOf(stopped.Reason)
-	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
+	line := fmt.Sprintf("%s %s: %s", name, progressText(s), Clean(detail(s)))
 	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
-		line += "; to continue: " + goOn(s)
+		line += "; to continue: " + nextCommand(s)
 	}
 	if s.Started.Demo {
 		return "DEMO: " + line
@@ -25,8 +25,8 @@ func ResultLine(s *fold.State) string {
 	return line
 }
 
-// where says how far the run came.
-func where(s *fold.State) string {
+// progressText says how far the run came.
+func progressText(s *fold.State) string {
 	n, of := s.History.Counted, s.Policy.MaxIterations
 	if s.History.Started == 0 {
 		return "before iteration 1"
@@ -47,7 +47,7 @@ func where(s *fold.State) string {
 	return fmt.Sprintf("at iteration %d", n)
 }
 
-func why(s *fold.State) string {
+func detail(s *fold.State) string {
 	stopped := s.Stopped
 	switch stopped.Reason {
 	case ralph.Blocked:
@@ -62,18 +62,18 @@ func why(s *fold.State) string {
 	return stopped.Detail
 }
 
-// because is why, for a reader who has not seen the name of the exit code yet.
-func because(s *fold.State) string {
+// stopText is why, for a reader who has not seen the name of the exit code yet.
+func stopText(s *fold.State) string {
 	switch s.Stopped.Reason {
 	case ralph.Blocked:
 		if s.History.Moment.Blocked != "" {
-			return "a hook blocked it: " + why(s)
+			return "a hook blocked it: " + detail(s)
 		}
-		return "the agent is blocked: " + why(s)
+		return "the agent is blocked: " + detail(s)
 	case ralph.NeedsDecision:
-		return "the agent asks for a decision: " + why(s)
+		return "the agent asks for a decision: " + detail(s)
 	}
-	return why(s)
+	return detail(s)
 }
 
 func proofLine(s *fold.State) string {
@@ -94,11 +94,11 @@ func Screen(s *fold.State, style Style, width int) string {
 			style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n",
 		)
 	}
-	b.row("Stopped because", Clean(because(s)))
+	b.row("Stopped because", Clean(stopText(s)))
 	if s.Stopped.Changed != "" {
 		b.row("What changed", Clean(s.Stopped.Changed))
 	}
-	b.row("What was proven", proved(s))
+	b.row("What was proven", proofText(s))
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
 	}
@@ -121,7 +121,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
-	if next := goOn(s); next != "" {
+	if next := nextCommand(s); next != "" {
 		b.row("To continue", next)
 	}
 	b.row("Details", explain(s))
@@ -216,7 +216,7 @@ func explain(s *fold.State) string {
 	return "ralph explain " + s.Run
 }
 
-func proved(s *fold.State) string {
+func proofText(s *fold.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
@@ -226,12 +226,12 @@ func proved(s *fold.State) string {
 		if s.Stopped.Status != ralph.StatusCompleted {
 			but = "not the goal; "
 		}
-		return but + "failed before this run, passes now: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
-	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
-		return "nothing" + stillRed(s)
+		return but + "failed before this run, passes now: " + Clean(strings.Join(fixedChecks(s), "; ")) + failingChecks(s)
+	case slices.Contains(by, ralph.VerifiedUnchanged) && failingChecks(s) != "":
+		return "nothing" + failingChecks(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks pass; no baseline was run, so this shows that nothing is broken, not that the goal is met"
-	case slices.Contains(by, ralph.VerifiedUnchanged) && wasRed(s):
+	case slices.Contains(by, ralph.VerifiedUnchanged) && fixedAnyCheck(s):
 		return "the checks failed before and pass now, but a planted failing test did not make them fail: it is unknown what they prove"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks passed before and still pass: this shows that nothing broke, not that the goal is met"
@@ -239,8 +239,8 @@ func proved(s *fold.State) string {
 	return "nothing"
 }
 
-// stillRed names the checks that are red at the end.
-func stillRed(s *fold.State) string {
+// failingChecks names the checks that are red at the end.
+func failingChecks(s *fold.State) string {
 	var red []string
 	for _, c := range LastChecks(s) {
 		if !c.Passed {
@@ -261,8 +261,8 @@ func LastChecks(s *fold.State) []ralph.CheckResult {
 	return s.History.Baseline
 }
 
-// turnedGreen names the checks of the last iteration that were not green at the base.
-func turnedGreen(s *fold.State) []string {
+// fixedChecks names the checks of the last iteration that were not green at the base.
+func fixedChecks(s *fold.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
 		before := slices.IndexFunc(
@@ -299,31 +299,31 @@ func uncounted(s *fold.State) string {
 	return ""
 }
 
-// goOn is the command that makes sense next.
-func goOn(s *fold.State) string {
+// nextCommand is the command that makes sense next.
+func nextCommand(s *fold.State) string {
 	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
-		return "in a run of your own: " + waysOn[reason]
+		return "in a run of your own: " + nextCommands[reason]
 	}
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
-	if refused(s) {
+	if settingsRefused(s) {
 		return otherSettings(s)
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
 		return "fix what the hook complains about, then: ralph resume"
-	case waysOn[reason] != "":
-		return waysOn[reason]
+	case nextCommands[reason] != "":
+		return nextCommands[reason]
 	case ralph.StatusOf(reason) == ralph.StatusCompleted:
 		return ""
 	case of > 0 && s.History.Counted >= of:
-		return waysOn[ralph.MaxIterations]
+		return nextCommands[ralph.MaxIterations]
 	}
 	return "ralph resume"
 }
 
-var waysOn = map[ralph.StopReason]string{
+var nextCommands = map[ralph.StopReason]string{
 	ralph.MaxIterations:  "ralph resume --add-iterations 10",
 	ralph.CheckBroken:    "make the check run, then: ralph resume; or start a new run with another --check",
 	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
@@ -334,8 +334,8 @@ var waysOn = map[ralph.StopReason]string{
 	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
 }
 
-// refused reports whether the recorded settings are why the run ended: a resume keeps them.
-func refused(s *fold.State) bool {
+// settingsRefused reports whether the recorded settings are why the run ended: a resume keeps them.
+func settingsRefused(s *fold.State) bool {
 	return s.Stopped.Status != ralph.StatusCompleted &&
 		(s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // Style paints words, or leaves them as they are.
-type Style struct{ Colour bool }
+type Style struct{ Color bool }
 
 func (s Style) paint(code, text string) string {
-	if !s.Colour || text == "" {
+	if !s.Color || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
