@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// colorPatch paints a patch the way git does.
+// colorPatch colors a patch the way git does.
 func colorPatch(patch string, style term.Style) string {
 	inFile := false
 	return strings.Join(text.Mapped(strings.Split(patch, "\n"), func(line string) string {
@@ -31,14 +31,14 @@ func colorPatch(patch string, style term.Style) string {
 	}), "\n")
 }
 
-// changedFile is a file of a patch, with the lines that were added to it and deleted from it.
+// changedFile is a file of a patch, with its numbers of added and deleted lines.
 type changedFile struct {
 	name           string
 	added, deleted int
 	binary         bool
 }
 
-// changedFiles counts the changed lines of each file of a patch.
+// changedFiles counts the changed lines of each file in a patch.
 func changedFiles(patch string) []changedFile {
 	var files []changedFile
 	inHunk := false
@@ -66,13 +66,14 @@ func changedFiles(patch string) []changedFile {
 	return files
 }
 
-// patchedName takes the name out of "a/NAME b/NAME"; both are the same, since renames are not followed.
+// patchedName extracts the name from "a/NAME b/NAME". Both names are the same, because renames are
+// not followed.
 func patchedName(names string) string {
 	half := names[(len(names)+1)/2:]
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(half, `"`), "b/"), `"`)
 }
 
-// diffStat sums a patch up, one line per file.
+// diffStat summarizes a patch, one line per file.
 func diffStat(patch string, style term.Style) string {
 	files := changedFiles(patch)
 	widest, added, deleted := 0, 0, 0
@@ -81,7 +82,7 @@ func diffStat(patch string, style term.Style) string {
 	}
 	var out strings.Builder
 	for _, f := range files {
-		lines := fmt.Sprintf("%s %s", style.Green(fmt.Sprintf("+%d", f.added)), style.Red(fmt.Sprintf("-%d", f.deleted)))
+		lines := style.Green(fmt.Sprintf("+%d", f.added)) + " " + style.Red(fmt.Sprintf("-%d", f.deleted))
 		if f.binary {
 			lines = "binary"
 		}
@@ -89,8 +90,8 @@ func diffStat(patch string, style term.Style) string {
 		added, deleted = added+f.added, deleted+f.deleted
 	}
 	if len(files) > 0 {
-		fmt.Fprintf(&out, " %s changed, %s, %s\n",
-			text.Count(len(files), "file"), text.Count(added, "line")+" added", text.Count(deleted, "line")+" deleted")
+		fmt.Fprintf(&out, " %s changed, %s added, %s deleted\n",
+			text.Count(len(files), "file"), text.Count(added, "line"), text.Count(deleted, "line"))
 	}
 	return out.String()
 }
