@@ -10,17 +10,17 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// planReport is how `ralph plan` went.
+// planReport is the result of `ralph plan`.
 type planReport struct {
 	planner.Interview
 	*planning
 	File    string
 	reason  ralph.StopReason // "" if there is a plan
 	signal  ralph.Signal
-	landing error // why it could not be written
+	landing error // why the list could not be written
 }
 
-// planObject is what `ralph plan --json` prints. What is not known is null.
+// planObject is what `ralph plan --json` prints. Unknown values are null.
 type planObject struct {
 	Status   string `json:"status"`
 	ExitCode int    `json:"exit_code"`
@@ -37,29 +37,20 @@ type planObject struct {
 
 func (r planReport) object() planObject {
 	o := planObject{
-		Status:   string(r.Status),
-		ExitCode: r.code(),
-		File:     r.File,
-		Plan:     r.Plan,
-		Warnings: listed(r.warnings()),
-		Questions: listed(
-			r.Asked,
-		),
+		Status:     string(r.Status),
+		ExitCode:   r.code(),
+		File:       r.File,
+		Plan:       r.Plan,
+		Warnings:   listed(r.warnings()),
+		Questions:  listed(r.Asked),
 		Unanswered: r.Question,
 		Spent:      r.Spent,
 		Error:      r.Error,
 		Hint:       r.Hint,
 		RetryAfter: r.RetryAfter,
 	}
-	o.Tasks, o.OpenQuestions, o.Blockers, o.ScopeNotes = listed(
-		o.Tasks,
-	), listed(
-		o.OpenQuestions,
-	), listed(
-		o.Blockers,
-	), listed(
-		o.ScopeNotes,
-	)
+	o.Tasks, o.OpenQuestions = listed(o.Tasks), listed(o.OpenQuestions)
+	o.Blockers, o.ScopeNotes = listed(o.Blockers), listed(o.ScopeNotes)
 	if r.Question != nil && r.answers != nil {
 		o.Error = r.whyUnanswered() + ": " + r.Question.Text
 	}
@@ -79,7 +70,7 @@ func (r planReport) code() int {
 	return ralph.ExitCode(r.reason, r.signal)
 }
 
-// tell says how it went, and gives the process status.
+// tell prints the result and returns the process status.
 func (r planReport) tell() error {
 	a := r.app
 	if a.wantsJSON() {
@@ -89,7 +80,7 @@ func (r planReport) tell() error {
 		fmt.Fprint(a.streams.Err, r.screen())
 	}
 	if r.landing != nil {
-		fmt.Fprint(a.streams.Out, r.Text) // it was paid for: whoever wants it can keep it
+		fmt.Fprint(a.streams.Out, r.Text) // the user paid for the list and can still save it
 		return fmt.Errorf("%w; the list is printed on stdout instead", r.landing)
 	}
 	fmt.Fprintln(a.streams.Out, r.line())
@@ -103,7 +94,7 @@ func (r planReport) status() error {
 	return nil
 }
 
-// line is the last line: the outcome in one sentence. Scripts may match its beginning.
+// line returns the last line, the outcome in one sentence. Scripts may match its beginning.
 func (r planReport) line() string {
 	tasks := term.Count(len(r.Tasks), "task")
 	switch {
@@ -119,7 +110,7 @@ func (r planReport) line() string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(term.Clean(text)), " ") }
 
-// screen is what a person wants to know at the end.
+// screen returns the final summary for a person.
 func (r planReport) screen() string {
 	var b strings.Builder
 	b.WriteString("\n")
@@ -136,7 +127,7 @@ func (r planReport) screen() string {
 	return b.String()
 }
 
-// row is a word and what belongs to it.
+// row writes a label and its text.
 func row(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "%-16s %s\n", name, indentedAfter(text, strings.Repeat(" ", 17)))
 }
@@ -164,7 +155,8 @@ func (r planReport) writePlan(b *strings.Builder) {
 	rows(b, "Warning", r.warnings())
 }
 
-// warnings are what the model was told of its plan and left, and what became of a file of answers.
+// warnings returns the warnings about the plan that the model left as they are, and one for each
+// unused answer of the answers file.
 func (r planReport) warnings() []string {
 	all := listed(r.Warnings)
 	if r.answers == nil {
@@ -192,8 +184,8 @@ func (r planReport) writeStop(b *strings.Builder) {
 	rows(b, "Warning", r.warnings())
 	if r.reason == ralph.AuthError && r.Hint != "" {
 		row(b, "What to do", r.Hint)
-	} else if way := r.nextStep(); way != "" {
-		row(b, "To continue", way)
+	} else if next := r.nextStep(); next != "" {
+		row(b, "To continue", next)
 	}
 }
 
@@ -213,7 +205,7 @@ func (r planReport) whyUnanswered() string {
 	}
 }
 
-// nextStep is what helps.
+// nextStep says how to continue after planning stopped.
 func (r planReport) nextStep() string {
 	switch r.reason {
 	case ralph.NeedsDecision:
