@@ -247,8 +247,8 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 }
 
 // editList lets the user change the list. If the newest run was interrupted while its agent was
-// running, Ralph first undoes the agent's forbidden edits of the list. It then updates the run's
-// own copy of the list: otherwise a resume would blame the agent for the user's change.
+// running, Ralph first restores the recorded status of the tasks. It then updates the run's own
+// copy of the list: otherwise a resume would blame the agent for the user's change.
 func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
 	store, err := a.storeOf(workspace)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// claimContext is what the claims of one iteration are held against.
+// claimContext is what the claims of one iteration are compared with.
 type claimContext struct {
 	iteration Iteration
 	seen      judge.Observation
 	verdict   ralph.Verdict
-	listed    bool // a task list was worked
+	listed    bool // the run has a task list
 }
 
-// claims puts everything that the agent said about its work beside what the harness saw.
+// claims lists everything that the agent claimed about its work, with what Ralph saw.
 func claims(c claimContext) []Claim {
 	var all []Claim
 	add := func(holds Holds, what, seen string) {
@@ -60,7 +60,7 @@ func claims(c claimContext) []Claim {
 	return all
 }
 
-// cases puts every case of an iteration beside what it was answered with.
+// cases lists every case of an iteration with the answer that it got.
 func cases(iteration int, all []ralph.CaseRecord) []Claim {
 	var claims []Claim
 	for _, c := range all {
@@ -107,7 +107,7 @@ func (c claimContext) claimedTasks() []string {
 	return slices.Concat(said, listed)
 }
 
-// markedNote tells a mark in the list from a word.
+// markedNote says that the agent claimed a task by marking it in the list.
 func (c claimContext) markedNote(id string) string {
 	if slices.Contains(c.seen.Listed, id) {
 		return ", marked in the list"
@@ -130,7 +130,7 @@ func (c claimContext) taskDone(id string) (Holds, string) {
 	return HoldsUnknown, "it was not judged"
 }
 
-// tests compares the word of a status block with the checks.
+// tests compares the TESTS_STATUS of a status block with the checks.
 func (c claimContext) tests(word string) (Holds, string) {
 	passed := 0
 	for _, check := range c.seen.Checks {
