@@ -33,10 +33,8 @@ func TestHelpFitsEightyColumns(t *testing.T) {
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if code := Main(
-		t.Context(),
-		Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()},
-	); code != 0 {
+	streams := Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()}
+	if code := Main(t.Context(), streams); code != 0 {
 		t.Fatalf("ralph %v exits with %d\n%s", args, code, &out)
 	}
 	return out.String()

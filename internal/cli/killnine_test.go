@@ -82,8 +82,8 @@ type victim struct {
 	env       []string
 }
 
-// victimAgent adds the number of its iteration, which it knows from the folder that the harness
-// keeps for it, and reports a cost.
+// victimAgent adds the number of its iteration and reports a cost. It knows the number from the
+// folder that Ralph keeps for the iteration.
 const victimAgent = `#!/bin/sh
 cat >/dev/null
 n=$(ls %[1]s/*/runs/*/iterations | tail -n 1)
@@ -91,8 +91,10 @@ test $(cat work 2>/dev/null | wc -l) -ge %[2]d || echo $n >>work
 sleep 0.02
 text="One more piece."
 test $(wc -l <work) -ge %[2]d && text='All done.\n\n<promise>COMPLETE</promise>'
-printf '{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"%%s"}]},"parent_tool_use_id":null,"session_id":"s"}\n' "$text"
-printf '{"type":"result","subtype":"success","is_error":false,"session_id":"s","num_turns":1,"result":"","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":1},"permission_denials":[]}\n'
+printf '{"type":"assistant","message":{"id":"m","role":"assistant",'\
+'"content":[{"type":"text","text":"%%s"}]},"parent_tool_use_id":null,"session_id":"s"}\n' "$text"
+printf '{"type":"result","subtype":"success","is_error":false,"session_id":"s","num_turns":1,'\
+'"result":"","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":1},"permission_denials":[]}\n'
 `
 
 func newVictim(t *testing.T) *victim {
@@ -110,9 +112,13 @@ func newVictim(t *testing.T) *victim {
 		t.Fatal(err)
 	}
 	v.env = []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state,
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + base,
+		"RALPH_STATE_DIR=" + v.state,
 		"TMPDIR=" + base,
-		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GORACE=" + raceOptions,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_SYSTEM=" + os.DevNull,
+		"GORACE=" + raceOptions,
 	}
 	git := exec.Command("git", "init", "-q", v.workspace)
 	git.Env = v.env

@@ -16,9 +16,16 @@ import (
 // bigOutputs makes a worker create and read as much as it can, look at its environment, and submit.
 const bigOutputs = `{"s": {"conversations": [[
   {"tools": [{"shell": "yes 0123456789 | head -c 2000000"}]},
-  {"tools": [{"shell": "yes abcdefghij | head -c 2000000 >big"}, {"name": "read_file", "input": {"path": "big"}}, {"name": "grep", "input": {"pattern": "abc"}}]},
+  {"tools": [
+    {"shell": "yes abcdefghij | head -c 2000000 >big"},
+    {"name": "read_file", "input": {"path": "big"}},
+    {"name": "grep", "input": {"pattern": "abc"}}
+  ]},
   {"tools": [{"shell": "env >seen; rm big"}]},
-  {"tools": [{"name": "submit_case", "input": {"summary": "seen", "ac_coverage": [{"criterion": "it is seen", "addressed_by": "seen:1"}]}}]}
+  {"tools": [{"name": "submit_case", "input": {
+    "summary": "seen",
+    "ac_coverage": [{"criterion": "it is seen", "addressed_by": "seen:1"}]
+  }}]}
 ]]}}`
 
 // What one turn may add to a request, in bytes of JSON: the most that its tools return, and the

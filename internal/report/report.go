@@ -160,7 +160,7 @@ type Evaluation struct {
 	Concern   string          `json:"concern,omitempty"` // or why it could not be asked
 	Evidence  []string        `json:"evidence,omitempty"`
 	NextStep  string          `json:"next_step,omitempty"`
-	Malformed bool            `json:"malformed,omitempty"` // invalid answer, counted as a rejection
+	Malformed bool            `json:"malformed,omitempty"` // a rejection in an unusable form; it counts like any other
 	Problem   string          `json:"problem,omitempty"`   // why an earlier answer could not be used as it was
 	Spent     Spent           `json:"spent"`
 }
