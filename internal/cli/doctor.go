@@ -79,7 +79,8 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	}
 	if !c.wantsJSON() {
 		names := text.Mapped(broken, func(f doctor.Finding) string { return fmt.Sprintf("%q", f.What) })
-		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", strings.Join(slices.Compact(names), ", "))
+		list := strings.Join(slices.Compact(names), ", ")
+		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", list)
 	}
 	return exitStatus(1)
 }
