@@ -23,9 +23,9 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// productive is how many pieces of work the run under test takes, and its limit. If an interrupted
+// workPieces is how many pieces of work the run under test takes, and its limit. If an interrupted
 // iteration counted, or work counted twice, the run would end with 1 before the work is done.
-const productive = 5
+const workPieces = 5
 
 // TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing
 // may be lost, nothing may be counted twice, no budget may shrink, and no process may stay behind.
@@ -54,8 +54,8 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
-// usualKills is how many kills fit into a run of all tests; the long run raises it.
-var usualKills = 20
+// defaultKills is how many kills fit into a run of all tests; the long run raises it.
+var defaultKills = 20
 
 // killCount returns the usual number, fewer in a short run, or what the environment asks for.
 func killCount(t *testing.T) int {
@@ -70,7 +70,7 @@ func killCount(t *testing.T) int {
 	if testing.Short() {
 		return 5
 	}
-	return usualKills
+	return defaultKills
 }
 
 // victim is a workspace with a fake claude. Each of its iterations adds a line to a file, and it
@@ -107,7 +107,7 @@ func newVictim(t *testing.T) *victim {
 			t.Fatal(err)
 		}
 	}
-	agent := fmt.Sprintf(victimAgent, v.state, productive)
+	agent := fmt.Sprintf(victimAgent, v.state, workPieces)
 	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(agent), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +130,8 @@ func newVictim(t *testing.T) *victim {
 
 func (v *victim) command(args ...string) *exec.Cmd {
 	if args[0] == "run" {
-		args = append(args, "goal", "--agent", "claude", "-n", strconv.Itoa(productive), "--max-cost", "100",
-			"--check", fmt.Sprintf("test $(wc -l <work) -ge %d", productive))
+		args = append(args, "goal", "--agent", "claude", "-n", strconv.Itoa(workPieces), "--max-cost", "100",
+			"--check", fmt.Sprintf("test $(wc -l <work) -ge %d", workPieces))
 	}
 	cmd := exec.Command("ralph", args...)
 	cmd.Dir, cmd.Env = v.workspace, v.env
@@ -220,8 +220,8 @@ func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 		t.Fatal(err)
 	}
 	worked := strings.Fields(string(text))
-	if len(worked) != productive || !slices.IsSorted(worked) || len(slices.Compact(slices.Clone(worked))) != productive {
-		t.Errorf("pieces of work by iteration: %v, want %d different ones in order", worked, productive)
+	if len(worked) != workPieces || !slices.IsSorted(worked) || len(slices.Compact(slices.Clone(worked))) != workPieces {
+		t.Errorf("pieces of work by iteration: %v, want %d different ones in order", worked, workPieces)
 	}
 	counted := 0
 	for i, iteration := range after.Iterations {

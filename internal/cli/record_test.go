@@ -37,10 +37,10 @@ func TestRecord(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "ralph"), program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(tools, os.DirFS(toolsOnly(t))); err != nil {
+	if err := os.CopyFS(tools, os.DirFS(linkTools(t))); err != nil {
 		t.Fatal(err)
 	}
-	heedSignals(t)
+	catchIgnoredSignals(t)
 	scripts := recordedScripts(t)
 	t.Run("script", func(t *testing.T) { runToRecord(t, scripts, bin, tools) })
 	var names []string

@@ -42,8 +42,8 @@ func runScripts(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := toolsOnly(t)
-	heedSignals(t)
+	tools := linkTools(t)
+	catchIgnoredSignals(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -71,10 +71,10 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 	}
 }
 
-// heedSignals lets scripts start programs that a signal can end, even if these tests were started
-// by nohup or in the background of a shell: children inherit ignored signals, and ralph keeps them
-// ignored. A signal that is caught here has its default action in a child.
-func heedSignals(t *testing.T) {
+// catchIgnoredSignals lets scripts start programs that a signal can end, even if these tests were
+// started by nohup or in the background of a shell: children inherit ignored signals, and ralph
+// keeps them ignored. A signal that is caught here has its default action in a child.
+func catchIgnoredSignals(t *testing.T) {
 	t.Helper()
 	caught := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
@@ -109,9 +109,9 @@ var canMount = sync.OnceValue(func() bool {
 	return exec.Command("umount", dir).Run() == nil
 })
 
-// toolsOnly creates a folder with the POSIX tools and git, and nothing else, so that scripts cannot
+// linkTools creates a folder with the POSIX tools and git, and nothing else, so that scripts cannot
 // reach this machine's agent CLIs.
-func toolsOnly(t *testing.T) string {
+func linkTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range strings.Fields(`
