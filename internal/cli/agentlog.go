@@ -14,21 +14,21 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// agentLog shows what the agent of a run said and did, one line per message or tool call. With raw it copies the agent's
-// output as it was recorded.
+// agentLog prints what the agent of a run said and did, one line per message or tool call. With
+// raw, it copies the recorded output of the agent.
 type agentLog struct {
 	out    io.Writer
 	output func(iteration int) string // the file with an iteration's output
 	raw    bool
 
-	agents    []string // of the run; the first one works unless an iteration says otherwise
+	agents    []string // of the run; an iteration names its agent by its index
 	iteration int
 	agent     string
 	file      *os.File
 	listener  io.WriteCloser
 }
 
-// see follows the run's events to know whose output comes next.
+// see follows the run's events to know which agent's output comes next.
 func (l *agentLog) see(e ralph.Event) error {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
@@ -56,7 +56,7 @@ func agentsOf(first string, policy ralph.Policy) []string {
 	return []string{first}
 }
 
-// drain shows what the agent has written since the last time.
+// drain prints what the agent has written since the last call.
 func (l *agentLog) drain() error {
 	if l.iteration == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (l *agentLog) listen() io.WriteCloser {
 	return assembly.ListenTo(l.agent, show)
 }
 
-// close shows the rest of an iteration's output.
+// close prints the rest of an iteration's output and closes its file.
 func (l *agentLog) close() error {
 	err := l.drain()
 	if l.file != nil {
@@ -99,7 +99,7 @@ func (l *agentLog) close() error {
 	return err
 }
 
-// copier is a writer with nothing to close.
+// copier is a writer whose Close does nothing.
 type copier struct{ io.Writer }
 
 func (copier) Close() error { return nil }

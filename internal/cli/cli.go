@@ -1,4 +1,5 @@
-// Package cli is the command line: one file a command. Main does everything and returns the process status.
+// Package cli implements the command line, one file per command. Main runs a command and returns
+// the process status.
 package cli
 
 import (
@@ -21,33 +22,31 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 )
 
-// Streams connect the program to the world.
+// Streams connect the program to its standard streams, its environment and its folder.
 type Streams struct {
 	Args     []string
 	In       io.Reader
 	Out      io.Writer
 	Err      io.Writer
-	InTerm   bool // a person can be asked
+	InTerm   bool // In is a terminal, so Ralph can ask questions
 	OutTerm  bool
-	ErrTerm  bool // a person looks
+	ErrTerm  bool // Err is a terminal, so a person reads progress
 	Width    func() int
 	Env      config.Env
-	Dir      string // where the program was called
-	Self     string // its own path
-	StartErr error  // why one of the above could not be found out
+	Dir      string // the working directory of the call
+	Self     string // the path of this executable
+	StartErr error  // why Dir or Self is unknown
 }
 
-// System connects to the real world.
+// System returns the streams of this process.
 func System() Streams {
 	s := Streams{
-		Args: os.Args[1:],
-		In:   os.Stdin,
-		Out:  os.Stdout,
-		Err:  os.Stderr,
-		Env:  config.FromOS(),
-		InTerm: term.IsTerminal(
-			int(os.Stdin.Fd()),
-		),
+		Args:    os.Args[1:],
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Err:     os.Stderr,
+		Env:     config.FromOS(),
+		InTerm:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		Width:   terminalWidth,
@@ -65,7 +64,8 @@ func terminalWidth() int {
 	return 80
 }
 
-// app is one call of the program: what every command needs. Each command is a type of its own around it.
+// app is one call of the program, with what every command needs. Each command is a type that
+// embeds it.
 type app struct {
 	streams Streams
 	globals globals
@@ -81,9 +81,11 @@ type globals struct {
 
 // Main runs one command and returns the process status.
 func Main(ctx context.Context, s Streams) (code int) {
-	debug.SetTraceback("crash") // a fatal error of the runtime ends by a signal: its own status 2 would read as BLOCKED
+	// A fatal runtime error must end with a signal. Its usual exit code 2 would be read as BLOCKED.
+	debug.SetTraceback("crash")
 	a := &app{streams: s}
-	a.globals.json = slices.Contains(s.Args, "--json") // known before the flags are read, for a mistake in them
+	// Set before flags are parsed, so that an error in the flags is printed as JSON, too.
+	a.globals.json = slices.Contains(s.Args, "--json")
 	defer func() {
 		if bug := recover(); bug != nil {
 			fmt.Fprintf(s.Err, "ralph: a bug: %v\n%s", bug, debug.Stack())
@@ -97,7 +99,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 	top := rootCommand{a}
 	root := top.build()
 	root.SetArgs(s.Args)
-	err := top.knownWord(root)
+	err := top.checkFirstWord(root)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
@@ -107,7 +109,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 	return exitCode(err)
 }
 
-// rootCommand is `ralph` itself, without a word that names a command.
+// rootCommand is `ralph` without a subcommand.
 type rootCommand struct{ *app }
 
 func (c rootCommand) build() *cobra.Command {
@@ -119,15 +121,15 @@ iteration with a fresh context, until the work is proven done. The agent
 reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              knownCommand,
-		PersistentPreRunE: c.mayRun,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return c.offer(cmd) },
+		PersistentPreRunE: c.checkCall,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return c.showMenu(cmd) },
 	}
 	root.SetOut(c.streams.Out)
 	root.SetErr(c.streams.Err)
 	root.SetIn(c.streams.In)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.Version = versionLine() // --version, as users of other programs expect it
+	root.Version = versionLine() // adds --version
 	root.SetVersionTemplate("{{.Version}}")
 	c.globals.add(root.PersistentFlags())
 	root.AddGroup(
@@ -142,14 +144,16 @@ reports, the loop decides, exit 0 means proven.`,
 	root.SetUsageTemplate(flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 "))
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
-	if strings.HasPrefix(firstOf(c.streams.Args), cobra.ShellCompRequestCmd) { // nothing else needs them
+	// Only completion requests need these.
+	if strings.HasPrefix(firstOf(c.streams.Args), cobra.ShellCompRequestCmd) {
 		c.addCompletions(root)
 	}
 	return root
 }
 
-// offer is `ralph` alone: three ways on for a person, help and a usage error for a script.
-func (c rootCommand) offer(cmd *cobra.Command) error {
+// showMenu runs `ralph` without a command. A person can choose from three commands. A script gets
+// the help text and a usage error.
+func (c rootCommand) showMenu(cmd *cobra.Command) error {
 	if !c.streams.InTerm || !c.streams.ErrTerm {
 		cmd.SetOut(c.streams.Err)
 		if err := cmd.Help(); err != nil {
@@ -166,36 +170,34 @@ func (c rootCommand) offer(cmd *cobra.Command) error {
 Which? [1] `)
 	in := bufio.NewReader(c.streams.In)
 	answer, err := in.ReadString('\n')
-	if err != nil { // the terminal was closed: nobody chose anything
+	if err != nil { // the terminal was closed before a choice
 		fmt.Fprintln(c.streams.Err)
 		return nil
 	}
 	switch strings.TrimSpace(answer) {
 	case "", "1":
-		return again(cmd, "demo")
+		return runInstead(cmd, "demo")
 	case "2":
 		fmt.Fprint(c.streams.Err, "What should the agent do? ")
 		goal, _ := in.ReadString('\n')
-		return again(cmd, "run", "--goal", strings.TrimSpace(goal))
+		return runInstead(cmd, "run", "--goal", strings.TrimSpace(goal))
 	case "3":
-		return again(cmd, "doctor")
+		return runInstead(cmd, "doctor")
 	}
 	return usage("%q is not an option; choose 1, 2 or 3", strings.TrimSpace(answer))
 }
 
-// again runs another command in place of this one.
-func again(cmd *cobra.Command, args ...string) error {
+// runInstead runs another command in place of this one.
+func runInstead(cmd *cobra.Command, args ...string) error {
 	root := cmd.Root()
 	root.SetArgs(args)
 	return root.ExecuteContext(cmd.Context())
 }
 
-// commands are all there are, in the order of the help text.
+// commands returns all commands in the order of the help text.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(
-			a,
-		),
+		newRunCommand(a),
 		newResumeCommand(a),
 		newMergeCommand(a),
 		newRestoreCommand(a),
@@ -207,9 +209,7 @@ func commands(a *app) []*cobra.Command {
 		newAnswerCommand(a),
 		newStopCommand(a),
 		newPauseCommand(a),
-		newStatusCommand(
-			a,
-		),
+		newStatusCommand(a),
 		newRunsCommand(a),
 		newLogsCommand(a),
 		newDiffCommand(a),
@@ -218,9 +218,7 @@ func commands(a *app) []*cobra.Command {
 		newReplayCommand(a),
 		newVerifyCommand(a),
 		newLearningsCommand(a),
-		newCleanCommand(
-			a,
-		),
+		newCleanCommand(a),
 		newDoctorCommand(a),
 		newLoginCommand(a),
 		newConfigCommand(a),
@@ -245,18 +243,19 @@ func (g *globals) add(flags *pflag.FlagSet) {
 	flags.StringVar(&g.color, "color", "auto", "color output `WHEN`: auto, always or never")
 }
 
-// outside is put on commands by which an agent could steer or pay for its own run.
+// outside annotates the commands with which an agent could steer or pay for its own run.
 var outside = map[string]string{"from outside of runs": "only"}
 
-// mayRun refuses what is wrong with a call, whichever command it is.
-func (c rootCommand) mayRun(cmd *cobra.Command, _ []string) error {
+// checkCall refuses invalid global flags, and commands that must not be called inside a run.
+func (c rootCommand) checkCall(cmd *cobra.Command, _ []string) error {
 	if err := c.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
 		return err
 	}
 	return c.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))
 }
 
-// checkGlobals refuses a flag that nothing could be done with: a mistake in it must not wait for the end of a run to be told.
+// checkGlobals refuses invalid values of global flags. Without it, a mistake in --jq would only
+// show at the end of a run.
 func (c rootCommand) checkGlobals() error {
 	switch c.globals.color {
 	case "auto", "always", "never":
@@ -269,8 +268,9 @@ func (c rootCommand) checkGlobals() error {
 	return config.CheckSet(c.globals.set)
 }
 
-// knownWord looks at the first word before cobra does: with a --help behind it, any word would get the general help and status 0.
-func (c rootCommand) knownWord(root *cobra.Command) error {
+// checkFirstWord refuses an unknown command before cobra parses the call. Followed by --help,
+// cobra would print the general help for any word and exit with 0.
+func (c rootCommand) checkFirstWord(root *cobra.Command) error {
 	word := firstOf(c.streams.Args)
 	if word == "" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		return nil
@@ -281,7 +281,7 @@ func (c rootCommand) knownWord(root *cobra.Command) error {
 	return knownCommand(root, c.streams.Args)
 }
 
-// strictCompletion makes cobra's command refuse a shell that it does not know.
+// strictCompletion makes cobra's completion command refuse an unknown shell.
 func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -294,15 +294,15 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// laterCommands are on the contract's page and not there yet.
-var laterCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
+// plannedCommands are in the contract but not implemented yet.
+var plannedCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
 
-// knownCommand turns a word that is no command into a usage error that names the nearest one.
+// knownCommand returns a usage error for an unknown command and suggests the nearest one.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if slices.Contains(laterCommands, args[0]) {
+	if slices.Contains(plannedCommands, args[0]) {
 		return usage("ralph %s is not available yet", args[0])
 	}
 	var names []string
@@ -317,11 +317,14 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return usage("unknown command %q; ralph --help lists the commands", args[0])
 }
 
-// flagError names the flag that was probably meant.
+// flagError turns an error of the flag parser into a usage error. It says which values fit, or
+// suggests the flag with the nearest name.
 func flagError(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		wanted := map[string]string{"float64": "a number", "int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
-		return usage("--%s %s: choose %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(wanted, "another value"))
+		flag := wrong.GetFlag()
+		valid := map[string]string{"float64": "a number", "int": "a whole number", "bool": "true or false"}
+		choice := cmp.Or(valid[flag.Value.Type()], "another value")
+		return usage("--%s %s: choose %s", flag.Name, wrong.GetValue(), choice)
 	}
 	text := err.Error()
 	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
@@ -336,7 +339,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage("unknown flag --%s; %s --help lists the flags", name, cmd.CommandPath())
 }
 
-// How many words a command takes.
+// The number of arguments that a command takes.
 var (
 	noArguments = atMost(0, "no argument, got %q")
 	atMostOne   = atMost(1, "at most one argument, got %q too")
@@ -352,7 +355,7 @@ func atMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// exactlyOne refuses anything but one argument, and says what it is.
+// exactlyOne refuses any number of arguments but one. The parameter says what the command needs.
 func exactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -369,10 +372,12 @@ func firstOf(args []string) string {
 	return args[0]
 }
 
-// wordsAreArguments marks a command that does something by itself, and whose further words the page lists as arguments.
+// wordsAreArguments annotates a command that also works without a subcommand. The contract lists
+// its subcommands as arguments.
 const wordsAreArguments = "words are arguments"
 
-// Commands lists the commands that a user can call, each with the words that lead to it, such as "config show".
+// Commands lists the commands that a user can call, with their parent commands, such as "config
+// show".
 func Commands() []string {
 	var names []string
 	var walk func(prefix string, commands []*cobra.Command)
@@ -390,10 +395,10 @@ func Commands() []string {
 		}
 	}
 	walk("", commands(&app{}))
-	return append(names, "completion", "help") // cobra adds them when it is executed
+	return append(names, "completion", "help") // added by cobra on execution
 }
 
-// RunFlags lists the flags of `ralph run` that work in this version, global ones aside.
+// RunFlags lists the flags of `ralph run` that work in this version, without the global ones.
 func RunFlags() []string {
 	var names []string
 	newRunCommand(&app{}).Flags().VisitAll(func(f *pflag.Flag) {

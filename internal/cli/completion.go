@@ -13,10 +13,11 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// addCompletions lets shells complete runs, tasks, agents and every flag with a fixed set of values.
+// addCompletions lets shells complete runs, tasks, agents and every flag with a fixed set of
+// values.
 func (a *app) addCompletions(root *cobra.Command) {
 	choose := func(cmd *cobra.Command, flag string, values []string) {
-		// It fails only for a flag that does not exist or is completed already.
+		// This fails only if the command has no such flag or completes it already.
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	agents := append(slices.Clone(config.AgentCLIs), config.Worker)
@@ -49,7 +50,7 @@ func forEachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// completeRuns offers the runs of the workspace, newest first, with what they were for.
+// completeRuns offers the runs of the workspace, newest first, each with its status and goal.
 func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -70,8 +71,8 @@ func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeTasks offers the tasks of the project's list: the open ones for `ralph tasks done`, the others for
-// `ralph tasks reopen`.
+// completeTasks offers the tasks of the project's list. For `ralph tasks done` it offers those
+// that are not done, for `ralph tasks reopen` those that are.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	workspace, loaded, err := a.settings(cmd.Context(), map[string][]string{})
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// agree asks once for consent to the commands that the repository names. The configuration, the agents' own files and the task list are agreed to
-// apart: a list changes far more often, and a new task must not ask for the checks again, nor another agent.
+// agree asks once for consent to the commands that the repository defines. The configuration, the
+// agents' own files and the task list are separate groups. A task list changes far more often, and
+// neither a new task nor another agent should ask for the checks again.
 func (a *app) agree(workspace workspace.Workspace, loaded config.Loaded, tasks, files []config.NamedCommand) error {
 	if loaded.Settings.Trust {
 		return nil
@@ -21,7 +22,7 @@ func (a *app) agree(workspace workspace.Workspace, loaded config.Loaded, tasks, 
 	return a.consent(workspace, loaded.ProjectCommands, files, tasks)
 }
 
-// consent asks for the groups of commands that were not agreed to yet.
+// consent asks about the groups of commands that the user has not trusted yet.
 func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCommand) error {
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	var digests []string
@@ -47,16 +48,11 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		return nil
 	}
 	if !a.streams.InTerm || a.globals.quiet {
-		return usage(
-			"this project defines commands you have not trusted yet:%s\nread them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal",
-			list.String(),
-		)
+		return usage("this project defines commands you have not trusted yet:%s\n"+
+			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
 	}
-	fmt.Fprintf(
-		a.streams.Err,
-		"This project defines commands:%s\nTrust them in this workspace from now on? [y/N] ",
-		list.String(),
-	)
+	fmt.Fprintf(a.streams.Err, "This project defines commands:%s\n", list.String())
+	fmt.Fprint(a.streams.Err, "Trust them in this workspace from now on? [y/N] ")
 	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
 		return usage("not trusted; nothing was started")
@@ -69,8 +65,8 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	return nil
 }
 
-// trusts reports whether consent was given with the call: --trust, or RALPH_TRUST=1.
-func (a *app) trusts() bool {
+// trustGiven reports whether the call itself gives consent, with --trust or RALPH_TRUST=1.
+func (a *app) trustGiven() bool {
 	loaded, err := config.Load(config.Input{Env: a.streams.Env})
 	return a.globals.trust || err == nil && loaded.Settings.Trust
 }

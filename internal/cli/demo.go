@@ -18,7 +18,8 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
+// demoPause is how long the scripted agent pauses before a step at speed 1. A run then takes about
+// eight seconds.
 const demoPause = 400 * time.Millisecond
 
 // demoCommand is `ralph demo`.
@@ -39,8 +40,11 @@ func newDemoCommand(a *app) *cobra.Command {
 		Short:   "Watch the whole loop on a sample project, no key needed",
 		GroupID: "work",
 		Args:    noArguments,
-		Long:    "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		Long: `Run the real loop, with real checks and a real log, on a sample project with a
+scripted agent. No model is called.
+
+Scenarios:` + about.String(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&c.scenario, "scenario", "complete", "scenario to play: `NAME`")
 	cmd.Flags().Float64Var(&c.speed, "speed", 1, "multiply the agent's pauses by `FACTOR`; 0 removes them")
@@ -65,9 +69,11 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := config.Load(
-		config.Input{Env: config.NewEnv(nil), Set: c.globals.set, Flags: map[string][]string{"check": {demo.Check}}},
-	)
+	loaded, err := config.Load(config.Input{
+		Env:   config.NewEnv(nil),
+		Set:   c.globals.set,
+		Flags: map[string][]string{"check": {demo.Check}},
+	})
 	if err != nil {
 		return err
 	}
@@ -93,14 +99,16 @@ func (c *demoCommand) run(ctx context.Context) error {
 	return (&session{app: c.app, plan: plan}).begin(ctx)
 }
 
-// demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
+// demoProgram returns the path of the scripted agent. It is next to the project, so that it is not
+// part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
-// demoFolders begins the name of every demo's folder.
+// demoFolders is the prefix of every demo's folder name.
 const demoFolders = "ralph-demo-"
 
-// removeOldDemos removes the folders of earlier demos. Those of the last hour stay, so that their runs can be explained.
-// A folder that only has such a name is left alone.
+// removeOldDemos removes the folders of earlier demos. It keeps those of the last hour, so that
+// their runs can still be explained. It does not touch other folders whose names have the same
+// prefix.
 func removeOldDemos() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
 	for _, dir := range found {
@@ -111,14 +119,15 @@ func removeOldDemos() {
 	}
 }
 
-// isDemo reports whether a folder holds what makeProject writes and nothing else.
+// isDemo reports whether a folder contains what makeProject writes and nothing else.
 func isDemo(dir string) bool {
 	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) == 2 && entries[0].Name() == "agent" && entries[1].Name() == "project" &&
-		entries[1].IsDir()
+	return err == nil && len(entries) == 2 &&
+		entries[0].Name() == "agent" && entries[1].Name() == "project" && entries[1].IsDir()
 }
 
-// makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
+// makeProject creates the sample as a git repository in a new folder, with the scripted agent next
+// to it.
 func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
 	removeOldDemos()
 	base, err := os.MkdirTemp("", demoFolders)
@@ -135,13 +144,8 @@ func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
 	if err := workspace.InitRepository(ctx, dir, c.streams.Env); err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf(
-		"#!/bin/sh\nexec %s %s --scenario %s --speed %v\n",
-		process.Words([]string{c.streams.Self}),
-		demoAgentName,
-		c.scenario,
-		c.speed,
-	)
+	self := process.Words([]string{c.streams.Self})
+	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", self, demoAgentName, c.scenario, c.speed)
 	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}
@@ -150,7 +154,7 @@ func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
 
 const demoAgentName = "__demo-agent"
 
-// newDemoAgentCommand is the scripted agent itself: a process of its own, like any agent.
+// newDemoAgentCommand is the scripted agent. It runs in a separate process, like any agent.
 func newDemoAgentCommand(a *app) *cobra.Command {
 	var scenario string
 	var speed float64

@@ -17,7 +17,8 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// newDevCommand holds what people who work on Ralph need, and those who find out why a CLI misbehaves.
+// newDevCommand holds tools for developers of Ralph, and for finding out why an agent CLI
+// misbehaves.
 func newDevCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Tools for working on Ralph itself", Hidden: true, Args: knownCommand,
@@ -27,7 +28,7 @@ func newDevCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// modelServer is `ralph dev model-server`: how the scripted model is to be served.
+// modelServer is `ralph dev model-server`.
 type modelServer struct {
 	*app
 	script, addr string
@@ -86,7 +87,7 @@ func readScript(file string) (scriptedmodel.Script, error) {
 	return script, nil
 }
 
-// announce tells where the server is; programs wait for this line.
+// announce prints the URL of the server. Programs wait for this line.
 func (c *modelServer) announce(url string, script scriptedmodel.Script) error {
 	return c.show(struct {
 		URL       string   `json:"url"`
@@ -99,7 +100,8 @@ func (c *modelServer) announce(url string, script scriptedmodel.Script) error {
 	})
 }
 
-// requestPrinter prints one line a request, whole lines even if several come at once.
+// requestPrinter prints one line per request. Lines stay whole even if several requests come at
+// once.
 func (c *modelServer) requestPrinter() func(scriptedmodel.Request) {
 	var mu sync.Mutex
 	return func(r scriptedmodel.Request) {
@@ -111,11 +113,11 @@ func (c *modelServer) requestPrinter() func(scriptedmodel.Request) {
 			}
 			return
 		}
-		fmt.Fprintf(c.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerOf(r))
+		fmt.Fprintf(c.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerText(r))
 	}
 }
 
-func answerOf(r scriptedmodel.Request) string {
+func answerText(r scriptedmodel.Request) string {
 	words := []string{fmt.Sprintf("status %d", r.Status)}
 	switch {
 	case r.Side:

@@ -54,7 +54,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 		return err
 	}
 	ownOrphans(c.streams.Err)
-	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
+	ctx, release := untilSignal(ctx) // a probed CLI must not outlive this process
 	defer release()
 	// With a broken configuration the other findings still help.
 	loaded, trouble := c.load(workspace, map[string][]string{})
@@ -79,12 +79,13 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	}
 	if !c.wantsJSON() {
 		names := text.Mapped(broken, func(f doctor.Finding) string { return fmt.Sprintf("%q", f.What) })
-		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", strings.Join(slices.Compact(names), ", "))
+		list := strings.Join(slices.Compact(names), ", ")
+		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", list)
 	}
-	return exit(1)
+	return exitStatus(1)
 }
 
-// progressPrinter prints whole lines for a person who waits, and nothing where nobody looks.
+// progressPrinter prints whole lines of progress on a terminal, and nothing elsewhere.
 func (c doctorCommand) progressPrinter() func(string) {
 	if !c.streams.ErrTerm || c.globals.quiet {
 		return func(string) {}
@@ -123,7 +124,7 @@ func printLine(out io.Writer, head, text string) {
 	fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-8s %s", head, term.Clean(text)), " "))
 }
 
-// printAgent writes the block below an agent's line.
+// printAgent writes the details below an agent's line.
 func printAgent(out io.Writer, f doctor.AgentFinding) {
 	tell := func(head, text string) {
 		if text != "" {
@@ -145,7 +146,7 @@ func printAgent(out io.Writer, f doctor.AgentFinding) {
 	}
 }
 
-// probeLines puts aspects of which the same is to be said into one line.
+// probeLines combines aspects with the same result into one line.
 func probeLines(f doctor.AgentFinding) []string {
 	if f.Probe == nil {
 		return []string{"unknown: not probed"}

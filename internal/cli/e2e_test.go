@@ -5,6 +5,6 @@ package cli_test
 import "testing"
 
 // The long run: 200 kills, and the scripts in testdata/long.
-func init() { usualKills = 200 }
+func init() { defaultKills = 200 }
 
 func TestLongScripts(t *testing.T) { runScripts(t, "testdata/long") }

@@ -13,23 +13,23 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// usage is a mistake of the caller: exit 64.
+// usage returns an error for a mistake of the caller, with exit code 64.
 func usage(format string, args ...any) error {
 	return &config.UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// exit carries a status out of a command that has already said what it had to say.
-type exit int
+// exitStatus is the status of a command that has already printed its error.
+type exitStatus int
 
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// exitCode is the one switch from an error to a process status.
+// exitCode maps every error to a process status. No other code does.
 func exitCode(err error) int {
-	status, said := errors.AsType[exit](err)
+	status, printed := errors.AsType[exitStatus](err)
 	switch {
 	case err == nil:
 		return 0
-	case said:
+	case printed:
 		return int(status)
 	case is[*config.UsageError](err), is[*runlog.TooNew](err):
 		return ralph.ExitUsage
@@ -51,16 +51,19 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// printError writes an error where its reader looks for it.
+// printError prints an error on stderr, or as JSON on stdout.
 func (a *app) printError(err error) {
-	if is[exit](err) {
+	if is[exitStatus](err) {
 		return
 	}
-	if a.wantsJSON() &&
-		writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {
-		return
+	if a.wantsJSON() {
+		object := map[string]any{"error": err.Error(), "exit_code": exitCode(err)}
+		if writeIndented(a.streams.Out, object) == nil {
+			return
+		}
 	}
-	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") { // of several lines where commands are listed
+	// Errors that list commands have several lines.
+	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
 		if i == 0 {
 			line = "ralph: " + line
 		}

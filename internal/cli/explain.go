@@ -20,13 +20,16 @@ import (
 // explainCommand is `ralph explain`.
 type explainCommand struct {
 	*app
-	iteration int // only this one, 0 for all
+	iteration int // show only this one; 0 shows all
 }
 
 func newExplainCommand(a *app) *cobra.Command {
 	c := &explainCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "explain [RUN] [ITER]", Short: "Show why each iteration continued or stopped", GroupID: "look", Args: atMostTwo,
+		Use:     "explain [RUN] [ITER]",
+		Short:   "Show why each iteration continued or stopped",
+		GroupID: "look",
+		Args:    atMostTwo,
 		Long: `Show why each iteration continued or stopped, gate by gate, and why cases of the
 built-in worker were refused. Ralph re-evaluates everything from the log.`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,10 +60,9 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	if c.iteration > 0 {
-		judgements = slices.DeleteFunc(
-			judgements,
-			func(j fold.Judgement) bool { return j.Iteration != c.iteration || !j.Judged },
-		)
+		judgements = slices.DeleteFunc(judgements, func(j fold.Judgement) bool {
+			return j.Iteration != c.iteration || !j.Judged
+		})
 		if len(judgements) == 0 {
 			return usage("run %s has no verdict for iteration %d", run.id, c.iteration)
 		}
@@ -72,20 +74,20 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 	if err != nil {
 		return err
 	}
-	moves, err := workMoves(run.events())
+	notes, err := stashNotes(run.events())
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run.id)
 	last := c.iteration
 	for _, j := range judgements {
-		printCut(c.streams.Out, state, last, j.Iteration)
+		printInterrupted(c.streams.Out, state, last, j.Iteration)
 		last = j.Iteration
 		printJudgement(c.streams.Out, j, state.Policy.Agents)
-		for _, line := range moves[j.Iteration] {
+		for _, line := range notes[j.Iteration] {
 			fmt.Fprintf(c.streams.Out, "  %s\n", term.Clean(line))
 		}
-		delete(moves, j.Iteration)
+		delete(notes, j.Iteration)
 	}
 	if state.Stopped != nil {
 		fmt.Fprintln(c.streams.Out, term.ResultLine(state))
@@ -102,53 +104,45 @@ func printDenials(out io.Writer, agent ralph.AgentOutcome) {
 	}
 }
 
-// printCut names the iterations between two that were judged: nobody judged them.
-func printCut(out io.Writer, state *fold.State, after, before int) {
+// printInterrupted names the interrupted iterations between two judged ones. They have no verdict.
+func printInterrupted(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
-			fmt.Fprintf(
-				out,
-				"\niteration %d: %s before its agent ended; it was not judged and does not count toward the limit\n",
-				it.Iteration,
-				term.Clean(*it.Error),
-			)
+			fmt.Fprintf(out, "\niteration %d: %s before its agent ended; "+
+				"it was not judged and does not count toward the limit\n", it.Iteration, term.Clean(*it.Error))
 		}
 	}
 }
 
-// workMoves says of every iteration what became of its work, if its task was given up.
-func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
-	moves := map[int][]string{}
+// stashNotes says, by iteration, what happened to the work on a task that was given up.
+func stashNotes(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
+	notes := map[int][]string{}
 	for e, err := range events {
 		if err != nil {
 			return nil, err
 		}
 		switch data := e.Data.(type) {
 		case ralph.WorkStashed:
-			moves[data.Iteration] = append(
-				moves[data.Iteration],
-				fmt.Sprintf(
-					"- its work is stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR",
-					e.Run,
-					data.Task,
-					e.Run,
-					data.Iteration,
-				),
-			)
+			see := fmt.Sprintf("see it with ralph diff %s --task %s", e.Run, data.Task)
+			write := fmt.Sprintf("write it out with ralph restore %s %d --to DIR", e.Run, data.Iteration)
+			notes[data.Iteration] = append(notes[data.Iteration], "- its work is stashed: "+see+", "+write)
 		case ralph.WorkRestored:
-			text := fmt.Sprintf("- its work was restored before iteration %d", e.Iteration)
+			const restored = "- its work was restored"
+			text := fmt.Sprintf(restored+" before iteration %d", e.Iteration)
 			if data.Stayed {
 				text = "- its work could not be stashed and stayed in the tree"
 			} else if data.Why != "" {
 				text = fmt.Sprintf("! its work was not restored before iteration %d: %s", e.Iteration, data.Why)
-				if told := moves[data.Iteration]; len(told) > 0 && strings.HasPrefix(told[len(told)-1], "- its work was restored") {
-					moves[data.Iteration] = told[:len(told)-1] // that was recorded before it was tried
+				// The loop had recorded the restore before it tried it. Drop the note of that event.
+				earlier := notes[data.Iteration]
+				if n := len(earlier); n > 0 && strings.HasPrefix(earlier[n-1], restored) {
+					notes[data.Iteration] = earlier[:n-1]
 				}
 			}
-			moves[data.Iteration] = append(moves[data.Iteration], text)
+			notes[data.Iteration] = append(notes[data.Iteration], text)
 		}
 	}
-	return moves, nil
+	return notes, nil
 }
 
 func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
@@ -159,7 +153,7 @@ func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 	if !j.Judged {
 		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
 	} else {
-		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
+		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, claimText(j), verdictText(j.Again))
 		printCases(out, j)
 		printTasks(out, j)
 		printDenials(out, j.Seen.Agent)
@@ -185,7 +179,8 @@ func whyNoGate(j fold.Judgement) string {
 	return "the agent made no claim"
 }
 
-// refusedCases counts the cases of an agent of which none was accepted.
+// refusedCases counts the refused cases of an agent, or returns 0 if one of its cases was
+// accepted.
 func refusedCases(j fold.Judgement) int {
 	if slices.ContainsFunc(j.Cases, func(c ralph.CaseRecord) bool { return c.Answer != nil && c.Answer.Accepted }) {
 		return 0
@@ -193,7 +188,8 @@ func refusedCases(j fold.Judgement) int {
 	return len(j.Cases)
 }
 
-// printCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
+// printCases prints the outcome of every case that the agent submitted, and evaluator answers that
+// Ralph could not use.
 func printCases(out io.Writer, j fold.Judgement) {
 	for _, c := range j.Cases {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
@@ -209,12 +205,8 @@ func printCases(out io.Writer, j fold.Judgement) {
 	}
 	for _, e := range j.Evaluations {
 		if e.Problem != "" {
-			fmt.Fprintf(
-				out,
-				"  ! an answer from evaluator %s could not be used as it was: %s\n",
-				term.Clean(e.Agent),
-				term.Clean(e.Problem),
-			)
+			agent, problem := term.Clean(e.Agent), term.Clean(e.Problem)
+			fmt.Fprintf(out, "  ! an answer from evaluator %s could not be used as it was: %s\n", agent, problem)
 		}
 	}
 }
@@ -228,7 +220,8 @@ func printRefusals(out io.Writer, c ralph.CaseAnswered) {
 	}
 }
 
-// printTasks says of every claimed task what became of the claim, and how it was made.
+// printTasks prints the outcome of the claim for each task, and whether the agent claimed it by
+// marking the list.
 func printTasks(out io.Writer, j fold.Judgement) {
 	tasks := j.Again.Tasks
 	if tasks.Current != "" {
@@ -249,15 +242,15 @@ func printTasks(out io.Writer, j fold.Judgement) {
 	for _, id := range tasks.Regressed {
 		fmt.Fprintf(out, "  ! %s was done, but its own check fails again\n", id)
 	}
-	for _, injury := range j.Seen.ListDamage {
-		fmt.Fprintf(out, "  ! restored in the list: %s\n", term.Clean(injury))
+	for _, damage := range j.Seen.ListDamage {
+		fmt.Fprintf(out, "  ! restored in the list: %s\n", term.Clean(damage))
 	}
 	if tasks.GivenUp != "" {
 		fmt.Fprintf(out, "  ✗ %s abandoned\n", tasks.GivenUp)
 	}
 }
 
-func saidText(j fold.Judgement) string {
+func claimText(j fold.Judgement) string {
 	agent := j.Seen.Agent
 	said := "no claim"
 	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused); {

@@ -31,7 +31,8 @@ func (a *app) settings(ctx context.Context, flags map[string][]string) (workspac
 	return workspace, loaded, err
 }
 
-// fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
+// fromHere converts paths among the flags. The user means them relative to the current folder;
+// config files have them relative to the workspace.
 func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string) map[string][]string {
 	here := a.here()
 	for _, name := range []string{"spec", "prompt", "tasks"} {
@@ -48,7 +49,7 @@ func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string)
 	return flags
 }
 
-// here is the folder from which paths among the flags are meant.
+// here returns the folder to which paths among the flags are relative.
 func (a *app) here() string {
 	here := absolute(a.streams.Dir, a.globals.dir)
 	if real, err := filepath.EvalSymlinks(here); err == nil {
@@ -57,7 +58,7 @@ func (a *app) here() string {
 	return here
 }
 
-// absolute is a path that is meant from dir.
+// absolute resolves a path relative to dir.
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -65,7 +66,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// load reads every layer of the configuration.
+// load reads every layer of the configuration and prints its warnings.
 func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (config.Loaded, error) {
 	env := a.streams.Env
 	in := config.Input{
@@ -88,7 +89,7 @@ func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (co
 	return loaded, nil
 }
 
-// open finds the workspace and what is kept about it.
+// open finds the workspace and opens its store.
 func (a *app) open(ctx context.Context) (workspace.Workspace, *runlog.Store, error) {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
@@ -109,8 +110,8 @@ type foundRun struct {
 	id        string
 }
 
-// findRun opens the workspace's store and finds the run that was meant. If there is no such run, the rest is known all
-// the same.
+// findRun opens the workspace's store and finds the named run, or the newest one if the name is
+// empty. If there is no such run, it still returns the workspace and the store.
 func (a *app) findRun(ctx context.Context, name string) (run foundRun, err error) {
 	if run.workspace, run.store, err = a.open(ctx); err != nil {
 		return run, err
@@ -122,7 +123,8 @@ func (a *app) findRun(ctx context.Context, name string) (run foundRun, err error
 	return run, err
 }
 
-// withRun makes a command of what is to be done with the run that its argument names, the newest one without.
+// withRun makes a command that calls do with the run named by its argument (default: the newest
+// run).
 func (a *app) withRun(do func(context.Context, foundRun) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		run, err := a.findRun(cmd.Context(), firstOf(args))
@@ -133,23 +135,24 @@ func (a *app) withRun(do func(context.Context, foundRun) error) func(*cobra.Comm
 	}
 }
 
-// events are those of the run's log.
+// events reads the run's log.
 func (r foundRun) events() iter.Seq2[ralph.Event, error] {
 	return func(yield func(ralph.Event, error) bool) {
-		enough := errors.New("enough")
+		stopReading := errors.New("stop reading")
 		err := r.store.Read(r.id, func(e ralph.Event, _ []byte) error {
 			if !yield(e, nil) {
-				return enough
+				return stopReading
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, enough) {
+		if err != nil && !errors.Is(err, stopReading) {
 			yield(ralph.Event{}, err)
 		}
 	}
 }
 
-// outsideOnly refuses commands by which an agent could steer or pay for its own run.
+// outsideOnly refuses a command that was called inside a run: with it, an agent could steer or pay
+// for its own run.
 func (a *app) outsideOnly(command string) error {
 	if run := a.streams.Env.InsideRun; run != "" {
 		return usage("ralph %s was called inside run %s; an agent cannot change its own run", command, run)
@@ -157,7 +160,7 @@ func (a *app) outsideOnly(command string) error {
 	return nil
 }
 
-// stateOf folds the log of a run into what is known of it.
+// stateOf folds the log of a run into its state.
 func stateOf(store *runlog.Store, run string) (*fold.State, error) {
 	state := &fold.State{}
 	if err := store.Fold(run, state); err != nil {

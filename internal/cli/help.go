@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// helpWidth is how many columns help texts take, so that they fit the smallest usual terminal.
+// helpWidth is the width of help texts in columns. They fit the smallest common terminal.
 const helpWidth = 80
 
 // helpTopics are the pages of `ralph help` that are not about a command.
@@ -26,7 +26,8 @@ var helpTopics = []struct {
 	{"environment", "Environment variables", writeEnvironment},
 }
 
-// newHelpCommand shows a command's help or a topic, and refuses unknown words, which cobra's own command does not.
+// newHelpCommand shows the help of a command or a topic. Unlike cobra's own command, it refuses
+// unknown words.
 func newHelpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "help [COMMAND|TOPIC]", Short: "Show help for a command or topic", GroupID: "keep",
@@ -70,9 +71,10 @@ func newHelpCommand() *cobra.Command {
 
 // exitMeanings say what an exit code means and what to do about it.
 var exitMeanings = map[int]string{
-	0:                "The agent claimed completion and Ralph proved it.",
-	1:                "The iteration limit was reached. Continue with ralph resume --add-iterations 10.",
-	2:                `The agent is blocked, or a hook blocked it. Fix the blocker or explain with ralph answer "…", then ralph resume.`,
+	0: "The agent claimed completion and Ralph proved it.",
+	1: "The iteration limit was reached. Continue with ralph resume --add-iterations 10.",
+	2: "The agent is blocked, or a hook blocked it. " +
+		`Fix the blocker or explain with ralph answer "…", then ralph resume.`,
 	3:                `The agent asks for a decision. Answer with ralph answer "…", then ralph resume.`,
 	4:                "The sandbox is missing or does not work.",
 	5:                "The agent is not logged in, or its key was refused. Log in with ralph login.",
@@ -125,7 +127,7 @@ Read by Ralph:
 	}
 }
 
-// writeEntry writes a name and what it means, wrapped and indented behind the name.
+// writeEntry writes a name and its meaning. The meaning is wrapped and indented after the name.
 func writeEntry(out io.Writer, name, meaning string) {
 	indent := text.Width(name) + 1
 	for i, line := range text.Wrap(meaning, helpWidth-indent) {
@@ -139,8 +141,8 @@ func writeEntry(out io.Writer, name, meaning string) {
 // flagLists finds where cobra's template lists flags.
 var flagLists = regexp.MustCompile(`(\.\w+Flags)\.FlagUsages `)
 
-// flagUsages lists flags within helpWidth columns. pflag's own list writes the value that a flag has when it is named
-// alone, which reads like its default.
+// flagUsages lists flags within helpWidth columns. pflag's own list also prints the value of a
+// flag that is given without one, which reads like its default.
 func flagUsages(flags *pflag.FlagSet) string {
 	var names, meanings []string
 	widest := 0
@@ -158,7 +160,7 @@ func flagUsages(flags *pflag.FlagSet) string {
 	return all.String()
 }
 
-// flagName is a flag as it is written on a command line: "  -n, --max-iterations N".
+// flagName returns a flag as written on a command line: " -n, --max-iterations N".
 func flagName(f *pflag.Flag) string {
 	name := "      --" + f.Name
 	if f.Shorthand != "" {

@@ -33,10 +33,8 @@ func TestHelpFitsEightyColumns(t *testing.T) {
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if code := Main(
-		t.Context(),
-		Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()},
-	); code != 0 {
+	streams := Streams{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir()}
+	if code := Main(t.Context(), streams); code != 0 {
 		t.Fatalf("ralph %v exits with %d\n%s", args, code, &out)
 	}
 	return out.String()
@@ -71,16 +69,16 @@ func TestStatOfAPatch(t *testing.T) {
 		"",
 	}, "\n")
 	want := " a.txt         | +2 -1\n some name.bin | binary\n 2 files changed, 2 lines added, 1 line deleted\n"
-	if got := statOf(patch, term.Style{}); got != want {
+	if got := diffStat(patch, term.Style{}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := statOf("", term.Style{}); got != "" {
+	if got := diffStat("", term.Style{}); got != "" {
 		t.Errorf("got %q for no patch", got)
 	}
-	if got := colored(patch, term.Style{}); got != patch {
+	if got := colorPatch(patch, term.Style{}); got != patch {
 		t.Errorf("without colors the patch changed:\n%s", got)
 	}
-	painted := colored(patch, term.Style{Colour: true})
+	painted := colorPatch(patch, term.Style{Color: true})
 	for _, line := range []string{"\x1b[32m+new\x1b[0m", "\x1b[31m-old\x1b[0m", "\x1b[36m@@ -1,2 +1,3 @@\x1b[0m"} {
 		if !strings.Contains(painted, line) {
 			t.Errorf("%q is not in\n%s", line, painted)

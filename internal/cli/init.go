@@ -27,7 +27,7 @@ import (
 // initCommand is `ralph init`.
 type initCommand struct {
 	*app
-	yes bool // everything that was found is taken, and nobody is asked
+	yes bool // take everything found without asking
 }
 
 func newInitCommand(a *app) *cobra.Command {
@@ -93,10 +93,11 @@ func (c *initCommand) run(ctx context.Context) error {
 	return c.show(report, func(io.Writer) { c.print(report, survey, notes) })
 }
 
-// listed is a list that JSON shows as one, also when it is empty.
+// listed copies a list so that JSON shows an empty one as [], not as null.
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
-// choice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
+// choice returns what goes into the config file. If there is one already, it returns what that
+// file says.
 func (c *initCommand) choice(survey setup.Survey) (setup.Choice, error) {
 	switch {
 	case !survey.Configured && c.yes:
@@ -108,10 +109,10 @@ func (c *initCommand) choice(survey setup.Survey) (setup.Choice, error) {
 	return setup.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
 }
 
-// errNoAnswer says that whoever was asked went away.
+// errNoAnswer means that the input ended before an answer.
 var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 
-// chooseByAsking asks about every proposal, and which agent.
+// chooseByAsking asks about every proposed check and about the agent.
 func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 	var choice setup.Choice
 	if !c.streams.InTerm || c.globals.quiet {
@@ -152,13 +153,13 @@ func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) 
 	return choice, err
 }
 
-// questions asks one line after another.
+// questions asks for one line at a time.
 type questions struct {
 	*app
 	in *bufio.Reader
 }
 
-// line is what was answered, without blanks around it.
+// line asks a question and returns the answer without surrounding blanks.
 func (q questions) line(question string) (string, error) {
 	fmt.Fprint(q.streams.Err, question)
 	answer, err := q.in.ReadString('\n')
@@ -169,7 +170,7 @@ func (q questions) line(question string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// proposal asks for a check. One that could run is a yes unless it is denied; any other is a no.
+// proposal asks about a check. The default is yes if the check's program is installed, else no.
 func (q questions) proposal(proposal project.Proposal) (bool, error) {
 	because, choices, byDefault := proposal.Because, "[Y/n]", "y"
 	if proposal.Missing != "" {
@@ -189,7 +190,7 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 	}
 }
 
-// agent asks which of several agents; with fewer there is nothing to choose.
+// agent asks which agent to use. With fewer than two there is nothing to choose.
 func (q questions) agent(found []string) (string, error) {
 	if len(found) < 2 {
 		return "", nil
@@ -212,8 +213,9 @@ func (q questions) agent(found []string) (string, error) {
 	}
 }
 
-// agreeToOwn records consent to the commands of a configuration that was just written here, so that the next run does not ask for what its user
-// has chosen a moment ago. What other files name was not chosen by anybody, and is asked about.
+// agreeToOwn records consent to the commands of the configuration that was just written, because
+// the user has just chosen them. Commands in other files were not chosen, so the next run asks
+// about them.
 func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
 	if !done.Wrote() {
 		return nil, nil
@@ -232,7 +234,7 @@ func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Resul
 		Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
 }
 
-// print says what was written, on stdout, and how to go on.
+// print lists the written files on stdout, and the next steps on stderr.
 func (c *initCommand) print(report initReport, survey setup.Survey, notes []string) {
 	for _, name := range report.Written {
 		fmt.Fprintf(c.streams.Out, "wrote %s\n", name)
@@ -268,7 +270,7 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 	}
 }
 
-// notAmong lists the proposals that are no checks.
+// notAmong lists the proposals that are not among the checks.
 func notAmong(checks []string, proposals []project.Proposal) string {
 	var others []string
 	for _, proposal := range proposals {
@@ -308,7 +310,7 @@ func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {
 	return "none found on PATH; pass a command with --agent-cmd, or set an API key and use --agent worker"
 }
 
-// nextSteps are commands that work in the project as it is now, each with what it does.
+// nextSteps returns commands that work in the project as it is now, each with what it does.
 func nextSteps(report initReport) [][2]string {
 	goal := [2]string{`ralph run "what to do"`, "work on a goal"}
 	switch {

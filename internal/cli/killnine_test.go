@@ -23,9 +23,9 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// productive is how many pieces of work the run under test takes, and its limit. If an interrupted
+// workPieces is how many pieces of work the run under test takes, and its limit. If an interrupted
 // iteration counted, or work counted twice, the run would end with 1 before the work is done.
-const productive = 5
+const workPieces = 5
 
 // TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing
 // may be lost, nothing may be counted twice, no budget may shrink, and no process may stay behind.
@@ -54,8 +54,8 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
-// usualKills is how many kills fit into a run of all tests; the long run raises it.
-var usualKills = 20
+// defaultKills is how many kills fit into a run of all tests; the long run raises it.
+var defaultKills = 20
 
 // killCount returns the usual number, fewer in a short run, or what the environment asks for.
 func killCount(t *testing.T) int {
@@ -70,7 +70,7 @@ func killCount(t *testing.T) int {
 	if testing.Short() {
 		return 5
 	}
-	return usualKills
+	return defaultKills
 }
 
 // victim is a workspace with a fake claude. Each of its iterations adds a line to a file, and it
@@ -82,8 +82,8 @@ type victim struct {
 	env       []string
 }
 
-// victimAgent adds the number of its iteration, which it knows from the folder that the harness
-// keeps for it, and reports a cost.
+// victimAgent adds the number of its iteration and reports a cost. It knows the number from the
+// folder that Ralph keeps for the iteration.
 const victimAgent = `#!/bin/sh
 cat >/dev/null
 n=$(ls %[1]s/*/runs/*/iterations | tail -n 1)
@@ -91,8 +91,10 @@ test $(cat work 2>/dev/null | wc -l) -ge %[2]d || echo $n >>work
 sleep 0.02
 text="One more piece."
 test $(wc -l <work) -ge %[2]d && text='All done.\n\n<promise>COMPLETE</promise>'
-printf '{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"%%s"}]},"parent_tool_use_id":null,"session_id":"s"}\n' "$text"
-printf '{"type":"result","subtype":"success","is_error":false,"session_id":"s","num_turns":1,"result":"","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":1},"permission_denials":[]}\n'
+printf '{"type":"assistant","message":{"id":"m","role":"assistant",'\
+'"content":[{"type":"text","text":"%%s"}]},"parent_tool_use_id":null,"session_id":"s"}\n' "$text"
+printf '{"type":"result","subtype":"success","is_error":false,"session_id":"s","num_turns":1,'\
+'"result":"","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":1},"permission_denials":[]}\n'
 `
 
 func newVictim(t *testing.T) *victim {
@@ -105,14 +107,18 @@ func newVictim(t *testing.T) *victim {
 			t.Fatal(err)
 		}
 	}
-	agent := fmt.Sprintf(victimAgent, v.state, productive)
+	agent := fmt.Sprintf(victimAgent, v.state, workPieces)
 	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(agent), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	v.env = []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state,
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + base,
+		"RALPH_STATE_DIR=" + v.state,
 		"TMPDIR=" + base,
-		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GORACE=" + raceOptions,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_SYSTEM=" + os.DevNull,
+		"GORACE=" + raceOptions,
 	}
 	git := exec.Command("git", "init", "-q", v.workspace)
 	git.Env = v.env
@@ -124,8 +130,8 @@ func newVictim(t *testing.T) *victim {
 
 func (v *victim) command(args ...string) *exec.Cmd {
 	if args[0] == "run" {
-		args = append(args, "goal", "--agent", "claude", "-n", strconv.Itoa(productive), "--max-cost", "100",
-			"--check", fmt.Sprintf("test $(wc -l <work) -ge %d", productive))
+		args = append(args, "goal", "--agent", "claude", "-n", strconv.Itoa(workPieces), "--max-cost", "100",
+			"--check", fmt.Sprintf("test $(wc -l <work) -ge %d", workPieces))
 	}
 	cmd := exec.Command("ralph", args...)
 	cmd.Dir, cmd.Env = v.workspace, v.env
@@ -214,8 +220,8 @@ func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 		t.Fatal(err)
 	}
 	worked := strings.Fields(string(text))
-	if len(worked) != productive || !slices.IsSorted(worked) || len(slices.Compact(slices.Clone(worked))) != productive {
-		t.Errorf("pieces of work by iteration: %v, want %d different ones in order", worked, productive)
+	if len(worked) != workPieces || !slices.IsSorted(worked) || len(slices.Compact(slices.Clone(worked))) != workPieces {
+		t.Errorf("pieces of work by iteration: %v, want %d different ones in order", worked, workPieces)
 	}
 	counted := 0
 	for i, iteration := range after.Iterations {

@@ -20,7 +20,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// learning is something that an agent proposed to remember.
+// learning is a note for later runs that an agent proposed.
 type learning struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
@@ -31,7 +31,7 @@ type learning struct {
 // learningsCommand is `ralph learnings`.
 type learningsCommand struct {
 	*app
-	accept []string // which ones, by their ids
+	accept []string // ids of the learnings to accept
 }
 
 func newLearningsCommand(a *app) *cobra.Command {
@@ -74,7 +74,8 @@ func (c *learningsCommand) run(ctx context.Context) error {
 	})
 }
 
-// proposed lists what was proposed in any run of the workspace, newest run first, each once.
+// proposed lists the learnings proposed in any run of the workspace, newest run first, without
+// duplicates.
 func proposed(store *runlog.Store, dir string) ([]learning, error) {
 	runs, err := store.Runs()
 	if err != nil {
@@ -116,7 +117,7 @@ func acceptedLearnings(dir string) (string, error) {
 	return strings.ReplaceAll(text, "\r\n", "\n") + "\n", nil
 }
 
-// acceptChosen moves proposals into the project's file.
+// acceptChosen adds the chosen learnings to the project's file.
 func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []learning) error {
 	if err := c.outsideOnly("learnings --accept"); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []l
 	})
 }
 
-// chosenLearnings finds each learning by its id or by the beginning of it, once.
+// chosenLearnings finds learnings by their ids or unique prefixes of them, without duplicates.
 func chosenLearnings(known []learning, ids []string) ([]learning, error) {
 	chosen := []learning{}
 	for _, id := range ids {

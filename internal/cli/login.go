@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// loginCommand is `ralph login`, and what `ralph run --login` does.
+// loginCommand is `ralph login`. It also implements `ralph run --login`.
 type loginCommand struct{ *app }
 
 func newLoginCommand(a *app) *cobra.Command {
@@ -43,7 +43,8 @@ to the CLI.`,
 	return cmd
 }
 
-// run starts the login of the agent of that name; "" is the one that a run would start.
+// run starts the login of the named agent. If the name is empty, it logs in to the agent that a
+// run would start.
 func (c loginCommand) run(ctx context.Context, name string, args []string) error {
 	if err := c.outsideOnly("login"); err != nil {
 		return err
@@ -72,9 +73,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		fmt.Fprintf(c.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
 	}
 	status, err := found.Attach(ctx, process.Attached{
-		Argv: []string{
-			path,
-		},
+		Argv:   []string{path},
 		Dir:    c.streams.Dir,
 		Env:    c.streams.Env.Untrusted(),
 		Stdin:  c.streams.In,
@@ -86,7 +85,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 	}
 	if status != 0 {
 		fmt.Fprintf(c.streams.Err, "ralph: %s exited with status %d; %s\n", found.Argv[0], status, found.Hint)
-		return exit(ralph.ExitCode(ralph.AuthError, ""))
+		return exitStatus(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil
 }

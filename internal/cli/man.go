@@ -24,7 +24,8 @@ func newManCommand(a *app) *cobra.Command {
 	}
 }
 
-// writeManual writes one page for all commands: it is made from the same tree as the help texts, so it cannot drift.
+// writeManual writes one page for all commands. It uses the same tree as the help texts, so the
+// two cannot differ.
 func writeManual(out io.Writer, root *cobra.Command) {
 	fmt.Fprintf(out, ".TH RALPH 1 \"\" \"ralph %s\" \"User Commands\"\n", roff(version()))
 	fmt.Fprintf(out, ".SH NAME\nralph \\- %s\n", roff(root.Short))
@@ -74,7 +75,7 @@ func writeFlags(out io.Writer, flags *pflag.FlagSet) {
 	})
 }
 
-// roff escapes what the formatter would take for its own.
+// roff escapes characters that have a meaning in roff.
 func roff(text string) string {
 	text = strings.ReplaceAll(text, `\`, `\e`)
 	text = strings.ReplaceAll(text, "-", `\-`)

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// messageCommand leaves a message for a run: `ralph steer` and `ralph answer`.
+// messageCommand sends a message to a run: `ralph steer` and `ralph answer`.
 type messageCommand struct{ *app }
 
 func newSteerCommand(a *app) *cobra.Command {
@@ -75,32 +75,21 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	if err := replaceAnswer(store, asked.run); err != nil {
 		return err
 	}
-	if err := sendMessage(
-		store,
-		ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run},
-	); err != nil {
+	message := ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run}
+	if err := sendMessage(store, message); err != nil {
 		return err
 	}
+	question := term.Shorten(term.Clean(asked.text), 80)
 	if asked.live {
-		return c.printSent(
-			"answer",
-			"delivered",
-			asked.run,
-			"run "+asked.run+" continues with it; it asked: "+term.Shorten(term.Clean(asked.text), 80),
-		)
+		means := "run " + asked.run + " continues with it; it asked: " + question
+		return c.printSent("answer", "delivered", asked.run, means)
 	}
-	return c.printSent(
-		"answer",
-		"queued",
-		asked.run,
-		"run "+asked.run+" asked: "+term.Shorten(
-			term.Clean(asked.text),
-			80,
-		)+"; the answer goes into the next prompt of ralph resume or ralph run",
-	)
+	means := "run " + asked.run + " asked: " + question +
+		"; the answer goes into the next prompt of ralph resume or ralph run"
+	return c.printSent("answer", "queued", asked.run, means)
 }
 
-// replaceAnswer takes an earlier answer to the same run back, if nobody has read it yet.
+// replaceAnswer removes an earlier answer to the same run that is still in the inbox.
 func replaceAnswer(store *runlog.Store, run string) error {
 	messages, _ := store.Messages()
 	for _, message := range messages {
@@ -113,7 +102,7 @@ func replaceAnswer(store *runlog.Store, run string) error {
 	return nil
 }
 
-// messageText is what a person wrote, as one argument.
+// messageText returns the text of a message, which must be one argument.
 func messageText(command string, args []string) (string, error) {
 	switch {
 	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
@@ -132,14 +121,14 @@ func sendMessage(store *runlog.Store, message ralph.Message) error {
 	return err
 }
 
-// question is what an agent wants to know from a person.
+// question is what an agent asked.
 type question struct {
 	run  string
 	text string
-	live bool // the run is under way, and takes the answer
+	live bool // the run is running and receives the answer
 }
 
-// lastQuestion is what the newest run asked, if it asked and nobody has answered.
+// lastQuestion returns the question of the newest run, if it has no answer yet.
 func lastQuestion(store *runlog.Store) (question, error) {
 	runs, err := store.Runs()
 	if err != nil || len(runs) == 0 || runs[0].Broken != "" {
@@ -155,7 +144,8 @@ func lastQuestion(store *runlog.Store) (question, error) {
 	return question{runs[0].Run, *state.Asked, runs[0].Live}, nil
 }
 
-// openQuestion is the question of an earlier run that the next one should know of, because nobody answered it.
+// openQuestion returns the question of an earlier run that has no answer, so that the next run
+// knows it.
 func openQuestion(store *runlog.Store) string {
 	asked, err := lastQuestion(store)
 	if err != nil || asked.live {
@@ -174,7 +164,7 @@ func openQuestion(store *runlog.Store) string {
 type orderCommand struct {
 	*app
 	order runlog.Order
-	means string // for the run, said when the order was delivered
+	means string // what the run does then, printed when the order was delivered
 }
 
 func newStopCommand(a *app) *cobra.Command {
@@ -182,13 +172,8 @@ func newStopCommand(a *app) *cobra.Command {
 }
 
 func newPauseCommand(a *app) *cobra.Command {
-	return orderCommand{
-		a,
-		runlog.Pause,
-		"pauses after this iteration; continue with ralph resume",
-	}.build(
-		"Pause the current run after this iteration",
-	)
+	c := orderCommand{a, runlog.Pause, "pauses after this iteration; continue with ralph resume"}
+	return c.build("Pause the current run after this iteration")
 }
 
 func (c orderCommand) build(short string) *cobra.Command {
@@ -209,7 +194,8 @@ func (c orderCommand) run(ctx context.Context) error {
 		return usage("refused: no run is running in %s", workspace.Dir)
 	}
 	err = store.Send(owner.Run, c.order)
-	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < startTries; tries++ { // it has the lock and is about to open its log
+	// A run that has the lock may not have opened its log yet.
+	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < startTries; tries++ {
 		time.Sleep(startPause)
 		err = store.Send(owner.Run, c.order)
 	}
@@ -219,7 +205,7 @@ func (c orderCommand) run(ctx context.Context) error {
 	return c.printSent(string(c.order), "delivered", owner.Run, "run "+owner.Run+" "+c.means)
 }
 
-// A run that holds the workspace opens its log within a moment.
+// The time that a run has to open its log once it holds the lock.
 const (
 	startTries = 50
 	startPause = 20 * time.Millisecond

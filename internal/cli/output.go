@@ -15,7 +15,8 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// printJSON writes a value as an indented object, or what a jq expression makes of it, one result a line.
+// printJSON prints a value as an indented object. With --jq, it prints each result of the
+// expression on a line.
 func (a *app) printJSON(value any) error {
 	if a.globals.jq == "" {
 		return writeIndented(a.streams.Out, value)
@@ -47,17 +48,17 @@ func (a *app) printJSON(value any) error {
 	}
 }
 
-// print prints a value for programs, or a sentence about it for people.
+// print prints a value as JSON for programs, or a sentence about it for people.
 func (a *app) print(value any, sentence string, args ...any) error {
 	return a.show(value, func(out io.Writer) { fmt.Fprintf(out, sentence, args...) })
 }
 
-// printSent says that a message or an order is on its way.
+// printSent reports that a message or an order was delivered or queued.
 func (a *app) printSent(order, state, run, means string) error {
 	return a.print(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
 }
 
-// show prints a value for programs, or for people what text writes about it.
+// show prints a value as JSON for programs, or calls text to print it for people.
 func (a *app) show(value any, text func(out io.Writer)) error {
 	if a.wantsJSON() {
 		return a.printJSON(value)
@@ -66,15 +67,15 @@ func (a *app) show(value any, text func(out io.Writer)) error {
 	return nil
 }
 
-// table is show for lines whose columns end with tabs.
+// table is show for lines whose columns are separated by tabs.
 func (a *app) table(value any, lines func(out io.Writer)) error {
 	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
 	err := a.show(value, func(io.Writer) { lines(out) })
 	return cmp.Or(err, out.Flush())
 }
 
-// printOutcome prints how something ended that is over: neither an expression that fails on it nor a reader who went
-// away changes that.
+// printOutcome prints the result of something that has ended. A --jq expression that fails and a
+// reader that closed the pipe do not change the exit code.
 func (a *app) printOutcome(value any) error {
 	err := a.printJSON(value)
 	if is[*config.UsageError](err) {
@@ -87,7 +88,7 @@ func (a *app) printOutcome(value any) error {
 	return err
 }
 
-// query is what --jq asks for, nil if it was not given.
+// query parses --jq. It returns nil if the flag was not given.
 func (a *app) query() (*gojq.Query, error) {
 	if a.globals.jq == "" {
 		return nil, nil
@@ -109,7 +110,7 @@ func writeIndented(out io.Writer, value any) error {
 	return nil
 }
 
-// asPlain turns a struct into the maps and lists that jq works on.
+// asPlain converts a value to the maps and lists that jq works on.
 func asPlain(value any) (any, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -122,18 +123,18 @@ func asPlain(value any) (any, error) {
 	return plain, nil
 }
 
-// wantsJSON reports whether output is for a program: --jq means --json.
+// wantsJSON reports whether the output is for a program. --jq implies --json.
 func (a *app) wantsJSON() bool { return a.globals.json || a.globals.jq != "" }
 
-// style is for chatter, which goes to stderr.
+// style returns the style for stderr, where progress and messages go.
 func (a *app) style() term.Style { return a.styleOn(a.streams.ErrTerm) }
 
 func (a *app) styleOn(terminal bool) term.Style {
 	switch a.globals.color {
 	case "always":
-		return term.Style{Colour: true}
+		return term.Style{Color: true}
 	case "never":
 		return term.Style{}
 	}
-	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+	return term.Style{Color: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// colored paints a patch the way git does.
-func colored(patch string, style term.Style) string {
+// colorPatch colors a patch the way git does.
+func colorPatch(patch string, style term.Style) string {
 	inFile := false
 	return strings.Join(text.Mapped(strings.Split(patch, "\n"), func(line string) string {
 		switch {
@@ -31,21 +31,21 @@ func colored(patch string, style term.Style) string {
 	}), "\n")
 }
 
-// changedFile is a file of a patch, with the lines that were added to it and deleted from it.
+// changedFile is a file of a patch, with its numbers of added and deleted lines.
 type changedFile struct {
 	name           string
 	added, deleted int
 	binary         bool
 }
 
-// filesOf counts the changed lines of each file of a patch.
-func filesOf(patch string) []changedFile {
+// changedFiles counts the changed lines of each file in a patch.
+func changedFiles(patch string) []changedFile {
 	var files []changedFile
 	inHunk := false
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSuffix(line, "\n")
 		if names, found := strings.CutPrefix(line, "diff --git "); found {
-			files, inHunk = append(files, changedFile{name: nameOfBoth(names)}), false
+			files, inHunk = append(files, changedFile{name: patchedName(names)}), false
 			continue
 		}
 		if len(files) == 0 {
@@ -66,22 +66,23 @@ func filesOf(patch string) []changedFile {
 	return files
 }
 
-// nameOfBoth takes the name out of "a/NAME b/NAME"; both are the same, since renames are not followed.
-func nameOfBoth(names string) string {
+// patchedName extracts the name from "a/NAME b/NAME". Both names are the same, because renames are
+// not followed.
+func patchedName(names string) string {
 	half := names[(len(names)+1)/2:]
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(half, `"`), "b/"), `"`)
 }
 
-// statOf sums a patch up, one line per file.
-func statOf(patch string, style term.Style) string {
-	files := filesOf(patch)
+// diffStat summarizes a patch, one line per file.
+func diffStat(patch string, style term.Style) string {
+	files := changedFiles(patch)
 	widest, added, deleted := 0, 0, 0
 	for _, f := range files {
 		widest = max(widest, text.Width(f.name))
 	}
 	var out strings.Builder
 	for _, f := range files {
-		lines := fmt.Sprintf("%s %s", style.Green(fmt.Sprintf("+%d", f.added)), style.Red(fmt.Sprintf("-%d", f.deleted)))
+		lines := style.Green(fmt.Sprintf("+%d", f.added)) + " " + style.Red(fmt.Sprintf("-%d", f.deleted))
 		if f.binary {
 			lines = "binary"
 		}
@@ -89,8 +90,8 @@ func statOf(patch string, style term.Style) string {
 		added, deleted = added+f.added, deleted+f.deleted
 	}
 	if len(files) > 0 {
-		fmt.Fprintf(&out, " %s changed, %s, %s\n",
-			text.Count(len(files), "file"), text.Count(added, "line")+" added", text.Count(deleted, "line")+" deleted")
+		fmt.Fprintf(&out, " %s changed, %s added, %s deleted\n",
+			text.Count(len(files), "file"), text.Count(added, "line"), text.Count(deleted, "line"))
 	}
 	return out.String()
 }

@@ -27,8 +27,8 @@ type planOptions struct {
 	brief, tasks, answers, turns string
 	words                        []string
 	keep, force                  bool
-	maxTurns                     int                   // of turns, once it was read
-	values                       map[string]*flagValue // of the flags that are config keys
+	maxTurns                     int                   // turns, parsed
+	values                       map[string]*flagValue // flags that are config keys
 }
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -71,7 +71,7 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 		strconv.Itoa(planner.DefaultTurns),
 		"give up after `N` model calls (default 60)",
 	)
-	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
+	flags.Lookup("max-turns").DefValue = "" // pflag would show it in quotes, like a string
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
 			addKeyFlag(flags, opts.values, key)
@@ -80,7 +80,7 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 	return cmd
 }
 
-// check refuses flags that make no sense together.
+// check refuses flags that exclude each other or are invalid.
 func (o *planOptions) check() error {
 	switch {
 	case len(o.words) > 1:
@@ -97,7 +97,7 @@ func (o *planOptions) check() error {
 	return nil
 }
 
-// old is what becomes of a list that is there.
+// old says what to do with an existing list.
 func (o *planOptions) old() planner.OldList {
 	switch {
 	case o.keep:
@@ -114,7 +114,7 @@ type planning struct {
 	options   *planOptions
 	workspace workspace.Workspace
 	planner   *planner.Planner
-	answers   *planner.Answers // nil without a file of them
+	answers   *planner.Answers // nil without --answers
 	in        *bufio.Reader
 }
 
@@ -122,14 +122,14 @@ func (p *planning) run(ctx context.Context) error {
 	if err := p.options.check(); err != nil {
 		return err
 	}
-	if err := p.prepare(ctx); err != nil { // where a Ctrl-C is as everywhere: nothing is begun yet
+	if err := p.prepare(ctx); err != nil { // Ctrl-C just ends the process here
 		return err
 	}
 	outliveReaders()
 	ctx, release := untilSignal(ctx)
 	defer release()
 	talked, err := p.talk(ctx)
-	if ctx.Err() != nil { // also if a plan came in this very moment: who said stop wants nothing to be written
+	if ctx.Err() != nil { // write nothing after a stop, even if the plan is complete
 		talked.Status, talked.End, talked.Error = "interrupted", ralph.EndInterrupted, "interrupted; nothing was written"
 		err = nil
 	}
@@ -146,7 +146,7 @@ func (p *planning) run(ctx context.Context) error {
 	return report.tell()
 }
 
-// prepare finds out all that can be wrong before anybody is asked for anything.
+// prepare finds every error that can be found before it asks the user for anything.
 func (p *planning) prepare(ctx context.Context) error {
 	workspace, err := p.app.workspace(ctx)
 	if err != nil {
@@ -173,13 +173,14 @@ func (p *planning) prepare(ctx context.Context) error {
 		}
 	}
 	request := assembly.Request{Env: p.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
-	return p.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
+	return p.editList(workspace, func() (err error) { // first repairs the list of an interrupted run
 		p.planner, err = planner.New(request, opts.old())
 		return err
 	})
 }
 
-// agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
+// agreeToModel asks for consent if the project's files say where to send a key or where to write
+// the list. Planning does not run the other commands of the project.
 func (p *planning) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
 	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
 	if !slices.ContainsFunc(
@@ -204,7 +205,7 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 
-// brief is what is to be planned: said, in a file, piped in, or asked for.
+// brief returns the brief from the argument, a file or stdin, or asks for it.
 func (p *planning) brief(ctx context.Context) (string, error) {
 	o := p.options
 	switch {
@@ -242,7 +243,7 @@ func readBrief(path string) (string, error) {
 	return text, nil
 }
 
-// allOf reads a brief: no more than tells that it is too long.
+// allOf reads a brief, up to just enough to see that it is too long.
 func allOf(in io.Reader) (string, error) {
 	const bytesOfCharacter = 4
 	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*planner.BriefLimit+1))
@@ -252,10 +253,11 @@ func allOf(in io.Reader) (string, error) {
 	return strings.ToValidUTF8(strings.TrimPrefix(string(data), "\ufeff"), "\ufffd"), nil
 }
 
-// personThere reports whether somebody can be asked.
+// personThere reports whether Ralph can ask a person.
 func (p *planning) personThere() bool { return p.streams.InTerm && !p.globals.quiet }
 
-// ask answers a question of the model: from the file, or else by the person at the terminal.
+// ask answers a question of the model from the answers file, or else asks the person at the
+// terminal.
 func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, ok bool, err error) {
 	if p.answers != nil {
 		if answer, ok, err = p.answers.Ask(ctx, q); ok || err != nil {
@@ -272,13 +274,14 @@ func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, 
 		fmt.Fprintf(out, "  %d  %s\n", i+1, term.Clean(option))
 	}
 	answer, err = p.typed(ctx, q)
-	if errors.Is(err, io.EOF) { // the terminal was closed: nobody is there any more
+	if errors.Is(err, io.EOF) { // the terminal was closed
 		return "", false, nil
 	}
 	return answer, err == nil, err
 }
 
-// typed is what the person answers. A number that is none of the options is more likely a slip than an answer, so it is asked for once more.
+// typed reads an answer from the terminal. A number that is not an option is probably a typo, so
+// it asks once more.
 func (p *planning) typed(ctx context.Context, q planner.Question) (string, error) {
 	out, choose := p.streams.Err, ""
 	if len(q.Options) > 0 {
@@ -295,7 +298,7 @@ func (p *planning) typed(ctx context.Context, q planner.Question) (string, error
 	}
 }
 
-// printGiven shows which answer of the file was taken last.
+// printGiven shows the last answer that was taken from the file.
 func (p *planning) printGiven() {
 	given := p.answers.Given()
 	last := given[len(given)-1]
@@ -307,7 +310,7 @@ func (p *planning) printGiven() {
 	p.say("  answer of %s: %s%s", p.options.answers, term.Clean(last.Answer), how)
 }
 
-// line is what the person typed; io.EOF if it was nothing and will be nothing.
+// line reads a line from the person. It returns io.EOF if the input ended without one.
 func (p *planning) line(ctx context.Context) (string, error) {
 	return await(ctx, func() (string, error) {
 		text, err := p.in.ReadString('\n')
@@ -318,7 +321,8 @@ func (p *planning) line(ctx context.Context) (string, error) {
 	})
 }
 
-// await reads until ctx is done. A read of a terminal or a pipe cannot be called off: one that nobody waits for any more ends with the process.
+// await calls read and waits for it until ctx is done. A read of a terminal or a pipe cannot be
+// canceled: an abandoned one ends with the process.
 func await(ctx context.Context, read func() (string, error)) (string, error) {
 	done := make(chan func() (string, error), 1)
 	go func() {
@@ -333,7 +337,7 @@ func await(ctx context.Context, read func() (string, error)) (string, error) {
 	}
 }
 
-// live shows what the model does, a line each.
+// live prints what the model does, one line each.
 func (p *planning) live(a ralph.Activity) {
 	switch a.Kind {
 	case "tool":
@@ -353,7 +357,8 @@ func (p *planning) say(format string, args ...any) {
 	}
 }
 
-// land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
+// land writes the list while no run can start. A paused run accepts the change like any other
+// edit.
 func (p *planning) land(talked planner.Interview) (file string, err error) {
 	store, err := p.storeOf(p.workspace)
 	if err != nil {
@@ -377,7 +382,7 @@ func (p *planning) land(talked planner.Interview) (file string, err error) {
 	return file, err
 }
 
-// indentedAfter is a text of several lines, all but the first of them indented.
+// indentedAfter cleans a text and indents all lines but the first.
 func indentedAfter(words, indent string) string {
 	return strings.Join(text.Mapped(strings.Split(strings.TrimSpace(words), "\n"), term.Clean), "\n"+indent)
 }

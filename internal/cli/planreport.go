@@ -10,17 +10,17 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// planReport is how `ralph plan` went.
+// planReport is the result of `ralph plan`.
 type planReport struct {
 	planner.Interview
 	*planning
 	File    string
 	reason  ralph.StopReason // "" if there is a plan
 	signal  ralph.Signal
-	landing error // why it could not be written
+	landing error // why the list could not be written
 }
 
-// planObject is what `ralph plan --json` prints. What is not known is null.
+// planObject is what `ralph plan --json` prints. Unknown values are null.
 type planObject struct {
 	Status   string `json:"status"`
 	ExitCode int    `json:"exit_code"`
@@ -37,31 +37,22 @@ type planObject struct {
 
 func (r planReport) object() planObject {
 	o := planObject{
-		Status:   string(r.Status),
-		ExitCode: r.code(),
-		File:     r.File,
-		Plan:     r.Plan,
-		Warnings: listed(r.warnings()),
-		Questions: listed(
-			r.Asked,
-		),
+		Status:     string(r.Status),
+		ExitCode:   r.code(),
+		File:       r.File,
+		Plan:       r.Plan,
+		Warnings:   listed(r.warnings()),
+		Questions:  listed(r.Asked),
 		Unanswered: r.Question,
 		Spent:      r.Spent,
 		Error:      r.Error,
 		Hint:       r.Hint,
 		RetryAfter: r.RetryAfter,
 	}
-	o.Tasks, o.OpenQuestions, o.Blockers, o.ScopeNotes = listed(
-		o.Tasks,
-	), listed(
-		o.OpenQuestions,
-	), listed(
-		o.Blockers,
-	), listed(
-		o.ScopeNotes,
-	)
+	o.Tasks, o.OpenQuestions = listed(o.Tasks), listed(o.OpenQuestions)
+	o.Blockers, o.ScopeNotes = listed(o.Blockers), listed(o.ScopeNotes)
 	if r.Question != nil && r.answers != nil {
-		o.Error = r.nobody() + ": " + r.Question.Text
+		o.Error = r.whyUnanswered() + ": " + r.Question.Text
 	}
 	if r.landing != nil {
 		o.Status, o.Error = "failed", r.landing.Error()
@@ -79,7 +70,7 @@ func (r planReport) code() int {
 	return ralph.ExitCode(r.reason, r.signal)
 }
 
-// tell says how it went, and gives the process status.
+// tell prints the result and returns the process status.
 func (r planReport) tell() error {
 	a := r.app
 	if a.wantsJSON() {
@@ -89,7 +80,7 @@ func (r planReport) tell() error {
 		fmt.Fprint(a.streams.Err, r.screen())
 	}
 	if r.landing != nil {
-		fmt.Fprint(a.streams.Out, r.Text) // it was paid for: whoever wants it can keep it
+		fmt.Fprint(a.streams.Out, r.Text) // the user paid for the list and can still save it
 		return fmt.Errorf("%w; the list is printed on stdout instead", r.landing)
 	}
 	fmt.Fprintln(a.streams.Out, r.line())
@@ -98,12 +89,12 @@ func (r planReport) tell() error {
 
 func (r planReport) status() error {
 	if code := r.code(); code != 0 {
-		return exit(code)
+		return exitStatus(code)
 	}
 	return nil
 }
 
-// line is the last line: the outcome in one sentence. Scripts may match its beginning.
+// line returns the last line, the outcome in one sentence. Scripts may match its beginning.
 func (r planReport) line() string {
 	tasks := term.Count(len(r.Tasks), "task")
 	switch {
@@ -119,7 +110,7 @@ func (r planReport) line() string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(term.Clean(text)), " ") }
 
-// screen is what a person wants to know at the end.
+// screen returns the final summary for a person.
 func (r planReport) screen() string {
 	var b strings.Builder
 	b.WriteString("\n")
@@ -136,7 +127,7 @@ func (r planReport) screen() string {
 	return b.String()
 }
 
-// row is a word and what belongs to it.
+// row writes a label and its text.
 func row(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "%-16s %s\n", name, indentedAfter(text, strings.Repeat(" ", 17)))
 }
@@ -164,7 +155,8 @@ func (r planReport) writePlan(b *strings.Builder) {
 	rows(b, "Warning", r.warnings())
 }
 
-// warnings are what the model was told of its plan and left, and what became of a file of answers.
+// warnings returns the warnings about the plan that the model left as they are, and one for each
+// unused answer of the answers file.
 func (r planReport) warnings() []string {
 	all := listed(r.Warnings)
 	if r.answers == nil {
@@ -178,7 +170,7 @@ func (r planReport) warnings() []string {
 
 func (r planReport) writeStop(b *strings.Builder) {
 	if q := r.Question; q != nil {
-		row(b, "Stopped because", "the planner has a question, and "+r.nobody()+"; nothing was written")
+		row(b, "Stopped because", "the planner has a question, and "+r.whyUnanswered()+"; nothing was written")
 		row(b, "It asks", q.Text)
 		for i, option := range q.Options {
 			row(b, "", fmt.Sprintf("%d  %s", i+1, option))
@@ -192,13 +184,13 @@ func (r planReport) writeStop(b *strings.Builder) {
 	rows(b, "Warning", r.warnings())
 	if r.reason == ralph.AuthError && r.Hint != "" {
 		row(b, "What to do", r.Hint)
-	} else if way := r.wayOn(); way != "" {
-		row(b, "To continue", way)
+	} else if next := r.nextStep(); next != "" {
+		row(b, "To continue", next)
 	}
 }
 
-// nobody says why a question has no answer.
-func (r planReport) nobody() string {
+// whyUnanswered says why a question has no answer.
+func (r planReport) whyUnanswered() string {
 	if r.answers == nil {
 		return "no one can answer here"
 	}
@@ -213,8 +205,8 @@ func (r planReport) nobody() string {
 	}
 }
 
-// wayOn is what helps.
-func (r planReport) wayOn() string {
+// nextStep says how to continue after planning stopped.
+func (r planReport) nextStep() string {
 	switch r.reason {
 	case ralph.NeedsDecision:
 		return "run it again on a terminal, or with --answers FILE that contains these two lines:\n## " +

@@ -24,8 +24,8 @@ var recordedTrees = []string{
 	"tasks_failed_work_is_set_aside", "worker_three_tasks", "worktree_resume", "tasks_given_up",
 }
 
-// heldRun is the log of one run that a script left behind.
-type heldRun struct {
+// loggedRun is the log of one run that a script left behind.
+type loggedRun struct {
 	script, workspace, state, dir, run string
 	size                               int
 	features                           map[string]bool
@@ -34,9 +34,9 @@ type heldRun struct {
 // keepRecordings packs what the scripts left behind, one archive per script.
 func keepRecordings(t *testing.T, at string, scripts []string) {
 	t.Helper()
-	var all []heldRun
+	var all []loggedRun
 	for _, script := range scripts {
-		all = append(all, heldRuns(t, filepath.Join(at, "script-"+script), script)...)
+		all = append(all, findLoggedRuns(t, filepath.Join(at, "script-"+script), script)...)
 	}
 	chosen := chooseRuns(all)
 	t.Logf("%d of %d runs are to be read in full", len(chosen), len(all))
@@ -54,14 +54,14 @@ func keepRecordings(t *testing.T, at string, scripts []string) {
 	}
 }
 
-// heldRuns finds the runs below a script's folder, oldest first.
-func heldRuns(t *testing.T, work, script string) []heldRun {
+// findLoggedRuns finds the runs below a script's folder, oldest first.
+func findLoggedRuns(t *testing.T, work, script string) []loggedRun {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(work, "state", "*", "runs", "*", "events.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []heldRun
+	var found []loggedRun
 	for _, log := range logs {
 		dir := filepath.Dir(log)
 		state := filepath.Dir(filepath.Dir(dir))
@@ -73,35 +73,35 @@ func heldRuns(t *testing.T, work, script string) []heldRun {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, heldRun{
+		found = append(found, loggedRun{
 			script: script, workspace: strings.TrimSpace(string(note)), state: state, dir: dir, run: filepath.Base(dir),
 			size: len(text), features: featuresOf(text),
 		})
 	}
-	slices.SortFunc(found, func(a, b heldRun) int { return strings.Compare(a.run, b.run) })
+	slices.SortFunc(found, func(a, b loggedRun) int { return strings.Compare(a.run, b.run) })
 	return found
 }
 
-// leastNews is how many features a run must have that no other run has, to be read in full.
-const leastNews = 3
+// minNewFeatures is how many features a run must have that no other run has, to be read in full.
+const minNewFeatures = 3
 
 // chooseRuns selects few and short runs that together have nearly every feature of all runs, and at
 // least one of every script.
-func chooseRuns(all []heldRun) map[string]bool {
+func chooseRuns(all []loggedRun) map[string]bool {
 	missing, chosen, scripts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range all {
 		for f := range r.features {
 			missing[f] = true
 		}
 	}
-	take := func(r heldRun) {
+	take := func(r loggedRun) {
 		chosen[r.run], scripts[r.script] = true, true
 		for f := range r.features {
 			delete(missing, f)
 		}
 	}
 	for {
-		best, worth := heldRun{}, 0.0
+		best, worth := loggedRun{}, 0.0
 		for _, r := range all {
 			fresh := 0
 			for f := range r.features {
@@ -109,7 +109,7 @@ func chooseRuns(all []heldRun) map[string]bool {
 					fresh++
 				}
 			}
-			if w := float64(fresh) / float64(4000+r.size); fresh >= leastNews && w > worth {
+			if w := float64(fresh) / float64(4000+r.size); fresh >= minNewFeatures && w > worth {
 				best, worth = r, w
 			}
 		}
@@ -143,22 +143,22 @@ func featuresOf(log []byte) map[string]bool {
 			continue
 		}
 		before = event.Type
-		seeFeatures(features, event.Type, event.Data)
+		addFeatures(features, event.Type, event.Data)
 	}
 	features["ends with "+before] = true
 	return features
 }
 
-func seeFeatures(features map[string]bool, at string, value any) {
+func addFeatures(features map[string]bool, at string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			seeFeatures(features, at+"."+name, inner)
+			addFeatures(features, at+"."+name, inner)
 		}
 	case []any:
 		features[fmt.Sprintf("%s has %d", at, min(len(v), 2))] = true
 		for _, inner := range v {
-			seeFeatures(features, at+"[]", inner)
+			addFeatures(features, at+"[]", inner)
 		}
 	case string:
 		if !isWord.MatchString(v) {
@@ -180,12 +180,12 @@ func seeFeatures(features map[string]bool, at string, value any) {
 type recordedWorkspace struct {
 	name, dir string
 	script    string
-	runs      []heldRun
+	runs      []loggedRun
 }
 
 // workspacesOf lists the folders in which a script ran ralph, and those that hold a configuration,
 // each under a unique name.
-func workspacesOf(t *testing.T, work string, all []heldRun, script string) []recordedWorkspace {
+func workspacesOf(t *testing.T, work string, all []loggedRun, script string) []recordedWorkspace {
 	t.Helper()
 	var found []recordedWorkspace
 	add := func(dir string) *recordedWorkspace {
@@ -248,7 +248,7 @@ func addFiles(t *testing.T, files map[string][]byte, under, dir string, wanted f
 	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() && entry.Name() == ".git" && file != dir {
-			return cmpSkip(err)
+			return skipMissing(err)
 		}
 		name, err := filepath.Rel(dir, file)
 		if err != nil || !entry.Type().IsRegular() || !wanted(filepath.ToSlash(name)) {
@@ -262,7 +262,7 @@ func addFiles(t *testing.T, files map[string][]byte, under, dir string, wanted f
 	}
 }
 
-func cmpSkip(err error) error {
+func skipMissing(err error) error {
 	if err == nil || os.IsNotExist(err) {
 		return fs.SkipDir
 	}

@@ -57,18 +57,18 @@ func foldedRun(store *runlog.Store, run string) string {
 	})
 	var out strings.Builder
 	fmt.Fprintf(&out, "read to the end: %v\n", err)
-	last := dumped(state)
+	last := dumpString(state)
 	out.WriteString(last)
 	kept, err := recordedState(store, run)
 	switch {
 	case err != nil:
 		fmt.Fprintf(&out, "as one reads it to resume: %v\n", err)
-	case dumped(kept) != last:
-		fmt.Fprintf(&out, "as one reads it to resume:\n%s", dumped(kept))
+	case dumpString(kept) != last:
+		fmt.Fprintf(&out, "as one reads it to resume:\n%s", dumpString(kept))
 	default:
 		out.WriteString("as one reads it to resume: the same\n")
 	}
-	fmt.Fprintf(&out, "result.json: %s\n", resultAgain(store, run, state))
+	fmt.Fprintf(&out, "result.json: %s\n", compareResult(store, run, state))
 	out.WriteString("hash after each event:\n")
 	for group := range slices.Chunk(after, 10) {
 		fmt.Fprintln(&out, strings.Join(group, " "))
@@ -76,8 +76,8 @@ func foldedRun(store *runlog.Store, run string) string {
 	return out.String()
 }
 
-// resultAgain says whether the result of the fold is, byte for byte, the one that the run wrote.
-func resultAgain(store *runlog.Store, run string, state *fold.State) string {
+// compareResult says whether the result of the fold is, byte for byte, the one that the run wrote.
+func compareResult(store *runlog.Store, run string, state *fold.State) string {
 	left, err := os.ReadFile(filepath.Join(store.RunDir(run), "result.json"))
 	if err != nil {
 		return "none"
@@ -103,13 +103,13 @@ func foldHash(state *fold.State) string {
 	if err != nil {
 		return err.Error()
 	}
-	hash := sha256.Sum256(append([]byte(dumped(state)), result...))
+	hash := sha256.Sum256(append([]byte(dumpString(state)), result...))
 	return fmt.Sprintf("%x", hash[:4])
 }
 
-// dumped writes every non-zero field of a value, including unexported ones, one per line and below
+// dumpString writes every non-zero field of a value, including unexported ones, one per line and below
 // the one that it belongs to.
-func dumped(pointer any) string {
+func dumpString(pointer any) string {
 	var out bytes.Buffer
 	dumpFields(&out, "", reflect.ValueOf(pointer).Elem())
 	return out.String()
@@ -176,7 +176,7 @@ func collectFields(lines map[string]string, indent string, v reflect.Value) {
 			collectFields(lines, indent, field)
 			continue
 		}
-		key := smallFirst(kind.Name)
+		key := lowerFirst(kind.Name)
 		if old, ok := renamedFields[v.Type().Name()+"."+kind.Name]; ok {
 			key = old
 		}
@@ -217,7 +217,7 @@ func addressable(v reflect.Value) reflect.Value {
 	return held
 }
 
-func smallFirst(name string) string {
+func lowerFirst(name string) string {
 	first, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToLower(first)) + name[size:]
 }

@@ -16,16 +16,16 @@ import (
 // reader collects what commands print about one workspace.
 type reader struct {
 	recording *recording
-	ask       asker
+	ask       commandRunner
 	workspace string
 	steady    *strings.Replacer
-	all       []said
+	all       []commandOutput
 }
 
 // read runs every reading command on every workspace of a recording and every run in it.
-func (r *recording) read(t *testing.T, ask asker) []said {
+func (r *recording) read(t *testing.T, ask commandRunner) []commandOutput {
 	t.Helper()
-	var all []said
+	var all []commandOutput
 	for _, name := range r.workspaces {
 		reader := r.reader(name, ask)
 		reader.readWorkspace()
@@ -46,39 +46,39 @@ func (r *recording) read(t *testing.T, ask asker) []said {
 	return all
 }
 
-func (r *recording) reader(workspace string, ask asker) *reader {
+func (r *recording) reader(workspace string, ask commandRunner) *reader {
 	id := runlog.WorkspaceID(r.workspace(workspace))
 	return &reader{
 		recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT"),
 	}
 }
 
-// tell runs a command and keeps its full output.
-func (r *reader) tell(args ...string) { r.run(true, r.recording.env(""), args) }
+// runFull runs a command and keeps its full output.
+func (r *reader) runFull(args ...string) { r.run(true, r.recording.env(""), args) }
 
-// hash runs a command and keeps a hash of its output, for long output that repeats what another
-// command shows in full.
-func (r *reader) hash(args ...string) { r.run(false, r.recording.env(""), args) }
+// runHashed runs a command and keeps a hash of its output, for long output that repeats what
+// another command shows in full.
+func (r *reader) runHashed(args ...string) { r.run(false, r.recording.env(""), args) }
 
 func (r *reader) run(full bool, env, args []string) {
 	stdout, stderr, code := r.ask(env, append([]string{"-C", r.recording.workspace(r.workspace)}, args...)...)
-	text := r.steady.Replace(ended(stdout))
+	text := r.steady.Replace(withNewline(stdout))
 	if stderr != "" {
-		text += "[stderr]\n" + r.steady.Replace(ended(stderr))
+		text += "[stderr]\n" + r.steady.Replace(withNewline(stderr))
 	}
 	// the width of the columns depends on the path of a log that cannot be read
 	if args[0] == "runs" && strings.Contains(text, "$ROOT") {
 		text = blanks.ReplaceAllString(text, "  ")
 	}
-	r.all = append(r.all, said{
+	r.all = append(r.all, commandOutput{
 		name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full,
 	})
 }
 
 var blanks = regexp.MustCompile(` {2,}`)
 
-// ended adds the final newline that a txtar file needs, without making two texts the same.
-func ended(text string) string {
+// withNewline adds the final newline that a txtar file needs, without making two texts the same.
+func withNewline(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n[no newline]\n"
 	}
@@ -87,19 +87,19 @@ func ended(text string) string {
 
 // readWorkspace runs the commands that do not belong to one run.
 func (r *reader) readWorkspace() {
-	r.tell("runs")
-	r.hash("runs", "--json")
-	r.tell("tasks", "list")
-	r.hash("tasks", "list", "--json")
-	r.hash("tasks", "lint")
-	r.tell("learnings")
-	r.hash("learnings", "--json")
-	show := r.hash
+	r.runFull("runs")
+	r.runHashed("runs", "--json")
+	r.runFull("tasks", "list")
+	r.runHashed("tasks", "list", "--json")
+	r.runHashed("tasks", "lint")
+	r.runFull("learnings")
+	r.runHashed("learnings", "--json")
+	show := r.runHashed
 	if _, err := os.Stat(filepath.Join(r.recording.workspace(r.workspace), ".ralph", "config.yaml")); err == nil {
-		show = r.tell
+		show = r.runFull
 	}
 	show("config", "show")
-	r.hash("config", "show", "--json")
+	r.runHashed("config", "show", "--json")
 }
 
 // rulesToReplay are the "what if" questions for every run.
@@ -112,52 +112,52 @@ var rulesToReplay = [][]string{
 // readRun runs every command about one run.
 func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
 	t.Helper()
-	r.tell("explain", run)
-	r.hash("explain", run, "--json")
-	r.tell("replay", run)
-	r.hash("replay", run, "--json")
+	r.runFull("explain", run)
+	r.runHashed("explain", run, "--json")
+	r.runFull("replay", run)
+	r.runHashed("replay", run, "--json")
 	for _, rules := range rulesToReplay {
 		args := []string{"replay", run}
 		for _, rule := range rules {
 			args = append(args, "--set", rule)
 		}
-		r.hash(args...)
-		r.hash(append(args, "--json")...)
+		r.runHashed(args...)
+		r.runHashed(append(args, "--json")...)
 	}
-	r.tell("status", run)
-	r.hash("status", run, "--json")
-	r.tell("logs", run)
-	r.hash("logs", run, "--json")
-	r.tell("report", run)
-	r.hash("report", run, "--json")
+	r.runFull("status", run)
+	r.runHashed("status", run, "--json")
+	r.runFull("logs", run)
+	r.runHashed("logs", run, "--json")
+	r.runFull("report", run)
+	r.runHashed("report", run, "--json")
 	iterations := 0
 	if state, err := recordedState(store, run); err == nil {
 		iterations = len(state.Iterations)
 	}
-	for n := 1; n <= iterations; n = next(n, iterations) {
-		r.hash("explain", run, "--iteration", strconv.Itoa(n))
-		r.hash("explain", run, "--iteration", strconv.Itoa(n), "--json")
+	for n := 1; n <= iterations; n = nextIteration(n, iterations) {
+		r.runHashed("explain", run, "--iteration", strconv.Itoa(n))
+		r.runHashed("explain", run, "--iteration", strconv.Itoa(n), "--json")
 	}
 	r.readTrees(t, store, run, iterations)
-	r.all = append(r.all, said{
+	r.all = append(r.all, commandOutput{
 		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true,
 	})
 }
 
 // readBriefly does the same for a run that has nothing new, and keeps only hashes.
 func (r *reader) readBriefly(store *runlog.Store, run string) {
-	r.hash("explain", run, "--json")
-	r.hash("explain", run)
-	r.hash("status", run, "--json")
-	r.hash("logs", run)
-	r.hash("report", run)
-	r.all = append(r.all, said{
+	r.runHashed("explain", run, "--json")
+	r.runHashed("explain", run)
+	r.runHashed("status", run, "--json")
+	r.runHashed("logs", run)
+	r.runHashed("report", run)
+	r.all = append(r.all, commandOutput{
 		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)),
 	})
 }
 
-// next goes from the first iteration to the second, and from there to the last.
-func next(n, last int) int {
+// nextIteration goes from the first iteration to the second, and from there to the last.
+func nextIteration(n, last int) int {
 	if n >= 2 && n < last {
 		return last
 	}
@@ -180,7 +180,7 @@ func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterat
 	}
 	env := r.recording.env(filepath.Dir(git))
 	r.run(true, env, []string{"diff", run})
-	for n := 1; n <= iterations; n = next(n, iterations) {
+	for n := 1; n <= iterations; n = nextIteration(n, iterations) {
 		r.run(true, env, []string{"diff", run, strconv.Itoa(n)})
 	}
 	r.run(true, env, []string{"diff", run, "--task", "T-2"})
@@ -188,18 +188,18 @@ func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterat
 }
 
 // readSettings shows configurations that are in no file, and the schemas.
-func (r *recording) readSettings(t *testing.T, ask asker) []said {
+func (r *recording) readSettings(t *testing.T, ask commandRunner) []commandOutput {
 	t.Helper()
 	if err := os.MkdirAll(r.workspace("empty"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	reader := r.reader("empty", ask)
 	for _, format := range []string{"config", "tasks", "event", "result"} {
-		reader.tell("schema", format)
+		reader.runFull("schema", format)
 	}
 	for _, profile := range []string{"default", "promise", "case", "checks", "status", "goal"} {
-		reader.tell("config", "show", "--profile", profile)
-		reader.hash("config", "show", "--profile", profile, "--json")
+		reader.runFull("config", "show", "--profile", profile)
+		reader.runHashed("config", "show", "--profile", profile, "--json")
 	}
 	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m",
 		"RALPH_NOT_A_KEY=1",
@@ -212,8 +212,8 @@ func (r *recording) readSettings(t *testing.T, ask asker) []said {
 		"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1",
 		"prices=free",
 	} {
-		reader.tell("config", "show", "--set", wrong)
-		reader.tell("config", "show", "--set", wrong, "--json")
+		reader.runFull("config", "show", "--set", wrong)
+		reader.runFull("config", "show", "--set", wrong, "--json")
 	}
 	return reader.all
 }

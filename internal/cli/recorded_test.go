@@ -54,41 +54,41 @@ func TestRecorded(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(archive), ".tar.gz")
 		t.Run(name, func(t *testing.T) {
 			r := unpackRecording(t, archive)
-			compareRecorded(t, name, func(ask asker) []said { return r.read(t, ask) })
+			compareRecorded(t, name, func(ask commandRunner) []commandOutput { return r.read(t, ask) })
 		})
 	}
 	t.Run("settings", func(t *testing.T) {
 		r := &recording{root: scratch(t)}
-		compareRecorded(t, "settings", func(ask asker) []said { return r.readSettings(t, ask) })
+		compareRecorded(t, "settings", func(ask commandRunner) []commandOutput { return r.readSettings(t, ask) })
 	})
 }
 
-// said is the output of one command, or the result of a fold.
-type said struct {
+// commandOutput is the output of one command, or the result of a fold.
+type commandOutput struct {
 	name string
 	text string
 	full bool // the golden file holds the text, not only its hash
 }
 
-// asker runs one ralph command.
-type asker func(env []string, args ...string) (stdout, stderr string, code int)
+// commandRunner runs one ralph command.
+type commandRunner func(env []string, args ...string) (stdout, stderr string, code int)
 
 // compareRecorded compares what is read now with what was read then.
-func compareRecorded(t *testing.T, name string, read func(asker) []said) {
+func compareRecorded(t *testing.T, name string, read func(commandRunner) []commandOutput) {
 	t.Helper()
 	golden := filepath.Join(recordedDir, name+".txtar")
 	if *recordedUpdate {
-		if err := os.WriteFile(golden, txtar.Format(packSaid(t, read(askProgram))), 0o644); err != nil {
+		if err := os.WriteFile(golden, txtar.Format(packOutputs(t, read(runProgram))), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := read(askHere)
+	got := read(runInProcess)
 	if *recordedTexts != "" {
 		writeTexts(t, filepath.Join(*recordedTexts, name), got)
 	}
 	want := map[string]string{}
 	if *recordedWith != "" && !*recordedUpdate {
-		for i, s := range read(askProgram) {
+		for i, s := range read(runProgram) {
 			want[s.name], got[i].full = s.text, true
 		}
 	} else {
@@ -119,7 +119,7 @@ func compareRecorded(t *testing.T, name string, read func(asker) []said) {
 
 // writeTexts writes every text to a separate file, so that two versions of the code can be compared
 // with diff -r.
-func writeTexts(t *testing.T, dir string, all []said) {
+func writeTexts(t *testing.T, dir string, all []commandOutput) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func writeTexts(t *testing.T, dir string, all []said) {
 	}
 }
 
-func packSaid(t *testing.T, all []said) *txtar.Archive {
+func packOutputs(t *testing.T, all []commandOutput) *txtar.Archive {
 	t.Helper()
 	archive := &txtar.Archive{}
 	for _, s := range all {
@@ -151,8 +151,8 @@ func hashLine(text string) string {
 	return fmt.Sprintf("%d bytes, sha256 %x\n", len(text), sha256.Sum256([]byte(text)))
 }
 
-// askHere runs a command of the code under test.
-func askHere(env []string, args ...string) (string, string, int) {
+// runInProcess runs a command of the code under test.
+func runInProcess(env []string, args ...string) (string, string, int) {
 	var stdout, stderr bytes.Buffer
 	code := cli.Main(context.Background(), cli.Streams{
 		Args: args, In: strings.NewReader(""), Out: &stdout, Err: &stderr, Width: func() int { return 80 },
@@ -161,8 +161,8 @@ func askHere(env []string, args ...string) (string, string, int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// askProgram runs a command of the program that the golden files come from.
-func askProgram(env []string, args ...string) (string, string, int) {
+// runProgram runs a command of the program that the golden files come from.
+func runProgram(env []string, args ...string) (string, string, int) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(*recordedWith, args...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, string(filepath.Separator), &stdout, &stderr

@@ -45,7 +45,7 @@ code is 74.`,
 	return cmd
 }
 
-// check refuses a format that cannot be written.
+// check refuses a format that Ralph cannot write.
 func (c *reportCommand) check() error {
 	switch c.format {
 	case formatMarkdown, formatJSON:
@@ -71,19 +71,15 @@ func (c *reportCommand) run(_ context.Context, run foundRun) error {
 		err = document.Markdown(c.streams.Out)
 	}
 	if broken := document.Receipt.Break; err == nil && broken != nil {
-		fmt.Fprintf(
-			c.streams.Err,
-			"ralph: the log was changed after it was written: event %d, byte %d: %s\n",
-			broken.Seq,
-			broken.Offset,
-			term.Clean(broken.Why),
-		)
-		return exit(ralph.ExitCode(ralph.IOFailed, ""))
+		fmt.Fprintf(c.streams.Err, "ralph: the log was changed after it was written: event %d, byte %d: %s\n",
+			broken.Seq, broken.Offset, term.Clean(broken.Why))
+		return exitStatus(ralph.ExitCode(ralph.IOFailed, ""))
 	}
 	return err
 }
 
-// documentOf folds a log into a report. Of a damaged log it tells what stands before the damage, which is then its break.
+// documentOf folds a log into a report. The report of a damaged log covers the events before the
+// damage and names the damage as its break.
 func documentOf(store *runlog.Store, run string) (report.Report, error) {
 	var builder report.Builder
 	err := store.Read(run, func(e ralph.Event, _ []byte) error { return builder.See(e) })
@@ -91,7 +87,8 @@ func documentOf(store *runlog.Store, run string) (report.Report, error) {
 	if err != nil && !ok {
 		return report.Report{}, err
 	}
-	chain, err := store.Verify(run) // after the reading: a run under way may have grown, but not shrunk
+	// Verify after reading: the log of a running run may grow in between, but it never shrinks.
+	chain, err := store.Verify(run)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -106,7 +103,7 @@ func documentOf(store *runlog.Store, run string) (report.Report, error) {
 	switch b := chain.Break; {
 	case b != nil:
 		receipt.Break = &report.Break{Seq: b.Seq, Offset: b.Offset, Why: b.Why}
-	case damaged != nil: // whole lines in a whole chain, but one of them means nothing
+	case damaged != nil: // the chain is intact, but a line is not a valid event
 		receipt.Break = &report.Break{Seq: damaged.Line, Offset: damaged.Offset, Why: damaged.Why}
 	}
 	return builder.Report(receipt), nil

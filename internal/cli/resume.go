@@ -17,16 +17,16 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// raise is what may differ from the run's recorded settings.
-type raise struct {
-	iterations, time, cost, tokens string // how much more
+// resumeChanges are the settings that a resume may change.
+type resumeChanges struct {
+	iterations, time, cost, tokens string // what to add to each limit
 	agent, model                   string
 }
 
 // resumeCommand is `ralph resume`.
 type resumeCommand struct {
 	*app
-	more raise
+	changes resumeChanges
 }
 
 func newResumeCommand(a *app) *cobra.Command {
@@ -39,7 +39,7 @@ run continues.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
-	flags, more := cmd.Flags(), &c.more
+	flags, more := cmd.Flags(), &c.changes
 	flags.StringVar(&more.iterations, "add-iterations", "", "raise the limit by `N` iterations")
 	flags.StringVar(&more.time, "add-time", "", "raise the time limit by `D`")
 	flags.StringVar(&more.cost, "add-cost", "", "raise the cost limit by `USD`")
@@ -52,9 +52,8 @@ run continues.`,
 func (c *resumeCommand) run(ctx context.Context, name string) error {
 	ownOrphans(c.streams.Err)
 	if len(c.globals.set) > 0 || c.globals.config != "" {
-		return usage(
-			"a run continues with its recorded settings; --set and -c have no effect; use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model",
-		)
+		return usage("a run continues with its recorded settings; --set and -c have no effect; " +
+			"use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model")
 	}
 	found, err := c.findRun(ctx, name)
 	if err != nil {
@@ -64,7 +63,8 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
-	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} { // what was said to the run's last life; from the lock on, orders are for this one
+	// These orders were for the last process of the run. Once the lock is held, orders are for this one.
+	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} {
 		if err := store.Clear(run, order); err != nil {
 			return err
 		}
@@ -91,25 +91,26 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		}
 		return s.finish(state, state.Result(), "hard")
 	}
-	if s.plan, err = c.planAgain(ctx, found.workspace, s); err != nil {
+	if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
 		return err
 	}
 	if state.Asked != nil {
 		s.asked = *state.Asked
 	}
-	return s.play(ctx)
+	return s.runLoop(ctx)
 }
 
-// planAgain makes the plan from the recorded settings; only what the flags raise may differ. The run goes on in its worktree, if it has one.
-func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
+// rebuildPlan makes the plan from the recorded settings and the flags of the resume. If the run
+// has a worktree, it continues there.
+func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
-		var said []string
+		var warnings []string
 		var err error
-		if workspace, said, err = home.Reenter(ctx, *known, c.streams.Env); err != nil {
+		if workspace, warnings, err = home.Reenter(ctx, *known, c.streams.Env); err != nil {
 			return nil, err
 		}
-		for _, text := range said {
+		for _, text := range warnings {
 			fmt.Fprintf(c.streams.Err, "ralph: %s\n", text)
 		}
 	}
@@ -120,10 +121,11 @@ func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	if plan.Trusting = c.trusts(); plan.Trusting {
+	if plan.Trusting = c.trustGiven(); plan.Trusting {
 		return plan, nil
 	}
-	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings) // another agent's, or changed since the run began
+	// The agent may be another one, and its files may have changed since the run started.
+	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings)
 	if err := c.consent(home, plan.AgentFiles); err != nil {
 		return nil, err
 	}
@@ -143,38 +145,45 @@ func (c *resumeCommand) recordedPlan(
 	workspace workspace.Workspace,
 	state *fold.State,
 ) (*assembly.Plan, error) {
-	more := c.more
+	changes := c.changes
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are unknown", state.Run)
 	}
-	if err := raiseLimits(&settings, more); err != nil {
+	if err := raiseLimits(&settings, changes); err != nil {
 		return nil, err
 	}
-	if more.agent != "" {
-		named, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: map[string][]string{"agent": {more.agent}}})
+	if changes.agent != "" {
+		flags := map[string][]string{"agent": {changes.agent}}
+		named, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: flags})
 		if err != nil {
 			return nil, err
 		}
-		if named.Settings.Agent.Name != settings.Agent.Name { // they were meant for another one
+		if named.Settings.Agent.Name != settings.Agent.Name { // model and arguments were for the old agent
 			settings.Agent.Model, settings.Agent.Args = "", nil
 		}
 		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
-		settings.Agent.Fallback = slices.DeleteFunc(
-			settings.Agent.Fallback,
-			func(f string) bool { return f == settings.Agent.Name },
-		)
-		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout) // a plain command had none
+		isNamed := func(fallback string) bool { return fallback == settings.Agent.Name }
+		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, isNamed)
+		// A run with a plain command has no idle timeout.
+		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout)
 	}
-	if more.model != "" {
-		settings.Agent.Model = more.model
+	if changes.model != "" {
+		settings.Agent.Model = changes.model
 	}
 	settings.Checks.Commands = state.Started.Checks
 	settings.Prompt.File = state.Started.PromptFile
 	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
-		Env: c.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
-		Resumed: true, Begun: conversations(state), Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
+		Env:       c.streams.Env,
+		Settings:  settings,
+		Workspace: workspace,
+		Version:   version(),
+		Demo:      state.Started.Demo,
+		Resumed:   true,
+		Begun:     conversationCounts(state),
+		Worktree:  state.Started.Worktree,
+		Protected: state.Policy.Protects,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal
@@ -185,14 +194,15 @@ func (c *resumeCommand) recordedPlan(
 	return assembly.Prepare(ctx, req)
 }
 
-// raiseLimits adds to limits that exist; there is nothing to add to one that does not.
-func raiseLimits(s *config.Settings, more raise) error {
+// raiseLimits adds to the run's limits. It refuses to add to a limit that the run does not have.
+func raiseLimits(s *config.Settings, more resumeChanges) error {
+	const number = "a whole number above 0"
 	for _, limit := range []struct {
-		flag, text, wanted, budget string
-		known                      bool
-		add                        func(text string) bool // false if the text is none of what is wanted
+		flag, text, valid, budget string
+		known                     bool
+		add                       func(text string) bool // returns false if the text is invalid
 	}{
-		{"iterations", more.iterations, "a whole number above 0", "iteration limit", s.MaxIterations > 0, func(text string) bool {
+		{"iterations", more.iterations, number, "iteration limit", s.MaxIterations > 0, func(text string) bool {
 			n, err := strconv.Atoi(text)
 			s.MaxIterations += n
 			return err == nil && n > 0
@@ -207,7 +217,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 			s.MaxCost += usd
 			return err == nil && usd > 0 && usd < 1e9
 		}},
-		{"tokens", more.tokens, "a whole number above 0", "token budget", s.MaxTokens > 0, func(text string) bool {
+		{"tokens", more.tokens, number, "token budget", s.MaxTokens > 0, func(text string) bool {
 			n, err := strconv.ParseInt(text, 10, 64)
 			s.MaxTokens += n
 			return err == nil && n > 0
@@ -216,7 +226,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 		switch {
 		case limit.text == "":
 		case !limit.add(limit.text):
-			return usage("--add-%s %s: choose %s", limit.flag, limit.text, limit.wanted)
+			return usage("--add-%s %s: choose %s", limit.flag, limit.text, limit.valid)
 		case !limit.known:
 			return usage("--add-%s: this run has no %s", limit.flag, limit.budget)
 		}
@@ -224,7 +234,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 	return nil
 }
 
-// unpause lets a paused run under way go on.
+// unpause continues a running run that is paused.
 func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	paused, err := store.HasOrder(owner.Run, runlog.Pause)
 	switch {
@@ -232,11 +242,9 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 		return err
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
-	case c.more != raise{}:
-		return usage(
-			"run %s is running: its limits, agent and model cannot change now; stop it with ralph stop, then use ralph resume",
-			owner.Run,
-		)
+	case c.changes != resumeChanges{}:
+		return usage("run %s is running: its limits, agent and model cannot change now; "+
+			"stop it with ralph stop, then use ralph resume", owner.Run)
 	}
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
@@ -244,7 +252,7 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	return c.printSent("resume", "delivered", owner.Run, "run "+owner.Run+" continues")
 }
 
-// conversations are how many each model has had in a run so far.
-func conversations(state *fold.State) map[string]int {
+// conversationCounts returns how many conversations each model has had in the run so far.
+func conversationCounts(state *fold.State) map[string]int {
 	return map[string]int{"worker": state.History.Started, "evaluator": state.Reviews}
 }

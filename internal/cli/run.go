@@ -18,14 +18,15 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// runOptions are the flags of run that are no config keys.
+// runOptions are the flags of run that are not config keys.
 type runOptions struct {
 	goal                         string
 	hasGoal, once, dryRun, login bool
-	values                       map[string]*flagValue // of the flags that are config keys
+	values                       map[string]*flagValue // flags that are config keys
 }
 
-// flagValue keeps what was written for a flag, for config to read: one place knows what a value may be.
+// flagValue keeps the text given for a flag. Package config parses it, so that only one place
+// knows which values are valid.
 type flagValue struct {
 	key    config.Key
 	values []string
@@ -72,7 +73,8 @@ is reached. Exit 0 means proven.`,
 	return cmd
 }
 
-// addKeyFlags makes a flag of every config key that has one. Those of a later version are there too, hidden, so that they can say so.
+// addKeyFlags adds a flag for every config key that has one. Flags of a later version are hidden;
+// using one returns an error that says so.
 func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
 	for _, key := range config.Keys() {
 		if key.Flag != "" && key.Flag != "trust" {
@@ -106,8 +108,8 @@ func keyNote(key config.Key) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// given are the flags that were written, as config reads them.
-func (o *runOptions) given() map[string][]string {
+// flagValues returns the flags that were set, in the form that config reads.
+func (o *runOptions) flagValues() map[string][]string {
 	given := written(o.values)
 	if o.once {
 		given["once"] = []string{"true"}
@@ -115,7 +117,7 @@ func (o *runOptions) given() map[string][]string {
 	return given
 }
 
-// written are the values of the flags that were written.
+// written returns the values of the flags that were set.
 func written(values map[string]*flagValue) map[string][]string {
 	given := map[string][]string{}
 	for name, value := range values {
@@ -139,7 +141,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := c.load(workspace, c.fromHere(workspace, opts.given()))
+	loaded, err := c.load(workspace, c.fromHere(workspace, opts.flagValues()))
 	if err != nil {
 		return err
 	}
@@ -149,13 +151,13 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 		}
 		return loginCommand{c.app}.start(ctx, loaded.Settings, agentArgs)
 	}
-	loaded.Settings.Agent.Args = append(
-		loaded.Settings.Agent.Args,
-		agentArgs...) // recorded, so that a resume has them too
+	// They are recorded with the settings, so that a resume has them, too.
+	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...)
 	var tasks []config.NamedCommand
 	files := assembly.AgentFiles(workspace, loaded.Settings)
-	if !opts.dryRun { // which starts nothing that the project names
-		if loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == "" { // a list is worked
+	if !opts.dryRun { // a dry run starts no command of the project
+		usesTaskList := loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == ""
+		if usesTaskList {
 			tasks = assembly.TaskCommands(workspace, loaded.Settings)
 		}
 		if err := c.agree(workspace, loaded, tasks, files); err != nil {
@@ -178,7 +180,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	return (&session{app: c.app, plan: plan}).begin(ctx)
 }
 
-// splitAtDash parts the goal from what follows "--".
+// splitAtDash splits the arguments at "--".
 func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		return args[:at], args[at:]
@@ -188,7 +190,8 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 
 func isOneWord(s string) bool { return !strings.ContainsAny(s, " \t\n") }
 
-// goal is the goal as it was given: nil if it was not, which is not the same as empty.
+// goal returns the goal of the call. It is nil if none was given, which is not the same as an
+// empty one.
 func (c runCommand) goal(words []string) (*string, error) {
 	opts := c.options
 	switch {
@@ -229,7 +232,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	text, err := plan.FirstPrompt(ctx, waiting{store}, openQuestion(store))
+	text, err := plan.FirstPrompt(ctx, idleInbox{store}, openQuestion(store))
 	if err != nil {
 		return err
 	}
@@ -249,13 +252,8 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		})
 	}
 	out := c.streams.Out
-	fmt.Fprintf(
-		out,
-		"workspace: %s\nagent: %s\ncommand: %s\n",
-		term.Clean(plan.Workspace.Dir),
-		plan.AgentName(),
-		term.Clean(process.Words(commands[0].Argv)),
-	)
+	fmt.Fprintf(out, "workspace: %s\n", term.Clean(plan.Workspace.Dir))
+	fmt.Fprintf(out, "agent: %s\ncommand: %s\n", plan.AgentName(), term.Clean(process.Words(commands[0].Argv)))
 	for _, c := range commands[1:] {
 		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
 	}
@@ -266,19 +264,11 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	}
 	each("check", plan.Checks)
 	each("hidden check", plan.Settings.Checks.Hidden)
-	fmt.Fprintf(
-		out,
-		"isolation: %s\nprotected: %s\n",
-		plan.Settings.Checks.Isolation,
-		term.Clean(strings.Join(plan.Protected, ", ")),
-	)
+	fmt.Fprintf(out, "isolation: %s\n", plan.Settings.Checks.Isolation)
+	fmt.Fprintf(out, "protected: %s\n", term.Clean(strings.Join(plan.Protected, ", ")))
 	if evaluator != nil {
-		fmt.Fprintf(
-			out,
-			"evaluator: %s\ncommand: %s\n",
-			term.Clean(evaluator.Agent),
-			term.Clean(process.Words(evaluator.Argv)),
-		)
+		command := process.Words(evaluator.Argv)
+		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(command))
 	}
 	each("hook", plan.Settings.Hooks.Lines())
 	for _, n := range plan.Notices {
@@ -287,25 +277,26 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err := plan.MissingKey(); err != nil {
 		fmt.Fprintf(out, "note: %v\n", err)
 	}
+	fmt.Fprintf(out, "limits: %s\n\n%s", limitsText(plan), text)
+	return nil
+}
+
+func limitsText(plan *assembly.Plan) string {
 	p := plan.Policy
-	fmt.Fprintf(
-		out,
-		"limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",
-		orNone(
-			p.MaxIterations,
-		),
+	return fmt.Sprintf(
+		"iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s",
+		orNone(p.MaxIterations),
 		orNone(p.MaxTime),
 		orNone(p.MaxCost),
 		orNone(p.MaxTokens),
 		orNone(p.IterationTimeout),
-		silence(plan),
-		text,
+		silenceLimit(plan),
 	)
-	return nil
 }
 
-// silence is how long an agent may say nothing. The built-in worker has a limit of its own.
-func silence(plan *assembly.Plan) string {
+// silenceLimit says how long an agent may be silent. The built-in worker can have a different
+// limit.
+func silenceLimit(plan *assembly.Plan) string {
 	limit := orNone(plan.Policy.IdleTimeout)
 	if own := plan.WorkerSilence(); own > 0 && own != plan.Policy.IdleTimeout {
 		return fmt.Sprintf("%s for the worker, %s for fallbacks", own, limit)
@@ -313,12 +304,12 @@ func silence(plan *assembly.Plan) string {
 	return limit
 }
 
-// waiting is the mail for a run that has not begun.
-type waiting struct{ *runlog.Store }
+// idleInbox is the inbox of a run that has not started: it has messages, but no orders.
+type idleInbox struct{ *runlog.Store }
 
-func (waiting) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
+func (idleInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
 
-// orNone writes a limit, of which zero is none.
+// orNone formats a limit. Zero means that there is none.
 func orNone[T comparable](limit T) string {
 	var none T
 	if limit == none {

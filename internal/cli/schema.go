@@ -38,7 +38,7 @@ func (c schemaCommand) run(of string) error {
 	return usage("ralph schema %s: choose one of: config, tasks, event, result", of)
 }
 
-// loggedEvent is an event as it stands in events.jsonl.
+// loggedEvent is one line of events.jsonl.
 type loggedEvent struct {
 	ralph.Event
 	Prev string `json:"prev,omitempty" jsonschema:"SHA-256 over the bytes of the line before"`

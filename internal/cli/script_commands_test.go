@@ -52,7 +52,7 @@ func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	file := "stdout"
 	if len(args) == 3 {
-		file = only(ts, args[2])
+		file = onlyMatch(ts, args[2])
 	}
 	var input any
 	if err := json.Unmarshal([]byte(ts.ReadFile(file)), &input); err != nil {
@@ -91,8 +91,8 @@ func jsonSame(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// only returns the one file that matches a pattern.
-func only(ts *testscript.TestScript, pattern string) string {
+// onlyMatch returns the one file that matches a pattern.
+func onlyMatch(ts *testscript.TestScript, pattern string) string {
 	files, err := filepath.Glob(ts.MkAbs(pattern))
 	ts.Check(err)
 	if len(files) != 1 {
@@ -137,7 +137,7 @@ func matchesGolden(ts *testscript.TestScript, folder string, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: golden FILE NAME")
 	}
-	got := steady(ts.ReadFile(args[0]), ts.Getenv("WORK"))
+	got := normalize(ts.ReadFile(args[0]), ts.Getenv("WORK"))
 	path := filepath.Join(folder, args[1])
 	if *update {
 		ts.Check(os.WriteFile(path, []byte(got), 0o644))
@@ -150,7 +150,7 @@ func matchesGolden(ts *testscript.TestScript, folder string, args []string) {
 	}
 }
 
-var unsteady = []struct {
+var volatileParts = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
@@ -159,19 +159,15 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`\bpid(:| of ralph:)? \d+`), "pid 1"},
 	{regexp.MustCompile(`ralph-demo-\d+`), "ralph-demo-1"},
-	{
-		regexp.MustCompile(
-			`run in (an overlay; the files they write are discarded|a copy of the workspace|the workspace itself).*`,
-		),
-		"run in ISOLATION",
-	},
+	{regexp.MustCompile(`run in (an overlay; the files they write are discarded|` +
+		`a copy of the workspace|the workspace itself).*`), "run in ISOLATION"},
 	{regexp.MustCompile(`\b([a-z0-9-]+)-[0-9a-f]{10}\b`), "$1-HASH"},
 }
 
-// steady replaces the parts of a text that differ from run to run.
-func steady(text, work string) string {
+// normalize replaces the parts of a text that differ from run to run.
+func normalize(text, work string) string {
 	text = strings.ReplaceAll(text, work, "$$WORK"[1:])
-	for _, u := range unsteady {
+	for _, u := range volatileParts {
 		text = u.pattern.ReplaceAllString(text, u.by)
 	}
 	return text
@@ -228,7 +224,7 @@ func editLog(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: editlog PATTERN OLD NEW")
 	}
-	file := only(ts, args[0])
+	file := onlyMatch(ts, args[0])
 	var edited strings.Builder
 	for line := range strings.Lines(ts.ReadFile(file)) {
 		body, _, ok := strings.Cut(line, `,"sum":"`)

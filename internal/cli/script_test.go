@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// raceOptions keep a program that was built with the race detector from sleeping for a second when it ends.
+// raceOptions keep a program built with the race detector from sleeping for a second when it exits.
 const raceOptions = "atexit_sleep_ms=0"
 
 // TestScripts runs the scripts in testdata/script, each named after what it shows.
@@ -42,8 +42,8 @@ func runScripts(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := toolsOnly(t)
-	heedSignals(t)
+	tools := linkTools(t)
+	catchIgnoredSignals(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -71,10 +71,10 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 	}
 }
 
-// heedSignals lets scripts start programs that a signal can end, even if these tests were started
-// by nohup or in the background of a shell: children inherit ignored signals, and ralph keeps them
-// ignored. A signal that is caught here has its default action in a child.
-func heedSignals(t *testing.T) {
+// catchIgnoredSignals lets scripts start programs that a signal can end, even if these tests were
+// started by nohup or in the background of a shell: children inherit ignored signals, and ralph
+// keeps them ignored. A signal that is caught here has its default action in a child.
+func catchIgnoredSignals(t *testing.T) {
 	t.Helper()
 	caught := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
@@ -109,14 +109,15 @@ var canMount = sync.OnceValue(func() bool {
 	return exec.Command("umount", dir).Run() == nil
 })
 
-// toolsOnly creates a folder with the POSIX tools and git, and nothing else, so that scripts cannot
+// linkTools creates a folder with the POSIX tools and git, and nothing else, so that scripts cannot
 // reach this machine's agent CLIs.
-func toolsOnly(t *testing.T) string {
+func linkTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range strings.Fields(`
-		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id expr seq yes head tail
-		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty mount umount chown`) {
+		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id
+		expr seq yes head tail grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid
+		script stty mount umount chown`) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue // a script that needs it says so
@@ -142,13 +143,18 @@ func prepare(env *testscript.Env, tools string) error {
 	}
 	path := []string{filepath.Join(env.WorkDir, "bin"), filepath.Dir(ralph), tools}
 	for name, value := range map[string]string{
-		"HOME": filepath.Join(env.WorkDir, "home"), "PATH": strings.Join(path, string(os.PathListSeparator)),
-		"RALPH_STATE_DIR":   filepath.Join(env.WorkDir, "state"),
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"HOME":                filepath.Join(env.WorkDir, "home"),
+		"PATH":                strings.Join(path, string(os.PathListSeparator)),
+		"RALPH_STATE_DIR":     filepath.Join(env.WorkDir, "state"),
+		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_CONFIG_SYSTEM":   os.DevNull,
+		"GIT_AUTHOR_NAME":     "a",
+		"GIT_AUTHOR_EMAIL":    "a@example.com",
+		"GIT_COMMITTER_NAME":  "a",
 		"GIT_COMMITTER_EMAIL": "a@example.com",
-		"LC_ALL":              "C", "TZ": "UTC",
-		"GORACE": raceOptions,
+		"LC_ALL":              "C",
+		"TZ":                  "UTC",
+		"GORACE":              raceOptions,
 	} {
 		env.Setenv(name, value)
 	}

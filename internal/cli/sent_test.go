@@ -16,17 +16,24 @@ import (
 // bigOutputs makes a worker create and read as much as it can, look at its environment, and submit.
 const bigOutputs = `{"s": {"conversations": [[
   {"tools": [{"shell": "yes 0123456789 | head -c 2000000"}]},
-  {"tools": [{"shell": "yes abcdefghij | head -c 2000000 >big"}, {"name": "read_file", "input": {"path": "big"}}, {"name": "grep", "input": {"pattern": "abc"}}]},
+  {"tools": [
+    {"shell": "yes abcdefghij | head -c 2000000 >big"},
+    {"name": "read_file", "input": {"path": "big"}},
+    {"name": "grep", "input": {"pattern": "abc"}}
+  ]},
   {"tools": [{"shell": "env >seen; rm big"}]},
-  {"tools": [{"name": "submit_case", "input": {"summary": "seen", "ac_coverage": [{"criterion": "it is seen", "addressed_by": "seen:1"}]}}]}
+  {"tools": [{"name": "submit_case", "input": {
+    "summary": "seen",
+    "ac_coverage": [{"criterion": "it is seen", "addressed_by": "seen:1"}]
+  }}]}
 ]]}}`
 
 // What one turn may add to a request, in bytes of JSON: the most that its tools return, and the
 // calls.
 const (
-	bashCap = 8_000
-	readCap = 50_000
-	slack   = 12_000 // escapes, the calls themselves, two hundred hits of grep
+	bashLimit = 8_000
+	readLimit = 50_000
+	slack     = 12_000 // escapes, the calls themselves, two hundred hits of grep
 )
 
 // TestWhatTheModelIsSent runs the worker against a model that records its requests: two megabytes
@@ -39,7 +46,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 		{"openai", "MY_OWN_KEY", "/v1", "gpt-5"},
 	} {
 		t.Run(c.variable, func(t *testing.T) {
-			bodies, base := keepingModel(t, bigOutputs)
+			bodies, base := recordingModel(t, bigOutputs)
 			work, state := t.TempDir(), t.TempDir()
 			run := exec.Command("ralph", "run", "look", "-C", work, "--agent", "worker", "--model", c.model, "--check",
 				"test -f seen",
@@ -57,7 +64,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			if len(sent) != 4 {
 				t.Fatalf("%d requests\n%s", len(sent), out)
 			}
-			for i, most := range []int{bashCap + slack, bashCap + 2*readCap + slack, bashCap + slack} {
+			for i, most := range []int{bashLimit + slack, bashLimit + 2*readLimit + slack, bashLimit + slack} {
 				if grown := len(sent[i+1]) - len(sent[i]); grown <= 0 || grown > most {
 					t.Errorf("request %d is %d bytes longer than the one before, %d are allowed", i+2, grown, most)
 				}
@@ -68,8 +75,8 @@ func TestWhatTheModelIsSent(t *testing.T) {
 					t.Errorf("text %d holds the key", i+1)
 				}
 			}
-			keyless(t, key, state)
-			keyless(t, key, work)
+			checkNoKey(t, key, state)
+			checkNoKey(t, key, work)
 			if seen, err := os.ReadFile(filepath.Join(work,
 				"seen")); err != nil || strings.Contains(string(seen), c.variable+"=") || !strings.Contains(string(seen), "PATH=") {
 				t.Errorf("a command sees %s, %v", seen, err)
@@ -78,8 +85,8 @@ func TestWhatTheModelIsSent(t *testing.T) {
 	}
 }
 
-// keepingModel serves a script and records the bodies of requests.
-func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base string) {
+// recordingModel serves a script and records the bodies of requests.
+func recordingModel(t *testing.T, text string) (bodies func() [][]byte, base string) {
 	t.Helper()
 	script, err := scriptedmodel.Parse([]byte(text))
 	if err != nil {
@@ -108,8 +115,8 @@ func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base strin
 	}, server.URL()
 }
 
-// keyless checks that no file below a folder contains the key.
-func keyless(t *testing.T, key, folder string) {
+// checkNoKey checks that no file below a folder contains the key.
+func checkNoKey(t *testing.T, key, folder string) {
 	t.Helper()
 	files := 0
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

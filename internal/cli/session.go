@@ -23,7 +23,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// view is what a person sees of a run under way.
+// view shows the current run to a person.
 type view interface {
 	See(ralph.Event)
 	Live(ralph.Activity)
@@ -31,27 +31,29 @@ type view interface {
 	Close()
 }
 
-// session is one run of a loop from this terminal, with lock, log, views and signals.
+// session runs a loop from this terminal, with its lock, log, views and signals.
 type session struct {
 	*app
-	plan  *assembly.Plan
-	run   string
-	state fold.State
-	store *runlog.Store
-	log   *runlog.Log
-	torn  int64
-	asked string // by an earlier run, and never answered
-	fresh string // the folder for copies of the worktree, unless an earlier run made it
+	plan         *assembly.Plan
+	run          string
+	state        fold.State
+	store        *runlog.Store
+	log          *runlog.Log
+	torn         int64
+	asked        string // an earlier run's question without an answer
+	newSnapshots string // the worktree's snapshot folder, if this run creates it
 }
 
-// ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
+// ownOrphans makes this process the parent of processes that agents and checks detach. Call it
+// before starting any other process.
 func ownOrphans(warn io.Writer) {
 	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		fmt.Fprintf(warn, "ralph: warning: detached processes of an agent may survive: %v\n", err)
 	}
 }
 
-// begin takes the lock, opens a log and plays.
+// begin takes the lock, then starts the run. If the run cannot start, it removes what was created
+// for it.
 func (s *session) begin(ctx context.Context) (err error) {
 	if s.store, err = s.storeOf(s.plan.Workspace); err != nil {
 		return err
@@ -62,9 +64,9 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
-	s.sweep()
+	s.killLastRun()
 	home := s.plan.Workspace
-	if err = s.start(ctx); err != nil && !is[exit](err) {
+	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
 		s.discard(context.WithoutCancel(ctx), home)
 	}
 	return err
@@ -75,48 +77,49 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if folder := snapshotsOf(
-		s.store,
-		s.plan.Worktree,
-	); s.plan.Worktree != nil &&
-		!exists(folder) { // a named one may have had runs before
-		s.fresh = folder
+	// A named worktree may have snapshots of earlier runs.
+	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
+		s.newSnapshots = folder
 	}
 	s.asked = openQuestion(s.store)
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
 	defer s.log.Close()
-	return s.play(ctx)
+	return s.runLoop(ctx)
 }
 
-// discard removes what was made for a run that could not start: its folder and its worktree. A run of which an event is
-// recorded stays.
+// discard removes the folder and the worktree of a run that could not start. If the log has an
+// event, it keeps both.
 func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 	err := s.store.Discard(s.run)
 	if made := s.plan.Worktree; err == nil && made != nil {
-		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.fresh))
+		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.newSnapshots))
 	}
 	if err != nil && !errors.Is(err, runlog.ErrBegun) {
 		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
 	}
 }
 
-// lock takes the workspace for a run, or says who has it.
+// lock locks the workspace for a run. If another run holds the lock, the error names it.
 func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 	host, _ := os.Hostname()
 	identity, _ := process.Identity(os.Getpid())
-	held, err := store.Lock(
-		runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity},
-	)
+	held, err := store.Lock(runlog.Owner{
+		PID:      os.Getpid(),
+		Run:      run,
+		Host:     host,
+		Started:  time.Now().UTC(),
+		Identity: identity,
+	})
 	if _, locked := errors.AsType[*runlog.Locked](err); locked {
 		err = fmt.Errorf("%w; see it with ralph status, stop it with ralph stop", err)
 	}
 	return held, err
 }
 
-// play runs the loop to its end and says how it went. The lock is held by the caller.
-func (s *session) play(ctx context.Context) error {
+// runLoop runs the loop to its end and prints the result. The caller holds the lock.
+func (s *session) runLoop(ctx context.Context) error {
 	outliveReaders()
 	state := &s.state
 	places, err := s.places()
@@ -133,18 +136,14 @@ func (s *session) play(ctx context.Context) error {
 		ctx,
 		s.run,
 		places,
-		loop.WithState(
-			state,
-		),
+		loop.WithState(state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),
 		loop.WithInbox(s.log),
 		loop.WithQuestion(s.asked),
-		loop.WithObserver(
-			v.See,
-		),
+		loop.WithObserver(v.See),
 		loop.WithObserver(file.See),
-		loop.WithObserver(s.ringWhileWaiting(ctx)),
+		loop.WithObserver(s.notifyOnWait(ctx)),
 		loop.WithActivity(v.Live),
 	)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *session) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.callForHelp(context.WithoutCancel(ctx), result)
+	s.notifyOnStop(context.WithoutCancel(ctx), result)
 	return s.finish(state, result, s.plan.Settings.ExitMap)
 }
 
@@ -167,7 +166,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// places are where the run keeps what must not lie in its workspace.
+// places creates and returns the folders for files that a run must keep outside its workspace.
 func (s *session) places() (assembly.Places, error) {
 	for _, name := range []string{"tasks", "proofs", "around"} {
 		if _, err := s.log.Keep(name); err != nil {
@@ -180,20 +179,17 @@ func (s *session) places() (assembly.Places, error) {
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {
 	dir := store.RunDir(run)
 	return assembly.Places{
-		Snapshots: snapshotsOf(
-			store,
-			worktree,
-		),
-		Run:     dir,
-		Views:   filepath.Join(store.Dir(), "views"),
-		Journal: filepath.Join(store.Dir(), "journal"),
-		Tasks:   filepath.Join(dir, "tasks"),
-		Proofs:  filepath.Join(dir, "proofs"),
-		Around:  filepath.Join(dir, "around"),
+		Snapshots: snapshotsOf(store, worktree),
+		Run:       dir,
+		Views:     filepath.Join(store.Dir(), "views"),
+		Journal:   filepath.Join(store.Dir(), "journal"),
+		Tasks:     filepath.Join(dir, "tasks"),
+		Proofs:    filepath.Join(dir, "proofs"),
+		Around:    filepath.Join(dir, "around"),
 	}
 }
 
-// snapshotsOf is where the copies of a run's trees lie. A worktree is a tree of its own.
+// snapshotsOf returns the folder with the snapshots of a run. Each worktree has its own folder.
 func snapshotsOf(store *runlog.Store, worktree *ralph.Worktree) string {
 	if worktree == nil {
 		return store.SnapshotsDir()
@@ -201,23 +197,24 @@ func snapshotsOf(store *runlog.Store, worktree *ralph.Worktree) string {
 	return filepath.Join(store.WorktreesDir(), filepath.Base(worktree.Path)+".snapshots.git")
 }
 
-// ringWhileWaiting rings when a run that stays alive for an answer needs a person.
-func (s *session) ringWhileWaiting(ctx context.Context) func(ralph.Event) {
+// notifyOnWait notifies the user when a running run waits for an answer.
+func (s *session) notifyOnWait(ctx context.Context) func(ralph.Event) {
 	return func(e ralph.Event) {
 		if w, ok := e.Data.(ralph.Waiting); ok && w.For == ralph.WaitAnswer {
-			s.ring(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
+			s.notify(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
 		}
 	}
 }
 
-// callForHelp rings when a person is needed.
-func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
+// notifyOnStop notifies the user when a run stopped because it needs a person.
+func (s *session) notifyOnStop(ctx context.Context, result ralph.Result) {
 	if result.StopReason == ralph.Blocked || result.StopReason == ralph.NeedsDecision {
-		s.ring(ctx, result)
+		s.notify(ctx, result)
 	}
 }
 
-func (s *session) ring(ctx context.Context, result ralph.Result) {
+// notify rings the terminal bell and calls the configured notifier.
+func (s *session) notify(ctx context.Context, result ralph.Result) {
 	if s.streams.ErrTerm {
 		fmt.Fprint(s.streams.Err, "\a")
 	}
@@ -226,7 +223,7 @@ func (s *session) ring(ctx context.Context, result ralph.Result) {
 	}
 }
 
-// finish shows the end of a run and turns it into a status.
+// finish prints the result of a run and turns it into a process status.
 func (s *session) finish(state *fold.State, result ralph.Result, exitMap string) error {
 	if s.wantsJSON() {
 		if err := s.printOutcome(result); err != nil {
@@ -245,7 +242,8 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 	return s.status(result, exitMap)
 }
 
-// status is the process status of a result; a soft map forgives a limit that was reached, and says so.
+// status returns the process status of a result. With a soft exit map, a reached limit exits with
+// 0 and prints a warning.
 func (s *session) status(result ralph.Result, exitMap string) error {
 	if result.ExitCode == 0 {
 		return nil
@@ -255,88 +253,85 @@ func (s *session) status(result ralph.Result, exitMap string) error {
 		if s.streams.Env.GitHubActions {
 			mark = "::warning::"
 		}
-		fmt.Fprintf(
-			s.streams.Err,
-			"%s%s: %s (exit code %d, mapped to 0)\n",
-			mark,
-			ralph.NameOf(result.StopReason),
-			term.Clean(result.Summary),
-			result.ExitCode,
-		)
+		name, summary := ralph.NameOf(result.StopReason), term.Clean(result.Summary)
+		fmt.Fprintf(s.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, name, summary, result.ExitCode)
 		return nil
 	}
 	if s.streams.Env.GitHubActions {
 		fmt.Fprintf(s.streams.Err, "::error::%s: %s\n", ralph.NameOf(result.StopReason), term.Clean(result.Summary))
 	}
-	return exit(result.ExitCode)
+	return exitStatus(result.ExitCode)
 }
 
-// outliveReaders keeps a reader of our output that goes away from ending this process: the run goes on, and its exit code is still to be told. It
-// holds to the end of the process, for the last screen is written after the run. To ignore the signal would do as well, but agents would inherit that.
+// outliveReaders keeps this process alive if a reader of its output closes the pipe: the run
+// continues and ends with its own exit code. It lasts until the process ends, because the final
+// screen is written after the run. Ignoring SIGPIPE would work as well, but agents would inherit
+// that.
 func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// newView picks the view that fits where the output goes.
+// newView returns the view that fits the flags and the terminal.
 func (s *session) newView(state *fold.State) view {
 	env := s.streams.Env
 	switch {
 	case s.globals.quiet:
-		return silent{}
+		return quietView{}
 	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
 		live := term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
 		live.Verbose = s.globals.verbose
 		return live
 	}
-	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
+	return &plainView{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
 }
 
-// plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
-type plain struct {
-	mu    sync.Mutex
-	lines *term.Lines
-	told  string
-	// verbose prints each message and tool call of the agent, too.
-	verbose bool
+// plainView prints events as lines. Of the agent's activity it prints only that the agent retries
+// its model: otherwise the silence would look like work.
+type plainView struct {
+	mu        sync.Mutex
+	lines     *term.Lines
+	lastRetry string // the last retry that was printed in this iteration
+	verbose   bool   // print each message and tool call of the agent, too
 }
 
-func (p *plain) See(e ralph.Event) {
+func (p *plainView) See(e ralph.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.Type == ralph.EvIterationStarted {
-		p.told = ""
+		p.lastRetry = ""
 	}
 	p.lines.See(e)
 }
 
-func (p *plain) Live(a ralph.Activity) {
+func (p *plainView) Live(a ralph.Activity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if line := term.ActivityLine(a); p.verbose && line != "" {
 		fmt.Fprintln(p.lines.Out, line)
 		return
 	}
-	if a.Kind == "retry" && a.Detail != p.told {
-		p.told = a.Detail
+	if a.Kind == "retry" && a.Detail != p.lastRetry {
+		p.lastRetry = a.Detail
 		fmt.Fprintf(p.lines.Out, "  the agent retries: %s\n", term.Clean(a.Detail))
 	}
 }
 
-func (p *plain) Say(line string) {
+func (p *plainView) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintln(p.lines.Out, line)
 }
 
-func (p *plain) Close() {}
+func (p *plainView) Close() {}
 
-type silent struct{}
+type quietView struct{}
 
-func (silent) See(ralph.Event)     {}
-func (silent) Live(ralph.Activity) {}
-func (silent) Say(string)          {}
-func (silent) Close()              {}
+func (quietView) See(ralph.Event)     {}
+func (quietView) Live(ralph.Activity) {}
+func (quietView) Say(string)          {}
+func (quietView) Close()              {}
 
-// sweep kills what a run that died left behind: its marker is in their environment.
-func (s *session) sweep() {
+// killLastRun kills processes that the newest run left behind, if that run died. They carry its
+// marker in their environment.
+func (s *session) killLastRun() {
 	runs, err := s.store.Runs()
 	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
 		return
@@ -346,7 +341,7 @@ func (s *session) sweep() {
 	}
 }
 
-// killLeftovers ends what is still alive of a run whose process died.
+// killLeftovers kills the remaining processes of a run whose own process died.
 func (s *session) killLeftovers(run string) error {
 	killed, err := process.Sweep(run)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

@@ -12,9 +12,9 @@ import (
 	"github.com/ralphloop/ralph/loop"
 )
 
-// onSignals calls heed with every signal that would end this process, and a way to end the returned context now. The
-// returned function stops watching.
-func onSignals(ctx context.Context, heed func(s os.Signal, kill context.CancelCauseFunc)) (context.Context, func()) {
+// onSignals calls handle with every signal that would end this process, and with a function that
+// cancels the returned context. The returned function stops watching.
+func onSignals(ctx context.Context, handle func(s os.Signal, kill context.CancelCauseFunc)) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals, done := make(chan os.Signal, 8), make(chan struct{})
 	signal.Notify(signals, deadlySignals()...)
@@ -25,7 +25,7 @@ func onSignals(ctx context.Context, heed func(s os.Signal, kill context.CancelCa
 			case <-done:
 				return
 			case s := <-signals:
-				heed(s, kill)
+				handle(s, kill)
 			}
 		}
 	})
@@ -37,8 +37,9 @@ func onSignals(ctx context.Context, heed func(s os.Signal, kill context.CancelCa
 	}
 }
 
-// watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now; the third one cuts
-// short what the run does after that. The returned function stops watching.
+// watchSignals ends the run after its iteration on the first Ctrl-C. The second Ctrl-C, or another
+// signal, ends it now. The third one cuts short what a killed run still does: restoring files that
+// checks wrote, and stop hooks. The returned function stops watching.
 func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context, func()) {
 	interrupts := 0
 	return onSignals(ctx, func(s os.Signal, kill context.CancelCauseFunc) {
@@ -55,29 +56,30 @@ func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context
 				loop.Abandon()
 			}
 		} else {
-			interrupts = max(interrupts, 2) // it is killed; a Ctrl-C after that is the third step
+			interrupts = max(interrupts, 2) // the run is killed now, so the next Ctrl-C is the third step
 		}
 		kill(killedBy(s))
 	})
 }
 
-// untilSignal is done with the first signal that would end this process; its cause is then a ralph.Killed. The returned function stops watching.
+// untilSignal returns a context that is canceled by the first signal that would end this process.
+// Its cause is then a ralph.Killed. The returned function stops watching.
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	return onSignals(ctx, func(s os.Signal, kill context.CancelCauseFunc) { kill(killedBy(s)) })
 }
 
-// interrupted is the status of a command that a signal ended, nil if none did.
+// interrupted returns the status of a command that a signal ended, or nil.
 func interrupted(ctx context.Context) error {
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
-		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
+		return exitStatus(ralph.ExitCode(ralph.Interrupted, killed.Signal))
 	}
 	return nil
 }
 
-// deadlySignals are those that would end this process, and leave behind what it started.
+// deadlySignals returns the signals that would end this process and leave its children running.
 func deadlySignals() []os.Signal {
 	deadly := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		deadly = append(deadly, syscall.SIGHUP)
 	}
 	return deadly

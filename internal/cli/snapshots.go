@@ -28,7 +28,7 @@ import (
 // diffCommand is `ralph diff`.
 type diffCommand struct {
 	*app
-	task string // whose work to show
+	task string // show only the work on this task
 	stat bool
 }
 
@@ -42,9 +42,12 @@ func newDiffCommand(a *app) *cobra.Command {
 an iteration's number, show what that iteration changed. With --task, show the
 work on one task in all its iterations, even if it is stashed. Untracked files
 are included, ignored files are not.`,
-		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3\n  ralph diff --task T-2 # one task of the list",
-		Args:    atMostTwo,
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Example: `  ralph diff            # the newest run
+  ralph diff 3          # its third iteration
+  ralph diff 01K9 3
+  ralph diff --task T-2 # one task of the list`,
+		Args: atMostTwo,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.task, "task", "", "show the work on task `ID`")
 	cmd.Flags().BoolVar(&c.stat, "stat", false, "show only how many lines of each file changed")
@@ -54,7 +57,7 @@ are included, ignored files are not.`,
 // restoreCommand is `ralph restore`.
 type restoreCommand struct {
 	*app
-	to  string // a folder in place of the workspace
+	to  string // a folder to write to instead of the workspace
 	git bool
 }
 
@@ -69,42 +72,48 @@ func newRestoreCommand(a *app) *cobra.Command {
 before the run. Files that git ignores are not restored. With --git, also
 restore branches and HEAD, even after rm -rf .git. Ralph keeps the files it
 replaces: ralph restore undo brings them back.`,
-		Example: "  ralph restore 3          # the newest run, after iteration 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
-		Args:    atMostTwo,
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Example: `  ralph restore 3          # the newest run, after iteration 3
+  ralph restore 01K9 0 --git
+  ralph restore 01K9 3 --to /tmp/third
+  ralph restore undo`,
+		Args: atMostTwo,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.to, "to", "", "write the files to the new or empty folder `DIR` instead")
 	cmd.Flags().BoolVar(&c.git, "git", false, "also restore branches, tags and HEAD")
 	return cmd
 }
 
-// kept are the snapshots of a run, by iteration; 0 is the base.
-type kept struct {
+// runSnapshots are the snapshots of a run by iteration. Iteration 0 is the state before the run.
+type runSnapshots struct {
 	run    string
 	folder string
 	state  *fold.State
 	ids    map[int]string
-	before map[int]string // what each began with
+	before map[int]string // the snapshot that each iteration started from
 	last   int
 }
 
-// findKept reads which snapshot each iteration left. What the user changed while the run rested is not the iteration's.
-func (a *app) findKept(ctx context.Context, name string) (kept, error) {
+// findSnapshots finds the snapshot that each iteration left. It leaves out what the user changed
+// while no agent was running.
+func (a *app) findSnapshots(ctx context.Context, name string) (runSnapshots, error) {
 	found, err := a.findRun(ctx, name)
 	if err != nil {
-		return kept{}, err
+		return runSnapshots{}, err
 	}
 	store, run := found.store, found.id
-	k := kept{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
+	k := runSnapshots{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
 	newest := ""
-	begun, judged, rested := 0, 0, 0 // the last iteration that began, that had a verdict, and after which the run rested
+	// The last iteration that started, that has a verdict, and after which the run waited or stopped.
+	begun, judged, rested := 0, 0, 0
 	err = store.Read(run, func(e ralph.Event, _ []byte) error {
 		switch data := e.Data.(type) {
 		case ralph.TreeState:
 			if data.Snapshot == "" {
 				break
 			}
-			if rested < e.Iteration && begun == e.Iteration || e.Iteration == 0 { // otherwise it is what people wrote in between
+			// Any other tree holds changes of the user between two iterations.
+			if rested < e.Iteration && begun == e.Iteration || e.Iteration == 0 {
 				if k.ids[e.Iteration] == "" {
 					k.before[e.Iteration] = newest
 				}
@@ -115,38 +124,38 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 			begun = e.Iteration
 		case ralph.VerdictReached:
 			judged = e.Iteration
-		case ralph.Waiting,
-			ralph.RunStopped,
-			ralph.RunResumed,
-			ralph.WorkStashed: // what lies there after it is not what it left
-			rested = judged
+		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed, ralph.WorkStashed:
+			rested = judged // from here on, the tree is not what the iteration left
 		}
 		return k.state.Apply(e)
 	})
 	k.folder = snapshotsOf(store, k.state.Started.Worktree)
-	if _, missing := os.Stat(
-		k.folder,
-	); err == nil &&
-		(len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "") { // without git, copies serve for comparing alone
-		err = usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
+	if err != nil {
+		return k, err
 	}
-	return k, err
+	// Without git, Ralph takes snapshots only to compare trees. They cannot be restored.
+	_, missing := os.Stat(k.folder)
+	if len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "" {
+		return k, usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
+	}
+	return k, nil
 }
 
-func (k kept) at(iteration int) (string, error) {
+func (k runSnapshots) at(iteration int) (string, error) {
 	if id := k.ids[iteration]; id != "" {
 		return id, nil
 	}
 	return "", usage("run %s has no snapshot of iteration %d; choose one from 0 to %d", k.run, iteration, k.last)
 }
 
-// span is the trees between which an iteration, a task or, without either, the whole run changed something.
-func (k kept) span(iteration int, task string) (from, to string, err error) {
+// diffRange returns the snapshots before and after an iteration, a task or, without either, the
+// whole run.
+func (k runSnapshots) diffRange(iteration int, task string) (from, to string, err error) {
 	switch {
 	case task != "" && iteration >= 0:
 		return "", "", usage("choose an iteration or a task, not both")
 	case task != "":
-		return k.spanOf(task)
+		return k.taskRange(task)
 	case iteration >= 0:
 		to, err = k.at(iteration)
 		return k.before[iteration], to, err
@@ -154,8 +163,9 @@ func (k kept) span(iteration int, task string) (from, to string, err error) {
 	return k.ids[0], k.ids[k.last], nil
 }
 
-// spanOf is the trees before and after the work on a task: of what is set aside, or else of its iterations, which must have followed one another.
-func (k kept) spanOf(task string) (from, to string, err error) {
+// taskRange returns the snapshots before and after the work on a task: its stashed work, or else
+// its iterations, which must be consecutive.
+func (k runSnapshots) taskRange(task string) (from, to string, err error) {
 	var first, last, count int
 	for _, it := range k.state.Iterations {
 		if it.Task == task {
@@ -163,20 +173,15 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 			count++
 		}
 	}
-	aside := slices.IndexFunc(k.state.Stashed, func(w fold.StashedWork) bool { return w.Task == task })
+	stashed := slices.IndexFunc(k.state.Stashed, func(w fold.StashedWork) bool { return w.Task == task })
 	switch {
-	case aside >= 0:
-		return k.state.Stashed[aside].Base, k.state.Stashed[aside].Work, nil
+	case stashed >= 0:
+		return k.state.Stashed[stashed].Base, k.state.Stashed[stashed].Work, nil
 	case count == 0:
 		return "", "", usage("run %s did not work on task %q", k.run, task)
 	case last-first+1 != count:
-		return "", "", usage(
-			"other tasks were worked on between iterations %d and %d of run %s, which worked on %s; name one of these iterations",
-			first,
-			last,
-			k.run,
-			task,
-		)
+		return "", "", usage("other tasks were worked on between iterations %d and %d of run %s, "+
+			"which worked on %s; name one of these iterations", first, last, k.run, task)
 	}
 	to, err = k.at(last)
 	return k.before[first], to, err
@@ -187,11 +192,11 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	k, err := c.findKept(ctx, run)
+	k, err := c.findSnapshots(ctx, run)
 	if err != nil {
 		return err
 	}
-	from, to, err := k.span(iteration, c.task)
+	from, to, err := k.diffRange(iteration, c.task)
 	if err != nil {
 		return err
 	}
@@ -207,14 +212,14 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if patch == "" && !c.globals.quiet {
 		fmt.Fprintln(c.streams.Err, "no files changed")
 	}
-	if c.streams.OutTerm { // what an agent wrote must not drive the terminal
+	if c.streams.OutTerm { // text from an agent must not control the terminal
 		patch = strings.Join(text.Mapped(strings.Split(patch, "\n"), term.Printable), "\n")
 	}
 	style := c.styleOn(c.streams.OutTerm)
 	if c.stat {
-		fmt.Fprint(c.streams.Out, statOf(patch, style))
+		fmt.Fprint(c.streams.Out, diffStat(patch, style))
 	} else {
-		fmt.Fprint(c.streams.Out, colored(patch, style))
+		fmt.Fprint(c.streams.Out, colorPatch(patch, style))
 	}
 	if cut {
 		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is too long to show all of it")
@@ -222,8 +227,8 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run. Without a number, the
-// iteration is -1.
+// runAndIteration parses [RUN] [ITER]. A number alone is an iteration of the newest run. Without a
+// number, the iteration is -1.
 func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
 	switch len(args) {
 	case 0:
@@ -264,50 +269,53 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 	} else {
 		c.to = absolute(c.streams.Dir, c.to)
 	}
-	var wanted restored
+	var target restoreRecord
 	if args[0] == "undo" {
-		wanted, err = lastRestore(store, args[1:])
+		target, err = lastRestore(store, args[1:])
 	} else {
-		wanted, err = c.wanted(ctx, args)
+		target, err = c.findTarget(ctx, args)
 	}
 	if err == nil && c.to == "" {
-		err = wanted.stillThere()
+		err = target.checkWorktree()
 	}
 	if err != nil {
 		return err
 	}
-	undone := restored{
+	undo := restoreRecord{
 		At:       time.Now().UTC(),
-		Folder:   wanted.Folder,
-		Git:      c.git || wanted.Git,
-		Of:       wanted.Of,
-		Worktree: wanted.Worktree,
+		Folder:   target.Folder,
+		Git:      c.git || target.Git,
+		Of:       target.Of,
+		Worktree: target.Worktree,
 	}
-	done, err := workspace.Restore(ctx, wanted.Folder, workspace.RestoreInput{
-		Snapshot: wanted.Snapshot, To: c.to, Git: undone.Git,
-		Begin: func(undo string) error {
-			undone.Snapshot = undo
-			return undone.keep(store)
+	done, err := workspace.Restore(ctx, target.Folder, workspace.RestoreInput{
+		Snapshot: target.Snapshot,
+		To:       c.to,
+		Git:      undo.Git,
+		Begin: func(before string) error {
+			undo.Snapshot = before
+			return undo.save(store)
 		},
 	}, c.streams.Env)
 	if err != nil {
 		return err
 	}
-	return c.print(wanted, done)
+	return c.print(target, done)
 }
 
-// restored is one line of the list of restores: what it takes to undo one.
-type restored struct {
+// restoreRecord is one line of the list of restores. It holds what is needed to undo one.
+type restoreRecord struct {
 	At       time.Time `json:"at"`
-	Of       string    `json:"of"` // what was brought back, in words
+	Of       string    `json:"of"` // what was restored, in words
 	Folder   string    `json:"folder"`
 	Snapshot string    `json:"snapshot"`
 	Git      bool      `json:"git"`
-	Worktree string    `json:"worktree,omitempty"` // where the run worked, if not in place
+	Worktree string    `json:"worktree,omitempty"` // the run's worktree, if it had one
 }
 
-// stillThere refuses to make a folder of a worktree that was removed: it would be none.
-func (r restored) stillThere() error {
+// checkWorktree refuses to restore into a worktree that was removed: a new folder there would not
+// be a worktree.
+func (r restoreRecord) checkWorktree() error {
 	if r.Worktree == "" {
 		return nil
 	}
@@ -317,20 +325,20 @@ func (r restored) stillThere() error {
 	return nil
 }
 
-func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
+func (c *restoreCommand) findTarget(ctx context.Context, args []string) (restoreRecord, error) {
 	run, n, err := c.runAndIteration(ctx, args)
 	if err == nil && n < 0 {
 		err = usage("which iteration of run %s? ralph restore %s ITER, 0 for the files before the run", run, run)
 	}
 	if err != nil {
-		return restored{}, err
+		return restoreRecord{}, err
 	}
-	k, err := c.findKept(ctx, run)
+	k, err := c.findSnapshots(ctx, run)
 	if err != nil {
-		return restored{}, err
+		return restoreRecord{}, err
 	}
 	id, err := k.at(n)
-	r := restored{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
+	r := restoreRecord{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
 	if w := k.state.Started.Worktree; w != nil {
 		r.Worktree = w.Path
 	}
@@ -339,7 +347,7 @@ func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, e
 
 func restoresPath(store *runlog.Store) string { return filepath.Join(store.Dir(), "restores.jsonl") }
 
-func (r restored) keep(store *runlog.Store) error {
+func (r restoreRecord) save(store *runlog.Store) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("record restore: %w", err)
@@ -355,22 +363,22 @@ func (r restored) keep(store *runlog.Store) error {
 	return nil
 }
 
-// lastRestore is what was there before the newest restore.
-func lastRestore(store *runlog.Store, more []string) (restored, error) {
+// lastRestore returns the record of the files before the newest restore.
+func lastRestore(store *runlog.Store, more []string) (restoreRecord, error) {
 	if len(more) > 0 {
-		return restored{}, usage("ralph restore undo takes no other arguments")
+		return restoreRecord{}, usage("ralph restore undo takes no other arguments")
 	}
 	file, err := os.Open(restoresPath(store))
 	if errors.Is(err, fs.ErrNotExist) {
-		return restored{}, usage("nothing to undo: nothing was restored in this workspace")
+		return restoreRecord{}, usage("nothing to undo: nothing was restored in this workspace")
 	}
 	if err != nil {
-		return restored{}, fmt.Errorf("read restores: %w", err)
+		return restoreRecord{}, fmt.Errorf("read restores: %w", err)
 	}
 	defer file.Close()
-	var last restored
+	var last restoreRecord
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var r restored
+		var r restoreRecord
 		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			last = r
 		}
@@ -379,10 +387,10 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	return last, nil
 }
 
-func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
+func (c *restoreCommand) print(target restoreRecord, done workspace.Restored) error {
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
-			"restored": wanted.Of,
+			"restored": target.Of,
 			"to":       c.to,
 			"written":  done.Written,
 			"deleted":  done.Deleted,
@@ -392,22 +400,16 @@ func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
 		})
 	}
 	where := "the workspace"
-	if to := cmp.Or(c.to, wanted.Worktree); to != "" {
+	if to := cmp.Or(c.to, target.Worktree); to != "" {
 		where = term.Clean(to)
 	}
 	refs := ""
 	if done.Refs > 0 {
 		refs = fmt.Sprintf(", %s set", term.Count(done.Refs, "ref"))
 	}
-	fmt.Fprintf(
-		c.streams.Out,
-		"restored %s to %s: %s written, %d deleted%s\n",
-		wanted.Of,
-		where,
-		term.Count(done.Written, "file"),
-		done.Deleted,
-		refs,
-	)
+	written := term.Count(done.Written, "file")
+	fmt.Fprintf(c.streams.Out, "restored %s to %s: %s written, %d deleted%s\n",
+		target.Of, where, written, done.Deleted, refs)
 	for _, note := range done.Notes {
 		fmt.Fprintf(c.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// tasksCommand is `ralph tasks` and its further words.
+// tasksCommand is `ralph tasks` and its subcommands.
 type tasksCommand struct {
 	*app
 	file string // the list, "" for the project's own
@@ -77,8 +77,9 @@ the one named with --tasks. Ralph keeps each list's own format.`,
 	return cmd
 }
 
-// place is where the list is, as the settings and the flag have it.
-func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+// listSettings returns the workspace and its settings. A file that is not empty replaces the
+// configured task list.
+func (c *tasksCommand) listSettings(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
 	workspace, loaded, err := c.settings(ctx, map[string][]string{})
 	if err != nil {
 		return workspace, config.Settings{}, err
@@ -89,9 +90,9 @@ func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Worksp
 	return workspace, loaded.Settings, nil
 }
 
-// editable is place for a change of the list.
-func (c *tasksCommand) editable(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
-	workspace, settings, err := c.place(ctx, file)
+// settingsForEdit is listSettings for a change of the list. It refuses while an agent is running.
+func (c *tasksCommand) settingsForEdit(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+	workspace, settings, err := c.listSettings(ctx, file)
 	if err == nil {
 		err = c.mayEdit(workspace)
 	}
@@ -99,7 +100,7 @@ func (c *tasksCommand) editable(ctx context.Context, file string) (workspace.Wor
 }
 
 func (c *tasksCommand) list(ctx context.Context) error {
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.listSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,8 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 		Short:       "Add a task",
 		Annotations: outside,
 		Args:        exactlyOne(`needs a title in quotes: ralph tasks add "what to do"`),
-		Example:     `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
+		Example: `  ralph tasks add "the parser keeps comments"` +
+			` --accept "a comment survives a round trip" --check "go test ./parser"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Title = strings.TrimSpace(args[0])
 			if priority != "" {
@@ -176,12 +178,12 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 		return usage("the title is empty")
 	}
 	t.Status = ralph.TaskPending
-	workspace, settings, err := c.editable(ctx, c.file)
+	workspace, settings, err := c.settingsForEdit(ctx, c.file)
 	if err != nil {
 		return err
 	}
 	var path, id string
-	err = c.typing(workspace, settings, func() error {
+	err = c.editWithTrust(workspace, settings, func() error {
 		return c.editList(workspace, func() (err error) {
 			path, id, err = assembly.AddTask(workspace, settings, t)
 			return err
@@ -193,8 +195,9 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 	return c.print(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
 }
 
-// typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
-func (c *tasksCommand) typing(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
+// editWithTrust changes the task list. The user typed the new commands, so Ralph trusts them,
+// unless the list had commands that were not trusted.
+func (c *tasksCommand) editWithTrust(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
 	store, id := trust.In(c.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	before := assembly.TaskCommands(workspace, settings)
 	agreed := len(before) == 0
@@ -217,7 +220,7 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	if len(ids) == 0 {
 		return usage("name the tasks; list them with ralph tasks list")
 	}
-	workspace, settings, err := c.editable(ctx, c.file)
+	workspace, settings, err := c.settingsForEdit(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -243,8 +246,9 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	return c.print(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
 }
 
-// editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
-// the change is noted in the run's own copy: a resume would take it for the agent's otherwise.
+// editList lets the user change the list. If the newest run was interrupted while its agent was
+// running, Ralph first restores the recorded status of the tasks. It then updates the run's own
+// copy of the list: otherwise a resume would blame the agent for the user's change.
 func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
 	store, err := a.storeOf(workspace)
 	if err != nil {
@@ -267,7 +271,8 @@ func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
 	return assembly.EditKeptList(workspace, state, filepath.Join(store.RunDir(runs[0].Run), "tasks"), edit)
 }
 
-// mayEdit refuses while an agent is at work here: what changes in the list or the learnings then is taken for its doing. A paused run takes the change over.
+// mayEdit refuses while an agent is running in the workspace: Ralph would blame the agent for a
+// change of the list or the learnings. A paused run accepts the change.
 func (a *app) mayEdit(workspace workspace.Workspace) error {
 	store, err := a.storeOf(workspace)
 	if err != nil {
@@ -277,11 +282,8 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 	if !live {
 		return nil
 	}
-	if state, err := stateOf(
-		store,
-		owner.Run,
-	); err == nil &&
-		(state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
+	state, err := stateOf(store, owner.Run)
+	if err == nil && (state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
 		return nil
 	}
 	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}
@@ -289,7 +291,7 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 }
 
 func (c *tasksCommand) importFile(ctx context.Context, file string) error {
-	workspace, settings, err := c.editable(ctx, file)
+	workspace, settings, err := c.settingsForEdit(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -297,16 +299,11 @@ func (c *tasksCommand) importFile(ctx context.Context, file string) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.print(
-		taskFile{Version: 1, Tasks: tasks},
-		"imported %d tasks from %s into %s\n",
-		len(tasks),
-		filepath.ToSlash(file),
-		path,
-	)
+	return c.print(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n",
+		len(tasks), filepath.ToSlash(file), path)
 }
 
-// problem is what lint says, for programs.
+// problem is one finding of `ralph tasks lint --json`.
 type problem struct {
 	File  string `json:"file"`
 	Line  int    `json:"line"`
@@ -316,7 +313,7 @@ type problem struct {
 }
 
 func (c *tasksCommand) lint(ctx context.Context) error {
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.listSettings(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -343,12 +340,13 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 		}
 	})
 	if err == nil && bad > 0 {
-		return exit(ralph.ExitUsage)
+		return exitStatus(ralph.ExitUsage)
 	}
 	return err
 }
 
-// asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.
+// asUsage turns a problem with a list, or with the requested change, into a usage error. It does
+// not change I/O errors.
 func asUsage(err error) error {
 	if err == nil || errors.Is(err, ralph.ErrIO) || is[*config.UsageError](err) {
 		return err

@@ -38,19 +38,20 @@ means everything matches, 1 means something does not.`,
 	}
 }
 
-// verified is what ralph verify prints as JSON.
-type verified struct {
+// verifyReport is what `ralph verify --json` prints.
+type verifyReport struct {
 	Run     string           `json:"run_id"`
 	Holds   bool             `json:"holds"`
 	Receipt string           `json:"receipt"`
 	Events  int64            `json:"events"`
-	Break   string           `json:"break,omitempty"` // where the log is not what was written
+	Break   string           `json:"break,omitempty"` // where the log differs from what was written
 	Tree    string           `json:"tree"`
 	Checks  []reverify.Check `json:"checks"`
 }
 
 func (c verifyCommand) run(ctx context.Context, name string) error {
-	ctx, release := untilSignal(ctx) // checks are not left behind, nor a workspace that one of them saw otherwise
+	// A signal must end the checks, and the workspace must be put back as an in-place check found it.
+	ctx, release := untilSignal(ctx)
 	defer release()
 	err := c.verify(ctx, name)
 	return cmp.Or(interrupted(ctx), err)
@@ -72,10 +73,10 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	report := verified{Run: run, Receipt: chain.Head, Events: chain.Events}
+	report := verifyReport{Run: run, Receipt: chain.Head, Events: chain.Events}
 	if chain.Break != nil {
 		report.Break = fmt.Sprintf("event %d: %s", chain.Break.Seq, chain.Break.Why)
-		return c.print(report) // what it says of the run may be anything
+		return c.print(report) // a changed log says nothing reliable about the run
 	}
 	state, err := stateOf(store, run)
 	if err != nil {
@@ -87,15 +88,9 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 		return nil
 	}
 	if misuse, ok := errors.AsType[*config.UsageError](err); ok {
-		return &config.UsageError{
-			Msg: fmt.Sprintf(
-				"the log is intact (%s, chain %s), but %s",
-				term.Count(int(chain.Events), "event"),
-				chain.Head,
-				misuse.Msg,
-			),
-			Hint: misuse.Hint,
-		}
+		events := term.Count(int(chain.Events), "event")
+		msg := fmt.Sprintf("the log is intact (%s, chain %s), but %s", events, chain.Head, misuse.Msg)
+		return &config.UsageError{Msg: msg, Hint: misuse.Hint}
 	}
 	if err != nil {
 		return err
@@ -103,7 +98,7 @@ func (c verifyCommand) verify(ctx context.Context, name string) error {
 	return c.print(report)
 }
 
-// reverify runs the checks of a run again, where it worked.
+// reverify reruns the checks of a run in the run's workspace or worktree.
 func (c verifyCommand) reverify(
 	ctx context.Context,
 	home workspace.Workspace,
@@ -121,19 +116,19 @@ func (c verifyCommand) reverify(
 	return reverify.Run(ctx, req, state, placesOf(store, state.Run, state.Started.Worktree))
 }
 
-func (c verifyCommand) print(v verified) error {
+func (c verifyCommand) print(v verifyReport) error {
 	v.Holds = v.Break == ""
 	for _, check := range v.Checks {
 		v.Holds = v.Holds && check.Same
 	}
 	err := c.show(v, func(out io.Writer) { printVerified(out, v) })
 	if err == nil && !v.Holds {
-		return exit(1)
+		return exitStatus(1)
 	}
 	return err
 }
 
-func printVerified(out io.Writer, v verified) {
+func printVerified(out io.Writer, v verifyReport) {
 	fmt.Fprintf(out, "run %s\n", v.Run)
 	if v.Break != "" {
 		fmt.Fprintf(out, "✗ the log was changed: %s\n", term.Clean(v.Break))
@@ -141,7 +136,7 @@ func printVerified(out io.Writer, v verified) {
 		fmt.Fprintf(out, "✓ the log is intact: %s, chain %s\n", term.Count(int(v.Events), "event"), v.Receipt)
 	}
 	for _, c := range v.Checks {
-		mark, then, now := "✓", fate(c.Then), fate(c.Now)
+		mark, then, now := "✓", outcomeText(c.Then), outcomeText(c.Now)
 		if !c.Same {
 			mark = "✗"
 		}
@@ -155,7 +150,7 @@ func printVerified(out io.Writer, v verified) {
 	}
 }
 
-func fate(f reverify.Fate) string {
+func outcomeText(f reverify.Fate) string {
 	if f.Passed {
 		return "passed"
 	}

@@ -39,7 +39,11 @@ type cleanCommand struct {
 func newCleanCommand(a *app) *cobra.Command {
 	c := &cleanCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "clean", Short: "Remove merged worktrees and branches", GroupID: "keep", Args: noArguments, Annotations: outside,
+		Use:         "clean",
+		Short:       "Remove merged worktrees and branches",
+		GroupID:     "keep",
+		Args:        noArguments,
+		Annotations: outside,
 		Long: `Remove worktrees and branches of earlier runs whose work is merged. With
 --force, remove all of them. Logs stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
@@ -78,13 +82,9 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	switch {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
-	case result.End == workspace.MergeAlready && len(result.Warnings) > 0: // what there is lies uncommitted in the worktree
-		refused = usage(
-			"not merged: %s has no commits that %s lacks; commit the work in %s first",
-			result.Branch,
-			result.Into,
-			worktree.Path,
-		)
+	case result.End == workspace.MergeAlready && len(result.Warnings) > 0: // the work is uncommitted in the worktree
+		refused = usage("not merged: %s has no commits that %s lacks; commit the work in %s first",
+			result.Branch, result.Into, worktree.Path)
 	}
 	if c.wantsJSON() {
 		return c.printResult(run, result, refused)
@@ -94,19 +94,13 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	case result.End == workspace.MergeAlready:
 		fmt.Fprintf(c.streams.Out, "nothing to merge: %s already contains %s\n", result.Into, result.Branch)
 	default:
-		fmt.Fprintf(
-			c.streams.Out,
-			"merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n",
-			result.Branch,
-			result.Into,
-			result.End,
-			result.Commit,
-		)
+		fmt.Fprintf(c.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n",
+			result.Branch, result.Into, result.End, result.Commit)
 	}
 	return refused
 }
 
-// findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
+// findRunOrWorktree finds a run by its id, or the newest run in the worktree with that name.
 func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (foundRun, error) {
 	run, err := c.findRun(ctx, name)
 	if err == nil || name == "" || run.store == nil {
@@ -114,18 +108,18 @@ func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (found
 	}
 	runs, _ := run.store.Runs()
 	for _, r := range runs {
-		if state, read := stateOf(
-			run.store,
-			r.Run,
-		); read == nil && state.Started.Worktree != nil &&
-			state.Started.Worktree.Branch == "ralph/"+name {
+		state, unreadable := stateOf(run.store, r.Run)
+		if unreadable != nil {
+			continue
+		}
+		if worktree := state.Started.Worktree; worktree != nil && worktree.Branch == "ralph/"+name {
 			return foundRun{run.workspace, run.store, r.Run}, nil
 		}
 	}
 	return run, err
 }
 
-// printResult prints one object, whether it is a refusal or not.
+// printResult prints one JSON object for a merge or a refusal.
 func (c mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
 		"run_id": run,
@@ -139,20 +133,15 @@ func (c mergeCommand) printResult(run string, result workspace.MergeResult, refu
 		return c.printJSON(object)
 	}
 	object["error"], object["exit_code"] = refused.Error(), exitCode(refused)
-	return cmp.Or(c.printJSON(object), error(exit(exitCode(refused))))
+	return cmp.Or(c.printJSON(object), error(exitStatus(exitCode(refused))))
 }
 
 func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error {
 	files := strings.Join(result.Files, ", ")
 	switch string(result.End) {
 	case "conflict":
-		return usage(
-			"not merged: both %s and %s changed %s; nothing was changed. Merge by hand: git merge %s",
-			result.Into,
-			result.Branch,
-			files,
-			result.Branch,
-		)
+		return usage("not merged: both %s and %s changed %s; nothing was changed. Merge by hand: git merge %s",
+			result.Into, result.Branch, files, result.Branch)
 	case "in_the_way":
 		return usage("not merged: uncommitted changes would be overwritten: %s; commit or stash them first", files)
 	}

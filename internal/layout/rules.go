@@ -95,7 +95,7 @@ var directions = []direction{
 		"which model plays which role is decided by settings alone"},
 	{[]string{"internal/assembly"},
 		join(core, leaves, proof, parts, adapters, []string{
-			"internal/config", "internal/project", "internal/workspace", "internal/models",
+			"internal/config", "internal/project", "internal/workspace", "internal/models", "internal/prompt",
 		}),
 		"assembly builds a loop for its callers; the command line is one of them"},
 	{[]string{"internal/setup"},

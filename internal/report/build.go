@@ -9,23 +9,23 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Builder makes a report of events. The zero value is ready.
+// Builder makes a report from events. The zero value is ready to use.
 type Builder struct {
 	state  fold.State
 	report Report
-	now    turn
-	before string // the tree that the next agent finds
+	now    openIteration
+	before string // the tree that the next agent starts with
 	tasks  map[string]*Task
 }
 
-// turn is what was gathered of the iteration under way.
-type turn struct {
+// openIteration is what is known about the current iteration.
+type openIteration struct {
 	began   Iteration
-	checks  []int  // in Report.Checks
+	checks  []int  // indexes in Report.Checks
 	checked string // the tree after the checks
 }
 
-// See takes one event in. Events must come in order and without a gap.
+// See adds one event. Events must come in order and without a gap.
 func (b *Builder) See(e ralph.Event) error {
 	judging, iterations := b.state.History.Judging, len(b.state.Iterations)
 	if err := b.state.Apply(e); err != nil {
@@ -37,9 +37,12 @@ func (b *Builder) See(e ralph.Event) error {
 	case ralph.RunResumed:
 		b.session(e, Session{Ralph: data.Ralph, PID: data.PID, Resumed: true, Torn: data.TornBytes})
 	case ralph.IterationStarted:
-		b.now = turn{
-			began: Iteration{Number: e.Iteration, Session: len(b.report.Sessions), StartedAt: e.Time, TreeBefore: b.before},
-		}
+		b.now = openIteration{began: Iteration{
+			Number:     e.Iteration,
+			Session:    len(b.report.Sessions),
+			StartedAt:  e.Time,
+			TreeBefore: b.before,
+		}}
 	case ralph.TreeState:
 		b.tree(data, judging)
 	case ralph.CheckResult:
@@ -49,7 +52,7 @@ func (b *Builder) See(e ralph.Event) error {
 	case ralph.VerdictReached:
 		b.verdict(e, data.Verdict)
 	default:
-		b.remark(e)
+		b.addRemark(e)
 	}
 	if len(b.state.Iterations) > iterations {
 		b.close(b.state.Iterations[iterations])
@@ -57,8 +60,8 @@ func (b *Builder) See(e ralph.Event) error {
 	return nil
 }
 
-// remark takes in what only has to be told.
-func (b *Builder) remark(e ralph.Event) {
+// addRemark adds an event that changes no other part of the report.
+func (b *Builder) addRemark(e ralph.Event) {
 	switch data := e.Data.(type) {
 	case ralph.BaseTestsRun:
 		baseTests := BaseTests{
@@ -74,7 +77,7 @@ func (b *Builder) remark(e ralph.Event) {
 		}
 		b.report.Tests = append(b.report.Tests, baseTests)
 	case ralph.FilesTampered:
-		if len(data.Details)+len(data.Unseen) == 0 { // all is as it was again
+		if len(data.Details)+len(data.Unseen) == 0 { // the files are as they were before
 			break
 		}
 		b.report.Tampering = append(b.report.Tampering, Tampering{
@@ -107,7 +110,7 @@ func (b *Builder) session(e ralph.Event, s Session) {
 	b.report.Sessions = append(b.report.Sessions, s)
 }
 
-// commit may come before the verdict on its iteration or behind it.
+// commit records the commit of an iteration. Its event may come before or after the verdict.
 func (b *Builder) commit(iteration int, id string) {
 	if n := len(b.report.Iterations); n > 0 && b.report.Iterations[n-1].Number == iteration {
 		b.report.Iterations[n-1].Commit = clean(id)
@@ -127,25 +130,21 @@ func (b *Builder) tree(t ralph.TreeState, judging bool) {
 
 func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 	check := Check{
-		Name: clean(
-			c.Name,
-		),
-		Command:   clean(c.Command),
-		Task:      clean(c.Task),
-		Hidden:    c.Hidden,
-		Baseline:  !judging,
-		Iteration: e.Iteration,
-		Session:   len(b.report.Sessions),
-		At:        e.Time,
-		Duration:  c.Duration,
-		Passed:    c.Passed,
-		Broken:    c.Broken,
-		TimedOut:  c.TimedOut,
-		ExitCode:  c.ExitCode,
-		Tree:      clean(c.Tree),
-		OutputHash: clean(
-			c.OutputHash,
-		),
+		Name:        clean(c.Name),
+		Command:     clean(c.Command),
+		Task:        clean(c.Task),
+		Hidden:      c.Hidden,
+		Baseline:    !judging,
+		Iteration:   e.Iteration,
+		Session:     len(b.report.Sessions),
+		At:          e.Time,
+		Duration:    c.Duration,
+		Passed:      c.Passed,
+		Broken:      c.Broken,
+		TimedOut:    c.TimedOut,
+		ExitCode:    c.ExitCode,
+		Tree:        clean(c.Tree),
+		OutputHash:  clean(c.OutputHash),
 		Isolation:   clean(c.Isolation),
 		NeedsAccess: c.NeedsAccess,
 		Attempts:    c.Attempts,
@@ -173,9 +172,7 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 		Accepted:  data.Accepted,
 		Category:  ralph.Rejection(clean(string(data.Category))),
 		Concern:   clean(data.Concern),
-		Evidence: cleanAll(
-			data.Evidence,
-		),
+		Evidence:  cleanAll(data.Evidence),
 		NextStep:  clean(data.NextStep),
 		Malformed: data.Malformed,
 		Problem:   clean(data.Problem),
@@ -185,7 +182,7 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 		evaluation.Concern = clean(data.Error)
 	}
 	b.report.Evaluations = append(b.report.Evaluations, evaluation)
-	if data.Task != "" && data.Tries > 0 { // otherwise nobody was paid
+	if data.Task != "" && data.Tries > 0 { // otherwise the evaluator was not called
 		b.task(data.Task).Spent.add(evaluation.Spent)
 	}
 }
@@ -205,17 +202,12 @@ func (b *Builder) verdict(e ralph.Event, v ralph.Verdict) {
 	}
 }
 
-// close takes in an iteration that was judged, or cut off.
+// close adds an iteration that was judged or interrupted.
 func (b *Builder) close(result ralph.IterationResult) {
-	seen := b.state.History.Now // Apply leaves what was judged in its place
+	seen := b.state.History.Now // still what was judged: Apply does not clear it
 	it := b.now.began
-	it.Number, it.Task, it.Agent, it.Model = result.Iteration, clean(
-		result.Task,
-	), clean(
-		result.Agent,
-	), clean(
-		seen.Agent.Model,
-	)
+	it.Number, it.Task = result.Iteration, clean(result.Task)
+	it.Agent, it.Model = clean(result.Agent), clean(seen.Agent.Model)
 	it.End, it.Error = seen.Agent.End, clean(seen.Agent.Error)
 	it.Counted, it.Claimed, it.Action = result.Counted, b.state.Verdict.Claimed, b.state.Verdict.Action
 	it.Refusals, it.TasksDone = cleanAll(result.Refusals), cleanAll(result.TasksDone)
@@ -224,9 +216,8 @@ func (b *Builder) close(result ralph.IterationResult) {
 	it.Spent = Spent{agent.Duration, agent.Tokens, agent.Cost, agent.CostEstimated, agent.CostPartial, agent.TokensPartial}
 	b.report.Iterations = append(b.report.Iterations, it)
 	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
-	b.report.Claims = append(
-		b.report.Claims,
-		claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
+	hasTasks := len(b.state.History.Tasks) > 0
+	b.report.Claims = append(b.report.Claims, claims(claimContext{it, seen, b.state.Verdict, hasTasks})...)
 	if result.Task != "" {
 		task := b.task(result.Task)
 		task.Spent.add(it.Spent)
@@ -238,10 +229,11 @@ func (b *Builder) close(result ralph.IterationResult) {
 	if seen.Tree.Known {
 		b.before = seen.Tree.ID()
 	}
-	b.now = turn{}
+	b.now = openIteration{}
 }
 
-// finish gives the last run of each check what is only known at the verdict: what the baseline makes of it, its proof, the tree when all had run.
+// finish completes the last run of each check with what is known only at the verdict: the
+// comparison with the baseline, the proof, and the tree after all checks.
 func (b *Builder) finish(results []ralph.CheckResult) {
 	for _, i := range b.now.checks {
 		b.report.Checks[i].TreeAfter = b.now.checked
@@ -263,7 +255,7 @@ func proofOf(r ralph.CheckResult) *Proof {
 	switch {
 	case r.Proof == nil:
 		return nil
-	case r.Hidden: // names of hidden tests are nobody's business
+	case r.Hidden: // the names of hidden tests stay secret
 		return &Proof{Canary: r.Proof.Canary, Tests: r.Proof.Tests, Lost: r.Proof.Lost}
 	}
 	return &Proof{r.Proof.Canary, clean(r.Proof.Detail), r.Proof.Tests, r.Proof.Lost, cleanAll(r.Proof.Missing)}
@@ -279,7 +271,8 @@ func (b *Builder) task(id string) *Task {
 	return b.tasks[id]
 }
 
-// add sums two bills up. The sum is an estimate if a part of it is one, and only a part if something of it is not known.
+// add adds t to s. The sum is estimated if a part of it is, and partial if a part of it is
+// unknown.
 func (s *Spent) add(t Spent) {
 	again := *s != Spent{}
 	s.Duration += t.Duration
@@ -302,20 +295,14 @@ func (s *Spent) add(t Spent) {
 	}
 }
 
-// Report is the document of what was seen so far. receipt is what the log's keeper found out about its chain.
+// Report returns the report of the events so far. receipt is the result of verifying the log's
+// chain.
 func (b *Builder) Report(receipt Receipt) Report {
 	s, r := &b.state, b.report
 	result := s.Result()
 	r.Format, r.Run, r.Demo, r.Receipt = FormatVersion, s.Run, s.Started.Demo, receipt
-	r.Workspace, r.Goal, r.SpecFile, r.TaskFile = clean(
-		s.Started.Workspace,
-	), clean(
-		s.Started.Goal,
-	), clean(
-		s.Started.SpecFile,
-	), clean(
-		s.Started.TaskFile,
-	)
+	r.Workspace, r.Goal = clean(s.Started.Workspace), clean(s.Started.Goal)
+	r.SpecFile, r.TaskFile = clean(s.Started.SpecFile), clean(s.Started.TaskFile)
 	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
 	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
 	r.StartedAt, r.UpdatedAt = s.StartedAt, s.UpdatedAt
@@ -332,18 +319,18 @@ func (b *Builder) Report(receipt Receipt) Report {
 		r.Outcome.Name, r.Outcome.Changed = nameOf(s.Stopped.Reason), clean(s.Stopped.Changed)
 	}
 	r.Spent = Spent{
-		result.TotalDuration,
-		result.TotalTokens,
-		result.TotalCost,
-		result.CostEstimated,
-		result.CostPartial,
-		result.TokensPartial,
+		Duration:      result.TotalDuration,
+		Tokens:        result.TotalTokens,
+		Cost:          result.TotalCost,
+		CostEstimated: result.CostEstimated,
+		CostPartial:   result.CostPartial,
+		TokensPartial: result.TokensPartial,
 	}
 	r.Tasks = b.listed()
-	return r.filled()
+	return r.withoutNulls()
 }
 
-// listed is every task of the list as it stands, with what the run did for it.
+// listed returns every task of the list with its current status and what the run did for it.
 func (b *Builder) listed() []Task {
 	tasks := []Task{}
 	for _, t := range b.state.History.Tasks {
@@ -365,25 +352,20 @@ func (b *Builder) listed() []Task {
 	return tasks
 }
 
-// filled gives a list without members where there is none: programs that read the JSON need not ask for null.
-func (r Report) filled() Report {
-	r.Sessions, r.Evidence, r.Gates = some(r.Sessions), some(r.Evidence), some(r.Gates)
-	r.Claims, r.Evaluations, r.Tests = some(r.Claims), some(r.Evaluations), some(r.Tests)
-	r.Tampering, r.Warnings, r.Iterations, r.Checks = some(
-		r.Tampering,
-	), some(
-		r.Warnings,
-	), some(
-		r.Iterations,
-	), some(
-		r.Checks,
-	)
+// withoutNulls replaces nil lists with empty ones, so that programs that read the JSON need not
+// handle null.
+func (r Report) withoutNulls() Report {
+	r.Sessions, r.Evidence, r.Gates = notNil(r.Sessions), notNil(r.Evidence), notNil(r.Gates)
+	r.Claims, r.Evaluations, r.Tests = notNil(r.Claims), notNil(r.Evaluations), notNil(r.Tests)
+	r.Tampering, r.Warnings = notNil(r.Tampering), notNil(r.Warnings)
+	r.Iterations, r.Checks = notNil(r.Iterations), notNil(r.Checks)
 	return r
 }
 
-func some[T any](list []T) []T { return append([]T{}, list...) }
+func notNil[T any](list []T) []T { return append([]T{}, list...) }
 
-// nameOf is the name of the exit code that a reason stands for. A reason of a later version has none.
+// nameOf returns the name of the exit code for a stop reason, or "" for a reason of a later
+// version.
 func nameOf(reason ralph.StopReason) string {
 	for _, kind := range ralph.Outcomes() {
 		if slices.Contains(kind.Reasons, reason) {

@@ -79,7 +79,7 @@ func (c Check) after() string {
 	return "**" + code(shortTree(c.TreeAfter)) + "**"
 }
 
-// codes are texts as code, the first of them.
+// codes formats the first of many texts as code.
 func codes(texts []string) string { return first(texts, code) }
 
 func proses(texts []string) string { return first(texts, prose) }
@@ -93,12 +93,12 @@ func first(texts []string, how func(string) string) string {
 	return strings.Join(all, ", ")
 }
 
-// short is the beginning of a hash: enough to compare by eye. The whole one is in the JSON.
+// short returns the beginning of a hash, enough to compare by eye. The JSON has the whole hash.
 func short(hash string) string {
 	return hash[:min(len(hash), 12)]
 }
 
-// shortTree shortens both halves of the name of a tree.
+// shortTree shortens both parts of a tree's id.
 func shortTree(id string) string {
 	commit, rest, ok := strings.Cut(id, "+")
 	if !ok {
@@ -128,7 +128,7 @@ func (s Spent) tokens() string {
 	return atLeast[s.TokensPartial] + strconv.FormatInt(s.Tokens.Total(), 10)
 }
 
-// money marks what was reckoned rather than reported, and what is only a part.
+// money formats the cost. It marks estimates and partial sums.
 func (s Spent) money() string {
 	switch {
 	case s.Cost == nil:

@@ -10,16 +10,16 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// claimed is what the claims of one iteration are held against.
-type claimed struct {
+// claimContext is what the claims of one iteration are compared with.
+type claimContext struct {
 	iteration Iteration
 	seen      judge.Observation
 	verdict   ralph.Verdict
-	listed    bool // a task list was worked
+	listed    bool // the run has a task list
 }
 
-// claims puts everything that the agent said about its work beside what the harness saw.
-func claims(c claimed) []Claim {
+// claims lists everything that the agent claimed about its work, with what Ralph saw.
+func claims(c claimContext) []Claim {
 	var all []Claim
 	add := func(holds Holds, what, seen string) {
 		all = append(all, Claim{Iteration: c.iteration.Number, Claimed: clean(what), Seen: clean(seen), Holds: holds})
@@ -35,7 +35,7 @@ func claims(c claimed) []Claim {
 	}
 	for _, id := range c.claimedTasks() {
 		holds, seen := c.taskDone(id)
-		add(holds, id+":DONE"+c.how(id), seen)
+		add(holds, id+":DONE"+c.markedNote(id), seen)
 	}
 	if said.Blocked != nil {
 		add(HoldsUnknown, "BLOCKED: "+*said.Blocked, "nothing Ralph could check")
@@ -60,7 +60,7 @@ func claims(c claimed) []Claim {
 	return all
 }
 
-// cases puts every case of an iteration beside what it was answered with.
+// cases lists every case of an iteration with the answer that it got.
 func cases(iteration int, all []ralph.CaseRecord) []Claim {
 	var claims []Claim
 	for _, c := range all {
@@ -87,7 +87,7 @@ func (c *Claim) refuse(a ralph.CaseAnswered) {
 	c.Seen, c.Holds = clean(strings.TrimSuffix("refused: "+strings.Join(why, "; "), ": ")), HoldsNo
 }
 
-func (c claimed) completion() (Holds, string) {
+func (c claimContext) completion() (Holds, string) {
 	if c.verdict.Action == ralph.Stop && nameOf(c.verdict.Reason) == "COMPLETE" {
 		if len(c.verdict.VerifiedBy) == 0 {
 			return HoldsUnknown, "every gate passed, but nothing was checked"
@@ -101,21 +101,21 @@ func (c claimed) completion() (Holds, string) {
 	return HoldsNo, "refused: " + strings.Join(refused, "; ")
 }
 
-func (c claimed) claimedTasks() []string {
+func (c claimContext) claimedTasks() []string {
 	said := c.seen.Agent.Said.TasksDone
 	listed := slices.DeleteFunc(slices.Clone(c.seen.Listed), func(id string) bool { return slices.Contains(said, id) })
 	return slices.Concat(said, listed)
 }
 
-// how tells a mark in the list from a word.
-func (c claimed) how(id string) string {
+// markedNote says that the agent claimed a task by marking it in the list.
+func (c claimContext) markedNote(id string) string {
 	if slices.Contains(c.seen.Listed, id) {
 		return ", marked in the list"
 	}
 	return ""
 }
 
-func (c claimed) taskDone(id string) (Holds, string) {
+func (c claimContext) taskDone(id string) (Holds, string) {
 	if slices.Contains(c.verdict.Tasks.Done, id) {
 		return HoldsYes, "proven"
 	}
@@ -130,8 +130,8 @@ func (c claimed) taskDone(id string) (Holds, string) {
 	return HoldsUnknown, "it was not judged"
 }
 
-// tests compares the word of a status block with the checks.
-func (c claimed) tests(word string) (Holds, string) {
+// tests compares the TESTS_STATUS of a status block with the checks.
+func (c claimContext) tests(word string) (Holds, string) {
 	passed := 0
 	for _, check := range c.seen.Checks {
 		if check.Passed {
@@ -149,7 +149,7 @@ func (c claimed) tests(word string) (Holds, string) {
 	return HoldsUnknown, seen
 }
 
-func (c claimed) files(modified int) (Holds, string) {
+func (c claimContext) files(modified int) (Holds, string) {
 	before, after := c.iteration.TreeBefore, c.iteration.TreeAfter
 	if before == "" || after == "" {
 		return HoldsUnknown, "the tree is unknown"
@@ -161,7 +161,7 @@ func (c claimed) files(modified int) (Holds, string) {
 	return holdsIf[changed == (modified > 0)], seen
 }
 
-func (c claimed) count(completed int) (Holds, string) {
+func (c claimContext) count(completed int) (Holds, string) {
 	if !c.listed {
 		return HoldsUnknown, "no task list"
 	}

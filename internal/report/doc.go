@@ -1,10 +1,14 @@
-// Package report makes a document of a run, from its events alone: what was proven, by which commands, on which files, what the agent claimed and
-// what the harness saw, what it cost, and whether the log is still the one that was written.
+// Package report makes a document of a run from its events alone. It says what was proven, by
+// which commands and on which files. It compares the agent's claims with what Ralph saw. It lists
+// costs, and says whether the log was changed after it was written.
 //
-// A [Builder] is shown every event in order, as [fold.State.Apply] is. [Builder.Report] then gives a [Report], a plain value whose JSON form is
-// documented field by field; [Report.Markdown] writes it for people.
+// A [Builder] sees every event in order, like [fold.State.Apply]. [Builder.Report] then returns a
+// [Report], a plain value whose JSON form is documented field by field. [Report.Markdown] writes
+// it for people.
 //
-// Much of a log was written by agents and by the commands that they wrote. None of it is trusted: control characters and invisible ones are gone
-// from every text of a Report, and the Markdown escapes what could be markup, so that a table stays a table and nobody is linked to or mentioned.
-// Output of commands is never quoted, only hashed. Of hidden checks there is a number and how they fared.
+// Agents, and commands that they wrote, produced much of the text in a log. The report trusts none
+// of it. It removes control characters and invisible characters from every text. The Markdown
+// escapes everything that could be markup: a table stays a table, and no text becomes a link or a
+// mention. The report never quotes the output of commands, only its hash. Of hidden checks it
+// shows only numbers and results.
 package report

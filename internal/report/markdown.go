@@ -11,11 +11,22 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Markdown writes the report for people. Every text that the run did not write itself stands in a cell of a table.
+// Markdown writes the report for people. Every text that Ralph did not write itself is in a table
+// cell.
 func (r Report) Markdown(out io.Writer) error {
 	p := &page{}
 	for _, section := range []func(*page){
-		r.head, r.evidence, r.gates, r.tasks, r.claims, r.evaluations, r.interference, r.warnings, r.iterations, r.checks, r.receipt,
+		r.head,
+		r.evidence,
+		r.gates,
+		r.tasks,
+		r.claims,
+		r.evaluations,
+		r.interference,
+		r.warnings,
+		r.iterations,
+		r.checks,
+		r.receipt,
 	} {
 		section(p)
 	}
@@ -32,13 +43,13 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\
 
 func (p *page) title(text string) { p.line("\n## %s\n", text) }
 
-// table begins a table; what follows are its rows.
+// table starts a table; the next rows belong to it.
 func (p *page) table(columns ...string) {
 	p.row(columns...)
 	p.line("|%s", strings.Repeat(" --- |", len(columns)))
 }
 
-// row writes cells, each of which is Markdown already.
+// row writes cells that already are Markdown.
 func (p *page) row(cells ...string) { p.line("| %s |", strings.Join(cells, " | ")) }
 
 func (r Report) head(p *page) {
@@ -46,7 +57,7 @@ func (r Report) head(p *page) {
 	if r.Demo {
 		demo = "DEMO "
 	}
-	p.line("# %sRun %s: %s\n", demo, r.Run, r.standing())
+	p.line("# %sRun %s: %s\n", demo, r.Run, r.statusText())
 	if b := r.Receipt.Break; b != nil {
 		p.line("**The log was changed** (event %d, byte %d). This report shows what it says now.\n", b.Seq, b.Offset)
 	}
@@ -78,7 +89,7 @@ func (r Report) head(p *page) {
 	}
 }
 
-func (r Report) standing() string {
+func (r Report) statusText() string {
 	if !r.Outcome.Ended {
 		return fmt.Sprintf("not ended (%s)", prose(string(r.Outcome.Status)))
 	}
@@ -105,7 +116,7 @@ func (s Session) text() string {
 	return text
 }
 
-// evidence are the checks that the last verdict was given on.
+// evidence shows the checks that the last verdict is based on.
 func (r Report) evidence(p *page) {
 	p.title("Evidence")
 	if len(r.Evidence) == 0 {
@@ -258,7 +269,7 @@ func (r Report) evaluations(p *page) {
 	}
 }
 
-// interference is what the agent did to tests, to protected files and to the task list.
+// interference shows what the agent did to tests, to protected files and to the task list.
 func (r Report) interference(p *page) {
 	if len(r.Tests)+len(r.Tampering) == 0 {
 		return
@@ -356,7 +367,7 @@ func (it Iteration) verdict() string {
 	return strings.Join(words, "; ")
 }
 
-// checks is everything that was run.
+// checks shows every check that ran.
 func (r Report) checks(p *page) {
 	if len(r.Checks) == 0 {
 		return

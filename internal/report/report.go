@@ -6,7 +6,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// FormatVersion is the version of the JSON form. It grows when a field changes its meaning or goes away; new fields may come at any time.
+// FormatVersion is the version of the JSON form. It increases when a field changes its meaning or
+// is removed. New fields do not change it.
 const FormatVersion = 1
 
 // Report is a run as a document.
@@ -24,26 +25,26 @@ type Report struct {
 	Evaluator string    `json:"evaluator,omitempty"`
 	Protects  []string  `json:"protects,omitempty"` // patterns of protected files
 	StartedAt time.Time `json:"started_at"`
-	UpdatedAt time.Time `json:"updated_at"` // of the last event
+	UpdatedAt time.Time `json:"updated_at"` // time of the last event
 
 	Outcome     Outcome      `json:"outcome"`
-	Spent       Spent        `json:"spent"`       // by the whole run, evaluators included
+	Spent       Spent        `json:"spent"`       // by the whole run, including evaluators
 	Sessions    []Session    `json:"sessions"`    // the processes that ran it, in order
-	Evidence    []Check      `json:"evidence"`    // the checks of the last iteration that was judged, each as it stood at the end
-	Gates       []ralph.Gate `json:"gates"`       // of the last verdict that asked any
-	GatesOf     int          `json:"gates_of"`    // the iteration that they were asked for; 0 if none ever was
-	Tasks       []Task       `json:"tasks"`       // of the list that was worked
-	Claims      []Claim      `json:"claims"`      // what the agent said, and what the harness saw
+	Evidence    []Check      `json:"evidence"`    // last result of each check in the last judged iteration
+	Gates       []ralph.Gate `json:"gates"`       // of the last verdict that checked gates
+	GatesOf     int          `json:"gates_of"`    // the iteration of that verdict; 0 if there is none
+	Tasks       []Task       `json:"tasks"`       // of the run's task list
+	Claims      []Claim      `json:"claims"`      // what the agent said, and what Ralph saw
 	Evaluations []Evaluation `json:"evaluations"` // in order
 	Tests       []BaseTests  `json:"tests_changed"`
 	Tampering   []Tampering  `json:"tampering"`
 	Warnings    []Warning    `json:"warnings"`
 	Iterations  []Iteration  `json:"iterations"`
-	Checks      []Check      `json:"checks"` // everything that was run, in order; baselines included
+	Checks      []Check      `json:"checks"` // every check that ran, in order, including baselines
 	Receipt     Receipt      `json:"receipt"`
 }
 
-// Outcome is how the run stands.
+// Outcome is the status or the result of the run.
 type Outcome struct {
 	Ended      bool             `json:"ended"`
 	Status     ralph.Status     `json:"status"`
@@ -56,33 +57,33 @@ type Outcome struct {
 	Changed    string           `json:"changed,omitempty"` // in one line
 }
 
-// Spent is what something cost. What nobody reported is nil, never zero.
+// Spent is the cost of something. Unreported values are nil, never zero.
 type Spent struct {
 	Duration      ralph.Span    `json:"duration"`
 	Tokens        *ralph.Tokens `json:"tokens"`
 	Cost          *float64      `json:"cost"`                   // in dollars
-	CostEstimated bool          `json:"cost_estimated"`         // reckoned from tokens
-	CostPartial   bool          `json:"cost_partial,omitempty"` // it cost more than that: only a part is known
+	CostEstimated bool          `json:"cost_estimated"`         // from tokens and prices
+	CostPartial   bool          `json:"cost_partial,omitempty"` // the real cost is higher: only a part is known
 	TokensPartial bool          `json:"tokens_partial,omitempty"`
 }
 
-// Session is one process that ran the run, or a part of it.
+// Session is a process that ran the run or a part of it.
 type Session struct {
 	Number  int       `json:"session"` // from 1
 	Ralph   string    `json:"ralph"`   // its version
 	PID     int       `json:"pid"`
 	At      time.Time `json:"at"`
 	Resumed bool      `json:"resumed,omitempty"`
-	Torn    int64     `json:"torn_bytes,omitempty"` // of a last line that the one before did not write whole
+	Torn    int64     `json:"torn_bytes,omitempty"` // of an incomplete last line that the process before left
 }
 
-// Check is one check that the harness ran.
+// Check is one check that Ralph ran.
 type Check struct {
-	Name        string            `json:"name"`              // the command; of a hidden one, its number
-	Command     string            `json:"command,omitempty"` // where the name is something else; not of hidden ones
+	Name        string            `json:"name"`              // the command, or the number of a hidden check
+	Command     string            `json:"command,omitempty"` // if it differs from the name; empty for hidden checks
 	Task        string            `json:"task,omitempty"`
 	Hidden      bool              `json:"hidden,omitempty"`
-	Baseline    bool              `json:"baseline,omitempty"` // before an agent worked on it
+	Baseline    bool              `json:"baseline,omitempty"` // ran before an agent worked
 	Iteration   int               `json:"iteration"`
 	Session     int               `json:"session"`
 	At          time.Time         `json:"at"` // when it ended
@@ -91,23 +92,23 @@ type Check struct {
 	Broken      bool              `json:"broken,omitempty"` // it could not run
 	TimedOut    bool              `json:"timed_out,omitempty"`
 	ExitCode    int               `json:"exit_code"`
-	Tree        string            `json:"tree,omitempty"`          // that it ran on: commit+hash of what differs from it
-	TreeAfter   string            `json:"tree_after,omitempty"`    // when all checks of the iteration had run, where that was looked at
-	OutputHash  string            `json:"output_sha256,omitempty"` // of all that it wrote; not of hidden ones
+	Tree        string            `json:"tree,omitempty"`          // it ran on: commit+hash of the differences
+	TreeAfter   string            `json:"tree_after,omitempty"`    // after all checks of the iteration, if known
+	OutputHash  string            `json:"output_sha256,omitempty"` // of its whole output; empty for hidden checks
 	Isolation   string            `json:"isolation,omitempty"`     // overlay, copy or inplace; "" in the workspace itself
-	NeedsAccess ralph.Access      `json:"weaker,omitempty"`        // it needs more than the view gives
-	Attempts    int               `json:"attempts,omitempty"`      // where it was more than one
-	Flaked      bool              `json:"flaked,omitempty"`        // red and green on one and the same tree
+	NeedsAccess ralph.Access      `json:"weaker,omitempty"`        // if it needs more than an isolated tree
+	Attempts    int               `json:"attempts,omitempty"`      // if more than one
+	Flaked      bool              `json:"flaked,omitempty"`        // failed and passed on the same tree
 	Attribution ralph.Attribution `json:"attribution,omitempty"`   // clean, regressed, baseline-broken or fixed
-	Proof       *Proof            `json:"proof,omitempty"`         // what its being green is worth, where that was asked
+	Proof       *Proof            `json:"proof,omitempty"`         // whether it can fail, if that was tested
 }
 
-// Proof says whether a green check can fail.
+// Proof says whether a passing check can fail.
 type Proof struct {
-	Canary  ralph.CanaryState `json:"canary"` // red is what is wanted: a test that must fail failed
+	Canary  ralph.CanaryState `json:"canary"` // red is good: the planted failing test failed
 	Detail  string            `json:"detail,omitempty"`
-	Tests   int               `json:"tests,omitempty"` // that ran, where known
-	Lost    int               `json:"lost,omitempty"`  // that ran at the base and did not run now
+	Tests   int               `json:"tests,omitempty"` // that ran, if known
+	Lost    int               `json:"lost,omitempty"`  // ran at the base, but not now
 	Missing []string          `json:"missing,omitempty"`
 }
 
@@ -116,28 +117,28 @@ type Task struct {
 	ID       string           `json:"id"`
 	Title    string           `json:"title,omitempty"`
 	Status   ralph.TaskStatus `json:"status"`
-	Proven   bool             `json:"proven"`    // by this run, and it still holds
+	Proven   bool             `json:"proven"`    // by this run, and not regressed since
 	ProvenIn int              `json:"proven_in"` // iteration; 0 if this run did not prove it
-	Tries    int              `json:"tries"`     // iterations that worked on it, up to its proof
-	Spent    Spent            `json:"spent"`     // by them, evaluations of it included
+	Tries    int              `json:"tries"`     // counted iterations that worked on it
+	Spent    Spent            `json:"spent"`     // by these iterations and by evaluations of the task
 	Checks   []Check          `json:"checks,omitempty"`
-	Refusals []string         `json:"refusals,omitempty"` // of claims for it, each code once
+	Refusals []string         `json:"refusals,omitempty"` // codes of refused claims, without duplicates
 }
 
-// Claim is one thing that the agent said, beside what was seen.
+// Claim is one claim of the agent, with what Ralph saw.
 type Claim struct {
 	Iteration int      `json:"iteration"`
-	Case      int      `json:"case,omitempty"` // the number of a case within its iteration; 0 for a claim of another kind
-	Claimed   string   `json:"claimed"`        // of a case, its summary
+	Case      int      `json:"case,omitempty"` // number of the case in its iteration; 0 for other claims
+	Claimed   string   `json:"claimed"`        // for a case, its summary
 	Seen      string   `json:"seen"`
 	Holds     Holds    `json:"holds"`
-	Refusals  []string `json:"refusals,omitempty"` // codes, of a case that was refused
+	Refusals  []string `json:"refusals,omitempty"` // codes of a refused case
 }
 
-// Holds says whether a claim agrees with what was seen.
+// Holds says whether a claim agrees with what Ralph saw.
 type Holds string
 
-// It does, it does not, or nothing was seen that could tell.
+// The claim agrees, it does not, or Ralph saw nothing that could tell.
 const (
 	HoldsYes     Holds = "yes"
 	HoldsNo      Holds = "no"
@@ -151,29 +152,29 @@ type Evaluation struct {
 	Task      string          `json:"task,omitempty"` // "" for the whole goal
 	Agent     string          `json:"agent"`
 	Model     string          `json:"model,omitempty"`
-	Asked     bool            `json:"asked"`              // false: it could not be asked, and there is no verdict
-	Cached    bool            `json:"standing,omitempty"` // given before on the same tree: not asked again
+	Asked     bool            `json:"asked"`              // false if it could not be asked; then there is no verdict
+	Cached    bool            `json:"standing,omitempty"` // verdict reused from the same tree
 	Tree      string          `json:"tree,omitempty"`
 	Accepted  bool            `json:"accepted"`
 	Category  ralph.Rejection `json:"category,omitempty"`
 	Concern   string          `json:"concern,omitempty"` // or why it could not be asked
 	Evidence  []string        `json:"evidence,omitempty"`
 	NextStep  string          `json:"next_step,omitempty"`
-	Malformed bool            `json:"malformed,omitempty"` // a rejection in a form that could not be used; it counts like any other
-	Problem   string          `json:"problem,omitempty"`   // why an answer before could not be used as it was
+	Malformed bool            `json:"malformed,omitempty"` // a rejection in an unusable form; it counts like any other
+	Problem   string          `json:"problem,omitempty"`   // why an earlier answer could not be used as it was
 	Spent     Spent           `json:"spent"`
 }
 
-// BaseTests says how the tests of the base fared where the agent had changed tests.
+// BaseTests is the result of running the original tests after the agent changed tests.
 type BaseTests struct {
 	Iteration int      `json:"iteration"`
 	Files     []string `json:"files"`
 	Aware     []string `json:"aware,omitempty"` // product code that asks whether it is being tested
 	OldPassed bool     `json:"old_passed"`
-	Failed    []string `json:"failed,omitempty"` // checks that are red with the old tests
+	Failed    []string `json:"failed,omitempty"` // checks that fail with the old tests
 }
 
-// Tampering is what an agent did to files that are not its own.
+// Tampering is what an agent did to files that it must not change.
 type Tampering struct {
 	Iteration int      `json:"iteration"`
 	What      string   `json:"what"` // task_list or protected
@@ -183,14 +184,14 @@ type Tampering struct {
 	Restored  bool     `json:"restored"`
 }
 
-// Warning is a sentence that the user was warned with.
+// Warning is a warning that the user saw.
 type Warning struct {
 	Iteration int    `json:"iteration"`
 	Code      string `json:"code"`
 	Text      string `json:"text"`
 }
 
-// Iteration is one turn of an agent.
+// Iteration is one iteration of the run.
 type Iteration struct {
 	Number      int            `json:"iteration"`
 	Session     int            `json:"session"`
@@ -207,23 +208,23 @@ type Iteration struct {
 	TasksDone   []string       `json:"tasks_done,omitempty"`
 	Commit      string         `json:"commit,omitempty"`
 	TreeBefore  string         `json:"tree_before,omitempty"`
-	TreeAfter   string         `json:"tree_after,omitempty"`   // when the agent was gone: what the checks ran on
-	TreeChecked string         `json:"tree_checked,omitempty"` // when the checks had run, where that was looked at
-	Spent       Spent          `json:"spent"`                  // by the agent alone
+	TreeAfter   string         `json:"tree_after,omitempty"`   // after the agent ended; the checks ran on it
+	TreeChecked string         `json:"tree_checked,omitempty"` // after the checks, if known
+	Spent       Spent          `json:"spent"`                  // by the agent only
 }
 
-// Receipt says whether the log is still the one that was written.
+// Receipt says whether the log is unchanged since it was written.
 type Receipt struct {
-	Head     string `json:"head"`     // of the chain: a hash over everything that the log holds
-	Recorded string `json:"recorded"` // the head that the run's result tells, "" if it tells none
-	At       int64  `json:"at"`       // the event behind which the recorded head was the head
+	Head     string `json:"head"`     // of the chain: a hash over the whole log
+	Recorded string `json:"recorded"` // the head in the run's result; "" if there is none
+	At       int64  `json:"at"`       // the event after which the head was the recorded one
 	Events   int64  `json:"events"`
-	Linked   int64  `json:"linked"` // events that carry a link; a log of an old version has none
+	Linked   int64  `json:"linked"` // events with a link; logs of old versions have none
 	Torn     int64  `json:"torn,omitempty"`
-	Break    *Break `json:"break"` // the first; null if the chain holds
+	Break    *Break `json:"break"` // the first break; null if the chain is intact
 }
 
-// Break is where the log stops to be what was written.
+// Break is the first place where the log differs from what was written.
 type Break struct {
 	Seq    int64  `json:"seq"`
 	Offset int64  `json:"offset"`

@@ -42,7 +42,7 @@ type story struct {
 	iteration int
 }
 
-func (s *story) tell(kind ralph.EventType, data any) {
+func (s *story) add(kind ralph.EventType, data any) {
 	n := int64(len(s.events) + 1)
 	s.events = append(s.events, ralph.Event{
 		Version: ralph.EventVersion, Seq: n,
@@ -51,19 +51,19 @@ func (s *story) tell(kind ralph.EventType, data any) {
 	})
 }
 
-func (s *story) turn(agent ralph.AgentOutcome, tree ralph.TreeState) {
+func (s *story) addIteration(agent ralph.AgentOutcome, tree ralph.TreeState) {
 	s.iteration++
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: s.iteration, Of: 10})
+	s.add(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: s.iteration, Of: 10})
 	agent.Agent, agent.End, agent.Duration = "claude", ralph.EndOK, ralph.Span(90*time.Second)
-	s.tell(ralph.EvAgentExited, agent)
-	s.tell(ralph.EvTreeSnapshot, tree)
+	s.add(ralph.EvAgentExited, agent)
+	s.add(ralph.EvTreeSnapshot, tree)
 }
 
 func tree(hash string) ralph.TreeState {
 	return ralph.TreeState{Known: true, Head: "0123456789abcdef0123456789abcdef01234567", Hash: hash}
 }
 
-func after(hash string) ralph.TreeState {
+func treeAfterChecks(hash string) ralph.TreeState {
 	t := tree(hash)
 	t.AfterChecks = true
 	return t
@@ -96,42 +96,42 @@ func wholeStory() *story {
 	tasks := []ralph.TaskState{
 		{ID: "T-1", Title: "First", Status: ralph.TaskPending}, {ID: "T-2", Title: evil, Status: ralph.TaskPending},
 	}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{
+	s.add(ralph.EvRunStarted, ralph.RunStarted{
 		Ralph: "v1.2.3", Workspace: "/home/u/project", TaskFile: "tasks.json", Profile: "default", Agent: "claude",
 		Model:  "large",
 		Checks: []string{"go test ./..."}, Policy: policy, PID: 4711,
 	})
-	s.tell(ralph.EvTreeSnapshot, tree("base"))
-	s.tell(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", true))
-	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Title: "First", Try: 1, List: tasks})
-	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
+	s.add(ralph.EvTreeSnapshot, tree("base"))
+	s.add(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", true))
+	s.add(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Title: "First", Try: 1, List: tasks})
+	s.add(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
 
-	s.turn(ralph.AgentOutcome{
+	s.addIteration(ralph.AgentOutcome{
 		Cost: dollars(0.25), Tokens: &ralph.Tokens{Input: 100, Output: 20},
 		Said: promise.Report{
 			TasksDone: []string{"T-1"},
 			Status:    &promise.Status{State: "IN_PROGRESS", TasksCompleted: 1, FilesModified: 3, Tests: "PASSING"},
 		},
 	}, tree("base"))
-	s.tell(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", false))
-	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
-	s.tell(ralph.EvWarning, ralph.Notice{Code: "left_over", Text: evil})
-	s.tell(ralph.EvTampered, ralph.FilesTampered{
+	s.add(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", false))
+	s.add(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
+	s.add(ralph.EvWarning, ralph.Notice{Code: "left_over", Text: evil})
+	s.add(ralph.EvTampered, ralph.FilesTampered{
 		What: ralph.TamperedFiles, Details: []string{"a_test.go (changed)"}, Files: []string{"a_test.go"},
 		Unseen: []string{"b_test.go"},
 	})
-	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
+	s.add(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
 		Row: 10, Action: ralph.GoOn, Counted: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
 		Tasks: ralph.TaskVerdict{
 			Current: "T-1",
 			Refused: []ralph.TaskRefusal{{Task: "T-1", Code: ralph.RefusedCheckFailed, Detail: "grep -q one a failed"}},
 		},
 	}})
-	s.tell(ralph.EvRunStopped, ralph.RunStopped{
+	s.add(ralph.EvRunStopped, ralph.RunStopped{
 		Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, ExitCode: 130, Status: ralph.StatusInterrupted,
 		Detail: "interrupted",
 	})
-	s.tell(ralph.EvRunResumed, ralph.RunResumed{
+	s.add(ralph.EvRunResumed, ralph.RunResumed{
 		Ralph: "v1.2.4", Agent: "claude", Model: "large", Policy: policy, PID: 4712, TornBytes: 17,
 	})
 
@@ -139,34 +139,34 @@ func wholeStory() *story {
 	flaky.Flaked, flaky.Attempts = true, 2
 	hidden := check("hidden check 1", "", "work", true)
 	hidden.Hidden, hidden.Command = true, "sh secret.sh"
-	s.turn(ralph.AgentOutcome{
+	s.addIteration(ralph.AgentOutcome{
 		Cost: dollars(0.5), CostEstimated: true, Tokens: &ralph.Tokens{Input: 200, Output: 30},
 		Said: promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"T-1", "T-2"}},
 	}, tree("work"))
-	s.tell(ralph.EvCheckFinished, flaky)
-	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "work", true))
-	s.tell(ralph.EvCheckFinished, hidden)
-	s.tell(ralph.EvTestsChanged, ralph.BaseTestsRun{
+	s.add(ralph.EvCheckFinished, flaky)
+	s.add(ralph.EvCheckFinished, check("grep -q one a", "T-1", "work", true))
+	s.add(ralph.EvCheckFinished, hidden)
+	s.add(ralph.EvTestsChanged, ralph.BaseTestsRun{
 		Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)},
 	})
-	s.tell(ralph.EvCheckProof, ralph.Proof{
+	s.add(ralph.EvCheckProof, ralph.Proof{
 		Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12,
 	})
-	s.tell(ralph.EvCheckProof, ralph.Proof{
+	s.add(ralph.EvCheckProof, ralph.Proof{
 		Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1,
 		Missing: []string{"TestSecret"},
 	})
-	s.tell(ralph.EvTreeSnapshot, after("work"))
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+	s.add(ralph.EvTreeSnapshot, treeAfterChecks("work"))
+	s.add(ralph.EvEvaluation, ralph.Evaluation{
 		Task: "T-1", Accepted: true, Tries: 1, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"},
 		Cost: dollars(0.125), Problem: "the answer | is empty",
 		Tokens: &ralph.Tokens{Input: 10}, Duration: ralph.Span(3 * time.Second),
 	})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+	s.add(ralph.EvEvaluation, ralph.Evaluation{
 		Task: "T-2", Tries: 1, Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil,
 		NextStep: "write it", Duration: ralph.Span(4 * time.Second),
 	})
-	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
+	s.add(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
 		Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Claimed: true,
 		Breaker: ralph.Breaker{State: ralph.BreakerClosed},
 		Gates: []ralph.Gate{
@@ -178,9 +178,9 @@ func wholeStory() *story {
 			Refused: []ralph.TaskRefusal{{Task: "T-2", Code: "evaluator_rejected:acceptance_gap", Detail: evil}},
 		},
 	}})
-	s.tell(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
-	s.tell(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
-	s.tell(ralph.EvRunStopped, ralph.RunStopped{
+	s.add(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
+	s.add(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
+	s.add(ralph.EvRunStopped, ralph.RunStopped{
 		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "the cap is reached",
 		Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
 	})
@@ -193,7 +193,7 @@ var goodReceipt = Receipt{
 	At:       31, Events: 31, Linked: 31,
 }
 
-func built(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
+func buildReport(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
 	tb.Helper()
 	var b Builder
 	for _, e := range events {
@@ -221,7 +221,7 @@ func markdown(tb testing.TB, r Report) string {
 }
 
 func TestReportOfAWholeStory(t *testing.T) {
-	r := built(t, wholeStory().events, goodReceipt)
+	r := buildReport(t, wholeStory().events, goodReceipt)
 	golden(t, "whole.md", markdown(t, r))
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -233,15 +233,15 @@ func TestReportOfAWholeStory(t *testing.T) {
 // TestCasesAreClaims checks that every submission counts as a claim, whatever its outcome.
 func TestCasesAreClaims(t *testing.T) {
 	s := &story{}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "worker", Policy: ralph.DefaultPolicy()})
-	s.tell(ralph.EvTreeSnapshot, tree("base"))
+	s.add(ralph.EvRunStarted, ralph.RunStarted{Agent: "worker", Policy: ralph.DefaultPolicy()})
+	s.add(ralph.EvTreeSnapshot, tree("base"))
 	s.iteration = 1
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Of: 10})
+	s.add(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Of: 10})
 	submit := func(round int, summary string, answer *ralph.CaseAnswered) {
-		s.tell(ralph.EvCase, ralph.CaseSubmitted{Round: round, Case: ralph.Case{Summary: summary}})
+		s.add(ralph.EvCase, ralph.CaseSubmitted{Round: round, Case: ralph.Case{Summary: summary}})
 		if answer != nil {
 			answer.Round = round
-			s.tell(ralph.EvCaseAnswered, *answer)
+			s.add(ralph.EvCaseAnswered, *answer)
 		}
 	}
 	submit(1, evil,
@@ -253,9 +253,9 @@ func TestCasesAreClaims(t *testing.T) {
 	submit(3, "no reason", &ralph.CaseAnswered{Over: true})
 	submit(4, "good", &ralph.CaseAnswered{Accepted: true, Over: true})
 	submit(5, "cut", nil)
-	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
-	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 10, Action: ralph.GoOn, Counted: true}})
-	r := built(t, s.events, Receipt{})
+	s.add(ralph.EvAgentExited, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
+	s.add(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 10, Action: ralph.GoOn, Counted: true}})
+	r := buildReport(t, s.events, Receipt{})
 	want := []Claim{
 		{1, 1, clean(evil), clean("refused: check_failed: " + evil + "; unfinished: a TODO"), HoldsNo,
 			[]string{"check_failed", "unfinished"}},
@@ -281,7 +281,7 @@ func TestCasesAreClaims(t *testing.T) {
 func TestReportAtEveryMoment(t *testing.T) {
 	events := wholeStory().events
 	for n := range events {
-		r := built(t, events[:n], Receipt{})
+		r := buildReport(t, events[:n], Receipt{})
 		if page := markdown(t, r); r.Format != FormatVersion || page == "" {
 			t.Errorf("after %d events: %q", n, page)
 		}
@@ -343,19 +343,19 @@ func TestWhatWasSpentIsWritten(t *testing.T) {
 // did not allow makes a bill partial.
 func TestSkippedReviewsCostNothing(t *testing.T) {
 	s := &story{}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
-	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{
+	s.add(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
+	s.add(ralph.EvTaskSelected, ralph.TaskSelected{
 		Task: "T-1", Try: 1, List: []ralph.TaskState{{ID: "T-1", Status: ralph.TaskPending}},
 	})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+	s.add(ralph.EvEvaluation, ralph.Evaluation{
 		Task: "T-1", Tries: 1, End: ralph.EndOK, Category: ralph.RejectedGap, Cost: dollars(1),
 		Tokens: &ralph.Tokens{Input: 5},
 	})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Cached: true, End: ralph.EndOK, Category: ralph.RejectedGap})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+	s.add(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Cached: true, End: ralph.EndOK, Category: ralph.RejectedGap})
+	s.add(ralph.EvEvaluation, ralph.Evaluation{
 		Task: "T-1", End: ralph.EndOverBudget, Error: "cost limit reached: $1.00 of $1.00",
 	})
-	r := built(t, s.events, Receipt{})
+	r := buildReport(t, s.events, Receipt{})
 	if diff := cmp.Diff(Spent{Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}}, r.Tasks[0].Spent); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// longest is how much of one text a report tells.
-const longest = 500
+// textLimit is the maximum length of one text in a report, in characters.
+const textLimit = 500
 
-// clean makes one printable line of bounded length of a text that anybody may have written.
+// clean turns untrusted text into one printable line of limited length.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -24,25 +24,28 @@ func clean(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= longest {
+	if utf8.RuneCountInString(text) <= textLimit {
 		return text
 	}
-	return string([]rune(text)[:longest-1]) + "…"
+	return string([]rune(text)[:textLimit-1]) + "…"
 }
 
 func cleanAll(texts []string) []string { return text.Mapped(texts, clean) }
 
-// marks are the characters that Markdown or its dialects could read as markup. The bar ends a table's cell even in code and behind a backslash that
-// is escaped itself, so that it is never written at all.
+// marks are the characters that Markdown or its dialects could read as markup. The bar ends a
+// table cell even in code, and even after a backslash that is itself escaped, so the report never
+// writes it.
 const marks = "\\`*_[]<>|~&$@"
 
-// prose escapes a cleaned text so that Markdown shows it as it is: no markup, no HTML, no links, no mentions, and no end of a table's cell.
+// prose escapes a cleaned text so that Markdown shows it unchanged: no markup, no HTML, no links,
+// no mentions, and no end of a table cell.
 func prose(text string) string {
-	return spelled(text, func(out *strings.Builder, r rune) {
+	return escape(text, func(out *strings.Builder, r rune) {
 		switch r {
 		case '|':
 			out.WriteString("&#124;")
-		case '@': // hosts of Markdown look for mentions in what is shown; only something that is not shown keeps them apart
+		case '@':
+			// Markdown hosts look for mentions in the rendered text. Only invisible markup prevents one.
 			out.WriteString("@<!-- -->")
 		default:
 			out.WriteByte('\\')
@@ -51,7 +54,8 @@ func prose(text string) string {
 	})
 }
 
-// code shows a cleaned text as code. Text that could end a span of code, or a cell, is spelled out.
+// code shows a cleaned text as code. It replaces characters that could end the code span or the
+// table cell.
 func code(text string) string {
 	switch {
 	case text == "":
@@ -59,14 +63,14 @@ func code(text string) string {
 	case !strings.ContainsAny(text, "`|"):
 		return "`" + text + "`"
 	}
-	return "<code>" + spelled(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, "&#%d;", r) }) + "</code>"
+	return "<code>" + escape(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, "&#%d;", r) }) + "</code>"
 }
 
-// spelled writes a text with every character that could be a mark in another way.
-func spelled(text string, mark func(out *strings.Builder, r rune)) string {
+// escape copies a text, and calls mark to write each character that could be markup.
+func escape(text string, mark func(out *strings.Builder, r rune)) string {
 	var out strings.Builder
 	for i, r := range text {
-		if strings.ContainsRune(marks, r) || linking(text, i) {
+		if strings.ContainsRune(marks, r) || startsLink(text, i) {
 			mark(&out, r)
 		} else {
 			out.WriteRune(r)
@@ -75,8 +79,9 @@ func spelled(text string, mark func(out *strings.Builder, r rune)) string {
 	return out.String()
 }
 
-// linking reports whether what stands at i would make a link of its neighbours: as in http://example.com and www.example.com.
-func linking(text string, i int) bool {
+// startsLink reports whether the character at i could turn the text around it into a link, as in
+// http://example.com and www.example.com.
+func startsLink(text string, i int) bool {
 	switch text[i] {
 	case ':':
 		return strings.HasPrefix(text[i+1:], "//")

@@ -13,14 +13,14 @@ import (
 )
 
 func TestTextsAreCleaned(t *testing.T) {
-	long := strings.Repeat("é", longest+1)
+	long := strings.Repeat("é", textLimit+1)
 	for text, want := range map[string]string{
 		"":                                    "",
 		" a\n\tb\r\nc ":                       "a b c",
 		"\x1b[31mred\x07\x00":                 "[31mred",
 		"a\u202eb\u200bc\ufeffd":              "abcd",
 		"bad \xff byte":                       "bad \ufffd byte",
-		long:                                  strings.Repeat("é", longest-1) + "…",
+		long:                                  strings.Repeat("é", textLimit-1) + "…",
 		"line\u2028separator\u0085and others": "line separator and others",
 	} {
 		if got := clean(text); got != want {

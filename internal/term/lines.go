@@ -11,24 +11,25 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Lines tells a run in plain lines, one for everything that a person would want to have been told. It is the view for logs, pipes and CI.
+// Lines prints a run as plain lines, one for everything that matters to a person. It is the view
+// for logs, pipes and CI.
 type Lines struct {
 	Out   io.Writer
 	Style Style
-	State *fold.State // of the run; read when an event is told, after it was applied
-	Width func() int  // of the terminal, to wrap lines at; nil wraps nothing
+	State *fold.State // of the run, with the shown event already applied
+	Width func() int  // of the terminal, to wrap lines at; nil means no wrapping
 
-	opening *opening // of the run, until everything about it is known
+	opening *opening // the first lines of the run, until they are complete
 }
 
-// See writes what an event means to a person, if anything.
+// See prints the lines for an event, if it has any.
 func (l *Lines) See(e ralph.Event) {
-	lines := l.tell(e)
+	lines := l.linesFor(e)
 	if l.opening != nil {
 		switch data := e.Data.(type) {
 		case ralph.Notice:
-			l.opening.join(data, lines)
-			if l.opening.how == "" {
+			l.opening.addNotice(data, lines)
+			if l.opening.isolation == "" {
 				return
 			}
 			lines = nil
@@ -56,7 +57,7 @@ func (l *Lines) write(lines []string) {
 	}
 }
 
-// wrapped breaks a line at words and indents what follows below its beginning.
+// wrapped breaks a line between words and indents the rows after the first.
 func (l *Lines) wrapped(line string) []string {
 	const hanging = "    "
 	if l.Width == nil || text.Width(line) <= l.Width() {
@@ -74,7 +75,7 @@ func (l *Lines) wrapped(line string) []string {
 	return rows
 }
 
-func (l *Lines) tell(e ralph.Event) []string {
+func (l *Lines) linesFor(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
 		l.opening = newOpening(e.Run, data)
@@ -84,13 +85,14 @@ func (l *Lines) tell(e ralph.Event) []string {
 		}
 		l.opening = resumedOpening(e.Run, data, l.State.Started.Checks)
 	case ralph.IterationStarted:
-		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
+		heading := l.Style.Bold(l.ordinal(data)) + numberOf(e, data)
+		return []string{heading + l.task() + l.agentName(data) + l.attemptNote(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.handOver(data))
+		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.cooldown(data))
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -98,21 +100,18 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.TreeQuiet:
 		names := Clean(strings.Join(data.Names, ", "))
 		switch {
-		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
+		case data.Killed > 0 && endedByRalph(l.State.History.Now.Agent.End):
 			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
-			return []string{
-				"  " + l.Style.Yellow(
-					fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names),
-				),
-			}
+			count := Count(data.Killed, "process")
+			return []string{"  " + l.Style.Yellow("killed "+count+" that the agent left behind: "+names)}
 		}
 	case ralph.OutputTruncated:
 		return []string{fmt.Sprintf("  %s was too long (%d bytes); kept its beginning and end", data.What, data.Bytes)}
 	case ralph.Notice:
 		return l.notice(e.Type, data)
 	default:
-		return l.memory(e)
+		return l.taskLines(e)
 	}
 	return nil
 }
@@ -124,7 +123,8 @@ func (l *Lines) ordinal(data ralph.IterationStarted) string {
 	return fmt.Sprintf("iteration %d", data.Ordinal)
 }
 
-// numberOf is the iteration's number in the log, where it is another one: diff, restore and explain go by it.
+// numberOf returns the iteration's number in the log if it differs from the ordinal: diff, restore
+// and explain take the number in the log.
 func numberOf(e ralph.Event, data ralph.IterationStarted) string {
 	if e.Iteration == data.Ordinal {
 		return ""
@@ -132,15 +132,15 @@ func numberOf(e ralph.Event, data ralph.IterationStarted) string {
 	return fmt.Sprintf(" (no. %d)", e.Iteration)
 }
 
-// worker names the agent of an iteration, in a run that has more than one.
-func (l *Lines) worker(data ralph.IterationStarted) string {
+// agentName names the agent of an iteration in a run that has several.
+func (l *Lines) agentName(data ralph.IterationStarted) string {
 	if agents := l.State.Policy.Agents; data.Agent < len(agents) {
 		return ", agent " + Clean(agents[data.Agent])
 	}
 	return ""
 }
 
-func (l *Lines) kind(data ralph.IterationStarted) string {
+func (l *Lines) attemptNote(data ralph.IterationStarted) string {
 	switch {
 	case data.Diagnose:
 		return ": no progress; diagnosing only"
@@ -194,36 +194,25 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	if iteration == 0 || !l.State.History.Judging {
 		where = "baseline check "
 	}
+	check, took := where+name, Seconds(data.Duration)
 	switch {
 	case data.Flaked:
-		return fmt.Sprintf(
-			"%s%s: %s after %d tries on one tree (%s)",
-			where,
-			name,
-			l.Style.Yellow("PASS"),
-			data.Attempts,
-			Seconds(data.Duration),
-		)
+		pass := l.Style.Yellow("PASS")
+		return fmt.Sprintf("%s: %s after %d tries on one tree (%s)", check, pass, data.Attempts, took)
 	case data.Passed:
-		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.Green("PASS"), Seconds(data.Duration))
+		return fmt.Sprintf("%s: %s (%s)", check, l.Style.Green("PASS"), took)
 	case data.Broken:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Output)))
 	case data.TimedOut:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
 	}
-	return fmt.Sprintf(
-		"%s%s: %s (exit %d, %s)%s",
-		where,
-		name,
-		l.Style.Red("FAIL"),
-		data.ExitCode,
-		Seconds(data.Duration),
-		reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)),
-	)
+	reason := reasonOf(Shorten(Clean(failureLine(data.Output)), 100))
+	return fmt.Sprintf("%s: %s (exit %d, %s)%s", check, l.Style.Red("FAIL"), data.ExitCode, took, reason)
 }
 
-// cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
-func cutShort(end ralph.EndClass) bool {
+// endedByRalph reports whether Ralph ended the agent. Then leftover processes are not the agent's
+// fault.
+func endedByRalph(end ralph.EndClass) bool {
 	switch end {
 	case ralph.EndTimeout, ralph.EndIdle, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndAuth:
 		return true
@@ -240,10 +229,8 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 	}
 	var lines []string
 	for _, r := range v.Tasks.Refused {
-		lines = append(
-			lines,
-			fmt.Sprintf("  %s %s: %s", l.Style.Red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)),
-		)
+		refused := l.Style.Red("claim for " + r.Task + " refused")
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", refused, r.Code, Clean(r.Detail)))
 	}
 	for _, r := range v.Refusals() {
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim refused"), r.Code, Clean(r.Detail)))
@@ -259,8 +246,8 @@ func (l *Lines) unclaimed() []string {
 	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
 }
 
-// handOver says that one agent of the run rests, and for how long.
-func (l *Lines) handOver(v ralph.VerdictReached) []string {
+// cooldown says that an agent of the run pauses, and for how long.
+func (l *Lines) cooldown(v ralph.VerdictReached) []string {
 	rest, agents := v.Verdict.Cooldown, l.State.Policy.Agents
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
@@ -274,14 +261,14 @@ func (l *Lines) handOver(v ralph.VerdictReached) []string {
 	if v.Verdict.Action == ralph.GoOn {
 		line += reasonOf(Clean(v.Verdict.Detail))
 	}
-	if v.Verdict.Hint != "" && v.Verdict.Action != ralph.Stop { // the screen at the end says it otherwise
+	if v.Verdict.Hint != "" && v.Verdict.Action != ralph.Stop { // after a stop, the final screen shows the hint
 		return []string{line, "  what to do: " + Clean(v.Verdict.Hint)}
 	}
 	return []string{line}
 }
 
 func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
-	if data.Code == ralph.NoticeHookAllows { // it is in the log, for whoever wants to know
+	if data.Code == ralph.NoticeHookAllows { // only for the log
 		return nil
 	}
 	if kind == ralph.EvWarning {
@@ -307,22 +294,27 @@ func reasonOf(text string) string {
 	return ": " + text
 }
 
-// tellingLine is the first line that names a failure, with what is indented below it, else the last one: test programs end with a summary that says
+// failureLine returns the first line that names a failure, together with the indented line below
+// it. Without one, it returns the last line. Test programs often end with a summary that says
 // nothing.
-func tellingLine(text string) string {
+func failureLine(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		for _, sign := range []string{"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖", "Traceback"} {
-			if !strings.Contains(line, sign) {
-				continue
-			}
-			if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    ") {
-				return strings.TrimSpace(line) + " " + strings.TrimSpace(lines[i+1])
-			}
-			return line
+		namesFailure := slices.ContainsFunc(failureSigns, func(sign string) bool { return strings.Contains(line, sign) })
+		if !namesFailure {
+			continue
 		}
+		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    ") {
+			return strings.TrimSpace(line) + " " + strings.TrimSpace(lines[i+1])
+		}
+		return line
 	}
 	return lastLine(text)
+}
+
+// failureSigns are how test programs mark a failure.
+var failureSigns = []string{
+	"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖", "Traceback",
 }
 
 func lastLine(text string) string {

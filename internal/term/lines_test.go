@@ -10,15 +10,15 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// teller applies events to a state, as the loop does, and shows each to a view.
-type teller struct {
+// eventFeeder applies events to a state, as the loop does, and shows each to a view.
+type eventFeeder struct {
 	t         *testing.T
 	state     *fold.State
 	see       func(ralph.Event)
 	iteration int
 }
 
-func (s *teller) tell(kind ralph.EventType, data any) {
+func (s *eventFeeder) feed(kind ralph.EventType, data any) {
 	s.t.Helper()
 	e := ralph.Event{
 		Version: ralph.EventVersion, Seq: s.state.Seq + 1, Run: sampleRun, Iteration: s.iteration, Type: kind, Data: data,
@@ -36,84 +36,84 @@ const hostile = "a\x1b[2Jb\x1b]52;c;eA==\ac\r\nd\u202ee\x9b31m"
 func seconds(s float64) ralph.Span { return ralph.Span(s * float64(time.Second)) }
 
 // story is a run with every event that the views have a line for.
-func story(s *teller) {
+func story(s *eventFeeder) {
 	steps, cost := 7, 0.25
 	policy := ralph.DefaultPolicy()
 	policy.MaxIterations, policy.MaxTime, policy.MaxCost, policy.MaxTokens = 4, seconds(3600), 5, 900000
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{
+	s.feed(ralph.EvRunStarted, ralph.RunStarted{
 		Agent: "claude", Checks: []string{"go test ./...", "go vet ./..."}, Policy: policy,
 	})
-	s.tell(ralph.EvNotice, ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"})
-	s.tell(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "1"})
-	s.tell(ralph.EvCheckStarted, ralph.CheckStarted{Name: "go test ./..."})
-	s.tell(ralph.EvCheckFinished, ralph.CheckResult{
+	s.feed(ralph.EvNotice, ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"})
+	s.feed(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "1"})
+	s.feed(ralph.EvCheckStarted, ralph.CheckStarted{Name: "go test ./..."})
+	s.feed(ralph.EvCheckFinished, ralph.CheckResult{
 		Name: "go test ./...", ExitCode: 1, Output: "one\n" + hostile + "\n", Duration: seconds(1.5),
 	})
-	s.tell(ralph.EvCheckFinished, ralph.CheckResult{Name: "go vet ./...", Passed: true, Duration: seconds(0.5)})
+	s.feed(ralph.EvCheckFinished, ralph.CheckResult{Name: "go vet ./...", Passed: true, Duration: seconds(0.5)})
 
 	s.iteration = 1
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Of: 4})
-	s.tell(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: 100})
-	s.tell(ralph.EvAgentStarted, ralph.AgentStarted{Agent: "claude"})
-	s.tell(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: seconds(10), Tool: "Bash", Events: 3})
-	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
+	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Of: 4})
+	s.feed(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: 100})
+	s.feed(ralph.EvAgentStarted, ralph.AgentStarted{Agent: "claude"})
+	s.feed(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: seconds(10), Tool: "Bash", Events: 3})
+	s.feed(ralph.EvAgentExited, ralph.AgentOutcome{
 		Agent: "claude", End: ralph.EndOK, Duration: seconds(75), Steps: &steps, Cost: &cost,
 		Denials: []string{"Bash(rm -rf /" + hostile + ")"},
 		Said:    promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"TASK-1", "T-2"}},
 	})
-	s.tell(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: 2, Names: []string{"sleep", hostile}})
-	s.tell(ralph.EvTruncated, ralph.OutputTruncated{What: "agent output", Bytes: 17 << 20})
-	s.tell(ralph.EvSignal, ralph.SignalSeen{Kind: "COMPLETE"})
-	s.tell(ralph.EvWarning, ralph.Notice{
+	s.feed(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: 2, Names: []string{"sleep", hostile}})
+	s.feed(ralph.EvTruncated, ralph.OutputTruncated{What: "agent output", Bytes: 17 << 20})
+	s.feed(ralph.EvSignal, ralph.SignalSeen{Kind: "COMPLETE"})
+	s.feed(ralph.EvWarning, ralph.Notice{
 		Code: "unknown_promise", Text: `the agent printed a promise of unknown type "` + hostile + `"`,
 	})
-	s.tell(ralph.EvCheckStarted, ralph.CheckStarted{Name: hostile})
-	s.tell(ralph.EvCheckFinished, ralph.CheckResult{
+	s.feed(ralph.EvCheckStarted, ralph.CheckStarted{Name: hostile})
+	s.feed(ralph.EvCheckFinished, ralph.CheckResult{
 		Name: hostile, TimedOut: true, ExitCode: 143, Output: "waiting\nTimeout after 120s", Duration: seconds(120),
 	})
-	s.tell(ralph.EvCheckFinished, ralph.CheckResult{
+	s.feed(ralph.EvCheckFinished, ralph.CheckResult{
 		Name: "pytset", Broken: true, ExitCode: 127, Output: "sh: pytset: not found\n",
 	})
 	refused := ralph.Verdict{Action: ralph.GoOn, Claimed: true, Counted: true, Gates: []ralph.Gate{
 		{Name: "checks pass", State: ralph.GateShut, Refusal: ralph.RefusedCheckFailed, Detail: hostile + " failed"},
 		{Name: "nothing visibly unfinished", State: ralph.GateNoted},
 	}}
-	s.tell(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: refused.Refusals()})
-	s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(80)}, Verdict: refused})
-	s.tell(ralph.EvBreaker, ralph.BreakerMoved{
+	s.feed(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: refused.Refusals()})
+	s.feed(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(80)}, Verdict: refused})
+	s.feed(ralph.EvBreaker, ralph.BreakerMoved{
 		From: ralph.BreakerClosed, To: ralph.BreakerDiagnose, Reason: "3 iterations in a row without progress",
 	})
-	s.tell(ralph.EvWorkStashed, ralph.WorkStashed{Task: "T-2", Iteration: 1, Base: "b", Work: "w"})
-	s.tell(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, From: "f", To: "t"})
-	s.tell(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, Why: hostile, Conflicts: []string{hostile}})
+	s.feed(ralph.EvWorkStashed, ralph.WorkStashed{Task: "T-2", Iteration: 1, Base: "b", Work: "w"})
+	s.feed(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, From: "f", To: "t"})
+	s.feed(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, Why: hostile, Conflicts: []string{hostile}})
 
 	s.iteration = 2
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4, Diagnose: true})
-	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
+	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4, Diagnose: true})
+	s.feed(ralph.EvAgentExited, ralph.AgentOutcome{
 		Agent: "claude", End: ralph.EndLimit, Error: "a usage limit (status 429): " + hostile, Duration: seconds(2),
 	})
-	s.tell(ralph.EvVerdict,
+	s.feed(ralph.EvVerdict,
 		ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: seconds(60)}})
-	s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(60), Detail: "usage limit: " + hostile})
-	s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "ralph resume lets it go on"})
+	s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(60), Detail: "usage limit: " + hostile})
+	s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "ralph resume lets it go on"})
 
 	s.iteration = 3
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Probe: true})
-	s.tell(ralph.EvRunResumed, ralph.RunResumed{Agent: "codex", Policy: policy, Interrupted: 3})
-	s.tell(ralph.EvRunResumed, ralph.RunResumed{Agent: "codex", Policy: policy, Judged: 3})
+	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Probe: true})
+	s.feed(ralph.EvRunResumed, ralph.RunResumed{Agent: "codex", Policy: policy, Interrupted: 3})
+	s.feed(ralph.EvRunResumed, ralph.RunResumed{Agent: "codex", Policy: policy, Judged: 3})
 
 	s.iteration = 4
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4})
-	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
+	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4})
+	s.feed(ralph.EvAgentExited, ralph.AgentOutcome{
 		Agent: "codex", End: ralph.EndOK, Duration: seconds(3), Said: promise.Report{Complete: true},
 	})
-	s.tell(ralph.EvTreeQuiet, ralph.TreeQuiet{})
-	s.tell(ralph.EvCheckFinished, ralph.CheckResult{Name: "go test ./...", Passed: true, Duration: seconds(1.5)})
-	s.tell(ralph.EvVerdict,
+	s.feed(ralph.EvTreeQuiet, ralph.TreeQuiet{})
+	s.feed(ralph.EvCheckFinished, ralph.CheckResult{Name: "go test ./...", Passed: true, Duration: seconds(1.5)})
+	s.feed(ralph.EvVerdict,
 		ralph.VerdictReached{
 			Verdict: ralph.Verdict{Action: ralph.Stop, Reason: ralph.AllChecksPassed, Claimed: true, Counted: true},
 		})
-	s.tell(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.AllChecksPassed, Status: ralph.StatusCompleted})
+	s.feed(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.AllChecksPassed, Status: ralph.StatusCompleted})
 }
 
 func TestLines(t *testing.T) {
@@ -122,18 +122,18 @@ func TestLines(t *testing.T) {
 		style Style
 		demo  bool
 	}{
-		{name: "lines"}, {name: "lines_colour", style: Style{Colour: true}}, {name: "lines_demo", demo: true},
+		{name: "lines"}, {name: "lines_colour", style: Style{Color: true}}, {name: "lines_demo", demo: true},
 	}
 	for _, c := range cases {
 		var out strings.Builder
 		state := &fold.State{}
 		lines := &Lines{Out: &out, Style: c.style, State: state}
-		story(&teller{t: t, state: state, see: func(e ralph.Event) {
+		story(&eventFeeder{t: t, state: state, see: func(e ralph.Event) {
 			state.Started.Demo = c.demo
 			lines.See(e)
 		}})
 		golden(t, c.name, out.String())
-		if bad := foreign(out.String()); bad != "" {
+		if bad := foreignControls(out.String()); bad != "" {
 			t.Errorf("%s: control characters of an agent reach the terminal: %q", c.name, bad)
 		}
 	}
@@ -143,8 +143,8 @@ func TestAHandOverIsTold(t *testing.T) {
 	var out strings.Builder
 	state := &fold.State{}
 	lines := &Lines{Out: &out, State: state}
-	s := &teller{t: t, state: state, see: lines.See}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{
+	s := &eventFeeder{t: t, state: state, see: lines.See}
+	s.feed(ralph.EvRunStarted, ralph.RunStarted{
 		Workspace: "/w", Agent: "claude", Policy: ralph.Policy{Agents: []string{"claude", "codex"}},
 	})
 	for i, rest := range []ralph.AgentCooldown{
@@ -152,8 +152,8 @@ func TestAHandOverIsTold(t *testing.T) {
 		{Agent: 1, Because: ralph.EndAuth},
 	} {
 		s.iteration = i + 1
-		s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: rest.Agent})
-		s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
+		s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: rest.Agent})
+		s.feed(ralph.EvAgentExited, ralph.AgentOutcome{
 			Agent: state.Policy.Agents[rest.Agent], End: rest.Because, Error: "no", Hint: "try it",
 			Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
 		})
@@ -161,7 +161,7 @@ func TestAHandOverIsTold(t *testing.T) {
 		if rest.Because == ralph.EndAuth {
 			verdict.Hint = "log in"
 		}
-		s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: verdict})
+		s.feed(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: verdict})
 	}
 	golden(t, "hand_over", out.String())
 }
@@ -170,10 +170,10 @@ func TestARunWithoutCapsSaysSo(t *testing.T) {
 	var out strings.Builder
 	state := &fold.State{}
 	lines := &Lines{Out: &out, State: state}
-	s := &teller{t: t, state: state, see: lines.See}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "command"})
+	s := &eventFeeder{t: t, state: state, see: lines.See}
+	s.feed(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "command"})
 	s.iteration = 1
-	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1})
+	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1})
 	want := "run " + sampleRun + " in /w: no iteration limit\nagent: command\niteration 1\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)

@@ -18,9 +18,10 @@ const (
 	upOneRow   = "\x1b[1A"
 )
 
-// Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
+// Live is the view for a terminal: plain lines, and below them a status line that changes while
+// something is running.
 type Live struct {
-	// Verbose prints each message and tool call of the agent above the moving line.
+	// Verbose prints each message and tool call of the agent above the status line.
 	Verbose bool
 
 	lines Lines
@@ -28,26 +29,21 @@ type Live struct {
 
 	mu       sync.Mutex
 	begun    time.Time
-	spent    ralph.Span // by the run before begun
+	spent    ralph.Span // the run's time before begun
 	doing    string
 	ordinal  string
-	facts    []string // of the state, taken when an event was told: the loop goes on changing it
+	facts    []string // copied from the state at the last event, because the loop keeps changing the state
 	deadline time.Time
 	frame    int
-	drawn    int // columns of the moving line on the screen, 0 if there is none
+	drawn    int // columns of the status line on the screen, 0 if there is none
 	done     chan struct{}
 	ended    chan struct{}
 }
 
-// NewLive starts the moving line; Close ends it.
+// NewLive starts the status line; Close ends it.
 func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
-		lines: Lines{
-			Out:   out,
-			Style: style,
-			State: state,
-			Width: width,
-		},
+		lines: Lines{Out: out, Style: style, State: state, Width: width},
 		width: width,
 		begun: time.Now(),
 		spent: state.Elapsed,
@@ -58,7 +54,7 @@ func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *L
 	return v
 }
 
-// Close erases the moving line and waits until nothing draws any more.
+// Close erases the status line and waits until drawing has stopped.
 func (v *Live) Close() {
 	close(v.done)
 	<-v.ended
@@ -83,7 +79,7 @@ func (v *Live) animate() {
 	}
 }
 
-// See tells an event above the moving line and changes what that line says.
+// See prints an event above the status line and updates that line.
 func (v *Live) See(e ralph.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,7 +104,7 @@ func (v *Live) See(e ralph.Event) {
 	v.deadline = time.Time{}
 }
 
-// Say writes a line of the program's own above the moving line.
+// Say prints a message of the program above the status line.
 func (v *Live) Say(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -116,9 +112,9 @@ func (v *Live) Say(line string) {
 	v.lines.write([]string{line})
 }
 
-// Live takes small news of the agent.
+// Live shows an activity of the agent.
 func (v *Live) Live(a ralph.Activity) {
-	if a.Kind == "spent" { // told when the iteration ends
+	if a.Kind == "spent" { // shown when the iteration ends
 		return
 	}
 	v.mu.Lock()
@@ -133,7 +129,8 @@ func (v *Live) Live(a ralph.Activity) {
 	}
 }
 
-// erase removes the moving line. A terminal that has become narrower since shows it on several rows.
+// erase removes the status line. If the terminal has become narrower, the line covers several
+// rows.
 func (v *Live) erase() {
 	if v.drawn == 0 {
 		return
@@ -152,7 +149,7 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	room := v.width() - len("^C ") // Ctrl-C prints that behind the line
+	room := v.width() - len("^C ") // the terminal prints that after the line on Ctrl-C
 	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), room)
 	v.erase()
 	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.Dim(line))
@@ -173,15 +170,14 @@ func (v *Live) text() string {
 	return strings.Join(append(parts, doing), " · ")
 }
 
-// facts are the task, the money and the breaker, where there is something to say.
+// facts returns the task, the cost and the state of the breaker, as far as there is something to
+// show.
 func facts(state *fold.State) []string {
 	var parts []string
 	if len(state.History.Tasks) > 0 {
 		count := state.TaskCount()
-		parts = append(
-			parts,
-			strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)),
-		)
+		progress := fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)
+		parts = append(parts, strings.TrimSpace(progress))
 	}
 	cost := AtLeast(Money(state.History.Cost, state.CostEstimated), state.CostPartial)
 	if budget := state.Policy.MaxCost; budget > 0 {
@@ -198,7 +194,8 @@ func facts(state *fold.State) []string {
 	return parts
 }
 
-// ActivityLine is what an agent said or did, in one line; "" if there is nothing to show.
+// ActivityLine describes an activity of the agent in one line. It is empty if there is nothing to
+// show.
 func ActivityLine(a ralph.Activity) string {
 	detail := Clean(a.Detail)
 	switch a.Kind {

@@ -13,17 +13,17 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// ours are the terminal sequences that the views write.
-var ours = regexp.MustCompile(`\r\x1b\[2K|\x1b\[[0-9]+m|\n`)
+// ownSequences are the terminal sequences that the views write.
+var ownSequences = regexp.MustCompile(`\r\x1b\[2K|\x1b\[[0-9]+m|\n`)
 
-// foreign returns the control characters that are left when ours are removed.
-func foreign(text string) string {
+// foreignControls returns the control characters that are left when ours are removed.
+func foreignControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return r
 		}
 		return -1
-	}, ours.ReplaceAllString(text, ""))
+	}, ownSequences.ReplaceAllString(text, ""))
 }
 
 // frames returns the states of the moving line: text between two erasures that does not end its
@@ -32,7 +32,7 @@ func frames(text string) []string {
 	var found []string
 	for _, piece := range strings.Split(text, eraseLine) {
 		if piece != "" && !strings.HasSuffix(piece, "\n") {
-			found = append(found, ours.ReplaceAllString(piece, ""))
+			found = append(found, ownSequences.ReplaceAllString(piece, ""))
 		}
 	}
 	return found
@@ -43,9 +43,9 @@ func TestLiveLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{}
-		view := NewLive(&out, Style{Colour: true}, state, func() int { return width })
+		view := NewLive(&out, Style{Color: true}, state, func() int { return width })
 		time.Sleep(frameEvery / 2) // so that no event coincides with a frame
-		s := &teller{t: t, state: state}
+		s := &eventFeeder{t: t, state: state}
 		s.see = func(e ralph.Event) {
 			view.See(e)
 			time.Sleep(2 * frameEvery)
@@ -64,7 +64,7 @@ func TestLiveLine(t *testing.T) {
 		view.Close()
 
 		text := out.String()
-		if bad := foreign(text); bad != "" {
+		if bad := foreignControls(text); bad != "" {
 			t.Errorf("control characters of an agent reach the terminal: %q", bad)
 		}
 		moving := frames(text)
@@ -73,7 +73,7 @@ func TestLiveLine(t *testing.T) {
 				t.Errorf("a frame is as wide as the terminal: %q", frame)
 			}
 		}
-		if strings.HasSuffix(ours.ReplaceAllString(text, ""), moving[len(moving)-1]) {
+		if strings.HasSuffix(ownSequences.ReplaceAllString(text, ""), moving[len(moving)-1]) {
 			t.Error("the moving line is left behind")
 		}
 		golden(t, "live_frames", strings.Join(distinct(moving), "\n")+"\n")
@@ -97,9 +97,9 @@ func TestLiveLineCountsDown(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{Elapsed: seconds(3600)} // a resumed run
 		view := NewLive(&out, Style{}, state, func() int { return 200 })
-		s := &teller{t: t, state: state, see: view.See}
-		s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude"})
-		s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(4), Detail: "usage limit"})
+		s := &eventFeeder{t: t, state: state, see: view.See}
+		s.feed(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude"})
+		s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(4), Detail: "usage limit"})
 		time.Sleep(3450 * time.Millisecond)
 		view.Close()
 		got := strings.Join(distinct(frames(out.String())), "\n")

@@ -8,15 +8,13 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// memory tells what happened to the task list and to what people wrote for the agent.
-func (l *Lines) memory(e ralph.Event) []string {
+// taskLines describes events about the task list, and about messages and learnings.
+func (l *Lines) taskLines(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.TaskSelected:
 		if e.Iteration == 0 && data.List != nil {
-			count := l.State.TaskCount()
-			return []string{
-				fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, Clean(l.State.Started.TaskFile)),
-			}
+			count, file := l.State.TaskCount(), Clean(l.State.Started.TaskFile)
+			return []string{fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, file)}
 		}
 	case ralph.TaskMoved:
 		switch e.Type {
@@ -26,46 +24,36 @@ func (l *Lines) memory(e ralph.Event) []string {
 			return []string{"  " + l.Style.Yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
 		}
 	case ralph.WorkStashed:
-		return []string{
-			fmt.Sprintf(
-				"  work on %s stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR",
-				data.Task,
-				e.Run,
-				data.Task,
-				e.Run,
-				data.Iteration,
-			),
-		}
+		see := fmt.Sprintf("see it with ralph diff %s --task %s", e.Run, data.Task)
+		write := fmt.Sprintf("write it out with ralph restore %s %d --to DIR", e.Run, data.Iteration)
+		return []string{fmt.Sprintf("  work on %s stashed: %s, %s", data.Task, see, write)}
 	case ralph.WorkRestored:
-		if data.Why == "" && !data.Stayed { // otherwise a warning says it
+		if data.Why == "" && !data.Stayed { // otherwise there is a warning
 			return []string{fmt.Sprintf("  work on %s restored, from iteration %d", data.Task, data.Iteration)}
 		}
 	case ralph.SteeringSeen:
 		if data.State == ralph.SteeringRemoved {
 			return []string{"  steering removed: " + Shorten(Clean(data.Text), 100)}
 		}
-		return []string{
-			fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Text), 100)),
-		}
+		text := Shorten(Clean(data.Text), 100)
+		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, text)}
 	case ralph.AnswerGiven:
-		return []string{
-			fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Answer), 100)),
-		}
+		answer := Shorten(Clean(data.Answer), 100)
+		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, answer)}
 	case ralph.LearningProposed:
-		return []string{
-			fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100)),
-		}
+		text := Shorten(Clean(data.Text), 100)
+		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, text)}
 	case ralph.CommitResult:
 		lines := []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
-		if data.Output != "" { // hooks that were not run, or failed when all was done
+		if data.Output != "" { // hooks did not run, or failed after the commit
 			lines = append(lines, "  "+l.Style.Yellow("warning: ")+Shorten(Clean(data.Output), 300))
 		}
 		return lines
 	}
-	return l.proof(e)
+	return l.proofLines(e)
 }
 
-// task names what the iteration works on.
+// task names the task of the iteration.
 func (l *Lines) task() string {
 	id := l.State.History.Now.Task
 	for _, t := range l.State.History.Tasks {
@@ -83,7 +71,7 @@ func taskName(t ralph.TaskState) string {
 	return t.ID + " " + Shorten(Clean(t.Title), 60)
 }
 
-// claimedTasks lists the tasks that the agent says are done, each marked proven or only claimed.
+// claimedTasks lists the tasks that the agent claims are done, each marked proven or only claimed.
 func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 	if len(l.State.Iterations) == 0 || v.Row == 0 && v.Signal != "" {
 		return nil
@@ -95,14 +83,16 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 		if !ok {
 			continue
 		}
-		proven := slices.ContainsFunc(l.State.History.Tasks, func(t ralph.TaskState) bool { // by this iteration or before
+		// Proven by this iteration or an earlier one.
+		proven := slices.ContainsFunc(l.State.History.Tasks, func(t ralph.TaskState) bool {
 			return strings.EqualFold(t.ID, id) && t.Status == ralph.TaskDone && !t.Regressed
 		})
 		tasks = append(tasks, id+provenMark(proven, last))
 	}
-	for _, id := range v.Tasks.Done { // by a claim that everything is
-		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, id+provenMark(true, last)) }) {
-			tasks = append(tasks, id+provenMark(true, last))
+	for _, id := range v.Tasks.Done { // includes tasks proven by a claim that everything is done
+		marked := id + provenMark(true, last)
+		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, marked) }) {
+			tasks = append(tasks, marked)
 		}
 	}
 	if len(tasks) == 0 {

@@ -7,16 +7,16 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// opening gathers the first lines of a run: the run, its agent, its checks. Notices of the same moment that say more
-// about one of them join its line, so that nothing is said twice.
+// opening collects the first lines of a run: the run, its agent and its checks. Notices about one
+// of them are added to its line, so that nothing appears twice.
 type opening struct {
-	run      string
-	agent    string
-	access   string // what the agent may do, and whether a sandbox is around it
-	checks   string
-	detected string // why the checks were chosen
-	how      string // they run
-	notes    []string
+	run       string
+	agent     string
+	access    string // what the agent may do, and whether it runs in a sandbox
+	checks    string
+	detected  string // why the checks were chosen
+	isolation string // how checks run
+	notes     []string
 }
 
 func newOpening(run string, data ralph.RunStarted) *opening {
@@ -77,16 +77,16 @@ func checksLine(checks []string) string {
 	return "checks: " + Clean(strings.Join(checks, "; "))
 }
 
-// join takes a notice up.
-func (o *opening) join(n ralph.Notice, lines []string) {
+// addNotice adds a notice to the line that it is about, or to the notes.
+func (o *opening) addNotice(n ralph.Notice, lines []string) {
 	switch n.Code {
 	case "permissions":
 		o.access = Clean(n.Text)
-	case "no_sandbox": // the agent's line says it
+	case "no_sandbox": // already in the agent's line
 	case "check_detected":
 		o.detected = Clean(n.Text)
 	case "isolation":
-		o.how = strings.TrimPrefix(Clean(n.Text), "checks ")
+		o.isolation = strings.TrimPrefix(Clean(n.Text), "checks ")
 	case "unverified", "evaluator_only", "own_checks_only", "hidden_checks_only":
 		o.checks = Clean(n.Text)
 	default:
@@ -94,14 +94,14 @@ func (o *opening) join(n ralph.Notice, lines []string) {
 	}
 }
 
-// lines are what the opening says, at most three and the notes.
+// lines returns at most three lines, followed by the notes.
 func (o *opening) lines() []string {
 	agent := joinPhrases(o.agent, o.access)
-	if o.agent == "agent: command" && o.access != "" { // which says it again
+	if o.agent == "agent: command" && o.access != "" { // access says so already
 		agent = "agent: " + o.access
 	}
 	lines := []string{o.run, agent}
-	if checks := joinPhrases(o.checks, o.detected, o.how); checks != "" {
+	if checks := joinPhrases(o.checks, o.detected, o.isolation); checks != "" {
 		lines = append(lines, checks)
 	}
 	return append(lines, o.notes...)

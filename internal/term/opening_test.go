@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// seen is what Lines prints for events of a run that has just begun.
-func seen(width int, events ...any) string {
+// printed is what Lines prints for events of a run that has just begun.
+func printed(width int, events ...any) string {
 	var out bytes.Buffer
 	lines := &Lines{Out: &out, State: &fold.State{}}
 	if width > 0 {
@@ -24,7 +24,7 @@ func seen(width int, events ...any) string {
 
 func TestARunOpensWithThreeLines(t *testing.T) {
 	started := ralph.RunStarted{Workspace: "/w", Agent: "claude", Model: "opus", Checks: []string{"go test ./..."}}
-	got := seen(0, started,
+	got := printed(0, started,
 		ralph.Notice{Code: "check_detected", Text: "detected: found go.mod"},
 		ralph.Notice{Code: "permissions", Text: "edit mode, not sandboxed"},
 		ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"},
@@ -44,7 +44,7 @@ something else
 }
 
 func TestAnOpeningDoesNotWaitForIsolation(t *testing.T) {
-	got := seen(0, ralph.RunStarted{Workspace: "/w", Agent: "command"},
+	got := printed(0, ralph.RunStarted{Workspace: "/w", Agent: "command"},
 		ralph.Notice{Code: "permissions", Text: "custom command, not sandboxed"},
 		ralph.Notice{Code: "unverified", Text: "no checks: Ralph accepts the agent's claim and marks the result unverified"},
 		ralph.IterationStarted{Ordinal: 1})
@@ -59,7 +59,7 @@ iteration 1 (no. 0)
 }
 
 func TestLinesWrapAtWords(t *testing.T) {
-	got := seen(24, ralph.Notice{Text: "one two three four five six seven"})
+	got := printed(24, ralph.Notice{Text: "one two three four five six seven"})
 	want := "one two three four\n    five six seven\n"
 	if got != want {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

@@ -10,13 +10,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// proof tells what was found out about a claim beside its checks.
-func (l *Lines) proof(e ralph.Event) []string {
+// proofLines describes evidence about a claim other than its checks.
+func (l *Lines) proofLines(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.FilesTampered:
 		return l.tampered(data)
 	case ralph.Proof:
-		return l.worth(data)
+		return l.canary(data)
 	case ralph.BaseTestsRun:
 		return l.baseTests(data)
 	case ralph.Evaluation:
@@ -29,7 +29,8 @@ func (l *Lines) proof(e ralph.Event) []string {
 	return nil
 }
 
-// answered tells what became of a case, inside of an iteration whose agent is judged while it works.
+// answered describes the outcome of a case. Cases are judged while the agent of the iteration is
+// still running.
 func (l *Lines) answered(data ralph.CaseAnswered) string {
 	if data.Accepted {
 		return fmt.Sprintf("  ✓ case %d accepted", data.Round)
@@ -43,9 +44,8 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 	var lines []string
 	switch {
 	case !data.OldPassed:
-		lines = []string{
-			"  " + l.Style.Yellow("tests changed") + ": original tests fail, edited ones pass: " + names(data.Files),
-		}
+		changed := l.Style.Yellow("tests changed")
+		lines = []string{"  " + changed + ": original tests fail, edited ones pass: " + names(data.Files)}
 	case len(data.Files) > 0:
 		lines = []string{"  tests changed; the original ones pass as well: " + names(data.Files)}
 	}
@@ -57,12 +57,11 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 
 func (l *Lines) tampered(data ralph.FilesTampered) []string {
 	var lines []string
+	tampered := "  " + l.Style.Red("tampered")
 	if data.What != ralph.TamperedFiles {
-		lines = []string{
-			"  " + l.Style.Red("tampered") + fmt.Sprintf(": the agent changed %s; Ralph restored it:", Clean(data.File)),
-		}
+		lines = []string{tampered + ": the agent changed " + Clean(data.File) + "; Ralph restored it:"}
 	} else if len(data.Details) > 0 {
-		lines = []string{"  " + l.Style.Red("tampered") + ": the agent changed protected files; checks see the originals:"}
+		lines = []string{tampered + ": the agent changed protected files; checks see the originals:"}
 	}
 	for _, detail := range data.Details {
 		lines = append(lines, "    "+Clean(detail))
@@ -73,7 +72,7 @@ func (l *Lines) tampered(data ralph.FilesTampered) []string {
 	return lines
 }
 
-func (l *Lines) worth(p ralph.Proof) []string {
+func (l *Lines) canary(p ralph.Proof) []string {
 	name := Clean(p.Name)
 	switch {
 	case p.Canary == ralph.CanaryGreen:
@@ -85,8 +84,8 @@ func (l *Lines) worth(p ralph.Proof) []string {
 		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test, %s ran", name, Count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
 		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test", name)}
-	case p.Canary == ralph.CanaryNone: // explain tells it; on the screen of every small project it would be noise
-		return nil
+	case p.Canary == ralph.CanaryNone:
+		return nil // in small projects this is the usual case; ralph explain shows it
 	}
 	return []string{fmt.Sprintf("  - %s: unknown whether it can fail: %s", name, Clean(p.Detail))}
 }
@@ -99,7 +98,7 @@ func (l *Lines) evaluation(e ralph.Evaluation) []string {
 	return lines
 }
 
-// evaluated tells a verdict, or why there is none.
+// evaluated describes a verdict of an evaluator, or why there is none.
 func (l *Lines) evaluated(e ralph.Evaluation) []string {
 	what := ""
 	if e.Task != "" {
@@ -109,32 +108,18 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 	case e.End == ralph.EndInterrupted:
 		return []string{"  " + l.Style.Yellow("the evaluation by "+Clean(e.Agent)+" was interrupted")}
 	case e.End != ralph.EndOK:
-		return []string{
-			"  " + l.Style.Yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error)),
-		}
+		failed := l.Style.Yellow("the evaluator " + Clean(e.Agent) + " could not be asked")
+		return []string{"  " + failed + reasonOf(Clean(e.Error))}
 	case e.Cached && e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on the same tree", Clean(e.Agent), what)}
 	case e.Cached:
-		return []string{
-			"  " + l.Style.Red(
-				fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what),
-			) + fmt.Sprintf(
-				" (%s); nothing changed since, so it is not asked again",
-				e.Category,
-			),
-		}
+		rejected := l.Style.Red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what))
+		return []string{fmt.Sprintf("  %s (%s); nothing changed since, so it is not asked again", rejected, e.Category)}
 	case e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}
 	}
-	lines := []string{
-		"  " + l.Style.Red(
-			fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what),
-		) + fmt.Sprintf(
-			" (%s): %s",
-			e.Category,
-			Shorten(Clean(e.Concern), 300),
-		),
-	}
+	rejects := l.Style.Red(fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what))
+	lines := []string{fmt.Sprintf("  %s (%s): %s", rejects, e.Category, Shorten(Clean(e.Concern), 300))}
 	if e.NextStep != "" {
 		lines = append(lines, "    next: "+Shorten(Clean(e.NextStep), 300))
 	}
@@ -144,15 +129,14 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 // names lists the first of many names.
 func names(all []string) string { return Clean(text.List(all)) }
 
-// wasRed reports whether a check that is green at the end was red before any agent worked.
-func wasRed(s *fold.State) bool {
-	return slices.ContainsFunc(
-		LastChecks(s),
-		func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed },
-	)
+// fixedAnyCheck reports whether a check that passes at the end failed before any agent worked.
+func fixedAnyCheck(s *fold.State) bool {
+	return slices.ContainsFunc(LastChecks(s), func(c ralph.CheckResult) bool {
+		return c.Passed && c.Attribution == ralph.CheckFixed
+	})
 }
 
-// proof names the checks that were red and green on one tree, and what the last verdict let through with a warning.
+// proof names flaky checks, and what the last verdict accepted with a warning.
 func (b *screen) proof(s *fold.State) {
 	var flaky []string
 	for _, it := range s.Iterations {

@@ -11,13 +11,14 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its beginning.
+// ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its
+// beginning.
 func ResultLine(s *fold.State) string {
 	stopped := s.Stopped
 	name := ralph.NameOf(stopped.Reason)
-	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
+	line := fmt.Sprintf("%s %s: %s", name, progressText(s), Clean(detail(s)))
 	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
-		line += "; to continue: " + goOn(s)
+		line += "; to continue: " + nextCommand(s)
 	}
 	if s.Started.Demo {
 		return "DEMO: " + line
@@ -25,8 +26,8 @@ func ResultLine(s *fold.State) string {
 	return line
 }
 
-// where says how far the run came.
-func where(s *fold.State) string {
+// progressText says how far the run came.
+func progressText(s *fold.State) string {
 	n, of := s.History.Counted, s.Policy.MaxIterations
 	if s.History.Started == 0 {
 		return "before iteration 1"
@@ -47,7 +48,7 @@ func where(s *fold.State) string {
 	return fmt.Sprintf("at iteration %d", n)
 }
 
-func why(s *fold.State) string {
+func detail(s *fold.State) string {
 	stopped := s.Stopped
 	switch stopped.Reason {
 	case ralph.Blocked:
@@ -62,18 +63,19 @@ func why(s *fold.State) string {
 	return stopped.Detail
 }
 
-// because is why, for a reader who has not seen the name of the exit code yet.
-func because(s *fold.State) string {
+// stopText returns the detail of the stop for a reader who has not seen the name of the exit code
+// yet.
+func stopText(s *fold.State) string {
 	switch s.Stopped.Reason {
 	case ralph.Blocked:
 		if s.History.Moment.Blocked != "" {
-			return "a hook blocked it: " + why(s)
+			return "a hook blocked it: " + detail(s)
 		}
-		return "the agent is blocked: " + why(s)
+		return "the agent is blocked: " + detail(s)
 	case ralph.NeedsDecision:
-		return "the agent asks for a decision: " + why(s)
+		return "the agent asks for a decision: " + detail(s)
 	}
-	return why(s)
+	return detail(s)
 }
 
 func proofLine(s *fold.State) string {
@@ -84,21 +86,20 @@ func proofLine(s *fold.State) string {
 	return "the claim is proven by " + Count(n, "passing check")
 }
 
-// Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
-// It wraps at width columns, and not at all if width is 0.
+// Screen is the summary that a person sees at the end: why the run stopped, what changed, what was
+// proven, what was spent, and how to continue. It wraps at width columns; 0 means no wrapping.
 func Screen(s *fold.State, style Style, width int) string {
 	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
-		b.text.WriteString(
-			style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n",
-		)
+		const demo = "DEMO: a scripted agent on a sample project; no model was called, nothing was spent."
+		b.text.WriteString(style.Yellow(demo) + "\n")
 	}
-	b.row("Stopped because", Clean(because(s)))
+	b.row("Stopped because", Clean(stopText(s)))
 	if s.Stopped.Changed != "" {
 		b.row("What changed", Clean(s.Stopped.Changed))
 	}
-	b.row("What was proven", proved(s))
+	b.row("What was proven", proofText(s))
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
 	}
@@ -121,7 +122,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
-	if next := goOn(s); next != "" {
+	if next := nextCommand(s); next != "" {
 		b.row("To continue", next)
 	}
 	b.row("Details", explain(s))
@@ -129,14 +130,14 @@ func Screen(s *fold.State, style Style, width int) string {
 	return b.text.String()
 }
 
-// screen is made of rows: a word, and what belongs to it.
+// screen is made of rows, each with a label and a text.
 type screen struct {
 	style Style
 	width int // of the terminal, 0 if there is none
 	text  strings.Builder
 }
 
-// row wraps long texts below the first word, where there is a width to wrap at.
+// row writes a label and a text. If the screen has a width, it wraps the text after the label.
 func (b *screen) row(name, words string) {
 	const indent = 17
 	lines := []string{words}
@@ -151,12 +152,12 @@ func (b *screen) row(name, words string) {
 	}
 }
 
-// canUndo reports whether there are changes in the workspace and a snapshot from before them.
+// canUndo reports whether the workspace has changes and there is a snapshot from before them.
 func canUndo(s *fold.State) bool {
 	base := s.History.Base
-	return s.Started.Worktree == nil && !s.Started.Demo && base.Snapshot != "" && base.Head != "" &&
-		len(s.Iterations) > 0 &&
-		s.Stopped.Changed != "no files changed"
+	inWorkspace := s.Started.Worktree == nil && !s.Started.Demo
+	hasSnapshot := base.Snapshot != "" && base.Head != ""
+	return inWorkspace && hasSnapshot && len(s.Iterations) > 0 && s.Stopped.Changed != "no files changed"
 }
 
 // noClaim says that the checks pass and only the agent's claim is missing.
@@ -168,7 +169,8 @@ func noClaim(s *fold.State) string {
 	return fmt.Sprintf("checks pass, but the agent did not print <promise>%s</promise>", tag)
 }
 
-// denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
+// denied shows what the last agent of an incomplete run was not allowed to do. Allowing it takes a
+// new run, because a resume keeps the permissions.
 func (b *screen) denied(s *fold.State) {
 	if len(s.Iterations) == 0 || s.Stopped.Status == ralph.StatusCompleted {
 		return
@@ -182,7 +184,7 @@ func (b *screen) denied(s *fold.State) {
 	}
 }
 
-// Tasks counts the list and names what is open.
+// Tasks counts the tasks and names the open ones.
 func Tasks(s *fold.State) string {
 	const shown = 5
 	count := s.TaskCount()
@@ -199,7 +201,7 @@ func Tasks(s *fold.State) string {
 	return text + reasonOf(strings.Join(open, ", "))
 }
 
-// worktree says where the work lies and how to bring it home.
+// worktree shows where the work is and how to merge it.
 func (b *screen) worktree(s *fold.State) {
 	if w := s.Started.Worktree; w != nil {
 		b.row("Worktree", Clean(w.Path))
@@ -210,13 +212,13 @@ func (b *screen) worktree(s *fold.State) {
 }
 
 func explain(s *fold.State) string {
-	if s.Started.Demo { // nobody stands in the sample project
+	if s.Started.Demo { // the user is not in the sample project's folder
 		return "ralph -C " + s.Started.Workspace + " explain"
 	}
 	return "ralph explain " + s.Run
 }
 
-func proved(s *fold.State) string {
+func proofText(s *fold.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
@@ -226,21 +228,22 @@ func proved(s *fold.State) string {
 		if s.Stopped.Status != ralph.StatusCompleted {
 			but = "not the goal; "
 		}
-		return but + "failed before this run, passes now: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
-	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
-		return "nothing" + stillRed(s)
+		return but + "failed before this run, passes now: " + Clean(strings.Join(fixedChecks(s), "; ")) + failingChecks(s)
+	case slices.Contains(by, ralph.VerifiedUnchanged) && failingChecks(s) != "":
+		return "nothing" + failingChecks(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks pass; no baseline was run, so this shows that nothing is broken, not that the goal is met"
-	case slices.Contains(by, ralph.VerifiedUnchanged) && wasRed(s):
-		return "the checks failed before and pass now, but a planted failing test did not make them fail: it is unknown what they prove"
+	case slices.Contains(by, ralph.VerifiedUnchanged) && fixedAnyCheck(s):
+		return "the checks failed before and pass now, " +
+			"but a planted failing test did not make them fail: it is unknown what they prove"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks passed before and still pass: this shows that nothing broke, not that the goal is met"
 	}
 	return "nothing"
 }
 
-// stillRed names the checks that are red at the end.
-func stillRed(s *fold.State) string {
+// failingChecks names the checks that fail at the end.
+func failingChecks(s *fold.State) string {
 	var red []string
 	for _, c := range LastChecks(s) {
 		if !c.Passed {
@@ -253,7 +256,7 @@ func stillRed(s *fold.State) string {
 	return "; failing: " + Clean(strings.Join(red, "; "))
 }
 
-// LastChecks are the checks of the last iteration, or of the baseline if there was none.
+// LastChecks returns the checks of the last iteration, or of the baseline if there was none.
 func LastChecks(s *fold.State) []ralph.CheckResult {
 	if n := len(s.Iterations); n > 0 {
 		return s.Iterations[n-1].CheckResults
@@ -261,14 +264,13 @@ func LastChecks(s *fold.State) []ralph.CheckResult {
 	return s.History.Baseline
 }
 
-// turnedGreen names the checks of the last iteration that were not green at the base.
-func turnedGreen(s *fold.State) []string {
+// fixedChecks names the checks that pass in the last iteration and failed at the base.
+func fixedChecks(s *fold.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
-		before := slices.IndexFunc(
-			s.History.Baseline,
-			func(b ralph.CheckResult) bool { return b.Name == c.Name && b.Task == c.Task },
-		)
+		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool {
+			return b.Name == c.Name && b.Task == c.Task
+		})
 		if c.Passed && before >= 0 && !s.History.Baseline[before].Passed {
 			names = append(names, c.Name)
 		}
@@ -291,7 +293,8 @@ func spent(s *fold.State) string {
 	return strings.Join(parts, ", ")
 }
 
-// uncounted says how many iterations the cap leaves out: limits, failing models and interrupts are nobody's work.
+// uncounted says how many iterations do not count toward the limit, such as those that ended with
+// a usage limit, a failing model or an interrupt.
 func uncounted(s *fold.State) string {
 	if n := len(s.Iterations) - s.History.Counted; n > 0 {
 		return fmt.Sprintf(" (%d not counted)", n)
@@ -299,31 +302,31 @@ func uncounted(s *fold.State) string {
 	return ""
 }
 
-// goOn is the command that makes sense next.
-func goOn(s *fold.State) string {
+// nextCommand returns the command that makes sense next.
+func nextCommand(s *fold.State) string {
 	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
-		return "in a run of your own: " + waysOn[reason]
+		return "in a run of your own: " + nextCommands[reason]
 	}
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
-	if refused(s) {
+	if settingsRefused(s) {
 		return otherSettings(s)
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
 		return "fix what the hook complains about, then: ralph resume"
-	case waysOn[reason] != "":
-		return waysOn[reason]
+	case nextCommands[reason] != "":
+		return nextCommands[reason]
 	case ralph.StatusOf(reason) == ralph.StatusCompleted:
 		return ""
 	case of > 0 && s.History.Counted >= of:
-		return waysOn[ralph.MaxIterations]
+		return nextCommands[ralph.MaxIterations]
 	}
 	return "ralph resume"
 }
 
-var waysOn = map[ralph.StopReason]string{
+var nextCommands = map[ralph.StopReason]string{
 	ralph.MaxIterations:  "ralph resume --add-iterations 10",
 	ralph.CheckBroken:    "make the check run, then: ralph resume; or start a new run with another --check",
 	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
@@ -334,15 +337,17 @@ var waysOn = map[ralph.StopReason]string{
 	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
 }
 
-// refused reports whether the recorded settings are why the run ended: a resume keeps them.
-func refused(s *fold.State) bool {
+// settingsRefused reports whether the run ended because of its recorded settings, which a resume
+// keeps.
+func settingsRefused(s *fold.State) bool {
 	return s.Stopped.Status != ralph.StatusCompleted &&
 		(s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
 }
 
-// otherSettings is how one goes on with a setting changed. Of the agent's, a resume takes another model; everything else takes a new run.
+// otherSettings says how to continue with a changed setting. A resume can change the agent's
+// model. Any other change needs a new run.
 func otherSettings(s *fold.State) string {
-	if s.History.Now.Agent.Hint != ralph.HintSettings { // it is the evaluator's
+	if s.History.Now.Agent.Hint != ralph.HintSettings { // the evaluator's setting
 		return "change the setting and start a new run: ralph run"
 	}
 	return "change the setting: ralph resume --model M for another model, a new ralph run for anything else"

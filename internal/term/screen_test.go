@@ -127,7 +127,7 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 			VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
 		})
 		change(s)
-		text := Screen(s, Style{Colour: name == "in colour"}, 0) + ResultLine(s) + "\n"
+		text := Screen(s, Style{Color: name == "in colour"}, 0) + ResultLine(s) + "\n"
 		golden(t, "screen_"+strings.ReplaceAll(name, " ", "_"), text)
 	}
 }
@@ -153,7 +153,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sample(c.stopped)
 			s.History.Now.Agent.Hint = c.agent
-			if got := goOn(s); got != c.want {
+			if got := nextCommand(s); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -1,6 +1,7 @@
-// Package term shows a run to a person: a live line on a terminal, plain lines elsewhere, and a last screen that says why it stopped.
+// Package term shows a run to a person: a status line on a terminal, plain lines elsewhere, and a
+// final screen that says why the run stopped.
 //
-// Views read events and nothing else; they never reach into the loop.
+// Views read only events. They never access the loop.
 package term
 
 import (
@@ -13,38 +14,39 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Style paints words, or leaves them as they are.
-type Style struct{ Colour bool }
+// Style colors text, or leaves it as it is.
+type Style struct{ Color bool }
 
 func (s Style) paint(code, text string) string {
-	if !s.Colour || text == "" {
+	if !s.Color || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold paints text bold.
+// Bold makes text bold.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Dim paints text dim.
+// Dim makes text dim.
 func (s Style) Dim(text string) string { return s.paint("2", text) }
 
-// Red paints text red.
+// Red makes text red.
 func (s Style) Red(text string) string { return s.paint("31", text) }
 
-// Green paints text green.
+// Green makes text green.
 func (s Style) Green(text string) string { return s.paint("32", text) }
 
-// Yellow paints text yellow.
+// Yellow makes text yellow.
 func (s Style) Yellow(text string) string { return s.paint("33", text) }
 
-// Cyan paints text cyan.
+// Cyan makes text cyan.
 func (s Style) Cyan(text string) string { return s.paint("36", text) }
 
-// Clean makes one printable line of a text that an agent or a command wrote: nothing in it can move the cursor or reach the clipboard.
+// Clean turns text from an agent or a command into one printable line. Nothing in it can move the
+// cursor or reach the clipboard.
 func Clean(text string) string { return strings.TrimSpace(Printable(text)) }
 
-// Printable is Clean for a line whose indent matters.
+// Printable is Clean for a line whose indentation matters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -57,10 +59,10 @@ func Printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// Shorten cuts a line to a number of columns.
+// Shorten cuts a line to width columns.
 func Shorten(line string, width int) string { return text.Fit(line, width) }
 
-// Clock writes a span as a stopwatch does.
+// Clock formats a duration like a stopwatch.
 func Clock(d time.Duration) string {
 	d = d.Truncate(time.Second)
 	if d >= time.Hour {
@@ -69,7 +71,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// Seconds writes a short span with one figure after the point.
+// Seconds formats a duration below a minute with one decimal, and a longer one like Clock.
 func Seconds(s ralph.Span) string {
 	if s.Duration() >= time.Minute {
 		return Clock(s.Duration())
@@ -77,17 +79,18 @@ func Seconds(s ralph.Span) string {
 	return fmt.Sprintf("%.1fs", s.Seconds())
 }
 
-// Money writes an amount, with a mark where it was reckoned rather than reported.
+// Money formats an amount in dollars. It marks estimates.
 func Money(cost float64, estimated bool) string {
 	mark := map[bool]string{true: "~"}[estimated]
 	amount := fmt.Sprintf("%.4f", cost)
-	for i := 0; i < 2 && strings.HasSuffix(amount, "0"); i++ { // cents at least, hundredths of a cent where there are any
+	// Show cents, and hundredths of a cent if there are any.
+	for i := 0; i < 2 && strings.HasSuffix(amount, "0"); i++ {
 		amount = amount[:len(amount)-1]
 	}
 	return mark + "$" + amount
 }
 
-// AtLeast marks a figure of which only a part is known.
+// AtLeast marks a figure that is only partly known.
 func AtLeast(figure string, partial bool) string {
 	if partial {
 		return "at least " + figure
@@ -95,5 +98,5 @@ func AtLeast(figure string, partial bool) string {
 	return figure
 }
 
-// Count writes a number with its noun.
+// Count formats a number with its noun.
 func Count(n int, noun string) string { return text.Count(n, noun) }

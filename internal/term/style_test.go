@@ -43,8 +43,8 @@ func TestWords(t *testing.T) {
 		{"none", Count(0, "iteration"), "0 iterations"},
 		{"two ending in s", Count(2, "process"), "2 processes"},
 		{"no colour", Style{}.Red("x"), "x"},
-		{"colour", Style{Colour: true}.Red("x"), "\x1b[31mx\x1b[0m"},
-		{"colour of nothing", Style{Colour: true}.Bold(""), ""},
+		{"colour", Style{Color: true}.Red("x"), "\x1b[31mx\x1b[0m"},
+		{"colour of nothing", Style{Color: true}.Bold(""), ""},
 	}
 	for _, c := range cases {
 		if c.got != c.want {

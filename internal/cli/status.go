@@ -35,10 +35,10 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 	live = live && owner.Run == run.id
 	return c.table(struct {
 		ralph.Result
-		ExitCode *int `json:"exit_code"` // null of a run that has not ended
+		ExitCode *int `json:"exit_code"` // null if the run has not ended
 		Live     bool `json:"live"`
 		PID      int  `json:"pid"`
-	}{state.Result(), endedWith(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
+	}{state.Result(), recordedExitCode(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
 }
 
 func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
@@ -48,7 +48,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 		}
 	}
 	row("run", demoMark(state.Started.Demo)+r.id)
-	row("status", standing(state, live))
+	row("status", statusText(state, live))
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	if len(state.History.Tasks) > 0 {
 		row("tasks", term.Tasks(state))
@@ -63,17 +63,14 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 			row("last worked", term.Clean(state.Iterations[n-1].Agent))
 		}
 	}
-	iterations := ofLimit(
-		fmt.Sprint(state.History.Counted),
-		fmt.Sprint(state.Policy.MaxIterations),
-		state.Policy.MaxIterations > 0,
-	)
+	limit := state.Policy.MaxIterations
+	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(limit), limit > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
 		iterations += fmt.Sprintf(" (plus %d not counted)", n)
 	}
 	row("iterations", iterations)
-	if live && state.Stopped == nil &&
-		state.LiveStatus() != ralph.StatusPaused { // what was spent since the last event is not recorded yet
+	// The time since the last event is not in the log yet.
+	if live && state.Stopped == nil && state.LiveStatus() != ralph.StatusPaused {
 		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
@@ -83,7 +80,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 		row("stashed", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {
-		row("check", term.Clean(check.Name)+": "+passWord(check))
+		row("check", term.Clean(check.Name)+": "+resultWord(check))
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
@@ -95,7 +92,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	row("files", r.store.RunDir(r.id))
 }
 
-// showSpending tells what was spent of what may be, as far as that is known.
+// showSpending shows cost and tokens with their limits, as far as they are known.
 func showSpending(state *fold.State, row func(name, text string)) {
 	r, limits := state.Result(), state.Policy
 	if r.TotalCost != nil || limits.MaxCost > 0 {
@@ -114,15 +111,16 @@ func showSpending(state *fold.State, row func(name, text string)) {
 	}
 }
 
-func endedWith(state *fold.State) *int {
+func recordedExitCode(state *fold.State) *int {
 	if state.Stopped == nil {
 		return nil
 	}
 	return &state.Stopped.ExitCode
 }
 
-// standing is the status in words: a run that says it is active while nobody works on it was cut off.
-func standing(state *fold.State, live bool) string {
+// statusText describes the status. A run that looks active but has no live process was
+// interrupted.
+func statusText(state *fold.State, live bool) string {
 	status := state.LiveStatus()
 	switch {
 	case state.Stopped != nil:
@@ -151,7 +149,7 @@ func ofLimit(spent, limit string, limited bool) string {
 	return spent
 }
 
-func passWord(c ralph.CheckResult) string {
+func resultWord(c ralph.CheckResult) string {
 	switch {
 	case c.Passed:
 		return "PASS"
@@ -194,16 +192,9 @@ func (c runsCommand) run(ctx context.Context) error {
 		}
 		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
 		for _, r := range runs {
-			goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
-			fmt.Fprintf(
-				out,
-				"%s\t%s\t%d\t%s\t%s\n",
-				r.Run,
-				r.StartedAt.Local().Format(time.DateTime),
-				r.Iterations,
-				summaryStatus(r),
-				term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60),
-			)
+			started := r.StartedAt.Local().Format(time.DateTime)
+			goal := term.Shorten(demoMark(r.Demo)+term.Clean(cmp.Or(r.SpecFile, r.Goal, r.TaskFile)), 60)
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, started, r.Iterations, summaryStatus(r), goal)
 		}
 	})
 }
@@ -247,7 +238,7 @@ func (c *logsCommand) run(ctx context.Context, run foundRun) error {
 	}
 	state := &fold.State{}
 	lines := &term.Lines{Out: c.streams.Out, Style: c.styleOn(c.streams.OutTerm), State: state}
-	tell := func(e ralph.Event, line []byte) error {
+	show := func(e ralph.Event, line []byte) error {
 		if c.wantsJSON() {
 			return c.printLine(e, line)
 		}
@@ -261,12 +252,12 @@ func (c *logsCommand) run(ctx context.Context, run foundRun) error {
 		return nil
 	}
 	if c.follow {
-		return run.store.Follow(ctx, run.id, tell)
+		return run.store.Follow(ctx, run.id, show)
 	}
-	return run.store.Read(run.id, tell)
+	return run.store.Read(run.id, show)
 }
 
-// printLine writes an event as it is recorded, or what --jq makes of it.
+// printLine prints an event as recorded, or the result of --jq.
 func (c *logsCommand) printLine(e ralph.Event, line []byte) error {
 	if c.globals.jq != "" {
 		return c.printJSON(e)

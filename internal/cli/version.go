@@ -16,7 +16,7 @@ import (
 // Version is set by the build.
 var Version = ""
 
-// version is the build's version, else what the Go tool knows of it.
+// version returns the version of the build, or else the one that the Go tool recorded.
 func version() string {
 	if Version != "" {
 		return Version
@@ -35,11 +35,13 @@ func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return a.print(
-				map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH},
-				"%s",
-				versionLine(),
-			)
+			object := map[string]string{
+				"version": version(),
+				"go":      runtime.Version(),
+				"os":      runtime.GOOS,
+				"arch":    runtime.GOARCH,
+			}
+			return a.print(object, "%s", versionLine())
 		},
 	}
 }
@@ -55,7 +57,7 @@ func newConfigCommand(a *app) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Print every key, its value and where it comes from", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, loaded, err := a.settings(cmd.Context(), opts.given())
+			_, loaded, err := a.settings(cmd.Context(), opts.flagValues())
 			if err != nil {
 				return err
 			}
@@ -69,7 +71,7 @@ func newConfigCommand(a *app) *cobra.Command {
 	}
 	addKeyFlags(show.Flags(), opts.values)
 	show.Flags().BoolVar(&opts.once, "once", false, "one iteration")
-	show.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // taken, but not worth a line of help
+	show.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // accepted, but would clutter the help
 	cmd.AddCommand(show)
 	return cmd
 }
