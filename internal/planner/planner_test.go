@@ -113,7 +113,7 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			*atWorker, *atOwn = nil, nil
-			p, err := New(planRequest(t, append(workers, c.set...), environ...), OldListRefused)
+			p, err := New(Request{Request: planRequest(t, append(workers, c.set...), environ...)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 		"worker.provider=openai", "worker.model=w", "worker.base_url=" + base, "checks.task_tests=tests/{id}_*.sh",
 		"checks.hidden=secret command",
 	}
-	p, err := New(planRequest(t, set), OldListRefused)
+	p, err := New(Request{Request: planRequest(t, set)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,9 +168,8 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 
 func TestAPlannerThatIsInterrupted(t *testing.T) {
 	base, all := planningServer(t)
-	p, err := New(
-		planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused,
-	)
+	set := []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}
+	p, err := New(Request{Request: planRequest(t, set)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,12 +240,12 @@ func TestACapNeedsAPrice(t *testing.T) {
 	if _, known := model.PriceOf("nobody-knows"); known {
 		t.Fatal("somebody knows")
 	}
-	_, err := New(planRequest(t, set), OldListRefused)
+	_, err := New(Request{Request: planRequest(t, set)})
 	if _, misuse := errors.AsType[*config.UsageError](err); !misuse {
 		t.Errorf("without a price: %v", err)
 	}
 	for _, more := range []string{"allow_unmetered=true", "prices=nobody-knows=1/2/1/1"} {
-		if _, err := New(planRequest(t, append(set, more)), OldListRefused); err != nil {
+		if _, err := New(Request{Request: planRequest(t, append(set, more))}); err != nil {
 			t.Errorf("%s: %v", more, err)
 		}
 	}
