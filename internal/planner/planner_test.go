@@ -250,3 +250,30 @@ func TestACapNeedsAPrice(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoPlans(t *testing.T) {
+	for name, c := range map[string]struct {
+		set     []string
+		environ []string
+		named   bool
+		agent   bool
+	}{
+		"nothing is set":        {nil, nil, false, true},
+		"a key":                 {nil, []string{"OPENAI_API_KEY=k"}, false, false},
+		"a key and a named one": {[]string{"agent.name=claude"}, []string{"OPENAI_API_KEY=k"}, true, true},
+		"a key and an agent of the configuration": {
+			[]string{"agent.name=claude"}, []string{"ANTHROPIC_API_KEY=k"}, false, false,
+		},
+		"the planner's model":   {[]string{"planner.model=m"}, nil, false, false},
+		"the worker's provider": {[]string{"worker.provider=anthropic"}, nil, false, false},
+		"the worker's server":   {[]string{"worker.base_url=http://127.0.0.1:9/v1"}, nil, false, false},
+		"the agent's model":     {[]string{"agent.model=m"}, nil, false, true},
+		"the built-in worker":   {[]string{"agent.name=worker"}, nil, true, false},
+		"a command":             {[]string{"agent.command=true"}, nil, false, true},
+	} {
+		req := Request{Request: planRequest(t, c.set, c.environ...), AgentNamed: c.named}
+		if got := req.usesAgent(); got != c.agent {
+			t.Errorf("%s: an agent plans: %t, want %t", name, got, c.agent)
+		}
+	}
+}
