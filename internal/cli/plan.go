@@ -36,7 +36,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	p := &planning{app: a, options: opts, in: bufio.NewReader(a.streams.In)}
 	cmd := &cobra.Command{
 		Use:         "plan [BRIEF]",
-		Short:       "Let a model or agent read the project, ask you, and write a task list",
+		Short:       "Let a model or agent read the project, ask you, and write tasks",
 		GroupID:     "work",
 		Annotations: outside,
 		Long: `Let a model write a task list. It reads the project's files, changes none, asks
@@ -193,8 +193,8 @@ func (p *planning) prepare(ctx context.Context) error {
 	})
 }
 
-// agreeToPlanner asks for consent if the project's files say where a key is sent, what an agent runs, or where a list is
-// written. What else they name is not run here.
+// agreeToPlanner asks for consent if the project's files say where a key is sent, what an agent runs,
+// or where a list is written. What else they name is not run here.
 func (p *planning) agreeToPlanner(loaded config.Loaded, request *planner.Request) error {
 	keys, files := request.Consent()
 	request.AgentFiles = files

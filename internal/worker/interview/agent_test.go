@@ -32,8 +32,8 @@ func answersWith(texts ...string) *fakeAgent {
 const (
 	goodPlan = "Here it is.\n```json\n" + `{"plan": {"overview": "o", "tasks": [{"id": "T-1", "title": "t", ` +
 		`"description": "d", "acceptance": ["a"], "checks": ["sh t.sh"]}]}}` + "\n```\n"
-	twoQuestions = "```json\n" + `{"questions": [{"question": "Which?"}, {"question": "When?", "options": ["now", "then"]}]}` +
-		"\n```"
+	twoQuestions = "```json\n" + `{"questions": [{"question": "Which?"}, ` +
+		`{"question": "When?", "options": ["now", "then"]}]}` + "\n```"
 )
 
 func TestAnAgentAsksAndPlans(t *testing.T) {
@@ -107,7 +107,8 @@ func TestAnAgentAsksTheSameAgain(t *testing.T) {
 	agent := answersWith(twoQuestions, twoQuestions, goodPlan)
 	out, err := Run(t.Context(), Options{Agent: agent, Brief: "b", Lint: anything, Ask: replies("this", "2")})
 	must(t, err)
-	if out.Status != Written || len(out.Asked) != 2 || !strings.Contains(agent.prompts[2], "all these questions were asked") {
+	if out.Status != Written || len(out.Asked) != 2 ||
+		!strings.Contains(agent.prompts[2], "all these questions were asked before") {
 		t.Errorf("%+v\n%s", out, agent.prompts[2])
 	}
 }
