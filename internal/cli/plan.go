@@ -216,7 +216,7 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	if err != nil {
 		return planner.Interview{}, err
 	}
-	p.say("planning with %s, which reads files and changes none", p.planner.Name())
+	p.say("planning with %s", p.planner.Describe())
 	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 

@@ -133,15 +133,18 @@ func New(req Request) (*Planner, error) {
 	return p, nil
 }
 
-// Name returns who plans, for people.
-func (p *Planner) Name() string {
+// Describe returns who plans and what it may do, for people.
+func (p *Planner) Describe() string {
+	const reads = ", which reads files and changes none"
 	switch {
 	case p.agent == nil:
-		return p.model.String()
+		return p.model.String() + reads
+	case p.agent.Name == "command":
+		return "a custom command, which Ralph does not restrict"
 	case p.agent.Model != "":
-		return p.agent.Name + " (" + p.agent.Model + ")"
+		return p.agent.Name + " (" + p.agent.Model + ")" + reads
 	}
-	return p.agent.Name
+	return p.agent.Name + reads
 }
 
 // IsAgent reports whether an agent plans.

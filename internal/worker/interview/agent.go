@@ -19,7 +19,7 @@ var agentPage string
 var agentWords = words{
 	who:   "the agent",
 	meter: "the agent",
-	ask: "Ask them all at once. Write each so that it can be understood by itself, and offer options where there " +
+	ask: "Ask all your questions at once. Write each so that it can be understood by itself, and offer options where there " +
 		"are any.",
 	submit: "Answer with the whole plan. If it comes back with problems, fix them and answer with the whole plan again.",
 	finish: "answer with the plan",
@@ -32,7 +32,8 @@ type rounds struct {
 	*session
 	sum    ralph.Spending
 	model  string
-	faults int // failures of the provider in a row
+	faults int  // failures of the provider in a row
+	fenced bool // the text that the agent writes now is in the block
 
 	last    string // the last JSON block, if there was a problem with it
 	problem string // what was wrong with the last answer; "" if nothing was
@@ -46,6 +47,7 @@ func (r *rounds) turn(ctx context.Context) error {
 	if r.interrupt(ctx) {
 		return nil
 	}
+	r.fenced = false
 	call := r.options.Call
 	call.Iteration, call.Prompt, call.Model, call.Live = r.out.Turns+1, r.prompt(), r.options.Model, r.show
 	outcome, err := r.options.Agent.Run(ctx, call)
@@ -95,8 +97,14 @@ func (r *rounds) count(o ralph.AgentOutcome) {
 
 // show shows what the agent does, without the JSON at the end of its answer.
 func (r *rounds) show(a ralph.Activity) {
-	if a.Kind == "text" {
-		a.Detail, _, _ = strings.Cut(a.Detail, "```")
+	switch a.Kind {
+	case "tool":
+		r.fenced = false
+	case "text":
+		if r.fenced {
+			return
+		}
+		a.Detail, _, r.fenced = strings.Cut(a.Detail, "```")
 		if a.Detail = strings.TrimSpace(a.Detail); a.Detail == "" || a.Detail[0] == '{' {
 			return
 		}

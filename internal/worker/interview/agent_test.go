@@ -166,3 +166,46 @@ func TestAnAgentThatIsInterrupted(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+func TestTheBlockOfAnAgentIsNotShown(t *testing.T) {
+	var shown []string
+	r := &rounds{session: &session{options: Options{Live: func(a ralph.Activity) {
+		shown = append(shown, strings.TrimSpace(a.Kind+" "+a.Name+a.Detail))
+	}}}}
+	for _, a := range []ralph.Activity{
+		{Kind: "text", Detail: "I look."},
+		{Kind: "tool", Name: "Read"},
+		{Kind: "text", Detail: "Like ```this"},
+		{Kind: "tool", Name: "Grep"},
+		{Kind: "text", Detail: "Done. ```json {"},
+		{Kind: "text", Detail: `"plan": 1}`},
+		{Kind: "spent"},
+	} {
+		r.show(a)
+	}
+	diff(t, []string{"text I look.", "tool Read", "text Like", "tool Grep", "text Done.", "spent"}, shown)
+}
+
+func TestAFailingProviderIsTriedAgain(t *testing.T) {
+	down := ralph.AgentOutcome{End: ralph.EndProvider, Error: "overloaded"}
+	works := ralph.AgentOutcome{End: ralph.EndOK, Answer: goodPlan}
+	for name, c := range map[string]struct {
+		outcomes []ralph.AgentOutcome
+		status   Status
+		calls    int
+	}{
+		"once":     {[]ralph.AgentOutcome{down, works}, Written, 2},
+		"for good": {[]ralph.AgentOutcome{{End: ralph.EndProvider, Hint: ralph.HintSettings}, works}, Failed, 1},
+		"limited":  {[]ralph.AgentOutcome{{End: ralph.EndLimit, RetryAfter: 60}, works}, Failed, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{outcomes: c.outcomes}
+			out, err := Run(t.Context(), Options{Agent: agent, Brief: "b", Lint: anything})
+			must(t, err)
+			if out.Status != c.status || len(agent.prompts) != c.calls || out.RetryAfter != c.outcomes[0].RetryAfter {
+				t.Errorf("%d calls: %+v", len(agent.prompts), out)
+			}
+		})
+	}
+}
