@@ -19,8 +19,8 @@ var agentPage string
 var agentWords = words{
 	who:   "the agent",
 	meter: "the agent",
-	ask: "Ask all your questions at once. Write each so that it can be understood by itself, and offer options where there " +
-		"are any.",
+	ask: "Ask all your questions at once. Write each so that it can be understood by itself, and offer options " +
+		"where there are any.",
 	submit: "Answer with the whole plan. If it comes back with problems, fix them and answer with the whole plan again.",
 	finish: "answer with the plan",
 }
