@@ -1,5 +1,7 @@
 package ralph
 
+import "cmp"
+
 // Tokens counts the tokens that a model read and wrote.
 type Tokens struct {
 	Input      int64 `json:"input"`
@@ -29,6 +31,22 @@ type Spending struct {
 // MarkPartial marks unknown figures as partial, for an agent or evaluator that worked but did not report them.
 func (s Spending) MarkPartial() Spending {
 	s.TokensPartial, s.CostPartial = s.TokensPartial || s.Tokens == nil, s.CostPartial || s.Cost == nil
+	return s
+}
+
+// Plus adds two sums. Unknown figures do not hide known ones.
+func (s Spending) Plus(t Spending) Spending {
+	s.Estimated = s.Estimated || t.Estimated
+	s.TokensPartial, s.CostPartial = s.TokensPartial || t.TokensPartial, s.CostPartial || t.CostPartial
+	if s.Tokens != nil && t.Tokens != nil {
+		sum := s.Tokens.Plus(*t.Tokens)
+		s.Tokens = &sum
+	}
+	if s.Cost != nil && t.Cost != nil {
+		sum := *s.Cost + *t.Cost
+		s.Cost = &sum
+	}
+	s.Tokens, s.Cost = cmp.Or(s.Tokens, t.Tokens), cmp.Or(s.Cost, t.Cost)
 	return s
 }
 

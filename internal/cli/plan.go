@@ -26,8 +26,8 @@ import (
 type planOptions struct {
 	brief, tasks, answers, turns string
 	words                        []string
-	keep, force                  bool
-	maxTurns                     int                   // turns, parsed
+	keep, force, hasTurns        bool
+	maxTurns                     int                   // turns, parsed; 0: the default
 	values                       map[string]*flagValue // flags that are config keys
 }
 
@@ -36,12 +36,16 @@ func newPlanCommand(a *app) *cobra.Command {
 	p := &planning{app: a, options: opts, in: bufio.NewReader(a.streams.In)}
 	cmd := &cobra.Command{
 		Use:         "plan [BRIEF]",
-		Short:       "Let a model read the project, ask you, and write a task list",
+		Short:       "Let a model or agent read the project, ask you, and write tasks",
 		GroupID:     "work",
 		Annotations: outside,
 		Long: `Let a model write a task list. It reads the project's files, changes none, asks
 you what the files cannot tell, and writes tasks with criteria and checks. Ralph
 lints the list before writing it. The brief is an argument, a file, or stdin.
+
+The model is set with planner.* or worker.*, or with ANTHROPIC_API_KEY or
+OPENAI_API_KEY. If none of these is set, or with --agent or --agent-cmd, an
+agent CLI plans in its read-only mode: the configured one, or the first on PATH.
 
 Without a terminal, answers come from --answers FILE; a question without an
 answer exits with 3. The file is a JSON object of questions and answers, or
@@ -54,7 +58,7 @@ word). A JSON list, or one line per answer, answers questions in order.`,
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.words = args
+			opts.words, opts.hasTurns = args, cmd.Flags().Changed("max-turns")
 			return p.run(cmd.Context())
 		},
 	}
@@ -65,15 +69,12 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 	flags.BoolVar(&opts.keep, "keep-existing", false, "append to the existing tasks")
 	flags.BoolVar(&opts.force, "force", false, "replace the list; tasks that are done are never lost")
 	flags.StringVar(&opts.answers, "answers", "", "read answers from `FILE`")
-	flags.StringVar(
-		&opts.turns,
-		"max-turns",
-		strconv.Itoa(planner.DefaultTurns),
-		"give up after `N` model calls (default 60)",
-	)
-	flags.Lookup("max-turns").DefValue = "" // pflag would show it in quotes, like a string
+	flags.StringVar(&opts.turns, "max-turns", "", fmt.Sprintf(
+		"give up after `N` calls of a model (default %d) or an agent CLI (default %d)",
+		planner.DefaultTurns, planner.DefaultAgentTurns,
+	))
 	for _, key := range config.Keys() {
-		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
+		if slices.Contains([]string{"agent", "agent-cmd", "max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
 			addKeyFlag(flags, opts.values, key)
 		}
 	}
@@ -89,6 +90,9 @@ func (o *planOptions) check() error {
 		return usage("the brief is given both as an argument and with --brief; choose one")
 	case o.keep && o.force:
 		return usage("--keep-existing and --force exclude each other")
+	}
+	if !o.hasTurns {
+		return nil
 	}
 	var err error
 	if o.maxTurns, err = strconv.Atoi(o.turns); err != nil || o.maxTurns < 1 || o.maxTurns > 1000 {
@@ -126,6 +130,9 @@ func (p *planning) run(ctx context.Context) error {
 		return err
 	}
 	outliveReaders()
+	if p.planner.IsAgent() {
+		ownOrphans(p.streams.Err)
+	}
 	ctx, release := untilSignal(ctx)
 	defer release()
 	talked, err := p.talk(ctx)
@@ -163,7 +170,15 @@ func (p *planning) prepare(ctx context.Context) error {
 	if err := p.mayEdit(workspace); err != nil {
 		return err
 	}
-	if err := p.agreeToModel(workspace, loaded); err != nil {
+	request := planner.Request{
+		Request: assembly.Request{
+			Env: p.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version(),
+			Trusting: loaded.Settings.Trust,
+		},
+		Old:        opts.old(),
+		AgentNamed: flags["agent"] != nil || flags["agent-cmd"] != nil,
+	}
+	if err := p.agreeToPlanner(loaded, &request); err != nil {
 		return err
 	}
 	p.workspace = workspace
@@ -172,24 +187,24 @@ func (p *planning) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	request := assembly.Request{Env: p.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
 	return p.editList(workspace, func() (err error) { // first repairs the list of an interrupted run
-		p.planner, err = planner.New(request, opts.old())
+		p.planner, err = planner.New(request)
 		return err
 	})
 }
 
-// agreeToModel asks for consent if the project's files say where to send a key or where to write
-// the list. Planning does not run the other commands of the project.
-func (p *planning) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
-	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
+// agreeToPlanner asks for consent if the project's files say where to send a key, what an agent runs,
+// or where to write the list. Planning does not run the other commands of the project.
+func (p *planning) agreeToPlanner(loaded config.Loaded, request *planner.Request) error {
+	keys, files := request.Consent()
+	request.AgentFiles = files
 	if !slices.ContainsFunc(
 		loaded.ProjectCommands,
-		func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) },
+		func(c config.NamedCommand) bool { return slices.Contains(keys, c.Key) },
 	) {
-		return nil
+		loaded.ProjectCommands = nil
 	}
-	return p.agree(workspace, loaded, nil, nil)
+	return p.agree(request.Workspace, loaded, nil, files)
 }
 
 // talk gets the brief and holds the interview.
@@ -201,7 +216,7 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	if err != nil {
 		return planner.Interview{}, err
 	}
-	p.say("planning with %s, which reads files and changes none", p.planner.Model())
+	p.say("planning with %s", p.planner.Describe())
 	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 

@@ -106,6 +106,19 @@ func Choose(req Request, of Role) (Choice, error) {
 	return c, nil
 }
 
+// Configured reports whether the settings or the environment name a model for a role.
+func Configured(req Request, of Role) bool {
+	for _, role := range []config.RoleSettings{ownRole(of, req.Settings), ownRole(Worker, req.Settings)} {
+		if role.Provider != "" || role.BaseURL != "" || role.Model != "" {
+			return true
+		}
+	}
+	return providerAtHand("", req.Env) != ""
+}
+
+// UsualKeys names the providers' usual variables for API keys.
+func UsualKeys() string { return usualKeys["anthropic"] + " or " + usualKeys["openai"] }
+
 // noModel returns the error that a role has no model, and how to set one.
 func noModel(of Role) error {
 	hint := fmt.Sprintf(
@@ -307,9 +320,5 @@ func BuiltInWay(req Request) string {
 	if text, ready := BuiltIn(req); ready {
 		return "use the built-in worker with --agent worker: " + text
 	}
-	return fmt.Sprintf(
-		"set %s or %s and use the built-in worker with --agent worker",
-		usualKeys["anthropic"],
-		usualKeys["openai"],
-	)
+	return fmt.Sprintf("set %s and use the built-in worker with --agent worker", UsualKeys())
 }

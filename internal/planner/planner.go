@@ -1,4 +1,4 @@
-// Package planner asks a model for a task list, in an interview with the user.
+// Package planner asks a model or an agent CLI for a task list, in an interview with the user.
 package planner
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
@@ -38,8 +39,10 @@ type (
 )
 
 const (
-	// DefaultTurns is the default number of turns of a planner.
+	// DefaultTurns is the default number of turns of a model that plans.
 	DefaultTurns = interview.DefaultTurns
+	// DefaultAgentTurns is the default number of calls of an agent that plans.
+	DefaultAgentTurns = interview.DefaultAgentTurns
 	// BriefLimit is the maximum number of characters of a brief.
 	BriefLimit = interview.BriefLimit
 )
@@ -63,26 +66,60 @@ const (
 	OldListReplaced = plan.DraftReplace // the new list replaces it
 )
 
-// Planner is an interview that is ready to begin: its model is chosen, and its list has a file.
-type Planner struct {
-	request assembly.Request
-	model   models.Choice
-	draft   *plan.Draft
-	old     OldList
+// Request is what to plan, and who should do it.
+type Request struct {
+	assembly.Request
+	Old OldList
+	// AgentNamed means that the user named an agent for this plan: it is used even if a model is configured.
+	AgentNamed bool
 }
 
-// New finds everything that an interview needs, or returns what is missing. It asks no model and
+// usesAgent reports whether an agent plans. A model does if one is configured.
+func (r Request) usesAgent() bool {
+	if r.Settings.Agent.Name == config.Worker {
+		return false
+	}
+	return r.AgentNamed || !models.Configured(r.ForModels(), models.Planner)
+}
+
+// Consent returns the config keys that matter to this plan if the project's own file sets them, and what the project's
+// files make the agent do by itself. Both need the user's consent.
+func (r Request) Consent() (keys []string, files []config.NamedCommand) {
+	if !r.usesAgent() {
+		return []string{
+			"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env",
+		}, nil
+	}
+	if found, err := assembly.FindPlanner(r.Request); err == nil { // otherwise New says why not
+		files = found.Files
+	}
+	return []string{"tasks.file", "agent.command", "agent.args", "agent.env"}, files
+}
+
+// Planner is an interview that is ready to begin: who plans is chosen, and its list has a file.
+type Planner struct {
+	request Request
+	model   models.Choice
+	agent   *assembly.PlannerAgent // plans instead of a model; nil if a model does
+	draft   *plan.Draft
+}
+
+// New finds everything that an interview needs, or returns what is missing. It asks nobody and
 // writes nothing.
-func New(req assembly.Request, old OldList) (*Planner, error) {
-	p := &Planner{request: req, old: old}
+func New(req Request) (*Planner, error) {
+	p := &Planner{request: req}
 	var err error
 	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{
 		List: req.Settings.Tasks.File,
-		Mode: old,
+		Mode: req.Old,
 		Lint: assembly.Around(req.Workspace, req.Settings),
 	})
 	if err != nil {
 		return nil, p.classifyListError(err)
+	}
+	if req.usesAgent() {
+		p.agent, err = assembly.FindPlanner(req.Request)
+		return p, err
 	}
 	if p.model, err = models.Choose(req.ForModels(), models.Planner); err != nil {
 		return nil, err
@@ -96,8 +133,22 @@ func New(req assembly.Request, old OldList) (*Planner, error) {
 	return p, nil
 }
 
-// Model returns the planner's model, for people.
-func (p *Planner) Model() string { return p.model.String() }
+// Describe returns who plans and what it may do, for people.
+func (p *Planner) Describe() string {
+	const reads = ", which reads files and changes none"
+	switch {
+	case p.agent == nil:
+		return p.model.String() + reads
+	case p.agent.Name == "command":
+		return "a custom command, which Ralph does not restrict"
+	case p.agent.Model != "":
+		return p.agent.Name + " (" + p.agent.Model + ")" + reads
+	}
+	return p.agent.Name + reads
+}
+
+// IsAgent reports whether an agent plans.
+func (p *Planner) IsAgent() bool { return p.agent != nil }
 
 // Existing returns the number of tasks that the new ones will follow.
 func (p *Planner) Existing() int { return len(p.draft.Existing()) }
@@ -124,24 +175,16 @@ type Talk struct {
 	Live     func(ralph.Activity)
 }
 
-// Interview asks the model for a plan. The model sees the workspace through read-only tools.
-func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
-	client, err := p.model.Client()
-	if err != nil {
-		return Interview{}, err
-	}
+// Interview asks for a plan. Who plans sees the workspace and changes nothing in it.
+func (p *Planner) Interview(ctx context.Context, t Talk) (talked Interview, err error) {
 	root, err := os.OpenRoot(p.request.Workspace.Dir)
 	if err != nil {
 		return Interview{}, fmt.Errorf("open workspace: %w", err)
 	}
 	defer root.Close()
 	s := p.request.Settings
-	talked, err := interview.Run(ctx, interview.Options{
-		Client:    client,
-		Model:     p.model.Model,
-		KeyEnv:    p.model.KeyEnv,
+	options := interview.Options{
 		Price:     models.Prices(s),
-		Tools:     tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
 		Brief:     t.Brief,
 		Project:   p.facts(root),
 		Existing:  p.draft.Existing(),
@@ -152,11 +195,39 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 		MaxCost:   s.MaxCost,
 		MaxTokens: s.MaxTokens,
 		Unmetered: s.AllowUnmetered,
-	})
+	}
+	if p.agent != nil {
+		return p.interviewAgent(ctx, options)
+	}
+	options.Model, options.KeyEnv = p.model.Model, p.model.KeyEnv
+	options.Tools = tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()})
+	if options.Client, err = p.model.Client(); err != nil {
+		return Interview{}, err
+	}
+	talked, err = interview.Run(ctx, options)
 	if talked.End == ralph.EndAuth && talked.Hint == "" { // the server wants a key, and none was configured
 		talked.Hint = "set a valid key for this model's provider, and name its variable with planner.api_key_env or " +
 			"worker.api_key_env"
 	}
+	return talked, err
+}
+
+// interviewAgent holds the interview with an agent CLI.
+func (p *Planner) interviewAgent(ctx context.Context, options interview.Options) (talked Interview, err error) {
+	run := ralph.NewRunID(time.Now())
+	agent, leave, err := p.agent.Open(ctx, run)
+	if err != nil {
+		return Interview{}, err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	s := p.request.Settings
+	options.Agent, options.Model = agent, p.agent.Model
+	options.Call = ralph.AgentInput{
+		Dir: p.request.Workspace.Dir, Marker: run, Timeout: s.IterationTimeout.Duration(),
+		IdleTimeout: s.IdleTimeout.Duration(),
+	}
+	talked, err = interview.Run(ctx, options)
+	talked.Agent = p.agent.Name
 	return talked, err
 }
 
@@ -230,7 +301,7 @@ func (p *Planner) existingListHint(there *plan.ExistsError) string {
 		return "fix it or move it away; " + elsewhere
 	case !there.Own():
 		return fmt.Sprintf("import it with: ralph tasks import %s; or %s", there.List, elsewhere)
-	case p.old == OldListRefused && there.Done == 0:
+	case p.request.Old == OldListRefused && there.Done == 0:
 		return "--keep-existing adds the new tasks to it, --force replaces it; " + elsewhere
 	}
 	return "--keep-existing adds the new tasks to it; " + elsewhere
@@ -248,7 +319,7 @@ func StopReason(talked Interview) ralph.StopReason {
 	}
 	ends := map[ralph.EndClass]ralph.StopReason{
 		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed,
-		ralph.EndInterrupted: ralph.Interrupted,
+		ralph.EndInterrupted: ralph.Interrupted, ralph.EndMissing: ralph.ProgramMissing,
 	}
 	return cmp.Or(ends[talked.End], ralph.AgentFailed)
 }

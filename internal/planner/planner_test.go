@@ -113,7 +113,7 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			*atWorker, *atOwn = nil, nil
-			p, err := New(planRequest(t, append(workers, c.set...), environ...), OldListRefused)
+			p, err := New(Request{Request: planRequest(t, append(workers, c.set...), environ...)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 		"worker.provider=openai", "worker.model=w", "worker.base_url=" + base, "checks.task_tests=tests/{id}_*.sh",
 		"checks.hidden=secret command",
 	}
-	p, err := New(planRequest(t, set), OldListRefused)
+	p, err := New(Request{Request: planRequest(t, set)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,9 +168,8 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 
 func TestAPlannerThatIsInterrupted(t *testing.T) {
 	base, all := planningServer(t)
-	p, err := New(
-		planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused,
-	)
+	set := []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}
+	p, err := New(Request{Request: planRequest(t, set)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,13 +240,40 @@ func TestACapNeedsAPrice(t *testing.T) {
 	if _, known := model.PriceOf("nobody-knows"); known {
 		t.Fatal("somebody knows")
 	}
-	_, err := New(planRequest(t, set), OldListRefused)
+	_, err := New(Request{Request: planRequest(t, set)})
 	if _, misuse := errors.AsType[*config.UsageError](err); !misuse {
 		t.Errorf("without a price: %v", err)
 	}
 	for _, more := range []string{"allow_unmetered=true", "prices=nobody-knows=1/2/1/1"} {
-		if _, err := New(planRequest(t, append(set, more)), OldListRefused); err != nil {
+		if _, err := New(Request{Request: planRequest(t, append(set, more))}); err != nil {
 			t.Errorf("%s: %v", more, err)
+		}
+	}
+}
+
+func TestWhoPlans(t *testing.T) {
+	for name, c := range map[string]struct {
+		set     []string
+		environ []string
+		named   bool
+		agent   bool
+	}{
+		"nothing is set":        {nil, nil, false, true},
+		"a key":                 {nil, []string{"OPENAI_API_KEY=k"}, false, false},
+		"a key and a named one": {[]string{"agent.name=claude"}, []string{"OPENAI_API_KEY=k"}, true, true},
+		"a key and an agent of the configuration": {
+			[]string{"agent.name=claude"}, []string{"ANTHROPIC_API_KEY=k"}, false, false,
+		},
+		"the planner's model":   {[]string{"planner.model=m"}, nil, false, false},
+		"the worker's provider": {[]string{"worker.provider=anthropic"}, nil, false, false},
+		"the worker's server":   {[]string{"worker.base_url=http://127.0.0.1:9/v1"}, nil, false, false},
+		"the agent's model":     {[]string{"agent.model=m"}, nil, false, true},
+		"the built-in worker":   {[]string{"agent.name=worker"}, nil, true, false},
+		"a command":             {[]string{"agent.command=true"}, nil, false, true},
+	} {
+		req := Request{Request: planRequest(t, c.set, c.environ...), AgentNamed: c.named}
+		if got := req.usesAgent(); got != c.agent {
+			t.Errorf("%s: an agent plans: %t, want %t", name, got, c.agent)
 		}
 	}
 }

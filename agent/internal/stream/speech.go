@@ -8,7 +8,7 @@ import (
 )
 
 // maxAnswer limits the last message that is kept; of a longer one the end is kept.
-const maxAnswer = 64 << 10
+const maxAnswer = 256 << 10 // a long task list must fit
 
 // Speech is what the agent itself says. It is scanned for promises, and its last message is kept if
 // requested.

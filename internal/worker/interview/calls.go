@@ -3,7 +3,6 @@ package interview
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 )
+
+const callsLimit = 64 // calls of one reply that are made
 
 // answer makes the calls of one reply in order and adds their results.
 func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
@@ -51,8 +52,7 @@ type batch struct {
 // result.
 func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (tools.Output, error) {
 	c.noteCall(call)
-	if ctx.Err() != nil {
-		c.fail(ctx, ctx.Err())
+	if c.interrupt(ctx) {
 		return tools.Output{}, nil
 	}
 	switch call.Name {
@@ -60,8 +60,8 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (to
 		return c.ask(ctx, call.Input, in)
 	case writePlan:
 		result := c.write(call.Input, in)
-		if result.Failed { // the user waits for the plan and should see why there is none yet
-			c.options.Live(ralph.Activity{Kind: "plan", Detail: brief(result.Text)})
+		if result.Failed {
+			c.showProblem(result.Text)
 		}
 		return result, nil
 	}
@@ -72,54 +72,27 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (to
 	return tool.Run(ctx, call.Input), nil
 }
 
-// ask asks a person a question.
+// ask asks a person the question of a call.
 func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch) (tools.Output, error) {
 	q, err := decodeQuestion(input)
 	if err != nil {
 		return tools.Failf("%s", err), nil
 	}
-	for _, a := range c.out.Asked {
-		if strings.EqualFold(plainLine(a.Text), plainLine(q.Text)) {
-			return tools.Output{Text: "This was asked before. " + answered(a.Answer)}, nil
-		}
+	if answer, ok := c.askedBefore(q); ok {
+		return tools.Output{Text: "This was asked before. " + answered(answer)}, nil
 	}
-	switch {
-	case in.asked:
+	if in.asked {
 		return tools.Failf("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
-	case len(c.out.Asked) == MaxQuestions:
-		return tools.Failf(
-			"not asked: the limit of %d questions is reached; decide yourself, note it in open_questions, and call write_plan",
-			MaxQuestions,
-		), nil
+	}
+	if problem := c.tooManyQuestions(); problem != "" {
+		return tools.Failf("%s", problem), nil
 	}
 	in.asked = true
-	q.Number = len(c.out.Asked) + 1
-	answer, ok, err := "", false, error(nil)
-	if c.options.Ask != nil {
-		answer, ok, err = c.options.Ask(ctx, q)
+	answer, err := c.askPerson(ctx, q)
+	if err != nil || c.over {
+		return tools.Output{}, err
 	}
-	switch {
-	case ctx.Err() != nil:
-		c.fail(ctx, ctx.Err())
-		return tools.Output{}, nil
-	case err != nil:
-		c.end(Failed, ralph.EndFailed, "the question could not be asked: %s", err)
-		return tools.Output{}, fmt.Errorf("ask user: %w", err)
-	case !ok:
-		c.out.Question = &q
-		c.end(NeedsAnswers, ralph.EndOK, "no answer to the question: %s", q.Text)
-		return tools.Output{}, nil
-	}
-	answer = q.resolveAnswer(answer)
-	c.out.Asked = append(c.out.Asked, Asked{Question: q, Answer: answer})
 	return tools.Output{Text: answered(answer)}, nil
-}
-
-func answered(text string) string {
-	if text == "" {
-		return "The person lets you decide: do so, and note your assumptions in scope_notes."
-	}
-	return "The person answers: " + text
 }
 
 // write accepts a plan, or returns what is wrong with it.
@@ -132,39 +105,10 @@ func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 		return tools.Failf("not accepted: one plan at a time")
 	}
 	in.wrote = true
-	p, err := decodePlan(input)
-	if err != nil {
-		return tools.Failf("not accepted: %s", err)
+	if problem := c.submit(input); problem != "" {
+		return tools.Failf("%s", problem)
 	}
-	text, faults, doubts := c.options.Lint(p.Tasks)
-	switch {
-	case len(faults) > 0:
-		return tools.Failf("not accepted:\n%s\nFix this, and submit the whole plan again.", listing(faults))
-	case len(doubts) > 0 && !c.doubted:
-		c.doubted = true
-		return tools.Failf("not accepted yet:\n%s\nFix what you can, and submit the whole plan again. What you leave "+
-			"unchanged will be accepted then.", listing(doubts))
-	}
-	c.out.Plan, c.out.Text = p, text
-	for _, doubt := range doubts {
-		c.out.Warnings = append(c.out.Warnings, plainLine(doubt))
-	}
-	c.over, c.out.Status, c.out.End = true, Written, ralph.EndOK
 	return tools.Output{Text: "taken"}
-}
-
-// listing returns a list of sentences for the model.
-func listing(sentences []string) string {
-	const enough = 20
-	var b strings.Builder
-	for i, s := range sentences {
-		if i == enough {
-			fmt.Fprintf(&b, "- and %d more\n", len(sentences)-enough)
-			break
-		}
-		fmt.Fprintf(&b, "- %s\n", plainLine(s))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // noteCall counts a call and shows it.

@@ -1,5 +1,5 @@
-// Package interview is the planner's conversation: a model looks at a repository, asks a person
-// what the repository cannot tell, and writes a task list.
+// Package interview is the planner's conversation: a model or an agent looks at a repository, asks a
+// person what the repository cannot tell, and writes a task list.
 //
 //	outcome, err := interview.Run(ctx, interview.Options{
 //		Client: client, Model: name, Tools: tools.Reading(options), Brief: brief, Project: facts,
@@ -20,11 +20,18 @@
 // model fixes them. Warnings about a valid plan are given once: if the model calls again, the plan
 // is accepted, and the warnings are in the outcome.
 //
+// # Agents
+//
+// An agent CLI has no tools of ours. It is called once per turn, each time with a fresh context, and
+// ends its answer with one fenced block of JSON: questions, or the plan in the form of write_plan.
+// Its prompt holds the questions and answers so far, and what was wrong with its last answer. A
+// failing provider is tried three times: the CLI has retried by itself each time.
+//
 // # Ends
 //
-// A plan that lints is [Written]. An unanswered question is [NeedsAnswers]. A model that replies
-// three times in a row without a call, sends three empty replies in a row, or has used up its turns
-// is [NoPlan]; one that has used up its money or tokens is [OverBudget]. Everything else, such as a
+// A plan that lints is [Written]. An unanswered question is [NeedsAnswers]. A planner that replies
+// three times in a row without a call or a block, sends three empty replies in a row, or has used up
+// its turns is [NoPlan]; one that has used up its money or tokens is [OverBudget]. Everything else, such as a
 // fault of the provider or a canceled context, is [Failed], and Outcome.End says what it was, as
 // for every agent.
 //

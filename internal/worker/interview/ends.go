@@ -10,14 +10,22 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
+// interrupt ends the interview if ctx is done, and reports whether it is.
+func (s *session) interrupt(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	end, what := ralph.EndInterrupted, "the interview was interrupted"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		end, what = ralph.EndTimeout, "the interview took too long"
+	}
+	s.end(Failed, end, "%s", what)
+	return true
+}
+
 // fail ends the interview with what an error means.
 func (c *conversation) fail(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		end, what := ralph.EndInterrupted, "the interview was interrupted"
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			end, what = ralph.EndTimeout, "the interview took too long"
-		}
-		c.end(Failed, end, "%s", what)
+	if c.interrupt(ctx) {
 		return
 	}
 	fault, ok := errors.AsType[*model.Fault](err)
@@ -42,15 +50,15 @@ func (c *conversation) fail(ctx context.Context, err error) {
 
 // overspent returns why no further call is allowed, or "". The cost of a finished plan does not
 // matter.
-func (c *conversation) overspent() string {
-	o, s := c.options, c.chat.Spent()
+func (s *session) overspent(so ralph.Spending) string {
+	o := s.options
 	switch {
-	case o.MaxTokens > 0 && s.Tokens != nil && s.Tokens.Total() >= o.MaxTokens:
-		return fmt.Sprintf("no plan after %d tokens; the limit is %d", s.Tokens.Total(), o.MaxTokens)
-	case o.MaxCost > 0 && s.Cost != nil && *s.Cost >= o.MaxCost:
-		return fmt.Sprintf("no plan after spending $%.4f; the limit is $%.2f", *s.Cost, o.MaxCost)
-	case !o.Unmetered && (o.MaxTokens > 0 && s.TokensPartial || o.MaxCost > 0 && s.CostPartial):
-		return "the provider does not report what a call uses, so the limit cannot be enforced"
+	case o.MaxTokens > 0 && so.Tokens != nil && so.Tokens.Total() >= o.MaxTokens:
+		return fmt.Sprintf("no plan after %d tokens; the limit is %d", so.Tokens.Total(), o.MaxTokens)
+	case o.MaxCost > 0 && so.Cost != nil && *so.Cost >= o.MaxCost:
+		return fmt.Sprintf("no plan after spending $%.4f; the limit is $%.2f", *so.Cost, o.MaxCost)
+	case !o.Unmetered && (o.MaxTokens > 0 && so.TokensPartial || o.MaxCost > 0 && so.CostPartial):
+		return s.words.meter + " does not report what a call uses, so the limit cannot be enforced"
 	}
 	return ""
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/worker/chat"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 )
@@ -20,30 +19,28 @@ import (
 const (
 	// DefaultTurns is the default number of model calls of an interview.
 	DefaultTurns = 60
+	// DefaultAgentTurns is the default number of calls of an agent. Each of them is a whole session.
+	DefaultAgentTurns = 20
 	// MaxQuestions is the maximum number of questions to a person.
 	MaxQuestions = 10
 
 	// BriefLimit is the maximum number of characters of a brief.
 	BriefLimit = 200_000
 
-	inARow     = 3  // replies without a call, or empty replies, in a row that end an interview
-	callsLimit = 64 // calls of one reply that are made
-)
-
-// The tools that belong to the interview itself.
-const (
-	askUser   = "ask_user"
-	writePlan = "write_plan"
+	inARow = 3 // replies without a question or a plan, or empty replies, in a row that end an interview
 )
 
 //go:embed interview.md
 var systemPage string
 
-// Options configure an interview.
+// Options configure an interview. The planner is a model, with a Client, or an Agent.
 type Options struct {
 	Client model.Client // wrapped in a model.Retrier if it is not one
 	Model  string
-	Tools  []tools.Tool // for reading
+	Tools  []tools.Tool // for reading; an agent has its own
+
+	Agent ralph.Agent      // must be read-only, so that its outcome includes its answer
+	Call  ralph.AgentInput // what each call of the agent has in common: the workspace, time limits, a marker
 
 	Brief    string       // what to plan
 	Project  string       // what is known about the project: its checks, its files
@@ -56,7 +53,7 @@ type Options struct {
 	// Lint makes a list out of tasks, and returns its errors and warnings.
 	Lint func(tasks []ralph.Task) (text string, faults, doubts []string)
 
-	MaxTurns  int                                            // default: DefaultTurns
+	MaxTurns  int                                            // default: DefaultTurns, or DefaultAgentTurns
 	MaxCost   float64                                        // USD; 0 means no limit, also for MaxTokens
 	MaxTokens int64                                          // of all calls together
 	Unmetered bool                                           // ignore a limit if the spending is unknown
@@ -68,144 +65,131 @@ type Options struct {
 // Run holds an interview. The Outcome says how it ended; an error is trouble of the harness, or
 // invalid options.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	c, err := begin(o)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return Outcome{Status: Failed, End: ralph.EndFailed, Error: err.Error()}, fmt.Errorf("begin interview: %w", err)
 	}
-	started := time.Now()
-	err = c.talk(ctx)
-	c.out.Duration = ralph.Span(time.Since(started))
-	c.out.Model = cmp.Or(c.chat.Answers(), o.Model)
-	spent := c.chat.Spent()
-	c.out.Tokens, c.out.TokensPartial = spent.Tokens, spent.TokensPartial
-	c.out.Cost, c.out.CostEstimated, c.out.CostPartial = spent.Cost, spent.Estimated, spent.CostPartial
-	return c.out, err
-}
-
-// conversation is a running interview.
-type conversation struct {
-	options Options
-	chat    *chat.Conversation
-	tools   []model.Tool
-	reading map[string]tools.Tool
-	out     Outcome
-
-	over    bool // out says how
-	quiet   int  // replies in a row without a call
-	empty   int  // empty replies in a row
-	doubted bool // the model was given warnings
-}
-
-func begin(o Options) (*conversation, error) {
-	switch {
-	case o.Client == nil || o.Lint == nil:
-		return nil, errors.New("the client or the lint is missing")
-	case strings.TrimSpace(o.Brief) == "":
-		return nil, errors.New("the brief is empty")
-	case utf8.RuneCountInString(o.Brief) > BriefLimit:
-		return nil, fmt.Errorf("the brief has more than %d characters; summarize it and name the files with the details",
-			BriefLimit)
-	}
-	o.MaxTurns = cmp.Or(max(o.MaxTurns, 0), DefaultTurns)
 	if o.Live == nil {
 		o.Live = func(ralph.Activity) {}
 	}
-	c := &conversation{options: o, reading: map[string]tools.Tool{}}
-	for _, t := range o.Tools {
-		spec := t.Spec()
-		c.reading[spec.Name] = t
-		c.tools = append(c.tools, spec)
+	s := &session{options: o, words: toolWords, turns: cmp.Or(max(o.MaxTurns, 0), DefaultTurns)}
+	var p planner
+	if o.Agent != nil {
+		s.words, s.turns = agentWords, cmp.Or(max(o.MaxTurns, 0), DefaultAgentTurns)
+		p = &rounds{session: s}
+	} else {
+		p = begin(s)
 	}
-	c.tools = append(
-		c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}),
-	)
-	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true})
-	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
-	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
-	return c, nil
+	started := time.Now()
+	err := s.talk(ctx, p)
+	s.out.Duration = ralph.Span(time.Since(started))
+	s.out.Model = cmp.Or(p.answers(), o.Model)
+	spent := p.spent()
+	s.out.Tokens, s.out.TokensPartial = spent.Tokens, spent.TokensPartial
+	s.out.Cost, s.out.CostEstimated, s.out.CostPartial = spent.Cost, spent.Estimated, spent.CostPartial
+	return s.out, err
+}
+
+// check returns what is wrong with the options.
+func (o Options) check() error {
+	switch {
+	case o.Client == nil && o.Agent == nil || o.Lint == nil:
+		return errors.New("the planner or the lint is missing")
+	case strings.TrimSpace(o.Brief) == "":
+		return errors.New("the brief is empty")
+	case utf8.RuneCountInString(o.Brief) > BriefLimit:
+		return fmt.Errorf("the brief has more than %d characters; summarize it and name the files with the details",
+			BriefLimit)
+	}
+	return nil
+}
+
+// planner is who is asked for a plan: a model, or an agent.
+type planner interface {
+	// turn gets one reply and handles it. An error is trouble of the harness.
+	turn(ctx context.Context) error
+	// spent returns what all turns used so far.
+	spent() ralph.Spending
+	// answers returns the model that answered last; "" if it is unknown.
+	answers() string
+}
+
+// words are what a planner is told about how to answer.
+type words struct{ who, meter, ask, submit, closing, finish string }
+
+// session is a running interview, whoever is asked.
+type session struct {
+	options Options
+	words   words
+	turns   int // the maximum
+	out     Outcome
+
+	over    bool // out says how
+	quiet   int  // replies in a row without a question or a plan
+	empty   int  // empty replies in a row
+	doubted bool // the planner was given warnings
 }
 
 // talk continues until there is an outcome.
-func (c *conversation) talk(ctx context.Context) error {
-	for !c.over {
-		if why := c.overspent(); why != "" {
-			c.end(OverBudget, ralph.EndOK, "%s", why)
+func (s *session) talk(ctx context.Context, p planner) error {
+	for !s.over {
+		if why := s.overspent(p.spent()); why != "" {
+			s.end(OverBudget, ralph.EndOK, "%s", why)
 			break
 		}
-		reply, err := c.chat.Ask(ctx, "")
-		if err != nil {
-			c.fail(ctx, err)
-			break
-		}
-		if reply.Empty() {
-			c.handleEmpty(ctx)
-			continue
-		}
-		c.empty = 0
-		c.out.Turns++
-		c.chat.Add(reply.Message)
-		if len(reply.Message.Calls) == 0 {
-			c.nudge(reply.End)
-		} else if err := c.answer(ctx, reply.Message.Calls); err != nil {
+		if err := p.turn(ctx); err != nil {
 			return err
 		}
-		if left := c.options.MaxTurns - c.out.Turns; left <= 0 && !c.over {
-			c.end(NoPlan, ralph.EndOK, "no plan after %d turns", c.out.Turns)
+		if s.out.Turns >= s.turns && !s.over {
+			s.end(NoPlan, ralph.EndOK, "no plan after %d turns", s.out.Turns)
 		}
 	}
 	return nil
 }
 
-func (c *conversation) end(s Status, e ralph.EndClass, format string, args ...any) {
-	c.over, c.out.Status, c.out.End = true, s, e
-	c.out.Error = plainLine(fmt.Sprintf(format, args...))
+// system returns what the planner is told first.
+func (s *session) system() string {
+	return strings.TrimSpace(strings.NewReplacer(
+		"{{questions}}", strconv.Itoa(MaxQuestions), "{{ask}}", s.words.ask, "{{submit}}", s.words.submit,
+		"{{closing}}", s.words.closing,
+	).Replace(systemPage))
 }
 
-// emptyPause is the pause after an empty reply, and twice that after a second one.
-const emptyPause = 2 * time.Second
+func (s *session) end(status Status, e ralph.EndClass, format string, args ...any) {
+	s.over, s.out.Status, s.out.End = true, status, e
+	s.out.Error = plainLine(fmt.Sprintf(format, args...))
+}
 
 // handleEmpty asks again after a pause. An empty reply is no turn.
-func (c *conversation) handleEmpty(ctx context.Context) {
-	c.empty++
-	if c.empty == inARow {
-		c.end(NoPlan, ralph.EndEmpty, "the model sent %d empty replies in a row", inARow)
+func (s *session) handleEmpty(ctx context.Context) {
+	s.empty++
+	if s.empty == inARow {
+		s.end(NoPlan, ralph.EndEmpty, "%s sent %d empty replies in a row", s.words.who, inARow)
 		return
 	}
-	c.options.Live(ralph.Activity{Kind: "retry", Detail: "the model said nothing"})
-	pause, cancel := context.WithTimeout(ctx, time.Duration(c.empty)*emptyPause)
+	s.pause(ctx, s.empty, s.words.who+" said nothing")
+}
+
+// retryPause is the pause after a reply that cannot be used, and twice that after a second one.
+const retryPause = 2 * time.Second
+
+// pause waits before the planner is asked again.
+func (s *session) pause(ctx context.Context, times int, why string) {
+	s.options.Live(ralph.Activity{Kind: "retry", Detail: why})
+	pause, cancel := context.WithTimeout(ctx, time.Duration(times)*retryPause)
 	defer cancel()
 	<-pause.Done() // the next call finds out if ctx is done
 }
 
-// nudge answers a reply without calls.
-func (c *conversation) nudge(why model.End) {
-	c.quiet++
-	if c.quiet == inARow {
-		c.end(NoPlan, ralph.EndOK, "the model replied %d times in a row without calling a tool", inARow)
-		if why == model.EndRefuse {
-			c.out.Error = "the model refuses"
-		}
-		return
-	}
-	text := "Text without a tool call is ignored. Ask with ask_user, look with the reading tools, or submit the plan " +
-		"with write_plan."
-	if why == model.EndLength {
-		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for " +
-			"one call, plan fewer or shorter tasks."
-	}
-	c.chat.Add(model.Message{Role: model.User, Text: text + c.reminder()})
-}
-
-// reminder tells the model when it has to finish.
-func (c *conversation) reminder() string {
+// reminder tells the planner when it has to finish.
+func (s *session) reminder() string {
 	const soon = 5
-	switch left := c.options.MaxTurns - c.out.Turns; {
+	switch left := s.turns - s.out.Turns; {
 	case left > soon || left <= 0:
 		return ""
 	case left == 1:
-		return "\n\n[This is the last turn: call write_plan now.]"
+		return "\n\n[This is the last turn: " + s.words.finish + " now.]"
 	default:
-		return fmt.Sprintf("\n\n[%d turns are left: finish and call write_plan.]", left)
+		return fmt.Sprintf("\n\n[%d turns are left: finish and %s.]", left, s.words.finish)
 	}
 }
 

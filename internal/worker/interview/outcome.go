@@ -37,7 +37,8 @@ type Outcome struct {
 // Spent is what an interview used.
 type Spent struct {
 	Turns         int           `json:"turns"`
-	Model         string        `json:"model"` // the model that answered, as far as known
+	Agent         string        `json:"agent,omitempty"` // the agent that planned; "" if a model did
+	Model         string        `json:"model"`           // the model that answered, as far as known
 	Tokens        *ralph.Tokens `json:"tokens"`
 	TokensPartial bool          `json:"tokens_partial,omitempty"` // more than Tokens says
 	Cost          *float64      `json:"cost"`
