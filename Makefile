@@ -1,7 +1,7 @@
 # Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # `make race` skips packages without goroutines and those that only start programs.
-NORACE := /(ralph|agent/internal/stream|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
+NORACE := /(ralph|agent/internal/stream|examples/.*|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # Long sequential tests in packages that have goroutines elsewhere: five times as slow with the
 # race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)

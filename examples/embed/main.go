@@ -20,7 +20,7 @@ func main() {
 	agent := ralph.AgentFunc(func(_ context.Context, prompt string) (string, error) {
 		if strings.Contains(prompt, "check_failed") {
 			draft += " world"
-			return "I read why the claim was refused and mended it.\n\n<promise>COMPLETE</promise>", nil
+			return "I read why the claim was refused and fixed it.\n\n<promise>COMPLETE</promise>", nil
 		}
 		draft = strings.ToUpper(draft[:1]) + draft[1:]
 		return "The greeting is done.\n\n<promise>COMPLETE</promise>", nil

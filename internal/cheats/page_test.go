@@ -146,9 +146,9 @@ func outcome(r row, c column) string {
 	case v.Accepted:
 		return "accepted"
 	case v.Implied:
-		return "refused before"
+		return "already refused"
 	case len(v.Codes) == 0:
-		return "red"
+		return "refused"
 	}
 	return "`" + strings.Join(v.Codes, "` `") + "`"
 }
