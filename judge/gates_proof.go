@@ -35,7 +35,7 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	case !p.Canary:
 		return noteGate("checks.canary is off")
 	case !asked:
-		return noteGate("no failing test could be planted for these checks")
+		return noteGate("not tried in this iteration")
 	case len(mute) > 0:
 		return noteGate("unknown whether a check can fail: " + strings.Join(mute, "; "))
 	}

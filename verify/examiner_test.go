@@ -330,7 +330,7 @@ func TestProve(t *testing.T) {
 					"the base that test made it fail.",
 			}},
 		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{
-			Canary: ralph.CanaryNone, Detail: "There is no canary for this project.",
+			Canary: ralph.CanaryNone, Detail: "No failing test can be planted in this kind of project.",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

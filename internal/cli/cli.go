@@ -297,13 +297,16 @@ func strictCompletion(root *cobra.Command) {
 // plannedCommands are in the contract but not implemented yet.
 var plannedCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
 
+// plannedAs are other words for a planned command.
+var plannedAs = map[string]string{"dashboard": "serve", "web": "serve", "tui": "ui"}
+
 // knownCommand returns a usage error for an unknown command and suggests the nearest one.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if slices.Contains(plannedCommands, args[0]) {
-		return usage("ralph %s is not available yet", args[0])
+	if name := cmp.Or(plannedAs[args[0]], args[0]); slices.Contains(plannedCommands, name) {
+		return usage("ralph %s is not available yet", name)
 	}
 	var names []string
 	for _, c := range cmd.Commands() {

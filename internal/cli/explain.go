@@ -39,7 +39,7 @@ built-in worker were refused. Ralph re-evaluates everything from the log.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, iteration, err := a.runAndIteration(cmd.Context(), args)
+			name, iteration, err := runAndIteration(args)
 			if err == nil && iteration == 0 {
 				err = usage("explain 0: iterations start at 1")
 			}

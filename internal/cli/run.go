@@ -188,6 +188,15 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 	return args, nil
 }
 
+// wordAfter is the argument that follows a flag on the command line, or else the first that is one word.
+func (c runCommand) wordAfter(flag string, words []string) string {
+	all := c.streams.Args
+	if i := slices.Index(all, flag); i >= 0 && i+1 < len(all) && isOneWord(all[i+1]) && slices.Contains(words, all[i+1]) {
+		return all[i+1]
+	}
+	return words[max(slices.IndexFunc(words, isOneWord), 0)]
+}
+
 func isOneWord(s string) bool { return !strings.ContainsAny(s, " \t\n") }
 
 // goal returns the goal of the call. It is nil if none was given, which is not the same as an
@@ -197,8 +206,7 @@ func (c runCommand) goal(words []string) (*string, error) {
 	switch {
 	case len(words) > 1:
 		if tree := opts.values["worktree"].values; len(tree) > 0 && tree[len(tree)-1] == "true" {
-			name := words[max(slices.IndexFunc(words, isOneWord), 0)]
-			return nil, usage("name a worktree with =, as in --worktree=%s", name)
+			return nil, usage("name a worktree with =, as in --worktree=%s", c.wordAfter("--worktree", words))
 		}
 		return nil, usage("the goal must be one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
 	case len(words) == 1 && opts.hasGoal:

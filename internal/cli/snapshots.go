@@ -188,7 +188,7 @@ func (k runSnapshots) taskRange(task string) (from, to string, err error) {
 }
 
 func (c *diffCommand) run(ctx context.Context, args []string) error {
-	run, iteration, err := c.runAndIteration(ctx, args)
+	run, iteration, err := runAndIteration(args)
 	if err != nil {
 		return err
 	}
@@ -229,13 +229,12 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 
 // runAndIteration parses [RUN] [ITER]. A number alone is an iteration of the newest run. Without a
 // number, the iteration is -1.
-func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
+func runAndIteration(args []string) (run string, iteration int, err error) {
 	switch len(args) {
 	case 0:
 		return "", -1, nil
 	case 1:
-		n, noNumber := iterationNumber(args[0])
-		if _, err := a.findRun(ctx, args[0]); noNumber == nil && err != nil {
+		if n, err := iterationNumber(args[0]); err == nil && args[0] == strconv.Itoa(n) { // a run's id starts with 0
 			return "", n, nil
 		}
 		return args[0], -1, nil
@@ -326,7 +325,7 @@ func (r restoreRecord) checkWorktree() error {
 }
 
 func (c *restoreCommand) findTarget(ctx context.Context, args []string) (restoreRecord, error) {
-	run, n, err := c.runAndIteration(ctx, args)
+	run, n, err := runAndIteration(args)
 	if err == nil && n < 0 {
 		err = usage("which iteration of run %s? ralph restore %s ITER, 0 for the files before the run", run, run)
 	}

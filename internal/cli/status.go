@@ -75,7 +75,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
 	showSpending(state, row)
-	row("breaker", string(state.History.Breaker.State))
+	row("breaker", term.BreakerText(state.History.Breaker.State))
 	for _, kept := range state.Stashed {
 		row("stashed", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}

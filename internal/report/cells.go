@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,10 +13,10 @@ import (
 )
 
 var canaryTexts = map[ralph.CanaryState]string{
-	ralph.CanaryRed:   "failed, as it must",
-	ralph.CanaryGreen: "**passed: the check cannot fail**",
-	ralph.CanaryMute:  "silent: it had no effect at the base either",
-	ralph.CanaryNone:  "none",
+	ralph.CanaryRed:   "yes, it failed with a planted test",
+	ralph.CanaryGreen: "**no, it passed with a planted test**",
+	ralph.CanaryMute:  "unknown",
+	ralph.CanaryNone:  "unknown",
 }
 
 func (pr Proof) text() (canary, tests string) {
@@ -42,23 +43,45 @@ func (c Check) name() string {
 	return code(c.Name)
 }
 
-func (c Check) result() string {
-	switch {
-	case c.Passed:
-		return "PASS"
-	case c.Broken:
-		return "**CANNOT RUN**"
-	case c.TimedOut:
-		return "**TIMED OUT**"
+// named is the check with the task that it belongs to.
+func (c Check) named() string {
+	if c.Task == "" {
+		return c.name()
 	}
-	return "**FAIL**"
+	return code(c.Task) + ": " + c.name()
 }
 
-func (c Check) attempts() string {
-	if c.Flaked {
-		return fmt.Sprintf("%d, **flaked**", max(c.Attempts, 2))
+func (c Check) result() string {
+	result := fmt.Sprintf("**FAIL** (exit %d)", c.ExitCode)
+	switch {
+	case c.Passed:
+		result = "PASS"
+	case c.Broken:
+		result = "**CANNOT RUN**"
+	case c.TimedOut:
+		result = "**TIMED OUT**"
 	}
-	return strconv.Itoa(max(c.Attempts, 1))
+	switch {
+	case c.Flaked:
+		result += fmt.Sprintf(", %d attempts, **flaked**", max(c.Attempts, 2))
+	case c.Attempts > 1:
+		result += fmt.Sprintf(", %d attempts", c.Attempts)
+	}
+	return result
+}
+
+// canFail tells what a planted test showed, and which tests ran.
+func (c Check) canFail() string {
+	if c.Proof == nil {
+		return "not tried"
+	}
+	canary, tests := c.Proof.text()
+	return joined(canary, tests)
+}
+
+// joined is the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }
 
 func (c Check) isolation() string {
@@ -72,11 +95,11 @@ func (c Check) isolation() string {
 func (c Check) after() string {
 	switch c.TreeAfter {
 	case "":
-		return "not checked"
+		return "not compared afterwards"
 	case c.Tree:
-		return "the same"
+		return "" // as it should be
 	}
-	return "**" + code(shortTree(c.TreeAfter)) + "**"
+	return "**" + code(shortTree(c.TreeAfter)) + " afterwards**"
 }
 
 // codes formats the first of many texts as code.
@@ -119,6 +142,17 @@ func seconds(s ralph.Span) string {
 		return s.Duration().Truncate(time.Second).String()
 	}
 	return fmt.Sprintf("%.1fs", s.Seconds())
+}
+
+// text is the time and the bill.
+func (s Spent) text() string { return joined(seconds(s.Duration), s.bill()) }
+
+// bill is the tokens and the cost.
+func (s Spent) bill() string {
+	if s.Tokens == nil && s.Cost == nil {
+		return "cost unknown"
+	}
+	return s.tokens() + " tokens, " + s.money()
 }
 
 func (s Spent) tokens() string {

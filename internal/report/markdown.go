@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -124,40 +125,22 @@ func (r Report) evidence(p *page) {
 		return
 	}
 	p.line("The checks of iteration %d. Ralph ran them while no agent was running.\n", r.Evidence[0].Iteration)
-	p.table(
-		"check",
-		"task",
-		"result",
-		"exit",
-		"compared to the baseline",
-		"canary",
-		"tests",
-		"attempts",
-		"isolation",
-		"tree",
-		"tree after",
-		"output sha256",
-	)
+	p.table("check", "result", "compared to the baseline", "can it fail", "isolation", "tree", "output sha256")
 	for _, c := range r.Evidence {
-		canary, tests := "not asked", ""
-		if c.Proof != nil {
-			canary, tests = c.Proof.text()
-		}
 		p.row(
-			c.name(),
-			code(c.Task),
+			c.named(),
 			c.result(),
-			strconv.Itoa(c.ExitCode),
 			prose(string(c.Attribution)),
-			canary,
-			tests,
-			c.attempts(),
+			c.canFail(),
 			c.isolation(),
-			code(shortTree(c.Tree)),
-			c.after(),
+			joined(code(shortTree(c.Tree)), c.after()),
 			code(short(c.OutputHash)),
 		)
 	}
+}
+
+var gateWords = map[ralph.GateState]string{
+	ralph.GateOpen: "passes", ralph.GateWarned: "passes, with a warning", ralph.GateShut: "**refuses**",
 }
 
 func (r Report) gates(p *page) {
@@ -173,10 +156,7 @@ func (r Report) gates(p *page) {
 	p.line("From the verdict on iteration %d.\n", r.GatesOf)
 	p.table("gate", "state", "why")
 	for _, g := range r.Gates {
-		state := prose(string(g.State))
-		if g.State == ralph.GateShut {
-			state = "**" + state + "**"
-		}
+		state := cmp.Or(gateWords[g.State], prose(string(g.State)))
 		why := prose(g.Detail)
 		if g.Refusal != "" {
 			why = code(g.Refusal) + " " + why
@@ -185,27 +165,25 @@ func (r Report) gates(p *page) {
 	}
 }
 
+var taskWords = map[ralph.TaskStatus]string{ralph.TaskPending: "open"}
+
 func (r Report) tasks(p *page) {
 	if len(r.Tasks) == 0 {
 		return
 	}
 	p.title("Tasks")
-	p.table("task", "title", "status", "proven in", "tries", "time", "tokens", "cost", "own checks", "refused")
+	p.table("task", "status", "tries", "spent", "own checks", "refused")
 	for _, t := range r.Tasks {
-		proven := "—"
+		status := cmp.Or(taskWords[t.Status], prose(string(t.Status)))
 		if t.Proven {
-			proven = fmt.Sprintf("iteration %d", t.ProvenIn)
+			status = fmt.Sprintf("%s, proven in iteration %d", status, t.ProvenIn)
 		}
 		own := text.Mapped(t.Checks, func(c Check) string { return c.name() + " " + c.result() })
 		p.row(
-			code(t.ID),
-			prose(t.Title),
-			prose(string(t.Status)),
-			proven,
+			code(t.ID)+" "+prose(t.Title),
+			status,
 			strconv.Itoa(t.Tries),
-			seconds(t.Spent.Duration),
-			t.Spent.tokens(),
-			t.Spent.money(),
+			t.Spent.text(),
 			strings.Join(own, ", "),
 			codes(t.Refusals),
 		)
@@ -237,14 +215,14 @@ func (r Report) evaluations(p *page) {
 		return
 	}
 	p.title("Evaluations")
-	p.table("iteration", "task", "by", "verdict", "why", "evidence", "tokens", "cost", "when")
+	p.table("iteration", "task", "by", "verdict", "evidence", "spent", "when")
 	for _, e := range r.Evaluations {
 		verdict, why := "accepted", prose(e.Concern)
 		switch {
 		case !e.Asked:
 			verdict = "could not be asked"
 		case !e.Accepted:
-			verdict = "**rejected**: " + code(string(e.Category))
+			verdict = "**rejected** (" + code(string(e.Category)) + ")"
 		}
 		if e.Cached {
 			verdict += ", as before"
@@ -259,11 +237,9 @@ func (r Report) evaluations(p *page) {
 			strconv.Itoa(e.Iteration),
 			code(e.Task),
 			prose(strings.TrimSpace(e.Agent+" "+e.Model)),
-			verdict,
-			why,
+			strings.TrimSuffix(verdict+": "+why, ": "),
 			codes(e.Evidence),
-			e.Spent.tokens(),
-			e.Spent.money(),
+			e.Spent.bill(),
 			stamp(e.At),
 		)
 	}
@@ -317,44 +293,48 @@ func (r Report) iterations(p *page) {
 		p.line("None.")
 		return
 	}
-	p.table(
-		"iteration",
-		"task",
-		"agent",
-		"ended",
-		"verdict",
-		"time",
-		"tokens",
-		"cost",
-		"tree before",
-		"tree after",
-		"commit",
-		"by",
-	)
+	p.table("iteration", "task", "agent", "ended", "verdict", "spent", "tree")
 	for _, it := range r.Iterations {
 		ended := prose(string(it.End))
 		if it.Error != "" {
 			ended += ": " + prose(it.Error)
 		}
 		p.row(
-			strconv.Itoa(it.Number),
+			strconv.Itoa(it.Number)+r.process(it.Session),
 			code(it.Task),
 			prose(strings.TrimSpace(it.Agent+" "+it.Model)),
 			ended,
 			it.verdict(),
-			seconds(it.Spent.Duration),
-			it.Spent.tokens(),
-			it.Spent.money(),
-			code(shortTree(it.TreeBefore)),
-			code(shortTree(it.TreeAfter)),
-			code(short(it.Commit)),
-			strconv.Itoa(it.Session),
+			it.Spent.text(),
+			it.trees(),
 		)
 	}
 }
 
+// process names the process of a run that more than one worked on.
+func (r Report) process(session int) string {
+	if len(r.Sessions) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", session)
+}
+
+// trees shows how the iteration changed the tree, and its commit.
+func (it Iteration) trees() string {
+	tree := code(shortTree(it.TreeBefore))
+	if it.TreeAfter != it.TreeBefore {
+		tree += " → " + code(shortTree(it.TreeAfter))
+	}
+	if it.Commit != "" {
+		tree += ", commit " + code(short(it.Commit))
+	}
+	return tree
+}
+
+var actionWords = map[ralph.Action]string{ralph.GoOn: "continue"}
+
 func (it Iteration) verdict() string {
-	words := []string{prose(string(it.Action))}
+	words := []string{cmp.Or(actionWords[it.Action], prose(string(it.Action)))}
 	if len(it.TasksDone) > 0 {
 		words = append(words, "proven: "+codes(it.TasksDone))
 	}
@@ -373,7 +353,7 @@ func (r Report) checks(p *page) {
 		return
 	}
 	p.title("Every check that ran")
-	p.table("when", "iteration", "check", "task", "result", "exit", "time", "isolation", "tree", "output sha256", "by")
+	p.table("when", "iteration", "check", "result", "time", "tree", "output sha256")
 	for _, c := range r.Checks {
 		iteration := strconv.Itoa(c.Iteration)
 		if c.Baseline {
@@ -381,16 +361,12 @@ func (r Report) checks(p *page) {
 		}
 		p.row(
 			stamp(c.At),
-			iteration,
-			c.name(),
-			code(c.Task),
+			iteration+r.process(c.Session),
+			c.named(),
 			c.result(),
-			strconv.Itoa(c.ExitCode),
 			seconds(c.Duration),
-			c.isolation(),
-			code(shortTree(c.Tree)),
+			joined(code(shortTree(c.Tree)), c.isolation()),
 			code(c.OutputHash),
-			strconv.Itoa(c.Session),
 		)
 	}
 }

@@ -399,3 +399,16 @@ func TestSpentAddsUp(t *testing.T) {
 		}
 	}
 }
+
+// A table with more columns than this cannot be read on a page of usual width.
+func TestTablesAreNarrow(t *testing.T) {
+	text, err := os.ReadFile("testdata/whole.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n := strings.Count(line, "---"); strings.HasPrefix(line, "| ---") && n > 7 {
+			t.Errorf("a table has %d columns", n)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
-		return []string{"  breaker: " + string(data.To) + reasonOf(data.Reason)}
+		return []string{"  breaker: " + BreakerText(data.To) + reasonOf(data.Reason)}
 	case ralph.TreeQuiet:
 		names := Clean(strings.Join(data.Names, ", "))
 		switch {
@@ -114,6 +114,17 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 		return l.taskLines(e)
 	}
 	return nil
+}
+
+// BreakerText names the state of a breaker. In the log a tripped one is "open", as in electronics.
+func BreakerText(state ralph.BreakerState) string {
+	switch state {
+	case ralph.BreakerOpen:
+		return "tripped"
+	case ralph.BreakerHalfOpen:
+		return "half-open"
+	}
+	return string(state)
 }
 
 func (l *Lines) ordinal(data ralph.IterationStarted) string {

@@ -186,7 +186,7 @@ func facts(state *fold.State) []string {
 		parts = append(parts, cost)
 	}
 	if b := state.History.Breaker.State; b != ralph.BreakerClosed && b != "" {
-		return append(parts, "breaker "+string(b))
+		return append(parts, "breaker "+BreakerText(b))
 	}
 	if n := state.History.NoProgress; n > 0 && state.Policy.Breaker.NoProgress > 0 {
 		parts = append(parts, fmt.Sprintf("no progress %d/%d", n, state.Policy.Breaker.NoProgress))

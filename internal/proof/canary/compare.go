@@ -29,7 +29,7 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 func NoPlace(base Outcome) ralph.Proof {
 	fired := without(base.Failing, base.Claims)
 	if !base.Red || len(fired) == 0 {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "No failing test can be planted in this kind of project."}
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
 		Detail: fmt.Sprintf(
@@ -55,7 +55,7 @@ func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof 
 // judgeCanaries judges what the canaries showed.
 func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	if len(now.Planted) == 0 {
-		return ralph.CanaryNone, "There is no canary for this check."
+		return ralph.CanaryNone, "No failing test can be planted for this kind of check."
 	}
 	both := intersect(base.Planted, now.Planted)
 	if len(both) > 0 {
