@@ -33,7 +33,7 @@ func TestCompare(t *testing.T) {
 		want      ralph.Proof
 	}{
 		{name: "nothing planted", base: red, now: canary.Outcome{Total: -1},
-			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this check."}},
+			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "No failing test can be planted for this kind of check."}},
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
 			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
