@@ -34,7 +34,7 @@ type Places struct {
 
 // checkRepository refuses, before an agent starts, what would end a run at its first commit, and says aloud what should be known.
 func (p *Plan) checkRepository(ctx context.Context) error {
-	commits := p.Settings.Commits() != ralph.CommitOff
+	commits := p.Settings.CommitRule() != ralph.CommitOff
 	if !commits && p.Settings.Worktree == "" {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, err
 	}
 	all = append(all, proof...)
-	if len(p.Settings.Hooks.All()) > 0 {
+	if len(p.Settings.Hooks.Commands()) > 0 {
 		all = append(all, loop.WithHooks(p.hookSet()))
 	}
 	for _, n := range p.Notices {
@@ -177,7 +177,7 @@ func (p *Plan) loopConfig() loop.Config {
 		Checks:     p.Checks,
 		Hidden:     p.Settings.Checks.Hidden,
 		Dir:        p.Workspace.Dir,
-		WhoCommits: p.Settings.WhoCommits(),
+		WhoCommits: p.Settings.Committer(),
 		Agreed:     p.agreed(),
 	}
 }
@@ -242,7 +242,7 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]l
 		}
 		options = append(options, loop.WithTasks(book))
 	}
-	if when := p.Settings.Commits(); when != ralph.CommitOff {
+	if when := p.Settings.CommitRule(); when != ralph.CommitOff {
 		committer, err := p.Workspace.Repo.Committer(ctx, gitrepo.CommitOptions{})
 		if err != nil {
 			return nil, err

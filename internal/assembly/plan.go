@@ -240,7 +240,7 @@ func (p *Plan) findChecks() error {
 	case anyProven && len(unproven) == 0:
 		p.notice("own_checks_only", "no run-wide checks: each task is proven by its own checks")
 		return nil
-	case p.Settings.Evaluator.Wanted():
+	case p.Settings.Evaluator.Enabled():
 		p.notice("evaluator_only", "no checks: the evaluator alone decides what is done")
 		return nil
 	case anyProven && !p.Settings.AllowUnverified:

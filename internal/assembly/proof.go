@@ -50,7 +50,7 @@ func (p *Plan) prepareProof() error {
 	if s.Checks.Network == "off" && s.Checks.Isolation != "auto" && s.Checks.Isolation != string(pristine.Overlay) {
 		return &config.UsageError{Msg: "checks.network: off needs an overlay, but checks.isolation is " + s.Checks.Isolation}
 	}
-	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Wanted() {
+	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Enabled() {
 		return &config.UsageError{
 			Msg:  "gate.test_change is evaluate, but there is no evaluator",
 			Hint: "name one with --evaluator, or use warn or refuse",
@@ -70,7 +70,7 @@ func (p *Plan) toProtect() []string {
 			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
 		}
 	}
-	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.All()...)
+	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)
 	if p.list != nil {
 		for _, t := range p.list.Tasks() {
 			checks = append(checks, t.Checks...)
@@ -238,7 +238,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 // findEvaluator finds who gives the second opinion.
 func (p *Plan) findEvaluator() error {
 	s := p.Settings
-	if !s.Evaluator.Wanted() {
+	if !s.Evaluator.Enabled() {
 		return nil
 	}
 	chosen, err := p.chooseEvaluator()

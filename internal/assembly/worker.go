@@ -114,12 +114,12 @@ func (r Request) modelKeys() []string {
 	}
 	s := r.Settings
 	add(models.Worker, s.Agent.Name == config.Worker)
-	add(models.Evaluator, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
+	add(models.Evaluator, s.Evaluator.Enabled() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
 	return keys
 }
 
 // checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
-func (r Request) checkEnv() []string { return r.Env.Checks(r.modelKeys(), r.Settings.Agent.Env) }
+func (r Request) checkEnv() []string { return r.Env.CheckEnviron(r.modelKeys(), r.Settings.Agent.Env) }
 
 // isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
 func isModel(name string) bool {
