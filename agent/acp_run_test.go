@@ -180,8 +180,9 @@ func TestACPEndings(t *testing.T) {
 			"stubborn",
 			func(s *stage) { s.input.Model = "p/big" },
 			ending{
-				End:  ralph.EndOK,
-				Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
+				End: ralph.EndOK,
+				Hint: `the agent stayed in its mode "auto", in which it may act without asking; ` +
+					`--model p/big had no effect: the agent refused it`,
 			},
 		},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
@@ -240,9 +241,11 @@ func TestACPNobodyReads(t *testing.T) {
 	for _, want := range []ralph.EndClass{ralph.EndTimeout, ralph.EndInterrupted} {
 		s := newScene(t, "")
 		s.options.Grace = -1
+		const thought = `{"jsonrpc":"2.0","method":"session/update","params":{"update":` +
+			`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}`
 		s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 			read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
-			read -r beginning; echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}'
+			read -r beginning; echo '` + thought + `'
 			exec sleep 1000`
 		// never read to its end, because there is no line end in the part that sh reads
 		s.input.Prompt = strings.Repeat("x", 256<<10)

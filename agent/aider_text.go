@@ -39,7 +39,8 @@ func newAiderText(r *stream.Reading) stream.Reader {
 
 var (
 	aiderTokens = text.LazyRegexp(
-		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
+		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.` +
+			`(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
 	)
 	aiderCost  = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
 	aiderError = text.LazyRegexp(`^litellm\.(\w+: .*)`)
@@ -185,8 +186,7 @@ var aiderErrors = sentences{
 	{ralph.EndLimit, text.LazyRegexp(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
 	{
 		ralph.EndProvider,
-		text.LazyRegexp(
-			`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `,
-		),
+		text.LazyRegexp(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|` +
+			`openai|azureopenai)error|timeout): `),
 	},
 }

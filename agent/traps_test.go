@@ -119,7 +119,8 @@ func TestTrapRefusalOnStandardError(t *testing.T) {
 // and has not succeeded if it is killed.
 func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>"
-	call := `{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
+	call := `{"type":"assistant","parent_tool_use_id":null,"message":` +
+		`{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
 	back := `{"type":"user","parent_tool_use_id":null,"message":{"content":[]}}` + "\n"
 	failed := qwenFails("[API Error: 500 x]") // as a sub-agent says it
 	killed := exited(143)

@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// openGates are the gates of a claim that stands: the check is green, the default policy holds.
+// openGates are the gates of a claim that holds: the check passes, and the policy is the default.
 func openGates() []ralph.Gate {
 	return []ralph.Gate{
 		{Name: "the agent ended well", State: ralph.GateOpen},
@@ -30,12 +30,12 @@ func openGates() []ralph.Gate {
 	}
 }
 
-// The gates that this version asks, by their place in the table.
+// The gates that these tests change, by their index in the table.
 const (
 	gateEnd, gateContradiction, gateChecks, gateUnfinished, gateStatus, gateEvidence = 0, 1, 3, 7, 9, 10
 )
 
-// gateCase changes a claim that stands, and says which gates then stand otherwise.
+// gateCase changes a claim that holds and has the gates that then differ.
 type gateCase struct {
 	name  string
 	given func(s *situation)

@@ -227,8 +227,9 @@ func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell 
 		options = append(options, loop.WithExaminer(watcher))
 	}
 	if p.evaluator != nil {
-		opinion := isolatedEvaluator{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.NewLedger(places.Run)}
-		options = append(options, loop.WithEvaluator(p.evaluator.name, opinion))
+		ledger := evaluate.NewLedger(places.Run)
+		evaluator := isolatedEvaluator{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: ledger}
+		options = append(options, loop.WithEvaluator(p.evaluator.name, evaluator))
 	}
 	return options, nil
 }

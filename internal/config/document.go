@@ -38,7 +38,8 @@ func (d *document) read(file *ast.File) error {
 			continue
 		}
 		if root != nil {
-			return &UsageError{Msg: position(d.path, doc.Start) + ": a second document begins here", Hint: "a configuration is one"}
+			where := position(d.path, doc.Start)
+			return &UsageError{Msg: where + ": a second document begins here", Hint: "a configuration is one"}
 		}
 		root = doc.Body
 	}

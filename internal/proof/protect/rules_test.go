@@ -243,8 +243,11 @@ func TestTroubleIsAnError(t *testing.T) {
 
 func TestCheckScripts(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00", "scripts/lint.sh": "x", "t.py": "x",
-		"check.py": "x", "main.py": "x", "scripts/verify-all.js": "x", "sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x"} {
+	for name, text := range map[string]string{
+		"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00",
+		"scripts/lint.sh": "x", "t.py": "x", "check.py": "x", "main.py": "x", "scripts/verify-all.js": "x",
+		"sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
