@@ -119,10 +119,8 @@ func TestSpansAreSecondsInJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"1m"`), &none); err == nil {
 		t.Error("a text was read as a span")
 	}
-	if span := Span(
-		90 * time.Second,
-	); span.Seconds() != 90 || span.String() != "1m30s" ||
-		span.Duration() != 90*time.Second {
+	span := Span(90 * time.Second)
+	if span.Seconds() != 90 || span.String() != "1m30s" || span.Duration() != 90*time.Second {
 		t.Errorf("%s, %v seconds", span, span.Seconds())
 	}
 }

@@ -65,9 +65,8 @@ func TestACPWorks(t *testing.T) {
 		Agent: "acp", End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 10, Output: 5}, Tools: map[string]int{"edit": 1},
 		Session: "s1", Model: "p/small", Said: complete,
 	}
-	if diff := cmp.Diff(
-		want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases"),
-	); diff != "" {
+	ignored := cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases")
+	if diff := cmp.Diff(want, got, shapeOnly, ignored); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	wantLive := []ralph.Activity{
@@ -137,9 +136,8 @@ func TestACPPermissions(t *testing.T) {
 			if diff := cmp.Diff(allow, got.Allow); diff != "" {
 				t.Errorf("allow (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(
-				map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools,
-			); diff != "" {
+			tools := map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}
+			if diff := cmp.Diff(tools, got.Tools); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})

@@ -191,9 +191,8 @@ func TestACPLongLines(t *testing.T) {
 func acpWork(i int) []byte {
 	var b strings.Builder
 	for j := range 20 {
-		for word := range strings.SplitAfterSeq(
-			"I will now look at the handler and see why the method check is wrong.\n", " ",
-		) {
+		const said = "I will now look at the handler and see why the method check is wrong.\n"
+		for word := range strings.SplitAfterSeq(said, " ") {
 			b.WriteString(acpSays(word))
 		}
 		fmt.Fprintf(

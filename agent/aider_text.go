@@ -126,9 +126,8 @@ func (a *aiderText) listen(text []byte) {
 	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
 		a.flushHeld()
 	}
-	if detail := promise.OneLine(
-		string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize,
-	); detail != "" && !a.talking {
+	head := string(text[:min(len(text), 4*stream.DetailSize)])
+	if detail := promise.OneLine(head, stream.DetailSize); detail != "" && !a.talking {
 		a.talking = true
 		a.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}

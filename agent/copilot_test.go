@@ -474,9 +474,8 @@ func TestCopilotLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("copilot", []byte(samples["copilot"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(
-				want, sizeless(listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0))),
-			); diff != "" {
+			got := listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0))
+			if diff := cmp.Diff(want, sizeless(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

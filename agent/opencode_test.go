@@ -408,9 +408,8 @@ func TestOpencodeLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("opencode", []byte(samples["opencode"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(
-				want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))),
-			); diff != "" {
+			got := listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))
+			if diff := cmp.Diff(want, sizeless(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

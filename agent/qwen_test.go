@@ -299,9 +299,8 @@ func TestQwenFigures(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// Without a closing event the messages report the minimum that was spent.
-	if diff := cmp.Diff(
-		&ralph.Tokens{Input: 140, Output: 10, CacheRead: 60}, listen("qwen", []byte(work), whole, exited(1)).Tokens,
-	); diff != "" {
+	spent := &ralph.Tokens{Input: 140, Output: 10, CacheRead: 60}
+	if diff := cmp.Diff(spent, listen("qwen", []byte(work), whole, exited(1)).Tokens); diff != "" {
 		t.Errorf("killed: -want +got:\n%s", diff)
 	}
 }

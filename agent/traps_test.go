@@ -95,9 +95,8 @@ func TestTrapWordsAreNotErrors(t *testing.T) {
 	words := "error 401: rate limit, usage limit reached, 529 overloaded, is_error true, Not logged in, please run /login"
 	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + words +
 		`","is_error":true}]}}` + "\n"
-	if got := listen(
-		"claude", []byte(claudeInit+result+claudeSays("m1", words)+claudeGood), whole, exited(0),
-	); got.End != ralph.EndOK {
+	stdout := claudeInit + result + claudeSays("m1", words) + claudeGood
+	if got := listen("claude", []byte(stdout), whole, exited(0)); got.End != ralph.EndOK {
 		t.Errorf("claude: %s (%s)", got.End, got.Error)
 	}
 	if got := listen("command", []byte(words), whole, exited(0)); got.End != ralph.EndOK {

@@ -224,14 +224,12 @@ func TestResumeStartsCountsAnewAndLetsOneProbeThrough(t *testing.T) {
 			ProviderFailures: 2,
 			BrokenChecks:     1,
 			LimitHits:        4,
-			LimitWaited: ralph.Span(
-				time.Hour,
-			),
-			NoProgress: 3,
-			SameError:  5,
-			Denials:    2,
-			Outputs:    []int64{9},
-			Phrases:    []int{1, 2},
+			LimitWaited:      ralph.Span(time.Hour),
+			NoProgress:       3,
+			SameError:        5,
+			Denials:          2,
+			Outputs:          []int64{9},
+			Phrases:          []int{1, 2},
 		},
 	}
 	spent := History{

@@ -565,16 +565,14 @@ func TestRow9Limits(t *testing.T) {
 			s.policy.MaxIterations, s.before.Counted = 3, 3
 		}, cappedBetween},
 		{"row 10: below every limit", func(s *situation) {
-			s.policy.MaxTime, s.policy.MaxCost, s.policy.MaxTokens, s.policy.MaxIterations = ralph.Span(61*time.Second), 1, 10, 2
+			s.policy.MaxTime, s.policy.MaxCost = ralph.Span(61*time.Second), 1
+			s.policy.MaxTokens, s.policy.MaxIterations = 10, 2
 			s.agent().Cost, s.agent().Tokens = new(0.99), &ralph.Tokens{Input: 9}
 		}, goesOn()},
 		{"row 10: zero limits are no limits", func(s *situation) {
 			s.policy.MaxIterations = 0
-			s.before.Counted, s.before.Cost, s.before.Tokens, s.at.Elapsed = 1e6, 1e6, ralph.Tokens{
-				Input: 1e12,
-			}, ralph.Span(
-				1e6*time.Hour,
-			)
+			s.before.Counted, s.before.Cost, s.before.Tokens = 1e6, 1e6, ralph.Tokens{Input: 1e12}
+			s.at.Elapsed = ralph.Span(1e6 * time.Hour)
 		}, goesOn()},
 	})
 }

@@ -125,10 +125,9 @@ func TestGates(t *testing.T) {
 			"contradiction: BLOCKED where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the agent claims completion and BLOCKED, and no check can tell which is true"),
-				gateChecks: noteGate(
-					"no check ran",
-				),
+				gateContradiction: refused("contradiction",
+					"the agent claims completion and BLOCKED, and no check can tell which is true"),
+				gateChecks:   noteGate("no check ran"),
 				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 			},
 		},
@@ -136,10 +135,9 @@ func TestGates(t *testing.T) {
 			"contradiction: DECIDE where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the agent claims completion and DECIDE, and no check can tell which is true"),
-				gateChecks: noteGate(
-					"no check ran",
-				),
+				gateContradiction: refused("contradiction",
+					"the agent claims completion and DECIDE, and no check can tell which is true"),
+				gateChecks:   noteGate("no check ran"),
 				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 			},
 		},
@@ -184,16 +182,10 @@ func TestGates(t *testing.T) {
 				s.policy.Status = ralph.StatusRequired
 			},
 			map[int]ralph.Gate{
-				gateEnd: refused(
-					"agent_failed",
-					"exit 3",
-				),
+				gateEnd:           refused("agent_failed", "exit 3"),
 				gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS"),
-				gateChecks: refused(
-					"check_broken",
-					"go test cannot run",
-				),
-				gateStatus: refused("status_gate", "EXIT_SIGNAL is not true"),
+				gateChecks:        refused("check_broken", "go test cannot run"),
+				gateStatus:        refused("status_gate", "EXIT_SIGNAL is not true"),
 			},
 		},
 	})

@@ -90,9 +90,9 @@ func TestLongQuestion(t *testing.T) {
 
 func TestChoices(t *testing.T) {
 	options := []choice{{"a", "allow_always"}, {"b", "allow_once"}, {"c", "reject_always"}}
-	if got := choose(options, allowKinds...) + choose(options, rejectKinds...) + choose(
-		options[:1], allowKinds...,
-	) + choose(nil, allowKinds...); got != "bca" {
+	got := choose(options, allowKinds...) + choose(options, rejectKinds...) +
+		choose(options[:1], allowKinds...) + choose(nil, allowKinds...)
+	if got != "bca" {
 		t.Errorf("chose %q", got)
 	}
 }

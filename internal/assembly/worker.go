@@ -58,12 +58,8 @@ type NoKey struct {
 }
 
 func (n *NoKey) Error() string {
-	return fmt.Sprintf(
-		"%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env",
-		n.Variable,
-		n.Part,
-		n.Part,
-	)
+	return fmt.Sprintf("%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env",
+		n.Variable, n.Part, n.Part)
 }
 
 // MissingKey returns a [*NoKey] if a run would end at its first model call because a key is not
@@ -155,13 +151,8 @@ func (p *Plan) worstCaseNotice() (ralph.Notice, bool) {
 		guessed = " (the worker's own limit, because the model's context window is unknown)"
 	}
 	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, worker.DefaultMaxTurns))
-	text := fmt.Sprintf(
-		"worst case per task: %s turns of %s input tokens each%s, at most %s in total",
-		groupDigits(turns),
-		groupDigits(window),
-		guessed,
-		groupDigits(turns*window),
-	)
+	text := fmt.Sprintf("worst case per task: %s turns of %s input tokens each%s, at most %s in total",
+		groupDigits(turns), groupDigits(window), guessed, groupDigits(turns*window))
 	if priced {
 		text += fmt.Sprintf(", about $%.2f at the input price", price.Input*float64(turns*window)/1e6)
 	}

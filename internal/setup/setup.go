@@ -102,7 +102,7 @@ func (s Result) Wrote() bool { return slices.Contains(s.Written, config.ProjectF
 const ignoreFile = ".ralph/.gitignore"
 
 // Write creates the files in .ralph that do not exist yet. It changes no other file, except the
-// .gitignore that a run left there, which hides the folder from git.
+// .gitignore that a run left there: that one ignores itself, so git would show it to no one else.
 func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	var done Result
 	root, err := os.OpenRoot(ws.Dir)
