@@ -110,10 +110,8 @@ func TestRow8TheBreaker(t *testing.T) {
 			s.claim()
 			s.green()
 			s.before.Checks = CheckMarks{}.With(s.before.Now.Checks)
-		}, with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), func(v *ralph.Verdict) {
-			proven(v)
-			breakerAt(ralph.BreakerOpen, thirdReason)(v)
-		})},
+		}, with(with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), proven),
+			breakerAt(ralph.BreakerOpen, thirdReason))},
 		{
 			"row 8: the breaker comes before the cap",
 			func(s *situation) { third(s); s.policy.Breaker.Diagnose, s.policy.MaxIterations = false, 1 },

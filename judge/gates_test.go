@@ -45,6 +45,13 @@ type gateCase struct {
 func refused(code, detail string) ralph.Gate {
 	return ralph.Gate{State: ralph.GateShut, Refusal: code, Detail: detail}
 }
+
+// contradicted is the refusal of a claim that the agent's own report contradicts.
+func contradicted(report string) map[int]ralph.Gate {
+	detail := "the agent claims completion, but reports " + report
+	return map[int]ralph.Gate{gateContradiction: refused("contradiction", detail)}
+}
+
 func warned(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateWarned, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
@@ -107,13 +114,13 @@ func TestGates(t *testing.T) {
 		},
 		{"a permission denial that it lived with", func(s *situation) { s.agent().Denials = []string{"Bash"} }, nil},
 		{"contradiction: IN_PROGRESS", func(s *situation) { s.said().Status = block("IN_PROGRESS", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS")}},
+			contradicted("STATUS: IN_PROGRESS")},
 		{"contradiction: STATUS BLOCKED", func(s *situation) { s.said().Status = block("BLOCKED", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: BLOCKED")}},
+			contradicted("STATUS: BLOCKED")},
 		{"contradiction: EXIT_SIGNAL false", func(s *situation) { s.said().Status = block("COMPLETE", "PASSING", false) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports EXIT_SIGNAL: false")}},
+			contradicted("EXIT_SIGNAL: false")},
 		{"contradiction: FAILING", func(s *situation) { s.said().Status = block("COMPLETE", "FAILING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports TESTS_STATUS: FAILING")}},
+			contradicted("TESTS_STATUS: FAILING")},
 		{"NOT_RUN is no contradiction", func(s *situation) { s.said().Status = block("COMPLETE", "NOT_RUN", true) }, nil},
 		{"gate.status off: a block cannot contradict", func(s *situation) {
 			s.policy.Status = ralph.StatusOff

@@ -270,7 +270,8 @@ func (p *Plan) findChecks() error {
 	}
 }
 
-// RunChecks returns the configured checks, or the detected ones together with how they were detected.
+// RunChecks returns the configured checks, or the detected ones together with how they were
+// detected.
 func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil

@@ -134,8 +134,8 @@ func (r Request) ForModels() models.Request {
 	return models.Request{Settings: r.Settings, Env: r.Env, Dir: r.Workspace.Dir, Begun: r.Begun, Resumed: r.Resumed}
 }
 
-// worstCaseNotice returns a notice about the most tokens that one task can use, if that is known: every
-// turn reads a full context window.
+// worstCaseNotice returns a notice about the most tokens that one task can use, if that is known:
+// every turn reads a full context window.
 func (p *Plan) worstCaseNotice() (ralph.Notice, bool) {
 	first := p.agents[0]
 	if first.by == nil {

@@ -70,8 +70,8 @@ func survey(dir string) (found []Proposal, untested []string) {
 	return found, untested
 }
 
-// language knows the checks of one kind of project. look finds its tests: it returns no command but a reason if dir has
-// a project without tests, and neither if dir has no such project.
+// language knows the checks of one kind of project. look finds its tests: it returns no command but
+// a reason if dir has a project without tests, and neither if dir has no such project.
 type language struct {
 	name    string
 	look    func(dir string) (command, because string)
