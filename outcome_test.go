@@ -100,7 +100,11 @@ func TestAReasonWithoutACodeIsABug(t *testing.T) {
 
 func TestSpansAreSecondsInJSON(t *testing.T) {
 	for text, span := range map[string]Span{
-		"0": 0, "90": Span(90 * time.Second), "81.2": Span(81200 * time.Millisecond), "4.35": Span(4350 * time.Millisecond), "1.001": Span(1001 * time.Millisecond),
+		"0":     0,
+		"90":    Span(90 * time.Second),
+		"81.2":  Span(81200 * time.Millisecond),
+		"4.35":  Span(4350 * time.Millisecond),
+		"1.001": Span(1001 * time.Millisecond),
 	} {
 		written, err := json.Marshal(span)
 		if err != nil || string(written) != text {
@@ -115,10 +119,8 @@ func TestSpansAreSecondsInJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"1m"`), &none); err == nil {
 		t.Error("a text was read as a span")
 	}
-	if span := Span(
-		90 * time.Second,
-	); span.Seconds() != 90 || span.String() != "1m30s" ||
-		span.Duration() != 90*time.Second {
+	span := Span(90 * time.Second)
+	if span.Seconds() != 90 || span.String() != "1m30s" || span.Duration() != 90*time.Second {
 		t.Errorf("%s, %v seconds", span, span.Seconds())
 	}
 }
@@ -139,7 +141,12 @@ func TestEveryMillisecondSurvivesTheLog(t *testing.T) {
 
 func TestWordsForPeople(t *testing.T) {
 	for span, want := range map[time.Duration]string{
-		0: "0s", 1234 * time.Microsecond: "1ms", 1250 * time.Millisecond: "1.3s", 90 * time.Second: "1m30s", 2 * time.Minute: "2m", 6 * time.Hour: "6h",
+		0:                                     "0s",
+		1234 * time.Microsecond:               "1ms",
+		1250 * time.Millisecond:               "1.3s",
+		90 * time.Second:                      "1m30s",
+		2 * time.Minute:                       "2m",
+		6 * time.Hour:                         "6h",
 		90*time.Minute + 400*time.Millisecond: "1h30m",
 	} {
 		if got := Span(span).Short(); got != want {

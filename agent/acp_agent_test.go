@@ -49,7 +49,8 @@ func playACP(scene string) int {
 		time.Sleep(time.Hour)
 	case "garbage":
 		fmt.Print(
-			"npm warn <promise>BLOCKED:no</promise>\n\n}{\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n",
+			"npm warn <promise>BLOCKED:no</promise>\n\n}{\n" +
+				"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\n{\"id\":1,\"level\":\"info\"}\n[]\n",
 		)
 	}
 	a.conn = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)

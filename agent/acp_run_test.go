@@ -65,9 +65,8 @@ func TestACPWorks(t *testing.T) {
 		Agent: "acp", End: ralph.EndOK, Tokens: &ralph.Tokens{Input: 10, Output: 5}, Tools: map[string]int{"edit": 1},
 		Session: "s1", Model: "p/small", Said: complete,
 	}
-	if diff := cmp.Diff(
-		want, got, shapeOnly, cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases"),
-	); diff != "" {
+	ignored := cmpopts.IgnoreFields(promise.Report{}, "CompleteText", "Phrases")
+	if diff := cmp.Diff(want, got, shapeOnly, ignored); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	wantLive := []ralph.Activity{
@@ -137,9 +136,8 @@ func TestACPPermissions(t *testing.T) {
 			if diff := cmp.Diff(allow, got.Allow); diff != "" {
 				t.Errorf("allow (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(
-				map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}, got.Tools,
-			); diff != "" {
+			tools := map[string]int{"read": 1, "edit": 2, "execute": 5, "fetch": 1, "other": 1}
+			if diff := cmp.Diff(tools, got.Tools); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})
@@ -180,8 +178,9 @@ func TestACPEndings(t *testing.T) {
 			"stubborn",
 			func(s *stage) { s.input.Model = "p/big" },
 			ending{
-				End:  ralph.EndOK,
-				Hint: `the agent stayed in its mode "auto", in which it may act without asking; --model p/big had no effect: the agent refused it`,
+				End: ralph.EndOK,
+				Hint: `the agent stayed in its mode "auto", in which it may act without asking; ` +
+					`--model p/big had no effect: the agent refused it`,
 			},
 		},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
@@ -240,9 +239,11 @@ func TestACPNobodyReads(t *testing.T) {
 	for _, want := range []ralph.EndClass{ralph.EndTimeout, ralph.EndInterrupted} {
 		s := newScene(t, "")
 		s.options.Grace = -1
+		const thought = `{"jsonrpc":"2.0","method":"session/update","params":{"update":` +
+			`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}`
 		s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 			read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
-			read -r beginning; echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}'
+			read -r beginning; echo '` + thought + `'
 			exec sleep 1000`
 		// never read to its end, because there is no line end in the part that sh reads
 		s.input.Prompt = strings.Repeat("x", 256<<10)

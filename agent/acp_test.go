@@ -14,12 +14,14 @@ import (
 
 func FuzzACP(f *testing.F) { fuzzReader(f, "acp") }
 
-const acpBegin = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Key"}]}}` + "\n" +
+const acpBegin = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,` +
+	`"authMethods":[{"id":"a","name":"Key"}]}}` + "\n" +
 	`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
 
 func acpSays(text string) string {
 	return fmt.Sprintf(
-		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n",
+		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1",`+
+			`"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n",
 		text,
 	)
 }
@@ -121,8 +123,10 @@ func TestACPWordsByMessage(t *testing.T) {
 	piece := func(id, text string) string {
 		return strings.Replace(acpSays(text), `"content"`, `"messageId":"`+id+`","content"`, 1)
 	}
-	const tool = `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x"}}}` + "\n"
-	const usage = `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":1,"size":2}}}` + "\n"
+	const tool = `{"jsonrpc":"2.0","method":"session/update","params":` +
+		`{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x"}}}` + "\n"
+	const usage = `{"jsonrpc":"2.0","method":"session/update","params":` +
+		`{"update":{"sessionUpdate":"usage_update","used":1,"size":2}}}` + "\n"
 	cases := map[string]struct {
 		stream string
 		want   bool
@@ -162,7 +166,8 @@ func TestACPLongLines(t *testing.T) {
 		{"words", update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + filler + `"}`), lostOne},
 		{
 			"question",
-			`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
+			`{"jsonrpc":"2.0","id":9,"method":"session/request_permission",` +
+				`"params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) {
 				o.Tools["edit"] = 1
 				o.Denials = append([]string{"edit: Write"}, o.Denials...)
@@ -186,14 +191,15 @@ func TestACPLongLines(t *testing.T) {
 func acpWork(i int) []byte {
 	var b strings.Builder
 	for j := range 20 {
-		for word := range strings.SplitAfterSeq(
-			"I will now look at the handler and see why the method check is wrong.\n", " ",
-		) {
+		const said = "I will now look at the handler and see why the method check is wrong.\n"
+		for word := range strings.SplitAfterSeq(said, " ") {
 			b.WriteString(acpSays(word))
 		}
 		fmt.Fprintf(
 			&b,
-			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n",
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1",`+
+				`"update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d",`+
+				`"rawInput":{"content":%s}}}}`+"\n",
 			i,
 			j,
 			j,
@@ -201,7 +207,8 @@ func acpWork(i int) []byte {
 		)
 		fmt.Fprintf(
 			&b,
-			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n",
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1",`+
+				`"update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n",
 			i,
 			j,
 			quoted10k(),

@@ -124,9 +124,8 @@ func TestAiderWaitsForNoLogin(t *testing.T) {
 func TestAiderTimeoutIsNoGoodEnd(t *testing.T) {
 	e := ended{Result: process.Result{State: process.TimedOut, ExitCode: 143}, timeout: time.Minute}
 	want := ending{End: ralph.EndTimeout, Error: "timed out after 1m0s"}
-	if diff := cmp.Diff(
-		want, endingOf(listen("aider", []byte(aiderStart+"hello\n"+aiderReport+"I go on\n"), whole, e)),
-	); diff != "" {
+	got := listen("aider", []byte(aiderStart+"hello\n"+aiderReport+"I go on\n"), whole, e)
+	if diff := cmp.Diff(want, endingOf(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -39,7 +39,8 @@ func newAiderText(r *stream.Reading) stream.Reader {
 
 var (
 	aiderTokens = text.LazyRegexp(
-		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
+		`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.` +
+			`(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`,
 	)
 	aiderCost  = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
 	aiderError = text.LazyRegexp(`^litellm\.(\w+: .*)`)
@@ -125,9 +126,8 @@ func (a *aiderText) listen(text []byte) {
 	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
 		a.flushHeld()
 	}
-	if detail := promise.OneLine(
-		string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize,
-	); detail != "" && !a.talking {
+	head := string(text[:min(len(text), 4*stream.DetailSize)])
+	if detail := promise.OneLine(head, stream.DetailSize); detail != "" && !a.talking {
 		a.talking = true
 		a.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}
@@ -185,8 +185,7 @@ var aiderErrors = sentences{
 	{ralph.EndLimit, text.LazyRegexp(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
 	{
 		ralph.EndProvider,
-		text.LazyRegexp(
-			`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `,
-		),
+		text.LazyRegexp(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|` +
+			`openai|azureopenai)error|timeout): `),
 	},
 }

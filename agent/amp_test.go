@@ -12,12 +12,14 @@ import (
 
 const (
 	ampInit = `{"type":"system","subtype":"init","cwd":"/w","session_id":"T-1","tools":["Bash"],"mcp_servers":[]}` + "\n"
-	ampGood = `{"type":"result","subtype":"success","duration_ms":1,"is_error":false,"num_turns":1,"result":"","session_id":"T-1"}` + "\n"
+	ampGood = `{"type":"result","subtype":"success","duration_ms":1,"is_error":false,"num_turns":1,"result":"",` +
+		`"session_id":"T-1"}` + "\n"
 )
 
 func ampSays(text string) string {
 	return fmt.Sprintf(
-		`{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"T-1"}`+"\n",
+		`{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"text","text":%q}]},`+
+			`"parent_tool_use_id":null,"session_id":"T-1"}`+"\n",
 		text,
 	)
 }
@@ -176,11 +178,17 @@ func TestAmpWaitsForNoLogin(t *testing.T) {
 // TestAmpFigures: each message reports its usage, and its input figure includes the cache.
 func TestAmpFigures(t *testing.T) {
 	stdout := ampInit +
-		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"edit_file","input":{"path":"a.go"}}],"usage":{"input_tokens":15,"cache_creation_input_tokens":3,"cache_read_input_tokens":10,"output_tokens":4}},"parent_tool_use_id":null}` + "\n" +
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"edit_file",` +
+		`"input":{"path":"a.go"}}],"usage":{"input_tokens":15,"cache_creation_input_tokens":3,` +
+		`"cache_read_input_tokens":10,"output_tokens":4}},"parent_tool_use_id":null}` + "\n" +
 		`{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}` + "\n" +
-		`{"type":"assistant","message":{"content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":20,"cache_creation_input_tokens":0,"cache_read_input_tokens":18,"output_tokens":6}},"parent_tool_use_id":null}` + "\n" +
-		`{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":"t1"}` + "\n" +
-		`{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"hello","permission_denials":["Bash"],"session_id":"T-1"}` + "\n"
+		`{"type":"assistant","message":{"content":[{"type":"text","text":"hello"}],` +
+		`"usage":{"input_tokens":20,"cache_creation_input_tokens":0,"cache_read_input_tokens":18,"output_tokens":6}},` +
+		`"parent_tool_use_id":null}` + "\n" +
+		`{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},` +
+		`"parent_tool_use_id":"t1"}` + "\n" +
+		`{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"hello",` +
+		`"permission_denials":["Bash"],"session_id":"T-1"}` + "\n"
 	got, live := listenLive("amp", []byte(stdout), whole, exited(0))
 	steps := 2
 	want := ralph.AgentOutcome{

@@ -36,21 +36,27 @@ func claudeWork() []byte {
 		))
 		fmt.Fprintf(
 			&b,
-			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":"internal/server/handle.go","content":%s}}],"usage":{"input_tokens":1000,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
+			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",`+
+				`"content":[{"type":"tool_use","id":"t%d","name":"Write",`+
+				`"input":{"file_path":"internal/server/handle.go","content":%s}}],`+
+				`"usage":{"input_tokens":1000,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
 			i,
 			i,
 			source,
 		)
 		fmt.Fprintf(
 			&b,
-			`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":"s1","tool_use_result":{"stdout":%s}}`+"\n",
+			`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]},`+
+				`"parent_tool_use_id":null,"session_id":"s1","tool_use_result":{"stdout":%s}}`+"\n",
 			i,
 			source,
 			source,
 		)
 		fmt.Fprintf(
 			&b,
-			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"u%d","name":"Bash","input":{"command":"go test ./..."}}]},"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
+			`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",`+
+				`"content":[{"type":"tool_use","id":"u%d","name":"Bash","input":{"command":"go test ./..."}}]},`+
+				`"parent_tool_use_id":null,"session_id":"s1"}`+"\n",
 			i,
 			i,
 		)
@@ -65,17 +71,20 @@ func codexWork() []byte {
 	for i := range 20 {
 		fmt.Fprintf(
 			&b,
-			`{"type":"item.completed","item":{"id":"m%d","type":"agent_message","text":"I will now look at the handler and see why the method check is wrong. Then I will run the tests again."}}`+"\n",
+			`{"type":"item.completed","item":{"id":"m%d","type":"agent_message","text":"I will now look at the handler `+
+				`and see why the method check is wrong. Then I will run the tests again."}}`+"\n",
 			i,
 		)
 		fmt.Fprintf(
 			&b,
-			`{"type":"item.started","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":"","exit_code":null,"status":"in_progress"}}`+"\n",
+			`{"type":"item.started","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'",`+
+				`"aggregated_output":"","exit_code":null,"status":"in_progress"}}`+"\n",
 			i,
 		)
 		fmt.Fprintf(
 			&b,
-			`{"type":"item.completed","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'","aggregated_output":%s,"exit_code":0,"status":"completed"}}`+"\n",
+			`{"type":"item.completed","item":{"id":"i%d","type":"command_execution","command":"/bin/bash -lc 'cat handle.go'",`+
+				`"aggregated_output":%s,"exit_code":0,"status":"completed"}}`+"\n",
 			i,
 			source,
 		)
@@ -110,7 +119,8 @@ func BenchmarkReaders(b *testing.B) {
 			"claude-init-lines", claude{},
 			bytes.Repeat(
 				[]byte(
-					`{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Task","Bash","Edit","Read","Write"],"mcp_servers":[],"model":"opus"}`+"\n",
+					`{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1",`+
+						`"tools":["Task","Bash","Edit","Read","Write"],"mcp_servers":[],"model":"opus"}`+"\n",
 				),
 				1000,
 			),

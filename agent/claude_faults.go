@@ -57,7 +57,8 @@ var (
 	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
 	// in lower case
 	claudeLimitSentence = text.LazyRegexp(
-		`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`,
+		`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|` +
+			`you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`,
 	)
 )
 

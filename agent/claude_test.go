@@ -16,13 +16,15 @@ import (
 
 const (
 	claudeInit = `{"type":"system","subtype":"init","session_id":"s1"}` + "\n"
-	claudeGood = `{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","result":"","num_turns":1}` + "\n"
+	claudeGood = `{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","result":"",` +
+		`"num_turns":1}` + "\n"
 )
 
 func claudeSays(id, text string) string {
 	quoted, _ := json.Marshal(text)
 	return fmt.Sprintf(
-		`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":%s}]},"parent_tool_use_id":null}`+"\n",
+		`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":%s}]},`+
+			`"parent_tool_use_id":null}`+"\n",
 		id,
 		quoted,
 	)
@@ -53,7 +55,9 @@ func TestClaudeEndings(t *testing.T) {
 	inAnHour := testNow.Add(time.Hour).Unix()
 	excuse := func(code string) string {
 		return fmt.Sprintf(
-			`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":null,"error":%q,"is_api_error_message":true}`+"\n",
+			`{"type":"assistant","message":{"id":"x","model":"<synthetic>",`+
+				`"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":null,"error":%q,`+
+				`"is_api_error_message":true}`+"\n",
 			code,
 		)
 	}
@@ -285,11 +289,14 @@ func TestClaudeWords(t *testing.T) {
 
 func TestClaudeFigures(t *testing.T) {
 	stdout := claudeInit + claudeSays("m1", "hello") +
-		`{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","name":"Write","input":{"content":"x","file_path":"a.go","description":"d"}},{"type":"tool_use","name":"Odd","input":[1]}],"usage":{"input_tokens":99}},"parent_tool_use_id":"t7"}` + "\n" +
-		claudeEnds(`"is_error":false,"session_id":"s2","num_turns":4,"total_cost_usd":0.25,"usage":{"input_tokens":1},
-"modelUsage":{"opus":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":30,"cacheCreationInputTokens":40},"haiku":{"inputTokens":1,"outputTokens":2}},
-"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"description":"clean","command":"rm -rf x\n y"}},{"tool_name":"Odd"}]`)
-	stdout = strings.ReplaceAll(stdout, ",\n", ",")
+		`{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","name":"Write",` +
+		`"input":{"content":"x","file_path":"a.go","description":"d"}},{"type":"tool_use","name":"Odd","input":[1]}],` +
+		`"usage":{"input_tokens":99}},"parent_tool_use_id":"t7"}` + "\n" +
+		claudeEnds(`"is_error":false,"session_id":"s2","num_turns":4,"total_cost_usd":0.25,"usage":{"input_tokens":1},`+
+			`"modelUsage":{"opus":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":30,`+
+			`"cacheCreationInputTokens":40},"haiku":{"inputTokens":1,"outputTokens":2}},`+
+			`"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1",`+
+			`"tool_input":{"description":"clean","command":"rm -rf x\n y"}},{"tool_name":"Odd"}]`)
 	got, live := listenLive("claude", []byte(stdout), whole, exited(0))
 	turns, cost := 4, 0.25
 	want := ralph.AgentOutcome{
@@ -318,7 +325,8 @@ func TestClaudeAgentsWordsDecideNothing(t *testing.T) {
 	inCLIsVoice := func(text string) string {
 		quoted, _ := json.Marshal(text)
 		return fmt.Sprintf(
-			`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":%s}]},"parent_tool_use_id":null}`+"\n",
+			`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":%s}]},`+
+				`"parent_tool_use_id":null}`+"\n",
 			quoted,
 		)
 	}
@@ -375,7 +383,8 @@ func TestClaudeAgentsWordsDecideNothing(t *testing.T) {
 func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
 	uses := func(id, parent, usage string) string {
 		return fmt.Sprintf(
-			`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":"x"}],"usage":%s},"parent_tool_use_id":%s}`+"\n",
+			`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":"x"}],"usage":%s},`+
+				`"parent_tool_use_id":%s}`+"\n",
 			id,
 			usage,
 			parent,

@@ -72,7 +72,8 @@ func TestCodexFaults(t *testing.T) {
 }
 
 func TestCodexEndings(t *testing.T) {
-	hello := codexStart + `{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"rate limit 429, unexpected status 401, Not logged in"}}` + "\n"
+	hello := codexStart + `{"type":"item.completed","item":{"id":"i1","type":"agent_message",` +
+		`"text":"rate limit 429, unexpected status 401, Not logged in"}}` + "\n"
 	done := `{"type":"turn.completed","usage":{"input_tokens":1}}` + "\n"
 	retry := `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 500 Oops)"}` + "\n"
 	cases := []struct {
@@ -115,14 +116,19 @@ func TestCodexFigures(t *testing.T) {
 	stdout := codexStart +
 		`{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\""}}` + "\n" +
 		`{"type":"item.updated","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\""}}` + "\n" +
-		`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\"","status":"completed"}}` + "\n" +
-		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"rm -rf x","status":"declined"}}` + "\n" +
-		`{"type":"item.completed","item":{"id":"i3","type":"file_change","changes":[{"path":"a.go","kind":"add"},{"path":"b.go","kind":"update"}],"status":"completed"}}` + "\n" +
-		`{"type":"item.started","item":{"id":"i4","type":"mcp_tool_call","server":"s","tool":"lookup","arguments":{"tool":"x"}}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\"",` +
+		`"status":"completed"}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"rm -rf x",` +
+		`"status":"declined"}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i3","type":"file_change",` +
+		`"changes":[{"path":"a.go","kind":"add"},{"path":"b.go","kind":"update"}],"status":"completed"}}` + "\n" +
+		`{"type":"item.started","item":{"id":"i4","type":"mcp_tool_call","server":"s","tool":"lookup",` +
+		`"arguments":{"tool":"x"}}}` + "\n" +
 		`{"type":"item.completed","item":{"id":"i5","type":"web_search","query":"go"}}` + "\n" +
 		`{"type":"item.completed","item":{"id":"i6","type":"todo_list","items":[]}}` + "\n" +
 		`{"type":"item.completed","item":{"id":"i7","type":"agent_message","text":"hello"}}` + "\n" +
-		`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":30,"cache_write_input_tokens":10,"output_tokens":5,"reasoning_output_tokens":2}}` + "\n"
+		`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":30,"cache_write_input_tokens":10,` +
+		`"output_tokens":5,"reasoning_output_tokens":2}}` + "\n"
 	got, live := listenLive("codex", []byte(stdout), whole, exited(0))
 	steps := 5
 	want := ralph.AgentOutcome{

@@ -211,7 +211,8 @@ func TestLongLines(t *testing.T) {
 		{
 			"tool call",
 			"claude",
-			`{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","name":"Write","input":{"file_path":"a","content":"` + filler + `"}}]},"parent_tool_use_id":null}`,
+			`{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","name":"Write",` +
+				`"input":{"file_path":"a","content":"` + filler + `"}}]},"parent_tool_use_id":null}`,
 			func(o *ralph.AgentOutcome) { o.Tools["Write"] = 1 },
 		},
 		{"command's output", "codex",

@@ -228,7 +228,8 @@ func TestCopilotTokens(t *testing.T) {
 		want       *ralph.Tokens
 	}{
 		{"two models", `{"modelMetrics":{
-			"a":{"requests":{"count":2},"usage":{"inputTokens":2600,"outputTokens":100,"cacheReadTokens":600,"cacheWriteTokens":50,"reasoningTokens":20}},
+			"a":{"requests":{"count":2},"usage":{"inputTokens":2600,"outputTokens":100,"cacheReadTokens":600,
+				"cacheWriteTokens":50,"reasoningTokens":20}},
 			"b":{"usage":{"inputTokens":10,"outputTokens":1}}},
 			"agentMetrics":{"main":{"modelMetrics":{"a":{"usage":{"inputTokens":2600}}}}},"lastCallInputTokens":9}`,
 			&ralph.Tokens{Input: 1960, Output: 101, CacheRead: 600, CacheWrite: 50}},
@@ -451,7 +452,8 @@ func TestCopilotLongLines(t *testing.T) {
 	}{
 		{
 			"a tool's input",
-			`{"type":"tool.execution_start","data":{"toolCallId":"c9","toolName":"create","arguments":{"path":"a","file_text":"` + filler + `"}}}`,
+			`{"type":"tool.execution_start","data":{"toolCallId":"c9","toolName":"create",` +
+				`"arguments":{"path":"a","file_text":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) { o.Tools["create"]++ },
 		},
 		{
@@ -472,9 +474,8 @@ func TestCopilotLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("copilot", []byte(samples["copilot"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(
-				want, sizeless(listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0))),
-			); diff != "" {
+			got := listen("copilot", []byte(c.line+"\n"+samples["copilot"]), 32<<10, exited(0))
+			if diff := cmp.Diff(want, sizeless(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

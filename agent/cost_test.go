@@ -39,9 +39,13 @@ func TestCostIsReckonedWhereItIsNotTold(t *testing.T) {
 	const (
 		// Of the input 600 were read from a cache and 400 written to one; of the output 20 are
 		// thinking.
-		codexTurn = `{"type":"turn.completed","usage":{"input_tokens":3000,"cached_input_tokens":600,"cache_write_input_tokens":400,"output_tokens":100,"reasoning_output_tokens":20}}` + "\n"
-		told      = `{"type":"result","subtype":"success","is_error":false,"result":"x","total_cost_usd":0.25,"usage":{"input_tokens":1000000,"output_tokens":5}}` + "\n"
-		cut       = `{"type":"assistant","message":{"id":"m1","content":[],"usage":{"input_tokens":1000,"output_tokens":10,"cache_read_input_tokens":2000,"cache_creation_input_tokens":3000}}}` + "\n"
+		codexTurn = `{"type":"turn.completed","usage":{"input_tokens":3000,"cached_input_tokens":600,` +
+			`"cache_write_input_tokens":400,"output_tokens":100,"reasoning_output_tokens":20}}` + "\n"
+		told = `{"type":"result","subtype":"success","is_error":false,"result":"x","total_cost_usd":0.25,` +
+			`"usage":{"input_tokens":1000000,"output_tokens":5}}` + "\n"
+		cut = `{"type":"assistant","message":{"id":"m1","content":[],` +
+			`"usage":{"input_tokens":1000,"output_tokens":10,"cache_read_input_tokens":2000,` +
+			`"cache_creation_input_tokens":3000}}}` + "\n"
 	)
 	tests := []struct {
 		name, cli, model, stdout string

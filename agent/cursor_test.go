@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	cursorInit = `{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/w","session_id":"s1","model":"Composer 2","permissionMode":"default"}` + "\n"
-	cursorGood = `{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"result":"all that was said","session_id":"s1"}` + "\n"
+	cursorInit = `{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/w","session_id":"s1",` +
+		`"model":"Composer 2","permissionMode":"default"}` + "\n"
+	cursorGood = `{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"result":"all that was said",` +
+		`"session_id":"s1"}` + "\n"
 )
 
 func cursorSays(text string) string {
@@ -124,7 +126,8 @@ func TestCursorFigures(t *testing.T) {
 		cursorTool("completed", "t2", `{"readToolCall":{"args":{"path":"a.go"},"result":{"success":{"content":"x"}}}}`) +
 		cursorTool("started", "t3", `{"function":{"name":"lookup","arguments":"{}"}}`) +
 		cursorSays("hello") +
-		`{"type":"result","subtype":"success","is_error":false,"result":"hello","session_id":"s1","usage":{"inputTokens":30,"outputTokens":10,"cacheReadTokens":20,"cacheWriteTokens":5}}` + "\n"
+		`{"type":"result","subtype":"success","is_error":false,"result":"hello","session_id":"s1",` +
+		`"usage":{"inputTokens":30,"outputTokens":10,"cacheReadTokens":20,"cacheWriteTokens":5}}` + "\n"
 	got, live := listenLive("cursor", []byte(stdout), whole, exited(0))
 	steps := 3
 	want := ralph.AgentOutcome{
@@ -150,7 +153,8 @@ func TestCursorFigures(t *testing.T) {
 // TestCursorResultIsACopy: it holds all messages joined, so a tag in it would be read twice, in
 // another place.
 func TestCursorResultIsACopy(t *testing.T) {
-	const copied = `{"type":"result","subtype":"success","is_error":false,"result":"One.<promise>COMPLETE</promise>","session_id":"s1"}` + "\n"
+	const copied = `{"type":"result","subtype":"success","is_error":false,"result":"One.<promise>COMPLETE</promise>",` +
+		`"session_id":"s1"}` + "\n"
 	if got := listen("cursor", []byte(cursorInit+cursorSays("One.")+copied), whole, exited(0)); got.Said.Complete {
 		t.Errorf("the copy was heard: %+v", got.Said)
 	}

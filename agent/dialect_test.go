@@ -141,13 +141,11 @@ func TestKnownDialects(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v", d.Name(), found, ok)
 		}
 	}
-	if diff := cmp.Diff(
-		[]string{
-			"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider", "acp",
-			"command",
-		},
-		names,
-	); diff != "" {
+	want := []string{
+		"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider",
+		"acp", "command",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if d, ok := Find("nobody"); ok {

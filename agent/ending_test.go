@@ -69,7 +69,10 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 // TestComplaintsOnStandardError: some CLIs report a missing login only there. Text that an agent or
 // a tool writes there must not count.
 func TestComplaintsOnStandardError(t *testing.T) {
-	const cursorAsks, cursorKey = "Error: Authentication required. Please run 'agent login' first.", "⚠ Warning: The provided API key is invalid."
+	const (
+		cursorAsks = "Error: Authentication required. Please run 'agent login' first."
+		cursorKey  = "⚠ Warning: The provided API key is invalid."
+	)
 	failed := ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1: last"}
 	cases := []struct {
 		name, dialect, stdout, complaint string

@@ -57,9 +57,8 @@ func quotedFault(class ralph.EndClass, words, login string) *stream.Fault {
 var errorWords = sentences{
 	{
 		ralph.EndAuth,
-		text.LazyRegexp(
-			`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`,
-		),
+		text.LazyRegexp(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|` +
+			`invalid api key|missing api key|access token expired)\b`),
 	},
 	{
 		ralph.EndLimit,
@@ -83,7 +82,8 @@ var connectionWords = text.LazyRegexp(
 var (
 	apiError  = text.LazyRegexp(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
 	emptyTurn = text.LazyRegexp(
-		`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`,
+		`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|` +
+			`Model stream ended with empty response text)\b`,
 	)
 	brokenStream = text.LazyRegexp(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
 	// In lower case. The last form is that of Google accounts, known from reports of users.

@@ -151,7 +151,11 @@ func TestGeminiEndings(t *testing.T) {
 	hello := geminiInit + geminiSays("rate limit 429, [API Error: 401 no], API key not valid")
 	const advice = "\nPlease wait and try again later. To increase your limits, request a quota increase " +
 		"through AI Studio, or switch to another /auth method"
-	const limit, refused, noKey = "the usage limit is reached (status 429)", "the login was refused", "API key not valid. Please pass a valid API key."
+	const (
+		limit   = "the usage limit is reached (status 429)"
+		refused = "the login was refused"
+		noKey   = "API key not valid. Please pass a valid API key."
+	)
 	api := func(code int, message string) string {
 		return fmt.Sprintf(`[API Error: {"error":{"code":%d,"message":%q,"status":"X"}}]`, code, message)
 	}
@@ -330,7 +334,8 @@ func TestGeminiFigures(t *testing.T) {
 	result := func(id, rest string) string {
 		return fmt.Sprintf(`{"type":"tool_result","tool_id":%q,%s}`+"\n", id, rest)
 	}
-	forbidden := `"status":"error","output":"no","error":{"type":"policy_violation","message":"Tool execution denied by policy."}`
+	forbidden := `"status":"error","output":"no","error":{"type":"policy_violation",` +
+		`"message":"Tool execution denied by policy."}`
 	unknown := `"status":"error","error":{"type":"tool_not_registered","message":"not found"}`
 	stdout := geminiInit + geminiSays("I ") + geminiSays("begin.") +
 		call(
@@ -343,7 +348,8 @@ func TestGeminiFigures(t *testing.T) {
 		call("t5", "run_shell_command", `{"command":"ls"}`) + result("t5", unknown) +
 		call("t6", "imagined", `{}`) + result("t6", unknown) +
 		geminiSays("hello") +
-		`{"type":"result","status":"success","stats":{"total_tokens":180,"input_tokens":100,"output_tokens":50,"cached":30,"input":70,"models":{` +
+		`{"type":"result","status":"success","stats":{"total_tokens":180,"input_tokens":100,"output_tokens":50,"cached":30,` +
+		`"input":70,"models":{` +
 		`"small":{"total_tokens":10},"big":{"total_tokens":170},"other":{"total_tokens":0}}}}` + "\n"
 	got, live := listenLive("gemini", []byte(stdout), whole, exited(0))
 	steps := 8
@@ -396,7 +402,8 @@ func TestGeminiLongLines(t *testing.T) {
 	}{
 		{
 			"tool call",
-			`{"type":"tool_use","tool_name":"write_file","tool_id":"t9","parameters":{"file_path":"a","content":"` + filler + `"}}`,
+			`{"type":"tool_use","tool_name":"write_file","tool_id":"t9",` +
+				`"parameters":{"file_path":"a","content":"` + filler + `"}}`,
 			func(o *ralph.AgentOutcome) { o.Tools["write_file"] = 1 },
 		},
 		{

@@ -191,7 +191,8 @@ func (g *gooseStream) endedInTool(status int) *stream.Fault {
 
 // gooseExcuse matches what goose says in the agent's name when a model call failed.
 var gooseExcuse = text.LazyRegexp(
-	`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`,
+	`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|` +
+		`Network error: .*Please resend your message to try again\.)\s*$`,
 )
 
 // gooseErrors are recognized by their beginning.

@@ -167,7 +167,8 @@ func TestOpencodeFigures(t *testing.T) {
 		return `{"type":"step_finish","part":{"reason":"` + reason +
 			`","tokens":{"total":66,"input":10,"output":5,"reasoning":1,"cache":{"read":30,"write":20}},"cost":` + cost + "}}\n"
 	}
-	denied := `"The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules [{\"permission\":\"external_directory\"}]"`
+	denied := `"The user has specified a rule which prevents you from using this specific tool call. ` +
+		`Here are some of the relevant rules [{\"permission\":\"external_directory\"}]"`
 	stdout := opencodeStart +
 		opencodeTool(`"status":"completed","input":{"description":"build","command":"make all"},"output":"x"`) +
 		opencodeTool(`"status":"error","input":{"command":"false"},"error":"it failed"`) +
@@ -183,7 +184,8 @@ func TestOpencodeFigures(t *testing.T) {
 		Tools:   map[string]int{"bash": 2, "read": 1},
 		Denials: []string{"read: /etc/hosts"},
 		Allow: []string{
-			`--yolo, or put this into opencode.json: {"agent":{"build":{"permission":{"external_directory":{"/etc/*":"allow"}}}}}`,
+			`--yolo, or put this into opencode.json: {"agent":{"build":` +
+				`{"permission":{"external_directory":{"/etc/*":"allow"}}}}}`,
 		},
 		Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
@@ -236,7 +238,8 @@ func TestOpencodeCommandLines(t *testing.T) {
 		"OPENCODE_DISABLE_SHARE=1",
 	}
 	with := func(rules string) []string { return append([]string{"OPENCODE_PERMISSION=" + rules}, quiet...) }
-	const free = `{"?*":"deny","?ead":"allow","?dit":"allow","?lob":"allow","?rep":"allow","?ist":"allow","?sp":"allow","?odoread":"allow","?odowrite":"allow","?ask":"allow","?kill":"allow","?ash":{"*":"deny"`
+	const free = `{"?*":"deny","?ead":"allow","?dit":"allow","?lob":"allow","?rep":"allow","?ist":"allow","?sp":"allow",` +
+		`"?odoread":"allow","?odowrite":"allow","?ask":"allow","?kill":"allow","?ash":{"*":"deny"`
 	cases := []struct {
 		name    string
 		request Request
@@ -394,7 +397,8 @@ func TestOpencodeLongLines(t *testing.T) {
 	}{
 		{
 			"a tool's output",
-			`{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"yes"},"output":"` + filler + `"}}}`,
+			`{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"yes"},` +
+				`"output":"` + filler + `"}}}`,
 			func(o *ralph.AgentOutcome) { o.Tools["bash"]++ },
 		},
 		{"thoughts", `{"type":"reasoning","part":{"text":"` + filler + `"}}`, func(*ralph.AgentOutcome) {}},
@@ -404,9 +408,8 @@ func TestOpencodeLongLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := sizeless(listen("opencode", []byte(samples["opencode"]), whole, exited(0)))
 			c.want(&want)
-			if diff := cmp.Diff(
-				want, sizeless(listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))),
-			); diff != "" {
+			got := listen("opencode", []byte(c.line+"\n"+samples["opencode"]), 32<<10, exited(0))
+			if diff := cmp.Diff(want, sizeless(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -30,11 +30,10 @@ func TestEveryPatternCompiles(t *testing.T) {
 				return true
 			}
 			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "LazyRegexp" {
-				literal, ok := call.Args[0].(*ast.BasicLit)
+				expression, ok := literalText(call.Args[0])
 				if !ok {
 					t.Fatalf("%s: the expression is no literal", file)
 				}
-				expression, _ := strconv.Unquote(literal.Value)
 				if _, err := regexp.Compile(expression); err != nil {
 					t.Errorf("%s: %v", file, err)
 				}
@@ -46,4 +45,18 @@ func TestEveryPatternCompiles(t *testing.T) {
 	if compiled < 50 {
 		t.Errorf("only %d expressions were found", compiled)
 	}
+}
+
+// literalText returns the value of a string literal, or of several joined with +.
+func literalText(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.BinaryExpr:
+		left, ok := literalText(e.X)
+		right, also := literalText(e.Y)
+		return left + right, ok && also && e.Op == token.ADD
+	}
+	return "", false
 }

@@ -16,16 +16,20 @@ import (
 )
 
 const (
-	qwenInit  = `{"type":"system","subtype":"init","session_id":"s1","model":"qwen3-coder"}` + "\n"
-	qwenGood  = `{"type":"result","subtype":"success","session_id":"s1","is_error":false,"num_turns":1,"result":"","usage":{"input_tokens":5,"output_tokens":1},"permission_denials":[]}` + "\n"
-	qwenRetry = `{"type":"system","subtype":"retry","session_id":"s1","data":{"reason":"retry","discardedToolCalls":0,"preserveText":false}}` + "\n"
-	qwenWaits = `{"type":"system","subtype":"retry","session_id":"s1","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000,"discardedToolCalls":0}}` + "\n"
+	qwenInit = `{"type":"system","subtype":"init","session_id":"s1","model":"qwen3-coder"}` + "\n"
+	qwenGood = `{"type":"result","subtype":"success","session_id":"s1","is_error":false,"num_turns":1,"result":"",` +
+		`"usage":{"input_tokens":5,"output_tokens":1},"permission_denials":[]}` + "\n"
+	qwenRetry = `{"type":"system","subtype":"retry","session_id":"s1",` +
+		`"data":{"reason":"retry","discardedToolCalls":0,"preserveText":false}}` + "\n"
+	qwenWaits = `{"type":"system","subtype":"retry","session_id":"s1",` +
+		`"data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000,"discardedToolCalls":0}}` + "\n"
 )
 
 func qwenSays(text string) string {
 	quoted, _ := json.Marshal(text)
 	return fmt.Sprintf(
-		`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,"message":{"id":"m1","model":"qwen3-coder","content":[{"type":"text","text":%s}]}}`+"\n",
+		`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,`+
+			`"message":{"id":"m1","model":"qwen3-coder","content":[{"type":"text","text":%s}]}}`+"\n",
 		quoted,
 	)
 }
@@ -33,7 +37,8 @@ func qwenSays(text string) string {
 func qwenFails(message string) string {
 	quoted, _ := json.Marshal(message)
 	return fmt.Sprintf(
-		`{"type":"result","subtype":"error_during_execution","session_id":"s1","is_error":true,"num_turns":1,"usage":{"input_tokens":0,"output_tokens":0},"permission_denials":[],"error":{"message":%s}}`+"\n",
+		`{"type":"result","subtype":"error_during_execution","session_id":"s1","is_error":true,"num_turns":1,`+
+			`"usage":{"input_tokens":0,"output_tokens":0},"permission_denials":[],"error":{"message":%s}}`+"\n",
 		quoted,
 	)
 }
@@ -264,7 +269,9 @@ func TestTrapQwenSpeaksInTheAgentsName(t *testing.T) {
 func TestQwenFigures(t *testing.T) {
 	message := func(id, content string) string {
 		return fmt.Sprintf(
-			`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,"message":{"id":%q,"content":[%s],"usage":{"input_tokens":100,"output_tokens":5,"cache_read_input_tokens":30}}}`+"\n",
+			`{"type":"assistant","session_id":"s1","parent_tool_use_id":null,`+
+				`"message":{"id":%q,"content":[%s],"usage":{"input_tokens":100,"output_tokens":5,`+
+				`"cache_read_input_tokens":30}}}`+"\n",
 			id,
 			content,
 		)
@@ -272,8 +279,12 @@ func TestQwenFigures(t *testing.T) {
 	work := qwenInit + message("m1", `{"type":"text","text":"hello"}`) + message(
 		"m2", `{"type":"tool_use","name":"run_shell_command","input":{"command":"git push"}}`,
 	)
-	denials := `[{"tool_name":"run_shell_command","tool_input":{"command":"git push"}},{"tool_name":"run_shell_command","tool_input":{"command":"a, b"}},{"tool_name":"web_fetch","tool_input":{"url":"u"}}]`
-	stdout := work + `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"hello","usage":{"input_tokens":500,"output_tokens":20,"cache_read_input_tokens":100,"total_tokens":520},"permission_denials":` + denials + "}\n"
+	denials := `[{"tool_name":"run_shell_command","tool_input":{"command":"git push"}},` +
+		`{"tool_name":"run_shell_command","tool_input":{"command":"a, b"}},` +
+		`{"tool_name":"web_fetch","tool_input":{"url":"u"}}]`
+	stdout := work + `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"hello",` +
+		`"usage":{"input_tokens":500,"output_tokens":20,"cache_read_input_tokens":100,"total_tokens":520},` +
+		`"permission_denials":` + denials + "}\n"
 	got := listen("qwen", []byte(stdout), whole, exited(0))
 	steps := 2
 	want := ralph.AgentOutcome{
@@ -288,9 +299,8 @@ func TestQwenFigures(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// Without a closing event the messages report the minimum that was spent.
-	if diff := cmp.Diff(
-		&ralph.Tokens{Input: 140, Output: 10, CacheRead: 60}, listen("qwen", []byte(work), whole, exited(1)).Tokens,
-	); diff != "" {
+	spent := &ralph.Tokens{Input: 140, Output: 10, CacheRead: 60}
+	if diff := cmp.Diff(spent, listen("qwen", []byte(work), whole, exited(1)).Tokens); diff != "" {
 		t.Errorf("killed: -want +got:\n%s", diff)
 	}
 }

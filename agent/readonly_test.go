@@ -64,9 +64,8 @@ func TestAnswersAreKeptOfReadersOnly(t *testing.T) {
 				t.Errorf("%s answers %q", name, got.Answer)
 			}
 		}
-		if diff := cmp.Diff(
-			map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers,
-		); diff != "" {
+		want := map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}
+		if diff := cmp.Diff(want, answers); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -90,9 +89,8 @@ func TestNothingIsAdvisedToReaders(t *testing.T) {
 		r.Denied("Bash", "make", "--yolo")
 		got[p] = append(append([]string{}, r.Denials...), r.Allow...)
 	}
-	if diff := cmp.Diff(
-		map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got,
-	); diff != "" {
+	want := map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

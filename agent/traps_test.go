@@ -95,9 +95,8 @@ func TestTrapWordsAreNotErrors(t *testing.T) {
 	words := "error 401: rate limit, usage limit reached, 529 overloaded, is_error true, Not logged in, please run /login"
 	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + words +
 		`","is_error":true}]}}` + "\n"
-	if got := listen(
-		"claude", []byte(claudeInit+result+claudeSays("m1", words)+claudeGood), whole, exited(0),
-	); got.End != ralph.EndOK {
+	stdout := claudeInit + result + claudeSays("m1", words) + claudeGood
+	if got := listen("claude", []byte(stdout), whole, exited(0)); got.End != ralph.EndOK {
 		t.Errorf("claude: %s (%s)", got.End, got.Error)
 	}
 	if got := listen("command", []byte(words), whole, exited(0)); got.End != ralph.EndOK {
@@ -119,7 +118,8 @@ func TestTrapRefusalOnStandardError(t *testing.T) {
 // and has not succeeded if it is killed.
 func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>"
-	call := `{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
+	call := `{"type":"assistant","parent_tool_use_id":null,"message":` +
+		`{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
 	back := `{"type":"user","parent_tool_use_id":null,"message":{"content":[]}}` + "\n"
 	failed := qwenFails("[API Error: 500 x]") // as a sub-agent says it
 	killed := exited(143)

@@ -17,8 +17,8 @@ func statesOf(tasks []ralph.TaskState) map[string]ralph.TaskStatus {
 	return states
 }
 
-// job is a pending task, changed where a row says so.
-func job(id string, changes ...func(*ralph.TaskState)) ralph.TaskState {
+// pendingTask returns a pending task with some changes.
+func pendingTask(id string, changes ...func(*ralph.TaskState)) ralph.TaskState {
 	t := ralph.TaskState{ID: id, Title: "do " + id, Status: ralph.TaskPending}
 	for _, change := range changes {
 		change(&t)

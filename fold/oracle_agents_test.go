@@ -6,54 +6,56 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The agents of the oracle: who works in a run that has several, and who rests, as the contract says below its verdict table.
+// This part of the oracle decides which agent works in a run with several, and which is in a
+// cooldown, as the contract says below its verdict table.
 
-// bed is what a page did to its agent.
-type bed struct {
-	laid  bool       // it rests
-	until ralph.Span // 0 is for good
-	limit bool       // because of a usage limit
+// cooldown is what an iteration did to its agent.
+type cooldown struct {
+	active  bool       // the agent is in a cooldown
+	until   ralph.Span // 0: for the rest of the run
+	byLimit bool       // because of a usage limit
 }
 
-// bedtime says whether the last page lays its agent to rest.
-func (n notebook) bedtime() bed {
-	now, p := n.now(), n.policy
+// lastCooldown returns the cooldown that the last iteration puts its agent into, if any.
+func (o oracle) lastCooldown() cooldown {
+	now, p := o.now(), o.policy
 	often := func(times int) bool { return p.MaxFailures > 0 && times >= p.MaxFailures }
-	answered := now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait // which is row 5
+	answered := now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait // this is row 5
 	switch end := now.Agent.End; {
 	case len(p.Agents) < 2:
 	case oneOf(end, ralph.EndAuth, ralph.EndMissing):
-		return bed{laid: true}
+		return cooldown{active: true}
 	case end == ralph.EndLimit:
-		return bed{laid: true, until: now.at.Elapsed + n.limitWait(len(n.pages)-1), limit: true}
-	case end == ralph.EndProvider && often(n.providerFailures()):
-		return bed{laid: true, until: now.at.Elapsed + ralph.Span(30*time.Minute)}
-	case now.against() && !answered && often(n.ownFailures()):
-		return bed{laid: true}
+		return cooldown{active: true, until: now.at.Elapsed + o.limitWait(len(o.iterations)-1), byLimit: true}
+	case end == ralph.EndProvider && often(o.providerFailures()):
+		return cooldown{active: true, until: now.at.Elapsed + ralph.Span(30*time.Minute)}
+	case now.counts() && !answered && often(o.ownFailures()):
+		return cooldown{active: true}
 	}
-	return bed{}
+	return cooldown{}
 }
 
-// pagesOf are an agent's pages since this process began, the last one first.
-func (n notebook) pagesOf(agent int) []int {
+// iterationsOf returns the indexes of an agent's iterations in this process, the last one first.
+func (o oracle) iterationsOf(agent int) []int {
 	var found []int
-	for i := len(n.pages) - 1; i >= len(n.pages)-len(n.sinceResume()); i-- {
-		if n.pages[i].who == agent {
+	for i := len(o.iterations) - 1; i >= len(o.iterations)-len(o.sinceResume()); i-- {
+		if o.iterations[i].agentIndex == agent {
 			found = append(found, i)
 		}
 	}
 	return found
 }
 
-// itsOwn counts the last pages of the agent at work that say yes; those that are silent are passed over. A rest for anything but a limit counts from zero.
-func (n notebook) itsOwn(silent, yes func(i int) bool) int {
+// ownStreak counts the current agent's last iterations that match, and passes over those to skip. A
+// cooldown for anything but a limit starts again from zero.
+func (o oracle) ownStreak(skip, match func(i int) bool) int {
 	count := 0
-	for _, i := range n.pagesOf(n.now().who) {
+	for _, i := range o.iterationsOf(o.now().agentIndex) {
 		switch {
-		case i < len(n.pages)-1 && n.beds[i].laid && !n.beds[i].limit:
+		case i < len(o.iterations)-1 && o.cooldowns[i].active && !o.cooldowns[i].byLimit:
 			return count
-		case silent(i):
-		case yes(i):
+		case skip(i):
+		case match(i):
 			count++
 		default:
 			return count
@@ -62,17 +64,19 @@ func (n notebook) itsOwn(silent, yes func(i int) bool) int {
 	return count
 }
 
-// turn says who works at a time after the last page, or how long it takes until somebody does. Without hope everybody rests and nobody is limited.
-func (n notebook) turn(at ralph.Span) (who int, in ralph.Span, hope bool) {
-	for agent := range max(len(n.policy.Agents), 1) {
-		var last bed
-		if own := n.pagesOf(agent); len(own) > 0 {
-			last = n.beds[own[0]]
+// nextAgent returns the agent that works at a time after the last iteration, or the first one whose
+// cooldown ends and how long that takes. hope is false if all agents are in a cooldown and none of
+// them because of a limit.
+func (o oracle) nextAgent(at ralph.Span) (who int, in ralph.Span, hope bool) {
+	for agent := range max(len(o.policy.Agents), 1) {
+		var last cooldown
+		if own := o.iterationsOf(agent); len(own) > 0 {
+			last = o.cooldowns[own[0]]
 		}
-		if !last.laid || last.until > 0 && last.until <= at {
+		if !last.active || last.until > 0 && last.until <= at {
 			return agent, 0, true
 		}
-		hope = hope || last.limit
+		hope = hope || last.byLimit
 		if last.until > 0 && (in == 0 || last.until-at < in) {
 			who, in = agent, last.until-at
 		}
@@ -80,18 +84,19 @@ func (n notebook) turn(at ralph.Span) (who int, in ralph.Span, hope bool) {
 	return who, in, hope
 }
 
-// restsBefore reports whether somebody was laid to rest before page i and has not worked since.
-func (n notebook) restsBefore(i int) bool {
-	if n.pages[i].resumed || i == 0 {
+// coolingDownBefore reports whether an agent went into a cooldown before iteration i and has not
+// worked since.
+func (o oracle) coolingDownBefore(i int) bool {
+	if o.iterations[i].resumed || i == 0 {
 		return false
 	}
-	before := n.upTo(i - 1)
-	for agent := range len(n.policy.Agents) + 1 {
-		for _, j := range before.pagesOf(agent) {
-			if n.beds[j].laid {
+	before := o.upTo(i - 1)
+	for agent := range len(o.policy.Agents) + 1 {
+		for _, j := range before.iterationsOf(agent) {
+			if o.cooldowns[j].active {
 				return true
 			}
-			if n.pages[j].against() {
+			if o.iterations[j].counts() {
 				break
 			}
 		}
@@ -99,30 +104,32 @@ func (n notebook) restsBefore(i int) bool {
 	return false
 }
 
-// slept is what was waited for limits since an iteration last ended otherwise, the last page's wait left out.
-func (n notebook) slept() ralph.Span {
+// waitedForLimits returns how long the run waited for limits since an iteration last ended
+// otherwise, without the wait after the last iteration.
+func (o oracle) waitedForLimits() ralph.Span {
 	var sum ralph.Span
-	last := len(n.pages) - 1
-	for i := len(n.pages) - len(n.sinceResume()); i <= last; i++ {
-		if end := n.pages[i].Agent.End; end != ralph.EndLimit && !(end == ralph.EndProvider && n.restsBefore(i)) {
+	last := len(o.iterations) - 1
+	for i := len(o.iterations) - len(o.sinceResume()); i <= last; i++ {
+		if end := o.iterations[i].Agent.End; end != ralph.EndLimit && !(end == ralph.EndProvider && o.coolingDownBefore(i)) {
 			sum = 0
 		}
-		if n.beds[i].laid && i < last {
-			_, in, _ := n.upTo(i).turn(n.pages[i].at.Elapsed)
+		if o.cooldowns[i].active && i < last {
+			_, in, _ := o.upTo(i).nextAgent(o.iterations[i].at.Elapsed)
 			sum += in
 		}
 	}
 	return sum
 }
 
-// handOver is the answer where the last page lays its agent to rest: another one works, or the first to wake is waited for. Where neither can be, the run
-// ends for the reason that would end it without the others.
-func (n notebook) handOver(a answer, row int, otherwise ralph.StopReason) answer {
-	p, at := n.policy, n.now().at.Elapsed
-	_, in, hope := n.turn(at)
-	tooLong := p.OnLimit == ralph.LimitStop || p.MaxWait > 0 && n.slept()+in > p.MaxWait
+// handOver returns the answer if the last iteration puts its agent into a cooldown: another agent
+// works, or the run waits for the first cooldown to end. If neither is possible, the run ends for
+// the reason that would end it without other agents.
+func (o oracle) handOver(a answer, row int, otherwise ralph.StopReason) answer {
+	p, at := o.policy, o.now().at.Elapsed
+	_, in, hope := o.nextAgent(at)
+	tooLong := p.OnLimit == ralph.LimitStop || p.MaxWait > 0 && o.waitedForLimits()+in > p.MaxWait
 	pastTheEnd := p.MaxTime > 0 && at+in >= p.MaxTime
-	limited := n.now().Agent.End == ralph.EndLimit
+	limited := o.now().Agent.End == ralph.EndLimit
 	ends := answer{
 		Row:      row,
 		Action:   ralph.Stop,
@@ -136,7 +143,7 @@ func (n notebook) handOver(a answer, row int, otherwise ralph.StopReason) answer
 	if row == 7 {
 		a.Breaker = ralph.BreakerClosed
 	}
-	switch limit := n.limitHit(at); {
+	switch limit := o.limitHit(at); {
 	case !hope:
 		return ends
 	case limit != "":
@@ -155,26 +162,20 @@ func (n notebook) handOver(a answer, row int, otherwise ralph.StopReason) answer
 	return a
 }
 
-// takeTurn says who works next, as the loop does, and compares that with the oracle.
-func (r *enacted) takeTurn(resumed bool) int {
+// startIteration selects the next agent as the loop does, and compares it with the oracle's.
+func (r *simulation) startIteration(resumed bool) int {
 	r.t.Helper()
 	got, _, _ := r.state.History.NextAgent(r.state.Policy, r.state.Elapsed)
 	want := 0
 	if !resumed {
-		want, _, _ = r.notes.turn(r.state.Elapsed)
+		want, _, _ = r.oracle.nextAgent(r.state.Elapsed)
 	}
 	if got != want {
-		r.t.Fatalf(
-			"seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v",
-			r.seed,
-			r.number,
-			got,
-			want,
-			r.state.History.Cooldowns,
-		)
+		r.t.Fatalf("seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v",
+			r.seed, r.number, got, want, r.state.History.Cooldowns)
 	}
-	if before := len(r.notes.pages) - 1; !resumed && before >= 0 && r.notes.pages[before].who != got {
-		if got < r.notes.pages[before].who {
+	if before := len(r.oracle.iterations) - 1; !resumed && before >= 0 && r.oracle.iterations[before].agentIndex != got {
+		if got < r.oracle.iterations[before].agentIndex {
 			r.returns++
 		} else {
 			r.handOvers++
@@ -189,18 +190,18 @@ func (r *enacted) takeTurn(resumed bool) int {
 	return got
 }
 
-// pass lets time pass while nobody works.
-func (r *enacted) pass(d ralph.Span) {
+// passTime lets time pass between iterations.
+func (r *simulation) passTime(d ralph.Span) {
 	if d > 0 {
-		r.late += d
+		r.extraTime += d
 		r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.state.Elapsed + d})
 	}
 }
 
-// agents makes a run of several, now and then.
+// agents returns nil for one agent, or the names of several.
 func (d dice) agents() []string { return pick(d, nil, []string{"a", "b"}, []string{"a", "b", "c"}) }
 
-// otherAgents is what a resume may make of them.
+// otherAgents returns the agents after a resume, which may differ.
 func (d dice) otherAgents(agents []string) []string {
 	if len(agents) < 2 {
 		return agents

@@ -6,20 +6,20 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The breaker of the oracle: section 6 of the contract, walked page by page.
+// This part of the oracle is the breaker: section 6 of the contract, iteration by iteration.
 
-// progress compares page i with what was known before it: files, tasks, and how each check ended when it was last run. Where files are not known nobody
-// can deny it.
-func (n notebook) progress(i int) bool {
-	now, tree := n.pages[i], n.base
+// progress compares iteration i with what was known before it: files, tasks, and the last result of
+// each check. If the files are unknown, it counts as progress.
+func (o oracle) progress(i int) bool {
+	now, tree := o.iterations[i], o.base
 	green := map[string]bool{}
 	note := func(checks []ralph.CheckResult) {
 		for _, c := range checks {
 			green[c.Task+" "+c.Name] = c.Passed
 		}
 	}
-	note(n.baseline)
-	for _, q := range n.pages[:i] {
+	note(o.baseline)
+	for _, q := range o.iterations[:i] {
 		if q.Tree.Known {
 			tree = q.Tree
 		}
@@ -32,11 +32,12 @@ func (n notebook) progress(i int) bool {
 		before, ran := green[c.Task+" "+c.Name]
 		checksChanged = checksChanged || ran && before != c.Passed
 	}
-	return !known || filesChanged || checksChanged || len(n.days) > i && len(n.days[i].done) > 0
+	return !known || filesChanged || checksChanged || len(o.listChanges) > i && len(o.listChanges[i].done) > 0
 }
 
-// complaint is the error of a page in a form that can be compared: "" when nothing went wrong.
-func complaint(q page) string {
+// errorText returns the error of an iteration in a form that can be compared, or "" if nothing went
+// wrong.
+func errorText(q iteration) string {
 	var parts []string
 	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) {
 		parts = append(parts, string(q.Agent.End)+" "+q.Agent.Error)
@@ -49,37 +50,38 @@ func complaint(q page) string {
 	return strings.Join(parts, "; ")
 }
 
-// fuse is the breaker, and the first page that counts towards its next threshold.
-type fuse struct {
+// breaker is the breaker's state, and the first iteration that counts towards its next threshold.
+type breaker struct {
 	state ralph.BreakerState
 	from  int
 }
 
-// fuse walks the pages and moves the fuse as section 6 tells: closed, at a threshold diagnose, then open; after a cool-down or a resume one
-// probe. A resume, a closing breaker and an agent in place of one that failed count from zero.
-func (n notebook) fuse() fuse {
-	f := fuse{state: ralph.BreakerClosed}
-	for i, q := range n.pages {
-		if i > 0 && n.handsOn(i-1) {
-			f = fuse{ralph.BreakerClosed, i}
+// currentBreaker follows section 6 through all iterations: a closed breaker at a threshold goes to
+// diagnose, then to open; after a cooldown or a resume it allows one try. A resume, a closing
+// breaker, and an agent that replaces a failed one start the count at zero.
+func (o oracle) currentBreaker() breaker {
+	f := breaker{state: ralph.BreakerClosed}
+	for i, q := range o.iterations {
+		if i > 0 && o.handsOver(i-1) {
+			f = breaker{ralph.BreakerClosed, i}
 		}
 		switch {
 		case q.resumed && f.state != ralph.BreakerClosed:
-			f = fuse{ralph.BreakerHalfOpen, i}
+			f = breaker{ralph.BreakerHalfOpen, i}
 		case q.resumed:
 			f.from = i
-		case f.state == ralph.BreakerOpen: // the cool-down is over
+		case f.state == ralph.BreakerOpen: // the cooldown is over
 			f.state = ralph.BreakerHalfOpen
 		}
-		if !q.against() {
+		if !q.counts() {
 			continue
 		}
-		switch tripped := n.upTo(i).tripped(f.from); {
-		case f.state != ralph.BreakerClosed && n.progress(i):
-			f = fuse{ralph.BreakerClosed, i + 1}
+		switch tripped := o.upTo(i).tripped(f.from); {
+		case f.state != ralph.BreakerClosed && o.progress(i):
+			f = breaker{ralph.BreakerClosed, i + 1}
 		case f.state != ralph.BreakerClosed:
 			f.state = ralph.BreakerOpen
-		case tripped && n.policy.Breaker.Diagnose:
+		case tripped && o.policy.Breaker.Diagnose:
 			f.state = ralph.BreakerDiagnose
 		case tripped:
 			f.state = ralph.BreakerOpen
@@ -88,19 +90,20 @@ func (n notebook) fuse() fuse {
 	return f
 }
 
-// breaker is the fuse as the next iteration finds it.
-func (n notebook) breaker() fuse {
-	if last := len(n.pages) - 1; n.handsOn(last) {
-		return fuse{ralph.BreakerClosed, last + 1}
+// nextBreaker returns the breaker as the next iteration finds it.
+func (o oracle) nextBreaker() breaker {
+	if last := len(o.iterations) - 1; o.handsOver(last) {
+		return breaker{ralph.BreakerClosed, last + 1}
 	}
-	return n.fuse()
+	return o.currentBreaker()
 }
 
-// handsOn: an agent that worked and failed too often, so that another one begins.
-func (n notebook) handsOn(i int) bool { return n.beds[i].laid && n.pages[i].against() }
+// handsOver reports whether the agent of iteration i worked and failed too often, so that another
+// one takes over.
+func (o oracle) handsOver(i int) bool { return o.cooldowns[i].active && o.iterations[i].counts() }
 
-func (n notebook) tripped(from int) bool {
-	b, c := n.policy.Breaker, n.stalls(from)
+func (o oracle) tripped(from int) bool {
+	b, c := o.policy.Breaker, o.stalls(from)
 	return b.NoProgress > 0 && c.NoProgress >= b.NoProgress ||
 		b.SameError > 0 && c.SameError >= b.SameError ||
 		b.PermissionDenials > 0 && c.Denials >= b.PermissionDenials ||
@@ -112,36 +115,36 @@ type stalls struct {
 	Declined                       bool
 }
 
-// stalls counts what the breaker counts, over the pages from the given one on that count.
-func (n notebook) stalls(from int) stalls {
+// stalls returns the breaker's counts, over the iterations that count, beginning with from.
+func (o oracle) stalls(from int) stalls {
 	var indexes []int
-	for i := len(n.pages) - 1; i >= from; i-- {
-		if n.pages[i].against() {
+	for i := len(o.iterations) - 1; i >= from; i-- {
+		if o.iterations[i].counts() {
 			indexes = append(indexes, i)
 		}
 	}
 	var s stalls
 	for _, i := range indexes {
-		if n.progress(i) {
+		if o.progress(i) {
 			break
 		}
 		s.NoProgress++
 	}
 	for _, i := range indexes {
-		if complaint(n.pages[i]) == "" || complaint(n.pages[i]) != complaint(n.pages[indexes[0]]) {
+		if errorText(o.iterations[i]) == "" || errorText(o.iterations[i]) != errorText(o.iterations[indexes[0]]) {
 			break
 		}
 		s.SameError++
 	}
 	for _, i := range indexes {
-		if len(n.pages[i].Agent.Denials) == 0 || n.progress(i) {
+		if len(o.iterations[i].Agent.Denials) == 0 || o.progress(i) {
 			break
 		}
 		s.Denials++
 	}
 	if len(indexes) >= 3 {
-		before, now := n.pages[indexes[2]].Agent.OutputBytes, n.pages[indexes[0]].Agent.OutputBytes
-		s.Declined = before > 0 && (before-now)*100 >= before*int64(n.policy.Breaker.OutputDecline)
+		before, now := o.iterations[indexes[2]].Agent.OutputBytes, o.iterations[indexes[0]].Agent.OutputBytes
+		s.Declined = before > 0 && (before-now)*100 >= before*int64(o.policy.Breaker.OutputDecline)
 	}
 	return s
 }

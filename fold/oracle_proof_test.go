@@ -7,11 +7,12 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// What the oracle makes of proofs, of files that are not the agent's, and of evaluators.
+// This part of the oracle is about proofs, tampering and evaluators.
 
-// doubts are the refusals of what green checks are worth, of tampering and of stale evidence, in the order of the gate table.
-func (n notebook) doubts(counting []ralph.CheckResult) []string {
-	p, now := n.policy, n.now()
+// proofRefusals returns the refusals for checks that prove nothing, for tampering and for stale
+// evidence, in the order of the gate table.
+func (o oracle) proofRefusals(counting []ralph.CheckResult) []string {
+	p, now := o.policy, o.now()
 	var codes []string
 	has := func(bad func(ralph.Proof) bool) bool {
 		return slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return c.Proof != nil && bad(*c.Proof) })
@@ -36,8 +37,9 @@ func (n notebook) doubts(counting []ralph.CheckResult) []string {
 	return codes
 }
 
-// lastWords are the newest verdicts of a page on each task, in the order in which the tasks were first asked about.
-func lastWords(q page) []ralph.Evaluation {
+// latestEvaluations returns the newest evaluation of each task in an iteration, in the order of the
+// first ones.
+func latestEvaluations(q iteration) []ralph.Evaluation {
 	var last []ralph.Evaluation
 	for _, e := range q.Evaluations {
 		if i := slices.IndexFunc(last, func(l ralph.Evaluation) bool { return l.Task == e.Task }); i >= 0 {
@@ -49,19 +51,20 @@ func lastWords(q page) []ralph.Evaluation {
 	return last
 }
 
-// accepted: it was asked, and has nothing against anything.
-func (n notebook) accepted() bool {
-	last := lastWords(n.now())
+// evaluatorAccepted reports whether the evaluator was asked and accepted everything.
+func (o oracle) evaluatorAccepted() bool {
+	last := latestEvaluations(o.now())
 	return len(last) > 0 && !slices.ContainsFunc(last, func(e ralph.Evaluation) bool { return !e.Accepted })
 }
 
-// evaluated is the refusal of the evaluator's gate. Of a list, every task was asked about when it was done.
-func (n notebook) evaluated() string {
-	if n.policy.Evaluator == "" {
+// evaluatorRefusal returns the refusal of the evaluator's gate. In a list, each task was reviewed
+// when it was done.
+func (o oracle) evaluatorRefusal() string {
+	if o.policy.Evaluator == "" {
 		return ""
 	}
-	last := lastWords(n.now())
-	if len(last) == 0 && len(n.list) == 0 {
+	last := latestEvaluations(o.now())
+	if len(last) == 0 && len(o.list) == 0 {
 		return "evaluator_rejected"
 	}
 	for _, e := range last {
@@ -75,11 +78,12 @@ func (n notebook) evaluated() string {
 	return ""
 }
 
-// unasked is how a run ends whose evaluator cannot be asked: as with an agent that cannot work, or with the limit that is in the way. Of files that
-// changed it need not be asked.
-func (n notebook) unasked() ralph.StopReason {
-	for _, e := range lastWords(n.now()) {
-		if n.now().Stale {
+// evaluatorStop returns how a run ends if its evaluator is not available: as for an agent that
+// cannot work, or with the limit that prevents the review. If files changed after the checks, the
+// evaluator is not needed.
+func (o oracle) evaluatorStop() ralph.StopReason {
+	for _, e := range latestEvaluations(o.now()) {
+		if o.now().Stale {
 			break
 		}
 		switch e.End {
@@ -96,7 +100,7 @@ func (n notebook) unasked() ralph.StopReason {
 		case ralph.EndFailed, ralph.EndTimeout:
 			return ralph.AgentFailed
 		case ralph.EndOverBudget:
-			if limit := n.limitHit(n.now().at.Elapsed); limit != "" {
+			if limit := o.limitHit(o.now().at.Elapsed); limit != "" {
 				return limit
 			}
 		}
@@ -104,28 +108,26 @@ func (n notebook) unasked() ralph.StopReason {
 	return ""
 }
 
-// unpaid: the newest word on a task is that the budget was used up.
-func unpaid(q page, id string) bool {
-	return slices.ContainsFunc(
-		lastWords(q),
-		func(e ralph.Evaluation) bool { return e.Task == id && e.End == ralph.EndOverBudget },
-	)
+// overBudget reports whether the newest evaluation of a task is that the budget was used up.
+func overBudget(q iteration, id string) bool {
+	isOver := func(e ralph.Evaluation) bool { return e.Task == id && e.End == ralph.EndOverBudget }
+	return slices.ContainsFunc(latestEvaluations(q), isOver)
 }
 
-// trusted: nothing that is measured beside the checks stands against the claim for a task.
-func (n notebook) trusted(q page, id string) bool {
-	fooled := len(q.Tampered) > 0 ||
+// undisputed reports whether nothing but the checks can refuse the claim for a task.
+func (o oracle) undisputed(q iteration, id string) bool {
+	tampered := len(q.Tampered) > 0 ||
 		q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) &&
-			n.policy.TestChange == ralph.TestsRefuse
-	if fooled || q.Stale {
+			o.policy.TestChange == ralph.TestsRefuse
+	if tampered || q.Stale {
 		return false
 	}
-	return n.policy.Evaluator == "" ||
-		slices.ContainsFunc(lastWords(q), func(e ralph.Evaluation) bool { return e.Task == id && e.Accepted })
+	return o.policy.Evaluator == "" ||
+		slices.ContainsFunc(latestEvaluations(q), func(e ralph.Evaluation) bool { return e.Task == id && e.Accepted })
 }
 
-// angrier counts the rejections of a page to those before.
-func angrier(before map[string]int, q page) map[string]int {
+// addRejections adds the rejections in an iteration to those before.
+func addRejections(before map[string]int, q iteration) map[string]int {
 	after := map[string]int{}
 	for task, times := range before {
 		after[task] = times
@@ -138,15 +140,15 @@ func angrier(before map[string]int, q page) map[string]int {
 	return after
 }
 
-// aboutEvidence adds what is found out beside the checks of an iteration.
-func (d dice) aboutEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
+// addEvidence adds evidence besides the checks to an iteration.
+func (d dice) addEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
 	if d.oneIn(12) {
 		st.Tampered = []string{"a_test.go (changed)"}
 	}
 	if d.oneIn(12) {
 		st.Unseen = []string{"conftest.py"}
 	}
-	if !st.against() {
+	if !st.counts() {
 		return
 	}
 	st.Stale = d.oneIn(20)
@@ -169,18 +171,9 @@ func (d dice) evaluation() ralph.Evaluation {
 	e := ralph.Evaluation{Agent: "judge", Tries: 1, End: ralph.EndOK, Accepted: d.oneIn(2)}
 	switch {
 	case d.oneIn(10):
-		e.Accepted, e.End = false, pick(
-			d,
-			ralph.EndAuth,
-			ralph.EndMissing,
-			ralph.EndSandbox,
-			ralph.EndLimit,
-			ralph.EndProvider,
-			ralph.EndFailed,
-			ralph.EndTimeout,
-			ralph.EndOutOfTime,
-			ralph.EndOverBudget,
-		)
+		e.Accepted = false
+		e.End = pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndLimit, ralph.EndProvider,
+			ralph.EndFailed, ralph.EndTimeout, ralph.EndOutOfTime, ralph.EndOverBudget)
 		e.Error = "it broke"
 	case !e.Accepted:
 		e.Category = pick(d, ralph.RejectedGap, ralph.RejectedWeakTest, ralph.RejectedInvalid)
@@ -191,8 +184,8 @@ func (d dice) evaluation() ralph.Evaluation {
 	return e
 }
 
-// proofs are what green checks are worth.
-func (d dice) proofs(checks []ralph.CheckResult) {
+// addProofs adds what is known about passing checks.
+func (d dice) addProofs(checks []ralph.CheckResult) {
 	for i := range checks {
 		if checks[i].Passed && d.oneIn(2) {
 			checks[i].Proof = &ralph.Proof{
@@ -205,8 +198,9 @@ func (d dice) proofs(checks []ralph.CheckResult) {
 	}
 }
 
-// gatherEvidence has everything seen that a page holds beside its tree. An evaluator is asked only about what is claimed and not done.
-func (r *enacted) gatherEvidence(st *step) {
+// gatherEvidence emits the events of everything in a step besides its tree. The evaluator reviews
+// only what is claimed and not done.
+func (r *simulation) gatherEvidence(st *step) {
 	if len(st.Tampered)+len(st.Unseen) > 0 {
 		r.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: st.Tampered, Unseen: st.Unseen})
 	}
@@ -227,8 +221,8 @@ func (r *enacted) gatherEvidence(st *step) {
 	}
 	st.Evaluations = slices.DeleteFunc(st.Evaluations, func(e ralph.Evaluation) bool {
 		t, _ := judge.FindTask(r.state.History.Tasks, e.Task)
-		return len(r.notes.list) > 0 && (t.Status == ralph.TaskDone || !r.notes.claims(st.page, e.Task)) ||
-			len(r.notes.list) == 0 && !r.notes.claimedOn(st.page)
+		return len(r.oracle.list) > 0 && (t.Status == ralph.TaskDone || !r.oracle.claims(st.iteration, e.Task)) ||
+			len(r.oracle.list) == 0 && !r.oracle.claimedOn(st.iteration)
 	})
 	for _, e := range st.Evaluations {
 		r.emit(ralph.EvEvaluation, e)

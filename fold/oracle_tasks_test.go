@@ -7,50 +7,51 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// The task list of the oracle: who claimed what, what proves it, and what becomes of a task, walked page by page from the list as it was.
+// This part of the oracle is the task list: what is claimed, what is proven, and what happens to a
+// task, iteration by iteration from the initial list.
 
-// standing is how a task stands.
-type standing struct {
+// taskState is the oracle's state of a task.
+type taskState struct {
 	Status        ralph.TaskStatus
 	Regressed     bool
 	Tries, Rounds int
 }
 
-// day is what a page did to the list.
-type day struct {
-	after   map[string]standing
-	done    []string // in the list's order
-	givenUp string
-	because ralph.StopReason // with givenUp
-	retried bool
-	anger   map[string]int // rejections of what is not done yet, before they are forgotten
+// listChange is what an iteration did to the list.
+type listChange struct {
+	after      map[string]taskState
+	done       []string // in list order
+	givenUp    string
+	because    ralph.StopReason // why the task was given up
+	retried    bool
+	rejections map[string]int // of tasks that are not done yet, before they are reset
 }
 
-// walk tells the story of the list from its beginning.
-func (n notebook) walk() []day {
-	now := n.start()
-	var days []day
-	var anger map[string]int
-	for _, q := range n.pages {
+// replayList returns what each iteration did to the list.
+func (o oracle) replayList() []listChange {
+	now := o.initialTasks()
+	var changes []listChange
+	var rejections map[string]int
+	for _, q := range o.iterations {
 		if q.resumed {
-			now, anger = anew(now), nil
+			now, rejections = resetForResume(now), nil
 		}
-		anger = angrier(anger, q)
-		d := n.day(q, now, anger)
-		now, anger = d.after, angrier(anger, page{})
-		for _, forgotten := range append(d.done, d.givenUp) {
-			if forgotten != "" {
-				delete(anger, forgotten)
+		rejections = addRejections(rejections, q)
+		d := o.changeBy(q, now, rejections)
+		now, rejections = d.after, addRejections(rejections, iteration{})
+		for _, reset := range append(d.done, d.givenUp) {
+			if reset != "" {
+				delete(rejections, reset)
 			}
 		}
-		days = append(days, d)
+		changes = append(changes, d)
 	}
-	return days
+	return changes
 }
 
-// anew: a resume makes failed tasks pending and counts from zero.
-func anew(before map[string]standing) map[string]standing {
-	after := map[string]standing{}
+// resetForResume makes failed tasks pending and sets all counts to zero.
+func resetForResume(before map[string]taskState) map[string]taskState {
+	after := map[string]taskState{}
 	for id, s := range before {
 		s.Tries, s.Rounds = 0, 0
 		if s.Status == ralph.TaskFailed {
@@ -61,9 +62,9 @@ func anew(before map[string]standing) map[string]standing {
 	return after
 }
 
-func (n notebook) day(q page, before map[string]standing, anger map[string]int) day {
-	d := day{after: map[string]standing{}, anger: anger}
-	for _, t := range n.list {
+func (o oracle) changeBy(q iteration, before map[string]taskState, rejections map[string]int) listChange {
+	d := listChange{after: map[string]taskState{}, rejections: rejections}
+	for _, t := range o.list {
 		s := before[t.ID]
 		red, ran := ownCheck(q, t.ID)
 		switch {
@@ -72,13 +73,13 @@ func (n notebook) day(q page, before map[string]standing, anger map[string]int) 
 		case s.Regressed && ran && !red:
 			s.Regressed = false
 		}
-		if before[t.ID].Status != ralph.TaskDone && n.claims(q, t.ID) && n.proves(q, t.ID, before) {
-			s = standing{Status: ralph.TaskDone, Rounds: s.Rounds}
+		if before[t.ID].Status != ralph.TaskDone && o.claims(q, t.ID) && o.proves(q, t.ID, before) {
+			s = taskState{Status: ralph.TaskDone, Rounds: s.Rounds}
 			d.done = append(d.done, t.ID)
 		}
 		d.after[t.ID] = s
 	}
-	n.countTry(q, &d)
+	o.countTry(q, &d)
 	if q.Task == "" || d.givenUp != "" {
 		for id, s := range d.after {
 			if s.Status == ralph.TaskDone && s.Regressed {
@@ -90,25 +91,27 @@ func (n notebook) day(q page, before map[string]standing, anger map[string]int) 
 	return d
 }
 
-// countTry: an iteration that counts and does not prove its task is a try, and the last of them gives it up, unless a person is asked and waited for.
-func (n notebook) countTry(q page, d *day) {
+// countTry counts an iteration that does not prove its task as a try. The last try gives the task
+// up, unless the run waits for an answer of a person.
+func (o oracle) countTry(q iteration, d *listChange) {
 	s, known := d.after[q.Task]
-	if !known || !q.against() || slices.Contains(d.done, q.Task) {
+	if !known || !q.counts() || slices.Contains(d.done, q.Task) {
 		return
 	}
 	s.Tries++
-	asked := n.policy.OnDecide == ralph.DecideWait && q.Agent.Said.Decide != nil
-	hated := n.policy.MaxRejections > 0 && d.anger[q.Task] >= n.policy.MaxRejections
-	quits := q.Agent.TaskEnd // the agent itself has had enough
-	if (hated || quits != "" || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked && !unpaid(q, q.Task) {
+	asked := o.policy.OnDecide == ralph.DecideWait && q.Agent.Said.Decide != nil
+	rejected := o.policy.MaxRejections > 0 && d.rejections[q.Task] >= o.policy.MaxRejections
+	ended := q.Agent.TaskEnd // the agent itself gave the task up
+	lastTry := o.policy.TaskTries > 0 && s.Tries >= o.policy.TaskTries
+	if (rejected || ended != "" || lastTry) && !asked && !overBudget(q, q.Task) {
 		d.givenUp, d.because, s.Tries = q.Task, ralph.TaskTries, 0
-		if quits != "" {
-			d.because = quits
+		if ended != "" {
+			d.because = ended
 		}
-		if hated {
+		if rejected {
 			d.because = ralph.EvaluatorCap
 		}
-		if n.policy.OnTaskFailure == ralph.TaskRetry && s.Rounds < n.policy.TaskRetries {
+		if o.policy.OnTaskFailure == ralph.TaskRetry && s.Rounds < o.policy.TaskRetries {
 			s.Rounds++
 			d.retried = true
 		} else {
@@ -118,8 +121,9 @@ func (n notebook) countTry(q page, d *day) {
 	d.after[q.Task] = s
 }
 
-// ownCheck: does one of the task's own checks stand red on the page, and was one run at all?
-func ownCheck(q page, id string) (red, ran bool) {
+// ownCheck reports whether one of the task's own checks failed in an iteration, and whether one ran
+// at all.
+func ownCheck(q iteration, id string) (red, ran bool) {
 	for _, c := range q.Checks {
 		if c.Task == id {
 			ran, red = true, red || !c.Passed
@@ -128,15 +132,16 @@ func ownCheck(q page, id string) (red, ran bool) {
 	return red, ran
 }
 
-// claims: by tag, in another case too if it is clear which is meant, by a mark in the list, or, for the one that was worked on, by COMPLETE. What is
-// for a person no agent can claim.
-func (n notebook) claims(q page, id string) bool {
-	if slices.ContainsFunc(n.list, func(t ralph.TaskState) bool { return t.ID == id && t.Human }) {
+// claims reports whether an iteration claims a task: by a tag, in any case of letters if only one
+// task matches, by a mark in the list, or by COMPLETE for the current task. An agent cannot claim a
+// task for a person.
+func (o oracle) claims(q iteration, id string) bool {
+	if slices.ContainsFunc(o.list, func(t ralph.TaskState) bool { return t.ID == id && t.Human }) {
 		return false
 	}
 	for _, tag := range slices.Concat(q.Agent.Said.TasksDone, q.Listed) {
 		var exact, alike []string
-		for _, t := range n.list {
+		for _, t := range o.list {
 			if t.ID == tag {
 				exact = append(exact, t.ID)
 			}
@@ -148,12 +153,13 @@ func (n notebook) claims(q page, id string) bool {
 			return true
 		}
 	}
-	return id == q.Task && n.claimedOn(q)
+	return id == q.Task && o.claimedOn(q)
 }
 
-// proves: the agent ended well, the run's checks and the task's own are green, and no own check of a task that was done is red.
-func (n notebook) proves(q page, id string, before map[string]standing) bool {
-	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) || !n.trusted(q, id) {
+// proves reports whether an iteration proves a task: the agent ended well, the run's checks and the
+// task's own pass, and no own check of a done task fails.
+func (o oracle) proves(q iteration, id string, before map[string]taskState) bool {
+	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) || !o.undisputed(q, id) {
 		return false
 	}
 	measured := 0
@@ -165,29 +171,29 @@ func (n notebook) proves(q page, id string, before map[string]standing) bool {
 			return false
 		}
 	}
-	return measured > 0 || n.policy.AllowUnverified || n.policy.Evaluator != ""
+	return measured > 0 || o.policy.AllowUnverified || o.policy.Evaluator != ""
 }
 
-// standings are those after the last page.
-func (n notebook) standings() map[string]standing {
-	if len(n.pages) > 0 {
-		return n.days[len(n.pages)-1].after
+// taskStates returns the states after the last iteration.
+func (o oracle) taskStates() map[string]taskState {
+	if len(o.iterations) > 0 {
+		return o.listChanges[len(o.iterations)-1].after
 	}
-	return n.start()
+	return o.initialTasks()
 }
 
-func (n notebook) start() map[string]standing {
-	now := map[string]standing{}
-	for _, t := range n.list {
-		now[t.ID] = standing{Status: t.Status}
+func (o oracle) initialTasks() map[string]taskState {
+	now := map[string]taskState{}
+	for _, t := range o.list {
+		now[t.ID] = taskState{Status: t.Status}
 	}
 	return now
 }
 
-// unfinished are the tasks that keep a run open.
-func (n notebook) unfinished(now map[string]standing) []string {
+// unfinished returns the tasks that keep a run from completing.
+func (o oracle) unfinished(now map[string]taskState) []string {
 	var open []string
-	for _, t := range n.list {
+	for _, t := range o.list {
 		if s := now[t.ID]; !t.Human && !t.Optional && (s.Status != ralph.TaskDone || s.Regressed) {
 			open = append(open, t.ID)
 		}
@@ -195,11 +201,12 @@ func (n notebook) unfinished(now map[string]standing) []string {
 	return open
 }
 
-// choice is the task that comes next: dependencies, then what regressed, then priority, then order; what was put behind comes after.
-func (n notebook) choice(now map[string]standing) string {
+// nextTask returns the task that comes next: by dependencies, then regressed tasks, then by
+// priority, then in order. Tasks to retry come after the others.
+func (o oracle) nextTask(now map[string]taskState) string {
 	needed := map[string]bool{}
-	for range n.list { // once for every step that a chain of dependencies can have
-		for _, t := range n.list {
+	for range o.list { // once for every step that a chain of dependencies can have
+		for _, t := range o.list {
 			if needed[t.ID] || !t.Optional && !t.Human {
 				needed[t.ID] = true
 				for _, id := range t.DependsOn {
@@ -209,24 +216,24 @@ func (n notebook) choice(now map[string]standing) string {
 		}
 	}
 	best := -1
-	for i, t := range n.list {
+	for i, t := range o.list {
 		ready := now[t.ID].Status == ralph.TaskPending && needed[t.ID] && !t.Human
-		for _, other := range n.list {
+		for _, other := range o.list {
 			if slices.Contains(t.DependsOn, other.ID) && now[other.ID].Status != ralph.TaskDone && !other.Human {
 				ready = false
 			}
 		}
-		if ready && (best < 0 || n.sooner(t, n.list[best], now)) {
+		if ready && (best < 0 || o.comesBefore(t, o.list[best], now)) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return ""
 	}
-	return n.list[best].ID
+	return o.list[best].ID
 }
 
-func (n notebook) sooner(a, b ralph.TaskState, now map[string]standing) bool {
+func (o oracle) comesBefore(a, b ralph.TaskState, now map[string]taskState) bool {
 	if x, y := now[a.ID].Rounds, now[b.ID].Rounds; x != y {
 		return x < y
 	}
@@ -236,11 +243,11 @@ func (n notebook) sooner(a, b ralph.TaskState, now map[string]standing) bool {
 	return a.Priority != nil && (b.Priority == nil || *a.Priority < *b.Priority)
 }
 
-// harmless: an own check of a task that neither is done nor has to be.
-func (n notebook) harmless(c ralph.CheckResult) bool {
-	for _, t := range n.list {
+// isIgnored reports whether a check is the own check of a task that is neither done nor required.
+func (o oracle) isIgnored(c ralph.CheckResult) bool {
+	for _, t := range o.list {
 		if t.ID == c.Task {
-			return (t.Optional || t.Human) && n.standings()[t.ID].Status != ralph.TaskDone
+			return (t.Optional || t.Human) && o.taskStates()[t.ID].Status != ralph.TaskDone
 		}
 	}
 	return false

@@ -8,29 +8,29 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// The oracle says what the contract's sections 5 and 6 make of a run, from the bare list of everything that was seen. It shares no code with
-// Decide: no folds, no streak counters kept from one iteration to the next. Whatever it wants to know it counts anew, from the list.
-
-// notebook is a run as somebody would have it who wrote down everything and concluded nothing.
-type notebook struct {
-	policy   ralph.Policy
-	base     ralph.TreeState
-	baseline []ralph.CheckResult
-	list     []ralph.TaskState // as it was when the run began
-	pages    []page
-	days     []day // walk, for as many pages
-	beds     []bed // of the pages' agents
+// oracle derives the verdict of sections 5 and 6 of the contract from the plain list of everything
+// that was observed in a run. It shares no code with Decide: it has no fold and keeps no counters
+// from one iteration to the next, but counts everything again from the list.
+type oracle struct {
+	policy      ralph.Policy
+	base        ralph.TreeState
+	baseline    []ralph.CheckResult
+	list        []ralph.TaskState // when the run began
+	iterations  []iteration
+	listChanges []listChange // what each iteration did to the list
+	cooldowns   []cooldown   // what each iteration did to its agent
 }
 
-// page is one iteration, when it was judged, and whether another process had taken the run up right before it.
-type page struct {
+// iteration is an observation, when it was judged, and whether another process resumed the run
+// right before it.
+type iteration struct {
 	judge.Observation
-	at      ralph.Moment
-	who     int // its agent, by its place in the policy
-	resumed bool
+	at         ralph.Moment
+	agentIndex int // index of its agent in the policy
+	resumed    bool
 }
 
-// answer is what the oracle says of the last page.
+// answer is the oracle's verdict on the last iteration.
 type answer struct {
 	Row      int
 	Action   ralph.Action
@@ -38,7 +38,7 @@ type answer struct {
 	Signal   ralph.Signal
 	Wait     ralph.WaitReason
 	Length   ralph.Span // of a wait for a usage limit
-	Rests    bool       // another agent goes on
+	Rests    bool       // another agent takes over
 	Claimed  bool
 	Refusals []string
 	Counted  bool
@@ -46,46 +46,44 @@ type answer struct {
 	Breaker  ralph.BreakerState
 }
 
-func (n notebook) now() page { return n.pages[len(n.pages)-1] }
+func (o oracle) now() iteration { return o.iterations[len(o.iterations)-1] }
 
-// upTo is the notebook as it was after page i.
-func (n notebook) upTo(i int) notebook {
-	n.pages = n.pages[:i+1]
-	return n
+// upTo returns the oracle as it was after iteration i.
+func (o oracle) upTo(i int) oracle {
+	o.iterations = o.iterations[:i+1]
+	return o
 }
 
-// sinceResume are the pages that this process wrote.
-func (n notebook) sinceResume() []page {
-	for i := len(n.pages) - 1; i > 0; i-- {
-		if n.pages[i].resumed {
-			return n.pages[i:]
+// sinceResume returns the iterations of the current process.
+func (o oracle) sinceResume() []iteration {
+	for i := len(o.iterations) - 1; i > 0; i-- {
+		if o.iterations[i].resumed {
+			return o.iterations[i:]
 		}
 	}
-	return n.pages
+	return o.iterations
 }
 
 func oneOf[T comparable](x T, of ...T) bool { return slices.Contains(of, x) }
 
-// against reports whether a page counts against the cap and the breaker: waits for the world outside and kills do not.
-func (p page) against() bool {
-	return !oneOf(
-		p.Agent.End,
-		ralph.EndLimit,
-		ralph.EndProvider,
-		ralph.EndInterrupted,
-		ralph.EndAuth,
-		ralph.EndMissing,
-		ralph.EndSandbox,
-	)
+// counts reports whether an iteration counts against max_iterations and the breaker. Waits for
+// something outside and kills do not.
+func (p iteration) counts() bool {
+	return !oneOf(p.Agent.End, uncounted...)
 }
 
-// inARow counts the pages at the end of this process's share that say yes; those that are silent are passed over.
-func (n notebook) inARow(silent, yes func(i int) bool) int {
+var uncounted = []ralph.EndClass{
+	ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox,
+}
+
+// streak counts the last iterations of the current process that match. It passes over those to
+// skip.
+func (o oracle) streak(skip, match func(i int) bool) int {
 	count := 0
-	for i := len(n.pages) - 1; i >= len(n.pages)-len(n.sinceResume()); i-- {
+	for i := len(o.iterations) - 1; i >= len(o.iterations)-len(o.sinceResume()); i-- {
 		switch {
-		case silent(i):
-		case yes(i):
+		case skip(i):
+		case match(i):
 			count++
 		default:
 			return count
@@ -94,40 +92,43 @@ func (n notebook) inARow(silent, yes func(i int) bool) int {
 	return count
 }
 
-// ownFailures: non-zero exit, error result, time-out, and the empty turn, which neither said nor is known to have done anything.
-func (n notebook) ownFailures() int {
-	return n.itsOwn(
-		func(i int) bool { return oneOf(n.pages[i].Agent.End, ralph.EndLimit, ralph.EndProvider) },
+// ownFailures counts failures in a row of the current agent: a non-zero exit, an error result, a
+// timeout, or an empty turn, which neither said anything nor is known to have done anything.
+func (o oracle) ownFailures() int {
+	return o.ownStreak(
+		func(i int) bool { return oneOf(o.iterations[i].Agent.End, ralph.EndLimit, ralph.EndProvider) },
 		func(i int) bool {
-			end := n.pages[i].Agent.End
+			end := o.iterations[i].Agent.End
 			return oneOf(end, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled, ralph.EndTimeout, ralph.EndIdle) ||
-				end == ralph.EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
+				end == ralph.EndEmpty && !(o.iterations[i].Tree.Known && o.progress(i)) && len(o.listChanges[i].done) == 0
 		})
 }
 
-func (n notebook) providerFailures() int {
-	return n.itsOwn(
-		func(i int) bool { return n.pages[i].Agent.End == ralph.EndLimit },
-		func(i int) bool { return n.pages[i].Agent.End == ralph.EndProvider })
+func (o oracle) providerFailures() int {
+	return o.ownStreak(
+		func(i int) bool { return o.iterations[i].Agent.End == ralph.EndLimit },
+		func(i int) bool { return o.iterations[i].Agent.End == ralph.EndProvider })
 }
 
-func (n notebook) brokenChecks() int {
-	return n.inARow(
-		func(i int) bool { return len(n.pages[i].Checks) == 0 },
-		func(i int) bool { return brokenPage(n.pages[i]) })
+func (o oracle) brokenChecks() int {
+	return o.streak(
+		func(i int) bool { return len(o.iterations[i].Checks) == 0 },
+		func(i int) bool { return hasBrokenCheck(o.iterations[i]) })
 }
 
-func (n notebook) answer() answer {
-	p, now := n.policy, n.now()
-	refusals := n.refusals()
-	claimed := n.claimed()
-	allDone := len(n.list) > 0 && len(n.unfinished(n.standings())) == 0
-	breaker := n.fuse()
-	a := answer{Claimed: claimed, Counted: now.against(), Progress: n.progress(len(n.pages) - 1), Breaker: breaker.state}
+func (o oracle) answer() answer {
+	p, now := o.policy, o.now()
+	refusals := o.refusals()
+	claimed := o.claimed()
+	allDone := len(o.list) > 0 && len(o.unfinished(o.taskStates())) == 0
+	breaker := o.currentBreaker()
+	a := answer{
+		Claimed: claimed, Counted: now.counts(), Progress: o.progress(len(o.iterations) - 1), Breaker: breaker.state,
+	}
 	if claimed || allDone {
 		a.Refusals = refusals
 	}
-	proven := (claimed || allDone || p.Claim == ralph.ClaimOptional && greenPage(now)) && len(refusals) == 0
+	proven := (claimed || allDone || p.Claim == ralph.ClaimOptional && passesChecks(now)) && len(refusals) == 0
 	soft := now.at.Signal != "" && !now.at.Killed
 
 	stop := func(row int, reason ralph.StopReason) answer {
@@ -146,41 +147,44 @@ func (n notebook) answer() answer {
 		return stop(0, ralph.Interrupted)
 	}
 	if soft && proven {
-		return stop(4, n.completeReason())
+		return stop(4, o.completeReason())
 	}
 	if soft {
 		return stop(0, ralph.Interrupted)
 	}
-	hands := n.beds[len(n.pages)-1].laid
-	for end, reason := range map[ralph.EndClass]ralph.StopReason{ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError} {
+	cooling := o.cooldowns[len(o.iterations)-1].active
+	unusable := map[ralph.EndClass]ralph.StopReason{
+		ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError,
+	}
+	for end, reason := range unusable {
 		switch {
-		case now.Agent.End == end && hands:
-			return n.handOver(a, 1, reason)
+		case now.Agent.End == end && cooling:
+			return o.handOver(a, 1, reason)
 		case now.Agent.End == end:
 			return stop(1, reason)
 		}
 	}
 	if now.Agent.End == ralph.EndLimit {
-		if hands {
-			return n.handOver(a, 2, ralph.RateLimited)
+		if cooling {
+			return o.handOver(a, 2, ralph.RateLimited)
 		}
 		if p.OnLimit == ralph.LimitStop {
 			return stop(2, ralph.RateLimited)
 		}
-		if p.MaxWait > 0 && n.limitWaited(len(n.pages)) > p.MaxWait {
+		if p.MaxWait > 0 && o.limitWaited(len(o.iterations)) > p.MaxWait {
 			return stop(2, ralph.RateLimited)
 		}
-		if p.MaxTime > 0 && now.at.Elapsed+n.limitWait(len(n.pages)-1) >= p.MaxTime {
+		if p.MaxTime > 0 && now.at.Elapsed+o.limitWait(len(o.iterations)-1) >= p.MaxTime {
 			return stop(9, ralph.Timeout)
 		}
-		a.Length = n.limitWait(len(n.pages) - 1)
+		a.Length = o.limitWait(len(o.iterations) - 1)
 		return wait(2, ralph.WaitLimit)
 	}
 	if now.Agent.End == ralph.EndProvider {
-		if hands {
-			return n.handOver(a, 3, ralph.ProviderFailed)
+		if cooling {
+			return o.handOver(a, 3, ralph.ProviderFailed)
 		}
-		if p.MaxFailures > 0 && n.providerFailures() >= p.MaxFailures {
+		if p.MaxFailures > 0 && o.providerFailures() >= p.MaxFailures {
 			return stop(3, ralph.ProviderFailed)
 		}
 		return wait(3, ralph.WaitBackoff)
@@ -189,14 +193,16 @@ func (n notebook) answer() answer {
 		return stop(4, ralph.Tampered)
 	}
 	if proven {
-		return stop(4, n.completeReason())
+		return stop(4, o.completeReason())
 	}
-	if unasked := n.unasked(); oneOf(unasked, ralph.Timeout, ralph.MaxCost, ralph.MaxTokens, ralph.MaxIterations) {
-		return stop(9, unasked)
-	} else if unasked != "" {
-		return stop(4, unasked)
+	switch reason := o.evaluatorStop(); reason {
+	case "":
+	case ralph.Timeout, ralph.MaxCost, ralph.MaxTokens, ralph.MaxIterations:
+		return stop(9, reason)
+	default:
+		return stop(4, reason)
 	}
-	if n.blocked() {
+	if o.blocked() {
 		return stop(5, ralph.Blocked)
 	}
 	if now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait {
@@ -208,29 +214,29 @@ func (n notebook) answer() answer {
 	if now.Agent.Said.Decide != nil {
 		return stop(5, ralph.NeedsDecision)
 	}
-	today := n.days[len(n.pages)-1]
-	if p.MaxRejections > 0 && today.anger[""] >= p.MaxRejections {
+	change := o.listChanges[len(o.iterations)-1]
+	if p.MaxRejections > 0 && change.rejections[""] >= p.MaxRejections {
 		return stop(6, ralph.EvaluatorCap)
 	}
-	if now.Agent.TaskEnd != "" && len(n.list) == 0 {
+	if now.Agent.TaskEnd != "" && len(o.list) == 0 {
 		return stop(6, now.Agent.TaskEnd)
 	}
-	if today.givenUp != "" && !today.retried && p.OnTaskFailure != ralph.TaskSkip {
-		return stop(6, today.because)
+	if change.givenUp != "" && !change.retried && p.OnTaskFailure != ralph.TaskSkip {
+		return stop(6, change.because)
 	}
-	if hands {
-		return n.handOver(a, 7, ralph.AgentFailed)
+	if cooling {
+		return o.handOver(a, 7, ralph.AgentFailed)
 	}
-	if p.MaxFailures > 0 && n.ownFailures() >= p.MaxFailures {
+	if p.MaxFailures > 0 && o.ownFailures() >= p.MaxFailures {
 		return stop(7, ralph.AgentFailed)
 	}
-	if p.MaxBroken > 0 && brokenPage(now) && n.brokenChecks() >= p.MaxBroken {
+	if p.MaxBroken > 0 && hasBrokenCheck(now) && o.brokenChecks() >= p.MaxBroken {
 		return stop(7, ralph.CheckBroken)
 	}
 	if breaker.state == ralph.BreakerOpen && p.Breaker.Cooldown == 0 {
 		return stop(8, ralph.CircuitOpen)
 	}
-	if limit := n.limitHit(now.at.Elapsed); limit != "" {
+	if limit := o.limitHit(now.at.Elapsed); limit != "" {
 		return stop(9, limit)
 	}
 	if breaker.state == ralph.BreakerOpen {
@@ -247,9 +253,9 @@ type account struct {
 	iterations int
 }
 
-func (n notebook) spent() account {
+func (o oracle) spent() account {
 	var sum account
-	for _, q := range n.pages {
+	for _, q := range o.iterations {
 		if q.Agent.Cost != nil {
 			sum.cost += *q.Agent.Cost
 		}
@@ -264,34 +270,36 @@ func (n notebook) spent() account {
 				sum.tokens += e.Tokens.Input
 			}
 		}
-		if q.against() {
+		if q.counts() {
 			sum.iterations++
 		}
 	}
 	return sum
 }
 
-// claimed: by tag, or by a block where blocks are worth something.
-func (n notebook) claimed() bool { return n.claimedOn(n.now()) }
+// claimed reports whether the agent claimed completion with a tag, or with a status block if the
+// policy reads them.
+func (o oracle) claimed() bool { return o.claimedOn(o.now()) }
 
-func (n notebook) claimedOn(q page) bool {
+func (o oracle) claimedOn(q iteration) bool {
 	said := q.Agent.Said
 	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal &&
 		said.Status.Tests == "PASSING"
-	return said.CompleteTag != "" || byBlock && n.policy.Status != ralph.StatusOff
+	return said.CompleteTag != "" || byBlock && o.policy.Status != ralph.StatusOff
 }
 
-// blocked: by tag, or by a block where blocks are worth something.
-func (n notebook) blocked() bool {
-	said := n.now().Agent.Said
+// blocked reports whether the agent is blocked, by a tag, or by a status block if the policy reads
+// them.
+func (o oracle) blocked() bool {
+	said := o.now().Agent.Said
 	byBlock := said.Blocked != nil && said.Status != nil && said.Status.State == "BLOCKED" &&
 		*said.Blocked == said.Status.Recommendation
-	return said.Blocked != nil && (!byBlock || n.policy.Status != ralph.StatusOff)
+	return said.Blocked != nil && (!byBlock || o.policy.Status != ralph.StatusOff)
 }
 
-func greenPage(q page) bool { return allGreen(q.Checks) }
+func passesChecks(q iteration) bool { return allPassed(q.Checks) }
 
-func allGreen(checks []ralph.CheckResult) bool {
+func allPassed(checks []ralph.CheckResult) bool {
 	for _, c := range checks {
 		if !c.Passed {
 			return false
@@ -300,53 +308,51 @@ func allGreen(checks []ralph.CheckResult) bool {
 	return len(checks) > 0
 }
 
-func brokenPage(q page) bool {
+func hasBrokenCheck(q iteration) bool {
 	return slices.ContainsFunc(q.Checks, func(c ralph.CheckResult) bool { return c.Broken })
 }
 
-// refusals are the codes of the gate table, in its order.
-func (n notebook) refusals() []string {
-	p, now := n.policy, n.now()
+// refusals returns the codes of the gate table, in its order.
+func (o oracle) refusals() []string {
+	p, now := o.policy, o.now()
 	said, block := now.Agent.Said, now.Agent.Said.Status
 	var codes []string
 	if !oneOf(now.Agent.End, ralph.EndOK, ralph.EndEmpty) {
 		codes = append(codes, "agent_failed")
 	}
-	against := block != nil &&
+	contradicts := block != nil &&
 		(!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
-	byBlock := p.Status != ralph.StatusOff && against && (n.claimed() || p.Claim == ralph.ClaimOptional)
+	byBlock := p.Status != ralph.StatusOff && contradicts && (o.claimed() || p.Claim == ralph.ClaimOptional)
 	if byBlock || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
 		codes = append(codes, "contradiction")
 	}
-	if len(n.unfinished(n.standings())) > 0 {
+	if len(o.unfinished(o.taskStates())) > 0 {
 		codes = append(codes, "tasks_open")
 	}
-	counting := slices.DeleteFunc(slices.Clone(now.Checks), n.harmless)
+	counting := slices.DeleteFunc(slices.Clone(now.Checks), o.isIgnored)
 	if slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return !c.Passed && !c.Broken }) {
 		codes = append(codes, "check_failed")
 	} else if slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return c.Broken }) {
 		codes = append(codes, "check_broken")
 	}
-	codes = append(codes, n.doubts(counting)...)
-	added := slices.DeleteFunc(
-		slices.Clone(now.Tree.Unfinished),
-		func(line string) bool { return slices.Contains(n.base.Unfinished, line) },
-	)
-	if p.Unfinished == ralph.UnfinishedRefuse && now.Tree.Known && n.base.Known && len(added) > 0 {
+	codes = append(codes, o.proofRefusals(counting)...)
+	inBase := func(line string) bool { return slices.Contains(o.base.Unfinished, line) }
+	added := slices.DeleteFunc(slices.Clone(now.Tree.Unfinished), inBase)
+	if p.Unfinished == ralph.UnfinishedRefuse && now.Tree.Known && o.base.Known && len(added) > 0 {
 		codes = append(codes, "unfinished")
 	}
-	verdict, place := n.evaluated(), len(codes)
+	verdict, place := o.evaluatorRefusal(), len(codes)
 	phrases := 0
-	for _, q := range n.pages[max(0, len(n.pages)-5):] {
+	for _, q := range o.iterations[max(0, len(o.iterations)-5):] {
 		phrases += q.Agent.Said.Phrases
 	}
 	if p.Status == ralph.StatusRequired && (block == nil || !block.ExitSignal || phrases < p.StatusMin) {
 		codes = append(codes, "status_gate")
 	}
-	if len(counting) == 0 && !p.AllowUnverified && !n.accepted() {
+	if len(counting) == 0 && !p.AllowUnverified && !o.evaluatorAccepted() {
 		codes = append(codes, "no_evidence")
 	}
-	if verdict == "evaluator_rejected" && len(codes) > 0 { // it is asked last
+	if verdict == "evaluator_rejected" && len(codes) > 0 { // the evaluator is asked last
 		return codes
 	}
 	if verdict != "" {
@@ -355,57 +361,57 @@ func (n notebook) refusals() []string {
 	return codes
 }
 
-func (n notebook) completeReason() ralph.StopReason {
+func (o oracle) completeReason() ralph.StopReason {
 	switch {
-	case len(n.list) > 0:
+	case len(o.list) > 0:
 		return ralph.TasksDone
-	case len(n.now().Checks) > 0:
+	case len(o.now().Checks) > 0:
 		return ralph.AllChecksPassed
-	case n.accepted():
+	case o.evaluatorAccepted():
 		return ralph.EvaluatorAccepted
 	}
 	return ralph.Unverified
 }
 
-// limitWait is how long the usage limit of page i makes the run wait: to the reset and a little more, or, where that is unknown, a minute that
-// doubles to half an hour.
-func (n notebook) limitWait(i int) ralph.Span {
-	if known := n.pages[i].Agent.RetryAfter; known > 0 {
+// limitWait returns how long the usage limit of iteration i makes the run wait: until the reset
+// plus a margin. If the reset is unknown, it is a minute, doubled each time up to half an hour.
+func (o oracle) limitWait(i int) ralph.Span {
+	if known := o.iterations[i].Agent.RetryAfter; known > 0 {
 		return known + ralph.Span(15*time.Second)
 	}
 	wait := ralph.Span(time.Minute)
-	for j := i - 1; len(n.policy.Agents) < 2 && j >= 0 && n.pages[j].Agent.End == ralph.EndLimit && !n.pages[j+1].resumed; j-- {
-		wait = min(2*wait, ralph.Span(30*time.Minute))
-	}
-	if len(n.policy.Agents) < 2 {
+	if len(o.policy.Agents) < 2 {
+		for j := i - 1; j >= 0 && o.iterations[j].Agent.End == ralph.EndLimit && !o.iterations[j+1].resumed; j-- {
+			wait = min(2*wait, ralph.Span(30*time.Minute))
+		}
 		return wait
 	}
-	for _, j := range n.upTo(i).pagesOf(n.pages[i].who)[1:] { // others may have worked in between
+	for _, j := range o.upTo(i).iterationsOf(o.iterations[i].agentIndex)[1:] { // others may have worked in between
 		switch {
-		case n.beds[j].limit:
+		case o.cooldowns[j].byLimit:
 			wait = min(2*wait, ralph.Span(30*time.Minute))
-		case n.beds[j].laid || n.pages[j].against():
+		case o.cooldowns[j].active || o.iterations[j].counts():
 			return wait
 		}
 	}
 	return wait
 }
 
-// limitWaited is what the usage limits in a row before page i make together.
-func (n notebook) limitWaited(i int) ralph.Span {
+// limitWaited returns the sum of the waits for the usage limits in a row before iteration i.
+func (o oracle) limitWaited(i int) ralph.Span {
 	var sum ralph.Span
-	for j := i - 1; j >= 0 && n.pages[j].Agent.End == ralph.EndLimit; j-- {
-		sum += n.limitWait(j)
-		if n.pages[j].resumed {
+	for j := i - 1; j >= 0 && o.iterations[j].Agent.End == ralph.EndLimit; j-- {
+		sum += o.limitWait(j)
+		if o.iterations[j].resumed {
 			break
 		}
 	}
 	return sum
 }
 
-// limitHit is the first limit that is used up: time; money or tokens; the cap.
-func (n notebook) limitHit(elapsed ralph.Span) ralph.StopReason {
-	p, spent := n.policy, n.spent()
+// limitHit returns the first limit that is used up: time, then cost or tokens, then iterations.
+func (o oracle) limitHit(elapsed ralph.Span) ralph.StopReason {
+	p, spent := o.policy, o.spent()
 	switch {
 	case p.MaxTime > 0 && elapsed >= p.MaxTime:
 		return ralph.Timeout
@@ -419,28 +425,29 @@ func (n notebook) limitHit(elapsed ralph.Span) ralph.StopReason {
 	return ""
 }
 
-// mayStart is what is asked between iterations: an interrupt, a check that cannot run at the baseline, a list that was done already, the limits,
-// a list of which nothing can be worked on, and a hook that blocks.
-func (n notebook) mayStart(next page) ralph.StopReason {
-	now := n.standings()
+// mayStart returns why the next iteration may not start, or "". It looks at an interrupt, a check
+// that cannot run at the baseline, a list that was done already, the limits, a list without a
+// workable task, and a hook that blocks.
+func (o oracle) mayStart(next iteration) ralph.StopReason {
+	now := o.taskStates()
 	if next.resumed {
-		now = anew(now)
+		now = resetForResume(now)
 	}
-	open := n.unfinished(now)
-	begins := len(n.pages) == 0
+	open := o.unfinished(now)
+	begins := len(o.iterations) == 0
 	switch {
 	case next.at.Signal != "":
 		return ralph.Interrupted
-	case begins && slices.ContainsFunc(n.baseline, func(c ralph.CheckResult) bool { return c.Broken || c.TimedOut }):
+	case begins && slices.ContainsFunc(o.baseline, func(c ralph.CheckResult) bool { return c.Broken || c.TimedOut }):
 		return ralph.CheckBroken
-	case begins && len(n.list) > 0 && len(open) == 0 && allGreen(n.baseline):
+	case begins && len(o.list) > 0 && len(open) == 0 && allPassed(o.baseline):
 		return ralph.TasksDone
 	}
-	if limit := n.limitHit(next.at.Elapsed); limit != "" {
+	if limit := o.limitHit(next.at.Elapsed); limit != "" {
 		return limit
 	}
-	gaveUp := slices.ContainsFunc(n.list, func(t ralph.TaskState) bool { return now[t.ID].Status == ralph.TaskFailed })
-	if len(open) > 0 && gaveUp && n.choice(now) == "" {
+	gaveUp := slices.ContainsFunc(o.list, func(t ralph.TaskState) bool { return now[t.ID].Status == ralph.TaskFailed })
+	if len(open) > 0 && gaveUp && o.nextTask(now) == "" {
 		return ralph.TaskTries
 	}
 	if next.at.Blocked != "" {

@@ -19,7 +19,8 @@ func TestProgressEntries(t *testing.T) {
 			Iteration: 1, StepsTaken: new(8), Cost: new(0.0234), Duration: ralph.Span(15200 * time.Millisecond),
 			CheckResults: []ralph.CheckResult{
 				{Name: "pytest tests/", Passed: true, Output: "1 failed before"},
-				{Name: "ruff check src/", ExitCode: 1, Output: "src/auth.py:42:1: F841 local variable 'x' is assigned to but never used\n"},
+				{Name: "ruff check src/", ExitCode: 1,
+					Output: "src/auth.py:42:1: F841 local variable 'x' is assigned to but never used\n"},
 			},
 		}, `## Iteration 1: FAIL
 - Steps: 8
@@ -30,8 +31,8 @@ func TestProgressEntries(t *testing.T) {
   - ruff check src/: FAIL: src/auth.py:42:1: F841 local variable 'x' is assigned to but never used
 `},
 		{"all green", ralph.IterationResult{
-			Iteration: 2, StepsTaken: new(3), Cost: new(0.0089), Duration: ralph.Span(5100 * time.Millisecond), AllChecksPassed: true,
-			CheckResults: []ralph.CheckResult{{Name: "pytest tests/", Passed: true}},
+			Iteration: 2, StepsTaken: new(3), Cost: new(0.0089), Duration: ralph.Span(5100 * time.Millisecond),
+			AllChecksPassed: true, CheckResults: []ralph.CheckResult{{Name: "pytest tests/", Passed: true}},
 		}, `## Iteration 2: PASS
 - Steps: 3
 - Cost: $0.0089
@@ -44,14 +45,18 @@ func TestProgressEntries(t *testing.T) {
 - Cost: unknown
 - Duration: 0s
 `},
-		{"zero is not unknown", ralph.IterationResult{Iteration: 3, StepsTaken: new(0), Cost: new(0.0), Duration: ralph.Span(2 * time.Minute)}, `## Iteration 3: no check ran
+		{"zero is not unknown", ralph.IterationResult{
+			Iteration: 3, StepsTaken: new(0), Cost: new(0.0), Duration: ralph.Span(2 * time.Minute),
+		}, `## Iteration 3: no check ran
 - Steps: 0
 - Cost: $0.0000
 - Duration: 2m
 `},
 		{"a task that was only worked on, its own check, an error, refusals", ralph.IterationResult{
 			Iteration: 4, Task: "T-1", Error: new("exit 1\nand much more"), Refusals: []string{"agent_failed", "tasks_open"},
-			CheckResults: []ralph.CheckResult{{Name: "make t1", Task: "T-1", ExitCode: 2}, {Name: "slow", TimedOut: true, ExitCode: 124}},
+			CheckResults: []ralph.CheckResult{
+				{Name: "make t1", Task: "T-1", ExitCode: 2}, {Name: "slow", TimedOut: true, ExitCode: 124},
+			},
 		}, `## Iteration 4: FAIL
 - Task: T-1
 - Steps: unknown
@@ -64,7 +69,8 @@ func TestProgressEntries(t *testing.T) {
   - slow: FAIL: timed out
 `},
 		{"a task that was proven", ralph.IterationResult{
-			Iteration: 5, Task: "T-1", TasksDone: []string{"T-0", "T-1"}, AllChecksPassed: true, CheckResults: []ralph.CheckResult{{Name: "a", Passed: true}},
+			Iteration: 5, Task: "T-1", TasksDone: []string{"T-0", "T-1"}, AllChecksPassed: true,
+			CheckResults: []ralph.CheckResult{{Name: "a", Passed: true}},
 		}, `## Iteration 5: PASS
 - Task: T-1 (proven)
 - Steps: unknown

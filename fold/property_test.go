@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// histories is how many made-up runs the property tests go through.
+// histories returns how many random runs the property tests use.
 func histories() int {
 	if testing.Short() {
 		return 1_000
@@ -21,23 +21,23 @@ func histories() int {
 	return 10_000
 }
 
-// enacted is a made-up run under way: the real fold on one side, the notebook of the oracle on the other.
-type enacted struct {
-	t      *testing.T
-	seed   uint64
-	state  State
-	notes  notebook
-	log    []ralph.Event
-	number int
-	clock  time.Time
-	late   ralph.Span               // by waits that the script knows nothing of
-	stops  map[ralph.StopReason]int // how often each end was met
+// simulation is a random run in progress, seen both by the real fold and by the oracle.
+type simulation struct {
+	t         *testing.T
+	seed      uint64
+	state     State
+	oracle    oracle
+	log       []ralph.Event
+	number    int
+	clock     time.Time
+	extraTime ralph.Span               // by waits that are not in the script
+	stops     map[ralph.StopReason]int // how often each reason ended a run
 
-	handOvers, returns int // to an agent further down, and back up
-	hooked             int // ended by a hook
+	handOvers, returns int // to a later agent in the list, and back to an earlier one
+	hookStops          int // runs ended by a hook
 }
 
-func (r *enacted) emit(kind ralph.EventType, data any) {
+func (r *simulation) emit(kind ralph.EventType, data any) {
 	r.t.Helper()
 	r.clock = r.clock.Add(time.Second)
 	e := ralph.Event{
@@ -55,10 +55,11 @@ func (r *enacted) emit(kind ralph.EventType, data any) {
 	r.log = append(r.log, e)
 }
 
-// play takes a script through the fold until a verdict ends it, and asks the oracle at every verdict.
-func (r *enacted) play(s script) {
+// play runs a script through the fold until a verdict ends it, and compares every verdict with the
+// oracle's.
+func (r *simulation) play(s script) {
 	r.t.Helper()
-	r.notes = notebook{policy: s.policy, base: s.base, baseline: s.baseline, list: s.list}
+	r.oracle = oracle{policy: s.policy, base: s.base, baseline: s.baseline, list: s.list}
 	r.emit(ralph.EvRunStarted, ralph.RunStarted{Agent: "fake", Checks: s.names, Policy: s.policy})
 	if len(s.list) > 0 {
 		r.emit(ralph.EvTaskSelected, ralph.TaskSelected{List: s.list})
@@ -72,13 +73,13 @@ func (r *enacted) play(s script) {
 				r.takeBaseline(s)
 			}
 		}
-		r.pass(st.pause)
-		if r.mayNotStart(page{at: ralph.Moment{Elapsed: r.state.Elapsed}, resumed: st.resumed}) {
+		r.passTime(st.pause)
+		if r.stopsBetween(iteration{at: ralph.Moment{Elapsed: r.state.Elapsed}, resumed: st.resumed}) {
 			return
 		}
-		if st.hook != nil && r.mayNotStart(page{at: r.asked(*st.hook), resumed: st.resumed}) {
+		if st.hook != nil && r.stopsBetween(iteration{at: r.afterHook(*st.hook), resumed: st.resumed}) {
 			if r.state.History.Moment.Blocked != "" && r.state.Verdict.Reason == ralph.Blocked {
-				r.hooked++
+				r.hookStops++
 			}
 			return
 		}
@@ -88,39 +89,34 @@ func (r *enacted) play(s script) {
 	}
 }
 
-func (r *enacted) takeBaseline(s script) {
+func (r *simulation) takeBaseline(s script) {
 	r.emit(ralph.EvTreeSnapshot, s.base)
 	for _, c := range s.baseline {
 		r.emit(ralph.EvCheckFinished, c)
 	}
 }
 
-// asked is the moment after a hook was asked: it may have taken longer than there was time, and somebody may have lost patience meanwhile.
-func (r *enacted) asked(at ralph.Moment) ralph.Moment {
+// afterHook returns the moment after a hook ran. Meanwhile the time may have run out, or the user
+// may have interrupted the run.
+func (r *simulation) afterHook(at ralph.Moment) ralph.Moment {
 	at.Elapsed += r.state.Elapsed
 	return at
 }
 
-func (r *enacted) resume(p ralph.Policy, data ralph.RunResumed) {
+func (r *simulation) resume(p ralph.Policy, data ralph.RunResumed) {
 	data.Policy, data.Agent = p, "fake"
-	r.notes.policy = p
+	r.oracle.policy = p
 	r.emit(ralph.EvRunResumed, data)
 }
 
-// mayNotStart compares what is said between two iterations.
-func (r *enacted) mayNotStart(next page) bool {
+// stopsBetween compares the verdicts between two iterations and reports whether they end the run.
+func (r *simulation) stopsBetween(next iteration) bool {
 	r.t.Helper()
-	at, want := next.at, r.notes.mayStart(next)
+	at, want := next.at, r.oracle.mayStart(next)
 	got := judge.Decide(r.state.Policy, r.state.History.Judge(at))
 	if got.Reason != want || (got.Action == ralph.Stop) != (want != "") {
-		r.t.Fatalf(
-			"seed %d: before iteration %d: Decide says %s %s, the oracle %s",
-			r.seed,
-			r.number+1,
-			got.Action,
-			got.Reason,
-			want,
-		)
+		r.t.Fatalf("seed %d: before iteration %d: Decide says %s %s, the oracle %s",
+			r.seed, r.number+1, got.Action, got.Reason, want)
 	}
 	if got.Action == ralph.Stop {
 		r.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: got})
@@ -129,25 +125,23 @@ func (r *enacted) mayNotStart(next page) bool {
 	return got.Action == ralph.Stop
 }
 
-// iterate enacts one iteration and reports whether it ended the run.
-func (r *enacted) iterate(st step) bool {
+// iterate simulates one iteration and reports whether it ended the run.
+func (r *simulation) iterate(st step) bool {
 	r.t.Helper()
 	r.number++
-	st.at.Elapsed += r.late
-	st.Task = r.choose(st.resumed)
-	st.who = r.takeTurn(st.resumed)
+	st.at.Elapsed += r.extraTime
+	st.Task = r.selectTask(st.resumed)
+	st.agentIndex = r.startIteration(st.resumed)
 	if st.cut == cutBeforeExit {
-		r.write(
-			page{
-				Observation: judge.Observation{Task: st.Task, Agent: ralph.AgentOutcome{End: ralph.EndInterrupted}},
-				who:         st.who,
-				resumed:     st.resumed,
-			},
-		)
+		r.record(iteration{
+			Observation: judge.Observation{Task: st.Task, Agent: ralph.AgentOutcome{End: ralph.EndInterrupted}},
+			agentIndex:  st.agentIndex,
+			resumed:     st.resumed,
+		})
 		r.resume(st.raised, ralph.RunResumed{Interrupted: r.number})
 		r.number++
-		st.Task = r.choose(true)
-		st.who = r.takeTurn(true)
+		st.Task = r.selectTask(true)
+		st.agentIndex = r.startIteration(true)
 		st.resumed = true
 	}
 	r.emit(ralph.EvAgentExited, st.Agent)
@@ -161,77 +155,71 @@ func (r *enacted) iterate(st step) bool {
 		r.resume(st.raised, ralph.RunResumed{Judged: r.number})
 		st.resumed = true
 		if len(before) > 0 {
-			if st.who = slices.Index(st.raised.Agents, before[st.who]); st.who < 0 {
-				st.who = len(st.raised.Agents) // nobody of this run any more
+			if st.agentIndex = slices.Index(st.raised.Agents, before[st.agentIndex]); st.agentIndex < 0 {
+				st.agentIndex = len(st.raised.Agents) // no longer an agent of this run
 			}
 		}
 	}
 	r.emit(ralph.EvTreeSnapshot, st.Tree)
-	if len(r.notes.list) > 0 {
-		st.Checks = r.measured(st)
+	if len(r.oracle.list) > 0 {
+		st.Checks = r.checksRun(st)
 	}
 	r.gatherEvidence(&st)
-	r.write(st.page)
+	r.record(st.iteration)
 	return r.judge(st.at)
 }
 
-func (r *enacted) judge(at ralph.Moment) bool {
+func (r *simulation) judge(at ralph.Moment) bool {
 	r.t.Helper()
 	history := r.state.History.Judge(at)
 	got := judge.Decide(r.state.Policy, history)
-	want := r.notes.answer()
+	want := r.oracle.answer()
 	if diff := cmp.Diff(want, answerOf(got), cmpopts.EquateEmpty()); diff != "" {
-		r.t.Fatalf(
-			"seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v",
-			r.seed,
-			r.number,
-			diff,
-			r.state.Policy,
-			r.notes.now(),
-			at,
-		)
+		r.t.Fatalf("seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v",
+			r.seed, r.number, diff, r.state.Policy, r.oracle.now(), at)
 	}
 	history.NoteTasks(got.Tasks)
-	if diff := cmp.Diff(r.notes.counts(), countsOf(r.state.Policy, history)); diff != "" {
+	if diff := cmp.Diff(r.oracle.tally(), countsOf(r.state.Policy, history)); diff != "" {
 		r.t.Fatalf("seed %d, iteration %d: oracle (-) and fold (+) count differently:\n%s", r.seed, r.number, diff)
 	}
-	r.mustBeProven(got)
+	r.requireProof(got)
 	before := statesOf(r.state.History.Tasks)
 	r.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: got})
-	r.mustStandAsTheOracleSays(before, got)
+	r.compareTasks(before, got)
 	if got.Action == ralph.Stop {
 		r.stops[got.Reason]++
 	}
-	r.pass(got.Wait)
+	r.passTime(got.Wait)
 	return got.Action == ralph.Stop
 }
 
-// mustBeProven holds exit 0 against the evidence itself.
-func (r *enacted) mustBeProven(v ralph.Verdict) {
+// requireProof checks exit 0 against the evidence itself.
+func (r *simulation) requireProof(v ralph.Verdict) {
 	r.t.Helper()
 	if v.Action != ralph.Stop || ralph.ExitCode(v.Reason, v.Signal) != 0 {
 		return
 	}
-	now, p := r.notes.now(), r.state.Policy
-	now.Checks = slices.DeleteFunc(slices.Clone(now.Checks), r.notes.harmless)
-	green := greenPage(now)
-	if len(r.notes.list) > 0 {
-		r.mustHaveProvenTheList(v)
+	now, p := r.oracle.now(), r.state.Policy
+	now.Checks = slices.DeleteFunc(slices.Clone(now.Checks), r.oracle.isIgnored)
+	green, accepted := passesChecks(now), r.oracle.evaluatorAccepted()
+	unverified := p.AllowUnverified && oneOf(v.Reason, ralph.Unverified, ralph.TasksDone)
+	if len(r.oracle.list) > 0 {
+		r.requireProvenList(v)
 	}
 	switch {
 	case now.Agent.End != ralph.EndOK && now.Agent.End != ralph.EndEmpty:
 		r.t.Fatalf("seed %d: exit 0 after an agent that ended with %s", r.seed, now.Agent.End)
-	case len(r.notes.list) == 0 && !v.Claimed && (p.Claim != ralph.ClaimOptional || !green):
+	case len(r.oracle.list) == 0 && !v.Claimed && (p.Claim != ralph.ClaimOptional || !green):
 		r.t.Fatalf("seed %d: exit 0 without a claim", r.seed)
 	case len(now.Checks) > 0 && !green:
 		r.t.Fatalf("seed %d: exit 0 beside a red check", r.seed)
-	case len(now.Checks) == 0 && !r.notes.accepted() && (!p.AllowUnverified || !oneOf(v.Reason, ralph.Unverified, ralph.TasksDone)):
+	case len(now.Checks) == 0 && !accepted && !unverified:
 		r.t.Fatalf("seed %d: exit 0 with %s and no check", r.seed, v.Reason)
-	case len(r.notes.now().Checks) == 0 && len(v.VerifiedBy) > 0 && !r.notes.accepted():
+	case len(r.oracle.now().Checks) == 0 && len(v.VerifiedBy) > 0 && !accepted:
 		r.t.Fatalf("seed %d: verified by %v, and no check ran", r.seed, v.VerifiedBy)
-	case now.Stale || len(now.Tampered) > 0 || len(r.notes.doubts(now.Checks)) > 0:
+	case now.Stale || len(now.Tampered) > 0 || len(r.oracle.proofRefusals(now.Checks)) > 0:
 		r.t.Fatalf("seed %d: exit 0 on evidence that is none: %+v", r.seed, now)
-	case p.Evaluator != "" && len(r.notes.list) == 0 && !r.notes.accepted():
+	case p.Evaluator != "" && len(r.oracle.list) == 0 && !accepted:
 		r.t.Fatalf("seed %d: exit 0 though the evaluator did not accept it", r.seed)
 	case len(ralph.RefusalsOf(v.Gates)) > 0:
 		r.t.Fatalf("seed %d: exit 0 through a shut gate: %v", r.seed, v.Gates)
@@ -240,13 +228,12 @@ func (r *enacted) mustBeProven(v ralph.Verdict) {
 
 func answerOf(v ralph.Verdict) answer {
 	a := answer{
-		Row:    v.Row,
-		Action: v.Action,
-		Reason: v.Reason,
-		Signal: v.Signal,
-		Wait:   v.WaitFor,
-		Rests: v.Cooldown != nil &&
-			v.Action != ralph.Stop,
+		Row:      v.Row,
+		Action:   v.Action,
+		Reason:   v.Reason,
+		Signal:   v.Signal,
+		Wait:     v.WaitFor,
+		Rests:    v.Cooldown != nil && v.Action != ralph.Stop,
 		Claimed:  v.Claimed,
 		Counted:  v.Counted,
 		Progress: v.Progress,
@@ -261,14 +248,14 @@ func answerOf(v ralph.Verdict) answer {
 	return a
 }
 
-// tally is what the fold counts, for comparison.
+// tally has the fold's counts, for comparison.
 type tally struct {
 	Started, Counted                        int
 	Cost                                    float64
 	Tokens                                  int64
 	AgentFailures, ProviderFailures, Broken int
 	NoProgress, SameError, Denials          int
-	LimitWaited                             ralph.Span // where several agents work
+	LimitWaited                             ralph.Span // only with several agents
 }
 
 func countsOf(p ralph.Policy, h judge.History) tally {
@@ -282,20 +269,21 @@ func countsOf(p ralph.Policy, h judge.History) tally {
 	return t
 }
 
-// counts are the oracle's numbers before the last page's verdict has had its consequences.
-func (n notebook) counts() tally {
-	spent := n.spent()
+// tally returns the oracle's counts before the last verdict takes effect.
+func (o oracle) tally() tally {
+	spent := o.spent()
 	from := 0
-	if last := len(n.pages) - 1; last > 0 {
-		from = n.upTo(last - 1).breaker().from
+	if last := len(o.iterations) - 1; last > 0 {
+		from = o.upTo(last - 1).nextBreaker().from
 	}
-	if n.now().resumed {
-		from = len(n.pages) - 1
+	if o.now().resumed {
+		from = len(o.iterations) - 1
 	}
-	s := n.stalls(from)
+	s := o.stalls(from)
 	return tally{
-		len(n.pages), spent.iterations, spent.cost, spent.tokens, n.ownFailures(), n.providerFailures(), n.brokenChecks(),
-		s.NoProgress, s.SameError, s.Denials, n.slept(),
+		len(o.iterations), spent.iterations, spent.cost, spent.tokens,
+		o.ownFailures(), o.providerFailures(), o.brokenChecks(),
+		s.NoProgress, s.SameError, s.Denials, o.waitedForLimits(),
 	}
 }
 
@@ -303,10 +291,10 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 	stops := map[ralph.StopReason]int{}
 	handOvers, returns, hooked := 0, 0, 0
 	for seed := range uint64(histories()) {
-		r := &enacted{t: t, seed: seed, stops: stops}
+		r := &simulation{t: t, seed: seed, stops: stops}
 		r.play(newDice(seed).script())
 		handOvers, returns = handOvers+r.handOvers, returns+r.returns
-		hooked += r.hooked
+		hooked += r.hookStops
 	}
 	if hooked == 0 {
 		t.Error("no made-up run was ended by a hook")
@@ -322,7 +310,7 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 	t.Logf("ends: %v; another agent took over %d times, one came back %d times", stops, handOvers, returns)
 }
 
-// reachable are the stop reasons that Decide can give in this version.
+// reachable are the stop reasons that Decide can return in this version.
 var reachable = []ralph.StopReason{
 	ralph.Tampered,
 	ralph.EvaluatorCap,
@@ -353,7 +341,7 @@ var reachable = []ralph.StopReason{
 
 func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {
 	for seed := range uint64(histories() / 10) {
-		r := &enacted{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
+		r := &simulation{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
 		r.play(newDice(seed).script())
 		again := mustReplay(t, r.log)
 		if diff := cmp.Diff(r.state, again, cmp.AllowUnexported(judge.History{}), cmpopts.EquateEmpty()); diff != "" {
@@ -362,14 +350,14 @@ func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {
 	}
 }
 
-// mustReplay folds a log as it is read from disk, and asks for every verdict again.
+// mustReplay folds a log as read from disk and repeats every verdict.
 func mustReplay(t *testing.T, log []ralph.Event) State {
 	t.Helper()
 	var again State
 	for _, e := range log {
-		e = throughJSON(t, e)
+		e = eventViaJSON(t, e)
 		if reached, ok := e.Data.(ralph.VerdictReached); ok {
-			got := judge.Decide(againFromJSON(t, again.Policy), againFromJSON(t, again.History).Judge(reached.At))
+			got := judge.Decide(viaJSON(t, again.Policy), viaJSON(t, again.History).Judge(reached.At))
 			if recorded, repeated := asJSON(t, reached.Verdict), asJSON(t, got); recorded != repeated {
 				t.Fatalf("event %d: recorded (-) and repeated (+) verdict differ:\n%s", e.Seq, cmp.Diff(reached.Verdict, got))
 			}
@@ -381,8 +369,8 @@ func mustReplay(t *testing.T, log []ralph.Event) State {
 	return again
 }
 
-// againFromJSON is a value as another program would read it.
-func againFromJSON[T any](t *testing.T, value T) T {
+// viaJSON returns a value as another program would read it.
+func viaJSON[T any](t *testing.T, value T) T {
 	t.Helper()
 	var again T
 	if err := json.Unmarshal([]byte(asJSON(t, value)), &again); err != nil {
@@ -400,8 +388,8 @@ func asJSON(t *testing.T, data any) string {
 	return string(text)
 }
 
-// throughJSON writes an event as the log does and reads it back.
-func throughJSON(t *testing.T, e ralph.Event) ralph.Event {
+// eventViaJSON writes an event as the log does and reads it back.
+func eventViaJSON(t *testing.T, e ralph.Event) ralph.Event {
 	t.Helper()
 	var raw struct {
 		ralph.Event
@@ -421,7 +409,7 @@ func throughJSON(t *testing.T, e ralph.Event) ralph.Event {
 
 func TestIgnoredDataChangesNothing(t *testing.T) {
 	for seed := range uint64(histories() / 10) {
-		r := &enacted{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
+		r := &simulation{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
 		r.play(newDice(seed).script())
 		var whole, bare State
 		for _, e := range r.log {

@@ -3,7 +3,6 @@ package fold
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -11,12 +10,13 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// dice makes up runs. Values come from small sets, so that streaks, repeats and thresholds are met often.
+// dice generates random runs. Values come from small sets, so that streaks, repeats and thresholds
+// are frequent.
 type dice struct{ *rand.Rand }
 
 func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 1))} }
 
-// oneIn is true once in n throws.
+// oneIn returns true with probability 1/n.
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d dice, from ...T) T { return from[d.IntN(len(from))] }
@@ -45,17 +45,8 @@ func (d dice) policy() ralph.Policy {
 	p.OnLimit = pick(d, ralph.LimitWait, ralph.LimitWait, ralph.LimitWait, ralph.LimitStop)
 	p.MaxWait = pick(d, 0, ralph.Span(10*time.Minute), ralph.Span(6*time.Hour))
 	p.Agents = d.agents()
-	p.Tamper, p.TestChange = pick(
-		d,
-		ralph.TamperRefuse,
-		ralph.TamperRefuse,
-		ralph.TamperStop,
-	), pick(
-		d,
-		ralph.TestsWarn,
-		ralph.TestsEvaluate,
-		ralph.TestsRefuse,
-	)
+	p.Tamper = pick(d, ralph.TamperRefuse, ralph.TamperRefuse, ralph.TamperStop)
+	p.TestChange = pick(d, ralph.TestsWarn, ralph.TestsEvaluate, ralph.TestsRefuse)
 	p.Canary, p.Protects = d.oneIn(2), pick(d, nil, []string{"*_test.go"})
 	if d.oneIn(3) {
 		p.Evaluator, p.MaxRejections = "judge", d.IntN(4)
@@ -63,26 +54,15 @@ func (d dice) policy() ralph.Policy {
 	return p
 }
 
-// endings are weighed so that most runs live for some iterations.
+// ending returns how an agent ended, weighted so that most runs have several iterations.
 func (d dice) ending() ralph.EndClass {
 	if d.oneIn(40) {
 		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndInterrupted)
 	}
-	return pick(
-		d,
-		ralph.EndOK,
-		ralph.EndOK,
-		ralph.EndOK,
-		ralph.EndOK,
-		ralph.EndOK,
-		ralph.EndOK,
-		ralph.EndFailed,
-		pick(d, ralph.EndBroken, ralph.EndKilled),
-		ralph.EndEmpty,
-		ralph.EndTimeout,
-		ralph.EndIdle,
-		ralph.EndLimit,
-		ralph.EndProvider,
+	return pick(d,
+		ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK,
+		ralph.EndFailed, pick(d, ralph.EndBroken, ralph.EndKilled), ralph.EndEmpty,
+		ralph.EndTimeout, ralph.EndIdle, ralph.EndLimit, ralph.EndProvider,
 	)
 }
 
@@ -103,13 +83,8 @@ func (d dice) outcome(end ralph.EndClass) ralph.AgentOutcome {
 		o.RetryAfter = pick(d, 0, 0, ralph.Span(4*time.Minute), ralph.Span(2*time.Hour))
 	}
 	if d.oneIn(3) {
-		o.Cost, o.Tokens = new(
-			pick(d, 0, 0.25, 0.5),
-		), &ralph.Tokens{
-			Input:     d.Int64N(200),
-			Output:    d.Int64N(90),
-			CacheRead: d.Int64N(9),
-		}
+		o.Cost = new(pick(d, 0, 0.25, 0.5))
+		o.Tokens = &ralph.Tokens{Input: d.Int64N(200), Output: d.Int64N(90), CacheRead: d.Int64N(9)}
 	}
 	if d.oneIn(5) {
 		o.Denials = []string{"Bash(rm)"}
@@ -133,24 +108,16 @@ func (d dice) report(end ralph.EndClass) promise.Report {
 		said.Decide = new("a or b?")
 	}
 	if d.oneIn(3) {
-		d.block(&said)
+		d.addStatusBlock(&said)
 	}
 	return said
 }
 
-// block adds a status block and what the parser makes of it.
-func (d dice) block(said *promise.Report) {
+// addStatusBlock adds a status block and what the parser derives from it.
+func (d dice) addStatusBlock(said *promise.Report) {
+	states := []string{"COMPLETE", "COMPLETE", "COMPLETE", "COMPLETE", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED"}
 	s := promise.Status{
-		State: pick(
-			d,
-			"COMPLETE",
-			"COMPLETE",
-			"COMPLETE",
-			"COMPLETE",
-			"IN_PROGRESS",
-			"IN_PROGRESS",
-			"BLOCKED",
-		),
+		State:          pick(d, states...),
 		Tests:          pick(d, "PASSING", "PASSING", "FAILING", "NOT_RUN"),
 		FilesModified:  d.IntN(2),
 		WorkType:       "TESTING",
@@ -195,8 +162,9 @@ func (d dice) checks(names []string) []ralph.CheckResult {
 	return results
 }
 
-// fresh gives the checks of the baseline: seldom one that cannot run, which ends the run at once.
-func (d dice) fresh(names []string) []ralph.CheckResult {
+// baseline returns the results of checks at the baseline. Rarely, one cannot run, which ends the
+// run at once.
+func (d dice) baseline(names []string) []ralph.CheckResult {
 	results := d.checks(names)
 	if d.oneIn(25) {
 		return results
@@ -215,7 +183,7 @@ func checkNames(n int) []string {
 	return names
 }
 
-// cut says where a process died, if it did, and another took over.
+// cut says at which point a process died and another one resumed the run.
 type cut int
 
 const (
@@ -225,7 +193,7 @@ const (
 	cutBetween
 )
 
-// script is a made-up run: what will be seen, whether or not it gets that far.
+// script is a random run. A verdict may end the run before its last step.
 type script struct {
 	policy   ralph.Policy
 	names    []string
@@ -236,12 +204,12 @@ type script struct {
 }
 
 type step struct {
-	page
-	own    []ralph.CheckResult // of every task's own check, were it run
-	pause  ralph.Span          // before it begins
+	iteration
+	own    []ralph.CheckResult // results of the tasks' own checks, if they run
+	pause  ralph.Span          // before the iteration begins
 	cut    cut
 	raised ralph.Policy  // in force after a cut
-	hook   *ralph.Moment // that it took, and how it ended; nil if none was asked
+	hook   *ralph.Moment // how long the hook took and how it ended; nil without a hook
 }
 
 func (d dice) script() script {
@@ -250,10 +218,10 @@ func (d dice) script() script {
 		s.list = d.tasks()
 	}
 	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
-		s.baseline = d.fresh(s.names)
+		s.baseline = d.baseline(s.names)
 	}
 	p, elapsed, ending := s.policy, ralph.Span(0), d.ending
-	if d.oneIn(4) { // a night in which little works
+	if d.oneIn(4) { // a run in which most iterations fail
 		ending = func() ralph.EndClass {
 			return pick(d, ralph.EndLimit, ralph.EndLimit, ralph.EndProvider, ralph.EndProvider, ralph.EndFailed, d.ending())
 		}
@@ -261,7 +229,7 @@ func (d dice) script() script {
 	for number := range 3 + d.IntN(11) {
 		elapsed += ralph.Span(d.IntN(40*60*1000)) * ralph.Span(time.Millisecond)
 		st := step{
-			page: page{
+			iteration: iteration{
 				Observation: judge.Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()},
 				at:          d.moment(elapsed),
 			},
@@ -282,25 +250,15 @@ func (d dice) script() script {
 		if p.MaxTime > 0 && elapsed >= p.MaxTime && st.Agent.End == ralph.EndTimeout {
 			st.Agent.End = ralph.EndOutOfTime
 		}
-		d.aboutTasks(&st, s.list)
-		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != ralph.StatusOff || len(s.list) > 0
-		if counted := !slices.Contains(
-			[]ralph.EndClass{
-				ralph.EndLimit,
-				ralph.EndProvider,
-				ralph.EndInterrupted,
-				ralph.EndAuth,
-				ralph.EndMissing,
-				ralph.EndSandbox,
-			},
-			st.Agent.End,
-		); counted &&
-			(claimed || p.ChecksWhen == ralph.ChecksAlways) {
+		d.addTasks(&st, s.list)
+		said := st.Agent.Said
+		claimed := said.CompleteTag != "" || said.Complete && p.Status != ralph.StatusOff || len(s.list) > 0
+		if st.counts() && (claimed || p.ChecksWhen == ralph.ChecksAlways) {
 			st.Checks = d.checks(s.names)
 		}
-		d.aboutEvidence(&st, p, s.list)
-		d.proofs(st.Checks)
-		d.proofs(st.own)
+		d.addEvidence(&st, p, s.list)
+		d.addProofs(st.Checks)
+		d.addProofs(st.own)
 		s.steps = append(s.steps, st)
 	}
 	return s

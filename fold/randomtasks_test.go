@@ -7,14 +7,14 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// Made-up task lists, and what a loop would do with them.
+// Random task lists, and what a loop would do with them.
 
-// tasks are up to four, mostly pending; some wait for others, now and then in a circle.
+// tasks returns up to four tasks, mostly pending. Some depend on others, sometimes in a cycle.
 func (d dice) tasks() []ralph.TaskState {
 	ids := []string{"A", "B", "C", "D"}[:1+d.IntN(4)]
 	var list []ralph.TaskState
 	for _, id := range ids {
-		t := job(id)
+		t := pendingTask(id)
 		if d.oneIn(3) {
 			t.DependsOn = []string{pick(d, slices.Concat(ids, []string{"Z"})...)}
 		}
@@ -30,8 +30,9 @@ func (d dice) tasks() []ralph.TaskState {
 	return list
 }
 
-// aboutTasks adds what an iteration says about tasks, and how their own checks would end. Half of the tasks have one.
-func (d dice) aboutTasks(st *step, list []ralph.TaskState) {
+// addTasks adds what an iteration says about tasks, and the results of their own checks. Half of
+// the tasks have one.
+func (d dice) addTasks(st *step, list []ralph.TaskState) {
 	if len(list) == 0 {
 		return
 	}
@@ -51,42 +52,36 @@ func (d dice) aboutTasks(st *step, list []ralph.TaskState) {
 	}
 }
 
-// choose selects the next task as a loop does, and compares it with the oracle's choice.
-func (r *enacted) choose(resumed bool) string {
+// selectTask selects the next task as a loop does, and compares it with the oracle's choice.
+func (r *simulation) selectTask(resumed bool) string {
 	r.t.Helper()
-	if len(r.notes.list) == 0 {
+	if len(r.oracle.list) == 0 {
 		return ""
 	}
-	now := r.notes.standings()
+	now := r.oracle.taskStates()
 	if resumed {
-		now = anew(now)
+		now = resetForResume(now)
 	}
 	next, _ := judge.NextTask(r.state.History.Tasks)
-	if want := r.notes.choice(now); next.ID != want {
-		r.t.Fatalf(
-			"seed %d, iteration %d: NextTask says %q, the oracle %q: %+v",
-			r.seed,
-			r.number,
-			next.ID,
-			want,
-			r.state.History.Tasks,
-		)
+	if want := r.oracle.nextTask(now); next.ID != want {
+		r.t.Fatalf("seed %d, iteration %d: NextTask says %q, the oracle %q: %+v",
+			r.seed, r.number, next.ID, want, r.state.History.Tasks)
 	}
 	r.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: next.ID})
 	return next.ID
 }
 
-// write adds a page to the oracle's notebook.
-func (r *enacted) write(p page) {
-	r.notes.pages = append(r.notes.pages, p)
-	r.notes.days = r.notes.walk()
-	r.notes.beds = append(r.notes.beds, r.notes.bedtime())
+// record adds an iteration to the oracle.
+func (r *simulation) record(p iteration) {
+	r.oracle.iterations = append(r.oracle.iterations, p)
+	r.oracle.listChanges = r.oracle.replayList()
+	r.oracle.cooldowns = append(r.oracle.cooldowns, r.oracle.lastCooldown())
 }
 
-// measured are the checks that a loop runs on a step: the run's, the current task's own, and with a claim those of what it names and of all done
-// tasks. Where nothing is open, nothing has to be claimed.
-func (r *enacted) measured(st step) []ralph.CheckResult {
-	if !st.against() {
+// checksRun returns the checks that a loop runs on a step: the run's checks, the current task's
+// own, and with a claim those of claimed and done tasks. If no task is open, no claim is needed.
+func (r *simulation) checksRun(st step) []ralph.CheckResult {
+	if !st.counts() {
 		return nil
 	}
 	var done, named []string
@@ -94,12 +89,12 @@ func (r *enacted) measured(st step) []ralph.CheckResult {
 		if t.Status == ralph.TaskDone {
 			done = append(done, t.ID)
 		}
-		if r.notes.claims(st.page, t.ID) {
+		if r.oracle.claims(st.iteration, t.ID) {
 			named = append(named, t.ID)
 		}
 	}
 	nothingLeft := len(judge.OpenTasks(r.state.History.Tasks)) == 0
-	claimed := len(named) > 0 || nothingLeft || r.notes.claimedOn(st.page)
+	claimed := len(named) > 0 || nothingLeft || r.oracle.claimedOn(st.iteration)
 	if !claimed && r.state.Policy.ChecksWhen == ralph.ChecksOnClaim {
 		return nil
 	}
@@ -112,22 +107,15 @@ func (r *enacted) measured(st step) []ralph.CheckResult {
 	return checks
 }
 
-// mustStandAsTheOracleSays compares every task, and holds to it that nothing ceases to be done but by a regression in the place of a task that was
-// given up, or where nothing else was left to work on.
-func (r *enacted) mustStandAsTheOracleSays(before map[string]ralph.TaskStatus, v ralph.Verdict) {
+// compareTasks compares every task with the oracle's. A done task may become open again only by a
+// regression, either after a task was given up or when no other task was left.
+func (r *simulation) compareTasks(before map[string]ralph.TaskStatus, v ralph.Verdict) {
 	r.t.Helper()
-	want := r.notes.standings()
+	want := r.oracle.taskStates()
 	for _, t := range r.state.History.Tasks {
-		if got := (standing{t.Status, t.Regressed, t.Tries, t.Rounds}); got != want[t.ID] {
-			r.t.Fatalf(
-				"seed %d, iteration %d: task %s stands %+v, the oracle says %+v\nverdict %+v",
-				r.seed,
-				r.number,
-				t.ID,
-				got,
-				want[t.ID],
-				v.Tasks,
-			)
+		if got := (taskState{t.Status, t.Regressed, t.Tries, t.Rounds}); got != want[t.ID] {
+			r.t.Fatalf("seed %d, iteration %d: task %s stands %+v, the oracle says %+v\nverdict %+v",
+				r.seed, r.number, t.ID, got, want[t.ID], v.Tasks)
 		}
 		opened := before[t.ID] == ralph.TaskDone && t.Status != ralph.TaskDone
 		if opened && (!t.Regressed || v.Tasks.Current != "" && v.Tasks.GivenUp == "") {
@@ -136,21 +124,22 @@ func (r *enacted) mustStandAsTheOracleSays(before map[string]ralph.TaskStatus, v
 	}
 }
 
-// mustHaveProvenTheList: exit 0 with a list wants every blocking task done from the start, or claimed in this run in an iteration that proves it.
-func (r *enacted) mustHaveProvenTheList(v ralph.Verdict) {
+// requireProvenList checks exit 0 with a list: every blocking task was done from the start, or
+// claimed in an iteration of this run that proves it.
+func (r *simulation) requireProvenList(v ralph.Verdict) {
 	r.t.Helper()
 	if v.Reason != ralph.TasksDone {
 		r.t.Fatalf("seed %d: exit 0 with %s though a list was worked", r.seed, v.Reason)
 	}
-	for _, t := range r.notes.list {
+	for _, t := range r.oracle.list {
 		if t.Optional || t.Human || t.Status == ralph.TaskDone {
 			continue
 		}
-		proven := slices.ContainsFunc(r.notes.pages, func(q page) bool {
+		proven := slices.ContainsFunc(r.oracle.iterations, func(q iteration) bool {
 			red, _ := ownCheck(q, t.ID)
 			runs := slices.DeleteFunc(slices.Clone(q.Checks), func(c ralph.CheckResult) bool { return c.Task != "" })
-			return r.notes.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) && !red &&
-				(len(runs) == 0 || allGreen(runs))
+			return r.oracle.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) && !red &&
+				(len(runs) == 0 || allPassed(runs))
 		})
 		if !proven {
 			r.t.Fatalf("seed %d: exit 0, and nothing proves task %s", r.seed, t.ID)

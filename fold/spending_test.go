@@ -6,7 +6,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// TestASumOfWhichAPartIsNotKnown is a lower bound, and says so.
+// A sum with an unknown part is a lower bound and is marked as partial.
 func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 	type figures struct {
 		Cost                   *float64
@@ -16,23 +16,33 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 	}
 	tokens := &ralph.Tokens{Input: 5}
 	known := ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.5), Tokens: tokens}
+	free := ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.0), Tokens: tokens}
+	partOfOne := ralph.AgentOutcome{
+		End: ralph.EndOK, Cost: new(0.5), CostEstimated: true, CostPartial: true, Tokens: tokens, TokensPartial: true,
+	}
+	unknown := ralph.AgentOutcome{End: ralph.EndOK}
+	noCost := ralph.AgentOutcome{End: ralph.EndOK, Tokens: &ralph.Tokens{}}
+	partialCost := ralph.AgentOutcome{End: ralph.EndProvider, CostPartial: true}
+	whole := figures{Cost: new(0.5), Tokens: tokens}
+	costPartial := figures{Cost: new(0.5), CostPartial: true, Tokens: tokens}
+	bothPartial := figures{Cost: new(0.5), CostPartial: true, Tokens: tokens, TokensPartial: true}
 	for name, c := range map[string]struct {
 		outcomes []ralph.AgentOutcome
 		want     figures
 	}{
-		"all is known":                {[]ralph.AgentOutcome{known}, figures{Cost: new(0.5), Tokens: tokens}},
-		"nothing is":                  {[]ralph.AgentOutcome{{End: ralph.EndOK}}, figures{}},
-		"one iteration is not":        {[]ralph.AgentOutcome{{End: ralph.EndOK}, known}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens, TokensPartial: true}},
-		"its cost is not":             {[]ralph.AgentOutcome{known, {End: ralph.EndOK, Tokens: &ralph.Tokens{}}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens}},
-		"what did not work took none": {[]ralph.AgentOutcome{known, {End: ralph.EndLimit}}, figures{Cost: new(0.5), Tokens: tokens}},
-		"unless it says otherwise":    {[]ralph.AgentOutcome{known, {End: ralph.EndProvider, CostPartial: true}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens}},
-		"what was cut took some":      {[]ralph.AgentOutcome{known, {End: ralph.EndInterrupted}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens, TokensPartial: true}},
-		"of which nobody ever tells":  {[]ralph.AgentOutcome{{End: ralph.EndOK}, {End: ralph.EndInterrupted}}, figures{}},
-		"a part of one iteration":     {[]ralph.AgentOutcome{{End: ralph.EndOK, Cost: new(0.5), CostEstimated: true, CostPartial: true, Tokens: tokens, TokensPartial: true}}, figures{new(0.5), true, true, tokens, true}},
-		"nothing beside what is free": {[]ralph.AgentOutcome{{End: ralph.EndOK, Cost: new(0.0), Tokens: tokens}, {End: ralph.EndOK}}, figures{Tokens: tokens, TokensPartial: true}},
+		"everything is known":          {[]ralph.AgentOutcome{known}, whole},
+		"nothing is known":             {[]ralph.AgentOutcome{unknown}, figures{}},
+		"one iteration is unknown":     {[]ralph.AgentOutcome{unknown, known}, bothPartial},
+		"one cost is unknown":          {[]ralph.AgentOutcome{known, noCost}, costPartial},
+		"an agent that did not work":   {[]ralph.AgentOutcome{known, {End: ralph.EndLimit}}, whole},
+		"an agent that reports a part": {[]ralph.AgentOutcome{known, partialCost}, costPartial},
+		"an interrupted iteration":     {[]ralph.AgentOutcome{known, {End: ralph.EndInterrupted}}, bothPartial},
+		"an agent without any figures": {[]ralph.AgentOutcome{unknown, {End: ralph.EndInterrupted}}, figures{}},
+		"a part of one iteration":      {[]ralph.AgentOutcome{partOfOne}, figures{new(0.5), true, true, tokens, true}},
+		"unknown next to a free one":   {[]ralph.AgentOutcome{free, unknown}, figures{Tokens: tokens, TokensPartial: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fold(t)
+			f := startRun(t)
 			for _, o := range c.outcomes {
 				f.iterate(o)
 			}
@@ -47,15 +57,15 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 		"which told nothing":               {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fold(t)
+			f := startRun(t)
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(1.0), Tokens: tokens})
 			f.iteration++
-			f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
-			f.see(ralph.EvTurn, ralph.Turn{Number: 1, Spent: told})
-			f.see(ralph.EvAgentOutput, ralph.AgentOutput{Cost: told.Cost, Tokens: told.Tokens}) // which knows no better
-			f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy(), Interrupted: 2})
+			f.emit(ralph.EvIterationStarted, ralph.IterationStarted{})
+			f.emit(ralph.EvTurn, ralph.Turn{Number: 1, Spent: told})
+			f.emit(ralph.EvAgentOutput, ralph.AgentOutput{Cost: told.Cost, Tokens: told.Tokens}) // no newer figures
+			f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy(), Interrupted: 2})
 			want := figures{Cost: new(1.5), CostPartial: true, Tokens: &ralph.Tokens{Input: 10}, TokensPartial: true}
-			if told.Cost == nil { // what was told before is what is known
+			if told.Cost == nil { // only the first iteration is known
 				want.Cost, want.Tokens = new(1.0), tokens
 			}
 			r := f.state.Result()

@@ -15,28 +15,25 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// folding applies payloads one after the other as events of one run.
-type folding struct {
+// testRun applies payloads to a state as the events of one run.
+type testRun struct {
 	t         *testing.T
 	state     State
 	iteration int
 }
 
-func fold(t *testing.T) *folding {
-	f := &folding{t: t}
-	f.see(
-		ralph.EvRunStarted,
-		ralph.RunStarted{
-			Agent:    "fake",
-			Checks:   []string{"go test"},
-			Policy:   ralph.DefaultPolicy(),
-			Settings: json.RawMessage(`{"a":1}`),
-		},
-	)
+func startRun(t *testing.T) *testRun {
+	f := &testRun{t: t}
+	f.emit(ralph.EvRunStarted, ralph.RunStarted{
+		Agent:    "fake",
+		Checks:   []string{"go test"},
+		Policy:   ralph.DefaultPolicy(),
+		Settings: json.RawMessage(`{"a":1}`),
+	})
 	return f
 }
 
-func (f *folding) see(kind ralph.EventType, data any) {
+func (f *testRun) emit(kind ralph.EventType, data any) {
 	f.t.Helper()
 	e := ralph.Event{
 		Version:   ralph.EventVersion,
@@ -52,22 +49,22 @@ func (f *folding) see(kind ralph.EventType, data any) {
 	}
 }
 
-// iterate folds one whole iteration and gives its verdict.
-func (f *folding) iterate(o ralph.AgentOutcome, checks ...ralph.CheckResult) ralph.Verdict {
+// iterate folds one whole iteration and returns its verdict.
+func (f *testRun) iterate(o ralph.AgentOutcome, checks ...ralph.CheckResult) ralph.Verdict {
 	f.t.Helper()
 	f.iteration++
-	f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
-	f.see(ralph.EvAgentExited, o)
+	f.emit(ralph.EvIterationStarted, ralph.IterationStarted{})
+	f.emit(ralph.EvAgentExited, o)
 	for _, c := range checks {
-		f.see(ralph.EvCheckFinished, c)
+		f.emit(ralph.EvCheckFinished, c)
 	}
 	return f.judge()
 }
 
-func (f *folding) judge() ralph.Verdict {
+func (f *testRun) judge() ralph.Verdict {
 	f.t.Helper()
 	v := judge.Decide(f.state.Policy, f.state.History.Judge(ralph.Moment{}))
-	f.see(ralph.EvVerdict, ralph.VerdictReached{Verdict: v})
+	f.emit(ralph.EvVerdict, ralph.VerdictReached{Verdict: v})
 	return v
 }
 
@@ -77,12 +74,13 @@ func TestApplyRefusesWhatItCannotKnow(t *testing.T) {
 		e    ralph.Event
 		want string
 	}{
-		{"a newer format", ralph.Event{Version: 2, Seq: 2}, "event 2 has version 2; this program reads up to version 1: use a newer ralph"},
+		{"a newer format", ralph.Event{Version: 2, Seq: 2},
+			"event 2 has version 2; this program reads up to version 1: use a newer ralph"},
 		{"a gap", ralph.Event{Version: 1, Seq: 3}, "event 3 follows event 1"},
 		{"an event twice", ralph.Event{Version: 1, Seq: 1}, "event 1 follows event 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := fold(t)
+			f := startRun(t)
 			before := f.state
 			err := f.state.Apply(tt.e)
 			if err == nil || err.Error() != tt.want {
@@ -96,9 +94,9 @@ func TestApplyRefusesWhatItCannotKnow(t *testing.T) {
 }
 
 func TestApplyPassesOverWhatOtherVersionsWrite(t *testing.T) {
-	f := fold(t)
-	f.see(ralph.EvSteering, json.RawMessage(`{"text":"later"}`))
-	f.see("from_the_future", json.RawMessage(`{}`))
+	f := startRun(t)
+	f.emit(ralph.EvSteering, json.RawMessage(`{"text":"later"}`))
+	f.emit("from_the_future", json.RawMessage(`{}`))
 	if f.state.Seq != 3 || f.state.LiveStatus() != ralph.StatusActive {
 		t.Errorf("seq %d, status %s", f.state.Seq, f.state.LiveStatus())
 	}
@@ -109,36 +107,42 @@ func TestFeedbackIsAboutTheLastIterationThatWorked(t *testing.T) {
 	inProgress := promise.Status{State: "IN_PROGRESS", Tests: "PASSING", Recommendation: "next: b"}
 	for _, tt := range []struct {
 		name string
-		play func(f *folding)
+		play func(f *testRun)
 		want ralph.Feedback
 	}{
-		{"a failed check", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red) }, ralph.Feedback{Number: 1, Failed: []ralph.CheckResult{red}}},
-		{"a refused claim", func(f *folding) {
+		{"a failed check", func(f *testRun) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
+		}, ralph.Feedback{Number: 1, Failed: []ralph.CheckResult{red}}},
+		{"a refused claim", func(f *testRun) {
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Complete: true, CompleteTag: "DONE"}}, red)
-		}, ralph.Feedback{Number: 1, Failed: []ralph.CheckResult{red}, Refusals: []ralph.Refusal{{Code: "check_failed", Detail: "go test (exit 1) failed"}}}},
-		{"green and no claim", func(f *folding) {
+		}, ralph.Feedback{
+			Number: 1, Failed: []ralph.CheckResult{red},
+			Refusals: []ralph.Refusal{{Code: "check_failed", Detail: "go test (exit 1) failed"}},
+		}},
+		{"green and no claim", func(f *testRun) {
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, ralph.CheckResult{Name: "go test", Passed: true})
 		}, ralph.Feedback{Number: 1, GreenNoClaim: true}},
-		{"an error, a mention, an invalid block", func(f *folding) {
-			f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Error: "exit 1", Said: promise.Report{Mentions: []string{"m"}, StatusProblem: "no RECOMMENDATION"}})
+		{"an error, a mention, an invalid block", func(f *testRun) {
+			said := promise.Report{Mentions: []string{"m"}, StatusProblem: "no RECOMMENDATION"}
+			f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Error: "exit 1", Said: said})
 		}, ralph.Feedback{Number: 1, Error: "exit 1", Mentions: []string{"m"}, StatusProblem: "no RECOMMENDATION"}},
-		{"a missing block is a problem where one is required", func(f *folding) {
+		{"a missing block is a problem where one is required", func(f *testRun) {
 			f.state.Policy.Status = ralph.StatusRequired
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK})
 		}, ralph.Feedback{Number: 1, StatusProblem: "the block is missing"}},
-		{"a usage limit taught nothing new", func(f *folding) {
+		{"a usage limit taught nothing new", func(f *testRun) {
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
 			f.iterate(ralph.AgentOutcome{End: ralph.EndLimit, Error: "limit"})
 		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}}},
-		{"the last recommendation stays", func(f *folding) {
+		{"the last recommendation stays", func(f *testRun) {
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Status: &inProgress}}, red)
 			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
 		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}, Recommendation: "next: b"}},
-		{"a mismatch is told once", func(f *folding) {
+		{"a mismatch is told once", func(f *testRun) {
 			f.iteration++
-			f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
-			f.see(ralph.EvAgentExited, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Status: &inProgress}})
-			f.see(ralph.EvStatusBlock, ralph.StatusBlockSeen{Block: &inProgress, Mismatches: []string{"it lied"}})
+			f.emit(ralph.EvIterationStarted, ralph.IterationStarted{})
+			f.emit(ralph.EvAgentExited, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Status: &inProgress}})
+			f.emit(ralph.EvStatusBlock, ralph.StatusBlockSeen{Block: &inProgress, Mismatches: []string{"it lied"}})
 			f.judge()
 			if diff := cmp.Diff([]string{"it lied"}, f.state.Last.Mismatches); diff != "" {
 				t.Errorf("mismatches after the iteration with the block (-want +got):\n%s", diff)
@@ -147,7 +151,7 @@ func TestFeedbackIsAboutTheLastIterationThatWorked(t *testing.T) {
 		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}, Recommendation: "next: b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := fold(t)
+			f := startRun(t)
 			tt.play(f)
 			if diff := cmp.Diff(tt.want, f.state.Last, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("feedback (-want +got):\n%s", diff)
@@ -168,77 +172,103 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		play func(f *folding)
+		play func(f *testRun)
 		want ralph.Result
 	}{
-		{"nothing happened yet", func(*folding) {}, ralph.Result{Status: ralph.StatusActive}},
-		{"costs nobody knows are null", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK}) },
+		{"nothing happened yet", func(*testRun) {}, ralph.Result{Status: ralph.StatusActive}},
+		{"costs nobody knows are null", func(f *testRun) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK}) },
 			ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, Iterations: []ralph.IterationResult{plain}}},
-		{"a known zero is zero", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.0)}) },
-			ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, TotalCost: new(0.0), Iterations: []ralph.IterationResult{
-				altered(plain, func(r *ralph.IterationResult) { r.Cost = new(0.0) }),
-			}}},
-		{"a proven claim", func(f *folding) {
+		{"a known zero is zero", func(f *testRun) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.0)}) },
+			ralph.Result{
+				Status: ralph.StatusActive, TotalIterations: 1, TotalCost: new(0.0),
+				Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) { r.Cost = new(0.0) })},
+			}},
+		{"a proven claim", func(f *testRun) {
 			f.state.History.Baseline = []ralph.CheckResult{{Name: green.Name, ExitCode: 1}}
 			v := f.iterate(ralph.AgentOutcome{
-				Agent: "fake", End: ralph.EndOK, Steps: new(8), Cost: new(0.02), CostEstimated: true, Tokens: &ralph.Tokens{Input: 5}, Duration: ralph.Span(time.Second),
+				Agent: "fake", End: ralph.EndOK, Steps: new(8), Cost: new(0.02), CostEstimated: true,
+				Tokens: &ralph.Tokens{Input: 5}, Duration: ralph.Span(time.Second),
 				Said: promise.Report{Complete: true, CompleteTag: "DONE", TasksDone: []string{"T-1"}},
 			}, green)
-			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, Status: ralph.StatusCompleted, Detail: v.Detail, VerifiedBy: v.VerifiedBy, Elapsed: ralph.Span(2 * time.Second)})
+			f.emit(ralph.EvRunStopped, ralph.RunStopped{
+				Reason: v.Reason, Status: ralph.StatusCompleted, Detail: v.Detail, VerifiedBy: v.VerifiedBy,
+				Elapsed: ralph.Span(2 * time.Second),
+			})
 		}, ralph.Result{
-			Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true, VerifiedBy: []string{ralph.VerifiedChecks},
-			Summary: "the agent claims completion, and every check passes", TotalIterations: 1, TotalCost: new(0.02), CostEstimated: true,
+			Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true,
+			Verified: true, VerifiedBy: []string{ralph.VerifiedChecks},
+			Summary:         "the agent claims completion, and every check passes",
+			TotalIterations: 1, TotalCost: new(0.02), CostEstimated: true,
 			TotalTokens: &ralph.Tokens{Input: 5}, TotalDuration: ralph.Span(2 * time.Second),
 			Iterations: []ralph.IterationResult{{
-				Iteration: 1, Agent: "fake", StepsTaken: new(8), Cost: new(0.02), Duration: ralph.Span(time.Second), CompletionTagFound: true,
-				Claims: []string{"DONE", "T-1:DONE"}, TasksDone: []string{}, CheckResults: []ralph.CheckResult{{Name: green.Name, Passed: true, Attribution: ralph.CheckFixed}}, AllChecksPassed: true, Refusals: []string{}, Counted: true,
+				Iteration: 1, Agent: "fake", StepsTaken: new(8), Cost: new(0.02), Duration: ralph.Span(time.Second),
+				CompletionTagFound: true, Claims: []string{"DONE", "T-1:DONE"}, TasksDone: []string{},
+				CheckResults:    []ralph.CheckResult{{Name: green.Name, Passed: true, Attribution: ralph.CheckFixed}},
+				AllChecksPassed: true, Refusals: []string{}, Counted: true,
 			}},
 		}},
-		{"a refused claim by block beside BLOCKED and DECIDE", func(f *folding) {
-			v := f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Said: promise.Report{Complete: true, Blocked: new("no key"), Decide: new("a?")}})
-			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, ExitCode: 2, Status: ralph.StatusBlocked, Detail: v.Detail})
+		{"a refused claim by block beside BLOCKED and DECIDE", func(f *testRun) {
+			said := promise.Report{Complete: true, Blocked: new("no key"), Decide: new("a?")}
+			v := f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Said: said})
+			f.emit(ralph.EvRunStopped, ralph.RunStopped{
+				Reason: v.Reason, ExitCode: 2, Status: ralph.StatusBlocked, Detail: v.Detail,
+			})
 		}, ralph.Result{
-			Status: ralph.StatusBlocked, StopReason: ralph.Blocked, ExitCode: 2, Reason: "no key", Summary: "no key", TotalIterations: 1,
+			Status: ralph.StatusBlocked, StopReason: ralph.Blocked, ExitCode: 2, Reason: "no key", Summary: "no key",
+			TotalIterations: 1,
 			Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) {
-				r.Claims, r.Refusals, r.Error = []string{"COMPLETE", "BLOCKED", "DECIDE"}, []string{"agent_failed", "contradiction", "no_evidence"}, new("failed")
-				r.ErrorClass = ralph.ClassBroken
+				r.Claims = []string{"COMPLETE", "BLOCKED", "DECIDE"}
+				r.Refusals = []string{"agent_failed", "contradiction", "no_evidence"}
+				r.Error, r.ErrorClass = new("failed"), ralph.ClassBroken
 			})},
 		}},
-		{"a question", func(f *folding) {
+		{"a question", func(f *testRun) {
 			v := f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Decide: new("a?")}})
-			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, ExitCode: 3, Status: ralph.StatusNeedsDecision, Detail: v.Detail})
+			f.emit(ralph.EvRunStopped, ralph.RunStopped{
+				Reason: v.Reason, ExitCode: 3, Status: ralph.StatusNeedsDecision, Detail: v.Detail,
+			})
 		}, ralph.Result{
-			Status: ralph.StatusNeedsDecision, StopReason: ralph.NeedsDecision, ExitCode: 3, Question: "a?", Summary: "a?", TotalIterations: 1,
-			Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) { r.Claims = []string{"DECIDE"} })},
+			Status: ralph.StatusNeedsDecision, StopReason: ralph.NeedsDecision, ExitCode: 3, Question: "a?", Summary: "a?",
+			TotalIterations: 1,
+			Iterations: []ralph.IterationResult{
+				altered(plain, func(r *ralph.IterationResult) { r.Claims = []string{"DECIDE"} }),
+			},
 		}},
-		{"an iteration under way", func(f *folding) {
+		{"an iteration under way", func(f *testRun) {
 			f.iteration++
-			f.see(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
-			f.see(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second), Tokens: &ralph.Tokens{Input: 7}, Cost: new(0.5)})
-		}, ralph.Result{Status: ralph.StatusActive, TotalDuration: ralph.Span(9 * time.Second), TotalTokens: &ralph.Tokens{Input: 7}, TotalCost: new(0.5)}},
-		{"an iteration that was cut", func(f *folding) {
+			f.emit(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
+			f.emit(ralph.EvAgentOutput, ralph.AgentOutput{
+				Elapsed: ralph.Span(9 * time.Second), Tokens: &ralph.Tokens{Input: 7}, Cost: new(0.5),
+			})
+		}, ralph.Result{
+			Status: ralph.StatusActive, TotalDuration: ralph.Span(9 * time.Second),
+			TotalTokens: &ralph.Tokens{Input: 7}, TotalCost: new(0.5),
+		}},
+		{"an iteration that was cut", func(f *testRun) {
 			f.iteration++
-			f.see(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
-			f.see(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second)})
-			f.see(ralph.EvRunResumed, ralph.RunResumed{Agent: "other", Policy: ralph.DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
-		}, ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, TotalDuration: ralph.Span(9 * time.Second), Iterations: []ralph.IterationResult{
-			altered(plain, func(r *ralph.IterationResult) {
+			f.emit(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
+			f.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second)})
+			f.emit(ralph.EvRunResumed, ralph.RunResumed{
+				Agent: "other", Policy: ralph.DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`),
+			})
+		}, ralph.Result{
+			Status: ralph.StatusActive, TotalIterations: 1, TotalDuration: ralph.Span(9 * time.Second),
+			Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) {
 				r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ralph.ClassKilled, false
-				r.Duration = ralph.Span(6 * time.Second) // from its start to the last sign of it
-			}),
-		}}},
+				r.Duration = ralph.Span(6 * time.Second) // from its start to its last event
+			})},
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := fold(t)
+			f := startRun(t)
 			tt.play(f)
 			tt.want.RunID = "R1"
 			got := f.state.Result()
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if text, err := json.Marshal(
-				got,
-			); err != nil || strings.Contains(string(text), `"verified_by":null`) ||
+			text, err := json.Marshal(got)
+			if err != nil || strings.Contains(string(text), `"verified_by":null`) ||
 				strings.Contains(string(text), `"iterations":null`) {
 				t.Errorf("lists must be lists: %s %v", text, err)
 			}
@@ -252,23 +282,23 @@ func altered(r ralph.IterationResult, change func(*ralph.IterationResult)) ralph
 }
 
 func TestLiveStatusFollowsWaits(t *testing.T) {
-	f := fold(t)
+	f := startRun(t)
 	var got []ralph.Status
 	note := func() { got = append(got, f.state.LiveStatus()) }
 	note()
-	f.see(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause})
+	f.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause})
 	note()
-	f.see(ralph.EvNotice, ralph.Notice{Code: "x"})
+	f.emit(ralph.EvNotice, ralph.Notice{Code: "x"})
 	note()
-	f.see(ralph.EvAgentOutput, ralph.AgentOutput{})
+	f.emit(ralph.EvAgentOutput, ralph.AgentOutput{})
 	note()
-	f.see(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit})
+	f.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit})
 	note()
-	f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
+	f.emit(ralph.EvIterationStarted, ralph.IterationStarted{})
 	note()
-	f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Timeout, Status: ralph.StatusExhausted})
+	f.emit(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Timeout, Status: ralph.StatusExhausted})
 	note()
-	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
 	note()
 	want := []ralph.Status{
 		ralph.StatusActive,
@@ -286,10 +316,10 @@ func TestLiveStatusFollowsWaits(t *testing.T) {
 }
 
 func TestStateKeepsNoMoreThanItNeeds(t *testing.T) {
-	f := fold(t)
+	f := startRun(t)
 	f.state.Policy.CallsPerHour = 3
 	for i := range 200 {
-		f.see(ralph.EvWarning, ralph.Notice{Code: "w", Text: fmt.Sprint(i)})
+		f.emit(ralph.EvWarning, ralph.Notice{Code: "w", Text: fmt.Sprint(i)})
 		f.iterate(ralph.AgentOutcome{End: ralph.EndOK})
 	}
 	if len(f.state.Warnings) != maxWarnings || len(f.state.Calls) != 3 {
@@ -298,13 +328,13 @@ func TestStateKeepsNoMoreThanItNeeds(t *testing.T) {
 }
 
 func TestABaselineTakenTwiceCountsOnce(t *testing.T) {
-	f := fold(t)
-	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", ExitCode: 1})
-	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
-	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
-	f.see(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Hash: "h1"})
-	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", Passed: true})
-	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
+	f := startRun(t)
+	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", ExitCode: 1})
+	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
+	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	f.emit(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Hash: "h1"})
+	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", Passed: true})
+	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
 	want := []ralph.CheckResult{{Name: "a", Passed: true}, {Name: "b", Passed: true}}
 	if diff := cmp.Diff(want, f.state.History.Baseline); diff != "" {
 		t.Errorf("baseline (-want +got):\n%s", diff)

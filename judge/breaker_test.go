@@ -17,12 +17,12 @@ func breakerAt(state ralph.BreakerState, reason string) func(*ralph.Verdict) {
 }
 
 func TestRow8TheBreaker(t *testing.T) {
-	third := func(s *situation) { s.still(); s.before.NoProgress = 2 }
+	third := func(s *situation) { s.noChanges(); s.before.NoProgress = 2 }
 	thirdReason := "3 iterations in a row without progress"
 	decideRows(t, []row{
 		{
 			"row 8: two without progress go on",
-			func(s *situation) { s.still(); s.before.NoProgress = 1 },
+			func(s *situation) { s.noChanges(); s.before.NoProgress = 1 },
 			with(goesOn(), stalled),
 		},
 		{
@@ -34,7 +34,7 @@ func TestRow8TheBreaker(t *testing.T) {
 			with(stops(8, ralph.CircuitOpen, thirdReason), breakerAt(ralph.BreakerOpen, thirdReason))},
 		{
 			"row 8: breaker.no_progress 0 is off",
-			func(s *situation) { s.still(); s.before.NoProgress, s.policy.Breaker.NoProgress = 99, 0 },
+			func(s *situation) { s.noChanges(); s.before.NoProgress, s.policy.Breaker.NoProgress = 99, 0 },
 			with(goesOn(), stalled),
 		},
 		{
@@ -54,7 +54,7 @@ func TestRow8TheBreaker(t *testing.T) {
 		}, goesOn()},
 		{
 			"row 8: permission denials that stopped work",
-			func(s *situation) { s.still(); s.agent().Denials, s.before.Denials = []string{"Bash"}, 1 },
+			func(s *situation) { s.noChanges(); s.agent().Denials, s.before.Denials = []string{"Bash"}, 1 },
 			with(goesOn(), breakerAt(ralph.BreakerDiagnose, "work stopped by permission denials in 2 iterations in a row")),
 		},
 		{
@@ -63,12 +63,12 @@ func TestRow8TheBreaker(t *testing.T) {
 			goesOn(),
 		},
 		{"row 8: breaker.permission_denials 0 is off", func(s *situation) {
-			s.still()
+			s.noChanges()
 			s.agent().Denials, s.before.Denials, s.policy.Breaker.PermissionDenials = []string{"Bash"}, 9, 0
 		}, with(goesOn(), stalled)},
 		{
 			"row 8: output that declined, with no progress",
-			func(s *situation) { s.still(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 300 },
+			func(s *situation) { s.noChanges(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 300 },
 			with(
 				goesOn(),
 				breakerAt(ralph.BreakerDiagnose, "output fell by 70% or more over 3 iterations, and nothing changed"),
@@ -76,7 +76,7 @@ func TestRow8TheBreaker(t *testing.T) {
 		},
 		{
 			"row 8: output that declined a little less",
-			func(s *situation) { s.still(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 301 },
+			func(s *situation) { s.noChanges(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 301 },
 			with(goesOn(), stalled),
 		},
 		{
@@ -86,16 +86,16 @@ func TestRow8TheBreaker(t *testing.T) {
 		},
 		{
 			"row 8: two iterations make no decline",
-			func(s *situation) { s.still(); s.before.Outputs = []int64{1000} },
+			func(s *situation) { s.noChanges(); s.before.Outputs = []int64{1000} },
 			with(goesOn(), stalled),
 		},
 		{
 			"row 8: from nothing to nothing is no decline",
-			func(s *situation) { s.still(); s.before.Outputs = []int64{0, 0} },
+			func(s *situation) { s.noChanges(); s.before.Outputs = []int64{0, 0} },
 			with(goesOn(), stalled),
 		},
 		{"row 8: breaker.output_decline 0 is off", func(s *situation) {
-			s.still()
+			s.noChanges()
 			s.before.Outputs, s.policy.Breaker.OutputDecline = []int64{1000, 2}, 0
 		}, with(goesOn(), stalled)},
 		{"row 8: check results that change are progress", func(s *situation) { third(s); s.green() }, goesOn()},
@@ -110,10 +110,8 @@ func TestRow8TheBreaker(t *testing.T) {
 			s.claim()
 			s.green()
 			s.before.Checks = CheckMarks{}.With(s.before.Now.Checks)
-		}, with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), func(v *ralph.Verdict) {
-			proven(v)
-			breakerAt(ralph.BreakerOpen, thirdReason)(v)
-		})},
+		}, with(with(stops(4, ralph.AllChecksPassed, "the agent claims completion, and every check passes"), proven),
+			breakerAt(ralph.BreakerOpen, thirdReason))},
 		{
 			"row 8: the breaker comes before the cap",
 			func(s *situation) { third(s); s.policy.Breaker.Diagnose, s.policy.MaxIterations = false, 1 },
@@ -127,9 +125,9 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 		return func(s *situation) { s.before.Breaker = ralph.Breaker{State: state, Reason: "stuck", Waits: waited} }
 	}
 	both := func(a, b func(*situation)) func(*situation) { return func(s *situation) { a(s); b(s) } }
-	still := func(s *situation) { s.still() }
+	still := func(s *situation) { s.noChanges() }
 	cooldown := func(d time.Duration) func(*situation) {
-		return func(s *situation) { s.still(); s.policy.Breaker.Cooldown = ralph.Span(d) }
+		return func(s *situation) { s.noChanges(); s.policy.Breaker.Cooldown = ralph.Span(d) }
 	}
 	cools := func(d time.Duration, waited int) ralph.Verdict {
 		return with(waits(8, ralph.WaitCooldown, d, "stuck"), func(v *ralph.Verdict) {
@@ -186,13 +184,13 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 		},
 		{
 			"row 8: an iteration that does not count moves nothing",
-			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.still(); s.ended(ralph.EndLimit, "limit") }),
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.noChanges(); s.ended(ralph.EndLimit, "limit") }),
 			with(waits(2, ralph.WaitLimit, time.Minute, "limit"), breakerAt(ralph.BreakerDiagnose, "stuck")),
 		},
 		{"row 8: a breaker that never moved is closed", func(s *situation) { s.before.Breaker = ralph.Breaker{} }, goesOn()},
 		{
 			"row 8: BLOCKED in a diagnosis is BLOCKED",
-			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.still(); s.said().Blocked = new("no key") }),
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.noChanges(); s.said().Blocked = new("no key") }),
 			with(stops(5, ralph.Blocked, "no key"), breakerAt(ralph.BreakerOpen, "stuck")),
 		},
 	})
@@ -224,14 +222,12 @@ func TestResumeStartsCountsAnewAndLetsOneProbeThrough(t *testing.T) {
 			ProviderFailures: 2,
 			BrokenChecks:     1,
 			LimitHits:        4,
-			LimitWaited: ralph.Span(
-				time.Hour,
-			),
-			NoProgress: 3,
-			SameError:  5,
-			Denials:    2,
-			Outputs:    []int64{9},
-			Phrases:    []int{1, 2},
+			LimitWaited:      ralph.Span(time.Hour),
+			NoProgress:       3,
+			SameError:        5,
+			Denials:          2,
+			Outputs:          []int64{9},
+			Phrases:          []int{1, 2},
 		},
 	}
 	spent := History{
@@ -241,13 +237,14 @@ func TestResumeStartsCountsAnewAndLetsOneProbeThrough(t *testing.T) {
 		Tokens:  ralph.Tokens{Input: 9},
 		Streaks: Streaks{Phrases: []int{1, 2}},
 	}
+	halfOpen := ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: "stuck"}
 	for _, tt := range []struct {
 		name         string
 		before, want ralph.Breaker
 	}{
 		{"closed stays closed", closed, closed},
-		{"open becomes half-open", ralph.Breaker{State: ralph.BreakerOpen, Reason: "stuck", Waits: 2}, ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: "stuck"}},
-		{"diagnose becomes half-open", ralph.Breaker{State: ralph.BreakerDiagnose, Reason: "stuck", Waits: 0}, ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: "stuck"}},
+		{"open becomes half-open", ralph.Breaker{State: ralph.BreakerOpen, Reason: "stuck", Waits: 2}, halfOpen},
+		{"diagnose becomes half-open", ralph.Breaker{State: ralph.BreakerDiagnose, Reason: "stuck"}, halfOpen},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, want := full, spent

@@ -11,8 +11,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// MayComplete reports whether the iteration needs all the evidence: the agent claimed something, or no
-// task is open.
+// MayComplete reports whether the iteration needs all the evidence: the agent claimed something, or
+// no task is open.
 func MayComplete(p ralph.Policy, h History) bool {
 	nothingLeft := len(h.Tasks) > 0 && len(OpenTasks(h.Tasks)) == 0
 	return claimsCompletion(p, h) || len(ClaimedTasks(p, h)) > 0 || nothingLeft
@@ -45,8 +45,8 @@ func WouldEnd(p ralph.Policy, h History) bool {
 // ProvenInCase reports whether the accepted case was about the same tree that the agent left.
 func ProvenInCase(h History) bool { return h.Now.Accepted && h.Now.Proven == h.Now.Tree.ID() }
 
-// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal, either of
-// a run without a list or of one whose list is done although nothing was checked.
+// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal,
+// either of a run without a list or of one whose list is done although nothing was checked.
 func ToEvaluate(p ralph.Policy, h History) []string {
 	alone := withoutEvaluator(p)
 	h = h.Judge(ralph.Moment{})
@@ -60,8 +60,8 @@ func ToEvaluate(p ralph.Policy, h History) []string {
 	return []string{""}
 }
 
-// withoutEvaluator returns the policy without its evaluator. AllowUnverified keeps the missing verdict
-// from refusing the claim.
+// withoutEvaluator returns the policy without its evaluator. AllowUnverified keeps the missing
+// verdict from refusing the claim.
 func withoutEvaluator(p ralph.Policy) ralph.Policy {
 	p.Evaluator, p.AllowUnverified = "", true
 	return p
@@ -85,7 +85,8 @@ func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ra
 		if p.OnLimit == ralph.LimitStop || tooLong {
 			return ralph.Waiting{}, tried, false
 		}
-		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator reached its usage limit: " + e.Error}, tried, true
+		detail := "the evaluator reached its usage limit: " + e.Error
+		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: detail}, tried, true
 	case ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndOverBudget:
 		return ralph.Waiting{}, tried, false
 	}
@@ -100,8 +101,8 @@ func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ra
 	}, tried, true
 }
 
-// OverBudget returns which limit of the run was reached inside an iteration, or "". It ignores limits
-// that only the end of an iteration can reach.
+// OverBudget returns which limit of the run was reached inside an iteration, or "". It ignores
+// limits that only the end of an iteration can reach.
 func OverBudget(p ralph.Policy, h History) string {
 	if reached := limitsRule(withoutIterationLimits(p), h, ralph.Verdict{}); reached != nil {
 		return reached.Detail
@@ -127,19 +128,21 @@ func DecideCase(p ralph.Policy, h History) CaseDecision {
 	v := Decide(withoutIterationLimits(p), h)
 	task := h.Now.Task
 	accepted := Completed(v) || task != "" && slices.Contains(v.Tasks.Done, task)
-	// Row 4: files were tampered with, or the evaluator cannot be asked. Row 6: it rejected too often. Row 9: the budget.
+	// Row 4: files were tampered with, or the evaluator cannot be asked. Row 6: it rejected too often.
+	// Row 9: the budget.
 	ended := v.Action == ralph.Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9)
 	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || ended || v.Tasks.GivenUp != ""}
 }
 
-// withoutIterationLimits returns the policy without the limits that only the end of an iteration can reach.
+// withoutIterationLimits returns the policy without the limits that only the end of an iteration
+// can reach.
 func withoutIterationLimits(p ralph.Policy) ralph.Policy {
 	p.MaxIterations, p.TaskTries = 0, 0
 	return p
 }
 
-// CallRate returns how long the next call must wait so that no hour has more than the allowed calls. It
-// also returns the number of calls in the last hour.
+// CallRate returns how long the next call must wait so that no hour has more than the allowed
+// calls. It also returns the number of calls in the last hour.
 func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, recent int) {
 	hourAgo := now.Add(-time.Hour)
 	counted := slices.DeleteFunc(slices.Clone(calls), func(t time.Time) bool { return !t.After(hourAgo) })
@@ -172,8 +175,8 @@ func Mismatches(s promise.Status, h History) []string {
 	return found
 }
 
-// Forecast estimates what the open tasks will cost if each takes one average iteration. The estimate is
-// a lower bound. Forecast returns "" if nothing is known.
+// Forecast estimates what the open tasks will cost if each takes one average iteration. The
+// estimate is a lower bound. Forecast returns "" if nothing is known.
 func Forecast(h History) string {
 	open := len(OpenTasks(h.Tasks))
 	if open == 0 || h.Counted == 0 || h.Tokens.Total() == 0 && h.Cost == 0 {

@@ -10,9 +10,9 @@ import (
 // rule is one row of the verdict table. It returns nil if it does not apply.
 type rule func(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict
 
-// Decide returns the verdict on the iteration in h or, between iterations, whether another may start.
-// It is a pure function: the same policy and history give the same verdict, live, on resume, in explain
-// and in replay. The first rule that applies gives the verdict.
+// Decide returns the verdict on the iteration in h or, between iterations, whether another may
+// start. It is a pure function: the same policy and history give the same verdict, live, on resume,
+// in explain and in replay. The first rule that applies gives the verdict.
 func Decide(p ralph.Policy, h History) ralph.Verdict {
 	v := ralph.Verdict{Row: 10, Action: ralph.GoOn, Breaker: h.Breaker}
 	if v.Breaker.State == "" {
@@ -83,7 +83,8 @@ func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return nil
 }
 
-// whyBroken returns the output of a check that cannot run. The output of a hidden check is not recorded.
+// whyBroken returns the output of a check that cannot run. The output of a hidden check is not
+// recorded.
 func whyBroken(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "its output is in the run's folder"
@@ -151,8 +152,8 @@ func tamperRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 4, ralph.Tampered, "protected files were changed: %s", text.List(h.Now.Tampered))
 }
 
-// evaluatorRule is row 4: the claim only lacks the verdict of an evaluator that cannot be asked, even
-// after retries. If the budget is the cause, the run ends because of that limit.
+// evaluatorRule is row 4: the claim only lacks the verdict of an evaluator that cannot be asked,
+// even after retries. If the budget is the cause, the run ends because of that limit.
 func evaluatorRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	reasons := map[ralph.EndClass]ralph.StopReason{
 		ralph.EndSandbox:  ralph.SandboxError,
@@ -195,7 +196,8 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = ProvenBy(h)
-		return stopAt(v, 4, ralph.EvaluatorAccepted, "the agent claims completion, and %s accepts it; nothing else was checked", by)
+		return stopAt(v, 4, ralph.EvaluatorAccepted,
+			"the agent claims completion, and %s accepts it; nothing else was checked", by)
 	}
 	if len(h.Now.Checks) == 0 {
 		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, and nothing was checked")

@@ -11,8 +11,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// situation is what Decide is asked about. The plain one is iteration 1 of a run whose check was red before: files changed, the check is still
-// red, nothing was said.
+// situation is the input of Decide. The plain one is iteration 1 of a run whose check failed at the
+// baseline: files changed, the check still fails, and the agent said nothing.
 type situation struct {
 	policy ralph.Policy
 	before History
@@ -53,7 +53,7 @@ func (s *situation) broken() {
 func (s *situation) noCheck() {
 	s.before.Now.Checks, s.before.Baseline, s.before.Checks = nil, nil, nil
 }
-func (s *situation) still() { s.before.Now.Tree = s.before.Tree }
+func (s *situation) noChanges() { s.before.Now.Tree = s.before.Tree }
 func (s *situation) ended(end ralph.EndClass, why string) {
 	s.agent().End, s.agent().Error = end, why
 	switch end {
@@ -62,12 +62,12 @@ func (s *situation) ended(end ralph.EndClass, why string) {
 	}
 }
 
-// between asks before an iteration instead of after one.
-func (s *situation) between() { s.before.Judging = false }
+// betweenIterations makes Decide judge before an iteration instead of after one.
+func (s *situation) betweenIterations() { s.before.Judging = false }
 
 var closed = ralph.Breaker{State: ralph.BreakerClosed}
 
-// goesOn, stops and waits are the verdicts of the plain situation, changed where a row says so.
+// goesOn, stops and waits are verdicts on the plain situation. A row may change them.
 func goesOn() ralph.Verdict {
 	return ralph.Verdict{Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Breaker: closed}
 }
@@ -112,6 +112,18 @@ func interrupted(by ralph.Signal) ralph.Verdict {
 	v.Signal = by
 	return v
 }
+
+// interruptedBetween and cappedBetween are verdicts between iterations, where nothing was judged.
+var (
+	interruptedBetween = ralph.Verdict{
+		Action: ralph.Stop, Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt,
+		Detail: "interrupted by INT", Breaker: closed,
+	}
+	cappedBetween = ralph.Verdict{
+		Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations,
+		Detail: "iteration limit (3) reached; work unfinished", Breaker: closed,
+	}
+)
 
 type row struct {
 	name  string
@@ -177,9 +189,9 @@ func TestRow0Interrupts(t *testing.T) {
 			s.at.Signal = ralph.SignalInterrupt
 		}, with(interrupted(ralph.SignalInterrupt), uncounted)},
 		{"row 0: between iterations nothing starts", func(s *situation) {
-			s.between()
+			s.betweenIterations()
 			s.at.Signal = ralph.SignalInterrupt
-		}, ralph.Verdict{Action: ralph.Stop, Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, Detail: "interrupted by INT", Breaker: closed}},
+		}, interruptedBetween},
 	})
 }
 
@@ -195,7 +207,9 @@ func TestRow1TheEnvironment(t *testing.T) {
 		{"row 1: the login failed, and the hint says what to do", func(s *situation) {
 			s.ended(ralph.EndAuth, "not logged in")
 			s.agent().Hint = "run: ralph login"
-		}, with(stops(1, ralph.AuthError, "not logged in"), func(v *ralph.Verdict) { v.Counted, v.Hint = false, "run: ralph login" })},
+		}, with(stops(1, ralph.AuthError, "not logged in"), func(v *ralph.Verdict) {
+			v.Counted, v.Hint = false, "run: ralph login"
+		})},
 		{"row 1: a claim does not help", func(s *situation) {
 			s.claim()
 			s.ended(ralph.EndAuth, "not logged in")
@@ -282,12 +296,8 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 		}
 	}
 	backoff := func(base time.Duration) ralph.Verdict {
-		return waits(
-			3,
-			ralph.WaitBackoff,
-			base+jitter(ralph.Span(base), 1).Duration().Round(time.Millisecond),
-			"529 overloaded",
-		)
+		wait := base + jitter(ralph.Span(base), 1).Duration().Round(time.Millisecond)
+		return waits(3, ralph.WaitBackoff, wait, "529 overloaded")
 	}
 	decideRows(t, []row{
 		{"row 3: the first failure backs off", failed(1), backoff(time.Second)},
@@ -347,7 +357,9 @@ func TestRow4Completion(t *testing.T) {
 			s.claim()
 			s.green()
 			s.before.Baseline[0].Passed = true
-		}, with(stops(4, ralph.AllChecksPassed, done), func(v *ralph.Verdict) { v.Claimed, v.VerifiedBy = true, []string{ralph.VerifiedUnchanged} })},
+		}, with(stops(4, ralph.AllChecksPassed, done), func(v *ralph.Verdict) {
+			v.Claimed, v.VerifiedBy = true, []string{ralph.VerifiedUnchanged}
+		})},
 		{"row 4: of two checks one turned green", func(s *situation) {
 			s.claim()
 			s.before.Now.Checks = []ralph.CheckResult{{Name: "lint", Passed: true}, {Name: "go test", Passed: true}}
@@ -368,7 +380,9 @@ func TestRow4Completion(t *testing.T) {
 		{"row 4: gate.claim optional: green checks are enough", func(s *situation) {
 			s.green()
 			s.policy.Claim = ralph.ClaimOptional
-		}, with(stops(4, ralph.AllChecksPassed, done), func(v *ralph.Verdict) { v.VerifiedBy = []string{ralph.VerifiedChecks} })},
+		}, with(stops(4, ralph.AllChecksPassed, done), func(v *ralph.Verdict) {
+			v.VerifiedBy = []string{ralph.VerifiedChecks}
+		})},
 		{
 			"row 4: gate.claim optional: red checks are not",
 			func(s *situation) { s.policy.Claim = ralph.ClaimOptional },
@@ -428,18 +442,19 @@ func TestRow5APersonIsNeeded(t *testing.T) {
 }
 
 func TestRow7FailuresInARow(t *testing.T) {
+	noProgress := func(v *ralph.Verdict) { v.Progress = false }
 	for _, end := range []ralph.EndClass{ralph.EndFailed, ralph.EndTimeout, ralph.EndIdle, ralph.EndEmpty} {
 		decideRows(t, []row{
 			{"row 7: two in a row go on: " + string(end), func(s *situation) {
-				s.still()
+				s.noChanges()
 				s.ended(end, "it broke")
 				s.before.AgentFailures = 1
-			}, with(goesOn(), func(v *ralph.Verdict) { v.Progress = false })},
+			}, with(goesOn(), noProgress)},
 			{"row 7: agent.max_failures in a row: " + string(end), func(s *situation) {
-				s.still()
+				s.noChanges()
 				s.ended(end, "it broke")
 				s.before.AgentFailures = 2
-			}, with(stops(7, ralph.AgentFailed, "the agent failed 3 times in a row: it broke"), func(v *ralph.Verdict) { v.Progress = false })},
+			}, with(stops(7, ralph.AgentFailed, "the agent failed 3 times in a row: it broke"), noProgress)},
 		})
 	}
 	brokenTwice := `the check "go test" could not run in 2 iterations in a row: sh: go: not found`
@@ -498,7 +513,7 @@ func TestRow7TheBaseline(t *testing.T) {
 	start := ralph.Verdict{Row: 10, Action: ralph.GoOn, Breaker: closed}
 	baseline := func(c ralph.CheckResult) func(*situation) {
 		return func(s *situation) {
-			s.between()
+			s.betweenIterations()
 			s.before.Started, s.before.Baseline = 0, []ralph.CheckResult{{Name: "lint", Passed: true}, c}
 			s.before.Breaker = ralph.Breaker{}
 		}
@@ -546,20 +561,18 @@ func TestRow9Limits(t *testing.T) {
 			s.agent().Cost, s.agent().Tokens = new(1.0), &ralph.Tokens{Input: 1}
 		}, stops(9, ralph.Timeout, "time limit (0s) reached")},
 		{"row 9: between iterations too", func(s *situation) {
-			s.between()
+			s.betweenIterations()
 			s.policy.MaxIterations, s.before.Counted = 3, 3
-		}, ralph.Verdict{Row: 9, Action: ralph.Stop, Reason: ralph.MaxIterations, Detail: "iteration limit (3) reached; work unfinished", Breaker: closed}},
+		}, cappedBetween},
 		{"row 10: below every limit", func(s *situation) {
-			s.policy.MaxTime, s.policy.MaxCost, s.policy.MaxTokens, s.policy.MaxIterations = ralph.Span(61*time.Second), 1, 10, 2
+			s.policy.MaxTime, s.policy.MaxCost = ralph.Span(61*time.Second), 1
+			s.policy.MaxTokens, s.policy.MaxIterations = 10, 2
 			s.agent().Cost, s.agent().Tokens = new(0.99), &ralph.Tokens{Input: 9}
 		}, goesOn()},
 		{"row 10: zero limits are no limits", func(s *situation) {
 			s.policy.MaxIterations = 0
-			s.before.Counted, s.before.Cost, s.before.Tokens, s.at.Elapsed = 1e6, 1e6, ralph.Tokens{
-				Input: 1e12,
-			}, ralph.Span(
-				1e6*time.Hour,
-			)
+			s.before.Counted, s.before.Cost, s.before.Tokens = 1e6, 1e6, ralph.Tokens{Input: 1e12}
+			s.at.Elapsed = ralph.Span(1e6 * time.Hour)
 		}, goesOn()},
 	})
 }

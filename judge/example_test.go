@@ -17,8 +17,8 @@ func ExampleDecide() {
 	// Output: stop max_iterations 1
 }
 
-// A history, a policy and a verdict are JSON, so that another process or another language can ask for the verdict. Here
-// an agent claims that it is done, and a check that failed before passes now.
+// A history, a policy and a verdict are JSON, so that another process or another language can ask
+// for the verdict. Here an agent claims that it is done, and a check that failed before passes now.
 func ExampleDecide_json() {
 	var asked struct {
 		Policy  ralph.Policy  `json:"policy"`

@@ -37,8 +37,8 @@ func GateKinds() []GateKind {
 	}
 }
 
-// askGates asks every gate, even after one refused, so that the agent learns everything that is missing
-// at once.
+// askGates asks every gate, even after one refused, so that the agent learns everything that is
+// missing at once.
 func askGates(p ralph.Policy, h History) []ralph.Gate {
 	gates := make([]ralph.Gate, 0, 11)
 	for _, kind := range GateKinds() {
@@ -91,10 +91,12 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(h.Now.Checks) == 0 && said.Blocked != nil {
-		return shutGate(ralph.RefusedContradiction, "the agent claims completion and BLOCKED, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction,
+			"the agent claims completion and BLOCKED, and no check can tell which is true")
 	}
 	if len(h.Now.Checks) == 0 && said.Decide != nil {
-		return shutGate(ralph.RefusedContradiction, "the agent claims completion and DECIDE, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction,
+			"the agent claims completion and DECIDE, and no check can tell which is true")
 	}
 	return openGate("")
 }
@@ -115,8 +117,8 @@ func askTasks(_ ralph.Policy, h History) ralph.Gate {
 	return shutGate(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }
 
-// countedChecks leaves out the own checks of tasks that are not done and do not have to be. An optional
-// task whose claim was refused blocks nothing and proves nothing.
+// countedChecks leaves out the own checks of tasks that are not done and do not have to be. An
+// optional task whose claim was refused blocks nothing and proves nothing.
 func countedChecks(h History) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
 		t, _ := FindTask(h.Tasks, c.Task)

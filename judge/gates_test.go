@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// openGates are the gates of a claim that stands: the check is green, the default policy holds.
+// openGates are the gates of a claim that holds: the check passes, and the policy is the default.
 func openGates() []ralph.Gate {
 	return []ralph.Gate{
 		{Name: "the agent ended well", State: ralph.GateOpen},
@@ -30,12 +30,12 @@ func openGates() []ralph.Gate {
 	}
 }
 
-// The gates that this version asks, by their place in the table.
+// The gates that these tests change, by their index in the table.
 const (
 	gateEnd, gateContradiction, gateChecks, gateUnfinished, gateStatus, gateEvidence = 0, 1, 3, 7, 9, 10
 )
 
-// gateCase changes a claim that stands, and says which gates then stand otherwise.
+// gateCase changes a claim that holds and has the gates that then differ.
 type gateCase struct {
 	name  string
 	given func(s *situation)
@@ -45,6 +45,13 @@ type gateCase struct {
 func refused(code, detail string) ralph.Gate {
 	return ralph.Gate{State: ralph.GateShut, Refusal: code, Detail: detail}
 }
+
+// contradicted is the refusal of a claim that the agent's own report contradicts.
+func contradicted(report string) map[int]ralph.Gate {
+	detail := "the agent claims completion, but reports " + report
+	return map[int]ralph.Gate{gateContradiction: refused("contradiction", detail)}
+}
+
 func warned(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateWarned, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
@@ -107,13 +114,13 @@ func TestGates(t *testing.T) {
 		},
 		{"a permission denial that it lived with", func(s *situation) { s.agent().Denials = []string{"Bash"} }, nil},
 		{"contradiction: IN_PROGRESS", func(s *situation) { s.said().Status = block("IN_PROGRESS", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS")}},
+			contradicted("STATUS: IN_PROGRESS")},
 		{"contradiction: STATUS BLOCKED", func(s *situation) { s.said().Status = block("BLOCKED", "PASSING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: BLOCKED")}},
+			contradicted("STATUS: BLOCKED")},
 		{"contradiction: EXIT_SIGNAL false", func(s *situation) { s.said().Status = block("COMPLETE", "PASSING", false) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports EXIT_SIGNAL: false")}},
+			contradicted("EXIT_SIGNAL: false")},
 		{"contradiction: FAILING", func(s *situation) { s.said().Status = block("COMPLETE", "FAILING", true) },
-			map[int]ralph.Gate{gateContradiction: refused("contradiction", "the agent claims completion, but reports TESTS_STATUS: FAILING")}},
+			contradicted("TESTS_STATUS: FAILING")},
 		{"NOT_RUN is no contradiction", func(s *situation) { s.said().Status = block("COMPLETE", "NOT_RUN", true) }, nil},
 		{"gate.status off: a block cannot contradict", func(s *situation) {
 			s.policy.Status = ralph.StatusOff
@@ -125,10 +132,9 @@ func TestGates(t *testing.T) {
 			"contradiction: BLOCKED where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the agent claims completion and BLOCKED, and no check can tell which is true"),
-				gateChecks: noteGate(
-					"no check ran",
-				),
+				gateContradiction: refused("contradiction",
+					"the agent claims completion and BLOCKED, and no check can tell which is true"),
+				gateChecks:   noteGate("no check ran"),
 				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 			},
 		},
@@ -136,10 +142,9 @@ func TestGates(t *testing.T) {
 			"contradiction: DECIDE where no check can tell",
 			func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") },
 			map[int]ralph.Gate{
-				gateContradiction: refused("contradiction", "the agent claims completion and DECIDE, and no check can tell which is true"),
-				gateChecks: noteGate(
-					"no check ran",
-				),
+				gateContradiction: refused("contradiction",
+					"the agent claims completion and DECIDE, and no check can tell which is true"),
+				gateChecks:   noteGate("no check ran"),
 				gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 			},
 		},
@@ -184,16 +189,10 @@ func TestGates(t *testing.T) {
 				s.policy.Status = ralph.StatusRequired
 			},
 			map[int]ralph.Gate{
-				gateEnd: refused(
-					"agent_failed",
-					"exit 3",
-				),
+				gateEnd:           refused("agent_failed", "exit 3"),
 				gateContradiction: refused("contradiction", "the agent claims completion, but reports STATUS: IN_PROGRESS"),
-				gateChecks: refused(
-					"check_broken",
-					"go test cannot run",
-				),
-				gateStatus: refused("status_gate", "EXIT_SIGNAL is not true"),
+				gateChecks:        refused("check_broken", "go test cannot run"),
+				gateStatus:        refused("status_gate", "EXIT_SIGNAL is not true"),
 			},
 		},
 	})

@@ -63,23 +63,27 @@ func TestWhichEndsCount(t *testing.T) {
 	}
 }
 
-// streaks are the numbers that a sequence of ends leaves behind.
+// streaks are the counts after a sequence of ends.
 type streaks struct{ Agent, Provider, Limits, Broken int }
 
 func TestFailuresInARow(t *testing.T) {
+	type ends = []ralph.EndClass
 	for _, tt := range []struct {
 		name string
 		ends []ralph.EndClass
 		want streaks
 	}{
-		{"its own failures add up", []ralph.EndClass{ralph.EndFailed, ralph.EndTimeout, ralph.EndIdle}, streaks{Agent: 3}},
-		{"a good end breaks the row", []ralph.EndClass{ralph.EndFailed, ralph.EndOK, ralph.EndFailed}, streaks{Agent: 1}},
-		{"limits and failing models say nothing about the agent", []ralph.EndClass{ralph.EndFailed, ralph.EndLimit, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 2}},
-		{"models fail in a row", []ralph.EndClass{ralph.EndProvider, ralph.EndProvider}, streaks{Provider: 2}},
-		{"a limit between says nothing about the model", []ralph.EndClass{ralph.EndProvider, ralph.EndLimit, ralph.EndProvider}, streaks{Provider: 2}},
-		{"any agent that worked shows that the model works", []ralph.EndClass{ralph.EndProvider, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 1}},
-		{"limits in a row", []ralph.EndClass{ralph.EndLimit, ralph.EndLimit}, streaks{Limits: 2}},
-		{"work between two limits", []ralph.EndClass{ralph.EndLimit, ralph.EndOK, ralph.EndLimit}, streaks{Limits: 1}},
+		{"its own failures add up", ends{ralph.EndFailed, ralph.EndTimeout, ralph.EndIdle}, streaks{Agent: 3}},
+		{"a good end breaks the row", ends{ralph.EndFailed, ralph.EndOK, ralph.EndFailed}, streaks{Agent: 1}},
+		{"limits and failing models say nothing about the agent",
+			ends{ralph.EndFailed, ralph.EndLimit, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 2}},
+		{"models fail in a row", ends{ralph.EndProvider, ralph.EndProvider}, streaks{Provider: 2}},
+		{"a limit between says nothing about the model",
+			ends{ralph.EndProvider, ralph.EndLimit, ralph.EndProvider}, streaks{Provider: 2}},
+		{"any agent that worked shows that the model works",
+			ends{ralph.EndProvider, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 1}},
+		{"limits in a row", ends{ralph.EndLimit, ralph.EndLimit}, streaks{Limits: 2}},
+		{"work between two limits", ends{ralph.EndLimit, ralph.EndOK, ralph.EndLimit}, streaks{Limits: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := plainSituation()
@@ -105,6 +109,8 @@ func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 			Checks: []ralph.CheckResult{{Name: "go test", Output: output}},
 		}
 	}
+	lintFails := failing("x")
+	lintFails.Checks[0].Name = "lint"
 	ended := func(end ralph.EndClass, why string) Observation {
 		return Observation{Agent: ralph.AgentOutcome{End: end, Error: why}}
 	}
@@ -114,12 +120,14 @@ func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 		same bool
 	}{
 		{"the same output", failing("got a, want b"), failing("got a, want b"), true},
-		{"other figures: times, lines, counts", failing("a_test.go:12: FAIL in 0.31s"), failing("a_test.go:9: FAIL in 12.5s"), true},
+		{"other figures: times, lines, counts",
+			failing("a_test.go:12: FAIL in 0.31s"), failing("a_test.go:9: FAIL in 12.5s"), true},
 		{"other scratch folders", failing("open /tmp/x1/f: no file"), failing("open /tmp/y2/g: no file"), true},
-		{"other scratch folders on macOS", failing("open /var/folders/ab/f: no"), failing("open /var/folders/cd/g: no"), true},
+		{"other scratch folders on macOS",
+			failing("open /var/folders/ab/f: no"), failing("open /var/folders/cd/g: no"), true},
 		{"other blanks", failing("got  a,\nwant b"), failing("got a, want b\n"), true},
 		{"another output", failing("got a, want b"), failing("got a, want c"), false},
-		{"another check", failing("x"), Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "lint", Output: "x"}}}, false},
+		{"another check", failing("x"), lintFails, false},
 		{"the agent's own error", ended(ralph.EndFailed, "exit 1"), ended(ralph.EndFailed, "exit 2"), true},
 		{"another error of the agent", ended(ralph.EndFailed, "no such model"), ended(ralph.EndFailed, "bad flag"), false},
 		{"another end", ended(ralph.EndFailed, "x"), ended(ralph.EndTimeout, "x"), false},
@@ -131,12 +139,11 @@ func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 			}
 		})
 	}
-	if got := FaultPrint(
-		Observation{
-			Agent:  ralph.AgentOutcome{End: ralph.EndOK},
-			Checks: []ralph.CheckResult{{Name: "go test", Passed: true}},
-		},
-	); got != 0 {
+	passing := Observation{
+		Agent:  ralph.AgentOutcome{End: ralph.EndOK},
+		Checks: []ralph.CheckResult{{Name: "go test", Passed: true}},
+	}
+	if got := FaultPrint(passing); got != 0 {
 		t.Errorf("nothing went wrong, and the error is %d", got)
 	}
 }
@@ -149,7 +156,7 @@ func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("json") != "-" { // what Decide never looks at
+			if v.Type().Field(i).Tag.Get("json") != "-" { // Decide ignores fields without JSON
 				fill(v.Field(i), depth+1)
 			}
 		}
@@ -173,7 +180,7 @@ func fill(v reflect.Value, depth int) {
 		v.SetFloat(1.5)
 	default:
 		if v.CanInt() {
-			v.SetInt(int64(3 * time.Second)) // a span is kept to the millisecond
+			v.SetInt(int64(3 * time.Second)) // a span has milliseconds
 		} else if v.CanUint() {
 			v.SetUint(math.MaxUint64)
 		}

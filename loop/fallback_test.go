@@ -216,7 +216,9 @@ func TestTheLogSaysWhoDidWhat(t *testing.T) {
 			why = append(why, v.Verdict.Detail)
 		}
 		same(t, "who", []string{"claude", "codex", "gemini"}, who)
-		same(t, "why", []string{"codex takes over", "gemini takes over", "the agent claims completion, and every check passes"}, why)
+		same(t, "why", []string{
+			"codex takes over", "gemini takes over", "the agent claims completion, and every check passes",
+		}, why)
 		same(t, "model", "gemini-model", players["gemini"].inputs[0].Model)
 		same(t, "counted", []bool{false, false, true}, counted(w.log))
 	})

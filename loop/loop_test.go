@@ -156,14 +156,12 @@ func TestEventsOfARun(t *testing.T) {
 		if diff := cmp.Diff(signals, payloads[ralph.SignalSeen](w.log)); diff != "" {
 			t.Errorf("signals (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(
-			[]ralph.TreeInput{
-				{Run: "R1"},
-				{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 1},
-				{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 2},
-			},
-			w.tree.inputs,
-		); diff != "" {
+		inputs := []ralph.TreeInput{
+			{Run: "R1"},
+			{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 1},
+			{BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 2},
+		}
+		if diff := cmp.Diff(inputs, w.tree.inputs); diff != "" {
 			t.Errorf("what the tree was asked (-want +got):\n%s", diff)
 		}
 	})

@@ -98,9 +98,8 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 func TestOwnChecksAreEnoughToProveAList(t *testing.T) {
 	w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), nothing())
 	w.cfg.Checks = nil
-	if _, err := New(
-		w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))), WithChecker(w.checker),
-	); err != nil {
+	tasks := newMemoryTasks(entry("A"), entry("B", "own B"))
+	if _, err := New(w.cfg, WithTasks(tasks), WithChecker(w.checker)); err != nil {
 		t.Error(err)
 	}
 	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B")))); err == nil {

@@ -192,13 +192,16 @@ func TestCasesOfTasks(t *testing.T) {
 	})
 }
 
+// noToolCall is why a task without a case ends.
+const noToolCall = "the worker replied several times in a row without calling a tool"
+
 func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	gaveUp := func(end ralph.StopReason) turn {
 		return ends(ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, TaskEnd: end})
 	}
 	for end, detail := range map[ralph.StopReason]string{
 		ralph.IterCap:        "task A: the worker used all its turns, and no case was submitted",
-		ralph.NoCase:         "task A: the worker replied several times in a row without calling a tool, and no case was submitted",
+		ralph.NoCase:         "task A: " + noToolCall + ", and no case was submitted",
 		ralph.EmptyResponses: "task A: the model's replies were empty several times in a row",
 	} {
 		bubble(t, string(end), func(t *testing.T) {
@@ -253,7 +256,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	bubble(t, "of a goal", func(t *testing.T) {
 		w := newWorld(t, gaveUp(ralph.NoCase))
 		result := w.ends(ralph.NoCase, 1)
-		same(t, "summary", "the worker replied several times in a row without calling a tool, and no case was submitted", result.Summary)
+		same(t, "summary", noToolCall+", and no case was submitted", result.Summary)
 	})
 }
 
@@ -264,12 +267,8 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 		cases  int
 		detail string
 	}{
-		"silent after one": {
-			ralph.NoCase, 1, "the worker replied several times in a row without calling a tool, and its only case was not accepted",
-		},
-		"silent after two": {
-			ralph.NoCase, 2, "the worker replied several times in a row without calling a tool, and none of its 2 cases was accepted",
-		},
+		"silent after one":      {ralph.NoCase, 1, noToolCall + ", and its only case was not accepted"},
+		"silent after two":      {ralph.NoCase, 2, noToolCall + ", and none of its 2 cases was accepted"},
 		"used up after one":     {ralph.IterCap, 1, "the worker used all its turns, and its only case was not accepted"},
 		"used up after three":   {ralph.IterCap, 3, "the worker used all its turns, and none of its 3 cases was accepted"},
 		"nothing came after it": {ralph.EmptyResponses, 1, "the model's replies were empty several times in a row"},
@@ -310,9 +309,7 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 		}}
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isRed }
 		result := w.ends(ralph.NoCase, 1)
-		same(
-			t, "summary", "task A: the worker replied several times in a row without calling a tool, and none of its 2 cases was accepted", result.Summary,
-		)
+		same(t, "summary", "task A: "+noToolCall+", and none of its 2 cases was accepted", result.Summary)
 		same(
 			t,
 			"told",

@@ -370,9 +370,8 @@ func TestLiveNewsAreSummedUp(t *testing.T) {
 		if diff := cmp.Diff(want, payloads[ralph.AgentOutput](w.log)); diff != "" {
 			t.Errorf("summaries (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(
-			[]ralph.OutputTruncated{{What: "agent output", Bytes: 99}}, payloads[ralph.OutputTruncated](w.log),
-		); diff != "" || len(heard) != 2 {
+		cuts := []ralph.OutputTruncated{{What: "agent output", Bytes: 99}}
+		if diff := cmp.Diff(cuts, payloads[ralph.OutputTruncated](w.log)); diff != "" || len(heard) != 2 {
 			t.Errorf("heard %v, cuts (-want +got):\n%s", heard, diff)
 		}
 	})

@@ -314,9 +314,8 @@ func TestLinesWithoutLinksAreTiedByTheNextLink(t *testing.T) {
 		changed := slices.Clone(lines)
 		changed[i] = rewritten(t, changed[i], `"ts":"2026`, `"ts":"2025`)
 		got := verified(t, s, strings.Join(changed, ""), "").Break
-		if diff := cmp.Diff(
-			&Break{8, int64(len(text) + len(middle)), "its link does not match the lines before it"}, got,
-		); diff != "" {
+		want := &Break{8, int64(len(text) + len(middle)), "its link does not match the lines before it"}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("line %d: %s", i+1, diff)
 		}
 	}
@@ -327,9 +326,8 @@ func TestChainGoesOnBehindATornLine(t *testing.T) {
 	text, offsets := logText(t, events[:9])
 	torn := string(text[:offsets[6]+40])
 	got := verified(t, s, torn, "")
-	if diff := cmp.Diff(
-		Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}, got,
-	); diff != "" {
+	want := Chain{Head: headOf(string(text[offsets[5]:offsets[6]])), Events: 6, Linked: 6, Torn: 40}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	head := goOn(t, s, events[6:9]...)
@@ -364,9 +362,8 @@ func TestChainOfALongLog(t *testing.T) {
 	events, text, offsets := longLog(t, 600)
 	s, n := openStore(t), int64(len(events))
 	head := headOf(string(text[offsets[n-1]:]))
-	if diff := cmp.Diff(
-		Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}, verified(t, s, string(text), head),
-	); diff != "" {
+	intact := Chain{Head: head, Events: n, Linked: n, Recorded: head, At: n}
+	if diff := cmp.Diff(intact, verified(t, s, string(text), head)); diff != "" {
 		t.Error(diff)
 	}
 	line := string(text[offsets[4000]:offsets[4001]])

@@ -72,9 +72,8 @@ func TestLineIsTheDocumentedFormat(t *testing.T) {
 		t.Errorf("got  %s want %s", got, want)
 	}
 	body := got[:len(got)-len(`,"sum":"00000000"}`)-1]
-	if sum := fmt.Sprintf("%08x", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))); !strings.HasSuffix(
-		got, sum+"\"}\n",
-	) {
+	sum := fmt.Sprintf("%08x", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
+	if !strings.HasSuffix(got, sum+"\"}\n") {
 		t.Errorf("the sum should be %s: %s", sum, got)
 	}
 	if !json.Valid([]byte(got)) || strings.Count(got, "\n") != 1 {

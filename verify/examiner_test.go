@@ -181,7 +181,8 @@ func (b *bench) proves(t *testing.T, kind ralph.ViewKind, command string) ralph.
 func TestViewsOfATree(t *testing.T) {
 	was := files{"a.py": "1", "test_a.py": "old", "keep/k": "kept", "gone": "gone"}
 	is := files{"a.py": "2", "test_a.py": "new", "keep/l": "laid", "fresh": "fresh"}
-	const all = `for f in a.py test_a.py keep/k keep/l gone fresh hidden/h; do test -e $f && echo "$f=$(cat $f)"; done; true`
+	const all = `for f in a.py test_a.py keep/k keep/l gone fresh hidden/h
+		do test -e $f && echo "$f=$(cat $f)"; done; true`
 	for kind, want := range map[ralph.ViewKind]string{
 		ralph.ViewClaimed:  "a.py=2 test_a.py=new keep/k=kept fresh=fresh",
 		ralph.ViewOldTests: "a.py=2 test_a.py=old keep/k=kept fresh=fresh",

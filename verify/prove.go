@@ -322,7 +322,8 @@ func (v *view) runInvocation(
 
 // collectScript copies the reports that a run wrote out of its view, which is not visible from
 // outside.
-const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c 'd=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
+const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c ` +
+	`'d=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
 
 // reports reads the reports of a run: those that it was asked to write, and those that its tools
 // write by default.

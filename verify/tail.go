@@ -107,7 +107,10 @@ func isInvisible(r rune) bool {
 // another sequence. Of an unfinished sequence only the ESC matches, so that the text after it is
 // not lost.
 var sequences = text.LazyRegexp(
-	`^\x1b(?:\[[ -?]*[@-~]|[\]P_^X][^\a\n\x18\x1a\x1b]*(?:[\a\x18\x1a]|\x1b\\)|([\]P_^X][^\a\n\x18\x1a\x1b]*)[\n\x1b]|[ -/]+[0-~]|[0-OQ-WYZ\\\x60a-~])?`,
+	`^\x1b(?:\[[ -?]*[@-~]|` +
+		`[\]P_^X][^\a\n\x18\x1a\x1b]*(?:[\a\x18\x1a]|\x1b\\)|` +
+		`([\]P_^X][^\a\n\x18\x1a\x1b]*)[\n\x1b]|` +
+		`[ -/]+[0-~]|[0-OQ-WYZ\\\x60a-~])?`,
 )
 
 // sequenceLen returns the length of the terminal sequence at the start of raw.

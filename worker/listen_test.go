@@ -13,7 +13,9 @@ func TestListenTranscript(t *testing.T) {
 	var text []byte
 	for _, e := range []entry{
 		{Role: model.User, Text: "the prompt"},
-		{Role: model.Assistant, Text: "I look around.\nThen more.", Calls: []entryCall{{Name: "bash", Input: map[string]string{"command": "ls -la"}}}},
+		{Role: model.Assistant, Text: "I look around.\nThen more.", Calls: []entryCall{
+			{Name: "bash", Input: map[string]string{"command": "ls -la"}},
+		}},
 		{Role: model.ToolRole, Results: []entryResult{{Text: "output"}}},
 		{Role: model.Assistant, Text: "Done."},
 	} {

@@ -73,9 +73,10 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 					t.Errorf("ended with %d %s: %+v", result.ExitCode, result.StopReason, result.Iterations)
 				}
 				second := time.Second
-				if diff := cmp.Diff(
-					[]time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}, waits,
-				); diff != "" {
+				want := []time.Duration{
+					2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second,
+				}
+				if diff := cmp.Diff(want, waits); diff != "" {
 					t.Errorf("waits (-want +got):\n%s", diff)
 				}
 				if asked := len(server.Requests()); scenario != "refused" && asked != 8 {

@@ -219,9 +219,8 @@ func TestTheCategoriesOfTheTool(t *testing.T) {
 // TestAReviewerForTheEvaluator puts the two together as they are.
 func TestAReviewerForTheEvaluator(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(
-		filepath.Join(dir, "calc.go"), []byte("package calc\n\nfunc Add(a, b int) int { return a + b }\n"), 0o600,
-	); err != nil {
+	source := []byte("package calc\n\nfunc Add(a, b int) int { return a + b }\n")
+	if err := os.WriteFile(filepath.Join(dir, "calc.go"), source, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	nonce := regexp.MustCompile(`Its nonce is ([0-9a-f]+)`)

@@ -73,7 +73,8 @@ func TestPolicy(t *testing.T) {
 
 // TestLongQuestion: the part of a question that is not read could contain anything.
 func TestLongQuestion(t *testing.T) {
-	question := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}],` +
+	question := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission",` +
+		`"params":{"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}],` +
 		`"toolCall":{"toolCallId":"t9","kind":"edit","locations":[{"path":"a.go"}],"content":[{"newText":"`
 	for rest, want := range map[string]int{
 		`x","path":"a.go"}]}}}`: 0, strings.Repeat("x", stream.MaxLine) + `","path":"/etc/passwd"}]}}}`: 1,
@@ -89,9 +90,9 @@ func TestLongQuestion(t *testing.T) {
 
 func TestChoices(t *testing.T) {
 	options := []choice{{"a", "allow_always"}, {"b", "allow_once"}, {"c", "reject_always"}}
-	if got := choose(options, allowKinds...) + choose(options, rejectKinds...) + choose(
-		options[:1], allowKinds...,
-	) + choose(nil, allowKinds...); got != "bca" {
+	got := choose(options, allowKinds...) + choose(options, rejectKinds...) +
+		choose(options[:1], allowKinds...) + choose(nil, allowKinds...)
+	if got != "bca" {
 		t.Errorf("chose %q", got)
 	}
 }
@@ -102,7 +103,8 @@ func parseAnswer(text string) (a answer) {
 }
 
 func TestModels(t *testing.T) {
-	const grouped = `{"sessionId":"s","configOptions":[{"id":"x","type":"boolean","currentValue":true},{"id":"m","category":"model","options":[{"group":"g","name":"G","options":[{"value":"p/big","name":"Big"}]}]}]}`
+	const grouped = `{"sessionId":"s","configOptions":[{"id":"x","type":"boolean","currentValue":true},` +
+		`{"id":"m","category":"model","options":[{"group":"g","name":"G","options":[{"value":"p/big","name":"Big"}]}]}]}`
 	const old = `{"sessionId":"s","models":{"currentModelId":"a","availableModels":[{"modelId":"$r|b(x)","name":"b"}]}}`
 	cases := []struct{ name, session, model, want string }{
 		{"by value", grouped, "p/big", `session/set_config_option {"configId":"m","sessionId":"s","value":"p/big"}`},

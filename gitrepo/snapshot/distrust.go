@@ -139,8 +139,8 @@ func rewritten(path string, recorded [2]uint32) bool {
 	const second = 1_000_000_000
 	changed := scan.StampOf(info).Changed
 	fraction := uint32(changed % second) //nolint:gosec // below a second
-	// The index also truncates the seconds.
-	return fraction != 0 && fraction != recorded[1] && uint32(changed/second) == recorded[0] //nolint:gosec
+	seconds := uint32(changed / second)  //nolint:gosec // the index truncates the seconds, too
+	return fraction != 0 && fraction != recorded[1] && seconds == recorded[0]
 }
 
 // recordedTime parses "  ctime: SECONDS:NANOSECONDS", which git prints first about a file.

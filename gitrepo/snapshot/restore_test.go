@@ -373,10 +373,8 @@ func TestDiffOfSnapshots(t *testing.T) {
 }
 
 func TestOpenSnapshots(t *testing.T) {
-	if _, err := snapshot.Open(gittest.Program(), gittest.NewFolder(t).Path("none")); !errors.Is(
-		err,
-		manifest.ErrNoSnapshot,
-	) {
+	_, err := snapshot.Open(gittest.Program(), gittest.NewFolder(t).Path("none"))
+	if !errors.Is(err, manifest.ErrNoSnapshot) {
 		t.Errorf("got %v", err)
 	}
 	w := gittest.NewRepo(t)

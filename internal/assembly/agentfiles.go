@@ -18,18 +18,20 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// AgentFiles lists what the repository's own files would make an agent CLI run by itself, or let it do beyond its edit mode. It needs consent like any
-// command that a repository names; the value is the file's hash, so that a change asks again.
+// AgentFiles lists what files of the repository make an agent CLI run by itself, or let it do
+// beyond its edit mode. Each needs consent, like any command that a repository names. The value is
+// the file's hash, so Ralph asks again when the file changes.
 func AgentFiles(ws workspace.Workspace, s config.Settings) []config.NamedCommand {
 	var found []config.NamedCommand
-	for _, name := range namesUsed(s) {
-		found = append(found, filesOf(ws, name)...)
+	for _, name := range agentNames(s) {
+		found = append(found, findAgentFiles(ws, name)...)
 	}
 	return found
 }
 
-// namesUsed are the agents that a run may start: the one that is named or detected, any one if there is none yet, and those that take over.
-func namesUsed(s config.Settings) []string {
+// agentNames returns the agents that a run may start: the named or detected one, all of them if
+// none is found yet, the fallbacks and the evaluator.
+func agentNames(s config.Settings) []string {
 	names := []string{s.Agent.Name}
 	if s.Agent.Name == "" {
 		name, _, ok := agent.Detect(process.LookPath)
@@ -46,15 +48,16 @@ func namesUsed(s config.Settings) []string {
 	return names
 }
 
-// filesOf looks in the workspace and in every folder above it that is of the same repository: CLIs do, too.
-func filesOf(ws workspace.Workspace, agentName string) (found []config.NamedCommand) {
+// findAgentFiles looks in the workspace and in every folder above it in the same repository,
+// because CLIs do the same.
+func findAgentFiles(ws workspace.Workspace, agentName string) (found []config.NamedCommand) {
 	dialect, ok := agent.Find(agentName)
 	if !ok {
 		return nil
 	}
 	for _, dir := range foldersUpTo(ws.Dir, ws.Top()) {
 		for _, file := range dialect.About().Repo {
-			paths, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(file.Path))) // the pattern is ours
+			paths, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(file.Path))) // our own pattern: no error
 			for _, path := range paths {
 				if relative, err := filepath.Rel(ws.Dir, path); err == nil {
 					found = append(found, fileCommands(ws, agentName, filepath.ToSlash(relative), file.Keys)...)
@@ -65,36 +68,38 @@ func filesOf(ws workspace.Workspace, agentName string) (found []config.NamedComm
 	return found
 }
 
-// foldersUpTo are dir and the folders above it, up to top.
+// foldersUpTo returns dir and the folders above it, up to top. If top is not above dir, it returns
+// only dir.
 func foldersUpTo(dir, top string) []string {
 	folders := []string{dir}
 	for dir != top && filepath.Dir(dir) != dir {
 		dir = filepath.Dir(dir)
 		folders = append(folders, dir)
 	}
-	if folders[len(folders)-1] != top { // it lies elsewhere
+	if folders[len(folders)-1] != top {
 		return folders[:1]
 	}
 	return folders
 }
 
-// fileCommands are the keys of one file that name something to run.
+// fileCommands returns the keys in one file that name something to run.
 func fileCommands(ws workspace.Workspace, agentName, file string, keys []string) []config.NamedCommand {
 	text, err := textfile.Read(ws.Dir, file)
 	if errors.Is(err, textfile.ErrEmpty) {
 		return nil
 	}
-	whole := []config.NamedCommand{{Key: agentName + " file", File: file, Line: 1}}
-	if err != nil { // the CLI may read what is not read here
-		whole[0].Value = hashOf(filepath.Join(ws.Dir, filepath.FromSlash(file)))
-		return whole
+	wholeFile := config.NamedCommand{Key: agentName + " file", File: file, Line: 1}
+	if err != nil { // the CLI may read a file that we cannot
+		wholeFile.Value = hashOf(filepath.Join(ws.Dir, filepath.FromSlash(file)))
+		return []config.NamedCommand{wholeFile}
 	}
 	hash := sha256.Sum256([]byte(text))
 	value := fmt.Sprintf("(sha256 %x)", hash[:8])
-	if len(keys) == 0 || strings.Contains(text, `\u`) ||
-		strings.Contains(text, `\x`) { // a key that is spelled with escapes is not found
-		whole[0].Value = value
-		return whole
+	// The search below does not find a key that is spelled with escapes.
+	hasEscapes := strings.Contains(text, `\u`) || strings.Contains(text, `\x`)
+	if len(keys) == 0 || hasEscapes {
+		wholeFile.Value = value
+		return []config.NamedCommand{wholeFile}
 	}
 	var found []config.NamedCommand
 	for _, key := range keys {
@@ -109,7 +114,8 @@ func fileCommands(ws workspace.Workspace, agentName, file string, keys []string)
 	return found
 }
 
-// hashOf tells one file that is too long to be read from another. What is no file at all has only its reason.
+// hashOf identifies a file that is too long to read. For anything but a readable regular file, it
+// returns a reason instead of a hash.
 func hashOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -122,16 +128,17 @@ func hashOf(path string) string {
 	return fmt.Sprintf("(sha256 %x)", hash.Sum(nil)[:8])
 }
 
-// guarded is an agent that is not started any more once the repository's files would let its CLI do something that nobody agreed to: what one
-// iteration writes must not widen what the next one may do.
-type guarded struct {
+// guardedAgent is an agent that no longer starts once files of the repository would let its CLI do
+// something that the user has not agreed to. What one iteration writes must not widen what the next
+// one may do.
+type guardedAgent struct {
 	ralph.Agent
 	name   string
 	agreed []config.NamedCommand
 	now    func() []config.NamedCommand
 }
 
-func (g guarded) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
+func (g guardedAgent) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
 	for _, c := range g.now() {
 		if !slices.Contains(g.agreed, c) {
 			return ralph.AgentOutcome{
@@ -143,21 +150,21 @@ func (g guarded) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutco
 	return g.Agent.Run(ctx, in)
 }
 
-// guard keeps an agent from what was not agreed to. One that may do everything anyway needs no guard.
+// guard wraps an agent in a guardedAgent. An agent that may do everything anyway needs no guard.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {
 	if c.by != nil {
-		return p.workerOf(c)
+		return p.builtIn(c)
 	}
 	runs := agent.New(c.options)
 	if c.options.Permissions == agent.PermitAll || len(c.about().Repo) == 0 {
 		return runs
 	}
 	ws, dialect := p.Workspace, c.options.Dialect.Name()
-	g := guarded{
+	g := guardedAgent{
 		Agent:  runs,
 		name:   c.name,
 		agreed: p.AgentFiles,
-		now:    func() []config.NamedCommand { return filesOf(ws, dialect) },
+		now:    func() []config.NamedCommand { return findAgentFiles(ws, dialect) },
 	}
 	if p.Trusting {
 		g.agreed = g.now()

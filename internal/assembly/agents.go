@@ -15,7 +15,7 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// Missing says that a program is needed and not there.
+// Missing is the error for a program that is needed but not on PATH.
 type Missing struct {
 	Program string
 	Hint    string
@@ -28,12 +28,12 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not on PATH; %s", m.Program, m.Hint)
 }
 
-// chosenAgent is one agent of a plan, ready to run.
+// chosenAgent is one agent of a plan.
 type chosenAgent struct {
 	name    string // for the log
 	model   string
 	options agent.Options
-	by      *models.Choice // of the built-in worker; nil for a CLI
+	by      *models.Choice // model of the built-in worker; nil for a CLI
 }
 
 func (c chosenAgent) about() agent.About {
@@ -43,7 +43,7 @@ func (c chosenAgent) about() agent.About {
 	return c.options.Dialect.About()
 }
 
-// chooseAgents turns the settings into agents: the first one, and those that take over. They may run the checks.
+// chooseAgents selects the first agent and its fallbacks. Each may run the checks without asking.
 func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 	s, env := r.Settings, r.Env
 	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
@@ -62,7 +62,7 @@ func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 			return nil, err
 		}
 		next.name, next.model = fallback, model
-		if next.name == first.name { // the list may be the user's own, for whichever agent is named
+		if next.name == first.name { // the user's own list may serve any first agent
 			continue
 		}
 		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
@@ -79,7 +79,7 @@ func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 	return chosen, nil
 }
 
-// withEnvironment gives an agent the variables that it may see.
+// withEnvironment sets the variables that the agent gets.
 func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAgent {
 	about := c.about()
 	own := about.Env
@@ -87,22 +87,24 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 		own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
 	}
 	c.options.Name = c.name
-	plain := about.Program == "" && c.by == nil // the worker's commands do not get the key to its model
+	plain := about.Program == "" && c.by == nil // the worker's commands must not get its API key
 	c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: plain})
 	return c
 }
 
-// FirstAgent is the name of the agent CLI that a run with these settings starts first, and the path of its program.
+// FirstAgent returns the name of the agent CLI that a run with these settings starts first, and the
+// path of its program.
 func FirstAgent(s config.Settings) (name, path string, err error) {
 	chosen, err := Request{Settings: s}.firstAgent(agent.Options{})
 	return chosen.name, chosen.options.Path, err
 }
 
-// firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
+// firstAgent selects the given command, the named CLI, or the first CLI found on PATH. Only this
+// agent gets the arguments after "--".
 func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 	s := r.Settings
 	if s.Agent.Name == config.Worker {
-		return r.builtIn()
+		return r.builtInAgent()
 	}
 	base.ExtraArgs = s.Agent.Args
 	chosen := chosenAgent{model: s.Agent.Model}
@@ -134,8 +136,8 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 	return chosen, checkArgs(chosen)
 }
 
-// builtIn is the worker.
-func (r Request) builtIn() (chosenAgent, error) {
+// builtInAgent selects the built-in worker.
+func (r Request) builtInAgent() (chosenAgent, error) {
 	if len(r.Settings.Agent.Args) > 0 {
 		return chosenAgent{}, &config.UsageError{
 			Msg:  "-- " + strings.Join(r.Settings.Agent.Args, " ") + ": the built-in worker has no command line",
@@ -149,7 +151,7 @@ func (r Request) builtIn() (chosenAgent, error) {
 	return chosenAgent{name: config.Worker, model: by.Model, by: &by}, nil
 }
 
-// namedAgent is a CLI that was asked for by its name.
+// namedAgent selects a CLI by its name.
 func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 	dialect, ok := agent.Find(name)
 	if !ok {
@@ -167,8 +169,9 @@ func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 	return chosenAgent{name: name, options: base}, nil
 }
 
-// checkArgs refuses arguments that would make the CLI go on with a session, since every iteration has a fresh context and somebody else's is not ours,
-// and those by which it would print what nobody here understands.
+// checkArgs rejects arguments that make the CLI continue a session, because every iteration has a
+// fresh context. It also rejects those that change how the CLI gets its prompt or prints its
+// answer.
 func checkArgs(c chosenAgent) error {
 	for _, arg := range c.options.ExtraArgs {
 		flag, _, _ := strings.Cut(arg, "=")
@@ -191,7 +194,8 @@ func checkArgs(c chosenAgent) error {
 	return nil
 }
 
-// checkMeters refuses a cap that would never be reached because nobody counts.
+// checkMeters rejects a cost or token limit that could never be reached because the agent does not
+// report its usage.
 func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	if s.AllowUnmetered {
 		return nil
@@ -200,7 +204,7 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	for i, c := range chosen {
 		meters, flag := c.about().Meters, "--model"
 		if i > 0 {
-			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // the worker takes over from nobody
+			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // a fallback is never the worker, so it has a dialect
 		}
 		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && models.IsPriced(s, c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
@@ -222,7 +226,8 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	return nil
 }
 
-// permissions follows the --yolo row: without a sandbox an agent stays in its own edit mode unless somebody said otherwise.
+// permissions implements the --yolo row of the contract: without a sandbox, an agent stays in its
+// own edit mode unless the user says otherwise.
 func permissions(s config.Settings) agent.Permissions {
 	if s.Yolo || s.Agent.Permissions == "bypass" {
 		return agent.PermitAll
@@ -243,7 +248,8 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 	return ralph.Notice{Code: "permissions", Text: text}
 }
 
-// ListenTo returns a writer that takes the recorded output of an agent and reports what the agent said and did.
+// ListenTo returns a writer that takes an agent's recorded output and reports what the agent said
+// and did.
 func ListenTo(name string, report func(ralph.Activity)) io.WriteCloser {
 	if name == config.Worker {
 		return worker.ListenTranscript(report)

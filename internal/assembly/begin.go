@@ -21,20 +21,21 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// Places is where a run keeps what must not lie in its workspace.
+// Places has the folders and files that a run keeps outside of its workspace.
 type Places struct {
-	Tasks     string // copies of the task list's files
-	Snapshots string // the harness-owned git folder
+	Tasks     string // the run's copies of the task list
+	Snapshots string // git folder for snapshots
 	Run       string // the run's folder
-	Views     string // what views of the workspace need while they are open
-	Journal   string // what a view in place has to put back
-	Proofs    string // what is known of checks at the base
-	Around    string // files around the workspace as they were
+	Views     string // files of open views
+	Journal   string // files that an in-place view has to restore
+	Proofs    string // results of checks at the base
+	Around    string // original files from outside the workspace
 }
 
-// checkRepository refuses, before an agent starts, what would end a run at its first commit, and says aloud what should be known.
+// checkRepository rejects, before an agent starts, a repository in which the first commit would
+// fail. It adds notices about lesser problems.
 func (p *Plan) checkRepository(ctx context.Context) error {
-	commits := p.Settings.Commits() != ralph.CommitOff
+	commits := p.Settings.CommitRule() != ralph.CommitOff
 	if !commits && p.Settings.Worktree == "" {
 		return nil
 	}
@@ -54,16 +55,17 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		return fmt.Errorf("look at the repository: %w", err)
 	}
 	for _, problem := range problems {
+		dirty := problem.Kind == gitrepo.ProblemDirty
 		switch {
-		case problem.Stops && problem.Kind == gitrepo.ProblemDirty && p.TaskFile != "" && strings.Contains(problem.Text, p.TaskFile):
+		case problem.Stops && dirty && p.TaskFile != "" && strings.Contains(problem.Text, p.TaskFile):
 			return &config.UsageError{
 				Msg:  problem.Text,
 				Hint: "commit the list first, or let the run commit it with --include-dirty",
 			}
 		case problem.Stops:
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
-		case p.Settings.Worktree != "": // making one says it
-		case problem.Kind == gitrepo.ProblemDirty:
+		case p.Settings.Worktree != "": // EnterWorktree reports it
+		case dirty:
 			p.notice("git_dirty", problem.Text+"; the first commit will include them")
 		default:
 			p.notice("git_"+string(problem.Kind), problem.Error())
@@ -72,8 +74,8 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 	return nil
 }
 
-// EnterWorktree moves a new run into a worktree of its own below folder, where the settings ask for one. Its branch is named after the run, or as
-// the user wants.
+// EnterWorktree moves a new run into its own worktree below folder, if the settings ask for one.
+// Its branch is named after the run, or as the user chose.
 func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	if p.Settings.Worktree == "" {
 		return nil
@@ -86,7 +88,8 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	made, said, err := home.Worktrees().Add(ctx, gitrepo.WorktreeInput{
 		Path:   filepath.Join(folder, strings.ReplaceAll(name, "/", "-")),
 		Branch: "ralph/" + name,
-		Idle:   func(path string) bool { return workspace.LiesIn(folder, path) }, // whoever gets here holds the workspace's lock
+		// The caller holds the lock of the workspace, so no other run uses a worktree in folder.
+		Idle: func(path string) bool { return workspace.LiesIn(folder, path) },
 	})
 	if err != nil {
 		return workspace.Refusal(err)
@@ -94,7 +97,7 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	for _, text := range said {
 		p.notice("worktree", text)
 	}
-	if err := p.mustBeIn(made.Dir()); err != nil {
+	if err := p.requireFiles(made.Dir()); err != nil {
 		return errors.Join(err, home.Worktrees().Remove(ctx, made, gitrepo.RemoveMerged))
 	}
 	p.Request.Worktree = &ralph.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}
@@ -102,8 +105,8 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	return err
 }
 
-// mustBeIn refuses a worktree without the files that the run works on: they are not committed.
-func (p *Plan) mustBeIn(dir string) error {
+// requireFiles rejects a worktree without the files that the run works on: they are not committed.
+func (p *Plan) requireFiles(dir string) error {
 	for _, name := range []string{p.Settings.Spec, p.PromptFile, p.TaskFile} {
 		if name == "" || !filepath.IsLocal(name) {
 			continue
@@ -118,7 +121,7 @@ func (p *Plan) mustBeIn(dir string) error {
 	return nil
 }
 
-// Loop makes the loop for the run of that id. Whoever calls it brings the recorder and the views.
+// Loop creates the loop for the run with that id. The caller adds the recorder and the views.
 func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...loop.Option) (*loop.Loop, error) {
 	settings, err := json.Marshal(p.Settings)
 	if err != nil {
@@ -152,7 +155,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, err
 	}
 	all = append(all, proof...)
-	if len(p.Settings.Hooks.All()) > 0 {
+	if len(p.Settings.Hooks.Commands()) > 0 {
 		all = append(all, loop.WithHooks(p.hookSet()))
 	}
 	for _, n := range p.Notices {
@@ -177,12 +180,13 @@ func (p *Plan) loopConfig() loop.Config {
 		Checks:     p.Checks,
 		Hidden:     p.Settings.Checks.Hidden,
 		Dir:        p.Workspace.Dir,
-		WhoCommits: p.Settings.WhoCommits(),
+		WhoCommits: p.Settings.Committer(),
 		Agreed:     p.agreed(),
 	}
 }
 
-// agreed tells which own checks of tasks the user has agreed to; nil is all of them.
+// agreed returns a function that reports whether the user agreed to a task's own check. nil allows
+// all of them.
 func (r Request) agreed() func(string) bool {
 	if r.Trusting {
 		return nil
@@ -194,7 +198,7 @@ func (r Request) agreed() func(string) bool {
 	return func(check string) bool { return known[check] }
 }
 
-// keptTree is the workspace's tree, with copies if they can be kept.
+// keptTree returns the workspace's tree, with snapshots if they can be kept.
 func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 	if places.Snapshots == "" {
 		return p.Workspace.Tree
@@ -207,7 +211,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 	return tree
 }
 
-// proof are the parts of a loop that look at the work where the agent cannot reach it.
+// proof returns the options that examine the work where the agent cannot reach it.
 func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
 	copies, _ := tree.(ralph.Snapshots)
 	examiner, err := p.examiner(ctx, places, copies, shell)
@@ -223,13 +227,14 @@ func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell 
 		options = append(options, loop.WithExaminer(watcher))
 	}
 	if p.evaluator != nil {
-		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.NewLedger(places.Run)}
-		options = append(options, loop.WithEvaluator(p.evaluator.name, opinion))
+		ledger := evaluate.NewLedger(places.Run)
+		evaluator := isolatedEvaluator{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: ledger}
+		options = append(options, loop.WithEvaluator(p.evaluator.name, evaluator))
 	}
 	return options, nil
 }
 
-// keepers are the parts of a loop that look after the tree, the list and the commits.
+// keepers returns the options for the tree, the task list and the commits.
 func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
 	options := []loop.Option{loop.WithTree(tree)}
 	if p.TaskFile != "" {
@@ -242,7 +247,7 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]l
 		}
 		options = append(options, loop.WithTasks(book))
 	}
-	if when := p.Settings.Commits(); when != ralph.CommitOff {
+	if when := p.Settings.CommitRule(); when != ralph.CommitOff {
 		committer, err := p.Workspace.Repo.Committer(ctx, gitrepo.CommitOptions{})
 		if err != nil {
 			return nil, err
@@ -252,8 +257,9 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]l
 	return options, nil
 }
 
-// hookSet is the hooks that the settings name. They have the environment of checks, since they may run what an agent wrote, and what they say goes back
-// to it: no key of a model, and programs that an agent leaves in the workspace do not come before those on PATH.
+// hookSet returns the hooks in the settings. They get the environment of checks, because they may
+// run code that an agent wrote, and the agent reads their output. So they get no API keys of
+// models, and programs that an agent puts into the workspace do not shadow those on PATH.
 func (p *Plan) hookSet() *hooks.Set {
 	h, timeout := p.Settings.Hooks, p.Settings.Hooks.Timeout.Duration()
 	if timeout == 0 { // no limit
@@ -269,19 +275,18 @@ func (p *Plan) hookSet() *hooks.Set {
 	}
 }
 
-// sayWhatHooksCannot tells of hooks that nobody will ask: a CLI makes its tool calls without asking here.
-func (p *Plan) sayWhatHooksCannot() {
+// warnUnusedHooks warns about hooks that never run: only the built-in worker runs them around its
+// tool calls.
+func (p *Plan) warnUnusedHooks() {
 	h := p.Settings.Hooks
-	var deaf []string
+	var clis []string
 	for _, c := range p.agents {
 		if c.by == nil {
-			deaf = append(deaf, c.name)
+			clis = append(clis, c.name)
 		}
 	}
-	if len(h.PreTool)+len(h.PostEdit) > 0 && len(deaf) > 0 {
-		p.notice(
-			"hooks_unused",
-			"hooks.pre_tool and hooks.post_edit work only with the built-in worker; no effect with "+strings.Join(deaf, ", "),
-		)
+	if len(h.PreTool)+len(h.PostEdit) > 0 && len(clis) > 0 {
+		p.notice("hooks_unused", "hooks.pre_tool and hooks.post_edit work only with the built-in worker; "+
+			"no effect with "+strings.Join(clis, ", "))
 	}
 }

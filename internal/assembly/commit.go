@@ -9,27 +9,21 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// commitMessage fills the template of a commit's message. The first line is its subject; the trailers are always there.
+// commitMessage returns a function that fills the template of commit messages. The first line is
+// the subject. The trailers are always added.
 func commitMessage(template string) func(ralph.CommitFacts) string {
 	return func(f ralph.CommitFacts) string {
-		filled := strings.NewReplacer(
-			`\n`,
-			"\n",
-			"{subject}",
-			commitSubject(f),
-			"{task}",
-			f.Task,
-			"{title}",
-			f.Title,
-			"{iteration}",
-			fmt.Sprint(f.Iteration),
-			"{run}",
-			f.Run,
-			"{goal}",
-			firstLineOf(f.Goal),
-			"{checks}",
-			checkLines(f.Checks),
-		).Replace(template)
+		placeholders := strings.NewReplacer(
+			`\n`, "\n",
+			"{subject}", commitSubject(f),
+			"{task}", f.Task,
+			"{title}", f.Title,
+			"{iteration}", fmt.Sprint(f.Iteration),
+			"{run}", f.Run,
+			"{goal}", firstLineOf(f.Goal),
+			"{checks}", checkLines(f.Checks),
+		)
+		filled := placeholders.Replace(template)
 		subject, body, _ := strings.Cut(strings.TrimSpace(filled), "\n")
 		return gitrepo.Message(subject, strings.TrimSpace(body),
 			gitrepo.Trailer{Key: gitrepo.TrailerRun, Value: f.Run},
@@ -38,7 +32,7 @@ func commitMessage(template string) func(ralph.CommitFacts) string {
 	}
 }
 
-// commitSubject says what the commit brings: tasks that it proves, the task under way, or the goal.
+// commitSubject names the tasks that the commit proves, the current task, or the goal.
 func commitSubject(f ralph.CommitFacts) string {
 	switch {
 	case len(f.Done) == 1 && f.Done[0] == f.Task:

@@ -1,4 +1,5 @@
-// Package assembly turns a configuration into a ready loop. It is the only package that knows every adapter.
+// Package assembly turns settings into a ready loop. It is the only package that knows every
+// adapter.
 package assembly
 
 import (
@@ -25,29 +26,30 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// notifyTimeout keeps a notifier that hangs from holding the exit code back.
+// notifyTimeout keeps a hanging notify.command from delaying the exit.
 const notifyTimeout = 10 * time.Second
 
-// Request is what somebody wants to have run.
+// Request describes a run before it is prepared.
 type Request struct {
 	Env       config.Env
 	Settings  config.Settings
 	Workspace workspace.Workspace
-	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
+	Goal      *string // nil if none was given: the goal is then the spec or a prompt file
 	Version   string
 	Demo      bool
-	Program   string                // the agent's program, where it is not the one on PATH
-	Trusting  bool                  // every own check of a task may run
-	Agreed    []config.NamedCommand // otherwise: those that may
-	// AgentFiles is what the repository's files make agents do, as far as the user agreed to it. Whoever trusts agrees to what is there at the start.
+	Program   string                // the demo's agent; "" for a real agent
+	Trusting  bool                  // the user trusts all commands, so every task's own checks may run
+	Agreed    []config.NamedCommand // the commands that may run otherwise
+	// AgentFiles are the effects of repository files on agents that the user agreed to. A user who
+	// trusts everything agrees to those that exist at the start.
 	AgentFiles []config.NamedCommand
-	Resumed    bool            // the run goes on: what it works on is recorded, and looked for nowhere else
-	Worktree   *ralph.Worktree // that the run works in; nil in place
-	Protected  []string        // what a run that goes on protects; nil finds it out
-	Begun      map[string]int  // conversations that a run that goes on has had with each model, by part: worker, evaluator
+	Resumed    bool            // the goal, list and prompt come from the run's record alone
+	Worktree   *ralph.Worktree // the run's worktree; nil if it has none
+	Protected  []string        // what a resumed run protects; nil detects it
+	Begun      map[string]int  // conversations that a resumed run has begun with models, by role: worker, evaluator
 }
 
-// Plan is a run that could start: everything is found and nothing is begun.
+// Plan is a run that is ready to start: everything has been found, and nothing has begun.
 type Plan struct {
 	Request
 	Goal       string
@@ -56,23 +58,23 @@ type Plan struct {
 	Policy     ralph.Policy
 	Notices    []ralph.Notice
 	TaskFile   string        // "" without a list
-	agents     []chosenAgent // the first one, and those that take over
-	list       *plan.List    // as it was before the run; nil without one, and of a run that goes on
+	agents     []chosenAgent // the first agent and its fallbacks
+	list       *plan.List    // before the run; nil without one, and in a resumed run
 
 	protect   protect.Rules
 	hiddenDir string       // "" without one
 	evaluator *chosenAgent // nil without one
-	run       string       // its id, once there is one
+	run       string       // the run's id, once it has one
 }
 
-// Prepare finds everything that the run needs, or says what is missing and how to mend it.
+// Prepare finds everything that the run needs. Its errors say what is missing and how to fix it.
 func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if req.Settings.Worktree == "false" {
 		req.Settings.Worktree = ""
 	}
 	p := &Plan{Request: req, Policy: req.Settings.Policy()}
 	if !req.Resumed {
-		p.nameScripts()
+		p.absoluteScripts()
 	}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
 		return nil, &config.UsageError{
@@ -93,11 +95,11 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findAgent(); err != nil {
 		return nil, err
 	}
-	p.sayWhatHooksCannot()
+	p.warnUnusedHooks()
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
-	if worst, known := p.worstCase(); known {
+	if worst, known := p.worstCaseNotice(); known {
 		p.Notices = append(p.Notices, worst)
 	}
 	if !p.Workspace.Git {
@@ -114,7 +116,8 @@ func (p *Plan) notice(code, text string) {
 	p.Notices = append(p.Notices, ralph.Notice{Code: code, Text: text})
 }
 
-// findGoal follows "what it works on": the goal or the spec, else a task list, else a prompt file.
+// findGoal implements "what it works on": the goal or the spec, else a task list, else a prompt
+// file.
 func (p *Plan) findGoal() error {
 	s := p.Settings
 	if p.Request.Goal != nil {
@@ -124,7 +127,7 @@ func (p *Plan) findGoal() error {
 		}
 	}
 	if s.Spec != "" {
-		if err := p.mustHaveText("--spec", s.Spec); err != nil {
+		if err := p.requireText("--spec", s.Spec); err != nil {
 			return err
 		}
 	}
@@ -139,9 +142,9 @@ func (p *Plan) findGoal() error {
 	}
 	p.PromptFile = s.Prompt.File
 	if p.PromptFile != "" {
-		return p.mustHaveText("--prompt", p.PromptFile)
+		return p.requireText("--prompt", p.PromptFile)
 	}
-	if !p.Resumed { // one that came since is the agent's as likely as the user's
+	if !p.Resumed { // a newer prompt file may be the agent's
 		if err := p.findPrompt(); err != nil {
 			return err
 		}
@@ -154,12 +157,14 @@ func (p *Plan) findGoal() error {
 		return nil
 	}
 	return &config.UsageError{
-		Msg:  "nothing to work on",
-		Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`,
+		Msg: "nothing to work on",
+		Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; ` +
+			`or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`,
 	}
 }
 
-// findPrompt looks for the project's own prompt. It comes with the repository, so it may not lead to a file outside of it.
+// findPrompt looks for the project's own prompt. It comes with the repository, so it may not link
+// to a file outside of it.
 func (p *Plan) findPrompt() error {
 	for _, name := range []string{".ralph/PROMPT.md", ".agent/PROMPT.md"} {
 		real, err := filepath.EvalSymlinks(filepath.Join(p.Workspace.Dir, name))
@@ -185,7 +190,7 @@ func (p *Plan) findPrompt() error {
 	return nil
 }
 
-func (r Request) mustHaveText(flag, file string) error {
+func (r Request) requireText(flag, file string) error {
 	_, err := textfile.Read(r.Workspace.Dir, file)
 	switch {
 	case err == nil:
@@ -196,7 +201,7 @@ func (r Request) mustHaveText(flag, file string) error {
 	return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot read it: %v", flag, file, unwrapPath(err))}
 }
 
-// unwrapPath leaves the reason of a file error, without the path that the sentence has already named.
+// unwrapPath returns the reason of a file error, because the message already names the path.
 func unwrapPath(err error) error {
 	if pathError, ok := errors.AsType[*os.PathError](err); ok {
 		return pathError.Err
@@ -204,7 +209,8 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// findChecks takes the checks that were given, else detects one. A run that nothing could prove is refused before any agent starts.
+// findChecks uses the given checks, or detects one. It rejects a run that nothing could prove
+// before any agent starts.
 func (p *Plan) findChecks() error {
 	if p.Resumed {
 		p.Checks = p.Settings.Checks.Commands
@@ -233,14 +239,14 @@ func (p *Plan) findChecks() error {
 		}
 		return nil
 	}
-	switch unproven, anyProven := unproven(p.list); {
+	switch unproven, anyProven := unprovenTasks(p.list); {
 	case len(p.Settings.Checks.Hidden) > 0:
 		p.notice("hidden_checks_only", "no visible checks: hidden checks prove the agent's claims")
 		return nil
 	case anyProven && len(unproven) == 0:
 		p.notice("own_checks_only", "no run-wide checks: each task is proven by its own checks")
 		return nil
-	case p.Settings.Evaluator.Wanted():
+	case p.Settings.Evaluator.Enabled():
 		p.notice("evaluator_only", "no checks: the evaluator alone decides what is done")
 		return nil
 	case anyProven && !p.Settings.AllowUnverified:
@@ -258,12 +264,14 @@ func (p *Plan) findChecks() error {
 		why = " (" + found.Because + ")"
 	}
 	return &config.UsageError{
-		Msg:  "nothing could prove completion: no check given and none detected" + why,
-		Hint: `pass one with --check "command that exits 0 when the work is done", or accept unverified claims with --allow-unverified`,
+		Msg: "nothing could prove completion: no check given and none detected" + why,
+		Hint: `pass one with --check "command that exits 0 when the work is done", ` +
+			`or accept unverified claims with --allow-unverified`,
 	}
 }
 
-// RunChecks are the configured checks, else the detected ones with what was found.
+// RunChecks returns the configured checks, or the detected ones together with how they were
+// detected.
 func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
@@ -302,10 +310,10 @@ func (p *Plan) findAgent() error {
 	return nil
 }
 
-// AgentName is who will do the work.
+// AgentName returns the name of the first agent.
 func (p *Plan) AgentName() string { return p.agents[0].name }
 
-// AgentNames are the agents that work, and the evaluator.
+// AgentNames returns the names of the agents and of the evaluator.
 func (p *Plan) AgentNames() []string {
 	names := text.Mapped(p.agents, func(c chosenAgent) string { return c.name })
 	if p.evaluator != nil {
@@ -314,7 +322,7 @@ func (p *Plan) AgentNames() []string {
 	return names
 }
 
-// fallbacks are the names of those that take over.
+// fallbacks returns the names of the fallback agents.
 func (p *Plan) fallbacks() []string {
 	return text.Mapped(p.agents[1:], func(c chosenAgent) string { return c.name })
 }
@@ -325,7 +333,7 @@ type Command struct {
 	Argv  []string `json:"command"`
 }
 
-// Commands are the agents' command lines.
+// Commands returns the agents' command lines.
 func (p *Plan) Commands() ([]Command, error) {
 	var all []Command
 	for _, c := range p.agents {
@@ -338,7 +346,8 @@ func (p *Plan) Commands() ([]Command, error) {
 	return all, nil
 }
 
-// command is how the agent would be started. The built-in worker is no program of its own: told is the model that it asks.
+// command returns the agent's command line. The built-in worker is no program, so its command is
+// the name of its model.
 func (c chosenAgent) command() (Command, error) {
 	if c.by != nil {
 		return Command{c.name, []string{c.by.String()}}, nil
@@ -350,7 +359,8 @@ func (c chosenAgent) command() (Command, error) {
 	return Command{c.name, made.Argv}, nil
 }
 
-// EvaluatorCommand is the command line of who gives the second opinion, for --dry-run; nil without one.
+// EvaluatorCommand returns the evaluator's command line, for --dry-run. It is nil without an
+// evaluator.
 func (p *Plan) EvaluatorCommand() (*Command, error) {
 	if p.evaluator == nil {
 		return nil, nil
@@ -359,13 +369,14 @@ func (p *Plan) EvaluatorCommand() (*Command, error) {
 	return &command, err
 }
 
-// FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.
+// FirstPrompt returns the prompt of iteration 1, for --dry-run. inbox holds the messages to the
+// next run.
 func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question string) (string, error) {
 	options := []loop.Option{
 		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithInbox(inbox), loop.WithQuestion(question),
 	}
 	if p.list != nil {
-		options = append(options, loop.WithTasks(listed{p.list}))
+		options = append(options, loop.WithTasks(readOnlyList{p.list}))
 	}
 	loop, err := loop.New(p.loopConfig(), options...)
 	if err != nil {
@@ -375,18 +386,19 @@ func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question stri
 	return built.Text, err
 }
 
-// Notify runs notify.command when a person is needed. It tells the outcome in the environment, and its failure changes nothing.
+// Notify runs notify.command when a person is needed. The command gets the outcome in its
+// environment, and its failure does not change the outcome.
 func (r Request) Notify(ctx context.Context, result ralph.Result) error {
 	command := r.Settings.Notify.Command
 	if command == "" {
 		return nil
 	}
 	env := append(r.Env.Untrusted(),
-		"RALPH_NOTIFY_STATUS="+string(result.Status), "RALPH_NOTIFY_RUN="+result.RunID, "RALPH_NOTIFY_TEXT="+result.Summary)
-	ended, err := process.Run(
-		ctx,
-		process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout},
-	)
+		"RALPH_NOTIFY_STATUS="+string(result.Status),
+		"RALPH_NOTIFY_RUN="+result.RunID,
+		"RALPH_NOTIFY_TEXT="+result.Summary)
+	spec := process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout}
+	ended, err := process.Run(ctx, spec)
 	if err != nil {
 		return fmt.Errorf("run notify.command: %w", err)
 	}

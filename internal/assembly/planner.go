@@ -25,8 +25,9 @@ type PlannerAgent struct {
 	chosen  chosenAgent
 }
 
-// FindPlanner returns the agent that plans: the one that the settings name, or the first CLI found on PATH. As for an
-// evaluator, arguments and settings that could let a CLI do more than read are left out.
+// FindPlanner returns the agent that plans: the one that the settings name, or the first CLI found
+// on PATH. As for an evaluator, arguments and settings that could let a CLI do more than read are
+// left out.
 func FindPlanner(req Request) (*PlannerAgent, error) {
 	if req.Settings.Agent.Command == "" {
 		req.Settings.Agent.Args = nil
@@ -48,14 +49,14 @@ func FindPlanner(req Request) (*PlannerAgent, error) {
 	return &PlannerAgent{
 		Name:    chosen.name,
 		Model:   chosen.model,
-		Files:   filesOf(req.Workspace, chosen.options.Dialect.Name()),
+		Files:   findAgentFiles(req.Workspace, chosen.options.Dialect.Name()),
 		request: req,
 		chosen:  chosen,
 	}, nil
 }
 
-// Open returns the agent as a part of the run of that id. Where overlays work, the agent sees the workspace through a
-// view, so that nothing it writes gets there. leave closes the view.
+// Open returns the agent as a part of the run of that id. Where overlays work, the agent sees the
+// workspace through a view, so that nothing it writes gets there. leave closes the view.
 func (a *PlannerAgent) Open(ctx context.Context, run string) (planner ralph.Agent, leave func() error, err error) {
 	folder, err := os.MkdirTemp("", "ralph-plan-")
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// ownFiles are the harness's own files of a project: its configuration and what the agent is told.
+// ownFiles are Ralph's files in a project: its configuration and the files that go into the prompt.
 var ownFiles = []string{config.ProjectFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
 
-// exempt are the files in which an edit is a claim.
-var exempt = append([]string{".ralph/STEERING.md", ".agent/STEERING.md"}, plan.Places...)
+// exemptFiles are never protected: there, an agent's edit is only a claim.
+var exemptFiles = append([]string{".ralph/STEERING.md", ".agent/STEERING.md"}, plan.Places...)
 
-// prepareProof finds out what is protected and whether everything that proof needs is there.
+// prepareProof finds out what is protected and whether everything that a proof needs is there.
 func (p *Plan) prepareProof() error {
 	s := p.Settings
-	if len(p.Protected) == 0 { // a run that goes on protects what it began with, whatever its agent made of it
+	if len(p.Protected) == 0 { // a resumed run protects what it began with, even if its agent changed it
 		p.Protected = p.toProtect()
 	}
 	rules, err := p.rules()
@@ -50,7 +50,7 @@ func (p *Plan) prepareProof() error {
 	if s.Checks.Network == "off" && s.Checks.Isolation != "auto" && s.Checks.Isolation != string(pristine.Overlay) {
 		return &config.UsageError{Msg: "checks.network: off needs an overlay, but checks.isolation is " + s.Checks.Isolation}
 	}
-	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Wanted() {
+	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Enabled() {
 		return &config.UsageError{
 			Msg:  "gate.test_change is evaluate, but there is no evaluator",
 			Hint: "name one with --evaluator, or use warn or refuse",
@@ -59,7 +59,8 @@ func (p *Plan) prepareProof() error {
 	return p.findEvaluator()
 }
 
-// toProtect is the harness's own and what the user named. What a check or a hook starts is part of the proof.
+// toProtect returns Ralph's own files, what the user named, and the scripts that a check or a hook
+// starts, because they are part of the proof.
 func (p *Plan) toProtect() []string {
 	literal := slices.Clone(ownFiles)
 	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
@@ -70,7 +71,7 @@ func (p *Plan) toProtect() []string {
 			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
 		}
 	}
-	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.All()...)
+	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)
 	if p.list != nil {
 		for _, t := range p.list.Tasks() {
 			checks = append(checks, t.Checks...)
@@ -81,25 +82,23 @@ func (p *Plan) toProtect() []string {
 	return append(slices.Compact(literal), p.Settings.Protect...)
 }
 
-// literal are the protected names that are none of the user's patterns.
+// literal returns the protected names that are not patterns of the user.
 func (r Request) literal() []string {
-	return slices.DeleteFunc(
-		slices.Clone(r.Protected),
-		func(name string) bool { return slices.Contains(r.Settings.Protect, name) },
-	)
+	isPattern := func(name string) bool { return slices.Contains(r.Settings.Protect, name) }
+	return slices.DeleteFunc(slices.Clone(r.Protected), isPattern)
 }
 
 func (p *Plan) rules() (protect.Rules, error) {
-	notProtected := slices.Clone(exempt)
+	notProtected := slices.Clone(exemptFiles)
 	if p.TaskFile != "" {
 		notProtected = append(notProtected, filepath.ToSlash(p.TaskFile))
 	}
-	return protect.New(
-		protect.Config{Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks},
-	)
+	return protect.New(protect.Config{
+		Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks,
+	})
 }
 
-// checkHidden refuses hidden checks that an agent could find by looking around.
+// checkHidden rejects hidden checks in a folder where an agent could find them.
 func (p *Plan) checkHidden() error {
 	dir := p.Settings.Checks.HiddenDir
 	if dir == "" {
@@ -134,21 +133,17 @@ func (p *Plan) checkHidden() error {
 		}
 	}
 	if inside, err := filepath.Rel(p.Workspace.Top(), real); err == nil && filepath.IsLocal(inside) {
-		p.notice(
-			"hidden_in_reach",
-			"checks.hidden_dir is in the same repository as the workspace, where the agent may read it",
-		)
+		const text = "checks.hidden_dir is in the same repository as the workspace, where the agent may read it"
+		p.notice("hidden_in_reach", text)
 	}
 	p.hiddenDir = real
 	return nil
 }
 
-// examiner is what looks at the work where the agent cannot reach it. copies is nil if none are kept.
+// examiner returns what examines the work where the agent cannot reach it. snapshots is nil if none
+// are kept.
 func (p *Plan) examiner(
-	ctx context.Context,
-	places Places,
-	copies ralph.Snapshots,
-	shell verify.Shell,
+	ctx context.Context, places Places, snapshots ralph.Snapshots, shell verify.Shell,
 ) (*verify.Examiner, error) {
 	if places.Views == "" {
 		return nil, nil
@@ -158,10 +153,7 @@ func (p *Plan) examiner(
 		return nil, fmt.Errorf("restore files that checks saw differently: %w", err)
 	}
 	if len(restored) > 0 {
-		p.notice(
-			"put_back",
-			fmt.Sprintf("restored files that an interrupted check saw differently: %s", strings.Join(restored, ", ")),
-		)
+		p.notice("put_back", "restored files that an interrupted check saw differently: "+strings.Join(restored, ", "))
 	}
 	if err := pristine.Sweep(places.Views); err != nil {
 		p.notice("views_left", fmt.Sprintf("cannot remove files of an interrupted check: %v", err))
@@ -170,7 +162,7 @@ func (p *Plan) examiner(
 	e := &verify.Examiner{
 		Shell:     shell,
 		Dir:       p.Workspace.Dir,
-		Snapshots: copies,
+		Snapshots: snapshots,
 		Rules:     p.protect,
 		Folder:    places.Views,
 		Journal:   places.Journal,
@@ -192,16 +184,15 @@ func (p *Plan) examiner(
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
-		p.notice(
-			"surroundings_unknown",
-			fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err),
-		)
+		text := fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err)
+		p.notice("surroundings_unknown", text)
 	}
 	return e, nil
 }
 
-// Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The
-// workspace is left as it is, but for what an interrupted check left otherwise, which is put back.
+// Examiner returns what examines the work of a run that has ended. req.Settings are the run's own
+// settings. The workspace stays as it is, except for files that an interrupted check changed, which
+// are restored.
 func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
 	shell := verify.Shell{Env: req.checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
@@ -218,12 +209,12 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 		return nil, err
 	}
 	kept := p.keptTree(ctx, places)
-	copies, ok := kept.(ralph.Snapshots)
+	snapshots, ok := kept.(ralph.Snapshots)
 	if !ok {
 		return nil, &config.UsageError{Msg: "snapshots cannot be read here"}
 	}
-	// It puts back what a killed run left otherwise, so it comes before any look.
-	examiner, err := p.examiner(ctx, places, copies, shell)
+	// This restores files that a killed run left changed, so it comes before the fingerprint.
+	examiner, err := p.examiner(ctx, places, snapshots, shell)
 	if err != nil {
 		return nil, err
 	}
@@ -235,10 +226,10 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	return examiner, nil
 }
 
-// findEvaluator finds who gives the second opinion.
+// findEvaluator selects the evaluator, if the run has one.
 func (p *Plan) findEvaluator() error {
 	s := p.Settings
-	if !s.Evaluator.Wanted() {
+	if !s.Evaluator.Enabled() {
 		return nil
 	}
 	chosen, err := p.chooseEvaluator()
@@ -281,8 +272,9 @@ func (r Request) chooseEvaluator() (chosenAgent, error) {
 	return chosen, err
 }
 
-// secondOpinion is an evaluator that works in a view of its own, so that nothing it writes reaches the workspace.
-type secondOpinion struct {
+// isolatedEvaluator is an evaluator that works in its own view, so that nothing it writes reaches
+// the workspace.
+type isolatedEvaluator struct {
 	plan     *Plan
 	chosen   chosenAgent
 	examiner *verify.Examiner
@@ -290,15 +282,13 @@ type secondOpinion struct {
 }
 
 // Evaluate implements ralph.Evaluator.
-func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
+func (e isolatedEvaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
 	chosen := e.chosen
 	leave, enter := func() error { return nil }, (func(*process.Spec))(nil)
 	if e.examiner != nil {
 		var err error
-		if enter, leave, err = e.examiner.OpenForReview(
-			ctx,
-			ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now},
-		); err != nil {
+		view := ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}
+		if enter, leave, err = e.examiner.OpenForReview(ctx, view); err != nil {
 			if errors.Is(err, ralph.ErrIO) || ctx.Err() != nil {
 				return ralph.Evaluation{}, err
 			}

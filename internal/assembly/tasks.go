@@ -15,8 +15,9 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// TaskList opens the list that was named, else the first that the project has. Without one it is nil. A list that cannot be worked comes with an
-// error of type plan.Problems, good for being looked at.
+// TaskList opens the named list, or the first one that the project has. It returns nil if there is
+// none. A list that a run cannot work through comes with an error of type plan.Problems and can
+// still be shown.
 func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	name := s.Tasks.File
 	if name == "" {
@@ -33,7 +34,7 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	return list, err
 }
 
-// ExistingTaskList is TaskList for those who need one.
+// ExistingTaskList is like TaskList, but it is an error if there is no list.
 func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	list, err := TaskList(w, s)
 	if list == nil && err == nil {
@@ -43,16 +44,17 @@ func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, err
 	return list, err
 }
 
-// Around is what a list cannot know about the run that it is meant for.
+// Around returns what a list cannot know about the run that will work through it.
 func Around(w workspace.Workspace, s config.Settings) plan.LintOptions {
 	checks, _ := RunChecks(w, s)
 	return plan.LintOptions{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
 }
 
-// TaskCommands are the own checks of the list that a run would work: commands that a repository names.
+// TaskCommands returns the tasks' own checks in the list that a run would work through: commands
+// that a repository names.
 func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedCommand {
 	list, err := TaskList(w, s)
-	if err != nil || list == nil { // which is said when the run is prepared
+	if err != nil || list == nil { // Prepare reports it
 		return nil
 	}
 	commands := ownChecks(list.Tasks(), list.Path())
@@ -62,7 +64,7 @@ func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedComman
 	return commands
 }
 
-// checkOf is what the key of a task's own check begins with; the task's id follows.
+// checkOf is the prefix of the key of a task's own check. The task's id follows.
 const checkOf = "check of task "
 
 func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
@@ -75,8 +77,9 @@ func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 	return commands
 }
 
-// KeptTaskCommands are the own checks of the list of a run that goes on: those of the run's own copy if the file is broken, or is what an agent left
-// when the run was killed, which is put back before anything in it counts.
+// KeptTaskCommands returns the tasks' own checks for a resumed run. They come from the run's own
+// copy if the file is broken, or if the run was killed before it judged the agent's edits: then the
+// file is restored before anything in it counts.
 func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, state *fold.State) []config.NamedCommand {
 	unjudged := state.Stopped == nil &&
 		(state.Phase != fold.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
@@ -90,7 +93,8 @@ func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, sta
 	return ownChecks(book.List(), book.File())
 }
 
-// findTasks takes the list that the run works through, and refuses one that cannot be worked before a token is spent.
+// findTasks opens the list that the run works through. It rejects a broken one before a token is
+// spent.
 func (p *Plan) findTasks() error {
 	if p.Resumed { // an agent may have broken the file; the run has its own copy
 		p.TaskFile = p.Settings.Tasks.File
@@ -98,7 +102,7 @@ func (p *Plan) findTasks() error {
 	}
 	list, err := TaskList(p.Workspace, p.Settings)
 	if bad, ok := errors.AsType[plan.Problems](err); ok {
-		return &config.UsageError{Msg: "the task list has errors (ralph tasks lint shows all):\n" + indented(bad)}
+		return &config.UsageError{Msg: "the task list has errors (ralph tasks lint shows all):\n" + indentLines(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
 		return &config.UsageError{Msg: err.Error()}
@@ -111,7 +115,7 @@ func (p *Plan) findTasks() error {
 	return nil
 }
 
-// otherLists names what is left alone: somebody may have meant it.
+// otherLists names the lists that the run ignores, because the user may have meant one of them.
 func (p *Plan) otherLists() string {
 	var others []string
 	for _, place := range plan.Places {
@@ -125,7 +129,7 @@ func (p *Plan) otherLists() string {
 	return "; ignoring " + strings.Join(others, ", ") + " (use --tasks to choose)"
 }
 
-// lintTasks says what is likely to end badly.
+// lintTasks adds a notice about tasks that are likely to cause trouble.
 func (p *Plan) lintTasks() {
 	if p.list == nil {
 		return
@@ -140,13 +144,14 @@ func (p *Plan) lintTasks() {
 	}
 }
 
-// unproven are the tasks that nothing could prove in a run without checks of its own. With no list, or no own check in it, there are none to speak of.
-func unproven(list *plan.List) (ids []string, anyProven bool) {
+// unprovenTasks returns the tasks that nothing could prove in a run without its own checks, and
+// whether a required task has its own checks. Without a list, both are empty.
+func unprovenTasks(list *plan.List) (ids []string, anyProven bool) {
 	if list == nil {
 		return nil, false
 	}
 	for _, t := range list.Tasks() {
-		anyProven = anyProven || t.Blocks() && len(t.Checks) > 0 // what nobody has to do proves nothing
+		anyProven = anyProven || t.Blocks() && len(t.Checks) > 0 // an optional task proves nothing
 		if t.Blocks() && t.Status != ralph.TaskDone && len(t.Checks) == 0 {
 			ids = append(ids, t.ID)
 		}
@@ -154,11 +159,12 @@ func unproven(list *plan.List) (ids []string, anyProven bool) {
 	return ids, anyProven
 }
 
-func indented(problems plan.Problems) string {
+func indentLines(problems plan.Problems) string {
 	return "  " + strings.ReplaceAll(problems.Error(), "\n", "\n  ")
 }
 
-// AddTask appends a task to the project's list, or begins one in our own format, and gives the list's path and the task's id.
+// AddTask adds a task to the project's list, or creates one in our own format. It returns the
+// list's path and the task's id.
 func AddTask(w workspace.Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
 	list, err := TaskList(w, s)
 	if _, bad := errors.AsType[plan.Problems](err); err != nil && !bad {
@@ -174,7 +180,8 @@ func AddTask(w workspace.Workspace, s config.Settings, t ralph.Task) (path, id s
 	return list.Path(), id, err
 }
 
-// ImportTasks brings a list of any format into a list of our own, which must not exist yet.
+// ImportTasks copies a list of any format into a new list in our own format. It fails if that
+// exists already.
 func ImportTasks(w workspace.Workspace, file string) (path string, tasks []ralph.Task, err error) {
 	from, err := plan.Open(w.Dir, file)
 	if err != nil {
@@ -193,20 +200,21 @@ func ImportTasks(w workspace.Workspace, file string) (path string, tasks []ralph
 	return list.Path(), list.Tasks(), nil
 }
 
-// listed is a list that is only looked at.
-type listed struct{ list *plan.List }
+// readOnlyList is a list that only the preview of a prompt uses.
+type readOnlyList struct{ list *plan.List }
 
-func (l listed) File() string                              { return l.list.Path() }
-func (l listed) List() []ralph.Task                        { return l.list.Tasks() }
-func (listed) Adopt(map[string]ralph.TaskStatus) error     { return nil }
-func (listed) Inspect() (edits ralph.TaskEdits, err error) { return edits, nil }
-func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }
+func (l readOnlyList) File() string                              { return l.list.Path() }
+func (l readOnlyList) List() []ralph.Task                        { return l.list.Tasks() }
+func (readOnlyList) Adopt(map[string]ralph.TaskStatus) error     { return nil }
+func (readOnlyList) Inspect() (edits ralph.TaskEdits, err error) { return edits, nil }
+func (readOnlyList) Write(map[string]ralph.TaskStatus) error     { return nil }
 
-// EditKeptList lets the user change the list of a run that was cut off: what its agent left is put right before, and the run's own copy takes the change
-// over. keep is where that copy lies.
+// EditKeptList lets the user edit the list of a run that was interrupted. It first reverts what the
+// run's agent left in the list, and then puts the user's change into the run's own copy. keep is
+// the folder of that copy.
 func EditKeptList(w workspace.Workspace, state *fold.State, keep string, edit func() error) error {
 	book, err := plan.OpenTracker(w.Dir, state.Started.TaskFile, keep, "")
-	if err != nil || len(book.List()) == 0 { // without a copy nothing can be told apart
+	if err != nil || len(book.List()) == 0 { // without a copy, the agent's edits are unknown
 		return edit()
 	}
 	known := map[string]ralph.TaskStatus{}

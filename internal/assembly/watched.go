@@ -16,24 +16,22 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// watched is an examiner that also keeps an eye on what lies outside of the workspace: the programs that checks run, and the files of hidden checks.
-type watched struct {
+// watchingExaminer is an examiner that also watches files outside of the workspace: the programs
+// that checks run, and the files of hidden checks.
+type watchingExaminer struct {
 	*verify.Examiner
-	programs *verify.Programs // nil if they are not known
-	strict   bool             // with protected tests, so is what runs them
-	hidden   string           // the digest of the hidden files when the run began, "" without any
+	programs *verify.Programs // nil if they are unknown
+	strict   bool             // a changed program is tampering, because tests are protected
+	hidden   string           // digest of the hidden files when the run began; "" without any
 }
 
-// watch notes how the surroundings are when a run begins, or reads what was noted then.
-func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
-	w := watched{Examiner: e, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
+// watch records the state of those files when a run begins, or reads that record when it resumes.
+func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error) {
+	w := watchingExaminer{Examiner: e, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
-	if w.programs, err = verify.RememberPrograms(
-		filepath.Join(places.Proofs, "programs.json"),
-		p.Env.Environ,
-		p.Workspace.Dir,
-		p.Checks,
-	); err != nil {
+	programs := filepath.Join(places.Proofs, "programs.json")
+	w.programs, err = verify.RememberPrograms(programs, p.Env.Environ, p.Workspace.Dir, p.Checks)
+	if err != nil {
 		return w, err
 	}
 	if e.HiddenDir == "" {
@@ -54,8 +52,8 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
 	return w, os.WriteFile(noted, []byte(w.hidden), 0o600)
 }
 
-// Compare adds programs that are not what they were.
-func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
+// Compare adds programs that have changed since the run began.
+func (w watchingExaminer) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
 	seen, err := w.Examiner.Compare(ctx, base, now)
 	if err != nil || !seen.Known {
 		return seen, err
@@ -65,19 +63,17 @@ func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.
 			seen.Tampered = append(seen.Tampered, c)
 			continue
 		}
-		seen.OutsideFiles = append(
-			seen.OutsideFiles,
-			fmt.Sprintf("a program that checks use changed since the run began: %s", c),
-		)
+		text := fmt.Sprintf("a program that checks use changed since the run began: %s", c)
+		seen.OutsideFiles = append(seen.OutsideFiles, text)
 	}
 	return seen, nil
 }
 
 // StripsPath reports whether a folder of the workspace is in PATH.
-func (w watched) StripsPath() bool { return w.Shell.StripsPath(w.Dir) }
+func (w watchingExaminer) StripsPath() bool { return w.Shell.StripsPath(w.Dir) }
 
-// Open refuses hidden checks that somebody has found.
-func (w watched) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
+// Open refuses hidden checks whose files have changed since the run began.
+func (w watchingExaminer) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
 	if in.Kind == ralph.ViewHidden && w.hidden != "" {
 		digest, err := digestOfFolder(w.HiddenDir)
 		if err != nil {
@@ -90,7 +86,8 @@ func (w watched) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, erro
 	return w.Examiner.Open(ctx, in)
 }
 
-// digestOfFolder is a hash over the names, modes and contents of all that is in a folder.
+// digestOfFolder returns a hash of the names, modes and contents of everything in a folder except
+// .git.
 func digestOfFolder(dir string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

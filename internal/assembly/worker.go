@@ -17,11 +17,11 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// workerOf is the built-in agent: the worker, or a reviewer for an evaluator.
-func (p *Plan) workerOf(c chosenAgent) ralph.Agent {
+// builtIn returns the built-in worker, or a reviewer if the role is evaluator.
+func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
 	client, err := c.by.Client()
 	if err != nil {
-		return unfit{c.name, err}
+		return unavailableAgent{c.name, err}
 	}
 	options := worker.Options{
 		Client:   client,
@@ -41,33 +41,29 @@ func (p *Plan) workerOf(c chosenAgent) ralph.Agent {
 	return worker.New(options)
 }
 
-// unfit is an agent that could be reached when the run was prepared, and cannot be now.
-type unfit struct {
+// unavailableAgent is an agent that was available when the run was prepared, but is not any more.
+type unavailableAgent struct {
 	name string
 	err  error
 }
 
-func (u unfit) Run(context.Context, ralph.AgentInput) (ralph.AgentOutcome, error) {
+func (u unavailableAgent) Run(context.Context, ralph.AgentInput) (ralph.AgentOutcome, error) {
 	return ralph.AgentOutcome{Agent: u.name, End: ralph.EndMissing, Error: u.err.Error()}, nil
 }
 
-// NoKey says that the key to a model is needed and not there.
+// NoKey is the error for a model's API key that is needed but not set.
 type NoKey struct {
 	Variable string
-	Part     string // who needs it: worker or evaluator
+	Part     string // the role that needs it: worker or evaluator
 }
 
 func (n *NoKey) Error() string {
-	return fmt.Sprintf(
-		"%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env",
-		n.Variable,
-		n.Part,
-		n.Part,
-	)
+	return fmt.Sprintf("%s is not set, so the %s has no API key; set it, or name another variable with %s.api_key_env",
+		n.Variable, n.Part, n.Part)
 }
 
-// MissingKey is a [*NoKey] if a run would end at its first model call because a key is not there; nil if not. Where another agent could take over, the
-// first one may lack its key.
+// MissingKey returns a [*NoKey] if a run would end at its first model call because a key is not
+// set, and nil otherwise. The first agent may lack its key if it has a fallback.
 func (p *Plan) MissingKey() error {
 	needed := []*models.Choice{}
 	if len(p.agents) == 1 {
@@ -84,16 +80,19 @@ func (p *Plan) MissingKey() error {
 	return nil
 }
 
-// nameScripts makes the paths of scripts whole. A run that goes on in a worktree would look for them elsewhere.
-func (p *Plan) nameScripts() {
-	for _, role := range []*config.RoleSettings{&p.Settings.Worker.RoleSettings, &p.Settings.Evaluator.RoleSettings, &p.Settings.Planner} {
+// absoluteScripts makes the paths of model scripts absolute, because a run that continues in a
+// worktree would look for them there.
+func (p *Plan) absoluteScripts() {
+	s := &p.Settings
+	for _, role := range []*config.RoleSettings{&s.Worker.RoleSettings, &s.Evaluator.RoleSettings, &s.Planner} {
 		if role.Provider == "scripted" && role.BaseURL != "" && !filepath.IsAbs(role.BaseURL) {
 			role.BaseURL = filepath.Join(p.Workspace.Dir, role.BaseURL)
 		}
 	}
 }
 
-// WorkerSilence is how long the built-in worker's model may be silent; 0 if somebody else works.
+// WorkerSilence returns how long the built-in worker's model may be silent, or 0 if the first agent
+// is a CLI.
 func (p *Plan) WorkerSilence() ralph.Span {
 	if p.agents[0].by == nil {
 		return 0
@@ -101,7 +100,8 @@ func (p *Plan) WorkerSilence() ralph.Span {
 	return ralph.Span(p.agents[0].by.Idle)
 }
 
-// modelKeys are the variables that hold the keys of the models that this run asks by itself.
+// modelKeys returns the variables with the API keys of the models that Ralph itself calls in this
+// run.
 func (r Request) modelKeys() []string {
 	var keys []string
 	add := func(of models.Role, asked bool) {
@@ -114,12 +114,13 @@ func (r Request) modelKeys() []string {
 	}
 	s := r.Settings
 	add(models.Worker, s.Agent.Name == config.Worker)
-	add(models.Evaluator, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
+	add(models.Evaluator, s.Evaluator.Enabled() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
 	return keys
 }
 
-// checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
-func (r Request) checkEnv() []string { return r.Env.Checks(r.modelKeys(), r.Settings.Agent.Env) }
+// checkEnv returns the environment of checks. They run code that an agent wrote, and the agent
+// reads their output.
+func (r Request) checkEnv() []string { return r.Env.CheckEnviron(r.modelKeys(), r.Settings.Agent.Env) }
 
 // isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
 func isModel(name string) bool {
@@ -128,19 +129,20 @@ func isModel(name string) bool {
 	return !known
 }
 
-// ForModels is what of the request decides about models.
+// ForModels returns the part of the request that selects models.
 func (r Request) ForModels() models.Request {
 	return models.Request{Settings: r.Settings, Env: r.Env, Dir: r.Workspace.Dir, Begun: r.Begun, Resumed: r.Resumed}
 }
 
-// worstCase is what one task can take at most, as far as that can be said before it begins: every turn reads a full window.
-func (p *Plan) worstCase() (ralph.Notice, bool) {
+// worstCaseNotice returns a notice about the most tokens that one task can use, if that is known:
+// every turn reads a full context window.
+func (p *Plan) worstCaseNotice() (ralph.Notice, bool) {
 	first := p.agents[0]
 	if first.by == nil {
 		return ralph.Notice{}, false
 	}
 	price, priced := models.Prices(p.Settings)(first.model)
-	if first.by.Provider == "scripted" && !priced { // nobody reads, and nobody pays
+	if first.by.Provider == "scripted" && !priced { // a script has no tokens and no cost
 		return ralph.Notice{}, false
 	}
 	window, known := chat.WindowOf(first.model, models.Prices(p.Settings))
@@ -149,13 +151,8 @@ func (p *Plan) worstCase() (ralph.Notice, bool) {
 		guessed = " (the worker's own limit, because the model's context window is unknown)"
 	}
 	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, worker.DefaultMaxTurns))
-	text := fmt.Sprintf(
-		"worst case per task: %s turns of %s input tokens each%s, at most %s in total",
-		grouped(turns),
-		grouped(window),
-		guessed,
-		grouped(turns*window),
-	)
+	text := fmt.Sprintf("worst case per task: %s turns of %s input tokens each%s, at most %s in total",
+		groupDigits(turns), groupDigits(window), guessed, groupDigits(turns*window))
 	if priced {
 		text += fmt.Sprintf(", about $%.2f at the input price", price.Input*float64(turns*window)/1e6)
 	}
@@ -169,8 +166,8 @@ func (p *Plan) worstCase() (ralph.Notice, bool) {
 	return ralph.Notice{Code: "worst_case", Text: text}, true
 }
 
-// grouped writes a number that is not negative with a comma behind each three digits.
-func grouped(n int64) string {
+// groupDigits formats a number that is not negative, with commas between groups of three digits.
+func groupDigits(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

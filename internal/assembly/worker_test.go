@@ -56,7 +56,7 @@ func TestScriptsAreNamedWhole(t *testing.T) {
 		Evaluator: config.EvaluatorSettings{RoleSettings: config.RoleSettings{Provider: "openai", BaseURL: "http://host/v1"}},
 		Planner:   config.RoleSettings{Provider: "scripted", BaseURL: elsewhere},
 	}}}
-	p.nameScripts()
+	p.absoluteScripts()
 	got := []string{p.Settings.Worker.BaseURL, p.Settings.Evaluator.BaseURL, p.Settings.Planner.BaseURL}
 	if diff := cmp.Diff([]string{filepath.Join(filepath.Dir(dir), "a.json"), "http://host/v1", elsewhere},
 		got); diff != "" {
@@ -69,7 +69,7 @@ func TestGroupsOfDigits(t *testing.T) {
 		0: "0", 999: "999", 1000: "1,000", 128_000: "128,000", 1_000_000: "1,000,000", 1_050_000: "1,050,000",
 		33_600_001: "33,600,001",
 	} {
-		if got := grouped(n); got != want {
+		if got := groupDigits(n); got != want {
 			t.Errorf("%d is %s", n, got)
 		}
 	}

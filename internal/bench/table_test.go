@@ -142,7 +142,8 @@ func TestReport(t *testing.T) {
 		row{What: "memory", Unit: "MB", Value: 10, Floor: 0, Of: "nothing", Aim: aim{valueAtMost, 25}}.judged(),
 		row{What: "extra", Unit: "ms", Value: 123.4, Floor: 100, Ratio: 1.3, Of: "bare loop"}.judged(),
 	}}
-	want := `go1.26, linux/amd64, 2 cores, load 0.5 before and 1.0 after, state on ext4, where a new file takes 0.006 ms of CPU
+	want := "go1.26, linux/amd64, 2 cores, load 0.5 before and 1.0 after, " +
+		`state on ext4, where a new file takes 0.006 ms of CPU
 
 what       value       floor  ratio  aim               floor is
 iteration  2.50 ms     1.00   2.50x  <= 2.5x     hit   bare loop

@@ -6,25 +6,28 @@ import (
 	"strings"
 )
 
-// Passes says which variables an agent gets beside those that every program needs.
+// Passes says which variables an agent gets in addition to those that every program needs.
 type Passes struct {
-	Names []string            // that the user let pass, as NAME or PREFIX_*
+	Names []string            // allowed by the user, as NAME or PREFIX_*
 	Own   []string            // the agent's settings and the keys to its own model
-	When  map[string][]string // own ones that pass only if the variable that is their key is switched on
-	Plain bool                // a command of the user's own: without Names it gets everything
+	When  map[string][]string // more of its own, each list allowed only if the variable that is its key is on
+	Plain bool                // the user's own command: without Names it gets everything
 }
 
-// AgentEnv is the environment that an agent gets.
+// AgentEnv returns the environment that an agent gets.
 //
-// An agent acts on text that it reads, so it gets what it needs to work and to reach its own model, and no secret that it has no use for: a deploy
-// token in the user's shell is not the agent's. That is why there is a list of what passes, and why a name on the list's wide rows that looks like
-// a secret (NPM_TOKEN) is held back unless Names has it.
+// An agent acts on text that it reads. So it gets what it needs to work and to reach its own model,
+// but no other secrets: a deploy token in the user's shell is not for the agent. That is why there
+// is a list of common names. A name that matches the list but looks like a secret (NPM_TOKEN) is
+// passed only if Names or the agent's own variables have it.
 //
-// A plain command is the user's own command line and gets the user's own environment, unless Names says what it is to have.
+// A plain command is the user's own command line. It gets the user's whole environment, unless
+// Names limits it.
 //
-// RALPH_TRUST never passes: consent is the user's, and must not reach a process that a repository's text can steer.
+// RALPH_TRUST is never passed on: only the user gives consent, and it must not reach a process that
+// text in a repository can influence.
 func AgentEnv(env Env, p Passes) []string {
-	whole := p.Plain && len(p.Names) == 0
+	passAll := p.Plain && len(p.Names) == 0
 	own := slices.Clone(p.Own)
 	for name, more := range p.When {
 		if env.isOn(name) {
@@ -36,15 +39,16 @@ func AgentEnv(env Env, p Passes) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case isWithheld(entry):
-		case whole, matches(name, p.Names), matches(name, own), matches(name, everyAgent) && !secretName(name):
+		case passAll, matches(name, p.Names), matches(name, own), matches(name, commonVariables) && !isSecretName(name):
 			passed = append(passed, entry)
 		}
 	}
 	return passed
 }
 
-// everyAgent is what programs need to find their files, tools, language, proxy and certificates.
-var everyAgent = []string{
+// commonVariables are what programs need to find their files, tools, language, proxy and
+// certificates.
+var commonVariables = []string{
 	"PATH",
 	"HOME",
 	"USER",
@@ -88,7 +92,7 @@ var everyAgent = []string{
 	"PNPM_HOME",
 	"BUN_INSTALL",
 	"DENO_DIR",
-	// Go's by name: GO* would let GOOGLE_… pass.
+	// Go's variables are listed by name, because GO* would match GOOGLE_….
 	"GOPATH",
 	"GOROOT",
 	"GOBIN",
@@ -150,7 +154,8 @@ var everyAgent = []string{
 	"PROCESSOR_ARCHITECTURE",
 }
 
-// matches reports whether one of the patterns stands for name. A star stands for anything, once in a pattern.
+// matches reports whether a pattern matches name. A pattern may have one star, which matches
+// anything.
 func matches(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if runtime.GOOS == "windows" {

@@ -89,7 +89,7 @@ func TestChecksDoNotGetTheKeysOfModels(t *testing.T) {
 		{"unless the user lets it pass", []string{"OPENAI_*"},
 			[]string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
 	} {
-		if diff := cmp.Diff(test.want, env.Checks(keys, test.passed)); diff != "" {
+		if diff := cmp.Diff(test.want, env.CheckEnviron(keys, test.passed)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}

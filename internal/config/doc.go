@@ -1,34 +1,41 @@
-// Package config turns files, environment and flags into one plain struct, and remembers where each value came from.
+// Package config turns files, environment and flags into one plain struct, and records where each
+// value came from.
 //
-// There is one table, [Keys]. A row says what a key is called, what it may hold, what it is by default, which flag sets it and whether it names a
-// command. Everything else is made from that table: the flags of `ralph run`, the environment names, the checks on a config file, `ralph config
+// There is one table, [Keys]. Each row has a key's name, its allowed values, its default, the flag
+// that sets it, and whether it names a command. Everything else is derived from that table: the
+// flags of `ralph run`, the environment variables, the validation of a config file, `ralph config
 // show` and the JSON schema of the file. A new key is one row and one field of [Settings].
 //
 // # Layers
 //
-// A value is taken from the highest layer that has it:
+// A value comes from the highest layer that sets it:
 //
 //	default      the table
-//	profile      a bundle of defaults; it can be chosen by any layer above
+//	profile      a set of defaults; any layer above can choose it
 //	user         $XDG_CONFIG_HOME/ralph/config.yaml
-//	project      .ralph/config.yaml, or "config": the file that -c names in its place
+//	project      .ralph/config.yaml, or "config": the file that -c names instead
 //	environment  RALPH_MAX_ITERATIONS, RALPH_CHECKS__TIMEOUT (two underscores stand for the dot)
-//	--set, flag  --set checks.timeout=5m, --check-timeout 5m; where both are given the flag holds
+//	--set, flag  --set checks.timeout=5m, --check-timeout 5m; the flag wins over --set
 //
-// Lists are replaced by a higher layer, never joined to it. In the environment and in --set a list is split at line breaks.
+// A list in a higher layer replaces the whole list of a lower one. In the environment and in --set,
+// a list has one item per line.
 //
 // # Files
 //
-// A config file is YAML: at most one document, at most 1 MiB, UTF-8. Keys are grouped as their names say (checks.timeout is "timeout" below
-// "checks"); a scalar or list in a group's place sets the group's first key. A null leaves the key to the layers below. Unknown keys, keys given
-// twice and values of the wrong kind are refused with file, line, column and the nearest right name.
+// A config file is YAML in UTF-8, with at most one document and at most 1 MiB. A dot in a key's
+// name is a level of nesting: checks.timeout is "timeout" below "checks". A scalar or list in place
+// of a group sets the group's first key. A null leaves the key to the layers below. Unknown keys,
+// duplicate keys and values of the wrong kind are errors with file, line and column; an unknown key
+// gets the nearest known name as a hint.
 //
 // # Trust
 //
-// A project file comes with the repository, so the commands that it names are somebody else's until the user has agreed to them. [Loaded] lists
-// those that would take effect. A file named with -c is the user's own word and needs no consent.
+// A project file comes with the repository, so the user has to agree to the commands that it names.
+// [Loaded] lists those that would take effect. A file named with -c is the user's own choice and
+// needs no consent.
 //
 // # Environment
 //
-// This is the only package that reads the process's environment, and only [FromOS] does. Everything else works on the [Env] that it returns.
+// This is the only package that reads the process's environment, and it does so only in [FromOS].
+// Everything else works on the [Env] that FromOS returns.
 package config

@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// seedSection is a section that another loop's users may already have in their files, with the keys that it may hold.
+// seedSection is a section that users of another loop may already have in their files. seedKeys
+// maps the keys that it may hold to ours.
 const seedSection = "ralph_loop"
 
 func seedKeys() map[string]string {
@@ -20,11 +21,12 @@ func seedKeys() map[string]string {
 	}
 }
 
-// document walks one YAML file. Nothing in it is deeper than a list in a group, so aliases cannot multiply: anything deeper is refused unread.
+// document reads one YAML file. A file has no levels below a list in a group. Deeper nodes are
+// rejected unread, so aliases cannot multiply.
 type document struct {
 	path    string
 	kind    Layer
-	anchors map[string]ast.Node // what they stand for, already resolved
+	anchors map[string]ast.Node // values of anchors by name, already resolved
 	out     layer
 }
 
@@ -36,46 +38,47 @@ func (d *document) read(file *ast.File) error {
 			continue
 		}
 		if root != nil {
-			return &UsageError{Msg: at(d.path, doc.Start) + ": a second document begins here", Hint: "a configuration is one"}
+			where := position(d.path, doc.Start)
+			return &UsageError{Msg: where + ": a second document begins here", Hint: "a configuration is one"}
 		}
 		root = doc.Body
 	}
 	if root == nil {
 		return nil
 	}
-	pairs, err := d.pairs(root, "")
+	pairs, err := d.readPairs(root, "")
 	if err != nil {
 		return err
 	}
 	for _, pair := range pairs {
-		if err := d.top(pair); err != nil {
+		if err := d.readTopLevel(pair); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pair is one "name: value" of a map, the value resolved. A nil value is a null.
+// pair is one "name: value" of a map, with the value resolved. A nil value is a null.
 type pair struct {
 	name  string
 	key   ast.Node // for its position
 	value ast.Node
 }
 
-// top reads one pair at the top of the file: a key, a group, or a group's shorthand.
-func (d *document) top(p pair) error {
+// readTopLevel reads one pair at the top of the file: a key, a group, or a group's shorthand.
+func (d *document) readTopLevel(p pair) error {
 	if p.name == seedSection {
-		return d.section(p, seedKeys())
+		return d.readSection(p, seedKeys())
 	}
-	first, isGroup := words.groups[p.name]
+	first, isGroup := allKeys.groups[p.name]
 	if !isGroup {
-		key, known := words.byName[p.name]
+		key, known := allKeys.byName[p.name]
 		switch {
 		case !known:
-			return d.unknown(p, words.suggest(p.name))
+			return d.unknownKey(p, allKeys.suggest(p.name))
 		case key.Group() != "":
 			group, rest, _ := strings.Cut(p.name, ".")
-			return d.wrong(
+			return d.errorAt(
 				p.key,
 				p.name,
 				"a key of a group must stand below it",
@@ -88,18 +91,18 @@ func (d *document) top(p pair) error {
 		return d.set(p, first)
 	}
 	members := map[string]string{}
-	for _, name := range words.inGroup(p.name) {
+	for _, name := range allKeys.inGroup(p.name) {
 		members[strings.TrimPrefix(name, p.name+".")] = name
 	}
-	return d.section(p, members)
+	return d.readSection(p, members)
 }
 
-// section reads a map whose keys stand for the named ones.
-func (d *document) section(p pair, members map[string]string) error {
+// readSection reads a map. members maps the names that it may hold to the full names of keys.
+func (d *document) readSection(p pair, members map[string]string) error {
 	if p.value == nil {
 		return nil
 	}
-	pairs, err := d.pairs(p.value, p.name)
+	pairs, err := d.readPairs(p.value, p.name)
 	if err != nil {
 		return err
 	}
@@ -107,9 +110,9 @@ func (d *document) section(p pair, members map[string]string) error {
 		name, known := members[inner.name]
 		full := pair{name: p.name + "." + inner.name, key: inner.key, value: inner.value}
 		if !known {
-			return d.unknown(full, nearestMember(p.name, inner.name, members))
+			return d.unknownKey(full, nearestMember(p.name, inner.name, members))
 		}
-		if err := d.set(full, words.byName[name]); err != nil {
+		if err := d.set(full, allKeys.byName[name]); err != nil {
 			return err
 		}
 	}
@@ -118,7 +121,7 @@ func (d *document) section(p pair, members map[string]string) error {
 
 func nearestMember(section, name string, members map[string]string) string {
 	if section != seedSection {
-		return words.suggest(section + "." + name)
+		return allKeys.suggest(section + "." + name)
 	}
 	if near := Nearest(name, slices.Sorted(maps.Keys(members))); near != "" {
 		return section + "." + near
@@ -126,13 +129,13 @@ func nearestMember(section, name string, members map[string]string) string {
 	return ""
 }
 
-// set reads one value. A null leaves the key to the layers below.
+// set stores the value of one key. A null leaves the key to the layers below.
 func (d *document) set(p pair, key Key) error {
 	if p.value == nil {
 		return nil
 	}
 	if key.Name == "trust" && d.kind == LayerProject {
-		return d.wrong(
+		return d.errorAt(
 			p.key,
 			p.name,
 			"a project cannot ask for its own trust",
@@ -140,15 +143,15 @@ func (d *document) set(p pair, key Key) error {
 		)
 	}
 	if old, twice := d.out[key.Name]; twice {
-		return d.wrong(p.key, p.name, fmt.Sprintf("%s is given twice, first in line %d", key.Name, old.origin.Line))
+		return d.errorAt(p.key, p.name, fmt.Sprintf("%s is given twice, first in line %d", key.Name, old.origin.Line))
 	}
-	g, lines, err := d.given(p, key)
+	g, lines, err := d.readRaw(p, key)
 	if err != nil {
 		return err
 	}
 	origin := Origin{Layer: d.kind, File: d.path, Line: lineOf(p.key)}
 	if problem := d.out.put(key, g, origin); problem != nil {
-		return problem.from(at(d.path, p.key.GetToken()) + ": " + p.name)
+		return problem.from(position(d.path, p.key.GetToken()) + ": " + p.name)
 	}
 	e := d.out[key.Name]
 	e.lines = lines
@@ -156,35 +159,35 @@ func (d *document) set(p pair, key Key) error {
 	return nil
 }
 
-func (d *document) given(p pair, key Key) (given, []int, error) {
+func (d *document) readRaw(p pair, key Key) (rawValue, []int, error) {
 	list, isList := p.value.(*ast.SequenceNode)
 	if !isList {
 		text, ok := scalar(p.value)
 		if !ok {
-			return given{}, nil, d.wrong(p.key, p.name, "a map was given", cmp.Or(key.wants(), "give text"))
+			return rawValue{}, nil, d.errorAt(p.key, p.name, "a map was given", cmp.Or(key.valueHint(), "give text"))
 		}
-		return one(text), []int{lineOf(p.key)}, nil
+		return oneItem(text), []int{lineOf(p.key)}, nil
 	}
-	g, lines := given{list: true}, []int(nil)
+	g, lines := rawValue{list: true}, []int(nil)
 	for _, node := range list.Values {
 		item, err := d.resolve(node)
 		if err != nil {
-			return given{}, nil, err
+			return rawValue{}, nil, err
 		}
 		text, ok := "", item == nil
 		if item != nil {
 			text, ok = scalar(item)
 		}
 		if !ok {
-			return given{}, nil, d.wrong(node, p.name, "every item must be one text")
+			return rawValue{}, nil, d.errorAt(node, p.name, "every item must be one text")
 		}
 		g.items, lines = append(g.items, text), append(lines, lineOf(node))
 	}
 	return g, lines, nil
 }
 
-// pairs lists a map's pairs, each name once.
-func (d *document) pairs(node ast.Node, name string) ([]pair, error) {
+// readPairs lists the pairs of a map and rejects a name that occurs twice.
+func (d *document) readPairs(node ast.Node, name string) ([]pair, error) {
 	node, err := d.resolve(node)
 	if err != nil {
 		return nil, err
@@ -198,16 +201,16 @@ func (d *document) pairs(node ast.Node, name string) ([]pair, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		return nil, d.wrong(node, name, "keys and values are wanted here", "write key: value")
+		return nil, d.errorAt(node, name, "keys and values are wanted here", "write key: value")
 	}
 	seen, pairs := map[string]int{}, make([]pair, 0, len(values))
 	for _, v := range values {
-		p, err := d.pair(v)
+		p, err := d.readPair(v)
 		if err != nil {
 			return nil, err
 		}
 		if line, twice := seen[p.name]; twice {
-			return nil, d.wrong(p.key, "", fmt.Sprintf("%s is given twice, first in line %d", quote(p.name), line))
+			return nil, d.errorAt(p.key, "", fmt.Sprintf("%s is given twice, first in line %d", quote(p.name), line))
 		}
 		seen[p.name] = lineOf(p.key)
 		pairs = append(pairs, p)
@@ -215,23 +218,24 @@ func (d *document) pairs(node ast.Node, name string) ([]pair, error) {
 	return pairs, nil
 }
 
-func (d *document) pair(v *ast.MappingValueNode) (pair, error) {
+func (d *document) readPair(v *ast.MappingValueNode) (pair, error) {
 	var name ast.Node = v.Key
 	if explicit, ok := name.(*ast.MappingKeyNode); ok && explicit.Value != nil {
 		name = explicit.Value
 	}
 	if _, merges := name.(*ast.MergeKeyNode); merges {
-		return pair{}, d.wrong(name, "", "<< is not supported", "write the keys out")
+		return pair{}, d.errorAt(name, "", "<< is not supported", "write the keys out")
 	}
 	text, ok := scalar(name)
 	if !ok {
-		return pair{}, d.wrong(name, "", "the name of a key must be plain text")
+		return pair{}, d.errorAt(name, "", "the name of a key must be plain text")
 	}
 	value, err := d.resolve(v.Value)
 	return pair{name: text, key: name, value: value}, err
 }
 
-// resolve takes anchors, aliases and standard tags off a node; nil is a null. An anchor is known only after its own value, so it cannot hold itself.
+// resolve removes anchors, aliases and standard tags from a node. A null becomes nil. An anchor is
+// recorded only after its value has been resolved, so it cannot contain itself.
 func (d *document) resolve(node ast.Node) (ast.Node, error) {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:
@@ -246,19 +250,20 @@ func (d *document) resolve(node ast.Node) (ast.Node, error) {
 		name := n.Value.GetToken().Value
 		value, known := d.anchors[name]
 		if !known {
-			return nil, d.wrong(n, "", fmt.Sprintf("the alias %s stands for nothing that was named before", quote("*"+name)))
+			return nil, d.errorAt(n, "", fmt.Sprintf("the alias %s stands for nothing that was named before", quote("*"+name)))
 		}
 		return value, nil
 	case *ast.TagNode:
 		if !strings.HasPrefix(n.Start.Value, "!!") {
-			return nil, d.wrong(n, "", fmt.Sprintf("the tag %s means nothing here", quote(n.Start.Value)))
+			return nil, d.errorAt(n, "", fmt.Sprintf("the tag %s means nothing here", quote(n.Start.Value)))
 		}
 		return d.resolve(n.Value)
 	}
 	return node, nil
 }
 
-// scalar is the text of a scalar as it was written: 010 is ten to the person who wrote it, and "true" is a command.
+// scalar returns the text of a scalar as the user wrote it: 010 means ten, and "true" may be a
+// command.
 func scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -279,12 +284,12 @@ func isMap(node ast.Node) bool {
 	return false
 }
 
-func (d *document) unknown(p pair, near string) error {
-	return d.wrong(p.key, "", "unknown key "+quote(p.name), didYouMean(near))
+func (d *document) unknownKey(p pair, near string) error {
+	return d.errorAt(p.key, "", "unknown key "+quote(p.name), didYouMean(near))
 }
 
-func (d *document) wrong(node ast.Node, name, msg string, hint ...string) error {
-	where := at(d.path, node.GetToken())
+func (d *document) errorAt(node ast.Node, name, msg string, hint ...string) error {
+	where := position(d.path, node.GetToken())
 	if name != "" {
 		where += ": " + name
 	}

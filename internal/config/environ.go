@@ -13,13 +13,13 @@ import (
 
 const envPrefix = "RALPH_"
 
-// InsideRunVariable holds the id of the run that a process is part of, in the environment of everything that the run starts.
+// InsideRunVariable holds the run's id. It is in the environment of everything that the run starts.
 const InsideRunVariable = "RALPH_RUN_ID"
 
 // Variable is an environment variable that is not a setting.
 type Variable struct{ Name, Doc string }
 
-// Variables are read by Ralph.
+// Variables lists the variables that Ralph reads.
 func Variables() []Variable {
 	return []Variable{
 		{"RALPH_STATE_DIR", "folder for runs, logs and snapshots; default: ralph in XDG_STATE_HOME or ~/.local/state"},
@@ -33,7 +33,7 @@ func Variables() []Variable {
 	}
 }
 
-// RunVariables are set for the programs that a run starts.
+// RunVariables lists the variables that Ralph sets for the programs that a run starts.
 func RunVariables() []Variable {
 	return []Variable{
 		{InsideRunVariable, "id of the run, for agents, checks and hooks"},
@@ -51,49 +51,51 @@ func isReserved(name string) bool {
 	return slices.ContainsFunc(slices.Concat(Variables(), RunVariables()), func(v Variable) bool { return v.Name == name })
 }
 
-// withheld are the user's consent, and what would tell where hidden checks are: nothing that a run starts gets to see these.
-var withheld = []string{"RALPH_TRUST", "RALPH_CHECKS__HIDDEN", "RALPH_CHECKS__HIDDEN_DIR"}
+// withheldVariables are the user's consent and the location of hidden checks. Nothing that a run
+// starts gets to see these.
+var withheldVariables = []string{"RALPH_TRUST", "RALPH_CHECKS__HIDDEN", "RALPH_CHECKS__HIDDEN_DIR"}
 
 func isWithheld(entry string) bool {
 	name, _, _ := strings.Cut(entry, "=")
-	return slices.ContainsFunc(withheld, func(other string) bool { return sameVariable(name, other) })
+	return slices.ContainsFunc(withheldVariables, func(other string) bool { return sameVariable(name, other) })
 }
 
-// Env is what the program needs to know of its environment.
+// Env is what the program needs to know about its environment.
 type Env struct {
 	Environ []string // NAME=value, each name once
 
 	Home      string // "" if unknown
-	StateDir  string // where runs are kept; "" if there is no home and nothing else says
-	ConfigDir string // where the user's config file is; "" likewise
-	CacheDir  string // for what can be found out again; "" likewise
+	StateDir  string // for runs; "" if Home is unknown and no variable names it
+	ConfigDir string // for the user's config file; "" likewise
+	CacheDir  string // for files that can be made again; "" likewise
 	Term      string
 
 	NoColor       bool // NO_COLOR
 	CI            bool
 	GitHubActions bool
-	InsideRun     string // the run that this process is part of
+	InsideRun     string // id of the run that this process is part of
 }
 
-// FromOS is the environment of this process. Nothing else in the program reads it.
+// FromOS reads the environment of this process. Nothing else in the program reads it.
 func FromOS() Env {
 	environ := os.Environ()
-	if _, known := find(environ, homeVariable()); !known {
+	if _, known := lookup(environ, homeVariable()); !known {
 		if me, err := user.Current(); err == nil && me.HomeDir != "" {
 			environ = append(environ, homeVariable()+"="+me.HomeDir)
 		}
 	}
 	env := NewEnv(environ)
-	// An agent works in another folder, so a relative path would mean two places.
+	// An agent works in another folder, where a relative path would mean another place.
 	if abs, err := filepath.Abs(env.StateDir); err == nil && env.StateDir != "" {
 		env.StateDir = abs
 	}
 	return env
 }
 
-// NewEnv reads an environment in the form of os.Environ. Of a name that is there twice the last one counts, as it does for a process.
+// NewEnv reads an environment in the form of os.Environ. If a name occurs twice, the last one
+// counts, as it does for a process.
 func NewEnv(environ []string) Env {
-	env := Env{Environ: unique(environ)}
+	env := Env{Environ: dropDuplicates(environ)}
 	env.Home = env.value(homeVariable())
 	env.StateDir = cmp.Or(env.value("RALPH_STATE_DIR"), env.folder("XDG_STATE_HOME", ".local", "state"))
 	env.ConfigDir = env.folder("XDG_CONFIG_HOME", ".config")
@@ -106,10 +108,10 @@ func NewEnv(environ []string) Env {
 	return env
 }
 
-// ProjectFile is a project's own config file, seen from its root folder.
+// ProjectFile is the path of a project's config file, relative to the project's root.
 const ProjectFile = ".ralph/config.yaml"
 
-// UserFile is the path of the user's own config file, "" if there can be none.
+// UserFile returns the path of the user's config file, or "" if ConfigDir is unknown.
 func (e Env) UserFile() string {
 	if e.ConfigDir == "" {
 		return ""
@@ -117,26 +119,28 @@ func (e Env) UserFile() string {
 	return filepath.Join(e.ConfigDir, "config.yaml")
 }
 
-// Untrusted is the environment for a process that a repository's text can steer: without the user's consent in it, nor his hidden checks.
+// Untrusted returns the environment for a process that text in a repository can influence.
+// It lacks the user's consent and the location of hidden checks.
 func (e Env) Untrusted() []string { return slices.DeleteFunc(slices.Clone(e.Environ), isWithheld) }
 
-// Checks is the environment for what an agent may have written: without the keys of models either, unless the user let them pass.
-func (e Env) Checks(keys, passed []string) []string {
+// CheckEnviron returns the environment for code that an agent may have written. It also lacks the
+// API keys of models, except those that the user allowed.
+func (e Env) CheckEnviron(keys, passed []string) []string {
 	return slices.DeleteFunc(e.Untrusted(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return matches(name, keys) && !matches(name, passed)
 	})
 }
 
-// Lookup is the value of a variable and whether it is there.
-func (e Env) Lookup(name string) (string, bool) { return find(e.Environ, name) }
+// Lookup returns the value of a variable and whether it is set.
+func (e Env) Lookup(name string) (string, bool) { return lookup(e.Environ, name) }
 
 func (e Env) value(name string) string {
 	value, _ := e.Lookup(name)
 	return value
 }
 
-// isOn takes anything but a clear no for a yes, as programs that read CI do.
+// isOn reports whether a variable is set to anything but a clear no, as programs that read CI do.
 func (e Env) isOn(name string) bool {
 	switch strings.ToLower(e.value(name)) {
 	case "", "0", "false", "no", "off":
@@ -145,7 +149,8 @@ func (e Env) isOn(name string) bool {
 	return true
 }
 
-// folder is our own below a base directory. A relative base is to be ignored, says the XDG specification.
+// folder returns our folder below a base directory. It ignores a relative base, as the XDG
+// specification demands.
 func (e Env) folder(variable string, fallback ...string) string {
 	if base := e.value(variable); filepath.IsAbs(base) {
 		return filepath.Join(base, "ralph")
@@ -163,7 +168,7 @@ func homeVariable() string {
 	return "HOME"
 }
 
-func find(environ []string, name string) (string, bool) {
+func lookup(environ []string, name string) (string, bool) {
 	for _, entry := range slices.Backward(environ) {
 		if key, value, ok := strings.Cut(entry, "="); ok && sameVariable(key, name) {
 			return value, true
@@ -172,13 +177,14 @@ func find(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// sameVariable compares as the system does: Path is PATH on Windows.
+// sameVariable compares names as the system does: Path is PATH on Windows.
 func sameVariable(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
-// unique keeps the last entry of each name, in the order of the entries kept. Entries that are no variable are dropped, such as Windows' =C:=….
-func unique(environ []string) []string {
+// dropDuplicates keeps the last entry of each name, in order. It drops entries that are no
+// variables, such as =C:=… on Windows.
+func dropDuplicates(environ []string) []string {
 	seen, kept := map[string]bool{}, make([]string, 0, len(environ))
 	for _, entry := range slices.Backward(environ) {
 		name, _, ok := strings.Cut(entry, "=")
@@ -191,8 +197,8 @@ func unique(environ []string) []string {
 	return kept
 }
 
-// layer is what the RALPH_ variables say. An empty variable says nothing. An unknown one is only warned about, because an environment is shared
-// with programs that are not ours.
+// layer returns the settings in RALPH_ variables. It ignores an empty variable and only warns about
+// an unknown one, because other programs share the environment.
 func (e Env) layer() (layer, []string, error) {
 	l, warnings := layer{}, []string(nil)
 	for _, entry := range slices.Sorted(slices.Values(e.Environ)) {
@@ -201,7 +207,7 @@ func (e Env) layer() (layer, []string, error) {
 		if !ours {
 			continue
 		}
-		key, known := words.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
+		key, known := allKeys.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
 		switch {
 		case !known && isReserved(name):
 			continue
@@ -211,7 +217,7 @@ func (e Env) layer() (layer, []string, error) {
 		case text == "":
 			continue
 		}
-		if p := l.put(key, lines(key, text), Origin{Layer: LayerEnvironment, Name: name}); p != nil {
+		if p := l.put(key, splitValue(key, text), Origin{Layer: LayerEnvironment, Name: name}); p != nil {
 			return nil, nil, p.from(name)
 		}
 	}
@@ -220,14 +226,15 @@ func (e Env) layer() (layer, []string, error) {
 
 func unknownVariable(name, written string) string {
 	warning := fmt.Sprintf("%s is not a known setting", name)
-	near := words.suggest(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
-	if key, ok := words.find(near); ok {
+	near := allKeys.suggest(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
+	if key, ok := allKeys.find(near); ok {
 		warning += "; " + didYouMean(key.Env())
 	}
 	return warning
 }
 
-// seedVariables are those of seed 001's system, which profile case reads: a script that sets them works unchanged.
+// seedVariables are the variables of the system of seed 001. Profile case reads them, so a script
+// that sets them works unchanged.
 var seedVariables = []struct{ name, key, unit string }{
 	{"TILTH_MAX_ITERATIONS_PER_TASK", "worker.max_turns_per_task", ""},
 	{"TILTH_MAX_WALL_CLOCK_MINUTES", "max_time", "m"},
@@ -236,7 +243,7 @@ var seedVariables = []struct{ name, key, unit string }{
 	{"MAX_EVALUATOR_CALLS_PER_TASK", "evaluator.max_calls_per_task", ""},
 }
 
-// seedLayer is what they say. A blank one says nothing.
+// seedLayer returns the settings in seedVariables. It ignores a blank one.
 func (e Env) seedLayer() (layer, error) {
 	l := layer{}
 	for _, v := range seedVariables {
@@ -244,8 +251,8 @@ func (e Env) seedLayer() (layer, error) {
 		if text == "" {
 			continue
 		}
-		key := words.byName[v.key]
-		if p := l.put(key, lines(key, text+v.unit), Origin{Layer: LayerEnvironment, Name: v.name}); p != nil {
+		key := allKeys.byName[v.key]
+		if p := l.put(key, splitValue(key, text+v.unit), Origin{Layer: LayerEnvironment, Name: v.name}); p != nil {
 			return nil, p.from(v.name)
 		}
 	}

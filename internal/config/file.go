@@ -19,11 +19,13 @@ import (
 
 const (
 	maxFileBytes = 1 << 20
-	// maxTokens bounds the parser's recursion and its work, which grows with the square of the nesting.
+	// maxTokens limits the parser's recursion and its work, which grows with the square of the
+	// nesting.
 	maxTokens = 20_000
 )
 
-// readFile is the layer that a config file makes. A user's or project's file that is not there makes an empty one; a file that -c names must be there.
+// readFile reads the layer in a config file. A missing user or project file gives an empty layer; a
+// file named with -c must exist.
 func readFile(path string, kind Layer) (layer, error) {
 	if path == "" {
 		return nil, nil
@@ -43,7 +45,8 @@ func readBounded(path string, kind Layer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A pipe is fine for -c, where a shell makes one of <(…). Found in a repository it would only hang us.
+	// A pipe is fine for -c, where a shell makes one for <(…). In a repository, it would only make us
+	// hang.
 	if info.IsDir() || kind != LayerConfig && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", path)
 	}
@@ -59,10 +62,11 @@ func readBounded(path string, kind Layer) ([]byte, error) {
 	return data, err
 }
 
-// parseFile reads YAML. The order of the steps matters: what the parser cannot bear is refused before it sees it.
+// parseFile reads YAML. The order of the steps matters: input that the parser cannot handle is
+// rejected before the parser sees it.
 func parseFile(path string, data []byte, kind Layer) (layer, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if bad := firstInvalid(data); bad >= 0 {
+	if bad := firstInvalidByte(data); bad >= 0 {
 		line := 1 + bytes.Count(data[:bad], []byte("\n"))
 		return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: the file is not UTF-8 text", path, line)}
 	}
@@ -80,8 +84,9 @@ func parseFile(path string, data []byte, kind Layer) (layer, error) {
 	return d.out, d.read(file)
 }
 
-// firstInvalid is where the text stops being text: a byte that is not UTF-8, or NUL, which UTF-16 is full of.
-func firstInvalid(data []byte) int {
+// firstInvalidByte returns the position of the first byte that is not text: invalid UTF-8, or NUL,
+// which UTF-16 is full of. It returns -1 if there is none.
+func firstInvalidByte(data []byte) int {
 	for i, r := range string(data) {
 		if _, size := utf8.DecodeRune(data[i:]); r == 0 || r == utf8.RuneError && size == 1 {
 			return i
@@ -100,7 +105,8 @@ func countTokens(tokens token.Tokens) int {
 	return n
 }
 
-// parseTokens turns a panic of the parser into an error: a config file must never take the program down.
+// parseTokens turns a panic of the parser into an error: a config file must never crash the
+// program.
 func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -115,7 +121,7 @@ func syntaxError(path string, err error) error {
 	if !ok || located.GetToken() == nil {
 		return &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %s", path, oneLine(err.Error()))}
 	}
-	where, message := at(path, located.GetToken()), located.GetMessage()
+	where, message := position(path, located.GetToken()), located.GetMessage()
 	if strings.Contains(message, "'\t'") {
 		return &UsageError{Msg: where + ": a line begins with a tab", Hint: "YAML is indented with spaces"}
 	}
@@ -131,7 +137,7 @@ func oneLine(text string) string {
 	return text
 }
 
-func at(path string, t *token.Token) string {
+func position(path string, t *token.Token) string {
 	if t == nil || t.Position == nil {
 		return path
 	}

@@ -41,7 +41,7 @@ func FuzzValue(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, key := range Keys() {
-			value, p := key.read(lines(key, text))
+			value, p := key.read(splitValue(key, text))
 			if p != nil {
 				continue
 			}
@@ -51,7 +51,7 @@ func FuzzValue(f *testing.F) {
 				continue
 			}
 			shown := format(key.field(&settings))
-			if again, p := key.read(one(shown)); p != nil || again != value {
+			if again, p := key.read(oneItem(shown)); p != nil || again != value {
 				t.Errorf("%s: %q is shown as %q, which is %v %v", key.Name, text, shown, again, p)
 			}
 		}

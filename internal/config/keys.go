@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Kind says what sort of value a key holds.
+// Kind is the kind of value that a key holds.
 type Kind string
 
 // The kinds of values.
@@ -21,35 +21,37 @@ const (
 	Switch Kind = "switch" // true or false
 )
 
-// Key is one row of the table that everything in this package is made from.
+// Key is one row of the table that the rest of this package is derived from.
 type Key struct {
 	Name    string // with its group, such as checks.timeout
 	Kind    Kind
 	Default string // as it would be written in the environment
 	Flag    string // of `ralph run`, without dashes; "" if there is none
 	Short   string // the flag's one letter
-	Metavar string // what stands for the value in help texts
-	Bare    string // the flag's value when it is given without one; "" if it needs one
+	Metavar string // placeholder for the value in help texts
+	Bare    string // the flag's value if it is given without one; "" if it needs one
 	Doc     string // one line
 
-	Choices []string // the words that are allowed; empty: any
-	Min     float64  // for whole numbers; that of all others is 0
+	Choices []string // allowed words; empty: any text
+	Min     float64  // for whole numbers; all others have 0
 	Max     float64  // for numbers
-	Zero    string   // what 0 means, if anything but nought
-	Command bool     // names a command or widens what one may do: in a project file it needs the user's consent
+	Zero    string   // what 0 means, if it is special
+	// Command marks a key that names a command or widens what one may do. In a project file it needs
+	// the user's consent.
+	Command bool
 
-	Later  string   // what the key comes with, if a later version; with Coming, only those words do
+	Later  string   // the later version that brings the key, or only the words in Coming
 	Coming []string // words that a later version will allow
 
-	item func(string) *problem // checks one text further
+	item func(string) *problem // validates one text further
 }
 
-// Env is the name of the variable that sets the key.
+// Env returns the name of the variable that sets the key.
 func (k Key) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "__"))
 }
 
-// Group is the part of the name before the dot, "" for a key at the top.
+// Group returns the part of the name before the dot, or "" for a key at the top.
 func (k Key) Group() string {
 	return k.Name[:max(strings.IndexByte(k.Name, '.'), 0)]
 }
@@ -60,7 +62,8 @@ func (k Key) Repeats() bool { return k.Kind == List }
 // Ready reports whether the key can be set in this version.
 func (k Key) Ready() bool { return k.Later == "" || len(k.Coming) > 0 }
 
-// field is where the value goes: the field of Settings that has the key's name in JSON; nil if there is none.
+// field returns a pointer to the field of Settings that has the key's name in JSON, or nil if there
+// is none.
 func (k Key) field(s *Settings) any {
 	index, ok := fieldsByName()[k.Name]
 	if !ok {
@@ -90,20 +93,21 @@ func addFields(fields map[string][]int, t reflect.Type, prefix string, index []i
 	}
 }
 
-// Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
+// Keys returns the table: general keys first, then group by group. The shorthand of a group sets
+// its first key.
 func Keys() []Key { return slices.Clone(keyTable) }
 
-// vocabulary finds keys by the names that users write.
-type vocabulary struct {
+// keyIndex finds keys by the names that users write.
+type keyIndex struct {
 	byName map[string]Key
-	groups map[string]Key // the first key of each
+	groups map[string]Key // first key of each group
 	names  []string       // every key and group, in table order
 }
 
-var words = newVocabulary()
+var allKeys = newKeyIndex()
 
-func newVocabulary() vocabulary {
-	v := vocabulary{byName: map[string]Key{}, groups: map[string]Key{}}
+func newKeyIndex() keyIndex {
+	v := keyIndex{byName: map[string]Key{}, groups: map[string]Key{}}
 	for _, key := range Keys() {
 		v.byName[key.Name] = key
 		group := key.Group()
@@ -116,8 +120,8 @@ func newVocabulary() vocabulary {
 	return v
 }
 
-// find is the key that a full name or a group's name stands for.
-func (v vocabulary) find(name string) (Key, bool) {
+// find returns the key with a full name, or the first key of the group with that name.
+func (v keyIndex) find(name string) (Key, bool) {
 	if key, ok := v.byName[name]; ok {
 		return key, true
 	}
@@ -125,8 +129,9 @@ func (v vocabulary) find(name string) (Key, bool) {
 	return key, ok
 }
 
-// suggest is the key that somebody who wrote name most likely meant. A flag's name and the bare last part of a key are as good as near.
-func (v vocabulary) suggest(name string) string {
+// suggest returns the key that a user who wrote name most likely meant. It also tries name as a
+// flag and as the last part of a key.
+func (v keyIndex) suggest(name string) string {
 	plain := strings.ReplaceAll(name, "-", "_")
 	if _, ok := v.find(plain); ok {
 		return plain
@@ -145,6 +150,6 @@ func (v vocabulary) suggest(name string) string {
 	return Nearest(plain, v.names)
 }
 
-func (v vocabulary) inGroup(group string) []string {
+func (v keyIndex) inGroup(group string) []string {
 	return slices.DeleteFunc(slices.Clone(v.names), func(name string) bool { return !strings.HasPrefix(name, group+".") })
 }

@@ -22,7 +22,7 @@ func readNames(t *testing.T, path string) []string {
 
 func TestEveryKeyOfTheContractIsInTheTable(t *testing.T) {
 	for _, name := range readNames(t, "testdata/contract_keys.txt") {
-		if _, ok := words.byName[name]; !ok {
+		if _, ok := allKeys.byName[name]; !ok {
 			t.Errorf("the contract names %s, the table does not", name)
 		}
 	}
@@ -54,7 +54,7 @@ func TestTableIsSound(t *testing.T) {
 		if key.Flag != "" && key.Kind != Switch && key.Metavar == "" {
 			t.Errorf("%s has a flag without a metavar", key.Name)
 		}
-		if secretName(key.Name) && !strings.HasSuffix(key.Name, "_env") {
+		if isSecretName(key.Name) && !strings.HasSuffix(key.Name, "_env") {
 			t.Errorf("%s would hold a secret; a config file is no place for one", key.Name)
 		}
 		if key.Ready() != (key.field(&Settings{}) != nil) {
@@ -99,7 +99,7 @@ func TestKeyNames(t *testing.T) {
 	}
 	got := map[string]names{}
 	for _, name := range []string{"max_iterations", "checks.timeout", "checks.commands"} {
-		key := words.byName[name]
+		key := allKeys.byName[name]
 		got[name] = names{key.Env(), key.Group(), key.Repeats()}
 	}
 	want := map[string]names{
@@ -127,7 +127,7 @@ func TestProfilesAreTheTablesChoices(t *testing.T) {
 	for _, profile := range Profiles() {
 		names = append(names, profile.Name)
 		for key := range profile.Values {
-			if !words.byName[key].Ready() {
+			if !allKeys.byName[key].Ready() {
 				t.Errorf("profile %s sets %q, which is no key of this version", profile.Name, key)
 			}
 		}
@@ -135,7 +135,7 @@ func TestProfilesAreTheTablesChoices(t *testing.T) {
 			t.Errorf("profile %s has no doc line", profile.Name)
 		}
 	}
-	if diff := cmp.Diff(words.byName["profile"].Choices, names); diff != "" {
+	if diff := cmp.Diff(allKeys.byName["profile"].Choices, names); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -183,7 +183,7 @@ func TestSuggest(t *testing.T) {
 		"gate.no_progress": "breaker.no_progress",
 		"something_else":   "",
 	} {
-		if got := words.suggest(written); got != want {
+		if got := allKeys.suggest(written); got != want {
 			t.Errorf("suggest(%q) = %q, want %q", written, got, want)
 		}
 	}

@@ -5,16 +5,16 @@ const (
 	trillion = 1e12
 )
 
-// AgentCLIs are the agent CLIs that can be named, in the order in which they are looked for.
+// AgentCLIs are the supported agent CLIs, in the order in which Ralph looks for them.
 var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider"}
 
-// Worker is the agent that is built in.
+// Worker is the name of the built-in agent.
 const Worker = "worker"
 
 // Providers are the ways to reach a model.
 var Providers = []string{"anthropic", "openai", "scripted"}
 
-// keyTable has a group of keys after the other, as help texts and a new configuration show them.
+// keyTable lists the keys group by group, as help texts and a new configuration show them.
 var keyTable = []Key{
 	{
 		Name:    "max_iterations",
@@ -86,7 +86,8 @@ var keyTable = []Key{
 		Kind:    Text,
 		Default: `{subject}\n\n{checks}`,
 		Metavar: "TEMPLATE",
-		Doc:     `template of commit messages: {subject}, {task}, {title}, {goal}, {iteration}, {run}, {checks} and \n; Ralph adds trailers`,
+		Doc: `template of commit messages: {subject}, {task}, {title}, {goal}, {iteration}, {run}, {checks} ` +
+			`and \n; Ralph adds trailers`,
 	},
 	{Name: "include_dirty", Kind: Switch, Default: "false", Flag: "include-dirty",
 		Doc: "also commit changes made before the run"},
@@ -249,8 +250,8 @@ var keyTable = []Key{
 	{Name: "hooks.timeout", Kind: Length, Default: "10s", Metavar: "D", Max: billion, Zero: "no limit",
 		Doc: "a hook that takes longer is killed, with a warning"},
 
-	// Roles say which model does what. A base URL gets the key and the code, so a project file needs consent to name
-	// one.
+	// Roles say which model does what. A base URL receives the API key and the code, so a project file
+	// needs consent to name one.
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
 		Doc: "model provider of the built-in worker; default: the one whose API key is set; scripted replays a file"},
 	{Name: "worker.model", Kind: Text, Metavar: "M", item: checkModel,

@@ -9,44 +9,46 @@ import (
 	"strings"
 )
 
-// Input is everything that a user can have said.
+// Input is everything that can set a value.
 type Input struct {
 	Env         Env
-	UserFile    string // "" or a file that need not be there
+	UserFile    string // "" or a file that may be missing
 	ProjectFile string // likewise
-	ConfigFile  string // -c: read in place of the project's; must be there
+	ConfigFile  string // -c: replaces the project's; must exist
 
-	// Flags holds the values of the flags that were given, by name without dashes. A switch has "true" or "false".
+	// Flags holds the values of the flags that were given, by name without dashes. A switch has "true"
+	// or "false".
 	Flags map[string][]string
 	Set   []string // --set, each as key=value
 }
 
-// Loaded is the configuration and what is to be said about it.
+// Loaded is the configuration, where it came from, and warnings about it.
 type Loaded struct {
 	Settings Settings
-	Origins  map[string]Origin // by key; every key of this version is there
+	Origins  map[string]Origin // by key; has every key of this version
 	Warnings []string
 
-	// ProjectCommands are the commands that the project's own file names and that would take effect: what needs the user's consent. A command
-	// that a flag or the environment replaces is not among them.
+	// ProjectCommands are the commands that need the user's consent: the project's file names them and
+	// they would take effect. A command that a flag or the environment replaces is not included.
 	ProjectCommands []NamedCommand
 }
 
-// NamedCommand is a command that a file of the repository names.
+// NamedCommand is a command named by a file of the repository.
 type NamedCommand struct {
-	Key   string `json:"key"` // what it is for, such as checks.commands
+	Key   string `json:"key"` // the key that names it, such as checks.commands
 	Value string `json:"value"`
 	File  string `json:"file"`
 	Line  int    `json:"line"`
 }
 
-// String is the command as a person is asked about it, with nothing in it that a terminal would hide.
+// String formats the command for the question to the user. It shows every character that a terminal
+// would hide.
 func (c NamedCommand) String() string {
 	where := c.File
-	if c.Line > 0 { // a list that is known by its copy has no lines
+	if c.Line > 0 { // a list read from the run's own copy has no lines
 		where = fmt.Sprintf("%s:%d", c.File, c.Line)
 	}
-	return fmt.Sprintf("%s: %s: %s", where, c.Key, visible(c.Value))
+	return fmt.Sprintf("%s: %s: %s", where, c.Key, quoteInvisible(c.Value))
 }
 
 // Load resolves the configuration. Every error is a *UsageError.
@@ -63,13 +65,13 @@ func Load(in Input) (Loaded, error) {
 		if err != nil {
 			return Loaded{}, err
 		}
-		given = slices.Insert(slices.Clone(given), environmentAt, seed)
+		given = slices.Insert(slices.Clone(given), environmentIndex, seed)
 	}
 	merged := merge(slices.Concat(bundle, given))
-	if err := cmp.Or(settleAgent(merged), settleEvaluator(merged)); err != nil {
+	if err := cmp.Or(resolveAgent(merged), resolveEvaluator(merged)); err != nil {
 		return Loaded{}, err
 	}
-	settleIdle(merged)
+	resolveIdleTimeout(merged)
 
 	loaded := Loaded{Warnings: warnings, Origins: map[string]Origin{}}
 	for name, e := range merged {
@@ -80,7 +82,7 @@ func Load(in Input) (Loaded, error) {
 	return loaded, nil
 }
 
-// layers reads what the user said, lowest first.
+// layers reads every layer except the defaults, lowest first, and returns warnings.
 func (in Input) layers() ([]layer, []string, error) {
 	user, err := readFile(in.UserFile, LayerUser)
 	if err != nil {
@@ -106,10 +108,10 @@ func (in Input) layers() ([]layer, []string, error) {
 	return []layer{user, project, environment, set, flags}, warnings, err
 }
 
-// environmentAt is where the environment stands among the layers.
-const environmentAt = 2
+// environmentIndex is the index of the environment in the result of Input.layers.
+const environmentIndex = 2
 
-// setLayer reads --set. A list's items add up over several of them; of anything else the last one counts.
+// setLayer reads --set. Several values of a list add up; for any other key the last one counts.
 func setLayer(pairs []string) (layer, error) {
 	l, texts := layer{}, map[string]string{}
 	for _, pair := range pairs {
@@ -118,22 +120,22 @@ func setLayer(pairs []string) (layer, error) {
 		if !ok {
 			return nil, &UsageError{Msg: "--set " + quote(pair) + " has no value", Hint: "write --set key=value"}
 		}
-		key, known := words.find(name)
+		key, known := allKeys.find(name)
 		if !known {
-			return nil, &UsageError{Msg: "--set: unknown key " + quote(name), Hint: didYouMean(words.suggest(name))}
+			return nil, &UsageError{Msg: "--set: unknown key " + quote(name), Hint: didYouMean(allKeys.suggest(name))}
 		}
 		if earlier := texts[key.Name]; key.Kind == List && earlier != "" {
 			text = earlier + "\n" + text
 		}
 		texts[key.Name] = text
-		if p := l.put(key, lines(key, text), Origin{Layer: LayerSet}); p != nil {
+		if p := l.put(key, splitValue(key, text), Origin{Layer: LayerSet}); p != nil {
 			return nil, p.from("--set " + name)
 		}
 	}
 	return l, nil
 }
 
-// onceFlag stands for --max-iterations 1.
+// onceFlag is short for --max-iterations 1.
 const onceFlag = "once"
 
 func (in Input) flagLayer() (layer, error) {
@@ -152,7 +154,7 @@ func (in Input) flagLayer() (layer, error) {
 		case name == onceFlag || len(values) == 0:
 			continue
 		case !known:
-			return nil, &UsageError{Msg: "unknown flag --" + name, Hint: didYouMean(dashed(Nearest(name, names)))}
+			return nil, &UsageError{Msg: "unknown flag --" + name, Hint: didYouMean(withDashes(Nearest(name, names)))}
 		}
 		if err := putFlag(l, key, values); err != nil {
 			return nil, err
@@ -162,16 +164,16 @@ func (in Input) flagLayer() (layer, error) {
 }
 
 func putFlag(l layer, key Key, values []string) error {
-	flag := dashed(key.Flag)
+	flag := withDashes(key.Flag)
 	for _, value := range values {
-		// A script's empty variable must not quietly mean something else.
+		// An empty variable in a script must not silently mean something else.
 		if strings.TrimSpace(value) == "" {
-			return &UsageError{Msg: flag + ": the value is empty", Hint: key.wants()}
+			return &UsageError{Msg: flag + ": the value is empty", Hint: key.valueHint()}
 		}
 	}
-	g := given{items: values, list: true}
+	g := rawValue{items: values, list: true}
 	if key.Kind != List {
-		g = one(values[len(values)-1])
+		g = oneItem(values[len(values)-1])
 	}
 	if p := l.put(key, g, Origin{Layer: LayerFlag, Name: flag}); p != nil {
 		return p.from(flag)
@@ -185,30 +187,32 @@ func (in Input) putOnce(l layer) error {
 		return nil
 	}
 	once, p := Key{Kind: Switch}.readSwitch(values[len(values)-1])
-	key := words.byName["max_iterations"]
+	key := allKeys.byName["max_iterations"]
 	_, both := l[key.Name]
 	switch {
 	case p != nil:
-		return p.from(dashed(onceFlag))
+		return p.from(withDashes(onceFlag))
 	case once != true:
 		return nil
 	case both:
 		return &UsageError{Msg: "--once and --max-iterations exclude each other"}
 	}
-	mustPut(l, key, "1", Origin{Layer: LayerFlag, Name: dashed(onceFlag)})
+	mustPut(l, key, "1", Origin{Layer: LayerFlag, Name: withDashes(onceFlag)})
 	return nil
 }
 
-func dashed(flag string) string {
+func withDashes(flag string) string {
 	if flag == "" {
 		return ""
 	}
 	return "--" + flag
 }
 
-// settleAgent decides between a named agent and a command, of which a run has one: the higher layer holds. A command may be named as one that speaks
-// the Agent Client Protocol. Afterwards the name is "command" or "acp" if and only if there is one, and "" if the first CLI found is to be used.
-func settleAgent(merged layer) error {
+// resolveAgent decides between a named agent and a command, since a run has only one of them: the
+// higher layer wins. A command may be named "acp" if it speaks the Agent Client Protocol.
+// Afterwards the name is "command" or "acp" if and only if there is a command, and "" if the run
+// uses the first CLI found.
+func resolveAgent(merged layer) error {
 	name, command := merged["agent.name"], merged["agent.command"]
 	named, commanded := name.value.(string), command.value.(string) != ""
 	switch {
@@ -216,12 +220,12 @@ func settleAgent(merged layer) error {
 		return &UsageError{Msg: fmt.Sprintf("agent.name is %s (%s), but there is no agent.command", named, name.origin),
 			Hint: "give --agent-cmd, or name an agent"}
 	case commanded && named == "acp" && rank(name) >= rank(command):
-	case commanded && (named == "" || named == "command" || rank(name) < rank(command) || named == "build" && rank(name) == rank(command)):
+	case commanded && named == "build" && rank(name) == rank(command),
+		commanded && (named == "" || named == "command" || rank(name) < rank(command)):
 		name.value, name.origin = "command", command.origin
 	case commanded && rank(name) == rank(command):
-		return &UsageError{
-			Msg: fmt.Sprintf("agent.name (%s) and agent.command (%s) exclude each other", name.origin, command.origin),
-		}
+		msg := fmt.Sprintf("agent.name (%s) and agent.command (%s) exclude each other", name.origin, command.origin)
+		return &UsageError{Msg: msg}
 	case commanded:
 		command.value, command.origin = "", name.origin
 	}
@@ -232,17 +236,16 @@ func settleAgent(merged layer) error {
 	return nil
 }
 
-// settleEvaluator decides between a named evaluator and a command in the same way.
-func settleEvaluator(merged layer) error {
+// resolveEvaluator decides between a named evaluator and a command in the same way.
+func resolveEvaluator(merged layer) error {
 	name, command := merged["evaluator.agent"], merged["evaluator.command"]
 	if name.value == "" || command.value == "" {
 		return nil
 	}
 	switch {
 	case rank(name) == rank(command):
-		return &UsageError{
-			Msg: fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin),
-		}
+		msg := fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin)
+		return &UsageError{Msg: msg}
 	case rank(name) > rank(command):
 		command.value, command.origin = "", name.origin
 	default:
@@ -252,29 +255,23 @@ func settleEvaluator(merged layer) error {
 	return nil
 }
 
-func rank(e entry) int {
-	order := []Layer{
-		LayerDefault,
-		LayerProfile,
-		LayerUser,
-		LayerProject,
-		LayerConfig,
-		LayerEnvironment,
-		LayerSet,
-		LayerFlag,
-	}
-	return slices.Index(order, e.origin.Layer)
+// layerOrder lists the layers, lowest first.
+var layerOrder = []Layer{
+	LayerDefault, LayerProfile, LayerUser, LayerProject, LayerConfig, LayerEnvironment, LayerSet, LayerFlag,
 }
 
-// settleIdle switches the idle time-out off for a plain command unless it was asked for: such a command may print only at its end.
-func settleIdle(merged layer) {
+func rank(e entry) int { return slices.Index(layerOrder, e.origin.Layer) }
+
+// resolveIdleTimeout turns the idle timeout off for a plain command unless the user set one: such a
+// command may print nothing before it ends.
+func resolveIdleTimeout(merged layer) {
 	idle := merged["idle_timeout"]
 	if merged["agent.name"].value == "command" && rank(idle) <= rank(entry{origin: Origin{Layer: LayerProfile}}) {
 		mustPut(merged, idle.key, "0", Origin{Layer: LayerDefault, Name: "for a plain command"})
 	}
 }
 
-// projectCommands lists what needs consent, in table order.
+// projectCommands lists the commands that need consent, in table order.
 func projectCommands(merged layer) []NamedCommand {
 	var commands []NamedCommand
 	for _, key := range Keys() {
@@ -294,7 +291,8 @@ func projectCommands(merged layer) []NamedCommand {
 	return commands
 }
 
-// consentItems is what of a value needs consent. Narrowing what an agent may do needs none.
+// consentItems returns the parts of a value that need consent. Limiting what an agent may do needs
+// none.
 func consentItems(e entry) []string {
 	switch value := e.value.(type) {
 	case []string:
@@ -304,7 +302,7 @@ func consentItems(e entry) []string {
 			return []string{"true"}
 		}
 	case string:
-		if e.key.Metavar == "FILE" && filepath.IsLocal(value) { // the repository's own text; any other file is the user's
+		if e.key.Metavar == "FILE" && filepath.IsLocal(value) { // a file of the repository, not the user's
 			return nil
 		}
 		if value != "" && (len(e.key.Choices) == 0 || value == "bypass") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Layer is one source of values. A later layer holds against an earlier one.
+// Layer is one source of values. A higher layer overrides a lower one.
 type Layer string
 
 // The layers, lowest first. A run has LayerProject or LayerConfig, never both.
@@ -21,7 +21,7 @@ const (
 	LayerFlag        Layer = "flag"
 )
 
-// Origin says where a value came from.
+// Origin is where a value came from.
 type Origin struct {
 	Layer Layer  `json:"layer"`
 	Name  string `json:"name,omitempty"` // of the profile, variable or flag
@@ -29,7 +29,7 @@ type Origin struct {
 	Line  int    `json:"line,omitempty"`
 }
 
-// String is the origin as `ralph config show` prints it.
+// String formats the origin for `ralph config show`.
 func (o Origin) String() string {
 	switch o.Layer {
 	case LayerUser, LayerProject, LayerConfig:
@@ -40,18 +40,18 @@ func (o Origin) String() string {
 	return strings.TrimSuffix(string(o.Layer)+" "+o.Name, " ")
 }
 
-// entry is one value with everything that is known about it.
+// entry is one value with its key and origin.
 type entry struct {
 	key    Key
 	value  any
 	origin Origin
-	lines  []int // of a list's items, where a file gave it
+	lines  []int // lines of a list's items, if it came from a file
 }
 
-// layer is what one source says, by key.
+// layer holds the values of one source, by key.
 type layer map[string]entry
 
-func (l layer) put(key Key, g given, origin Origin) *problem {
+func (l layer) put(key Key, g rawValue, origin Origin) *problem {
 	value, p := key.read(g)
 	if p != nil {
 		return p
@@ -60,7 +60,7 @@ func (l layer) put(key Key, g given, origin Origin) *problem {
 	return nil
 }
 
-// merge lays the layers over each other, lowest first.
+// merge combines layers, lowest first: a later one overrides those before it.
 func merge(layers []layer) layer {
 	merged := layer{}
 	for _, l := range layers {
@@ -79,9 +79,10 @@ func defaults() layer {
 	return l
 }
 
-// mustPut is for values that are part of the program: a wrong one is a bug, and a test reads them all.
+// mustPut stores a value that is part of the program. A wrong one is a bug, and a test reads them
+// all.
 func mustPut(l layer, key Key, text string, origin Origin) {
-	if p := l.put(key, lines(key, text), origin); p != nil {
+	if p := l.put(key, splitValue(key, text), origin); p != nil {
 		panic("config: " + key.Name + ": " + p.msg)
 	}
 }

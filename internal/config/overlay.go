@@ -6,14 +6,15 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// PolicyOverlay reads --set pairs and gives the change that they make to a recorded policy: what `ralph replay` asks "what if" with.
+// PolicyOverlay reads --set pairs and returns a function that applies them to a recorded policy,
+// for "what if" questions to `ralph replay`.
 func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 	set, err := setLayer(pairs)
 	if err != nil {
 		return nil, err
 	}
 	for name := range set {
-		if !rules(name) {
+		if !affectsVerdict(name) {
 			return nil, &UsageError{
 				Msg:  "--set " + name + " changes nothing in a replay",
 				Hint: "gate.*, breaker.* and the limits do",
@@ -26,19 +27,20 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 			e.key.store(&s, e.value)
 		}
 		changed := s.Policy()
-		changed.Agents, changed.Protects, changed.Evaluator = p.Agents, p.Protects, p.Evaluator // these come from what was found, not from a key
+		// No key sets these: they record what was found when the run began.
+		changed.Agents, changed.Protects, changed.Evaluator = p.Agents, p.Protects, p.Evaluator
 		return changed
 	}, nil
 }
 
-// CheckSet refuses --set pairs that no command could do anything with.
+// CheckSet rejects --set pairs with an unknown key or a bad value.
 func CheckSet(pairs []string) error {
 	_, err := setLayer(pairs)
 	return err
 }
 
-// rules reports whether Decide looks at a key.
-func rules(name string) bool {
+// affectsVerdict reports whether Decide looks at a key.
+func affectsVerdict(name string) bool {
 	switch name {
 	case "max_iterations",
 		"max_time",
@@ -54,11 +56,11 @@ func rules(name string) bool {
 		"on_decide":
 		return true
 	}
-	group := words.byName[name].Group()
+	group := allKeys.byName[name].Group()
 	return group == "gate" || group == "breaker"
 }
 
-// settingsOf is the inverse of Policy.
+// settingsOf is the inverse of Settings.Policy.
 func settingsOf(p ralph.Policy) Settings {
 	return Settings{
 		MaxIterations:    p.MaxIterations,

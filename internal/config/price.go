@@ -8,8 +8,9 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// ParsePrice reads MODEL=INPUT/OUTPUT[/CACHE_READ[/CACHE_WRITE]], in dollars for a million tokens. What is not said of a cache costs what input costs: rather
-// too much than too little. A name may have slashes and colons in it, but no equals sign.
+// ParsePrice reads MODEL=INPUT/OUTPUT[/CACHE_READ[/CACHE_WRITE]], in dollars per million tokens. A
+// missing cache price is the input price, so that an estimate is too high rather than too low. A
+// model's name may contain slashes and colons, but no equals sign.
 func ParsePrice(text string) (name string, price model.Price, ok bool) {
 	name, figures, found := strings.Cut(text, "=")
 	parts := strings.Split(figures, "/")

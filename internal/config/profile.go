@@ -2,14 +2,15 @@ package config
 
 import "slices"
 
-// Profile is a bundle of defaults. It lies just above the table's own, so that anything a user writes holds against it.
+// Profile is a set of defaults. It is just above the table's defaults, so anything that a user sets
+// overrides it.
 type Profile struct {
 	Name   string
 	Doc    string
-	Values map[string]string // by key, as they would be written in the environment
+	Values map[string]string // by key, as written in the environment
 }
 
-// Profiles lists the bundles that can be chosen.
+// Profiles lists the profiles.
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "default", Doc: "what the table of keys says"},
@@ -50,16 +51,17 @@ func Profiles() []Profile {
 	}
 }
 
-// layer is what the profile sets. The name has been checked against the table's choices, and a test keeps those and the bundles the same.
+// layer returns the values of the profile.
 func (p Profile) layer() layer {
 	l := layer{}
 	for name, text := range p.Values {
-		mustPut(l, words.byName[name], text, Origin{Layer: LayerProfile, Name: p.Name})
+		mustPut(l, allKeys.byName[name], text, Origin{Layer: LayerProfile, Name: p.Name})
 	}
 	return l
 }
 
-// profileNamed finds a profile by a name that was checked.
+// profileNamed returns the profile with a name that has been checked against the table's choices. A
+// test makes sure that each choice has a profile.
 func profileNamed(name string) Profile {
 	profiles := Profiles()
 	return profiles[slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == name })]

@@ -6,25 +6,17 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// redacted stands where a secret stood.
+// redacted replaces a secret.
 const redacted = "***"
 
-// secretName reports whether something so called is likely a secret. It looks at whole words: a key is one, a keyboard is not.
-func secretName(name string) bool {
-	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-.:", r) }) {
+// isSecretName reports whether a name likely belongs to a secret. It compares whole words: "key"
+// matches, "keyboard" does not.
+func isSecretName(name string) bool {
+	isSeparator := func(r rune) bool { return strings.ContainsRune("_-.:", r) }
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), isSeparator) {
 		switch word {
-		case "key",
-			"apikey",
-			"token",
-			"authtoken",
-			"secret",
-			"password",
-			"passwd",
-			"pass",
-			"pw",
-			"credential",
-			"credentials",
-			"auth":
+		case "key", "apikey", "token", "authtoken", "auth", "secret",
+			"password", "passwd", "pass", "pw", "credential", "credentials":
 			return true
 		}
 	}
@@ -38,8 +30,9 @@ var (
 	knownShape = text.LazyRegexp(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
 )
 
-// redact takes secrets out of a value that is to be shown: the login part of a URL, what is assigned to a name that sounds like a secret, what
-// follows an option so called, and the shapes of well-known keys.
+// redact removes secrets from a value before it is shown: the login part of a URL, a value assigned
+// to a name that sounds like a secret, the value of an option with such a name, and strings in the
+// form of well-known keys.
 func redact(text string) string {
 	text = urlLogin().ReplaceAllString(text, "${1}"+redacted+"@")
 	text = knownShape().ReplaceAllString(text, redacted)
@@ -54,10 +47,10 @@ func redact(text string) string {
 		isOption := strings.HasSuffix(text[:found[2]], "--")
 		out.WriteString(text[:found[1]])
 		text = text[found[1]:]
-		if !secretName(name) || strings.TrimSpace(sign) == "" && !isOption {
+		if !isSecretName(name) || strings.TrimSpace(sign) == "" && !isOption {
 			continue
 		}
-		// What begins with a dash is the next option, what begins with a dollar only names the secret.
+		// A word with a dash is the next option. One with a dollar sign only names the secret.
 		if value := firstWord(text); value != "" && !strings.HasPrefix(value, "-") && !strings.HasPrefix(value, "$") {
 			out.WriteString(redacted)
 			text = text[len(value):]
@@ -65,7 +58,8 @@ func redact(text string) string {
 	}
 }
 
-// firstWord is a quoted text, or all up to the next blank or quote. A quotation mark without an end quotes the rest.
+// firstWord returns a quoted text, or everything up to the next blank or quote. An unclosed quote
+// includes the rest of the text.
 func firstWord(text string) string {
 	if text == "" || text[0] != '\'' && text[0] != '"' {
 		end := strings.IndexAny(text, " \t\r\n'\"")

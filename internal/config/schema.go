@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Schema is the JSON schema (draft 2020-12) of a config file, for editors. It is a little narrower than what is read: it has one spelling of yes
-// and no, and no key of a later version.
+// Schema returns the JSON schema (draft 2020-12) of a config file, for editors. It is a little
+// stricter than the reader: it has only one spelling of yes and no, and no keys of a later version.
 func Schema() []byte {
 	top, groups := map[string]any{}, map[string]map[string]any{}
 	for _, key := range Keys() {
@@ -27,12 +27,12 @@ func Schema() []byte {
 	}
 	for group, members := range groups {
 		object := closedObject(members)
-		object["description"] = fmt.Sprintf("a value in place of the group sets %s", words.groups[group].Name)
-		top[group] = map[string]any{"anyOf": []any{object, words.groups[group].schema()}}
+		object["description"] = fmt.Sprintf("a value in place of the group sets %s", allKeys.groups[group].Name)
+		top[group] = map[string]any{"anyOf": []any{object, allKeys.groups[group].schema()}}
 	}
 	seed := map[string]any{}
 	for name, full := range seedKeys() {
-		seed[name] = words.byName[full].schema()
+		seed[name] = allKeys.byName[full].schema()
 	}
 	top[seedSection] = closedObject(seed)
 
@@ -46,7 +46,7 @@ func Schema() []byte {
 	return append(encoded, '\n')
 }
 
-// closedObject allows the given members and no other, or null.
+// closedObject allows null, or an object with these members and no others.
 func closedObject(members map[string]any) map[string]any {
 	return map[string]any{"type": []string{"object", "null"}, "properties": members, "additionalProperties": false}
 }
@@ -61,7 +61,7 @@ func (k Key) schema() map[string]any {
 	case Count, Amount, Switch:
 		schema["default"] = json.RawMessage(k.Default)
 	case List:
-		schema["default"] = lines(k, k.Default).items
+		schema["default"] = splitValue(k, k.Default).items
 	default:
 		schema["default"] = k.Default
 	}
@@ -84,7 +84,7 @@ func (k Key) kindSchema() map[string]any {
 	case Switch:
 		return map[string]any{"type": []string{"boolean", "null"}}
 	case List:
-		// A command may be the word true, which YAML takes for a boolean.
+		// A command may be the word true, which is a boolean in YAML.
 		item := map[string]any{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 		return map[string]any{
 			"anyOf": []any{map[string]any{"type": "array", "items": item}, item, map[string]any{"type": "null"}},

@@ -9,8 +9,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Settings is the resolved configuration of one run. It is recorded in the run's log and read back by `ralph resume`, so that a run goes on under
-// the rules that it began with. A zero limit means no limit.
+// Settings is the resolved configuration of one run. It is recorded in the run's log, and `ralph
+// resume` reads it back, so that a resumed run follows the rules that it began with. A zero limit
+// means no limit.
 type Settings struct {
 	MaxIterations    int        `json:"max_iterations"`
 	MaxTime          ralph.Span `json:"max_time"`
@@ -29,13 +30,13 @@ type Settings struct {
 	OnDecide         string     `json:"on_decide"`
 	OnLimit          string     `json:"on_limit"`
 	MaxWait          ralph.Span `json:"max_wait"`
-	Worktree         string     `json:"worktree,omitempty"` // a name, or "true" for that of the run
+	Worktree         string     `json:"worktree,omitempty"` // a name, or "true" for the run's id
 	Commit           string     `json:"commit,omitempty"`
 	CommitMessage    string     `json:"commit_message,omitempty"`
 	IncludeDirty     bool       `json:"include_dirty,omitempty"`
 	Yolo             bool       `json:"yolo"`
 	Protect          []string   `json:"protect,omitempty"`
-	Trust            bool       `json:"-" key:"trust"` // consent is given to a command line, not to a run
+	Trust            bool       `json:"-" key:"trust"` // consent is for one command line, not for the run
 
 	Agent     AgentSettings     `json:"agent"`
 	Checks    CheckSettings     `json:"checks"`
@@ -52,7 +53,8 @@ type Settings struct {
 	Planner   RoleSettings      `json:"planner,omitzero"`
 }
 
-// RoleSettings says which model plays a part. What is empty is as the worker's, and the worker's as the environment has it.
+// RoleSettings says which model plays a role. An empty field defaults to the worker's, and the
+// worker's defaults to the environment.
 type RoleSettings struct {
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model,omitempty"`
@@ -60,7 +62,7 @@ type RoleSettings struct {
 	APIKeyEnv string `json:"api_key_env,omitempty"` // the name of a variable
 }
 
-// WorkerSettings says how the built-in worker works.
+// WorkerSettings configures the built-in worker.
 type WorkerSettings struct {
 	RoleSettings
 	MaxTurnsPerTask int `json:"max_turns_per_task,omitempty"`
@@ -68,18 +70,20 @@ type WorkerSettings struct {
 
 // AgentSettings says which agent does the work and how it is started.
 type AgentSettings struct {
-	Name            string   `json:"name"`              // one of AgentCLIs; "command" or "acp", if and only if Command is set; or "": the first CLI found
+	// Name is one of AgentCLIs, or "" for the first CLI found. It is "command" or "acp" if and only if
+	// Command is set.
+	Name            string   `json:"name"`
 	Command         string   `json:"command,omitempty"` // a shell command that is the agent
 	Model           string   `json:"model,omitempty"`
 	Args            []string `json:"args,omitempty"` // added to the agent CLI's own command line
-	Env             []string `json:"env,omitempty"`  // names of variables that pass to the agent, NAME or PREFIX_*
+	Env             []string `json:"env,omitempty"`  // variables that the agent gets, NAME or PREFIX_*
 	InheritSettings bool     `json:"inherit_settings"`
 	Permissions     string   `json:"permissions"`
 	MaxFailures     int      `json:"max_failures"`
 	Fallback        []string `json:"fallback,omitempty"` // NAME or NAME:MODEL
 }
 
-// CheckSettings says which commands prove the work, and when they are run.
+// CheckSettings says which commands prove the work, and when they run.
 type CheckSettings struct {
 	Commands  []string   `json:"commands,omitempty"`
 	Timeout   ralph.Span `json:"timeout"`
@@ -95,39 +99,41 @@ type CheckSettings struct {
 	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
 }
 
-// EvaluatorSettings says who gives a second opinion.
+// EvaluatorSettings says which agent or model reviews claims.
 type EvaluatorSettings struct {
 	Agent   string `json:"agent,omitempty"`   // NAME, NAME:MODEL, or a model
-	Command string `json:"command,omitempty"` // a shell command in its place
+	Command string `json:"command,omitempty"` // a shell command instead
 	RoleSettings
 	MaxCallsPerTask int `json:"max_calls_per_task,omitempty"`
 }
 
-// Wanted reports whether there is to be an evaluator.
-func (e EvaluatorSettings) Wanted() bool { return e.Agent != "" || e.Command != "" }
+// Enabled reports whether the run has an evaluator.
+func (e EvaluatorSettings) Enabled() bool { return e.Agent != "" || e.Command != "" }
 
-// testChange is the rule for changed tests: as it was said, else by whether somebody can be asked.
+// testChange returns the rule for changed tests: the configured one, or a default that depends on
+// the evaluator and on protected tests.
 func (s Settings) testChange() ralph.TestRule {
 	switch {
 	case s.Gate.TestChange != "":
 		return ralph.TestRule(s.Gate.TestChange)
-	case s.Evaluator.Wanted():
+	case s.Evaluator.Enabled():
 		return ralph.TestsEvaluate
-	case slices.Contains(s.Protect, "tests"): // what the preset cannot protect as a file, such as tests inside of Rust sources
+	case slices.Contains(s.Protect, "tests"):
+		// The preset cannot protect tests that share a file with other code, as in Rust.
 		return ralph.TestsRefuse
 	}
 	return ralph.TestsWarn
 }
 
-// TaskSettings says which list is worked and what becomes of a task that does not get done.
+// TaskSettings says which list the run works through and what to do with a task that fails.
 type TaskSettings struct {
 	File      string `json:"file,omitempty"`
 	MaxTries  int    `json:"max_tries,omitempty"`
 	OnFailure string `json:"on_failure,omitempty"` // halt, skip or retry:N
 }
 
-// failure takes the rule apart; its form was checked when it was read.
-func (t TaskSettings) failure() (ralph.TaskRule, int) {
+// failureRule parses OnFailure, whose form was checked when it was read.
+func (t TaskSettings) failureRule() (ralph.TaskRule, int) {
 	if n, ok := strings.CutPrefix(t.OnFailure, "retry:"); ok {
 		times, _ := strconv.Atoi(n)
 		return ralph.TaskRetry, times
@@ -135,18 +141,19 @@ func (t TaskSettings) failure() (ralph.TaskRule, int) {
 	return ralph.TaskRule(t.OnFailure), 0
 }
 
-// Commits is when the harness commits: as it was said, else after every iteration in a worktree, and not in place.
-func (s Settings) Commits() ralph.CommitRule {
+// CommitRule returns when Ralph commits. The default is after every iteration in a worktree, and
+// never outside of one.
+func (s Settings) CommitRule() ralph.CommitRule {
 	if s.Commit == "" && s.Worktree != "" {
 		return ralph.CommitIteration
 	}
 	return ralph.CommitRule(cmp.Or(s.Commit, string(ralph.CommitOff)))
 }
 
-// WhoCommits is what the agent is told about commits.
-func (s Settings) WhoCommits() string {
+// Committer returns who commits, for the prompt: "harness", "agent", or "" for neither.
+func (s Settings) Committer() string {
 	switch {
-	case s.Commits() != ralph.CommitOff:
+	case s.CommitRule() != ralph.CommitOff:
 		return "harness"
 	case s.Profile == "promise":
 		return "agent"
@@ -154,7 +161,7 @@ func (s Settings) WhoCommits() string {
 	return ""
 }
 
-// GateSettings says what stands between a claim and exit 0.
+// GateSettings says what a claim has to pass before exit 0.
 type GateSettings struct {
 	Claim         string   `json:"claim"`
 	Status        string   `json:"status"`
@@ -165,7 +172,7 @@ type GateSettings struct {
 	TestChange    string   `json:"test_change,omitempty"`
 }
 
-// BreakerSettings says when a run that gets nowhere is stopped.
+// BreakerSettings says when to stop a run that makes no progress.
 type BreakerSettings struct {
 	NoProgress        int        `json:"no_progress"`
 	SameError         int        `json:"same_error"`
@@ -175,17 +182,17 @@ type BreakerSettings struct {
 	Cooldown          ralph.Span `json:"cooldown"`
 }
 
-// LimitSettings holds limits that are kept by waiting, not by stopping.
+// LimitSettings holds limits that make a run wait instead of stop.
 type LimitSettings struct {
 	CallsPerHour int `json:"calls_per_hour"`
 }
 
-// NotifySettings says who is told when a person is needed.
+// NotifySettings has the command that runs when a person is needed.
 type NotifySettings struct {
 	Command string `json:"command,omitempty"`
 }
 
-// HookSettings are the commands that are asked at certain moments of a run.
+// HookSettings are the commands that run at certain points of a run.
 type HookSettings struct {
 	PreTool       []string   `json:"pre_tool,omitempty"`
 	PostEdit      []string   `json:"post_edit,omitempty"`
@@ -195,50 +202,50 @@ type HookSettings struct {
 	Timeout       ralph.Span `json:"timeout,omitempty"`
 }
 
-// All are the commands of every hook.
-func (h HookSettings) All() []string {
+// Commands returns the commands of all hooks.
+func (h HookSettings) Commands() []string {
 	return slices.Concat(h.PreTool, h.PostEdit, h.PreIteration, h.PostIteration, h.OnStop)
 }
 
-// Lines are the commands of every hook, each behind the name of its hook.
+// Lines returns the commands of all hooks, each with the name of its hook in front.
 func (h HookSettings) Lines() []string {
 	var lines []string
-	for _, hook := range []struct {
-		name     string
-		commands []string
-	}{{"pre_tool", h.PreTool}, {"post_edit", h.PostEdit}, {"pre_iteration", h.PreIteration}, {"post_iteration", h.PostIteration}, {"on_stop", h.OnStop}} {
-		for _, command := range hook.commands {
-			lines = append(lines, hook.name+": "+command)
+	add := func(hook string, commands []string) {
+		for _, command := range commands {
+			lines = append(lines, hook+": "+command)
 		}
 	}
+	add("pre_tool", h.PreTool)
+	add("post_edit", h.PostEdit)
+	add("pre_iteration", h.PreIteration)
+	add("post_iteration", h.PostIteration)
+	add("on_stop", h.OnStop)
 	return lines
 }
 
-// PromptSettings says what the agent is told.
+// PromptSettings names the prompt file.
 type PromptSettings struct {
 	File string `json:"file,omitempty"`
 }
 
-// SandboxSettings says what keeps the agent in.
+// SandboxSettings says how the agent is sandboxed.
 type SandboxSettings struct {
 	Mode string `json:"mode"`
 }
 
-// Policy is the part of the settings that the loop itself follows.
+// Policy returns the part of the settings that the loop itself follows.
 func (s Settings) Policy() ralph.Policy {
-	onFailure, retries := s.Tasks.failure()
+	onFailure, retries := s.Tasks.failureRule()
 	return ralph.Policy{
 		MaxIterations: s.MaxIterations,
 		MaxTime:       s.MaxTime,
 		MaxCost:       s.MaxCost,
 		MaxTokens:     s.MaxTokens,
 
-		Claim:     ralph.ClaimRule(s.Gate.Claim),
-		Status:    ralph.StatusRule(s.Gate.Status),
-		StatusMin: s.Gate.StatusMin,
-		Tamper: ralph.TamperRule(
-			cmp.Or(s.Gate.Tamper, string(ralph.TamperRefuse)),
-		),
+		Claim:           ralph.ClaimRule(s.Gate.Claim),
+		Status:          ralph.StatusRule(s.Gate.Status),
+		StatusMin:       s.Gate.StatusMin,
+		Tamper:          cmp.Or(ralph.TamperRule(s.Gate.Tamper), ralph.TamperRefuse),
 		TestChange:      s.testChange(),
 		Unfinished:      ralph.WordRule(s.Gate.Unfinished),
 		AllowUnverified: s.AllowUnverified,

@@ -16,24 +16,24 @@ type Row struct {
 	Origin string `json:"origin"`
 }
 
-// Show lists every key with its value and where that came from, in table order, with secrets taken out.
+// Show lists every key with its value and origin, in table order, without secrets.
 func Show(loaded Loaded) []Row {
 	var rows []Row
 	for _, key := range Keys() {
 		if key.Ready() {
-			value := format(withoutSecrets(key.field(&loaded.Settings)))
+			value := format(redactField(key.field(&loaded.Settings)))
 			rows = append(rows, Row{Key: key.Name, Value: value, Origin: loaded.Origins[key.Name].String()})
 		}
 	}
 	return rows
 }
 
-// withoutSecrets is a field to show in place of another. Items are redacted one by one, before quoting hides their own quotes. What a terminal
-// would obey instead of show is quoted, too.
-func withoutSecrets(field any) any {
+// redactField returns a redacted copy of a field, safe to print on a terminal. The items of a list
+// are redacted one by one, before quoting changes the quotes in them.
+func redactField(field any) any {
 	switch value := field.(type) {
 	case *string:
-		clean := visible(redact(*value))
+		clean := quoteInvisible(redact(*value))
 		return &clean
 	case *[]string:
 		clean := text.Mapped(*value, redact)
@@ -42,7 +42,7 @@ func withoutSecrets(field any) any {
 	return field
 }
 
-// format writes the value of a field so that a config file or a flag would take it back.
+// format formats a field so that a config file or a flag accepts it.
 func format(field any) string {
 	switch value := field.(type) {
 	case *string:
@@ -63,9 +63,9 @@ func format(field any) string {
 	panic(fmt.Sprintf("config: no way to show a %T", field))
 }
 
-// visible is text as it is if every character of it can be seen, and quoted if not. A file of a repository is not to move the cursor over the
-// command that the user is asked about.
-func visible(text string) string {
+// quoteInvisible quotes text that has characters that cannot be seen. A file of a repository must
+// not be able to move the cursor over the command that the user is asked about.
+func quoteInvisible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)
 	}

@@ -73,7 +73,7 @@ func TestFieldsOfAnotherTypePanic(t *testing.T) {
 	for name, do := range map[string]func(){
 		"store":  func() { wrong.store(&Settings{}, "x") },
 		"format": func() { format(new(uint8)) },
-		"put":    func() { mustPut(layer{}, words.byName["max_cost"], "much", Origin{}) },
+		"put":    func() { mustPut(layer{}, allKeys.byName["max_cost"], "much", Origin{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

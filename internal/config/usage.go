@@ -2,13 +2,14 @@ package config
 
 import "github.com/ralphloop/ralph/internal/text"
 
-// UsageError is a mistake in what the user wrote: a flag, a key, a value, a file. It ends the program with status 64.
+// UsageError is a mistake in a flag, key, value or file of the user. It ends the program with
+// status 64.
 type UsageError struct {
 	Msg  string // what is wrong and where
-	Hint string // what would be right; may be empty
+	Hint string // how to fix it; may be empty
 }
 
-// Error is the message and the hint on one line.
+// Error returns the message and the hint on one line.
 func (e *UsageError) Error() string {
 	if e.Hint == "" {
 		return e.Msg
@@ -16,14 +17,14 @@ func (e *UsageError) Error() string {
 	return e.Msg + "; " + e.Hint
 }
 
-// problem is what is wrong with a value, before it is known who gave it.
+// problem is a mistake in a value. The caller adds where the value came from.
 type problem struct{ msg, hint string }
 
 func (p *problem) from(subject string) error {
 	return &UsageError{Msg: subject + ": " + p.msg, Hint: p.hint}
 }
 
-// Nearest is the candidate that name was most likely meant to be, or "" if none is near.
+// Nearest returns the candidate that name most likely stands for, or "" if none is close.
 func Nearest(name string, candidates []string) string { return text.Nearest(name, candidates) }
 
 func didYouMean(name string) string {

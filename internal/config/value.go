@@ -14,20 +14,20 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// given is what a layer says about one key, before it is read. A list has any number of items, anything else has one.
-type given struct {
+// rawValue is a value before it is read. A list has any number of items, anything else has one.
+type rawValue struct {
 	items []string
 	list  bool
 }
 
-func one(text string) given { return given{items: []string{text}} }
+func oneItem(text string) rawValue { return rawValue{items: []string{text}} }
 
-// lines is how the environment and --set write a value: a list has one item a line.
-func lines(key Key, text string) given {
+// splitValue reads a value from the environment or --set: a list has one item per line.
+func splitValue(key Key, text string) rawValue {
 	if key.Kind != List {
-		return one(text)
+		return oneItem(text)
 	}
-	g := given{list: true}
+	g := rawValue{list: true}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
 			g.items = append(g.items, line)
@@ -36,16 +36,17 @@ func lines(key Key, text string) given {
 	return g
 }
 
-// read makes the value that key holds, or says what is wrong with it. The result is a string, []string, int64, float64, ralph.Span or bool.
-func (k Key) read(g given) (any, *problem) {
+// read parses the value of a key. The result is a string, []string, int64, float64, ralph.Span or
+// bool.
+func (k Key) read(g rawValue) (any, *problem) {
 	if !k.Ready() {
-		return nil, k.later("this")
+		return nil, k.notYet("this")
 	}
 	if k.Kind == List {
 		return k.readList(g.items)
 	}
 	if g.list {
-		return nil, &problem{msg: "a list was given", hint: cmp.Or(k.wants(), "give one text")}
+		return nil, &problem{msg: "a list was given", hint: cmp.Or(k.valueHint(), "give one text")}
 	}
 	text := strings.TrimSpace(g.items[0])
 	switch k.Kind {
@@ -62,12 +63,12 @@ func (k Key) read(g given) (any, *problem) {
 	}
 }
 
-func (k Key) later(what string) *problem {
+func (k Key) notYet(what string) *problem {
 	return &problem{msg: fmt.Sprintf("%s comes with a later version (%s)", what, k.Later)}
 }
 
-// wants says in a few words what the key can hold, "" if that is any text.
-func (k Key) wants() string {
+// valueHint says what the key can hold, or "" if it holds any text.
+func (k Key) valueHint() string {
 	zero := ""
 	if k.Zero != "" {
 		zero = " (0 is " + k.Zero + ")"
@@ -89,9 +90,9 @@ func (k Key) wants() string {
 	return ""
 }
 
-// refuse quotes a value that cannot be meant, cut short: a value may be a whole file by mistake.
-func (k Key) refuse(text, why string) *problem {
-	return &problem{msg: fmt.Sprintf("%s %s", quote(text), why), hint: k.wants()}
+// rejectValue quotes a bad value, cut short: a value may be a whole file by mistake.
+func (k Key) rejectValue(text, why string) *problem {
+	return &problem{msg: fmt.Sprintf("%s %s", quote(text), why), hint: k.valueHint()}
 }
 
 func quote(text string) string {
@@ -106,13 +107,13 @@ func (k Key) readCount(text string) (any, *problem) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && !isDigits(strings.TrimLeft(text, "+-")):
-		return nil, k.refuse(text, "is not a whole number")
+		return nil, k.rejectValue(text, "is not a whole number")
 	case strings.HasPrefix(text, "-") && n != 0:
-		return nil, k.refuse(text, "is negative")
+		return nil, k.rejectValue(text, "is negative")
 	case err != nil || float64(n) > k.Max:
-		return nil, k.refuse(text, "is too large")
+		return nil, k.rejectValue(text, "is too large")
 	case float64(n) < k.Min:
-		return nil, k.refuse(text, "is too small")
+		return nil, k.rejectValue(text, "is too small")
 	}
 	return n, nil
 }
@@ -121,19 +122,20 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// readNumber reads a plain decimal number. Hexadecimal, NaN and Inf are numbers to Go, but nobody means them here.
+// readNumber reads a plain decimal number. Go also parses hexadecimal, NaN and Inf, but in a
+// configuration they are mistakes.
 func (k Key) readNumber(text, otherwise string) (float64, *problem) {
 	if strings.Trim(text, "0123456789.eE+-") != "" {
-		return 0, k.refuse(text, otherwise)
+		return 0, k.rejectValue(text, otherwise)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil && !math.IsInf(f, 0):
-		return 0, k.refuse(text, otherwise)
+		return 0, k.rejectValue(text, otherwise)
 	case f < 0:
-		return 0, k.refuse(text, "is negative")
+		return 0, k.rejectValue(text, "is negative")
 	case f > k.Max:
-		return 0, k.refuse(text, "is too large")
+		return 0, k.rejectValue(text, "is too large")
 	}
 	return math.Abs(f), nil
 }
@@ -150,29 +152,31 @@ func (k Key) readLength(text string) (any, *problem) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil && looksTooLong(text):
-		return nil, k.refuse(text, "is too large")
+		return nil, k.rejectValue(text, "is too large")
 	case err != nil:
-		return nil, k.refuse(text, wrong)
+		return nil, k.rejectValue(text, wrong)
 	case d < 0:
-		return nil, k.refuse(text, "is negative")
+		return nil, k.rejectValue(text, "is negative")
 	case d.Seconds() > k.Max:
-		return nil, k.refuse(text, "is too large")
+		return nil, k.rejectValue(text, "is too large")
 	}
 	return k.span(text, d.Seconds())
 }
 
-// looksTooLong tells an overflow from a mistake: the standard library has one error for both.
+// looksTooLong reports whether a duration overflowed, because time.ParseDuration has the same error
+// for that and for a typo.
 func looksTooLong(text string) bool {
 	unit := strings.TrimLeft(text, "0123456789")
 	_, err := time.ParseDuration("1" + unit)
 	return err == nil && unit != text
 }
 
-// span keeps milliseconds, as the log does. It refuses a length that would be recorded as 0, because 0 means something else.
+// span rounds to milliseconds, as the log does. It rejects a length that would be recorded as 0,
+// because 0 means something else.
 func (k Key) span(text string, seconds float64) (any, *problem) {
 	d := time.Duration(math.Round(seconds*1000)) * time.Millisecond
 	if d == 0 && seconds > 0 {
-		return nil, k.refuse(text, "is shorter than a millisecond")
+		return nil, k.rejectValue(text, "is shorter than a millisecond")
 	}
 	return ralph.Span(d), nil
 }
@@ -184,7 +188,7 @@ func (k Key) readSwitch(text string) (any, *problem) {
 	case "false", "0", "no", "off":
 		return false, nil
 	}
-	return nil, k.refuse(text, "is neither true nor false")
+	return nil, k.rejectValue(text, "is neither true nor false")
 }
 
 func (k Key) readText(text string) (any, *problem) {
@@ -192,7 +196,7 @@ func (k Key) readText(text string) (any, *problem) {
 		return nil, &problem{msg: "the value holds a NUL character"}
 	}
 	if text == "" && k.Default != "" {
-		return nil, &problem{msg: "the value is empty", hint: k.wants()}
+		return nil, &problem{msg: "the value is empty", hint: k.valueHint()}
 	}
 	if k.item != nil && text != "" {
 		if p := k.item(text); p != nil {
@@ -203,9 +207,9 @@ func (k Key) readText(text string) (any, *problem) {
 	case len(k.Choices) == 0, text == "", slices.Contains(k.Choices, text):
 		return text, nil
 	case slices.Contains(k.Coming, text):
-		return nil, k.later(quote(text))
+		return nil, k.notYet(quote(text))
 	}
-	p := k.refuse(text, "is not one of "+strings.Join(k.Choices, ", "))
+	p := k.rejectValue(text, "is not one of "+strings.Join(k.Choices, ", "))
 	p.hint = didYouMean(Nearest(text, k.Choices))
 	return nil, p
 }
@@ -237,7 +241,8 @@ func (k Key) readList(items []string) (any, *problem) {
 	return list, nil
 }
 
-// checkTag refuses tags that no agent's text could ever hold, because such a run would never complete.
+// checkTag rejects tags that cannot occur in an agent's text, because such a run would never
+// complete.
 func checkTag(tag string) *problem {
 	switch strings.ToUpper(tag) {
 	case "BLOCKED", "DECIDE":
@@ -250,7 +255,7 @@ func checkTag(tag string) *problem {
 	return nil
 }
 
-// checkFailureRule wants halt, skip or retry:N.
+// checkFailureRule accepts halt, skip and retry:N.
 func checkFailureRule(rule string) *problem {
 	if n, ok := strings.CutPrefix(rule, "retry:"); ok {
 		if times, err := strconv.Atoi(n); err == nil && times > 0 && times <= billion {
@@ -266,7 +271,7 @@ func checkFailureRule(rule string) *problem {
 	}
 }
 
-// checkWorktree wants a name that a branch can have below ralph/.
+// checkWorktree accepts a name that a branch can have below ralph/.
 func checkWorktree(name string) *problem {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r))
@@ -281,7 +286,7 @@ func checkWorktree(name string) *problem {
 	return nil
 }
 
-// checkFallback wants an agent CLI, with or without a model.
+// checkFallback accepts an agent CLI, with or without a model.
 func checkFallback(text string) *problem {
 	name, model, hasModel := strings.Cut(text, ":")
 	switch {
@@ -297,16 +302,16 @@ func checkFallback(text string) *problem {
 	return checkModel(model)
 }
 
-// checkEvaluator wants an agent CLI, the worker, or a model's name.
+// checkEvaluator accepts an agent CLI, the worker, or a model's name.
 func checkEvaluator(text string) *problem {
 	name, _, _ := strings.Cut(text, ":")
-	if slices.Contains(AgentCLIs, name) || Nearest(name, AgentCLIs) != "" { // rather a slip than a model
+	if slices.Contains(AgentCLIs, name) || Nearest(name, AgentCLIs) != "" { // a typo rather than a model
 		return checkFallback(text)
 	}
 	return checkModel(text)
 }
 
-// checkGlob wants a pattern of files below the workspace.
+// checkGlob accepts a pattern of files in the workspace.
 func checkGlob(pattern string) *problem {
 	bare := strings.TrimPrefix(pattern, "!")
 	switch {
@@ -324,7 +329,8 @@ func checkGlob(pattern string) *problem {
 	return nil
 }
 
-// checkModel refuses what a CLI could take for a flag: a repository may name the model without consent, and nothing more.
+// checkModel rejects a name that a CLI could take for a flag: without consent, a repository may
+// name a model and nothing more.
 func checkModel(name string) *problem {
 	if strings.HasPrefix(strings.TrimSpace(name), "-") {
 		return &problem{
@@ -335,12 +341,15 @@ func checkModel(name string) *problem {
 	return nil
 }
 
-// checkVariable wants the name of a variable, never its value: a config file is no place for a secret.
+// checkVariable accepts the name of a variable, never its value: a config file is no place for a
+// secret.
 func checkVariable(name string) *problem {
 	stem := strings.TrimSuffix(name, "*")
 	plain := func(r rune) bool {
 		return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 	}
+	isName := stem == "" || strings.Trim(stem, "_") != "" && strings.TrimFunc(stem, plain) == "" &&
+		(stem[0] < '0' || stem[0] > '9')
 	switch {
 	case strings.Contains(name, "="):
 		before, _, _ := strings.Cut(name, "=")
@@ -348,25 +357,25 @@ func checkVariable(name string) *problem {
 			msg:  quote(before) + " is given with a value",
 			hint: "give only the name; its value is taken from the environment",
 		}
-	case strings.Trim(stem, "_") == "" && stem != "" || strings.TrimFunc(stem, plain) != "" || stem != "" && stem[0] >= '0' && stem[0] <= '9':
+	case !isName:
 		return &problem{msg: quote(name) + " is not the name of a variable", hint: "give NAME or PREFIX_*"}
 	}
 	return nil
 }
 
-// store puts a value that read has made into the field that key belongs to.
+// store puts a value from read into the key's field.
 func (k Key) store(s *Settings, value any) {
 	field, given := reflect.ValueOf(k.field(s)).Elem(), reflect.ValueOf(value)
-	if field.CanInt() { // int, int64 or a length of time
+	if field.CanInt() { // int, int64 or ralph.Span
 		field.SetInt(given.Int())
 		return
 	}
 	field.Set(given)
 }
 
-// ParseLength reads a length of time as flags write it: 90s, 10m, 2h, or a bare number of seconds.
+// ParseLength reads a length of time as in a flag: 90s, 10m, 2h, or a bare number of seconds.
 func ParseLength(text string) (ralph.Span, error) {
-	value, p := Key{Kind: Length, Max: billion}.read(one(text))
+	value, p := Key{Kind: Length, Max: billion}.read(oneItem(text))
 	if p != nil {
 		return 0, p.from("length")
 	}

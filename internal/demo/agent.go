@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Play is one iteration of the scripted agent: it reads its prompt, looks at slugify.sh in the current folder, works, and reports in Claude
-// Code's stream format. pause is how long it seems to think before each step.
+// Play runs one iteration of the scripted agent. It reads the prompt and slugify.sh in the current
+// folder, works, and reports in Claude Code's stream format. pause is how long it seems to think
+// before each step.
 func Play(s Scenario, prompt io.Reader, out io.Writer, pause time.Duration) error {
 	text, err := io.ReadAll(prompt)
 	if err != nil {
@@ -51,7 +52,7 @@ const session = "demo"
 
 type object map[string]any
 
-// player writes one line an event and keeps the first error.
+// player writes one line per event and keeps the first error.
 type player struct {
 	out   *json.Encoder
 	pause time.Duration

@@ -1,7 +1,8 @@
-// Package demo is the keyless first minute: a sample project and a scripted agent that is a real process.
+// Package demo has a sample project and a scripted agent, to try Ralph without an API key.
 //
-// The loop, the checks, the log and the exit code are the real ones. Only the agent is scripted: it speaks Claude Code's stream format, looks at
-// the files and the prompt like any agent, and plays a scenario. Nothing here calls a model.
+// The loop, the checks, the log and the exit code are real, and the agent is a real process. Only
+// what it does is scripted: it speaks Claude Code's stream format, reads the files and the prompt
+// like any agent, and plays a scenario. Nothing here calls a model.
 package demo
 
 import (
@@ -15,13 +16,13 @@ import (
 //go:embed sample
 var sample embed.FS
 
-// Goal is what the scripted agent is asked to do.
+// Goal is the goal of the demo.
 const Goal = "Make slugify.sh turn any title into a URL slug, as README.md says. check.sh must pass."
 
-// Check is the command that proves it.
+// Check is the command that proves the goal.
 const Check = "sh ./check.sh"
 
-// WriteProject puts the sample project into dir.
+// WriteProject writes the sample project into dir.
 func WriteProject(dir string) error {
 	files, err := fs.Sub(sample, "sample")
 	if err != nil {

@@ -7,25 +7,25 @@ type Scenario struct {
 	Name     string
 	About    string // one line for the help text
 	ExitCode int
-	MaxCost  float64 // the budget that the scenario runs against, 0 for none
+	MaxCost  float64 // cost limit of the run; 0 for none
 	turns    func(files project) turn
 }
 
 // turn is what the agent does in one iteration.
 type turn struct {
 	thinks string
-	edits  string // the new text of slugify.sh, "" for none
+	edits  string // new text of slugify.sh; "" for no edit
 	says   string
 	cost   float64 // simulated
 }
 
-// project is what a fresh agent finds.
+// project is what the agent finds when an iteration starts.
 type project struct {
 	script string // slugify.sh
 	prompt string
 }
 
-// Scenarios lists every scenario, the default first.
+// Scenarios lists all scenarios, the default first.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{
@@ -41,7 +41,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// Find gives the scenario of that name.
+// Find returns the scenario with that name.
 func Find(name string) (Scenario, bool) {
 	for _, s := range Scenarios() {
 		if s.Name == name {
@@ -68,7 +68,8 @@ printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9 \n' | tr -s ' '
 
 const claim = "\n\n<promise>COMPLETE</promise>"
 
-// completeTurns begins with the claim that most agents make: done, says the agent; not so, says the check.
+// completeTurns begins with the claim that most agents make: the agent says done, but the check
+// fails.
 func completeTurns(p project) turn {
 	switch {
 	case !strings.Contains(p.script, "tr "):
@@ -99,27 +100,24 @@ func completeTurns(p project) turn {
 }
 
 func blockedTurns(p project) turn {
-	return p.inLowerCase(
-		turn{
-			thinks: "The list of reserved slugs lies on a server.",
-			says:   "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>",
-			cost:   0.02,
-		},
-	)
+	return p.afterLowerCase(turn{
+		thinks: "The list of reserved slugs lies on a server.",
+		says: "I cannot reach it.\n\n" +
+			"<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>",
+		cost: 0.02,
+	})
 }
 
 func decideTurns(p project) turn {
-	return p.inLowerCase(
-		turn{
-			thinks: "README.md does not say what happens to accents.",
-			says:   "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>",
-			cost:   0.02,
-		},
-	)
+	return p.afterLowerCase(turn{
+		thinks: "README.md does not say what happens to accents.",
+		says:   "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>",
+		cost:   0.02,
+	})
 }
 
-// inLowerCase does a first part of the work before a turn in which nothing more can be done.
-func (p project) inLowerCase(then turn) turn {
+// afterLowerCase returns a turn that does the first part of the work, and once that is done, then.
+func (p project) afterLowerCase(then turn) turn {
 	if !strings.Contains(p.script, "tr ") {
 		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "Lower case is done.", cost: 0.02}
 	}

@@ -17,31 +17,32 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Probing says which agents are probed.
+// Probing selects the agents to probe.
 type Probing string
 
-// Which agents are probed.
+// The agents to probe.
 const (
-	ProbeNew  Probing = ""     // those of which nothing is kept
-	ProbeAll  Probing = "all"  // everyone, whatever is kept
-	ProbeNone Probing = "none" // nobody; what is kept is told
+	ProbeNew  Probing = ""     // agents without a cached report
+	ProbeAll  Probing = "all"  // all agents, even those with a cached report
+	ProbeNone Probing = "none" // no agents; only shows cached reports
 )
 
-// atOnce is how many agents are looked at side by side: a probe keeps a core busy.
+// atOnce is how many agents are examined at the same time, because a probe keeps a core busy.
 const atOnce = 2
 
-// AgentFinding is what is known of one installed agent CLI.
+// AgentFinding describes one installed agent CLI.
 type AgentFinding struct {
 	Name    string `json:"name"`
-	Version string `json:"version"` // "unknown" if it does not tell
+	Version string `json:"version"` // "unknown" if the CLI does not print it
 	Path    string `json:"path"`
 	agent.Account
-	Broken   string        `json:"broken,omitempty"` // what is known to be wrong with this version
+	Broken   string        `json:"broken,omitempty"` // known fault of this version
 	Probe    *probe.Report `json:"probe"`            // null if there was none
 	ProbedAt *time.Time    `json:"probed_at,omitempty"`
 }
 
-// agents looks at every known CLI. Those that are there come in the order in which a run looks for them, those that are not after them.
+// agents examines every known CLI. Installed ones come first, in the order in which a run looks for
+// them, then the missing ones.
 func (x Examination) agents(ctx context.Context, inUse []string) []Finding {
 	var installed, missing []Finding
 	var dialects []agent.Dialect
@@ -89,7 +90,7 @@ func (x Examination) agents(ctx context.Context, inUse []string) []Finding {
 	return append(installed, missing...)
 }
 
-// worker tells which model the agent that is always there would ask.
+// worker says which model the built-in worker would use.
 func (x Examination) worker() Finding {
 	const what, how = "worker", "built in, for --agent worker; "
 	if x.Trouble != nil {
@@ -99,7 +100,7 @@ func (x Examination) worker() Finding {
 	return Finding{What: what, State: map[bool]State{true: OK, false: Note}[ready], Detail: how + text}
 }
 
-// agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.
+// agent fills in the finding of one CLI. Its error is about the probe or the cache of reports.
 func (x Examination) agent(ctx context.Context, d agent.Dialect, f *Finding) error {
 	a, about := f.Agent, d.About()
 	version := probe.AskVersion(ctx, a.Path, config.AgentEnv(x.Env, config.Passes{Own: about.Env, When: about.EnvWhen}))
@@ -128,7 +129,7 @@ func (x Examination) account(about agent.About) agent.Account {
 	return about.Account(agent.LookAround(x.Env.Environ))
 }
 
-// probe takes the report that is kept, or makes one.
+// probe uses the cached report, or makes a new one.
 func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding, version string) error {
 	cache := probe.Cache{Now: time.Now}
 	if x.Env.CacheDir != "" {
@@ -166,7 +167,8 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 	return cache.Keep(probe.Kept{Key: key, ProbedAt: now, Report: report})
 }
 
-// state is the worst that is known. A run with the user's own hooks in it is still a run; one whose output is not understood is none.
+// state returns the worst state of the finding. A failed isolation is only a note: a run with the
+// user's own hooks in it still works. Without output that Ralph understands, there is no run.
 func (a AgentFinding) state() State {
 	r := a.Probe
 	switch {

@@ -1,4 +1,5 @@
-// Package doctor says what is installed, who is logged in, and whether it does what a run needs.
+// Package doctor checks which programs are installed, which agents are logged in, and whether they
+// do what a run needs.
 package doctor
 
 import (
@@ -13,43 +14,43 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// State says what a finding means.
+// State is the result of a finding.
 type State string
 
 // The states of findings.
 const (
 	OK      State = "ok"
 	Note    State = "note"    // worth knowing
-	Missing State = "missing" // not there
-	Bad     State = "bad"     // there, and known not to do
+	Missing State = "missing" // not installed or not usable
+	Bad     State = "bad"     // installed, but known not to work
 	Unknown State = "unknown"
 )
 
-// Finding is one thing that the doctor looked at.
+// Finding is one thing that the doctor examined.
 type Finding struct {
 	What   string        `json:"what"`
 	State  State         `json:"state"`
 	Detail string        `json:"detail"`
-	Needed bool          `json:"needed,omitempty"` // by the next run
-	Agent  *AgentFinding `json:"agent,omitempty"`  // of an agent CLI that is installed
+	Needed bool          `json:"needed,omitempty"` // the next run needs it
+	Agent  *AgentFinding `json:"agent,omitempty"`  // set for an installed agent CLI
 }
 
-// askTimeout bounds one question to a program about its version.
+// askTimeout limits how long a program may take to print its version.
 const askTimeout = 10 * time.Second
 
-// Examination is what a doctor is to look at.
+// Examination says what the doctor examines.
 type Examination struct {
 	Workspace workspace.Workspace
 	Env       config.Env
 	Version   string // of ralph
 	Probing   Probing
 	Settings  config.Settings   // of the workspace
-	Trouble   error             // why they are not known; nil if they are
-	Tell      func(line string) // what is going on, for people; may be called by several goroutines
+	Trouble   error             // why Settings are unknown; nil if they are known
+	Tell      func(line string) // shows progress to the user; several goroutines may call it
 }
 
-// Examine reports what is installed, what is missing, and what the next run would use. It starts an agent only for a
-// probe, and no check.
+// Examine reports what is installed, what is missing, and what the next run would use. It starts an
+// agent only to probe it or to ask for its version, and it runs no check.
 func Examine(ctx context.Context, x Examination) []Finding {
 	findings := []Finding{
 		x.program(ctx, "git", "optional: without it, no snapshots, commits or worktrees"),

@@ -110,6 +110,7 @@ func TestAgentsAreExamined(t *testing.T) {
 	installed, others := w.examine(t, ProbeNone)
 	gemini, _ := agent.Find("gemini")
 	path := func(name string) string { return filepath.Join(w.bin, name) }
+	gooseDetail := path("goose") + " does not tell its version; another program has this name, too"
 	want := []Finding{
 		{"agent claude", OK, "2.1.7 at " + path("claude"), false, &AgentFinding{
 			Name: "claude", Version: "2.1.7", Path: path("claude"),
@@ -125,7 +126,7 @@ func TestAgentsAreExamined(t *testing.T) {
 			Name: "gemini", Version: "0.20.0", Path: path("gemini"), Account: installed[2].Agent.Account,
 			Broken: gemini.About().Broken[0].Why,
 		}},
-		{"agent goose", Note, path("goose") + " does not tell its version; another program has this name, too", false, &AgentFinding{
+		{"agent goose", Note, gooseDetail, false, &AgentFinding{
 			Name: "goose", Version: "unknown", Path: path("goose"),
 			Account: agent.Account{Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no provider is configured"},
 		}},

@@ -33,8 +33,8 @@ func (x Examination) configuration() Finding {
 	return f
 }
 
-// nextRun reports on the agent and the checks that `ralph run` would use here. It prepares the run in the same way, and
-// starts nothing of it.
+// nextRun reports on the agent and the checks that `ralph run` would use here. It prepares the run
+// in the same way, and starts nothing of it.
 func (x Examination) nextRun(ctx context.Context) (agents []string, findings []Finding) {
 	fails := func(err error) {
 		findings = append(findings, Finding{What: "next run", State: Bad, Needed: true, Detail: err.Error()})
@@ -96,7 +96,8 @@ func (x Examination) command(ctx context.Context, what, command string) Finding 
 // program is a word that a shell would start, and the folder it would do that in.
 type program struct{ name, dir string }
 
-// programs lists the programs that a command certainly starts. With || in it, a program may be missing on purpose.
+// programs lists the programs that a command certainly starts. With || in it, a program may be
+// missing on purpose.
 func programs(command, dir string) (found []program) {
 	list, err := shell.Parse(command)
 	if err != nil {
@@ -121,8 +122,8 @@ func programs(command, dir string) (found []program) {
 	return found
 }
 
-// versionCommands are programs that answer when asked for their version. A wrapper may be on PATH and have nothing to
-// start, as cargo without a toolchain.
+// versionCommands are programs that answer when asked for their version. A wrapper may be on PATH
+// and have nothing to start, as cargo without a toolchain.
 var versionCommands = map[string]string{
 	"go": "version", "cargo": "--version", "node": "--version", "npm": "--version", "npx": "--version",
 	"pnpm": "--version", "yarn": "--version", "bun": "--version", "python": "--version", "python3": "--version",

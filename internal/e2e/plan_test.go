@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 			Turns               int
 			Tasks               []struct{ ID, Title string }
 		}
-		if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil || code != 0 {
+		if err := json.Unmarshal([]byte(r.stdout.String()), &got); err != nil || code != 0 {
 			t.Fatalf("exit status %d, %v\n%s\n%s", code, err, r.stdout.String(), r.stderr.String())
 		}
 		want := got

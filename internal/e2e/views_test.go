@@ -58,9 +58,15 @@ var pythonFiles = map[string]string{
 }
 
 // heavyModules creates 300 MB of dependencies, in files of 100 kB.
-const heavyModules = `mkdir -p node_modules/dep && echo 'exports.sum = (a, b) => a + b' >node_modules/dep/index.js && echo '{"name":"dep","version":"1.0.0"}' >node_modules/dep/package.json
+const heavyModules = `mkdir -p node_modules/dep &&
+	echo 'exports.sum = (a, b) => a + b' >node_modules/dep/index.js &&
+	echo '{"name":"dep","version":"1.0.0"}' >node_modules/dep/package.json
 head -c 100000 /dev/urandom >seed
-for d in $(seq 30); do mkdir node_modules/d$d; for f in $(seq 100); do cp seed node_modules/d$d/f$f.js; done; done; rm seed`
+for d in $(seq 30); do
+	mkdir node_modules/d$d
+	for f in $(seq 100); do cp seed node_modules/d$d/f$f.js; done
+done
+rm seed`
 
 // TestChecksPassInAView runs checks that pass in a shell. They must pass in a view as well, with an
 // overlay if the system has one, and without copying anything.

@@ -50,9 +50,8 @@ func TestZeroSetHasTheBuiltInRules(t *testing.T) {
 		{"bash", ``, allowed},
 		{"bash", `null`, allowed},
 	} {
-		if diff := cmp.Diff(
-			test.want, s.BeforeTool(t.Context(), call(t.TempDir(), test.tool, test.input)), untimed,
-		); diff != "" {
+		got := s.BeforeTool(t.Context(), call(t.TempDir(), test.tool, test.input))
+		if diff := cmp.Diff(test.want, got, untimed); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", test.tool, test.input, diff)
 		}
 	}

@@ -92,9 +92,8 @@ func TestAnEntryAnIteration(t *testing.T) {
 	if err != nil || string(ignores) != madeHere || !Alone(r.view.Dir) {
 		t.Errorf(".gitignore holds %q, %v", ignores, err)
 	}
-	if err := os.WriteFile(
-		filepath.Join(r.view.Dir, ".ralph", "config.yaml"), nil, 0o600,
-	); err != nil || Alone(r.view.Dir) {
+	configFile := filepath.Join(r.view.Dir, ".ralph", "config.yaml")
+	if err := os.WriteFile(configFile, nil, 0o600); err != nil || Alone(r.view.Dir) {
 		t.Errorf("with a config beside it, %v, it is a project", err)
 	}
 }

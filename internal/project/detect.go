@@ -1,7 +1,8 @@
 // Package project reads from a project's files which checks it has.
 //
-// [Propose] lists every check that a project can be held to: tests, lint, types, format and end-to-end tests. [Detect]
-// chooses from them the checks of a run that names none. Both read files and start nothing.
+// [Propose] lists every check that a project can have: tests, lint, types, format and end-to-end
+// tests. [Detect] chooses from them the checks of a run that names none. Both read files and start
+// nothing.
 package project
 
 import (
@@ -18,10 +19,10 @@ import (
 type Detection struct {
 	// Commands are the checks; none if no test was found.
 	Commands []string
-	// Because says where the checks come from, as in "found go.mod, web/package.json". Without Commands it says why
-	// there are none.
+	// Because says where the checks come from, such as "found go.mod, web/package.json". Without
+	// Commands it says why there are none.
 	Because string
-	// PassedOver lists what was found and not used, as in "found go.mod, but no test in it".
+	// PassedOver lists what was found and not used, such as "found go.mod, but no test in it".
 	PassedOver []string
 }
 
@@ -29,8 +30,9 @@ type Detection struct {
 const nothingFound = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, requirements.txt, " +
 	"Cargo.toml and a Makefile with a test target, here and in subfolders"
 
-// Detect returns every check that [Propose] lists and that can run. A missing test runner is kept, so that the run
-// reports it instead of proving less. Detect reports false if no test was found: lint alone proves nothing.
+// Detect returns every check that [Propose] lists and that can run. It keeps a test whose runner is
+// missing, so that the run reports it instead of proving less. Detect returns false if no test was
+// found: lint alone proves nothing.
 func Detect(dir string) (Detection, bool) {
 	found, untested := survey(dir)
 	d := Detection{PassedOver: untested}
@@ -62,14 +64,14 @@ func Detect(dir string) (Detection, bool) {
 	return d, false
 }
 
-// readLimit bounds what is read of one file of a project.
+// readLimit is the size of the largest file that is read.
 const readLimit = 1 << 20
 
 func readFile(dir, name string) (string, bool) {
 	if !isFile(dir, name) {
 		return "", false
 	}
-	// What is a file now may be a pipe when it is opened, and longer when it is read.
+	// The file may have become a pipe since isFile, and may grow while it is read.
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", false
@@ -87,8 +89,8 @@ func isFile(dir, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// runsNothing reports whether a script line only talks: it would pass, or fail, whatever
-// the code does.
+// runsNothing reports whether a script only prints or exits, so that its result does not depend on
+// the code.
 func runsNothing(script string) bool {
 	for _, part := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
 		command, _, _ := strings.Cut(strings.TrimSpace(strings.TrimLeft(part, "@-+ \t")), " ")
@@ -101,12 +103,12 @@ func runsNothing(script string) bool {
 	return true
 }
 
-// seekLimit is how many entries of a project are looked at for a test.
+// seekLimit is how many entries of a project seek looks at.
 const seekLimit = 100_000
 
-// seek walks the files below dir until one satisfies test. Hidden folders, dependencies
-// and test data are not entered. A project that is too large to be searched counts as
-// one with a test: that there is none was not shown.
+// seek walks the files below dir until one satisfies test. It does not enter hidden folders,
+// dependencies and test data. A project that is too large to search counts as one with a test,
+// because the search did not show that there is none.
 func seek(dir string, enter func(path string) bool, test func(path string) bool) bool {
 	found, seen := false, 0
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -116,7 +118,7 @@ func seek(dir string, enter func(path string) bool, test func(path string) bool)
 		}
 		switch {
 		case err != nil:
-			return nil // an unreadable folder has no test that we know of
+			return nil // an unreadable folder counts as one without tests
 		case path == dir:
 			return nil
 		case entry.IsDir():

@@ -43,8 +43,10 @@ func TestDetect(t *testing.T) {
 		"empty folder": {nil, none(nothingHere)},
 		"below the root": {map[string]string{"sub/go.mod": "module x", "sub/x_test.go": goTestFile},
 			found("cd sub && go test ./...", "found sub/go.mod")},
-		"two below the root": {map[string]string{"services/my api/go.mod": "module x", "services/my api/x_test.go": goTestFile},
-			found("cd 'services/my api' && go test ./...", "found services/my api/go.mod")},
+		"two below the root": {
+			map[string]string{"services/my api/go.mod": "module x", "services/my api/x_test.go": goTestFile},
+			found("cd 'services/my api' && go test ./...", "found services/my api/go.mod"),
+		},
 		"too deep below the root": {map[string]string{"a/b/c/go.mod": "module x", "a/b/c/x_test.go": goTestFile},
 			none(nothingHere)},
 		"below, without a test": {map[string]string{"sub/go.mod": "module x"},

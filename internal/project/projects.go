@@ -16,12 +16,12 @@ import (
 var goTest = text.LazyRegexp(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
 
 func lookGo(dir string) (command, because string) {
-	// Packages of another module and of folders that begin with an underscore are not in ./...
+	// ./... includes neither packages of another module nor folders that begin with an underscore.
 	enter := func(path string) bool { return !strings.HasPrefix(filepath.Base(path), "_") && !isFile(path, "go.mod") }
 	return lookBelow(dir, "go.mod", "go test ./...", enter, isGoTest)
 }
 
-// lookBelow proposes a command for folders with a file of that name, if there is a test below them.
+// lookBelow proposes a command for a folder with a file of that name, if there is a test below it.
 func lookBelow(dir, file, command string, enter, isTest func(path string) bool) (string, string) {
 	switch {
 	case !isFile(dir, file):
@@ -32,8 +32,8 @@ func lookBelow(dir, file, command string, enter, isTest func(path string) bool) 
 	return command, "found " + file
 }
 
-// isGoTest reports whether `go test` on this machine, without further tags, would run
-// something in the file.
+// isGoTest reports whether `go test` on this machine, without more build tags, would run something
+// in the file.
 func isGoTest(path string) bool {
 	folder, name := filepath.Split(path)
 	if !strings.HasSuffix(name, "_test.go") {
@@ -43,7 +43,7 @@ func isGoTest(path string) bool {
 	if !readable {
 		return true
 	}
-	// MatchFile would read the file again, to the end of whatever comments it begins with.
+	// MatchFile would read the file again, to the end of its first comments, however long they are.
 	here := build.Default
 	here.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 	if match, err := here.MatchFile(folder, name); err == nil && !match {
@@ -52,7 +52,7 @@ func isGoTest(path string) bool {
 	return goTest().MatchString(text)
 }
 
-// packageFile is what of a package.json matters here.
+// packageFile has the fields of a package.json that are needed here.
 type packageFile struct {
 	Scripts        map[string]any `json:"scripts"`
 	PackageManager string         `json:"packageManager"`
@@ -63,7 +63,7 @@ func (p packageFile) script(name string) string {
 	return strings.TrimSpace(script)
 }
 
-// readPackage reads the package.json of dir. It is there even if it cannot be read.
+// readPackage reads the package.json in dir. there is true even if the JSON is invalid.
 func readPackage(dir string) (pkg packageFile, there, readable bool) {
 	text, there := readFile(dir, "package.json")
 	if !there {
@@ -96,8 +96,8 @@ func lookNode(dir string) (command, because string) {
 	return command, "found package.json with a test script" + source
 }
 
-// packageManager names who runs the scripts of a package: whom the package says, else
-// whose lock file there is.
+// packageManager returns the package manager that the package declares, or else the one whose lock
+// file exists.
 func packageManager(dir, declared string) (name, source string) {
 	name, _, _ = strings.Cut(declared, "@")
 	switch name {
@@ -123,7 +123,7 @@ func lookPython(dir string) (command, because string) {
 			continue
 		}
 		found = cmp.Or(found, file)
-		// Which files hold tests is then a matter of that setting, which is pytest's to read.
+		// That setting decides which files have tests, and only pytest can interpret it.
 		if strings.Contains(text, "python_files") {
 			return "pytest", "found " + file
 		}
@@ -141,7 +141,7 @@ func lookPython(dir string) (command, because string) {
 	return "pytest", "found " + found
 }
 
-// The attributes that make a test, those of async and table-driven runners included.
+// rustTest matches the attributes of tests, including those of async and table-driven runners.
 var rustTest = text.LazyRegexp(
 	`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`,
 )
@@ -158,7 +158,7 @@ func lookRust(dir string) (command, because string) {
 	return lookBelow(dir, "Cargo.toml", "cargo test", enter, isTest)
 }
 
-// A rule has its targets at the beginning of a line; `test := x` is none.
+// A rule has its targets at the beginning of a line. `test := x` is not a rule.
 var (
 	makeRule     = text.LazyRegexp(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
 	makeVariable = text.LazyRegexp(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
@@ -178,7 +178,8 @@ func lookMake(dir string) (command, because string) {
 	return "", "found " + file + ", but no test target in it"
 }
 
-// readMakefile reads the file that make would read, of several the first in make's own order.
+// readMakefile reads the file that make would read. If there are several, it is the first in make's
+// own order.
 func readMakefile(dir string) (file, text string, there bool) {
 	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		text, there := readFile(dir, file)
@@ -189,8 +190,8 @@ func readMakefile(dir string) (file, text string, there bool) {
 	return "", "", false
 }
 
-// hasEntry reports whether the folder lists the name in exactly this spelling, which
-// opening it does not tell where upper and lower case are one.
+// hasEntry reports whether the folder has an entry with exactly this spelling. Opening the file
+// does not tell on a file system that ignores case.
 func hasEntry(dir, name string) bool {
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
@@ -199,12 +200,12 @@ func hasEntry(dir, name string) bool {
 // makeTarget is what a Makefile says about one target.
 type makeTarget struct {
 	there  bool
-	works  bool     // it has anything to do: a prerequisite, or a recipe that runs something
+	works  bool     // it has a prerequisite, or a recipe that runs something
 	needs  []string // its prerequisites
 	recipe []string // its lines that run something
 }
 
-// findTarget looks for a target of a Makefile.
+// findTarget reads one target of a Makefile.
 func findTarget(makefile, name string) makeTarget {
 	var target makeTarget
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(makefile, "\r\n", "\n"), "\\\n", " "), "\n")

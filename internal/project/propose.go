@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Kind says what a proposed check looks at.
+// Kind is what a proposed check examines.
 type Kind string
 
 // The kinds of checks, in the order in which they are proposed.
@@ -23,25 +23,26 @@ const (
 
 var kindOrder = []Kind{KindTest, KindLint, KindTypes, KindFormat, KindE2E}
 
-// Proposal is a check that a project could be held to.
+// Proposal is a check that a project could have.
 type Proposal struct {
 	Kind    Kind   `json:"kind"`
 	Command string `json:"command"`
-	Because string `json:"because"` // what it was taken from, as "found .golangci.yml"
-	// Missing names the program that it needs and that is not on PATH; "" if it could run.
+	Because string `json:"because"` // what it was derived from, such as "found .golangci.yml"
+	// Missing is the program that the check needs but that is not on PATH; "" if it can run.
 	Missing string `json:"missing"`
 }
 
-// candidate is a proposal and how to know it again.
+// candidate is a proposal and how to recognize the same check elsewhere.
 type candidate struct {
 	Proposal
 	language string   // "" for make and pre-commit
-	programs []string // that must be on PATH; none: the command's first word
-	marks    []string // words that show that another file's recipe runs the same
+	programs []string // must be on PATH; default: the command's first word
+	marks    []string // words that show that a recipe in another file runs the same
 }
 
-// Propose lists every check that the project in dir has: tests first, then lint, types, format and end-to-end tests.
-// It does not propose a script that rewrites files, nor a make target that only runs what is proposed already.
+// Propose lists every check that the project in dir has: tests first, then lint, types, format and
+// end-to-end tests. It does not propose a script that rewrites files, nor a make target that only
+// runs what is already proposed.
 func Propose(dir string) []Proposal {
 	found, _ := survey(dir)
 	return found
@@ -69,8 +70,8 @@ func survey(dir string) (found []Proposal, untested []string) {
 	return found, untested
 }
 
-// language knows the checks of one kind of project. look finds its tests: it returns no command but a reason if dir has
-// a project without tests, and neither if dir has no such project.
+// language knows the checks of one kind of project. look finds its tests: it returns no command but
+// a reason if dir has a project without tests, and neither if dir has no such project.
 type language struct {
 	name    string
 	look    func(dir string) (command, because string)
@@ -130,17 +131,17 @@ func proposed(kind Kind, command, because string, marks ...string) candidate {
 	return candidate{Proposal: Proposal{Kind: kind, Command: command, Because: because}, marks: marks}
 }
 
-// proposals are the candidates of one kind of project.
+// proposals collects the candidates of one kind of project.
 type proposals []candidate
 
-// add proposes a command, if there is one.
+// add adds a command unless it is "".
 func (p *proposals) add(kind Kind, command, because string, marks ...string) {
 	if command != "" {
 		*p = append(*p, proposed(kind, command, because, marks...))
 	}
 }
 
-// addSet proposes the command of a tool that is set up in a file; "" is none.
+// addSet adds the command of a tool that is configured in a file. It adds nothing if file is "".
 func (p *proposals) addSet(kind Kind, command, file string, marks ...string) {
 	if file != "" {
 		p.add(kind, command, "found "+file, marks...)
@@ -152,7 +153,7 @@ func (c candidate) needing(programs ...string) candidate {
 	return c
 }
 
-// firstFile is the first of the named files that dir has, "" if none.
+// firstFile returns the first of the named files that dir has, or "" if it has none.
 func firstFile(dir string, names ...string) string {
 	for _, name := range names {
 		if isFile(dir, name) {
@@ -169,7 +170,7 @@ func article(name string) string {
 	return "a " + name
 }
 
-// A script with one of these rewrites what it was to judge.
+// mends matches the flags of scripts that rewrite the code instead of judging it.
 var mends = text.LazyRegexp(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
 
 func proposePreCommit(dir string) (found proposals) {
@@ -181,13 +182,13 @@ func proposePreCommit(dir string) (found proposals) {
 	return found
 }
 
-// namedTarget is a target whose name says that it is a check.
+// namedTarget is a make target that is a check by its name.
 type namedTarget struct {
 	kind   Kind
 	target string
 }
 
-// check comes last: it often stands for all the others.
+// The target "check" comes last, because it often runs all the others.
 var makeTargets = []namedTarget{
 	{KindTest, "test"}, {KindLint, "lint"}, {KindTypes, "typecheck"}, {KindTypes, "type-check"},
 	{KindFormat, "fmt-check"}, {KindFormat, "format-check"}, {KindFormat, "check-fmt"}, {KindFormat, "check-format"},
@@ -204,7 +205,7 @@ func proposeMake(dir string, before []candidate) []candidate {
 		marks = append(marks, c.marks...)
 	}
 	var found proposals
-	known := []string{} // targets that are proposed, or need not be
+	known := []string{} // targets that are already proposed or covered
 	for _, named := range makeTargets {
 		target := findTarget(text, named.target)
 		switch {
@@ -218,7 +219,7 @@ func proposeMake(dir string, before []candidate) []candidate {
 	return found
 }
 
-// covered reports whether everything that the target does is proposed already.
+// covered reports whether everything that the target does is already proposed.
 func (t makeTarget) covered(known, marks []string) bool {
 	if slices.ContainsFunc(t.needs, func(need string) bool { return !slices.Contains(known, need) }) {
 		return false
@@ -236,8 +237,8 @@ func (t makeTarget) covered(known, marks []string) bool {
 
 var makeReference = text.LazyRegexp(`\$[({](\w+)[)}]`)
 
-// spelledOut puts a program in the place of the variable that is usually named after it:
-// $(GO) test is go test, $(GOLANGCI_LINT) run is golangci-lint run.
+// spelledOut replaces a variable by the program that it is usually named after: $(GO) test becomes
+// go test, $(GOLANGCI_LINT) run becomes golangci-lint run.
 func spelledOut(recipe string) string {
 	return makeReference().ReplaceAllStringFunc(recipe, func(reference string) string {
 		return strings.ReplaceAll(strings.ToLower(reference[2:len(reference)-1]), "_", "-")

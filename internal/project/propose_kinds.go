@@ -25,15 +25,16 @@ func proposeGo(dir string) []candidate {
 	)
 	ours := "."
 	if info, err := os.Stat(filepath.Join(dir, "vendor")); err == nil && info.IsDir() {
-		ours = "-v ^vendor/" // other people's code is not ours to format
+		ours = "-v ^vendor/" // vendored code is not ours to format
 	}
-	// Inside a test -z "$(…)" a gofmt that is missing or cannot read a file would be as good as one that found nothing.
+	// With test -z "$(…)", a gofmt that is missing or cannot read a file would look like one that
+	// found nothing.
 	format := `files=$(gofmt -l .) && ! printf %s "$files" | grep ` + ours
 	return append(found, proposed(KindFormat, format, "found go.mod", "gofmt").needing("gofmt"))
 }
 
-// nodeScripts are the scripts that by their names are checks; of each kind the first that
-// would judge something.
+// nodeScripts are the scripts that are checks by their names. Of each kind, the first usable one is
+// proposed.
 var nodeScripts = []struct {
 	kind  Kind
 	names []string
@@ -44,7 +45,8 @@ var nodeScripts = []struct {
 	{KindE2E, []string{"e2e", "test:e2e", "playwright"}},
 }
 
-// Scripts that wait for a person, or make type declarations instead of checking types.
+// Some scripts wait for a person, and some scripts named "types" create declarations instead of
+// checking types.
 var (
 	opensWindow = text.LazyRegexp(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
 	checksTypes = text.LazyRegexp(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
@@ -120,7 +122,8 @@ func proposePython(dir string) []candidate {
 
 var mypyTargets = text.LazyRegexp(`(?m)^\s*(?:files|packages|modules)\s*=`)
 
-// mypyCommand names what is to be checked unless the settings do.
+// mypyCommand returns the command for mypy. It names the current folder unless the settings say
+// what to check.
 func mypyCommand(settings []section) string {
 	first := slices.IndexFunc(settings, func(s section) bool { return s.there })
 	if first >= 0 && mypyTargets().MatchString(settings[first].text) {
@@ -158,7 +161,7 @@ func proposeRust(dir string) []candidate {
 	)
 }
 
-// workflowWith is the first of the project's CI files that says words, "" if none does.
+// workflowWith returns the first GitHub workflow that contains words, or "" if none does.
 func workflowWith(dir, words string) string {
 	const folder, most = ".github/workflows", 50
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
@@ -174,7 +177,7 @@ func workflowWith(dir, words string) string {
 	return ""
 }
 
-// settings is a file of sections, TOML or INI. It may not be there.
+// settings is a file with sections, TOML or INI. A missing file has no text.
 type settings struct{ name, text string }
 
 func settingsFile(dir, name string) settings {
@@ -182,10 +185,10 @@ func settingsFile(dir, name string) settings {
 	return settings{name, text}
 }
 
-// section is what stands below a heading and its sub-headings, up to the next other one.
+// section is the text below a heading and its subheadings, up to the next other heading.
 type section struct {
 	there bool
-	from  string // as "pyproject.toml with [tool.ruff]"
+	from  string // such as "pyproject.toml with [tool.ruff]"
 	text  string
 }
 
@@ -207,7 +210,8 @@ func (s settings) section(name string) section {
 	return found
 }
 
-// setIn says where a tool is set up: in a file of its own, or in a section of another; "" if nowhere.
+// setIn returns where a tool is configured: its own file or a section of another, or "" if it is
+// not.
 func setIn(dir string, files []string, sections ...section) string {
 	if file := firstFile(dir, files...); file != "" {
 		return file

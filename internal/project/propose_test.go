@@ -17,16 +17,6 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// firstTest returns the first proposal of kind test in dir.
-func firstTest(dir string) string {
-	for _, proposal := range project.Propose(dir) {
-		if proposal.Kind == project.KindTest {
-			return proposal.Command
-		}
-	}
-	return ""
-}
-
 const (
 	gofmtCheck = `files=$(gofmt -l .) && ! printf %s "$files" | grep .`
 	inMod      = "found go.mod"

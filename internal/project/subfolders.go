@@ -15,10 +15,12 @@ const (
 )
 
 // notProjects are folders whose projects are not the product.
-var notProjects = []string{"example", "examples", "fixtures", "templates", "third_party", "docs", "target", "dist", "build"}
+var notProjects = []string{
+	"example", "examples", "fixtures", "templates", "third_party", "docs", "target", "dist", "build",
+}
 
-// inSubfolders lists the checks of the projects below the root, as in a monorepo. A language that has tests at the root
-// is skipped: those usually cover the folders below.
+// inSubfolders lists the checks of the projects below the root, as in a monorepo. A language that
+// has tests at the root is skipped: those usually cover the folders below.
 func inSubfolders(root string, atRoot []candidate) (found []candidate, untested []string) {
 	wanted := func(l language) bool {
 		return !slices.ContainsFunc(atRoot, func(c candidate) bool { return c.language == l.name && c.Kind == KindTest })

@@ -65,8 +65,12 @@ func TestErrorBodies(t *testing.T) {
 
 func TestLimitsTellWhenTheyEnd(t *testing.T) {
 	server := start(t, parse(t, `{
-		"limit": {"conversations": [[{"faults": [{"do": "status", "status": 429, "reset_in": "90m", "forever": true, "headers": {"X-Own": "yes"}}]}]]},
-		"busy": {"conversations": [[{"faults": [{"do": "status", "status": 429, "retry_after": "1.2s", "message": "slow down", "forever": true}]}]]}
+		"limit": {"conversations": [[{"faults": [
+			{"do": "status", "status": 429, "reset_in": "90m", "forever": true, "headers": {"X-Own": "yes"}}
+		]}]]},
+		"busy": {"conversations": [[{"faults": [
+			{"do": "status", "status": 429, "retry_after": "1.2s", "message": "slow down", "forever": true}
+		]}]]}
 	}`))
 	before := time.Now()
 	limit := func(f format, scenario string) (http.Header, any) {
@@ -115,7 +119,9 @@ func TestLimitsTellWhenTheyEnd(t *testing.T) {
 func TestFaultsThenTheTurn(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"s": {"conversations": [
-			[{"text": "at last", "faults": [{"do": "status", "status": 500, "times": 2}, {"do": "cut"}, {"do": "drop"}, {"do": "status", "status": 429}]}],
+			[{"text": "at last", "faults": [
+				{"do": "status", "status": 500, "times": 2}, {"do": "cut"}, {"do": "drop"}, {"do": "status", "status": 429}
+			]}],
 			[{"text": "next"}]
 		]}}`))
 		c := newClient(t, f, server.URL()+"/s")

@@ -11,9 +11,11 @@ import (
 
 func TestParseWhole(t *testing.T) {
 	got := parse(t, `{"a": {"about": "all", "side": "x", "conversations": [[{
-		"thinking": "t", "text": "u", "tools": [{"write": {"path": "p", "text": "q"}}], "stop": "length", "pace": "1.5s", "fill": {"w": "(x)"},
+		"thinking": "t", "text": "u", "tools": [{"write": {"path": "p", "text": "q"}}],
+		"stop": "length", "pace": "1.5s", "fill": {"w": "(x)"},
 		"usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5},
-		"faults": [{"do": "status", "status": 429, "times": 2, "type": "k", "message": "m", "headers": {"h": "v"}, "retry_after": "2s", "reset_in": "1h"}]
+		"faults": [{"do": "status", "status": 429, "times": 2, "type": "k", "message": "m",
+			"headers": {"h": "v"}, "retry_after": "2s", "reset_in": "1h"}]
 	}]]}}`)
 	want := scriptedmodel.Script{"a": {About: "all", Side: "x", Conversations: [][]scriptedmodel.Turn{{{
 		Thinking: "t", Text: "u", Tools: []scriptedmodel.ToolCall{{Write: &scriptedmodel.FileWrite{Path: "p", Text: "q"}}},

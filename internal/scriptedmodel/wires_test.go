@@ -91,12 +91,15 @@ func TestOrderOfEvents(t *testing.T) {
 			content_block_start content_block_delta content_block_stop content_block_start content_block_delta content_block_stop
 			message_delta message_stop`)},
 		{formats[1], strings.Fields(`response.created response.in_progress
-			response.output_item.added response.reasoning_summary_part.added response.reasoning_summary_text.delta response.reasoning_summary_text.done
+			response.output_item.added response.reasoning_summary_part.added
+			response.reasoning_summary_text.delta response.reasoning_summary_text.done
 			response.reasoning_summary_part.done response.output_item.done
-			response.output_item.added response.content_part.added response.output_text.delta response.output_text.done response.content_part.done
-			response.output_item.done
-			response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done
-			response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done
+			response.output_item.added response.content_part.added response.output_text.delta
+			response.output_text.done response.content_part.done response.output_item.done
+			response.output_item.added response.function_call_arguments.delta
+			response.function_call_arguments.done response.output_item.done
+			response.output_item.added response.function_call_arguments.delta
+			response.function_call_arguments.done response.output_item.done
 			response.completed`)},
 	} {
 		response, err := newClient(t, test.format, server.URL()+"/all").post(nil, shells[test.format.name])
@@ -289,7 +292,8 @@ func TestOtherPaths(t *testing.T) {
 func TestTextIsFilledFromTheRequest(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"s": {"conversations": [[{
-			"text": "I was told to {{what}} {{it}}, {{gone}} {{what}}.", "fill": {"what": "(d\\w) it", "it": "do (\\w+)", "gone": "nobody says (this)"}
+			"text": "I was told to {{what}} {{it}}, {{gone}} {{what}}.",
+			"fill": {"what": "(d\\w) it", "it": "do (\\w+)", "gone": "nobody says (this)"}
 		}]]}}`))
 		c := newClient(t, f, server.URL()+"/s")
 		c.streams = streams

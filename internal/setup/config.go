@@ -14,16 +14,18 @@ import (
 
 const configHead = `# yaml-language-server: $schema=config.schema.json
 # How ralph works in this project. "#name: value" is a key with its default: take the # away and change the value.
-# "ralph config show" tells what is in force and where that comes from. Whoever runs ralph here is asked once about the commands below.
+# "ralph config show" tells what is in force and where that comes from. ` +
+	`Whoever runs ralph here is asked once about the commands below.
 `
 
-// ownWords are keys that a repository has no business to set: each is for one run, or for the user.
+// ownWords are keys that do not belong into a repository: each is for one run, or for the user.
 var ownWords = []string{"trust", "yolo", "spec"}
 
-// configText is the configuration as a file: what was chosen is live, and every other key is there to be found, with its default. A line that
-// begins with # and no blank is YAML again without it, alone or together with all the others.
+// configText returns the text of the config file. What the user chose is active; every other key is
+// a comment with its default. Removing the # from any or all of the lines that begin with # and no
+// blank leaves valid YAML.
 func (c Choice) configText() string {
-	groups := []string{"checks", "agent", ""} // what a user looks for first; the others follow in the order of the table
+	groups := []string{"checks", "agent", ""} // what users look for first; the others follow in table order
 	members := map[string][]configLine{}
 	for _, key := range config.Keys() {
 		if !key.Ready() || slices.Contains(ownWords, key.Name) {
@@ -41,7 +43,7 @@ func (c Choice) configText() string {
 		text.WriteByte('\n')
 		indent := ""
 		if group != "" {
-			fmt.Fprintf(&text, "%s:\n", group) // a group without a live key is a null, and sets nothing
+			fmt.Fprintf(&text, "%s:\n", group) // a group without an active key is a null and sets nothing
 			indent = "  "
 		}
 		writeAligned(&text, indent, members[group])
@@ -49,10 +51,10 @@ func (c Choice) configText() string {
 	return text.String()
 }
 
-// configLine is a setting, live or behind a #, and what is to be said about it.
+// configLine is a setting, active or commented out, and the comment after it.
 type configLine struct{ setting, comment string }
 
-// lines is one key of the file, with what was chosen for it.
+// lines returns the lines of one key, with the user's choice if there is one.
 func (c Choice) lines(key config.Key) []configLine {
 	name := strings.TrimPrefix(key.Name, key.Group()+".")
 	switch {
@@ -79,7 +81,7 @@ func whyNot(proposal project.Proposal) string {
 	return why
 }
 
-// meaning is the key's line of the table, with what a reader would otherwise have to look up.
+// meaning returns the key's description, with its choices and the meaning of 0.
 func meaning(key config.Key) string {
 	text := key.Doc
 	if len(key.Choices) > 1 && key.Kind == config.Text {
@@ -102,10 +104,10 @@ func defaultValue(key config.Key) string {
 	return key.Default
 }
 
-// plainScalar is text that YAML reads as itself wherever it stands.
+// plainScalar matches text that YAML reads as itself everywhere.
 var plainScalar = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9 ./_=-]*$`)
 
-// yamlWords look like text and are read as something else, by one version of YAML or another.
+// yamlWords look like text, but some version of YAML reads them as something else.
 var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".inf", ".nan"}
 
 func scalar(text string) string {
@@ -116,7 +118,7 @@ func scalar(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// writeAligned puts the comments below one another, but for those of long settings.
+// writeAligned aligns the comments, except those of long settings.
 func writeAligned(text *strings.Builder, indent string, lines []configLine) {
 	const widest = 30
 	width := 0
@@ -130,7 +132,7 @@ func writeAligned(text *strings.Builder, indent string, lines []configLine) {
 			fmt.Fprintf(text, "%s%s\n", indent, line.setting)
 			continue
 		}
-		// A comment may hold the name of a file, and behind a line break in that name there would be settings.
+		// A comment may contain the name of a file. A line break in that name could add settings.
 		comment := promise.OneLine(line.comment, len(line.comment))
 		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, comment)
 	}

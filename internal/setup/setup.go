@@ -1,4 +1,5 @@
-// Package setup prepares a project for ralph: it looks at what is there, and writes the files of .ralph.
+// Package setup prepares a project for Ralph: it looks at the project and writes the files in
+// .ralph.
 package setup
 
 import (
@@ -18,19 +19,19 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// Survey is what a project has that a set-up can build on.
+// Survey is what setup found in a project.
 type Survey struct {
 	Workspace  workspace.Workspace
-	Configured bool     // it has a configuration
-	Agents     []string // the agent CLIs on PATH, in the order in which one is chosen
+	Configured bool     // the project has a config file
+	Agents     []string // agent CLIs on PATH, in the order in which Ralph chooses one
 	Proposals  []project.Proposal
-	Tasks      string // the task list that a run without a goal works through, "" if none
-	// Prompt is the file that would be the goal of such a run, or LoosePrompt; "" if there is none, or only the one that
-	// set-up writes.
+	Tasks      string // task list of a run without a goal; "" if none
+	// Prompt is the file that would be the goal of such a run, or LoosePrompt. It is "" if there is
+	// none, or only the one that setup writes.
 	Prompt string
 }
 
-// LoosePrompt is a prompt that no run reads by itself, but that many projects have.
+// LoosePrompt is a prompt that many projects have, but that no run reads by itself.
 const LoosePrompt = "PROMPT.md"
 
 // prompts are the prompt files of a project, in the order of precedence.
@@ -54,7 +55,7 @@ func Look(ws workspace.Workspace) Survey {
 	return survey
 }
 
-// firstOf is the first of the names that something in dir has, "" if nothing does.
+// firstOf returns the first name that exists in dir, or "" if none does.
 func firstOf(dir string, names ...string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -69,14 +70,14 @@ func firstOf(dir string, names ...string) string {
 	return ""
 }
 
-// Choice is what was chosen of a survey.
+// Choice is what the user chose from a survey.
 type Choice struct {
 	Checks []string
-	Others []project.Proposal // not chosen: they stand in the file for whoever changes his mind
-	Agent  string             // "" leaves it to what is on PATH
+	Others []project.Proposal // not chosen: commented out in the file
+	Agent  string             // "" uses the first one on PATH
 }
 
-// Everything chooses every proposed check that could run.
+// Everything chooses every proposed check that can run.
 func (s Survey) Everything() Choice {
 	var choice Choice
 	for _, proposal := range s.Proposals {
@@ -89,19 +90,19 @@ func (s Survey) Everything() Choice {
 	return choice
 }
 
-// Result says what happened to each file.
+// Result lists what happened to each file.
 type Result struct {
 	Written []string
 	Kept    []string // existed before
 }
 
-// Wrote reports whether the configuration is new.
+// Wrote reports whether Write created the config file.
 func (s Result) Wrote() bool { return slices.Contains(s.Written, config.ProjectFile) }
 
 const ignoreFile = ".ralph/.gitignore"
 
-// Write writes the files of .ralph that do not exist yet. It changes no other file, except the .gitignore that a run
-// left there: git would not show it to anyone else.
+// Write creates the files in .ralph that do not exist yet. It changes no other file, except the
+// .gitignore that a run left there: that one ignores itself, so git would show it to no one else.
 func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	var done Result
 	root, err := os.OpenRoot(ws.Dir)
@@ -140,7 +141,8 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	return done, nil
 }
 
-// writeNew writes a file that is not there yet. One that could not be written whole is taken away again: it would be kept from then on.
+// writeNew creates a file. If it cannot write the whole text, it removes the file, because the next
+// Write would keep it.
 func writeNew(root *os.Root, name, text string) error {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -115,7 +115,9 @@ func TestRequest(t *testing.T) {
 		"model": "claude-x", "max_tokens": 99, "stream": true, "tool_choice": {"type": "tool", "name": "read"},
 		"system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
 		"tools": [
-			{"name": "read", "description": "reads", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}},
+			{"name": "read", "description": "reads", "input_schema": {
+				"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false
+			}},
 			{"name": "stop", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
 		],
 		"messages": [

@@ -112,7 +112,9 @@ func TestRequest(t *testing.T) {
 		"model": "gpt-x", "max_completion_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
 		"tool_choice": {"type": "function", "function": {"name": "read"}},
 		"tools": [
-			{"type": "function", "function": {"name": "read", "description": "reads", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}}},
+			{"type": "function", "function": {"name": "read", "description": "reads", "parameters": {
+				"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false
+			}}},
 			{"type": "function", "function": {"name": "stop", "parameters": {"type": "object", "properties": {}}}}
 		],
 		"messages": [
@@ -120,12 +122,16 @@ func TestRequest(t *testing.T) {
 			{"role": "user", "content": "Go."},
 			{"role": "assistant", "content": "I read <this>.", "tool_calls": [
 				{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}},
-				{"id": "c_2", "type": "function", "function": {"name": "no_such_tool", "arguments": "{\"malformed_input\":\"{\\\"path\\\":\"}"}}
+				{"id": "c_2", "type": "function", "function": {
+					"name": "no_such_tool", "arguments": "{\"malformed_input\":\"{\\\"path\\\":\"}"
+				}}
 			]},
 			{"role": "tool", "tool_call_id": "c1", "content": "text\u0000\ufffd"},
 			{"role": "tool", "tool_call_id": "c_2", "content": "Error: bad"},
 			{"role": "user", "content": "Go on."},
-			{"role": "assistant", "tool_calls": [{"id": "c3", "type": "function", "function": {"name": "stop", "arguments": "{}"}}]},
+			{"role": "assistant", "tool_calls": [
+				{"id": "c3", "type": "function", "function": {"name": "stop", "arguments": "{}"}}
+			]},
 			{"role": "tool", "tool_call_id": "c3", "content": "error: no"}
 		]
 	}`)
@@ -309,13 +315,15 @@ func TestThoughtRoundTrip(t *testing.T) {
 	if _, err := client.Send(t.Context(), model.Request{Messages: []model.Message{first.Message}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := parsed[map[string]any](
-		t,
-		`{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
-		{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "sig"}}},
-		{"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-	]}`,
-	)
+	want := parsed[map[string]any](t, `{
+		"role": "assistant",
+		"reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}],
+		"tool_calls": [
+			{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"},
+				"extra_content": {"google": {"thought_signature": "sig"}}},
+			{"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+		]
+	}`)
 	if diff := cmp.Diff(any(want), (*asked)[1].body["messages"].([]any)[0]); diff != "" {
 		t.Error(diff)
 	}

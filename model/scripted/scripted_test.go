@@ -22,7 +22,8 @@ const script = `{
         {"name": "broken", "input": "{\"path\": {{word}}"},
         {"name": "plain"}], "fill": {"word": "word is ([^ ]+)"}},
      {"text": "Done.", "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4}}],
-    [{"text": "Second.", "fault": {"kind": "limit", "retry_after": "90s", "times": 2, "status": 429, "message": "slowly", "usage": {"input": 5}}}],
+    [{"text": "Second.", "fault": {"kind": "limit", "retry_after": "90s", "times": 2, "status": 429,
+        "message": "slowly", "usage": {"input": 5}}}],
     [{"empty": true}, {"text": "cut", "end": "length"}]
   ],
   "evaluator": [[{"text": "Fine."}]]

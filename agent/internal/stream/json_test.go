@@ -10,15 +10,16 @@ import (
 )
 
 func TestMend(t *testing.T) {
+	const cutInString = `{"type":"a","message":{"content":[{"name":"Write","input":{"path":"a","text":"xxx`
 	for head, want := range map[string]string{
-		`{"type":"a","message":{"content":[{"name":"Write","input":{"path":"a","text":"xxx`: `{"type":"a","message":{"content":[{"name":"Write","input":{"path":"a"}}]}}`,
-		`{"a":"quote \" and } and \\","b":[1,2`:                                             `{"a":"quote \" and } and \\","b":[1]}`,
-		`{"a":[{"b":{}},{"c`:                                                                `{"a":[{"b":{}},{}]}`,
-		`{"a":1}`:                                                                           `{"a":1}`,
-		`{`:                                                                                 `{}`,
-		``:                                                                                  ``,
-		`{"a":]`:                                                                            ``,
-		`no JSON, but {`:                                                                    `no JSON, but {}`,
+		cutInString:                             `{"type":"a","message":{"content":[{"name":"Write","input":{"path":"a"}}]}}`,
+		`{"a":"quote \" and } and \\","b":[1,2`: `{"a":"quote \" and } and \\","b":[1]}`,
+		`{"a":[{"b":{}},{"c`:                    `{"a":[{"b":{}},{}]}`,
+		`{"a":1}`:                               `{"a":1}`,
+		`{`:                                     `{}`,
+		``:                                      ``,
+		`{"a":]`:                                ``,
+		`no JSON, but {`:                        `no JSON, but {}`,
 	} {
 		if got := string(Mend([]byte(head))); got != want {
 			t.Errorf("%s: got %s, want %s", head, got, want)

@@ -128,7 +128,7 @@ func runnerOf(texts []string) (runner, bool) {
 		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" ||
 			assignment().MatchString(name):
 			i++
-		case (name == "uv" || name == "poetry" || name == "pipenv" || name == "hatch" || name == "pdm" || name == "rye") && next == "run",
+		case slices.Contains(pythonManagers, name) && next == "run",
 			(name == "pnpm" || name == "bundle" || name == "npm") && next == "exec":
 			i += 2
 		case name == "yarn" && slices.Contains(jsRunners, next):
@@ -255,9 +255,13 @@ func hasFlag(words []string, names ...string) bool {
 	return false
 }
 
+// pythonManagers are the tools that run a command in a project's environment.
+var pythonManagers = []string{"uv", "poetry", "pipenv", "hatch", "pdm", "rye"}
+
 var (
 	stopConfig = text.LazyRegexp(
-		`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`,
+		`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|` +
+			`[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`,
 	)
 	stopTools = text.LazyRegexp(
 		`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`,

@@ -45,10 +45,12 @@ func pytestConfig(t Tree) string {
 
 var (
 	pytestHarmless = text.LazyRegexp(
-		`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`,
+		`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|` +
+			`--durations=\d+|-W\w*|--strict\S*)$`,
 	)
 	pytestSteers = text.LazyRegexp(
-		`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`,
+		`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|` +
+			`--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`,
 	)
 )
 

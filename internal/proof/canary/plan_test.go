@@ -152,8 +152,17 @@ func TestPlanMany(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"ok 1 - a\n", "--- PASS: TestA (0.00s)\nok  \tp\t0.1s\n", `{"Action":"pass","Package":"p","Test":"T"}`, "test a ... ok\n", "✔ a (1ms)\nℹ tests 1\n",
-		"test_a (m.T) ... ok\nRan 1 test in 0s\n", "<testsuite><testcase name='a'/></testsuite>", "\x1b[31m\r\n", "Tests: 1 failed, 99999999999999999999 total"} {
+	for _, seed := range []string{
+		"ok 1 - a\n",
+		"--- PASS: TestA (0.00s)\nok  \tp\t0.1s\n",
+		`{"Action":"pass","Package":"p","Test":"T"}`,
+		"test a ... ok\n",
+		"✔ a (1ms)\nℹ tests 1\n",
+		"test_a (m.T) ... ok\nRan 1 test in 0s\n",
+		"<testsuite><testcase name='a'/></testsuite>",
+		"\x1b[31m\r\n",
+		"Tests: 1 failed, 99999999999999999999 total",
+	} {
 		f.Add(seed, []byte(seed))
 	}
 	plants := canary.Plan(everything.tree(), "make test", strings.NewReader(strings.Repeat("seed", 8)))

@@ -67,7 +67,8 @@ func goTestFile(name string) bool {
 }
 
 var goConstraint = text.LazyRegexp(
-	`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`,
+	`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|` +
+		`plan9|solaris|android|ios))+_test\.go$`,
 )
 
 // constraintFree removes an operating system or architecture from a file's name, because the canary

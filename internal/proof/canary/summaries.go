@@ -76,8 +76,9 @@ func sum(find func() *regexp.Regexp, line string) int {
 
 var (
 	unbuiltLine = text.LazyRegexp(
-		`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
-			`Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`,
+		`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|` +
+			`COMPILATION ERROR|Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|` +
+			`Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`,
 	)
 	cargoContinued = text.LazyRegexp(`^error: \d+ targets? failed:`)
 	cutLine        = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)

@@ -15,7 +15,8 @@
 //
 // One JSON object, the last thing in its answer:
 //
-//	{"nonce": "…", "verdict": "accept" or "reject", "category": "…", "concern": "…", "evidence": ["path:line"], "next_step": "…"}
+//	{"nonce": "…", "verdict": "accept" or "reject", "category": "…", "concern": "…",
+//	 "evidence": ["path:line"], "next_step": "…"}
 //
 // The nonce is a second random word, which occurs only in the instructions. An answer without it is
 // an echo of planted text. An answer counts only if it is well-formed: no unknown field, a known

@@ -56,8 +56,10 @@ func asking(answers ...func(string) ralph.AgentOutcome) (*Evaluator, *reviewer) 
 }
 
 const (
-	accept = `{"nonce": "NONCE", "verdict": "accept", "category": "", "concern": "", "evidence": ["main.go:2"], "next_step": ""}`
-	reject = `{"nonce": "NONCE", "verdict": "reject", "category": "weak_test", "concern": "the test asserts nothing", "evidence": ["sub/a_test.go:1"], "next_step": "assert something"}`
+	accept = `{"nonce": "NONCE", "verdict": "accept", "category": "", "concern": "", ` +
+		`"evidence": ["main.go:2"], "next_step": ""}`
+	reject = `{"nonce": "NONCE", "verdict": "reject", "category": "weak_test", "concern": "the test asserts nothing", ` +
+		`"evidence": ["sub/a_test.go:1"], "next_step": "assert something"}`
 )
 
 // workspace has some files of three lines.

@@ -39,7 +39,8 @@ func TestLedger(t *testing.T) {
 	}
 	want := map[string]string{
 		"ledger/goal.jsonl": `{"accepted":true,"agent":"a","end":"ok","duration":0}` + "\n",
-		"ledger/T%2f1.jsonl": `{"task":"T/1","accepted":false,"category":"acceptance_gap","concern":"x","agent":"a","end":"ok","duration":0}` + "\n" +
+		"ledger/T%2f1.jsonl": `{"task":"T/1","accepted":false,"category":"acceptance_gap","concern":"x",` +
+			`"agent":"a","end":"ok","duration":0}` + "\n" +
 			`{"task":"T/1","accepted":false,"agent":"a","end":"limit","duration":0}` + "\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

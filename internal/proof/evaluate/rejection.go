@@ -117,12 +117,8 @@ func findBrokenRejection(answer, nonce string) *rejection {
 
 // partialFinding reads the answer of a reviewer that could not finish.
 func partialFinding(o ralph.AgentOutcome, nonce, dir string) finding {
-	return finding{
-		problem: strings.TrimSuffix(
-			fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit)), ": ",
-		),
-		rejection: findRejection(o.Answer, nonce, dir),
-	}
+	problem := fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemLimit))
+	return finding{problem: strings.TrimSuffix(problem, ": "), rejection: findRejection(o.Answer, nonce, dir)}
 }
 
 func isRejection(word string) bool {

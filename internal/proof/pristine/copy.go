@@ -220,9 +220,8 @@ func (d *treeCopy) unshare(name string) error {
 			return err
 		}
 		for _, entry := range entries {
-			if err := os.Symlink(
-				filepath.Join(target, entry.Name()), filepath.Join(d.copyPath(folder), entry.Name()),
-			); err != nil {
+			link := filepath.Join(d.copyPath(folder), entry.Name())
+			if err := os.Symlink(filepath.Join(target, entry.Name()), link); err != nil {
 				return err
 			}
 		}

@@ -111,10 +111,7 @@ func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why stri
 		return InPlace, "the folder for views would be inside the workspace: " + folder
 	}
 	probe := filepath.Join(folder, probeName)
-	defer removeAll(
-		folder,
-		probeName,
-	) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
+	defer removeAll(folder, probeName) //nolint:errcheck // the owner of the folder removes what is left
 	if err := os.Mkdir(probe, 0o700); err != nil {
 		return InPlace, fmt.Sprintf("cannot write files for a view: %v", err)
 	}

@@ -190,9 +190,8 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 			want := seen{Mode: "overlay", Exits: []int{0}}
 			if name == "git" {
 				for _, args := range []string{"init -q", "add .", "-c user.name=x -c user.email=x commit -qm first"} {
-					if out, err := exec.Command(
-						"git", append([]string{"-C", dir}, strings.Fields(args)...)...,
-					).CombinedOutput(); err != nil {
+					git := exec.Command("git", append([]string{"-C", dir}, strings.Fields(args)...)...)
+					if out, err := git.CombinedOutput(); err != nil {
 						t.Fatalf("%v: %s", err, out)
 					}
 				}

@@ -87,7 +87,10 @@ func same(t *testing.T, what string, want, got any) {
 
 // show prints every file of the current folder, with its text.
 const show = `find . -name .git -prune -o \( -type f -o -type l \) -print | LC_ALL=C sort | while IFS= read -r f; do
-if [ -L "$f" ]; then echo "$f -> $(readlink "$f")"; elif [ -x "$f" ]; then echo "$f* $(cat "$f")"; else echo "$f $(cat "$f")"; fi; done`
+if [ -L "$f" ]; then echo "$f -> $(readlink "$f")"
+elif [ -x "$f" ]; then echo "$f* $(cat "$f")"
+else echo "$f $(cat "$f")"
+fi; done`
 
 func TestOverlayShowsEditsAndKeepsWrites(t *testing.T) {
 	users(t, func(t *testing.T, u user) {

@@ -116,7 +116,9 @@ func TestChangedSurroundingsAreAsTheyWere(t *testing.T) {
 			}
 		}
 		u.own(t, h.dir)
-		script := `cd "$HOME"; cat .bashrc .npmrc .zshrc .profile .config/go/env .local/lib/python3.11/site-packages/b.pth; echo; cat "$GIT_CONFIG_GLOBAL"
+		script := `cd "$HOME"
+cat .bashrc .npmrc .zshrc .profile .config/go/env .local/lib/python3.11/site-packages/b.pth; echo
+cat "$GIT_CONFIG_GLOBAL"
 cat "$OLDPWD/.git/config"; ls "$OLDPWD/.git/hooks"; "$OLDPWD/.git/hooks/pre-commit"; echo spoil >> .bashrc`
 		want := "rcnpmzshGOFLAGS=-v\n\n[user]\n\temail = base@x\n\n[user]\n\tname = Base\n\n[core]\n\tbare = " +
 			"false\npre-commit\nx.sample\nbase\n"

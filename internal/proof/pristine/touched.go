@@ -121,7 +121,8 @@ type editLog struct {
 // record records edits that were applied, and stamps the files that they added.
 func (e *editLog) record(edits []Edit, find func(name string) (file string, own bool)) {
 	if e.sources == nil {
-		e.sources, e.covered, e.folders, e.stamps = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]stamp{}
+		e.sources, e.stamps = map[string]string{}, map[string]stamp{}
+		e.covered, e.folders = map[string]bool{}, map[string]bool{}
 	}
 	for _, edit := range edits { // like process.Lay, apply removals first
 		if name := path.Clean(edit.Name); edit.Source == "" {

@@ -36,8 +36,10 @@ func TestTouched(t *testing.T) {
 						Edits: pairs("put", base, "put-again", base, "taken", "", "under/x/now-a-folder", base),
 					},
 					Scripts: []string{
-						`cat read >/dev/null; chmod 600 rights; echo new >absent; echo new >taken; cp -p back kept; echo x >back; cat kept >back; rm deleted linked; ln -s read linked` +
-							`; echo x >put-again; cp -p same-size kept; tr t T <kept >same-size; touch -r kept same-size; echo x >>written; rm -r dir; mkdir dir; echo b >dir/b`,
+						`cat read >/dev/null; chmod 600 rights; echo new >absent; echo new >taken; ` +
+							`cp -p back kept; echo x >back; cat kept >back; rm deleted linked; ln -s read linked; ` +
+							`echo x >put-again; cp -p same-size kept; tr t T <kept >same-size; touch -r kept same-size; ` +
+							`echo x >>written; rm -r dir; mkdir dir; echo b >dir/b`,
 						"echo x >>written",
 						"true",
 					},

@@ -24,9 +24,9 @@ var awareness = map[ecosystem]struct {
 	},
 	python: {
 		[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"},
-		text.LazyRegexp(
-			`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`,
-		),
+		text.LazyRegexp(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|` +
+			`['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|` +
+			`\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`),
 	},
 	script: {
 		[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"},

@@ -19,7 +19,8 @@ var (
 	pomPlugin  = text.LazyRegexp(`(?s)<plugin>.*?</plugin>`)
 	pomTests   = text.LazyRegexp(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
 	pomSetting = text.LazyRegexp(
-		`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`,
+		`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|` +
+			`surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`,
 	)
 )
 
@@ -143,7 +144,8 @@ func quotedText(text string) (inner string, size int) {
 }
 
 var projectHonest = text.LazyRegexp(
-	`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`,
+	`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|` +
+		`Nullable|ImplicitUsings|LangVersion)\b`,
 )
 
 // projectDiffers compares the lines of a .NET project file that affect what is compiled and run,
@@ -183,9 +185,9 @@ var listings = []struct {
 }{
 	{
 		"CMakeLists.txt",
-		text.LazyRegexp(
-			`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`,
-		),
+		text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|` +
+			`target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|` +
+			`[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`),
 	},
 	{"meson.build", text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
 	{"*.rs", text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},

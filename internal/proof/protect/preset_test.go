@@ -523,7 +523,8 @@ func TestRust(t *testing.T) {
 	})
 }
 
-const pom = "<project><dependencies><dependency>a</dependency></dependencies><build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId></plugin></plugins></build></project>"
+const pom = "<project><dependencies><dependency>a</dependency></dependencies><build><plugins>" +
+	"<plugin><artifactId>maven-surefire-plugin</artifactId></plugin></plugins></build></project>"
 
 func TestOtherEcosystems(t *testing.T) {
 	gradle := "plugins { id 'java' }\ndependencies {\n  testImplementation 'a'\n}\ntest {\n  useJUnitPlatform()\n}\n"

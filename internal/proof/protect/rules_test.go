@@ -79,12 +79,10 @@ var everything = trees{
 		"src/lib.rs":      "",
 		"tests/test_b.py": "",
 		"pytest.ini":      "",
-		"package.json": strings.Replace(
-			packageJSON, "node --test", "true", 1,
-		),
-		"a.test.js": "1",
-		"check.sh":  "2",
-		"sub/x":     "2",
+		"package.json":    strings.Replace(packageJSON, "node --test", "true", 1),
+		"a.test.js":       "1",
+		"check.sh":        "2",
+		"sub/x":           "2",
 	},
 }
 
@@ -174,9 +172,8 @@ func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(
-		unseen("conftest.py added", "sub/go.mod added", "x/main_test.go added"), shorten(got),
-	); diff != "" {
+	want := unseen("conftest.py added", "sub/go.mod added", "x/main_test.go added")
+	if diff := cmp.Diff(want, shorten(got)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -214,9 +211,8 @@ func TestLargeFilesAreReadInPart(t *testing.T) {
 	}
 	got := sorted(t, protect.Config{Globs: []string{"tests"}}, trees{base, with(base, change)})
 	// A file that could not be read to its end may hide anything there.
-	if diff := cmp.Diff(
-		short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}, got,
-	); diff != "" {
+	want := short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -243,8 +239,11 @@ func TestTroubleIsAnError(t *testing.T) {
 
 func TestCheckScripts(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00", "scripts/lint.sh": "x", "t.py": "x",
-		"check.py": "x", "main.py": "x", "scripts/verify-all.js": "x", "sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x"} {
+	for name, text := range map[string]string{
+		"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00",
+		"scripts/lint.sh": "x", "t.py": "x", "check.py": "x", "main.py": "x", "scripts/verify-all.js": "x",
+		"sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -266,10 +265,8 @@ func TestCheckScripts(t *testing.T) {
 		`test "$(node ./scripts/verify-all.js; echo $?)" = 0`, "cd sub && ruby smoke.rb",
 		"sh -c 'perl Check.pl'", "sh <acceptance", "go vet ./...", "make check", "npm run verify",
 	})
-	if diff := cmp.Diff(
-		[]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got,
-		cmpopts.SortSlices(strings.Compare),
-	); diff != "" {
+	scripts := []string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}
+	if diff := cmp.Diff(scripts, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Error(diff)
 	}
 	got = protect.CheckScripts(dir, []string{ // products and outputs, regardless of their names

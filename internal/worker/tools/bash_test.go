@@ -86,9 +86,8 @@ func TestBashIsBash(t *testing.T) {
 		t.Skip("there is no bash here")
 	}
 	p := newPlace(t, nil)
-	if diff := cmp.Diff(
-		Output{Text: "b\n[exit code 0]\n"}, p.call("bash", fields{"command": "x=(a b); echo ${x[1]}"}),
-	); diff != "" {
+	got := p.call("bash", fields{"command": "x=(a b); echo ${x[1]}"})
+	if diff := cmp.Diff(Output{Text: "b\n[exit code 0]\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if page := p.tools["bash"].Spec().Description; !strings.HasPrefix(page, "Runs a command with bash in the workspace") ||
@@ -96,9 +95,8 @@ func TestBashIsBash(t *testing.T) {
 		t.Errorf("described as %q", page)
 	}
 	without := bash{workspace: &workspace{}, timeout: time.Second, most: time.Minute}
-	if page := without.tool().Spec().Description; !strings.HasPrefix(
-		page, "Runs a command with /bin/sh (there is no bash here) in the workspace",
-	) {
+	const want = "Runs a command with /bin/sh (there is no bash here) in the workspace"
+	if page := without.tool().Spec().Description; !strings.HasPrefix(page, want) {
 		t.Errorf("described as %q", page)
 	}
 }
@@ -134,13 +132,11 @@ func TestNothingOutlivesACall(t *testing.T) {
 func TestBashTimeout(t *testing.T) {
 	p := placeIn(t, t.TempDir(), nil, Options{BashTimeout: 300 * time.Millisecond})
 	got := p.call("bash", fields{"command": "echo before; sleep 1000; echo after"})
-	if diff := cmp.Diff(
-		Output{
-			Text:   "before\n[the command did not end within 0.3 seconds and was ended; this is its output until then]\n",
-			Failed: true,
-		},
-		got,
-	); diff != "" {
+	want := Output{
+		Text:   "before\n[the command did not end within 0.3 seconds and was ended; this is its output until then]\n",
+		Failed: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := p.call("bash", fields{
@@ -169,9 +165,8 @@ func TestBashInterrupted(t *testing.T) {
 		cancel()
 	}()
 	got := p.tools["bash"].Run(ctx, json.RawMessage(`{"command":"echo before; cat up; sleep 1000"}`))
-	if diff := cmp.Diff(
-		Output{Text: "before\n[the command was interrupted; this is its output until then]\n", Failed: true}, got,
-	); diff != "" {
+	want := Output{Text: "before\n[the command was interrupted; this is its output until then]\n", Failed: true}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -237,9 +232,8 @@ func TestSets(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff(
-		[]string{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}, names(Set(Options{Root: root})),
-	); diff != "" {
+	all := []string{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}
+	if diff := cmp.Diff(all, names(Set(Options{Root: root}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"read_file", "glob", "grep"}, names(Reading(Options{Root: root}))); diff != "" {

@@ -1,5 +1,6 @@
-// Command stamp is an agent that does nothing but note when it ran: it appends "start end", in nanoseconds, to the file that it is given, and
-// prints the words after it. Without arguments it is the smallest program that Go makes.
+// Command stamp is an agent that only records when it ran: it appends "start end", in nanoseconds,
+// to the file named by its first argument, and prints the other arguments. Without arguments it is
+// the smallest program that Go makes.
 package main
 
 import (
