@@ -189,16 +189,40 @@ func Tasks(s *fold.State) string {
 	const shown = 5
 	count := s.TaskCount()
 	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
-	var open []string
+	var open, optional, human []string
 	for _, t := range s.History.Tasks {
-		if t.Open() {
+		switch {
+		case t.Open():
 			open = append(open, t.ID)
+		case t.Status == ralph.TaskDone:
+		case t.Human:
+			human = append(human, t.ID)
+		default:
+			optional = append(optional, t.ID)
 		}
 	}
-	if len(open) > shown {
-		open = append(open[:shown], "…")
+	list := func(ids []string) string {
+		if len(ids) > shown {
+			ids = append(ids[:shown], "…")
+		}
+		return strings.Join(ids, ", ")
 	}
-	return text + reasonOf(strings.Join(open, ", "))
+	text += reasonOf(list(open))
+	if len(optional) > 0 {
+		text += "; optional, not done: " + list(optional)
+	}
+	if len(human) > 0 {
+		text += "; for a person: " + list(human)
+	}
+	return text
+}
+
+// TaskText names the status of a task. In files an open one is "pending".
+func TaskText(status ralph.TaskStatus) string {
+	if status == ralph.TaskPending {
+		return "open"
+	}
+	return string(status)
 }
 
 // worktree shows where the work is and how to merge it.
