@@ -40,14 +40,20 @@ func (l *Lines) answered(data ralph.CaseAnswered) string {
 	return "  " + l.Style.Yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))
 }
 
+// baseTests says what the original tests showed, unless the warning or the refusal that follows says it.
 func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
+	said := l.State.Policy.TestChange != ralph.TestsEvaluate
 	var lines []string
 	switch {
+	case !data.OldPassed && said:
 	case !data.OldPassed:
 		changed := l.Style.Yellow("tests changed")
 		lines = []string{"  " + changed + ": original tests fail, edited ones pass: " + names(data.Files)}
 	case len(data.Files) > 0:
 		lines = []string{"  tests changed; the original ones pass as well: " + names(data.Files)}
+	}
+	if said {
+		return lines
 	}
 	for _, asks := range data.Aware {
 		lines = append(lines, "  "+l.Style.Yellow("product code asks whether it is being tested")+": "+Clean(asks))
