@@ -2,12 +2,12 @@
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # `make race` skips packages without goroutines and those that only start programs.
 NORACE := /(ralph|agent/internal/stream|examples/.*|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
-# Long sequential tests in packages that have goroutines elsewhere: five times as slow with the
-# race detector.
+# `make race` also skips long sequential tests in packages that have goroutines elsewhere: they are
+# five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
 # Flags for every command except the race detector, so that nothing is compiled twice. Debug
-# information takes a fifth of compiling. The standard library keeps its usual flags, which `go
-# test` in the projects of our tests uses as well.
+# information takes a fifth of the compile time. The standard library keeps its usual flags, because
+# `go test` in the sample projects of our tests uses them as well.
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
@@ -20,11 +20,11 @@ test:
 	.ci/go-test plain -short -shuffle=on ./...
 race: # a separate step, because the race detector compiles everything again
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
-race-scripts: # run the scripts of the command line with the race detector, twice as slow
+race-scripts: # the scripts of the command line with the race detector, twice as slow
 	.ci/go-test race -short -count=1 ./internal/cli
 lint:
 	.ci/lint
-vet-cross: UNUSED = -gcflags=all='-dwarf=false -l' # these programs never run, and inlining is a quarter of compiling
+vet-cross: UNUSED = -gcflags=all='-dwarf=false -l' # these programs never run, and inlining takes a quarter of the compile time
 vet-cross:
 	for os in darwin windows; do GOOS=$$os $(GOFAST) go vet $(UNUSED) ./... && GOOS=$$os $(GOFAST) go build $(UNUSED) -o bin/$$os/ ./cmd/ralph || exit; done
 bench: build
@@ -34,8 +34,8 @@ bench: build
 cheats: build
 	go test -v -count=1 -timeout 60m -run '^TestCheats$$' ./internal/cheats -args -full -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
 
-# Runs the built program, the tests that make test shortens, and the real claude and codex; e2e-all
-# adds the other CLIs. npm installs them, once for each set.
+# e2e runs the built program, the tests that make test shortens, and the real claude and codex.
+# e2e-all runs all CLIs. npm installs them, once per set.
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed

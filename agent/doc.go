@@ -7,8 +7,7 @@
 // file (with the reader of its stream beside it):
 //
 //   - claude, codex, gemini, opencode, qwen, copilot, cursor, amp, goose: CLIs that print one JSON
-//
-// event per line, each with its own events;
+//     event per line, each with its own events;
 //   - aider: a CLI that prints text;
 //   - acp: any agent that speaks the Agent Client Protocol, a conversation handled by package acp;
 //   - command: any shell command that prints text.

@@ -1,6 +1,6 @@
 // Package model talks to models and estimates what that costs.
 //
-//	client := &model.Patient{Client: anthropic.New(anthropic.Options{Key: key})}
+//	client := &model.Retrier{Client: anthropic.New(anthropic.Options{Key: key})}
 //	reply, err := client.Send(ctx, model.Request{Model: name, Messages: conversation, Tools: tools}, nil)
 //	price, ok := model.PriceOf(name)
 //	usd, known := price.Cost(*reply.Usage)

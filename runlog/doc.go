@@ -14,7 +14,7 @@
 //	    result.json                           written when the run ends; can be recomputed from the log
 //	    iterations/NNNN/                      files of an iteration; 0000 is the baseline
 //	    mailbox/                              orders to the run
-//	    tasks/                                the task list as the harness last knew it, made by [Log.Keep]
+//	    tasks/                                the task list as the harness last knew it, made by Log.Keep
 //
 // Folders have mode 0700 and files 0600. Nothing is created before something is written. During a
 // run, nothing that grows with it is ever rewritten. result.json is written twice at the end: once

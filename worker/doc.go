@@ -43,5 +43,5 @@
 // # Reviewers
 //
 // [Reviewer] is the same loop with read-only tools. It ends with a verdict instead of a case, for
-// verify/evaluate.
+// internal/proof/evaluate.
 package worker

@@ -60,8 +60,8 @@ func (reviewRole) system() string                     { return reviewPage }
 func (reviewRole) tools(o tools.Options) []tools.Tool { return tools.Reading(o) }
 func (reviewRole) closing() model.Tool                { return verdictTool() }
 
-// verdictInput is a verdict as the model writes it and as verify/evaluate expects it.
-// verify/evaluate checks what only it can know: the nonce, and whether the lines exist.
+// verdictInput is a verdict as the model writes it and as internal/proof/evaluate expects it, which
+// checks what only it can know: the nonce, and whether the lines exist.
 type verdictInput struct {
 	Nonce    string   `json:"nonce" doc:"The nonce from the instructions, unchanged."`
 	Verdict  string   `json:"verdict" enum:"accept,reject"`

@@ -19,7 +19,7 @@ import (
 
 func reviews(t *testing.T, client model.Client, in ralph.AgentInput) ralph.AgentOutcome {
 	t.Helper()
-	in.Turn, in.Submit = nil, nil // as verify/evaluate leaves them
+	in.Turn, in.Submit = nil, nil // as internal/proof/evaluate leaves them
 	got, err := NewReviewer(Options{Client: client}).Run(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@
 // [Keeper.Switch] moves the workspace from one snapshot to another, and changes only files that
 // differ between the two. Each of these files must match one of the two snapshots, and every other
 // file both. Otherwise another program changed files, and Switch changes nothing. So it can be
-// interrupted anywhere and repeated. [Keeper.Merge] creates the target snapshot from three others,
+// interrupted anywhere and repeated. [Store.Merge] creates the target snapshot from three others,
 // line by line. Ignored files stay. So do .gitignore files that hide files that are in no snapshot:
 // without them those files would become part of the tree. A repository that was created inside the
 // workspace loses its files, but not its .git.

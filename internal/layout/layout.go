@@ -1,13 +1,13 @@
-// Package layout checks the shape of this code base: the length of files, functions and parameter
-// lists, how much one type may do, which room may import which, and what keeps the deciding rooms
-// pure. It reads only the source, so that its test gives the same result on every machine. The
-// linter checks calls that only one room may make.
+// Package layout checks the structure of this code base: the length of files, functions and parameter
+// lists, the size of types, which package may import which, and the purity of the packages that
+// decide. It reads only the source, so that its test gives the same result on every machine. The
+// linter checks calls that only one package may make.
 //
 // Check reports two things. Complaints exceed a hard limit: the test fails, and names the file, the
 // figure and the reason for the rule. Notes exceed the usual size but not the limit; `go test -v`
 // shows them, and they fail nothing.
 //
-// The rules are tables in rules.go: a new room gets a row there and a sentence in docs/decisions.
+// The rules are tables in rules.go: a new package gets a row there and a sentence in docs/decisions.
 // Test files are not measured, and may import more than the code that they test. Code below
 // testdata, and in folders that are separate modules, is not checked.
 package layout

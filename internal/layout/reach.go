@@ -33,7 +33,7 @@ func directionOf(folder string) (direction, bool) {
 	return direction{}, false
 }
 
-// allowed lets a room import its own subfolders, and what its row names.
+// allowed lets a package import its own subfolders, and what its row names.
 func allowed(rule direction, from, to string) bool {
 	for _, room := range rule.rooms {
 		if under(from, room) && under(to, room) {
@@ -55,7 +55,7 @@ func roomOf(imported string) (folder string, ours bool) {
 	return strings.CutPrefix(imported, module+"/")
 }
 
-// judgePurity keeps clocks, files and randomness out of the rooms that decide.
+// judgePurity keeps clocks, files and randomness out of the packages that decide.
 func judgePurity(src source) []Finding {
 	if !belongs(src.room, pureRooms) {
 		return nil

@@ -29,7 +29,7 @@ const (
 // emptyNames are package names that could hold anything, and so end up holding everything.
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc"}
 
-// The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
+// The groups of packages, from left to right, as in docs/decisions/0002-packages.md.
 var (
 	root   = []string{"."} // the vocabulary
 	core   = []string{".", "judge", "fold", "loop"}
@@ -44,7 +44,7 @@ var (
 	parts      = []string{"internal/hooks", "internal/worker"} // parts of the worker
 )
 
-// direction says which of our packages the rooms of one row may import, in addition to their own
+// direction says which of our packages the packages of one row may import, in addition to their own
 // subfolders.
 type direction struct {
 	rooms  []string
@@ -136,7 +136,7 @@ var directions = []direction{
 // time.
 var pureRooms = []string{"judge", "fold"}
 
-// impure are packages that a pure room must not import, and functions of others that it must not
+// impure are packages that a pure package must not import, and functions of others that it must not
 // call.
 var (
 	impureImports = []string{

@@ -16,14 +16,14 @@ const (
 	whyType     = "a type that does so much is several types; give each its own fields and methods"
 )
 
-// typeSize is the size of one type in all files of its room.
+// typeSize is the size of one type in all files of its package.
 type typeSize struct {
 	fields, methods int
 	changes         bool // a method has a pointer receiver
 	declared        Finding
 }
 
-// typeSizes measures the types of all rooms, by room and name.
+// typeSizes measures the types of all packages, by package and name.
 type typeSizes map[string]map[string]*typeSize
 
 func (t typeSizes) add(src source) {

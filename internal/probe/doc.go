@@ -11,15 +11,12 @@
 //
 //   - stream shape: its output is understood to the end, and its exit status agrees;
 //   - tag round trip: a tag that the model writes arrives as a claim, one that a tool prints does
-//
-// not, and the tokens arrive;
+//     not, and the tokens arrive;
 //   - permission flag: in edit mode it edits files, runs an allowed command and no other, and
-//
-// reports which one it refused; with permissions bypassed it runs any;
+//     reports which one it refused; with permissions bypassed it runs any;
 //   - session isolation: two runs have separate sessions, nothing of the first reaches the model in
-//
-// the second, and what the user has configured the CLI to start stays out unless the run inherits
-// it.
+//     the second, and what the user has configured the CLI to start stays out unless the run
+//     inherits it.
 //
 // Failed means that the probe saw something that breaks a run. What it did not see is unknown, and
 // the detail says why.

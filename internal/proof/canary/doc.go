@@ -23,15 +23,13 @@
 //
 //   - Go: every folder with tests, in the package of these tests.
 //   - Python: every folder with tests, as a unittest.TestCase, which pytest also runs.
-//
-// If the command names its tests, up to ten of the project's own test files are repeated with wrong
-// expected numbers and texts. If one of these passes, it met a value that is equal to everything.
+//     If the command names its tests, up to ten of the project's own test files are repeated with
+//     wrong expected numbers and texts. If one of these passes, it met a value that is equal to
+//     everything.
 //   - JavaScript and TypeScript: every folder with tests, for node's own runner, jest, vitest,
-//
-// mocha or ava, whichever those tests use.
+//     mocha or ava, whichever those tests use.
 //   - Rust: tests/ of every package that has one, or that has tests in its source. Tests inside
-//
-// the source cannot get a canary without an edit.
+//     the source cannot get a canary without an edit.
 //   - Java and Kotlin: a JUnit class beside an existing one, in its package.
 //   - Ruby: an RSpec or Minitest file beside an existing one.
 //
