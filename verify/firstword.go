@@ -24,7 +24,11 @@ func firstWord(command string, variable func(string) (string, bool)) (word strin
 
 // firstWordIn is firstWord for parsed commands; found is false if none of them names a program.
 func firstWordIn(list shell.List, variable func(string) (string, bool)) (word string, certain, found bool) {
-	for _, pipe := range list {
+	for i, pipe := range list {
+		if changesFolder(list[i:]) { // cd itself never exits with 126 or 127
+			word, certain, found = firstWordIn(list[i+1:], variable)
+			return word, certain && !strings.ContainsRune(word, '/'), found // a path starts in that folder
+		}
 		for _, c := range pipe {
 			switch c.Keyword {
 			case "(", "{":
@@ -42,6 +46,12 @@ func firstWordIn(list shell.List, variable func(string) (string, bool)) (word st
 		}
 	}
 	return "", true, false
+}
+
+// changesFolder reports whether a list starts with `cd FOLDER &&`.
+func changesFolder(list shell.List) bool {
+	return len(list) > 1 && len(list[0]) == 1 && len(list[0][0].Words) == 2 && list[0][0].Words[0].Text == "cd" &&
+		list[1][0].Before == "&&"
 }
 
 // firstNonEmpty returns the first word that is not empty after expansion.

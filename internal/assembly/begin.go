@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/hooks"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -32,12 +33,22 @@ type Places struct {
 	Around    string // original files from outside the workspace
 }
 
+// lacksGit reports whether the workspace is a repository, and only git is missing.
+func (r Request) lacksGit() bool {
+	_, repository := os.Lstat(filepath.Join(r.Workspace.Dir, ".git"))
+	_, program := process.LookPath("git")
+	return repository == nil && program != nil
+}
+
 // checkRepository rejects, before an agent starts, a repository in which the first commit would
 // fail. It adds notices about lesser problems.
 func (p *Plan) checkRepository(ctx context.Context) error {
 	commits := p.Settings.CommitRule() != ralph.CommitOff
 	if !commits && p.Settings.Worktree == "" {
 		return nil
+	}
+	if p.Workspace.Repo == nil && p.lacksGit() {
+		return &Missing{Program: "git", Hint: "--worktree and --commit need it"}
 	}
 	if p.Workspace.Repo == nil {
 		return &config.UsageError{

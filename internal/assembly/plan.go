@@ -3,11 +3,13 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +105,11 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.Notices = append(p.Notices, worst)
 	}
 	if !p.Workspace.Git {
-		p.notice("no_git", "no git repository: no commits, worktrees or snapshots, and gate.unfinished is off")
+		why := "no git repository"
+		if p.lacksGit() {
+			why = "git is not on PATH"
+		}
+		p.notice("no_git", why+": no commits, worktrees or snapshots, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
 	if req.Settings.Sandbox.Mode == "auto" && !req.Demo {
@@ -159,7 +165,7 @@ func (p *Plan) findGoal() error {
 	return &config.UsageError{
 		Msg: "nothing to work on",
 		Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; ` +
-			`or start a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`,
+			`or start a task list: ralph tasks add "…"; or write the goal into .ralph/PROMPT.md`,
 	}
 }
 
@@ -177,12 +183,16 @@ func (p *Plan) findPrompt() error {
 				Hint: "if you want that, pass it with --prompt",
 			}
 		}
-		_, err = textfile.Read(p.Workspace.Dir, name)
+		text, err := textfile.Read(p.Workspace.Dir, name)
 		if errors.Is(err, textfile.ErrEmpty) {
 			continue
 		}
 		if err != nil {
 			return &config.UsageError{Msg: err.Error()}
+		}
+		p.PromptFile = cmp.Or(p.PromptFile, name)
+		if prompt.IsStarter(text) { // one that was written for this project comes first
+			continue
 		}
 		p.PromptFile = name
 		return nil
@@ -313,13 +323,14 @@ func (p *Plan) findAgent() error {
 // AgentName returns the name of the first agent.
 func (p *Plan) AgentName() string { return p.agents[0].name }
 
-// AgentNames returns the names of the agents and of the evaluator.
-func (p *Plan) AgentNames() []string {
-	names := text.Mapped(p.agents, func(c chosenAgent) string { return c.name })
+// Dialects returns the names of the CLIs that the run uses: its agents and the evaluator.
+func (p *Plan) Dialects() []string {
+	chosen := slices.Clone(p.agents)
 	if p.evaluator != nil {
-		names = append(names, p.evaluator.name)
+		chosen = append(chosen, *p.evaluator)
 	}
-	return names
+	chosen = slices.DeleteFunc(chosen, func(c chosenAgent) bool { return c.by != nil })
+	return text.Mapped(chosen, func(c chosenAgent) string { return c.options.Dialect.Name() })
 }
 
 // fallbacks returns the names of the fallback agents.

@@ -11,6 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
 )
@@ -140,7 +141,8 @@ func (p *Plan) lintTasks() {
 	case 1:
 		p.notice("tasks_lint", warnings[0].String())
 	default:
-		p.notice("tasks_lint", fmt.Sprintf("%s (and %d more warnings: ralph tasks lint)", warnings[0], len(warnings)-1))
+		more := text.Count(len(warnings)-1, "more warning")
+		p.notice("tasks_lint", fmt.Sprintf("%s (and %s: ralph tasks lint)", warnings[0], more))
 	}
 }
 

@@ -51,7 +51,7 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		return usage("this project defines commands you have not trusted yet:%s\n"+
 			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
 	}
-	fmt.Fprintf(a.streams.Err, "This project defines commands:%s\n", list.String())
+	fmt.Fprintf(a.errLines(), "This project defines commands:%s\n", list.String())
 	fmt.Fprint(a.streams.Err, "Trust them in this workspace from now on? [y/N] ")
 	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {

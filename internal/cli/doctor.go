@@ -80,7 +80,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	if !c.wantsJSON() {
 		names := text.Mapped(broken, func(f doctor.Finding) string { return fmt.Sprintf("%q", f.What) })
 		list := strings.Join(slices.Compact(names), ", ")
-		fmt.Fprintf(c.streams.Err, "ralph: the next run would fail; see %s above\n", list)
+		fmt.Fprintf(c.errLines(), "ralph: the next run would fail; see %s above\n", list)
 	}
 	return exitStatus(1)
 }
@@ -94,7 +94,7 @@ func (c doctorCommand) progressPrinter() func(string) {
 	return func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(c.streams.Err, "ralph: "+term.Clean(line))
+		fmt.Fprintln(c.errLines(), "ralph: "+term.Clean(line))
 	}
 }
 

@@ -67,6 +67,6 @@ func (a *app) printError(err error) {
 		if i == 0 {
 			line = "ralph: " + line
 		}
-		fmt.Fprintln(a.streams.Err, strings.TrimRight(term.Printable(line), " "))
+		fmt.Fprintln(a.errLines(), strings.TrimRight(term.Printable(line), " "))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // explainCommand is `ralph explain`.
@@ -162,10 +163,41 @@ func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 		fmt.Fprintf(out, "  %s %s%s\n", cmp.Or(gateMarks[gate.State], "-"), gate.Name, gateText(gate))
 	}
 	if len(j.Again.Gates) == 0 && j.Judged {
-		fmt.Fprintf(out, "  %s, so the gates were not checked\n", whyNoGate(j))
+		fmt.Fprintf(out, "  %s, so the gates were not checked%s\n", whyNoGate(j), passedText(j))
 	}
+	printFailedChecks(out, j.Seen.Checks)
 	if !j.Same() {
 		fmt.Fprintf(out, "  ! the log recorded a different verdict: %s\n", verdictText(j.Recorded))
+	}
+}
+
+// passedText says that every check passed, where no gate says it.
+func passedText(j fold.Judgement) string {
+	if judge.AllPassed(j.Seen.Checks) {
+		return "; every check passed"
+	}
+	return ""
+}
+
+// outputLines is how much of a failed check's output is shown.
+const outputLines = 15
+
+// printFailedChecks shows the end of what failed checks printed. A hidden check stays hidden: an agent may read this.
+func printFailedChecks(out io.Writer, checks []ralph.CheckResult) {
+	for _, c := range checks {
+		text := strings.TrimSpace(c.Output)
+		if c.Passed || c.Hidden || text == "" {
+			continue
+		}
+		fmt.Fprintf(out, "  output of %s:\n", term.Clean(c.FullName()))
+		lines := strings.Split(text, "\n")
+		if n := len(lines) - outputLines; n > 0 {
+			lines = lines[n:]
+			fmt.Fprintln(out, "    | …")
+		}
+		for _, line := range lines {
+			fmt.Fprintf(out, "    | %s\n", term.Printable(strings.TrimRight(line, "\r")))
+		}
 	}
 }
 

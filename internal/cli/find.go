@@ -84,7 +84,7 @@ func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (co
 		return loaded, err
 	}
 	for _, warning := range loaded.Warnings {
-		fmt.Fprintf(a.streams.Err, "ralph: warning: %s\n", warning)
+		fmt.Fprintf(a.errLines(), "ralph: warning: %s\n", warning)
 	}
 	return loaded, nil
 }

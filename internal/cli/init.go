@@ -177,7 +177,7 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 		because, choices, byDefault = because+"; "+proposal.Missing+" is not on PATH", "[y/N]", "n"
 	}
 	for {
-		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, proposal.Command, term.Clean(because), choices))
+		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, term.Clean(proposal.Command), term.Clean(because), choices))
 		if err != nil {
 			return false, err
 		}
@@ -245,7 +245,7 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 	if c.globals.quiet {
 		return
 	}
-	out := c.streams.Err
+	out := c.errLines()
 	fmt.Fprintf(
 		out,
 		"\nChecks   %s\nAgent    %s\n",

@@ -62,7 +62,7 @@ func (c *learningsCommand) run(ctx context.Context) error {
 	}
 	return c.table(known, func(out io.Writer) {
 		if len(known) == 0 {
-			fmt.Fprintln(c.streams.Err, "no learnings yet; an agent proposes one with a line that starts with LEARNING:")
+			fmt.Fprintln(c.errLines(), "no learnings yet; an agent proposes one with a line that starts with LEARNING:")
 		}
 		for _, l := range known {
 			state := "proposed"

@@ -84,7 +84,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		return err
 	}
 	if status != 0 {
-		fmt.Fprintf(c.streams.Err, "ralph: %s exited with status %d; %s\n", found.Argv[0], status, found.Hint)
+		fmt.Fprintf(c.errLines(), "ralph: %s exited with status %d; %s\n", found.Argv[0], status, found.Hint)
 		return exitStatus(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil

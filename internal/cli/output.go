@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -63,15 +64,22 @@ func (a *app) show(value any, text func(out io.Writer)) error {
 	if a.wantsJSON() {
 		return a.printJSON(value)
 	}
-	text(a.streams.Out)
+	text(a.outLines())
 	return nil
 }
 
 // table is show for lines whose columns are separated by tabs.
 func (a *app) table(value any, lines func(out io.Writer)) error {
-	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
-	err := a.show(value, func(io.Writer) { lines(out) })
-	return cmp.Or(err, out.Flush())
+	var written error
+	err := a.show(value, func(out io.Writer) {
+		var text bytes.Buffer
+		columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+		lines(columns)
+		written = columns.Flush()
+		_, err := out.Write(text.Bytes()) // at once: lines are wrapped as a whole
+		written = cmp.Or(written, err)
+	})
+	return cmp.Or(err, written)
 }
 
 // printOutcome prints the result of something that has ended. A --jq expression that fails and a
@@ -79,7 +87,7 @@ func (a *app) table(value any, lines func(out io.Writer)) error {
 func (a *app) printOutcome(value any) error {
 	err := a.printJSON(value)
 	if is[*config.UsageError](err) {
-		fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
+		fmt.Fprintf(a.errLines(), "ralph: %v\n", err)
 		return nil
 	}
 	if errors.Is(err, syscall.EPIPE) {

@@ -368,7 +368,7 @@ func (p *planning) live(a ralph.Activity) {
 
 func (p *planning) say(format string, args ...any) {
 	if !p.globals.quiet {
-		fmt.Fprintf(p.streams.Err, format+"\n", args...)
+		fmt.Fprintf(p.errLines(), format+"\n", args...)
 	}
 }
 

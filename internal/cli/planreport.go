@@ -77,7 +77,7 @@ func (r planReport) tell() error {
 		return cmp.Or(a.printOutcome(r.object()), r.status())
 	}
 	if !a.globals.quiet {
-		fmt.Fprint(a.streams.Err, r.screen())
+		fmt.Fprint(a.errLines(), r.screen())
 	}
 	if r.landing != nil {
 		fmt.Fprint(a.streams.Out, r.Text) // the user paid for the list and can still save it

@@ -87,7 +87,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	s.log, s.torn = log, tail.Dropped
 	if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
 		if !c.globals.quiet {
-			fmt.Fprintf(c.streams.Err, "run %s is complete; nothing was started\n", run)
+			fmt.Fprintf(c.errLines(), "run %s is complete; nothing was started\n", run)
 		}
 		return s.finish(state, state.Result(), "hard")
 	}
@@ -111,7 +111,7 @@ func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspac
 			return nil, err
 		}
 		for _, text := range warnings {
-			fmt.Fprintf(c.streams.Err, "ralph: %s\n", text)
+			fmt.Fprintf(c.errLines(), "ralph: %s\n", text)
 		}
 	}
 	plan, err := c.recordedPlan(ctx, workspace, &s.state)

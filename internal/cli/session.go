@@ -97,7 +97,7 @@ func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.newSnapshots))
 	}
 	if err != nil && !errors.Is(err, runlog.ErrBegun) {
-		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
+		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *session) notify(ctx context.Context, result ralph.Result) {
 		fmt.Fprint(s.streams.Err, "\a")
 	}
 	if err := s.plan.Notify(ctx, result); err != nil {
-		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
+		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }
 
@@ -238,7 +238,7 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 		}
 		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width))
 	}
-	fmt.Fprintln(s.streams.Out, term.ResultLine(state))
+	fmt.Fprintln(s.outLines(), term.ResultLine(state))
 	return s.status(result, exitMap)
 }
 
@@ -337,7 +337,7 @@ func (s *session) killLastRun() {
 		return
 	}
 	if err := s.killLeftovers(runs[0].Run); err != nil {
-		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
+		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }
 

@@ -145,7 +145,11 @@ func (k runSnapshots) at(iteration int) (string, error) {
 	if id := k.ids[iteration]; id != "" {
 		return id, nil
 	}
-	return "", usage("run %s has no snapshot of iteration %d; choose one from 0 to %d", k.run, iteration, k.last)
+	choice := fmt.Sprintf("choose one from 0 to %d", k.last)
+	if k.last == 0 {
+		choice = "the only one is 0, of the files before the run"
+	}
+	return "", usage("run %s has no snapshot of iteration %d; %s", k.run, iteration, choice)
 }
 
 // diffRange returns the snapshots before and after an iteration, a task or, without either, the

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,17 +42,19 @@ func (x Examination) nextRun(ctx context.Context) (agents []string, findings []F
 	}
 	checks, _ := assembly.RunChecks(x.Workspace, x.Settings)
 	plan, err := x.prepare(ctx, x.Settings)
-	if err != nil && len(checks) == 0 { // the rest may be broken, too
-		fails(err)
-		s := x.Settings
-		s.AllowUnverified = true
-		plan, err = x.prepare(ctx, s)
-	}
 	if err != nil {
 		fails(err)
 	}
+	if err != nil && len(checks) == 0 { // the rest may be broken, too
+		s := x.Settings
+		s.AllowUnverified = true
+		var again error
+		if plan, again = x.prepare(ctx, s); again != nil && again.Error() != err.Error() {
+			fails(again)
+		}
+	}
 	if plan != nil {
-		agents = plan.AgentNames()
+		agents = plan.Dialects()
 	}
 	if command := x.Settings.Agent.Command; command != "" {
 		findings = append(findings, x.command(ctx, "custom agent", command))
@@ -81,49 +84,50 @@ func (x Examination) goal() *string {
 	return new("a goal")
 }
 
-// command reports whether the programs of a shell command are there and start.
+// command reports whether the program of a shell command is there and starts.
 func (x Examination) command(ctx context.Context, what, command string) Finding {
 	f := Finding{What: what, State: OK, Needed: true, Detail: command}
-	for _, program := range programs(command, x.Workspace.Dir) {
-		if problem := x.try(ctx, program); problem != "" {
-			f.State, f.Detail = Bad, fmt.Sprintf("%s: %s", command, problem)
-			break
-		}
+	name, dir, certain := firstProgram(command, x.Workspace.Dir)
+	if !certain {
+		return f
+	}
+	if problem := x.try(ctx, name, dir); problem != "" {
+		f.State, f.Detail = Bad, fmt.Sprintf("%s: %s", command, problem)
 	}
 	return f
 }
 
-// program is a word that a shell would start, and the folder it would do that in.
-type program struct{ name, dir string }
-
-// programs lists the programs that a command certainly starts. With || in it, a program may be
-// missing on purpose.
-func programs(command, dir string) (found []program) {
+// firstProgram returns the program that a command certainly starts, and the folder in which it does. Only `cd FOLDER &&`
+// may come before it. What comes after it may be made by it, or be missing on purpose.
+func firstProgram(command, dir string) (name, folder string, certain bool) {
 	list, err := shell.Parse(command)
 	if err != nil {
-		return nil
+		return "", "", false
 	}
 	for _, pipeline := range list {
-		for _, c := range pipeline {
-			if c.Before == "||" || c.Keyword != "" {
-				return nil
-			}
-			if len(c.Words) == 0 || strings.ContainsAny(c.Words[0].Text, shell.Marks) {
-				continue
-			}
-			name := c.Words[0].Text
-			if name == "cd" && len(c.Words) > 1 {
-				dir = filepath.Join(dir, c.Words[1].Text)
-				continue
-			}
-			found = append(found, program{name, dir})
+		c := pipeline[0]
+		constant := len(c.Words) > 0 && !strings.ContainsAny(c.Words[0].Text, shell.Marks)
+		if c.Keyword != "" || !constant || c.Before != "" && c.Before != "&&" {
+			return "", "", false
+		}
+		if c.Words[0].Text != "cd" {
+			alternative := slices.ContainsFunc(list, func(p shell.Pipeline) bool { return p[0].Before == "||" })
+			return c.Words[0].Text, dir, !alternative
+		}
+		if len(c.Words) != 2 || strings.ContainsAny(c.Words[1].Text, shell.Marks) || c.Words[1].Home {
+			return "", "", false
+		}
+		if target := c.Words[1].Text; filepath.IsAbs(target) {
+			dir = target
+		} else {
+			dir = filepath.Join(dir, target)
 		}
 	}
-	return found
+	return "", "", false
 }
 
-// versionCommands are programs that answer when asked for their version. A wrapper may be on PATH
-// and have nothing to start, as cargo without a toolchain.
+// versionCommands are programs that answer when asked for their version. A wrapper may be on PATH and have nothing to
+// start, as cargo without a toolchain.
 var versionCommands = map[string]string{
 	"go": "version", "cargo": "--version", "node": "--version", "npm": "--version", "npx": "--version",
 	"pnpm": "--version", "yarn": "--version", "bun": "--version", "python": "--version", "python3": "--version",
@@ -131,32 +135,52 @@ var versionCommands = map[string]string{
 }
 
 // try says what is wrong with a program, "" if nothing is.
-func (x Examination) try(ctx context.Context, p program) string {
-	ask := func(argv ...string) (process.Result, string, error) {
-		var said strings.Builder
-		ended, err := process.Run(ctx, process.Spec{
-			Argv: argv, Dir: p.dir, Env: x.Env.Untrusted(), Timeout: askTimeout,
-			Stdout: process.Sink{Tap: &said}, StderrToStdout: true,
-		})
-		return ended, said.String(), err
+func (x Examination) try(ctx context.Context, name, dir string) string {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return dir + " is not a folder"
 	}
-	known, _, err := ask(append(process.Shell(`command -v -- "$1"`), "sh", p.name)...)
+	known, _, err := x.ask(ctx, dir, append(process.Shell(`command -v -- "$1"`), "sh", name)...)
 	switch {
 	case err != nil || known.State != process.Exited:
 		return "" // the shell could not be asked, which is reported for sh itself
-	case known.ExitCode != 0 && strings.Contains(p.name, "/"):
-		return p.name + " does not exist or is not executable"
+	case known.ExitCode != 0 && strings.Contains(name, "/"):
+		return name + " does not exist or is not executable"
 	case known.ExitCode != 0:
-		return p.name + " is not on PATH"
+		return name + " is not on PATH"
 	}
-	argument := versionCommands[p.name]
+	argument := versionCommands[name]
 	if argument == "" {
 		return ""
 	}
-	ended, said, err := ask(p.name, argument)
+	// In an empty folder: in the workspace, some programs would load the repository's files.
+	empty, err := os.MkdirTemp("", "ralph-doctor-")
+	if err != nil {
+		return ""
+	}
+	defer os.RemoveAll(empty)
+	ended, said, err := x.ask(ctx, empty, name, argument)
 	if err != nil || ended.State != process.Exited || ended.ExitCode == 0 {
 		return ""
 	}
 	reason, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	return fmt.Sprintf("%s %s fails: %s", p.name, argument, reason)
+	return fmt.Sprintf("%s %s fails: %s", name, argument, reason)
+}
+
+// ask runs a program and returns the beginning of its output.
+func (x Examination) ask(ctx context.Context, dir string, argv ...string) (process.Result, string, error) {
+	said := &beginning{}
+	ended, err := process.Run(ctx, process.Spec{
+		Argv: argv, Dir: dir, Env: x.Env.Untrusted(), Timeout: askTimeout,
+		Stdout: process.Sink{Tap: said}, StderrToStdout: true,
+	})
+	return ended, string(said.text), err
+}
+
+// beginning keeps the beginning of what is written to it.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	const limit = 4 << 10
+	b.text = append(b.text, p[:min(len(p), max(limit-len(b.text), 0))]...)
+	return len(p), nil
 }

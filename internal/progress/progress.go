@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 // ignoreFile hides the progress file and itself from git.
@@ -32,8 +33,8 @@ func IsIgnoreFile(text string) bool { return text == ignored || text == madeHere
 // Alone reports whether the workspace's .ralph folder was created for the progress file and
 // contains nothing else: the project was not set up.
 func Alone(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(ignoreFile)))
-	if err != nil || string(text) != madeHere {
+	text, err := textfile.ReadInside(dir, filepath.FromSlash(ignoreFile))
+	if err != nil || text != madeHere {
 		return false
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, ".ralph"))

@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,10 +43,10 @@ func TestDetect(t *testing.T) {
 	}{
 		"empty folder": {nil, none(nothingHere)},
 		"below the root": {map[string]string{"sub/go.mod": "module x", "sub/x_test.go": goTestFile},
-			found("cd sub && go test ./...", "found sub/go.mod")},
+			found("cd ./sub && go test ./...", "found sub/go.mod")},
 		"two below the root": {
 			map[string]string{"services/my api/go.mod": "module x", "services/my api/x_test.go": goTestFile},
-			found("cd 'services/my api' && go test ./...", "found services/my api/go.mod"),
+			found("cd './services/my api' && go test ./...", "found services/my api/go.mod"),
 		},
 		"too deep below the root": {map[string]string{"a/b/c/go.mod": "module x", "a/b/c/x_test.go": goTestFile},
 			none(nothingHere)},
@@ -159,9 +160,9 @@ func TestDetect(t *testing.T) {
 		"everything passed over": {
 			map[string]string{"go.mod": "", "Cargo.toml": ""}, none(noGoTest+"; "+noRustTest, noGoTest, noRustTest)},
 	}
+	everyTool(t)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			for file, text := range c.files {
 				write(t, 0o644, filepath.Join(dir, file), text)
@@ -178,6 +179,18 @@ func TestDetect(t *testing.T) {
 			}
 		})
 	}
+}
+
+// everyTool puts the programs of all languages on PATH, and nothing else.
+func everyTool(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, program := range []string{
+		"npm", "pnpm", "yarn", "bun", "pytest", "go", "gofmt", "make", "cargo", "cargo-fmt", "cargo-clippy",
+	} {
+		write(t, 0o755, filepath.Join(bin, program), "#!/bin/sh\n")
+	}
+	t.Setenv("PATH", bin)
 }
 
 // A run without configuration uses every check that `ralph init` proposes and that can run.
@@ -203,8 +216,37 @@ func TestDetectEveryCheck(t *testing.T) {
 				"ml/requirements.txt": "", "ml/tests/test_x.py": "", "docs/package.json": `{"scripts":{"test":"jest"}}`,
 			},
 			[]string{
-				"go test ./...", "cd ml && pytest", "cd web && npm test", "go vet ./...", "cd web && npm run lint", gofmtCheck,
+				"go test ./...", "cd ./ml && pytest", "cd ./web && npm test", "go vet ./...", "cd ./web && npm run lint", gofmtCheck,
 			}, nil,
+		},
+		"a check target is not a test": {
+			map[string]string{"Makefile": "check:\n\t./lint\n", "web/package.json": `{"scripts":{"test":"jest"}}`},
+			[]string{"cd ./web && npm test", "make check"},
+			[]string{"found Makefile, but no test target in it"},
+		},
+		"a test target that rewrites files": {
+			map[string]string{"Makefile": "test:\n\tprettier --write .\n\t./run\n"}, []string{"make test"}, nil,
+		},
+		"names that no line can hold": {
+			map[string]string{
+				"go.mod": "", "x_test.go": goTestFile, "a\n- touch x #/package.json": `{"scripts":{"test":"jest"}}`,
+				"\xff/package.json": `{"scripts":{"test":"jest"}}`, "-/package.json": `{"scripts":{"test":"jest"}}`,
+			},
+			[]string{"go test ./...", "cd ./- && npm test", "go vet ./...", gofmtCheck}, nil,
+		},
+		"more projects than are checked": {
+			func() map[string]string {
+				files := map[string]string{}
+				for n := range 9 {
+					files[fmt.Sprintf("p%d/package.json", n)] = `{"scripts":{"test":"jest"}}`
+				}
+				return files
+			}(),
+			[]string{
+				"cd ./p0 && npm test", "cd ./p1 && npm test", "cd ./p2 && npm test", "cd ./p3 && npm test",
+				"cd ./p4 && npm test", "cd ./p5 && npm test", "cd ./p6 && npm test", "cd ./p7 && npm test",
+			},
+			[]string{"found more than 8 projects in subfolders; the rest is not checked"},
 		},
 		"a make target at the root covers what is below": {
 			map[string]string{"Makefile": "test:\n\t./all.sh\n", "web/package.json": `{"scripts":{"test":"jest"}}`},
@@ -212,11 +254,8 @@ func TestDetectEveryCheck(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, bin := t.TempDir(), t.TempDir()
-			for _, program := range []string{"npm", "pytest", "go", "gofmt", "make"} {
-				write(t, 0o755, filepath.Join(bin, program), "#!/bin/sh\n")
-			}
-			t.Setenv("PATH", bin)
+			dir := t.TempDir()
+			everyTool(t)
 			for file, text := range c.files {
 				write(t, 0o644, filepath.Join(dir, file), text)
 			}

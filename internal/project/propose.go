@@ -53,10 +53,7 @@ func survey(dir string) (found []Proposal, untested []string) {
 	all, untested := inFolder(dir, func(language) bool { return true })
 	if !slices.ContainsFunc(all, candidate.isMakeTest) { // a test target at the root covers the folders below
 		below, untestedBelow := inSubfolders(dir, all)
-		all = append(all, below...)
-		if !slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == KindTest }) {
-			untested = append(untested, untestedBelow...) // with a test it would only be noise
-		}
+		all, untested = append(all, below...), append(untested, untestedBelow...)
 	}
 	all = append(all, proposePreCommit(dir)...)
 	slices.SortStableFunc(all, func(a, b candidate) int {
@@ -192,7 +189,7 @@ type namedTarget struct {
 var makeTargets = []namedTarget{
 	{KindTest, "test"}, {KindLint, "lint"}, {KindTypes, "typecheck"}, {KindTypes, "type-check"},
 	{KindFormat, "fmt-check"}, {KindFormat, "format-check"}, {KindFormat, "check-fmt"}, {KindFormat, "check-format"},
-	{KindE2E, "e2e"}, {KindE2E, "test-e2e"}, {KindTest, "check"},
+	{KindE2E, "e2e"}, {KindE2E, "test-e2e"}, {KindLint, "check"},
 }
 
 func proposeMake(dir string, before []candidate) []candidate {
@@ -211,7 +208,8 @@ func proposeMake(dir string, before []candidate) []candidate {
 		switch {
 		case !target.works:
 			continue
-		case !target.covered(known, marks) && !slices.ContainsFunc(target.recipe, mends().MatchString):
+		case target.covered(known, marks):
+		case named.kind == KindTest || !slices.ContainsFunc(target.recipe, mends().MatchString):
 			found.add(named.kind, "make "+named.target, "found "+file+" with "+article(named.target)+" target")
 		}
 		known = append(known, named.target)

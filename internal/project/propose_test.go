@@ -56,7 +56,7 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 					"\t./e2e\nfmt:\n\t./fmt -w\n",
 			},
 			[]project.Proposal{
-				inMake(project.KindTest, "test"), inMake(project.KindTest, "check"), inMake(project.KindLint, "lint"),
+				inMake(project.KindTest, "test"), inMake(project.KindLint, "lint"), inMake(project.KindLint, "check"),
 				inMake(project.KindTypes, "typecheck"), inMake(project.KindFormat, "fmt-check"), e2e,
 			}},
 		"make targets that do nothing": {map[string]string{"Makefile": "lint:\n\t@echo later\ntest:\n"},
@@ -66,7 +66,7 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 			map[string]string{"Makefile": "test:\n\t./t\nlint:\n\t./l\ncheck: lint test\n"},
 			[]project.Proposal{inMake(project.KindTest, "test"), inMake(project.KindLint, "lint")}},
 		"make check alone": {map[string]string{"Makefile": "check:\n\t./t\n"},
-			[]project.Proposal{inMake(project.KindTest, "check")}},
+			[]project.Proposal{inMake(project.KindLint, "check")}},
 
 		"make runs what is proposed already": {
 			goWith("test:\n\t@echo testing\n\t@$(GO) test -race ./... && go vet ./...\nlint:\n\t$(GOLANGCI_LINT) run " +

@@ -117,7 +117,11 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 		return fmt.Sprintf("%s: %s: %s", inline(r.Task), r.Code, r.Detail)
 	}))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
-	if last.GreenNoClaim {
+	switch {
+	case !last.GreenNoClaim || allDone(in):
+	case in.ByCase:
+		a.say("The checks pass, but no case was submitted. If %s is done, submit one; if not, continue.", everything(in))
+	default:
 		a.say("The checks pass, but the last iteration did not print the tag %s. If %s is done, print it; if not, continue.",
 			claimTag(in), everything(in))
 	}

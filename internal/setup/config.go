@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/project"
@@ -111,6 +113,9 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9 ./_=-]*$`)
 var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".inf", ".nan"}
 
 func scalar(text string) string {
+	if strings.ContainsFunc(text, unicode.IsControl) { // a line break would end the comment that the text may be in
+		return strconv.Quote(text)
+	}
 	if plainScalar.MatchString(text) && !strings.HasSuffix(text, " ") &&
 		!slices.Contains(yamlWords, strings.ToLower(text)) {
 		return text

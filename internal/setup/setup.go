@@ -113,7 +113,7 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	if err := root.Mkdir(".ralph", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return done, fmt.Errorf("set up: %w", err)
 	}
-	if text, err := root.ReadFile(ignoreFile); err == nil && progress.IsIgnoreFile(string(text)) {
+	if text, err := textfile.ReadInside(ws.Dir, ignoreFile); err == nil && progress.IsIgnoreFile(text) {
 		if err := root.Remove(ignoreFile); err != nil {
 			return done, fmt.Errorf("set up: %w", err)
 		}

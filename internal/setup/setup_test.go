@@ -201,6 +201,28 @@ func writeFile(t *testing.T, path, text string, mode fs.FileMode) {
 	}
 }
 
+// A command may hold a line break. It must not become a line of the configuration, live or in a comment.
+func TestCommandsStayOnTheirLine(t *testing.T) {
+	evil := "cd 'x\n    - touch PWNED #' && ruff check ."
+	for name, choice := range map[string]Choice{
+		"chosen":     {Checks: []string{"go test ./...", evil}},
+		"not chosen": {Checks: []string{"go test ./..."}, Others: []project.Proposal{{Command: evil, Missing: "ruff"}}},
+	} {
+		ws := workspace.Workspace{Dir: t.TempDir()}
+		if _, err := choice.Write(ws); err != nil {
+			t.Fatal(err)
+		}
+		env := config.NewEnv([]string{"HOME=" + t.TempDir()})
+		loaded, err := config.Load(config.Input{ProjectFile: filepath.Join(ws.Dir, config.ProjectFile), Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(choice.Checks, loaded.Settings.Checks.Commands); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
 func TestWriteNeverOverwrites(t *testing.T) {
 	ws := workspace.Workspace{Dir: t.TempDir()}
 	names := []string{".ralph/config.yaml", ".ralph/config.schema.json", ".ralph/.gitignore", ".ralph/PROMPT.md"}

@@ -39,6 +39,9 @@ func (l *Lines) See(e ralph.Event) {
 		case ralph.RunStarted, ralph.RunResumed, ralph.TreeState, ralph.CheckStarted:
 			return // how checks run is known when the first one has started
 		}
+		if l.opening.resumed && l.State.Asked != nil {
+			l.opening.notes = append(l.opening.notes, "  continues without an answer to: "+Clean(*l.State.Asked))
+		}
 		lines = append(l.opening.lines(), lines...)
 		l.opening = nil
 	}
@@ -251,7 +254,7 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 
 // unclaimed says that only the agent's claim is missing.
 func (l *Lines) unclaimed() []string {
-	if !l.State.Last.GreenNoClaim || l.State.Stopped != nil {
+	if !lacksClaim(l.State) || l.State.Stopped != nil {
 		return nil
 	}
 	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
@@ -315,6 +318,7 @@ func failureLine(text string) string {
 		if !namesFailure {
 			continue
 		}
+		line = strings.TrimPrefix(line, "E   ") // of pytest
 		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    ") {
 			return strings.TrimSpace(line) + " " + strings.TrimSpace(lines[i+1])
 		}
@@ -325,7 +329,7 @@ func failureLine(text string) string {
 
 // failureSigns are how test programs mark a failure.
 var failureSigns = []string{
-	"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖", "Traceback",
+	"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖",
 }
 
 func lastLine(text string) string {

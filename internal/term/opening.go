@@ -10,6 +10,7 @@ import (
 // opening collects the first lines of a run: the run, its agent and its checks. Notices about one
 // of them are added to its line, so that nothing appears twice.
 type opening struct {
+	resumed   bool
 	run       string
 	agent     string
 	access    string // what the agent may do, and whether it runs in a sandbox
@@ -30,9 +31,10 @@ func newOpening(run string, data ralph.RunStarted) *opening {
 // resumedOpening is the opening of a run that continues.
 func resumedOpening(run string, data ralph.RunResumed, checks []string) *opening {
 	o := &opening{
-		run:    fmt.Sprintf("run %s continues: %s", run, limits(data.Policy)),
-		agent:  agentLine(data.Agent, data.Model),
-		checks: checksLine(checks),
+		resumed: true,
+		run:     fmt.Sprintf("run %s continues: %s", run, limits(data.Policy)),
+		agent:   agentLine(data.Agent, data.Model),
+		checks:  checksLine(checks),
 	}
 	if n := data.Interrupted; n > 0 {
 		o.note("iteration %d was interrupted before its agent ended; it does not count toward the limit", n)

@@ -116,8 +116,8 @@ func Screen(s *fold.State, style Style, width int) string {
 	b.proof(s)
 	b.worktree(s)
 	b.denied(s)
-	if s.Last.GreenNoClaim && s.Stopped.Status != ralph.StatusCompleted {
-		b.row("But", noClaim(s)+"; use --set gate.claim=optional to accept passing checks alone")
+	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
+		b.row("But", noClaim(s)+"; use --set gate.claim=optional to accept passing checks alone (in a new run)")
 	}
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
@@ -160,11 +160,23 @@ func canUndo(s *fold.State) bool {
 	return inWorkspace && hasSnapshot && len(s.Iterations) > 0 && s.Stopped.Changed != "no files changed"
 }
 
+// lacksClaim reports whether the checks of the last iteration passed and only the agent's claim is missing.
+func lacksClaim(s *fold.State) bool {
+	n := len(s.Iterations)
+	return s.Last.GreenNoClaim && n > 0 && len(s.Iterations[n-1].CheckResults) > 0
+}
+
 // noClaim says that the checks pass and only the agent's claim is missing.
 func noClaim(s *fold.State) string {
 	tag := "COMPLETE"
 	if tags := s.Policy.CompletionTags; len(tags) > 0 {
 		tag = tags[0]
+	}
+	if task := s.History.Now.Task; task != "" {
+		tag = task + ":DONE"
+	}
+	if len(s.Last.Mentions) > 0 {
+		return "checks pass, but the agent printed its tag inside a sentence; a tag counts only alone on its line"
 	}
 	return fmt.Sprintf("checks pass, but the agent did not print <promise>%s</promise>", tag)
 }

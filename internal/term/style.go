@@ -71,10 +71,10 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// Seconds formats a duration below a minute with one decimal, and a longer one like Clock.
+// Seconds formats a duration below a minute with one decimal, and a longer one as in 1h2m3s.
 func Seconds(s ralph.Span) string {
 	if s.Duration() >= time.Minute {
-		return Clock(s.Duration())
+		return s.Duration().Truncate(time.Second).String()
 	}
 	return fmt.Sprintf("%.1fs", s.Seconds())
 }

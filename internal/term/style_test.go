@@ -36,7 +36,7 @@ func TestWords(t *testing.T) {
 		{"clock: minutes", Clock(75*time.Minute + 4*time.Second), "1:15:04"},
 		{"clock: parts of a second", Clock(59*time.Second + 999*time.Millisecond), "0:59"},
 		{"seconds: short", Seconds(ralph.Span(1540 * time.Millisecond)), "1.5s"},
-		{"seconds: long", Seconds(ralph.Span(90 * time.Second)), "1:30"},
+		{"seconds: long", Seconds(ralph.Span(90 * time.Second)), "1m30s"},
 		{"money", Money(1.005, false), "$1.005"},
 		{"money, reckoned", Money(12, true), "~$12.00"},
 		{"one", Count(1, "process"), "1 process"},

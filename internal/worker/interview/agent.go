@@ -84,7 +84,7 @@ func (r *rounds) count(o ralph.AgentOutcome) {
 	if o.Cost == nil && o.Tokens != nil {
 		bill := model.Bill{Price: r.options.Price}
 		o.Cost = bill.Count((*model.Usage)(o.Tokens), o.Model, r.options.Model)
-		o.CostEstimated = o.Cost != nil
+		o.CostEstimated, o.CostPartial = o.Cost != nil, o.CostPartial || o.TokensPartial
 	}
 	r.sum = r.sum.Plus(o.Spending())
 	for name, n := range o.Tools {
