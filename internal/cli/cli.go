@@ -141,7 +141,10 @@ reports, the loop decides, exit 0 means proven.`,
 	root.AddCommand(commands(c.app)...)
 	root.SetHelpCommand(newHelpCommand())
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
-	root.SetUsageTemplate(flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 "))
+	usage := flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 ")
+	const more = "for more information about a command."
+	usage = strings.Replace(usage, more, more+"{{if not .HasParent}}\n"+topicsLine()+"{{end}}", 1)
+	root.SetUsageTemplate(usage)
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
 	// Only completion requests need these.

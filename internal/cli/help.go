@@ -69,6 +69,15 @@ func newHelpCommand() *cobra.Command {
 	return cmd
 }
 
+// topicsLine names the help topics.
+func topicsLine() string {
+	var names []string
+	for _, topic := range helpTopics {
+		names = append(names, "ralph help "+topic.name)
+	}
+	return "Topics: " + strings.Join(names, ", ")
+}
+
 // exitMeanings say what an exit code means and what to do about it.
 var exitMeanings = map[int]string{
 	0: "The agent claimed completion and Ralph proved it.",

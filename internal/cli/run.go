@@ -96,8 +96,11 @@ func addKeyFlag(flags *pflag.FlagSet, values map[string]*flagValue, key config.K
 // keyNote lists the choices and the default of a key.
 func keyNote(key config.Key) string {
 	var notes []string
-	if len(key.Choices) > 1 {
-		notes = append(notes, strings.Join(key.Choices, ", "))
+	choices := slices.DeleteFunc(slices.Clone(key.Choices), func(choice string) bool {
+		return choice == config.DefaultAgent // it is what no choice means
+	})
+	if len(choices) > 1 {
+		notes = append(notes, strings.Join(choices, ", "))
 	}
 	if key.Default != "" && key.Default != "0" {
 		notes = append(notes, "default "+strings.ReplaceAll(key.Default, "\n", ", "))

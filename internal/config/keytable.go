@@ -11,6 +11,9 @@ var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copil
 // Worker is the name of the built-in agent.
 const Worker = "worker"
 
+// DefaultAgent is the agent name that means the default: the first CLI on PATH.
+const DefaultAgent = "build"
+
 // Providers are the ways to reach a model.
 var Providers = []string{"anthropic", "openai", "scripted"}
 
@@ -99,7 +102,7 @@ var keyTable = []Key{
 		Doc: "trust commands defined by this project"},
 
 	{Name: "agent.name", Kind: Text, Flag: "agent", Metavar: "NAME",
-		Choices: append(append([]string{"build"}, AgentCLIs...), Worker, "acp", "command"),
+		Choices: append(append([]string{DefaultAgent}, AgentCLIs...), Worker, "acp", "command"),
 		Doc: "agent to run; default: first agent CLI found on PATH; worker is built in; acp runs " +
 			"--agent-cmd over the Agent Client Protocol"},
 	{Name: "agent.command", Kind: Text, Flag: "agent-cmd", Metavar: "CMD", Command: true,

@@ -220,7 +220,7 @@ func resolveAgent(merged layer) error {
 		return &UsageError{Msg: fmt.Sprintf("agent.name is %s (%s), but there is no agent.command", named, name.origin),
 			Hint: "give --agent-cmd, or name an agent"}
 	case commanded && named == "acp" && rank(name) >= rank(command):
-	case commanded && named == "build" && rank(name) == rank(command),
+	case commanded && named == DefaultAgent && rank(name) == rank(command),
 		commanded && (named == "" || named == "command" || rank(name) < rank(command)):
 		name.value, name.origin = "command", command.origin
 	case commanded && rank(name) == rank(command):
@@ -229,7 +229,7 @@ func resolveAgent(merged layer) error {
 	case commanded:
 		command.value, command.origin = "", name.origin
 	}
-	if name.value == "build" {
+	if name.value == DefaultAgent {
 		name.value = ""
 	}
 	merged["agent.name"], merged["agent.command"] = name, command
