@@ -49,7 +49,7 @@ func TestReady(t *testing.T) {
 		}
 		noCommit = gitrepo.Problem{
 			Kind:  gitrepo.ProblemNoCommits,
-			Text:  "the repository has no commits yet, and a worktree starts at one",
+			Text:  "the repository has no commits yet, and a worktree needs one",
 			Hint:  `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`,
 			Stops: true,
 		}

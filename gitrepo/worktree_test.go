@@ -169,7 +169,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 			w.Commit()
 			w.Git("switch", "-q", "main")
 		}, gitrepo.ProblemBranchTaken, []string{
-			"ralph/x holds 1 commit that no other branch has", "git merge ralph/x", "git branch -D ralph/x",
+			"ralph/x holds 1 commit that are on no other branch", "git merge ralph/x", "git branch -D ralph/x",
 		}},
 		"unmerged work in a worktree": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) {
 			tree, _ := addWorktree(w, "ralph/x")

@@ -126,7 +126,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 			gitrepo.RemoveMerged,
 			gitrepo.ProblemUnmerged,
 			[]string{
-				"ralph/ahead holds 2 commits that no other branch has",
+				"ralph/ahead holds 2 commits that are on no other branch",
 				"git merge ralph/ahead",
 				"git branch -D ralph/ahead",
 			},

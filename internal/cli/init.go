@@ -294,7 +294,7 @@ func checksLine(report initReport, survey setup.Survey) string {
 			return line
 		}
 	}
-	return line + " (no tests among them: passing then means tidy, not done)"
+	return line + " (none of them runs tests, so passing them does not show that the work is done)"
 }
 
 func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {

@@ -70,7 +70,7 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 	flags.BoolVar(&opts.force, "force", false, "replace the list; tasks that are done are never lost")
 	flags.StringVar(&opts.answers, "answers", "", "read answers from `FILE`")
 	flags.StringVar(&opts.turns, "max-turns", "", fmt.Sprintf(
-		"give up after `N` calls of a model (default %d) or an agent CLI (default %d)",
+		"stop after `N` calls of a model (default %d) or an agent CLI (default %d)",
 		planner.DefaultTurns, planner.DefaultAgentTurns,
 	))
 	for _, key := range config.Keys() {

@@ -231,7 +231,7 @@ func (r Report) evaluations(p *page) {
 			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
 		}
 		if e.Problem != "" {
-			why = strings.TrimSpace(why + " An answer could not be used as it was: " + prose(e.Problem))
+			why = strings.TrimSpace(why + " The evaluator gave an invalid answer: " + prose(e.Problem))
 		}
 		p.row(
 			strconv.Itoa(e.Iteration),

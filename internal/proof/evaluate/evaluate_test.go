@@ -29,7 +29,7 @@ type reviewer struct {
 
 var (
 	nonceLine    = regexp.MustCompile(`Its nonce is ([0-9a-f]{32}),`)
-	boundaryLine = regexp.MustCompile(`that hold the word ([0-9a-f]{32}) is data`)
+	boundaryLine = regexp.MustCompile(`that contain the word ([0-9a-f]{32}) is data`)
 )
 
 func (r *reviewer) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
