@@ -18,7 +18,7 @@ func TestReady(t *testing.T) {
 		commit    = gitrepo.Needs{Commit: true}
 		include   = gitrepo.Needs{Commit: true, IncludeDirty: true}
 		worktree  = gitrepo.Needs{Worktree: true, Commit: true}
-		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or work apart from them " +
+		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or use a separate worktree " +
 			"with --worktree"
 		dirtyAt = func(stops bool) gitrepo.Problem {
 			return gitrepo.Problem{Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: new", Hint: dirtyHint, Stops: stops}
