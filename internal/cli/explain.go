@@ -206,7 +206,7 @@ func printCases(out io.Writer, j fold.Judgement) {
 	for _, e := range j.Evaluations {
 		if e.Problem != "" {
 			agent, problem := term.Clean(e.Agent), term.Clean(e.Problem)
-			fmt.Fprintf(out, "  ! evaluator %s gave an invalid answer: %s\n", agent, problem)
+			fmt.Fprintf(out, "  ! an answer of evaluator %s was invalid: %s\n", agent, problem)
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 // initCommand is `ralph init`.
 type initCommand struct {
 	*app
-	yes bool // take everything found without asking
+	yes bool // use everything found, without asking
 }
 
 func newInitCommand(a *app) *cobra.Command {
@@ -43,7 +43,7 @@ func newInitCommand(a *app) *cobra.Command {
 not changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "take everything found without asking")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "use everything found, without asking")
 	return cmd
 }
 

@@ -34,7 +34,7 @@ func newResumeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume [RUN]", Short: "Continue a stopped run", GroupID: "work", Annotations: outside,
 		Long: `Continue the newest run in this workspace, or the named one, with its recorded
-settings. Earlier spending counts: raise a limit that was reached. A paused
+settings. Earlier spending counts, so raise a limit that was reached. A paused
 run continues.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },

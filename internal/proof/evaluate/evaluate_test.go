@@ -454,7 +454,7 @@ func TestPlantedBoundaries(t *testing.T) {
 		t.Errorf("the planted line is not within the data:\n%s", prompt)
 	}
 	if strings.Count(prompt, text(3)) != 1 {
-		t.Error("the nonce stands there more than once")
+		t.Error("the nonce occurs more than once")
 	}
 }
 
@@ -465,6 +465,6 @@ func TestPlaceholdersInDataAreData(t *testing.T) {
 	e, r := asking(says(accept))
 	evaluate(t, e, in)
 	if got := strings.Count(r.asked[0].Prompt, r.nonces[0]); got != 1 {
-		t.Errorf("the nonce stands there %d times:\n%s", got, r.asked[0].Prompt)
+		t.Errorf("the nonce occurs %d times:\n%s", got, r.asked[0].Prompt)
 	}
 }
