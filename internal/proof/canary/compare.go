@@ -33,7 +33,7 @@ func NoPlace(base Outcome) ralph.Proof {
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
 		Detail: fmt.Sprintf(
-			"No test is left beside which a failing one could be planted; at the base there was %s.", describe(fired[0]),
+			"No test is left to plant a failing one next to; at the base there was %s.", describe(fired[0]),
 		)}
 }
 
