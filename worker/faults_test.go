@@ -37,7 +37,8 @@ func TestEndsByFaults(t *testing.T) {
 		},
 		{
 			"overflow with nothing to drop", &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"},
-			ralph.EndFailed, "the conversation does not fit in the model's context window: prompt is too long (HTTP 400)", "", 0, 1,
+			ralph.EndFailed, "the conversation does not fit in the model's context window: prompt is too long (HTTP 400)",
+			"", 0, 1,
 		},
 		{"anything else", errors.New("odd"), ralph.EndFailed, "odd", "", 0, 1},
 	} {

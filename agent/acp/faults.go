@@ -123,7 +123,8 @@ func stopFault(reason string) *stream.Fault {
 		return nil
 	}
 	known := map[sdk.StopReason]string{
-		sdk.StopReasonCancelled: "the agent canceled its turn by itself", sdk.StopReasonRefusal: "the agent refused to continue",
+		sdk.StopReasonCancelled:       "the agent canceled its turn by itself",
+		sdk.StopReasonRefusal:         "the agent refused to continue",
 		sdk.StopReasonMaxTokens:       "the agent's answer was cut at its token limit",
 		sdk.StopReasonMaxTurnRequests: "the agent used up its model calls for this turn",
 	}[sdk.StopReason(reason)]

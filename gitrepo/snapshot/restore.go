@@ -66,7 +66,8 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	}
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable(
-			"the snapshot is from a time when %s was in another folder of its repository; write it to another folder with --to DIR",
+			"the snapshot is from a time when %s was in another folder of its repository; "+
+				"write it to another folder with --to DIR",
 			k.repo.Dir,
 		)
 	}

@@ -49,11 +49,12 @@ agent CLI plans in its read-only mode: the configured one, or the first on PATH.
 
 Without a terminal, answers come from --answers FILE; a question without an
 answer exits with 3. The file is a JSON object of questions and answers, or
-Markdown with a line "## question" above each answer. An answer matches a question
-with the same words, ignoring case and punctuation. A JSON key between slashes,
-"/old API/", is a regular expression that answers every question it matches; so
-is a key with a character no sentence has (^ $ * | \ [ { .+ (? or a ? inside a
-word). A JSON list, or one line per answer, answers questions in order.`,
+Markdown with a line "## question" above each answer. An answer belongs to the
+question with the same words, ignoring case and punctuation. A JSON key between
+slashes, "/old API/", is a regular expression that answers every question it
+matches; so is a key with a character no sentence has (^ $ * | \ [ { .+ (? or
+a ? inside a word). A JSON list, or one line per answer, answers questions in
+order.`,
 		Example: `  ralph plan "users can log in with a passkey"
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,

@@ -181,7 +181,8 @@ func wholeStory() *story {
 	s.add(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
 	s.add(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
 	s.add(ralph.EvRunStopped, ralph.RunStopped{
-		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "iteration limit (2) reached; work unfinished",
+		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted,
+		Detail:  "iteration limit (2) reached; work unfinished",
 		Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
 	})
 	return s

@@ -129,7 +129,8 @@ func remarks(ended process.Result, timeout time.Duration) string {
 		b.WriteString("]\n")
 	case process.TimedOut:
 		fmt.Fprintf(
-			&b, "[the command did not finish within %s seconds and was killed; this is its output until then]\n", seconds(timeout),
+			&b, "[the command did not finish within %s seconds and was killed; this is its output until then]\n",
+			seconds(timeout),
 		)
 	default:
 		b.WriteString("[the command was interrupted; this is its output until then]\n")
