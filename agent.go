@@ -127,7 +127,7 @@ type AgentOutcome struct {
 
 // HintSettings is the hint for an agent whose first request was refused outright. The same settings
 // would be refused again.
-const HintSettings = "change the setting that is refused, such as the model's name or the address where it is asked"
+const HintSettings = "change the refused setting, such as the model's name or the base URL"
 
 // ErrorClass sums up how an agent ended in one word that tells the user what to do about it.
 type ErrorClass string

@@ -164,7 +164,7 @@ func TestCodexAccount(t *testing.T) {
 		"a variable that is not read": {world{env: []string{"OPENAI_API_KEY=" + secret}},
 			Account{
 				Login: LoginUnknown, Billing: BillingUnknown, Because: none,
-				Warning: "OPENAI_API_KEY is set, which `codex exec` does not read any more: set CODEX_API_KEY",
+				Warning: "OPENAI_API_KEY is set, which `codex exec` no longer reads: set CODEX_API_KEY",
 			}},
 		"a variable that is not read beside a login": {world{
 			env: []string{"OPENAI_API_KEY=" + secret}, files: map[string]string{auth: chatGPT},

@@ -27,9 +27,9 @@ func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
 		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without " +
-			"asking, and opencode asks for nothing unless its settings say so",
-		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks for nothing " +
-			"unless its settings say so",
+			"asking; opencode asks only if its settings say so",
+		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks only " +
+			"if its settings say so",
 	}
 }
 

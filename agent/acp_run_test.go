@@ -160,7 +160,7 @@ func TestACPEndings(t *testing.T) {
 		{"login", nil, ending{End: ralph.EndAuth, Error: "the agent requires a login: Authentication required", Hint: hint}},
 		{"login", func(s *stage) { s.options.Env = append(s.options.Env, "PLAYED_KEY=k") }, ending{End: ralph.EndOK}},
 		{"crash", nil, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: out of memory"}},
-		{"torn", nil, ending{End: ralph.EndProvider, Error: "the agent's output broke off"}},
+		{"torn", nil, ending{End: ralph.EndProvider, Error: "the agent's output was cut off"}},
 		{"version", nil, ending{
 			End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1",
 		}},

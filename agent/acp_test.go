@@ -93,12 +93,12 @@ func TestACPFaults(t *testing.T) {
 			ending{End: ralph.EndOK},
 		},
 		{"an answer after an error", refusal(-32000, "x", "") + stopped("end_turn"), ending{End: ralph.EndOK}},
-		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to go on"}},
+		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to continue"}},
 		{"max_tokens", stopped("max_tokens"), ending{
 			End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit",
 		}},
 		{"max_turn_requests", stopped("max_turn_requests"), ending{
-			End: ralph.EndFailed, Error: "the agent used up the model calls of a turn",
+			End: ralph.EndFailed, Error: "the agent used up its model calls for this turn",
 		}},
 		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent canceled its turn by itself"}},
 		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for an unknown reason: tired"}},

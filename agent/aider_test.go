@@ -112,7 +112,7 @@ func TestAiderEndings(t *testing.T) {
 
 // TestAiderWaitsForNoLogin: without a key it would start a login, and wait for a browser.
 func TestAiderWaitsForNoLogin(t *testing.T) {
-	want := ending{End: ralph.EndAuth, Error: "no key for any model was found", Hint: aiderLogin}
+	want := ending{End: ralph.EndAuth, Error: "no API key found for any model", Hint: aiderLogin}
 	if diff := cmp.Diff(want, endingOf(newStage(t, "aider", aiderKeyless+"\n", "hang").run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -89,7 +89,7 @@ func (a *aiderText) beforeAnswers(line []byte) {
 	case !a.started && string(line) == aiderKeyless:
 		a.Fault, a.Hopeless = &stream.Fault{
 			Class: ralph.EndAuth,
-			Text:  "no key for any model was found",
+			Text:  "no API key found for any model",
 			Hint:  aiderLogin,
 		}, true
 	case a.Model == "":

@@ -24,9 +24,9 @@ func (amp) Name() string { return "amp" }
 func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
-		EditMode: "edits files, runs the check commands as they are",
-		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; " +
-			"AGENTS.md still counts",
+		EditMode: "edits files, runs the exact check commands",
+		ReadMode: "reads and searches files, everything else is rejected by rules, if its version supports them; " +
+			"AGENTS.md still applies",
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"AMP_*"},
@@ -103,7 +103,7 @@ func ampSettings(r Request) map[string]any {
 		if len(checks) > 0 {
 			rules = append(rules, ampRule{Tool: s.tool, Matches: map[string][]string{s.command: checks}, Action: "allow"})
 		}
-		rules = append(rules, ampRule{Tool: s.tool, Action: "reject", Message: "This run allows no command but its checks."})
+		rules = append(rules, ampRule{Tool: s.tool, Action: "reject", Message: "This run allows only its check commands."})
 	}
 	settings["amp.permissions"] = append(rules, ampRule{Tool: "*", Action: "allow"})
 	return settings

@@ -41,7 +41,7 @@ const ampEditSettings = `{
     {
       "tool": "Bash",
       "action": "reject",
-      "message": "This run allows no command but its checks."
+      "message": "This run allows only its check commands."
     },
     {
       "tool": "shell_command",
@@ -55,7 +55,7 @@ const ampEditSettings = `{
     {
       "tool": "shell_command",
       "action": "reject",
-      "message": "This run allows no command but its checks."
+      "message": "This run allows only its check commands."
     },
     {
       "tool": "*",

@@ -16,8 +16,8 @@ func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
-		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox " +
-			"cannot start, none",
+		ReadMode: "runs commands in its own sandbox, read-only and without network; runs none if that sandbox " +
+			"cannot start",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
 		Reserved: []string{"--json", "-o", "--output-last-message"},

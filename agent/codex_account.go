@@ -37,8 +37,8 @@ func codexAccount(look Look) Account {
 		codexTop(config, "cli_auth_credentials_store") == "auto":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keyring is not read"}
 	case look.Env("OPENAI_API_KEY") != "":
-		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` does not read any "+
-			"more: set CODEX_API_KEY"
+		stored.Login, stored.Warning = LoginUnknown, "OPENAI_API_KEY is set, which `codex exec` no longer "+
+			"reads: set CODEX_API_KEY"
 	}
 	return stored
 }

@@ -163,7 +163,7 @@ func TestPartialLastLine(t *testing.T) {
 		last := strings.LastIndex(strings.TrimSpace(sample), "\n") + 1
 		for at := last + 1; at < len(sample)-1; at++ {
 			got := listen(name, []byte(sample[:at]), whole, exited(0))
-			if got.End != ralph.EndProvider || got.Error != "the agent's output broke off" || got.Tokens != nil ||
+			if got.End != ralph.EndProvider || got.Error != "the agent's output was cut off" || got.Tokens != nil ||
 				!got.Said.Complete {
 				t.Fatalf("%s cut at %q: %+v", name, sample[last:at], got)
 			}

@@ -25,7 +25,7 @@ func (cursor) About() About {
 	return About{
 		Title: "Cursor CLI", Program: "cursor-agent", Proven: ProvenByDocs,
 		EditMode: "edits files; commands only if its own configuration allows them",
-		ReadMode: "its own ask mode: reads and searches, by its documentation; rules of the repository still count",
+		ReadMode: "its own ask mode: reads and searches, by its documentation; the repository's rules still apply",
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
 		Reserved: []string{"--output-format"},
@@ -76,7 +76,7 @@ func cursorAccount(look Look) Account {
 		filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor"),
 	} {
 		if text, ok := look.File(filepath.Join(folder, "auth.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}
+			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json exists"}
 		}
 	}
 	if look.GOOS == "linux" {

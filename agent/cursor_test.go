@@ -190,12 +190,12 @@ func TestCursorAccount(t *testing.T) {
 			Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set",
 		}},
 		"file": {"linux", nil, map[string]string{file: "{}"}, Account{
-			Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there",
+			Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json exists",
 		}},
 		"moved": {"linux", map[string]string{"XDG_CONFIG_HOME": "/c"}, map[string]string{filepath.Join(
 			"/c", "cursor", "auth.json",
 		): "{}"},
-			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}},
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json exists"}},
 	}
 	for name, c := range cases {
 		if got := cursorAccount(lookAt(c.goos, c.env, c.files)); got != c.want {

@@ -58,7 +58,7 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	case slices.Contains(exitSignaled, e.ExitCode):
 		return stream.Fault{
 			Class: ralph.EndKilled,
-			Text:  fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode),
+			Text:  fmt.Sprintf("the agent was terminated by a signal (exit status %d)", e.ExitCode),
 		}
 	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
@@ -120,7 +120,7 @@ func (e ended) withoutClosingEvent(r *stream.Reading) stream.Fault {
 	case r.Retry != nil:
 		return *r.Retry
 	case r.Cut:
-		return stream.Fault{Class: ralph.EndProvider, Text: "the agent's output broke off"}
+		return stream.Fault{Class: ralph.EndProvider, Text: "the agent's output was cut off"}
 	case e.ExitCode != 0:
 		return badStatus(e)
 	}

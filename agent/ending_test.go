@@ -131,10 +131,16 @@ func TestStatusesOfSignals(t *testing.T) {
 		status          int
 		want            ending
 	}{
-		{"claude", claudeInit, 129, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 129)"}},
-		{"claude", claudeInit, 130, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 130)"}},
-		{"codex", "", 137, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 137)"}},
-		{"command", "hello\n", 143, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 143)"}},
+		{"claude", claudeInit, 129, ending{
+			End: ralph.EndKilled, Error: "the agent was terminated by a signal (exit status 129)",
+		}},
+		{"claude", claudeInit, 130, ending{
+			End: ralph.EndKilled, Error: "the agent was terminated by a signal (exit status 130)",
+		}},
+		{"codex", "", 137, ending{End: ralph.EndKilled, Error: "the agent was terminated by a signal (exit status 137)"}},
+		{"command", "hello\n", 143, ending{
+			End: ralph.EndKilled, Error: "the agent was terminated by a signal (exit status 143)",
+		}},
 		{"claude", claudeInit, 131, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 131"}},
 		// it reports itself how it ended
 		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}},

@@ -96,7 +96,7 @@ func turnTrouble(message string) *stream.Fault {
 	case emptyTurn().MatchString(message):
 		return (&stream.Fault{Class: ralph.EndEmpty, Text: stream.SaidNothing}).Saying(message)
 	case brokenStream().MatchString(message):
-		return (&stream.Fault{Class: ralph.EndProvider, Text: "the model's answer broke off"}).Saying(message)
+		return (&stream.Fault{Class: ralph.EndProvider, Text: "the model's answer was cut off"}).Saying(message)
 	}
 	return (&stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}).Saying(message)
 }

@@ -24,7 +24,7 @@ func (gemini) About() About {
 	return About{
 		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
-		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and hooks of the repository still count",
+		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and the repository's hooks still apply",
 		Env: []string{
 			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT",
 			"GOOGLE_CLOUD_PROJECT_ID",
@@ -167,7 +167,7 @@ func geminiAccount(look Look) Account {
 			return Account{
 				Login:   LoggedIn,
 				Billing: BillingSubscription,
-				Because: "a Google account was chosen, and oauth_creds.json is there",
+				Because: "a Google account was chosen, and oauth_creds.json exists",
 			}
 		}
 		return Account{
@@ -202,13 +202,13 @@ func geminiAccount(look Look) Account {
 	case look.Env("GOOGLE_GEMINI_BASE_URL") != "":
 		return Account{
 			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",
-			Warning: "the CLI refuses to start like that; start `gemini` and use /auth once",
+			Warning: "the CLI does not start without one; start `gemini` and choose a login with /auth",
 		}
 	case key:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "GEMINI_API_KEY is set"}
 	}
 	if _, ok := look.File(filepath.Join(folder, ".env")); ok {
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.gemini/.env may hold a key"}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.gemini/.env may contain a key"}
 	}
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and no GEMINI_API_KEY"}
 }

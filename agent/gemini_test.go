@@ -455,7 +455,7 @@ func TestGeminiAccount(t *testing.T) {
 		}},
 		{"account", world{env: []string{key}, files: oauth}, Account{
 			Login: LoggedIn, Billing: BillingSubscription,
-			Because: "a Google account was chosen, and oauth_creds.json is there",
+			Because: "a Google account was chosen, and oauth_creds.json exists",
 		}},
 		{"account elsewhere", world{files: chosen("oauth-personal")}, Account{
 			Login: LoginUnknown, Billing: BillingSubscription,
@@ -474,9 +474,9 @@ func TestGeminiAccount(t *testing.T) {
 		}},
 		{"another server", world{env: []string{"GOOGLE_GEMINI_BASE_URL=http://x", key}}, Account{
 			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",
-			Warning: "the CLI refuses to start like that; start `gemini` and use /auth once"}},
+			Warning: "the CLI does not start without one; start `gemini` and choose a login with /auth"}},
 		{"env file", world{files: map[string]string{"/home/me/.gemini/.env": key}}, Account{
-			Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.gemini/.env may hold a key",
+			Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.gemini/.env may contain a key",
 		}},
 	}
 	for _, c := range cases {

@@ -22,8 +22,8 @@ func (goose) Name() string { return "goose" }
 func (goose) About() About {
 	return About{
 		Title: "goose", Program: "goose", Proven: ProvenByDocs,
-		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
-		ReadMode: "has no tools at all: it judges by its prompt alone",
+		EditMode: "no edit mode: it stops at the first edit or command, so use `--yolo`",
+		ReadMode: "no tools: it judges by its prompt alone",
 		Shared:   true, // pressly/goose migrates databases
 		// Versions from July 2026 on report the cost for models whose price they know, which is not
 		// enough to enforce a limit.
@@ -45,7 +45,7 @@ func (goose) newReader(r *stream.Reading) stream.Reader {
 // Hints for a failed login, and for a tool that needed approval.
 const (
 	gooseLogin = "run `goose configure`, or set GOOSE_PROVIDER, GOOSE_MODEL and the provider's key"
-	gooseModes = "goose has no edit mode: --yolo lets it do everything, `goose configure` lets single tools pass"
+	gooseModes = "goose has no edit mode: allow everything with --yolo, or single tools with `goose configure`"
 )
 
 func (goose) Command(r Request) (Command, error) {

@@ -136,7 +136,7 @@ func (g *gooseStream) piece(m gooseMessage) {
 			if c.Notice == "creditsExhausted" {
 				g.excuse = &stream.Fault{
 					Class: ralph.EndLimit,
-					Text:  "the credit is used up: " + promise.OneLine(words, stream.SentenceSize),
+					Text:  "no credits left: " + promise.OneLine(words, stream.SentenceSize),
 				}
 			}
 		}

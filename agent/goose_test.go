@@ -138,7 +138,7 @@ func TestGooseEndings(t *testing.T) {
 				`"content":[{"type":"systemNotification","notificationType":"creditsExhausted",` +
 				`"msg":"top up"}]}}` + "\n" + gooseDone,
 			0,
-			ending{End: ralph.EndLimit, Error: "the credit is used up: top up"},
+			ending{End: ralph.EndLimit, Error: "no credits left: top up"},
 		},
 		{
 			"a notice like others",

@@ -40,7 +40,7 @@ func (opencode) About() About {
 		Broken: []BrokenVersion{{
 			First: "1.14.49",
 			Fixed: "1.16.3",
-			Why:   "opencode run --format json ends with status 0 before the agent's words are printed",
+			Why:   "opencode run --format json ends with status 0 before it prints the agent's messages",
 		}},
 		Repo: []RepoFile{
 			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself},

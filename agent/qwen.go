@@ -126,7 +126,7 @@ func qwenAccount(look Look) Account {
 			return Account{
 				Login:   LoggedIn,
 				Billing: BillingSubscription,
-				Because: "a Qwen account was chosen, and oauth_creds.json is there",
+				Because: "a Qwen account was chosen, and oauth_creds.json exists",
 			}
 		}
 		return Account{
@@ -159,7 +159,7 @@ func qwenAccount(look Look) Account {
 	}
 	for _, file := range []string{filepath.Join(folder, ".env"), filepath.Join(look.Home, ".env")} {
 		if _, ok := look.File(file); ok {
-			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may hold a key"}
+			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may contain a key"}
 		}
 	}
 	return Account{

@@ -188,7 +188,7 @@ func TestQwenEndings(t *testing.T) {
 			End: ralph.EndEmpty, Error: "the agent wrote no message: " + empty,
 		}},
 		{"cut", hello + qwenRetry + said("[API Error: "+cut+"]"), 1, ending{
-			End: ralph.EndProvider, Error: "the model's answer broke off: " + cut,
+			End: ralph.EndProvider, Error: "the model's answer was cut off: " + cut,
 		}},
 		{"its own affair", hello + qwenFails("Reached max session turns"), 53, ending{
 			End: ralph.EndFailed, Error: "the agent ended with an error: Reached max session turns",
@@ -332,7 +332,7 @@ func TestQwenAccount(t *testing.T) {
 		}},
 		{"account", world{files: oauth}, Account{
 			Login: LoggedIn, Billing: BillingSubscription,
-			Because: "a Qwen account was chosen, and oauth_creds.json is there",
+			Because: "a Qwen account was chosen, and oauth_creds.json exists",
 		}},
 		{"account without a token", world{files: chosen("qwen-oauth")}, Account{
 			Login: LoggedOut, Billing: BillingSubscription,
@@ -346,7 +346,7 @@ func TestQwenAccount(t *testing.T) {
 			Login: LoginUnknown, Billing: BillingUnknown, Because: "no login was chosen, but GEMINI_API_KEY is set",
 		}},
 		{"env file", world{files: map[string]string{"/home/me/.env": key}}, Account{
-			Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may hold a key",
+			Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may contain a key",
 		}},
 	}
 	for _, c := range cases {

@@ -103,7 +103,7 @@ func (m *merge) prepare(ctx context.Context) error {
 			Kind:  ProblemDetached,
 			Stops: true,
 			Text:  "no branch is checked out in " + r.Top,
-			Hint:  "git switch to the branch that the work is for",
+			Hint:  "git switch to the branch to merge into",
 		}
 	}
 	if m.result.Warnings, err = m.notCommitted(ctx); err != nil {

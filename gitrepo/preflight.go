@@ -139,7 +139,7 @@ func noCommits(ctx context.Context, r *Repo) (*Problem, error) {
 	if head != "" || err != nil {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commits yet, and a worktree starts at one",
+	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commits yet, and a worktree needs one",
 		Hint: `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
 }
 
@@ -239,7 +239,7 @@ func uncommittedChanges(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{
 		Kind: ProblemDirty,
 		Text: st.String(),
-		Hint: "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with " +
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or use a separate worktree with " +
 			"--worktree",
 	}, nil
 }

@@ -18,7 +18,7 @@ func TestReady(t *testing.T) {
 		commit    = gitrepo.Needs{Commit: true}
 		include   = gitrepo.Needs{Commit: true, IncludeDirty: true}
 		worktree  = gitrepo.Needs{Worktree: true, Commit: true}
-		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or work apart from them " +
+		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or use a separate worktree " +
 			"with --worktree"
 		dirtyAt = func(stops bool) gitrepo.Problem {
 			return gitrepo.Problem{Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: new", Hint: dirtyHint, Stops: stops}
@@ -49,7 +49,7 @@ func TestReady(t *testing.T) {
 		}
 		noCommit = gitrepo.Problem{
 			Kind:  gitrepo.ProblemNoCommits,
-			Text:  "the repository has no commits yet, and a worktree starts at one",
+			Text:  "the repository has no commits yet, and a worktree needs one",
 			Hint:  `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`,
 			Stops: true,
 		}

@@ -139,7 +139,7 @@ func (ws Worktrees) checkFolder(ctx context.Context, w Worktree, entries []workt
 		}
 		created, err := w.ensureWorkspace()
 		if e.branch != w.Branch {
-			created = append(created, fmt.Sprintf("in %s not %s is checked out but %s", w.Path, w.Branch, e.checkedOut()))
+			created = append(created, fmt.Sprintf("%s is checked out in %s instead of %s", e.checkedOut(), w.Path, w.Branch))
 		}
 		return created, err
 	}

@@ -169,7 +169,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 			w.Commit()
 			w.Git("switch", "-q", "main")
 		}, gitrepo.ProblemBranchTaken, []string{
-			"ralph/x holds 1 commit that no other branch has", "git merge ralph/x", "git branch -D ralph/x",
+			"ralph/x has 1 commit not on any other branch", "git merge ralph/x", "git branch -D ralph/x",
 		}},
 		"unmerged work in a worktree": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) {
 			tree, _ := addWorktree(w, "ralph/x")
@@ -333,11 +333,11 @@ func TestReopenWorktree(t *testing.T) {
 		".git gone": {func(tree gittest.Workspace) { tree.Must(os.Remove(tree.Path(".git"))) }, nil},
 		"another branch": {
 			func(tree gittest.Workspace) { tree.Git("switch", "-q", "-c", "own") },
-			[]string{"in PATH not ralph/x is checked out but own"},
+			[]string{"own is checked out in PATH instead of ralph/x"},
 		},
 		"no branch": {
 			func(tree gittest.Workspace) { tree.Git("switch", "-q", "--detach") },
-			[]string{"in PATH not ralph/x is checked out but no branch"},
+			[]string{"no branch is checked out in PATH instead of ralph/x"},
 		},
 		"folder gone and forgotten": {func(tree gittest.Workspace) {
 			tree.Git("worktree", "lock", ".") // git worktree list says so, too

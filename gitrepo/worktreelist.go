@@ -125,7 +125,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 		return 0, err.Error(), nil
 	}
 	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), ws.repo.CommonDir()) {
-		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, ws.repo.Top), nil
+		return 0, fmt.Sprintf("%s is no longer connected to %s", folder, ws.repo.Top), nil
 	}
 	there.filters = ws.repo.filters // do not trust filters that an agent added meanwhile
 	if err := there.refreshFilters(ctx); err != nil {
@@ -242,10 +242,10 @@ func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
 			Kind:  ProblemStrayed,
 			Stops: true,
 			Text: fmt.Sprintf(
-				"not %s but %s is checked out in %s, with commits that are not on it",
-				w.Branch,
+				"%s is checked out in %s instead of %s, with commits that the branch does not have",
 				e.checkedOut(),
 				e.path,
+				w.Branch,
 			),
 			Hint: fmt.Sprintf("git merge %.10s merges them", e.head),
 		}, nil

@@ -112,7 +112,7 @@ func (s WorktreeState) refusal(how Removal) *Problem {
 		return &Problem{
 			Kind:  ProblemUnmerged,
 			Stops: true,
-			Text:  fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")),
+			Text:  fmt.Sprintf("%s has %s not on any other branch", name, text.Count(s.Ahead, "commit")),
 			Hint:  unmergedHint(s),
 		}
 	case s.Trouble != "":

@@ -55,7 +55,7 @@ func TestWorktrees(t *testing.T) {
 				{Worktree: at("dirty"), Merged: true, Dirty: 1},
 				{Worktree: at("ahead"), Ahead: 2},
 				{Worktree: at("missing"), Merged: true, Missing: true},
-				{Worktree: at("broken"), Merged: true, Trouble: beside(w, "ralph/broken") + " has lost its connection to " + w.Dir},
+				{Worktree: at("broken"), Merged: true, Trouble: beside(w, "ralph/broken") + " is no longer connected to " + w.Dir},
 				{Worktree: detached, Ahead: 1},
 				{Worktree: unborn, Merged: true, Dirty: 1},
 				{Worktree: at("locked"), Merged: true, Locked: true},
@@ -126,7 +126,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 			gitrepo.RemoveMerged,
 			gitrepo.ProblemUnmerged,
 			[]string{
-				"ralph/ahead holds 2 commits that no other branch has",
+				"ralph/ahead has 2 commits not on any other branch",
 				"git merge ralph/ahead",
 				"git branch -D ralph/ahead",
 			},
@@ -135,7 +135,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 			at("ralph/detached"),
 			gitrepo.RemoveMerged,
 			gitrepo.ProblemUnmerged,
-			[]string{"holds 1 commit"},
+			[]string{"has 1 commit"},
 		},
 		"dirty": {
 			at("ralph/dirty"),
@@ -147,7 +147,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 			at("ralph/broken"),
 			gitrepo.RemoveMerged,
 			gitrepo.ProblemWorktreeChanged,
-			[]string{"has lost its connection"},
+			[]string{"is no longer connected"},
 		},
 		"locked": {
 			at("ralph/locked"),

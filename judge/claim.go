@@ -159,17 +159,17 @@ func Mismatches(s promise.Status, h History) []string {
 	passed := AllPassed(now.Checks)
 	switch {
 	case len(now.Checks) > 0 && s.Tests == "PASSING" && !passed:
-		found = append(found, "TESTS_STATUS says PASSING, and a check failed")
+		found = append(found, "TESTS_STATUS says PASSING, but a check failed")
 	case len(now.Checks) > 0 && s.Tests == "FAILING" && passed:
-		found = append(found, "TESTS_STATUS says FAILING, and every check passed")
+		found = append(found, "TESTS_STATUS says FAILING, but every check passed")
 	}
 	if now.Tree.Known && before.Known {
 		changed := !now.Tree.Same(before)
 		switch {
 		case s.FilesModified > 0 && !changed:
-			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, and no file changed", s.FilesModified))
+			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, but no file changed", s.FilesModified))
 		case s.FilesModified == 0 && changed:
-			found = append(found, "FILES_MODIFIED says 0, and files changed")
+			found = append(found, "FILES_MODIFIED says 0, but files changed")
 		}
 	}
 	return found

@@ -77,7 +77,7 @@ func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		}
 		if c.TimedOut {
 			return stopAt(v, 7, ralph.CheckBroken,
-				"the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
+				"the check %q timed out before any agent started; raise --check-timeout", c.Name)
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 			"the agent claims completion, and %s accepts it; nothing else was checked", by)
 	}
 	if len(h.Now.Checks) == 0 {
-		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, and nothing was checked")
+		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, but nothing was checked")
 	}
 	v.VerifiedBy = ProvenBy(h)
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the agent claims completion, and every check passes")
@@ -215,7 +215,7 @@ func proofCaveat(h History) string {
 	case by != "":
 		return fmt.Sprintf(": %s accepts it, and nothing else was checked", by)
 	}
-	return ", by the agent's word alone: nothing was checked"
+	return ", but only the agent says so: nothing was checked"
 }
 
 // blockedRule is row 5: the agent is blocked and needs a person.

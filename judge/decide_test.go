@@ -396,7 +396,7 @@ func TestRow4Completion(t *testing.T) {
 			s.claim()
 			s.noCheck()
 			s.policy.AllowUnverified = true
-		}, with(stops(4, ralph.Unverified, "the agent says it is done, and nothing was checked"), claimed)},
+		}, with(stops(4, ralph.Unverified, "the agent says it is done, but nothing was checked"), claimed)},
 		{"row 4: a claim and nothing that proves it", func(s *situation) { s.claim(); s.noCheck() }, with(goesOn(), claimed)},
 	})
 }
@@ -525,7 +525,7 @@ func TestRow7TheBaseline(t *testing.T) {
 			stopped(`the check "tox" cannot run: tox: not found`),
 		},
 		{"row 7: a baseline check that does not end", baseline(ralph.CheckResult{Name: "tox", TimedOut: true}),
-			stopped(`the check "tox" did not end in time before any agent started; raise --check-timeout`)},
+			stopped(`the check "tox" timed out before any agent started; raise --check-timeout`)},
 		{"row 10: a red baseline is only told", baseline(ralph.CheckResult{Name: "tox", ExitCode: 1}), start},
 		{"row 10: later the baseline is history", func(s *situation) {
 			baseline(ralph.CheckResult{Name: "tox", Broken: true})(s)

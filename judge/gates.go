@@ -103,11 +103,11 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 
 func askTasks(_ ralph.Policy, h History) ralph.Gate {
 	if len(h.Tasks) == 0 {
-		return ralph.Gate{State: ralph.GateNoted, Detail: "no task list was worked"}
+		return ralph.Gate{State: ralph.GateNoted, Detail: "no task list"}
 	}
 	left := OpenTasks(h.Tasks)
 	if len(left) == 0 {
-		return openGate("every task that blocks is done")
+		return openGate("every required task is done")
 	}
 	const shown = 5
 	names := strings.Join(left[:min(shown, len(left))], ", ")

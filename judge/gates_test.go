@@ -14,7 +14,7 @@ func openGates() []ralph.Gate {
 	return []ralph.Gate{
 		{Name: "the agent ended well", State: ralph.GateOpen},
 		{Name: "it does not contradict itself", State: ralph.GateOpen},
-		{Name: "no task is open", State: ralph.GateNoted, Detail: "no task list was worked"},
+		{Name: "no task is open", State: ralph.GateNoted, Detail: "no task list"},
 		{Name: "checks pass", State: ralph.GateOpen, Detail: "1 of 1 pass on this tree"},
 		{Name: "a check can still fail", State: ralph.GateNoted, Detail: "not tried in this iteration"},
 		{Name: "nothing protected was changed", State: ralph.GateNoted, Detail: "nothing is protected in this run"},

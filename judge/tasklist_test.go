@@ -413,7 +413,8 @@ func TestRow4EveryTask(t *testing.T) {
 			s.noCheck()
 			s.policy.AllowUnverified = true
 		}, with(allDone(lastA), func(v *ralph.Verdict) {
-			v.Detail, v.VerifiedBy = "every task of the list is proven done, by the agent's word alone: nothing was checked", nil
+			v.VerifiedBy = nil
+			v.Detail = "every task of the list is proven done, but only the agent says so: nothing was checked"
 		})},
 		{"row 4: BLOCKED beside the agent's word contradicts it", func(s *situation) {
 			last(s)
@@ -611,13 +612,13 @@ func TestTheGateOfTasks(t *testing.T) {
 	for _, id := range []string{"B", "C", "D", "E", "F", "G"} {
 		many = append(many, task(id))
 	}
-	allOpen := ralph.Gate{State: ralph.GateOpen, Detail: "every task that blocks is done"}
+	allOpen := ralph.Gate{State: ralph.GateOpen, Detail: "every required task is done"}
 	notDone := func(detail string) ralph.Gate { return refused(ralph.RefusedTasksOpen, detail) }
 	for name, tt := range map[string]struct {
 		tasks []ralph.TaskState
 		want  ralph.Gate
 	}{
-		"no list":            {nil, ralph.Gate{State: ralph.GateNoted, Detail: "no task list was worked"}},
+		"no list":            {nil, ralph.Gate{State: ralph.GateNoted, Detail: "no task list"}},
 		"all done":           {tasks{task("A", isDone)}, allOpen},
 		"human and optional": {tasks{task("H", isHuman), task("O", isOptional)}, allOpen},
 		"one open":           {tasks{task("A"), task("B", isDone)}, notDone("1 task not done: A")},

@@ -393,17 +393,17 @@ func TestAStatusBlockIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"it did not run the tests", status("NOT_RUN", 0), isGreen, true, nil},
 		{
 			"PASSING beside a red check", status("PASSING", 1), isRed, false,
-			[]string{"TESTS_STATUS says PASSING, and a check failed"},
+			[]string{"TESTS_STATUS says PASSING, but a check failed"},
 		},
 		{
 			"FAILING beside green checks", status("FAILING", 1), isGreen, false,
-			[]string{"TESTS_STATUS says FAILING, and every check passed"},
+			[]string{"TESTS_STATUS says FAILING, but every check passed"},
 		},
 		{
 			"files that did not change", status("NOT_RUN", 3), isRed, true,
-			[]string{"FILES_MODIFIED says 3, and no file changed"},
+			[]string{"FILES_MODIFIED says 3, but no file changed"},
 		},
-		{"files that did change", status("NOT_RUN", 0), isRed, false, []string{"FILES_MODIFIED says 0, and files changed"}},
+		{"files that did change", status("NOT_RUN", 0), isRed, false, []string{"FILES_MODIFIED says 0, but files changed"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newWorld(t, says(promise.Report{Status: tt.block}), nothing())

@@ -79,7 +79,7 @@ func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, 
 	}
 	others := slices.DeleteFunc(s.state.OtherOpenWork(left.Task), func(id string) bool { return s.leftNoChanges[id] })
 	if len(others) > 0 {
-		s.warnWorkLeft(left.Task, "work on "+text.List(others)+", which is not done, is there as well")
+		s.warnWorkLeft(left.Task, "it also has unfinished work on "+text.List(others))
 		return stashed, false
 	}
 	changed, err := s.changedBetween(ctx, stashed.Base, stashed.Work)
@@ -238,7 +238,7 @@ func (s *stash) warnMoveFailed(m fold.TreeMove, done ralph.Switched) string {
 	}
 	if done.Begun {
 		s.warnOnce(
-			"base_unknown", "your changes count as the agent's: they cannot be told apart from work that was being moved",
+			"base_unknown", "your changes count as the agent's: Ralph cannot tell them apart from work that it was moving",
 		)
 		return ""
 	}

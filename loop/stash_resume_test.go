@@ -176,7 +176,7 @@ func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 		same(
 			t,
 			"warnings",
-			[]string{"the work on the abandoned task D stays in the tree: work on B, which is not done, is there as well"},
+			[]string{"the work on the abandoned task D stays in the tree: it also has unfinished work on B"},
 			warningsOf(w.log, workLeft),
 		)
 	})

@@ -33,7 +33,7 @@ const testsPlaceholder = "{tests}"
 // whyBarred returns why a check must not run, or "" if it may.
 func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
-		return "this check was added to the task list during the run, and you have not agreed to it yet; ralph resume " +
+		return "this check was added to the task list during the run, and you have not trusted it yet; ralph resume " +
 			"asks you"
 	}
 	return c.barred

@@ -89,7 +89,7 @@ func readSpec(src source, it *item) []Problem {
 		case err != nil:
 			r.faultAt(err.offset, "%s", err.text)
 		case top.kind != '{':
-			r.fault(top, "the file holds %s, where the spec of task %s was expected", top.kindName(), it.ID)
+			r.fault(top, "expected the spec of task %[2]s, but the file has %[1]s", top.kindName(), it.ID)
 		default:
 			mergeSpec(r, top, &it.Task)
 		}

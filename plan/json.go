@@ -44,7 +44,7 @@ func (n *node) get(key string) *member {
 	return nil
 }
 
-var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number", 'n': "null"}
+var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number", 'n': "null"}
 
 // kindName returns the kind of a value for messages.
 func (n *node) kindName() string { return cmp.Or(kindNames[n.kind], "true or false") }
@@ -209,7 +209,7 @@ func (s *jsonScanner) string() (*node, *syntaxError) {
 			n.end = s.at
 			return n, s.decode(n, plain)
 		case c == '\n' || c == '\r':
-			return nil, s.fail("the text is not closed on its line")
+			return nil, s.fail("the string is not closed on its line")
 		case c == '\\':
 			s.at++
 			plain = false
@@ -218,7 +218,7 @@ func (s *jsonScanner) string() (*node, *syntaxError) {
 		}
 	}
 	s.at = len(s.data)
-	return nil, s.unexpected("inside a text")
+	return nil, s.unexpected("inside a string")
 }
 
 // decode sets the text of a string node.
@@ -229,7 +229,7 @@ func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
 	}
 	if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
 		s.at = n.start
-		return s.fail("the text contains a control character or an invalid escape")
+		return s.fail("the string contains a control character or an invalid escape")
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (f jsonFormat) open(src source) (*jsonReader, *node) {
 func (f jsonFormat) item(r *jsonReader, n *node) item {
 	it := item{Task: ralph.Task{Status: ralph.TaskPending}, line: r.lines.at(n.start)}
 	if n.kind != '{' {
-		r.fault(n, "a task is an object, not %s", n.kindName())
+		r.fault(n, "a task must be an object, not %s", n.kindName())
 		return it
 	}
 	if id := n.get("id"); id != nil && id.value.kind == '"' {
@@ -172,10 +172,10 @@ func (r *jsonReader) status(v *node, boolean bool) ralph.TaskStatus {
 	case boolean && v.kind == 't':
 		return ralph.TaskDone
 	case boolean && v.kind != 'f':
-		r.fault(v, "passes is true or false, not %s", v.kindName())
+		r.fault(v, "passes must be true or false, not %s", v.kindName())
 	case boolean:
 	case v.kind != '"':
-		r.fault(v, "status is a text, not %s", v.kindName())
+		r.fault(v, "status must be a string, not %s", v.kindName())
 	default:
 		switch s := ralph.TaskStatus(v.text); s {
 		case ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed:
@@ -203,7 +203,7 @@ func textsKey(name string, field func(*ralph.Task) *[]string) key {
 func flagKey(name string, field func(*ralph.Task) *bool) key {
 	return key{name, func(r *jsonReader, t *ralph.Task, v *node) {
 		if v.kind != 't' && v.kind != 'f' {
-			r.fault(v, "%s is true or false, not %s", name, v.kindName())
+			r.fault(v, "%s must be true or false, not %s", name, v.kindName())
 		}
 		*field(t) = v.kind == 't'
 	}}
@@ -225,7 +225,7 @@ var (
 
 func (r *jsonReader) text(name string, v *node) string {
 	if v.kind != '"' {
-		r.fault(v, "%s is a text, not %s", name, v.kindName())
+		r.fault(v, "%s must be a string, not %s", name, v.kindName())
 		return ""
 	}
 	return v.text
@@ -233,13 +233,13 @@ func (r *jsonReader) text(name string, v *node) string {
 
 func (r *jsonReader) texts(name string, v *node) []string {
 	if v.kind != '[' {
-		r.fault(v, "%s is a list of texts, not %s", name, v.kindName())
+		r.fault(v, "%s must be a list of strings, not %s", name, v.kindName())
 		return nil
 	}
 	var all []string
 	for _, e := range v.elements {
 		if e.kind != '"' {
-			r.fault(e, "%s is a list of texts, and one of them is %s", name, e.kindName())
+			r.fault(e, "%s must be a list of strings, but one item is %s", name, e.kindName())
 			continue
 		}
 		all = append(all, e.text)
@@ -256,14 +256,14 @@ func (r *jsonReader) priority(v *node) *int {
 			n := int(number)
 			return &n
 		}
-		r.fault(v, "priority is a whole number, not %s", v.text)
+		r.fault(v, "priority must be a whole number, not %s", v.text)
 	case '"':
 		if n, ok := priorityOf(v.text); ok {
 			return &n
 		}
-		r.fault(v, "priority is a number, or high, medium or low, not %q", v.text)
+		r.fault(v, "priority must be a number, high, medium or low, not %q", v.text)
 	default:
-		r.fault(v, "priority is a number, or high, medium or low, not %s", v.kindName())
+		r.fault(v, "priority must be a number, high, medium or low, not %s", v.kindName())
 	}
 	return nil
 }

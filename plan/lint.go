@@ -77,7 +77,7 @@ func crossCheck(file string, tasks []item) []Problem {
 			continue
 		}
 		if before, twice := first[t.ID]; twice {
-			problems = append(problems, t.problem(file, "the id %s is used twice; first in line %d", t.ID, tasks[before].line))
+			problems = append(problems, t.problem(file, "the id %s is used twice; first on line %d", t.ID, tasks[before].line))
 			continue
 		}
 		first[t.ID] = i
@@ -203,7 +203,7 @@ func (l *List) advise(around LintOptions) []Problem {
 		for _, on := range t.DependsOn {
 			switch other := byID[on]; {
 			case t.Blocks() && other.Human:
-				warn(t, "task %s depends on %s, which is for a person, so the run never waits for it", t.ID, on)
+				warn(t, "task %s depends on %s, which is for a person: the run does not wait for it", t.ID, on)
 			case t.Blocks() && other.Optional:
 				warn(t, "task %s depends on %s, which is optional", t.ID, on)
 			}

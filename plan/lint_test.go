@@ -61,13 +61,13 @@ func TestLintWarns(t *testing.T) {
 		"with checks": {list, LintOptions{RunChecks: true}, []string{
 			"tasks.json:3: task B has no check of its own",
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
+			"tasks.json:4: task C depends on H, which is for a person: the run does not wait for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has neither acceptance criteria nor a check of its own",
 		}},
 		"with tests by id": {list, LintOptions{TaskTests: true}, []string{
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
+			"tasks.json:4: task C depends on H, which is for a person: the run does not wait for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has no acceptance criteria",
 		}},

@@ -180,7 +180,7 @@ func (l *List) Add(t ralph.Task) (string, error) {
 			return it.ID, nil
 		}
 	}
-	return "", fmt.Errorf("add task: it cannot be found in %s", l.where.shown)
+	return "", fmt.Errorf("add task: %s does not have it afterwards", l.where.shown)
 }
 
 // identify sets a task's id, if there is a style to follow; otherwise the format creates one.

@@ -139,7 +139,7 @@ func readChecklist(src source) checklist {
 	if len(r.tasks) == 0 {
 		text := "no checkbox item found; write `- [ ] title`"
 		if r.passedOver > 0 {
-			text += fmt.Sprintf(" (the box in line %d is under a heading for notes or criteria)", r.passedOver)
+			text += fmt.Sprintf(" (the box on line %d is under a heading for notes or criteria)", r.passedOver)
 		}
 		r.problem(Problem{Line: 1, Text: text})
 	}

@@ -56,11 +56,11 @@ func listUnder(r *jsonReader, top *node, name string) *node {
 	m := top.get(name)
 	switch {
 	case top.kind != '{':
-		r.fault(top, "the file holds %s, where an object with %q was expected", top.kindName(), name)
+		r.fault(top, "expected an object with %[2]q, but the file has %[1]s", top.kindName(), name)
 	case m == nil:
 		r.fault(top, "the file has no %q", name)
 	case m.value.kind != '[':
-		r.fault(m.value, "%s is a list, not %s", name, m.value.kindName())
+		r.fault(m.value, "%s must be a list, not %s", name, m.value.kindName())
 	default:
 		return m.value
 	}
@@ -70,7 +70,7 @@ func listUnder(r *jsonReader, top *node, name string) *node {
 // plainList reads a document that is just a list of tasks.
 func plainList(r *jsonReader, top *node) *node {
 	if top.kind != '[' {
-		r.fault(top, "the file holds %s, where a list of tasks was expected", top.kindName())
+		r.fault(top, "expected a list of tasks, but the file has %s", top.kindName())
 		return nil
 	}
 	return top

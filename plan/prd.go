@@ -38,7 +38,7 @@ var stories = jsonFormat{
 	detect: func(s sketch) bool { return s.opening == '{' && s.keys["userStories"] },
 	items: func(r *jsonReader, top *node) *node {
 		if m := top.get("tasks"); m != nil {
-			r.faultAt(m.start, `the file holds both "tasks" and "userStories"; which of them is the list?`)
+			r.faultAt(m.start, `the file has both "tasks" and "userStories"; remove one of them`)
 			return nil
 		}
 		return listUnder(r, top, "userStories")

@@ -81,7 +81,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		},
 		"id twice": {
 			list(task, other, other),
-			ralph.TaskEdits{ListDamage: []string{"l.json:3: the id B is used twice; first in line 2"}},
+			ralph.TaskEdits{ListDamage: []string{"l.json:3: the id B is used twice; first on line 2"}},
 		},
 		"circle": {
 			list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`),
@@ -104,7 +104,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		},
 		"other format": {
 			`[{"id": "A", "title": "a", "status": "done"}]`,
-			ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" was expected`}},
+			ralph.TaskEdits{ListDamage: []string{`l.json:1: expected an object with "tasks", but the file has a list`}},
 		},
 	}
 	for name, test := range tests {
@@ -172,7 +172,7 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 			spec + ":1: the spec of task TASK-1 has the id TASK-2"},
 		"no object": {
 			func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`[]`), 0o644) },
-			"where the spec of task TASK-1 was expected",
+			"expected the spec of task TASK-1",
 		},
 		"folder gone": {func(d *desk) error { return os.RemoveAll(d.path(".agent/tasks")) }, ""},
 		"all gone":    {func(d *desk) error { return os.RemoveAll(d.path(".agent")) }, ""},

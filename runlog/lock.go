@@ -33,9 +33,9 @@ type Locked struct {
 
 func (l *Locked) Error() string {
 	if l.Owner == (Owner{}) {
-		return "another run holds this workspace: " + l.Path
+		return "another run is using this workspace: " + l.Path
 	}
-	return fmt.Sprintf("another run holds this workspace: run %s, pid %d, since %s: %s",
+	return fmt.Sprintf("another run is using this workspace: run %s, pid %d, since %s: %s",
 		l.Owner.Run, l.Owner.PID, l.Owner.Started.Format(time.RFC3339), l.Path)
 }
 

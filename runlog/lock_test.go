@@ -107,7 +107,7 @@ func TestHolderThatHasNotSaidWhoItIs(t *testing.T) {
 	_, err = twin(s).Lock(Owner{})
 	locked, ok := errors.AsType[*Locked](err)
 	if !ok || locked.Owner != (Owner{}) ||
-		!strings.Contains(err.Error(), "another run holds this workspace: "+s.lockPath()) {
+		!strings.Contains(err.Error(), "another run is using this workspace: "+s.lockPath()) {
 		t.Errorf("got %v", err)
 	}
 }

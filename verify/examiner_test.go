@@ -314,7 +314,7 @@ func TestProve(t *testing.T) {
 			"|| r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
 			want: ralph.Proof{
 				Canary: ralph.CanaryNone, Lost: 2,
-				Detail: "No test is left beside which a failing one could be planted; at the base there was the " +
+				Detail: "No test is left to plant a failing one next to; at the base there was the " +
 					"workspace's root (python, equal).",
 			}},
 		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +

@@ -91,9 +91,9 @@ func (t *conversation) failed(ctx context.Context, err error) *ending {
 	case model.FaultProvider:
 		end.class = ralph.EndProvider
 	case model.FaultOverflow:
-		end.text = "the conversation does not fit into the model's window" + quoted(end.text)
+		end.text = "the conversation does not fit in the model's context window" + quoted(end.text)
 	case model.FaultRefused:
-		end.text = "the provider refuses the request" + quoted(end.text)
+		end.text = "the provider refused the request" + quoted(end.text)
 		if t.turns == 0 { // the conversation cannot be the reason
 			end.hint = ralph.HintSettings
 		}

@@ -162,7 +162,7 @@ func (t *conversation) withRepeatRemark(c model.Call, o tools.Output) tools.Outp
 	if o.Failed {
 		came = "it failed in the same way each time"
 	}
-	o.Text += fmt.Sprintf("\n\n[You made this very call %d times in a row, and %s.", r.times, came)
+	o.Text += fmt.Sprintf("\n\n[You made the same call %d times in a row, and %s.", r.times, came)
 	if r.times >= urgeAt {
 		o.Text += " Do something else, or call " + t.lead.closing().Name + "."
 	}

@@ -33,7 +33,7 @@ func TestBadCallsAreAnswered(t *testing.T) {
 		{"a path from the root", "read_file", `{"path":"/etc/passwd"}`, "/etc/passwd"},
 		{"NUL in a path", "read_file", `{"path":"a\u0000b"}`, ""},
 		{"a case that is no JSON", submitCase, `{`, "the input is not valid JSON"},
-		{"a case without fields", submitCase, `{}`, "the case is not submitted: field summary is missing"},
+		{"a case without fields", submitCase, `{}`, "the case was not submitted: field summary is missing"},
 		{"a command that fails", "bash", `{"command":"exit 3"}`, "3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestRepeatedCallsAreRemarkedUpon(t *testing.T) {
 	works(t, Options{Client: fake}, j.input(t), tool)
 	remark := func(n int, more string) string {
 		return fmt.Sprintf(
-			"nothing\n\n[You made this very call %d times in a row, and it failed in the same way each time.%s]", n, more,
+			"nothing\n\n[You made the same call %d times in a row, and it failed in the same way each time.%s]", n, more,
 		)
 	}
 	firm := " Do something else, or call submit_case."

@@ -108,7 +108,7 @@ func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Outp
 	made, err := decodeCase(input)
 	if err != nil {
 		c.problem = err.Error()
-		return tools.Failf("the case is not submitted: %v", err), nil
+		return tools.Failf("the case was not submitted: %v", err), nil
 	}
 	if c.in.Submit == nil {
 		return tools.Output{Text: "cases are not judged here"}, &ending{class: ralph.EndOK}

@@ -50,9 +50,9 @@ func TestDecodeCase(t *testing.T) {
 			"field ac_coverage[0].by is unknown; the fields are criterion, addressed_by, evidence",
 		},
 		{"another type", `{"summary":"s","ac_coverage":"all of it"}`, "field ac_coverage must be an array, not a string"},
-		{"five work-arounds", strings.Replace(goodCase, `"it adds"`, `"it adds","work_arounds":`+list(5), 1), ""},
+		{"five workarounds", strings.Replace(goodCase, `"it adds"`, `"it adds","work_arounds":`+list(5), 1), ""},
 		{
-			"six work-arounds", strings.Replace(goodCase, `"it adds"`, `"it adds","work_arounds":`+list(6), 1),
+			"six workarounds", strings.Replace(goodCase, `"it adds"`, `"it adds","work_arounds":`+list(6), 1),
 			"field work_arounds has 6 entries, more than 5",
 		},
 		{

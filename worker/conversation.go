@@ -210,7 +210,7 @@ func (t *conversation) react(ctx context.Context, r model.Reply) *ending {
 	t.add(m, entry{Turn: t.turns, Model: t.chat.Answers(), End: r.End, Usage: (*ralph.Tokens)(r.Usage)})
 	switch {
 	case r.End == model.EndRefuse:
-		return &ending{class: ralph.EndFailed, text: "the model refuses to continue" + quoted(r.Message.Text)}
+		return &ending{class: ralph.EndFailed, text: "the model refused to continue" + quoted(r.Message.Text)}
 	case len(m.Calls) == 0:
 		return t.replyWithoutCalls(r)
 	case t.late && !t.onlyCloses(m.Calls):

@@ -33,11 +33,12 @@ func TestEndsByFaults(t *testing.T) {
 		},
 		{
 			"refused", &model.Fault{Kind: model.FaultRefused, Status: 404, Message: "no such model"}, ralph.EndFailed,
-			"the provider refuses the request: no such model (HTTP 404)", ralph.HintSettings, 0, 1,
+			"the provider refused the request: no such model (HTTP 404)", ralph.HintSettings, 0, 1,
 		},
 		{
 			"overflow with nothing to drop", &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"},
-			ralph.EndFailed, "the conversation does not fit into the model's window: prompt is too long (HTTP 400)", "", 0, 1,
+			ralph.EndFailed, "the conversation does not fit in the model's context window: prompt is too long (HTTP 400)",
+			"", 0, 1,
 		},
 		{"anything else", errors.New("odd"), ralph.EndFailed, "odd", "", 0, 1},
 	} {
@@ -78,7 +79,7 @@ func TestARefusalEndsTheIteration(t *testing.T) {
 			}, &judge{}
 			got := works(t, Options{Client: fake}, j.input(t))
 			same(t, "end", ralph.EndFailed, got.End)
-			same(t, "error", strings.TrimSuffix("the model refuses to continue: "+text, ": "), got.Error)
+			same(t, "error", strings.TrimSuffix("the model refused to continue: "+text, ": "), got.Error)
 			same(t, "calls", 1, len(fake.asked))
 			same(t, "turns", 1, *got.Steps)
 		})

@@ -86,7 +86,7 @@ func (r reviewRole) close(_ context.Context, input json.RawMessage) (tools.Outpu
 	case len(r.refusedInputs) < maxMalformedVerdicts:
 		end = nil
 	}
-	return tools.Failf("the verdict is not submitted: %v", err), end
+	return tools.Failf("the verdict was not submitted: %v", err), end
 }
 
 var pointerForm = text.LazyRegexp(`^.+:\s*[0-9]+(-[0-9]+)?$`)

@@ -192,7 +192,7 @@ func TestTheFormOfAVerdict(t *testing.T) {
 				t,
 				"told",
 				[]model.Result{
-					{ID: lastResults(fake.asked[1])[0].ID, Text: "the verdict is not submitted: " + c.problem, Failed: true},
+					{ID: lastResults(fake.asked[1])[0].ID, Text: "the verdict was not submitted: " + c.problem, Failed: true},
 				},
 				lastResults(fake.asked[1]),
 			)

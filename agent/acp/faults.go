@@ -123,9 +123,10 @@ func stopFault(reason string) *stream.Fault {
 		return nil
 	}
 	known := map[sdk.StopReason]string{
-		sdk.StopReasonCancelled: "the agent canceled its turn by itself", sdk.StopReasonRefusal: "the agent refused to go on",
+		sdk.StopReasonCancelled:       "the agent canceled its turn by itself",
+		sdk.StopReasonRefusal:         "the agent refused to continue",
 		sdk.StopReasonMaxTokens:       "the agent's answer was cut at its token limit",
-		sdk.StopReasonMaxTurnRequests: "the agent used up the model calls of a turn",
+		sdk.StopReasonMaxTurnRequests: "the agent used up its model calls for this turn",
 	}[sdk.StopReason(reason)]
 	unknown := "the agent stopped for an unknown reason: " + promise.OneLine(reason, stream.DetailSize)
 	return &stream.Fault{Class: ralph.EndFailed, Text: cmp.Or(known, unknown)}

@@ -269,7 +269,7 @@ func (t *talk) greet(ctx context.Context) (answer, error) {
 				sdk.ProtocolVersionNumber,
 			),
 		}
-		return greeting, errors.New("greet agent: another version")
+		return greeting, errors.New("greet agent: unsupported version")
 	}
 	return greeting, nil
 }

@@ -192,7 +192,7 @@ func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err e
 	if len(seen) >= scan.WalkLimit-1 { // one of them may have been the progress file
 		left = append(
 			left,
-			fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit),
+			fmt.Sprintf("the workspace has more than %d files; the snapshot does not have the rest", scan.WalkLimit),
 		)
 	}
 	return id, left, nil

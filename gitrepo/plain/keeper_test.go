@@ -170,7 +170,7 @@ func TestPlainKeeperLeavesOut(t *testing.T) {
 	}
 	for range 2 {
 		state := k.look()
-		k.wantEqual("left", []string{"b is not in the snapshot as it is now: it was too much"}, state.Omitted)
+		k.wantEqual("left", []string{"b is not up to date in the snapshot: it was too much"}, state.Omitted)
 		k.wantEqual("files", []string{"a"}, k.files(state.Snapshot))
 	}
 	k.must(os.Chmod(filepath.Join(k.dir, "b"), 0o700))

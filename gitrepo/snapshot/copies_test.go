@@ -330,8 +330,8 @@ func TestCopiesLeaveOut(t *testing.T) {
 		k.Sh("mkfifo pipe")
 		now := k.Fingerprint(k.copies, input)
 		want := []string{
-			"grows is not in the snapshot as it is now: it is larger than 100 MiB",
-			"large is not in the snapshot as it is now: it is larger than 100 MiB",
+			"grows is not up to date in the snapshot: it is larger than 100 MiB",
+			"large is not up to date in the snapshot: it is larger than 100 MiB",
 		}
 		var left []string
 		for _, said := range now.Omitted {

@@ -95,7 +95,7 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 			return "", nil, fmt.Errorf("merge snapshots: %w", err)
 		}
 		if sides[i].prefix != sides[0].prefix {
-			return "", nil, errors.New("merge snapshots: the workspace was elsewhere in its repository then")
+			return "", nil, errors.New("merge snapshots: the workspace was in another folder of its repository then")
 		}
 	}
 	tree, conflicts, err := s.mergeTrees(ctx, sides, in.Own)

@@ -72,7 +72,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	before, err := Open(r.Git, gitDir)
 	if err == nil && before.home.Format != store.home.Format {
 		return nil, fmt.Errorf(
-			"keep snapshots in %s: it contains snapshots of a %s repository, and this is a %s repository; move the folder away",
+			"keep snapshots in %s: it has snapshots of a %s repository, but this is a %s repository; move the folder away",
 			gitDir,
 			before.home.Format,
 			store.home.Format,

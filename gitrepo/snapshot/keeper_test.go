@@ -346,7 +346,7 @@ func TestNamesThatGitDoesNotTake(t *testing.T) {
 	w.Write(".GITHUB/file", "x\n")
 	k, _ := newKeeper(w)
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git does not accept a file of " +
+	if diff := cmp.Diff([]string{"folder/.GIT/file is not up to date in the snapshot: git does not accept a file of " +
 		"that name"},
 		state.Omitted); diff != "" {
 		t.Error(diff)
@@ -413,7 +413,7 @@ func TestAnotherKindOfRepository(t *testing.T) {
 	snapshotOf(w, k)
 	w.Sh("rm -rf .git; git init -q --object-format=sha256")
 	if _, err := snapshot.New(t.Context(), w.Find(), dir); err == nil ||
-		!strings.Contains(err.Error(), "of a sha1 repository, and this is a sha256 repository") {
+		!strings.Contains(err.Error(), "of a sha1 repository, but this is a sha256 repository") {
 		t.Errorf("got %v", err)
 	}
 }

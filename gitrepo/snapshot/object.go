@@ -96,7 +96,7 @@ func (s *Store) putFolder(files []named) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.putCommit(id, nil, time.Unix(0, 0), "what was known of the repository")
+	return s.putCommit(id, nil, time.Unix(0, 0), "state of the repository")
 }
 
 type named struct {

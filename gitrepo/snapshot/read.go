@@ -133,7 +133,7 @@ func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.E
 	return edits, nil
 }
 
-// editsOfMoved compares snapshots of a workspace that was elsewhere in its repository at the time
+// editsOfMoved compares snapshots of a workspace that was in another folder of its repository at the time
 // of one of them. To git every file has another name.
 func (s *Store) editsOfMoved(ctx context.Context, from, to header) ([]manifest.Edit, error) {
 	before, err := s.listing(ctx, from)

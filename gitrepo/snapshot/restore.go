@@ -66,7 +66,8 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	}
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable(
-			"the snapshot is from a time when %s was elsewhere in its repository; write it to another folder with --to DIR",
+			"the snapshot is from a time when %s was in another folder of its repository; "+
+				"write it to another folder with --to DIR",
 			k.repo.Dir,
 		)
 	}
@@ -76,7 +77,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	}
 	if err := r.run(ctx); err != nil {
 		return r.done, fmt.Errorf(
-			"restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back", target.id,
+			"restore snapshot %s: %w; until then %s written, %s deleted and %s set: restore %s to undo that", target.id,
 			err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"),
 			r.done.Undo)
 	}
@@ -273,11 +274,11 @@ func (r *restore) verify(ctx context.Context) error {
 		}
 	}
 	if len(stayed) > 0 {
-		done.Note("not in the snapshot and ignored then or until now, so kept: %s", scan.List(stayed))
+		done.Note("not in the snapshot, but kept because git ignores or ignored them: %s", scan.List(stayed))
 	}
 	if len(other) > 0 {
 		done.Note(
-			"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s",
+			"not as in the snapshot, because something changed them or the repository's objects: %s",
 			scan.List(other),
 		)
 	}

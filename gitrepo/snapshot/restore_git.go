@@ -30,7 +30,7 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 	out, err := k.repo.Ask(ctx, "rev-parse", "--show-object-format")
 	if now := strings.TrimSpace(out); err == nil && now != h.Format {
 		return was, notRestorable(
-			"the repository is a %s one now and was a %s one; move %s away and try again",
+			"the repository now uses %s, but the snapshot uses %s; move %s away and try again",
 			now,
 			h.Format,
 			h.GitDir,
@@ -102,7 +102,7 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	}
 	r.done.Note(
 		"the repository was recreated: its history, branches and configuration are restored, " +
-			"its hooks and reflogs are not, nor are stashes before the last",
+			"its hooks and reflogs are not, nor are stashes older than the last one",
 	)
 	return put("info/exclude", was.exclude)
 }
@@ -138,7 +138,7 @@ func (r *restore) freeDotGit() error {
 func (r *restore) moveAway(dotGit string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
+		return fmt.Errorf("%s was a file and is now a folder; move it away and try again", dotGit)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, _ := os.Readlink(dotGit)
 		r.done.Note(".git was a link to %s, which was removed", scan.Shorten(target))

@@ -101,7 +101,7 @@ func TestARestoreThatFailsHalfway(t *testing.T) {
 	w.Sh("rm a b c; echo d >d; echo changed >kept")
 	after := treeOf(w)
 	done, err := k.Restore(t.Context(), snapshot.RestoreInput{Snapshot: id})
-	want := "1 file written, 1 file deleted and 0 refs set: restoring " + done.Undo + " takes it back"
+	want := "1 file written, 1 file deleted and 0 refs set: restore " + done.Undo + " to undo that"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Fatalf("got %+v, %v\nwant … %s", done, err, want)
 	}
@@ -172,8 +172,8 @@ func TestFilesThatAreTooLarge(t *testing.T) {
 	w.Write("kept", "two\n")
 	state := w.Fingerprint(k, gittest.Since)
 	want := []string{
-		"grows is not in the snapshot as it is now: it is larger than 100 MiB",
-		"large is not in the snapshot as it is now: it is larger than 100 MiB",
+		"grows is not up to date in the snapshot: it is larger than 100 MiB",
+		"large is not up to date in the snapshot: it is larger than 100 MiB",
 	}
 	if diff := cmp.Diff(want, state.Omitted); diff != "" {
 		t.Error(diff)
@@ -213,7 +213,7 @@ func TestIgnoredFilesStay(t *testing.T) {
 	done.Undo = ""
 	want := manifest.Restored{
 		Deleted: 1,
-		Notes:   []string{"not in the snapshot and ignored then or until now, so kept: made/a, made/b"},
+		Notes:   []string{"not in the snapshot, but kept because git ignores or ignored them: made/a, made/b"},
 	}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Error(diff)
@@ -230,7 +230,7 @@ func TestWhatInfoExcludeIgnored(t *testing.T) {
 	w.Sh("rm -rf .git; git init -q; echo x >new")
 	done := restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
 	same(w, "restored", before)
-	if diff := cmp.Diff([]string{"not in the snapshot and ignored then or until now, so kept: secret"},
+	if diff := cmp.Diff([]string{"not in the snapshot, but kept because git ignores or ignored them: secret"},
 		done.Notes); diff != "" {
 		t.Error(diff)
 	}
@@ -254,7 +254,7 @@ mkdir -p .git/objects/${two%/*}; cp .git/objects/$forged .git/objects/$two`,
 	w.Write("kept", "three\n")
 	done := restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
 	want := []string{
-		"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: kept",
+		"not as in the snapshot, because something changed them or the repository's objects: kept",
 	}
 	if diff := cmp.Diff(want, done.Notes); diff != "" {
 		t.Error(diff)

@@ -39,7 +39,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	want := []string{
 		"a folder cannot be read and is not in the snapshot: 'closed/': Permission denied",
 		"a folder cannot be read and is not in the snapshot: 'folder/': Permission denied",
-		"shut is not in the snapshot as it is now: it cannot be read",
+		"shut is not up to date in the snapshot: it cannot be read",
 	}
 	if diff := cmp.Diff(want, state.Omitted); diff != "" {
 		t.Error(diff)
@@ -92,7 +92,7 @@ func TestPipesAndSocketsAreSkipped(t *testing.T) {
 	gittest.MakePipe(w, "turned")
 	gittest.MakePipe(w, "new")
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is not a file, link or folder"},
+	if diff := cmp.Diff([]string{"turned is not up to date in the snapshot: it is not a file, link or folder"},
 		state.Omitted); diff != "" {
 		t.Error(diff)
 	}

@@ -136,7 +136,7 @@ func (s *switching) read(ctx context.Context, id string) (header, error) {
 	k := s.keeper
 	c, err := k.read(ctx, id)
 	if err == nil && c.prefix != k.home.Prefix {
-		err = fmt.Errorf("the snapshot is from a time when %s was elsewhere in its repository", k.repo.Dir)
+		err = fmt.Errorf("the snapshot is from a time when %s was in another folder of its repository", k.repo.Dir)
 	}
 	return c, err
 }

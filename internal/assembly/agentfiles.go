@@ -143,7 +143,9 @@ func (g guardedAgent) Run(ctx context.Context, in ralph.AgentInput) (ralph.Agent
 		if !slices.Contains(g.agreed, c) {
 			return ralph.AgentOutcome{
 				Agent: g.name, End: ralph.EndFailed, Hint: "read the file, then ralph resume, which asks whether to trust it",
-				Error: fmt.Sprintf("%s was not started: you have not trusted what %s makes it do (%s)", g.name, c.File, c.Key),
+				Error: fmt.Sprintf(
+					"%s was not started: you have not trusted %s, which changes what it runs (%s)", g.name, c.File, c.Key,
+				),
 			}, nil
 		}
 	}

@@ -18,14 +18,19 @@ import (
 // Missing is the error for a program that is needed but not on PATH.
 type Missing struct {
 	Program string
+	AnyOf   []string // agent CLIs, one of which would do
 	Hint    string
 }
 
 func (m *Missing) Error() string {
-	if m.Hint == "" {
-		return m.Program + " is not on PATH"
+	what := m.Program + " is not on PATH"
+	if len(m.AnyOf) > 0 {
+		what = "no agent found on PATH (looked for " + strings.Join(m.AnyOf, ", ") + ")"
 	}
-	return fmt.Sprintf("%s is not on PATH; %s", m.Program, m.Hint)
+	if m.Hint == "" {
+		return what
+	}
+	return what + "; " + m.Hint
 }
 
 // chosenAgent is one agent of a plan.
@@ -124,7 +129,7 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
 			return chosen, &Missing{
-				Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")",
+				AnyOf: config.AgentCLIs,
 				Hint: "install one, or " + models.BuiltInWay(r.ForModels()) +
 					"; or pass any command with --agent-cmd; `ralph demo` needs no agent",
 			}

@@ -247,11 +247,11 @@ func (g *globals) add(flags *pflag.FlagSet) {
 }
 
 // outside annotates the commands with which an agent could steer or pay for its own run.
-var outside = map[string]string{"from outside of runs": "only"}
+var outside = map[string]string{"outside runs": "only"}
 
 // checkCall refuses invalid global flags, and commands that must not be called inside a run.
 func (c rootCommand) checkCall(cmd *cobra.Command, _ []string) error {
-	if err := c.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
+	if err := c.checkGlobals(); err != nil || cmd.Annotations["outside runs"] == "" {
 		return err
 	}
 	return c.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))

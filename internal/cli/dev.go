@@ -121,7 +121,7 @@ func answerText(r scriptedmodel.Request) string {
 	words := []string{fmt.Sprintf("status %d", r.Status)}
 	switch {
 	case r.Side:
-		words = append([]string{"beside the conversation"}, words...)
+		words = append([]string{"outside the conversation"}, words...)
 	case r.Turn > 0:
 		words = append([]string{fmt.Sprintf("agent %d, turn %d", r.Agent, r.Turn)}, words...)
 	}

@@ -21,7 +21,7 @@ func TestModelServerLog(t *testing.T) {
 		{[]string{"dev", "model-server", "--log"}, []string{
 			"POST /tool/v1/messages: agent 1, turn 1, status 200\n",
 			"POST /401/v1/messages: agent 1, turn 1, status 401\n",
-			"POST /tool/v1/messages: beside the conversation, status 200\n",
+			"POST /tool/v1/messages: outside the conversation, status 200\n",
 			"GET /tool/v1/nothing: status 404\n",
 		}},
 		{[]string{"dev", "model-server", "--log", "--jq", ".url"}, []string{

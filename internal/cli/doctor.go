@@ -27,7 +27,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 behaves as a run needs it to, and whether the project's configuration works.
 
 A probe runs each CLI in a temporary folder against a scripted model on this
-machine. It uses no tokens, no network and not your login. Results are
+machine. It does not use tokens, the network or your login. Results are
 remembered per CLI version.
 
 Exits 1 if the next run here needs something that is broken or missing.`,

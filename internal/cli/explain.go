@@ -238,7 +238,7 @@ func printCases(out io.Writer, j fold.Judgement) {
 	for _, e := range j.Evaluations {
 		if e.Problem != "" {
 			agent, problem := term.Clean(e.Agent), term.Clean(e.Problem)
-			fmt.Fprintf(out, "  ! an answer from evaluator %s could not be used as it was: %s\n", agent, problem)
+			fmt.Fprintf(out, "  ! an answer of evaluator %s was invalid: %s\n", agent, problem)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func printTasks(out io.Writer, j fold.Judgement) {
 		fmt.Fprintf(out, "  ! %s was done, but its own check fails again\n", id)
 	}
 	for _, damage := range j.Seen.ListDamage {
-		fmt.Fprintf(out, "  ! restored in the list: %s\n", term.Clean(damage))
+		fmt.Fprintf(out, "  ! Ralph undid a change to the list: %s\n", term.Clean(damage))
 	}
 	if tasks.GivenUp != "" {
 		fmt.Fprintf(out, "  ✗ %s abandoned\n", tasks.GivenUp)

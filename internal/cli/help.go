@@ -87,7 +87,7 @@ var exitMeanings = map[int]string{
 	3:                `The agent asks for a decision. Answer with ralph answer "…", then ralph resume.`,
 	4:                "The sandbox is missing or does not work.",
 	5:                "The agent is not logged in, or its key was refused. Log in with ralph login.",
-	6:                "A program is missing: the agent or git. Install it; ralph doctor shows what is there.",
+	6:                "A program is missing: the agent or git. Install it; ralph doctor shows what is installed.",
 	10:               "The time limit was reached. Continue with ralph resume --add-time 30m.",
 	11:               "The cost or token limit was reached. Use ralph resume --add-cost 5 or --add-tokens 1000000.",
 	12:               "The breaker tripped: no progress, the same error, or denied permissions. See ralph explain.",

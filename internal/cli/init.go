@@ -27,7 +27,7 @@ import (
 // initCommand is `ralph init`.
 type initCommand struct {
 	*app
-	yes bool // take everything found without asking
+	yes bool // use everything found, without asking
 }
 
 func newInitCommand(a *app) *cobra.Command {
@@ -43,7 +43,7 @@ func newInitCommand(a *app) *cobra.Command {
 not changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "take everything found without asking")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "use everything found, without asking")
 	return cmd
 }
 
@@ -294,7 +294,7 @@ func checksLine(report initReport, survey setup.Survey) string {
 			return line
 		}
 	}
-	return line + " (no tests among them: passing then means tidy, not done)"
+	return line + " (none of them runs tests, so passing them does not show that the work is done)"
 }
 
 func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {

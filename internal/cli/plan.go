@@ -40,7 +40,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		GroupID:     "work",
 		Annotations: outside,
 		Long: `Let a model write a task list. It reads the project's files, changes none, asks
-you what the files cannot tell, and writes tasks with criteria and checks. Ralph
+you what the files do not say, and writes tasks with criteria and checks. Ralph
 lints the list before writing it. The brief is an argument, a file, or stdin.
 
 The model is set with planner.* or worker.*, or with ANTHROPIC_API_KEY or
@@ -49,11 +49,12 @@ agent CLI plans in its read-only mode: the configured one, or the first on PATH.
 
 Without a terminal, answers come from --answers FILE; a question without an
 answer exits with 3. The file is a JSON object of questions and answers, or
-Markdown with a line "## question" above each answer. An answer fits a question
-with the same words, ignoring case and punctuation. A JSON key between slashes,
-"/old API/", is a regular expression that answers every question it matches; so
-is a key with a character no sentence has (^ $ * | \ [ { .+ (? or a ? inside a
-word). A JSON list, or one line per answer, answers questions in order.`,
+Markdown with a line "## question" above each answer. An answer belongs to the
+question with the same words, ignoring case and punctuation. A JSON key between
+slashes, "/old API/", is a regular expression that answers every question it
+matches; so is a key with a character no sentence has (^ $ * | \ [ { .+ (? or
+a ? inside a word). A JSON list, or one line per answer, answers questions in
+order.`,
 		Example: `  ralph plan "users can log in with a passkey"
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,
@@ -70,7 +71,7 @@ word). A JSON list, or one line per answer, answers questions in order.`,
 	flags.BoolVar(&opts.force, "force", false, "replace the list; tasks that are done are never lost")
 	flags.StringVar(&opts.answers, "answers", "", "read answers from `FILE`")
 	flags.StringVar(&opts.turns, "max-turns", "", fmt.Sprintf(
-		"give up after `N` calls of a model (default %d) or an agent CLI (default %d)",
+		"stop after `N` calls of a model (default %d) or an agent CLI (default %d)",
 		planner.DefaultTurns, planner.DefaultAgentTurns,
 	))
 	for _, key := range config.Keys() {

@@ -34,7 +34,7 @@ func newResumeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume [RUN]", Short: "Continue a stopped run", GroupID: "work", Annotations: outside,
 		Long: `Continue the newest run in this workspace, or the named one, with its recorded
-settings. What was spent stays spent: raise a limit that was reached. A paused
+settings. Earlier spending counts, so raise a limit that was reached. A paused
 run continues.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
@@ -207,17 +207,17 @@ func raiseLimits(s *config.Settings, more resumeChanges) error {
 			s.MaxIterations += n
 			return err == nil && n > 0
 		}},
-		{"time", more.time, "a time such as 90s, 10m or 2h", "time budget", s.MaxTime > 0, func(text string) bool {
+		{"time", more.time, "a time such as 90s, 10m or 2h", "time limit", s.MaxTime > 0, func(text string) bool {
 			d, err := config.ParseLength(text)
 			s.MaxTime += d
 			return err == nil && d > 0
 		}},
-		{"cost", more.cost, "an amount above 0", "money budget", s.MaxCost > 0, func(text string) bool {
+		{"cost", more.cost, "an amount above 0", "cost limit", s.MaxCost > 0, func(text string) bool {
 			usd, err := strconv.ParseFloat(text, 64)
 			s.MaxCost += usd
 			return err == nil && usd > 0 && usd < 1e9
 		}},
-		{"tokens", more.tokens, number, "token budget", s.MaxTokens > 0, func(text string) bool {
+		{"tokens", more.tokens, number, "token limit", s.MaxTokens > 0, func(text string) bool {
 			n, err := strconv.ParseInt(text, 10, 64)
 			s.MaxTokens += n
 			return err == nil && n > 0

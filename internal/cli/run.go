@@ -295,7 +295,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 func limitsText(plan *assembly.Plan) string {
 	p := plan.Policy
 	return fmt.Sprintf(
-		"iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s",
+		"iterations %s, time %s, cost %s, tokens %s, iteration timeout %s, idle timeout %s",
 		orNone(p.MaxIterations),
 		orNone(p.MaxTime),
 		orNone(p.MaxCost),

@@ -71,7 +71,7 @@ func newRestoreCommand(a *app) *cobra.Command {
 		Long: `Restore the workspace's files as they were after an iteration of a run; 0 means
 before the run. Files that git ignores are not restored. With --git, also
 restore branches and HEAD, even after rm -rf .git. Ralph keeps the files it
-replaces: ralph restore undo brings them back.`,
+replaces: ralph restore undo restores them.`,
 		Example: `  ralph restore 3          # the newest run, after iteration 3
   ralph restore 01K9 0 --git
   ralph restore 01K9 3 --to /tmp/third

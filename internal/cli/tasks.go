@@ -163,7 +163,7 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&t.ID, "id", "", "the task's `ID` (default: the next number)")
-	flags.StringVar(&t.Description, "description", "", "describe it: `TEXT`")
+	flags.StringVar(&t.Description, "description", "", "description: `TEXT`")
 	flags.StringArrayVar(&t.Acceptance, "accept", nil, "acceptance criterion: `TEXT`")
 	flags.StringArrayVar(&t.DependsOn, "after", nil, "work on task `ID` first")
 	flags.StringArrayVar(&t.Checks, "check", nil, "check for this task: `CMD`")

@@ -39,7 +39,7 @@ func (d *document) read(file *ast.File) error {
 		}
 		if root != nil {
 			where := position(d.path, doc.Start)
-			return &UsageError{Msg: where + ": a second document begins here", Hint: "a configuration is one"}
+			return &UsageError{Msg: where + ": a second YAML document starts here", Hint: "keep all keys in one document"}
 		}
 		root = doc.Body
 	}
@@ -81,8 +81,8 @@ func (d *document) readTopLevel(p pair) error {
 			return d.errorAt(
 				p.key,
 				p.name,
-				"a key of a group must stand below it",
-				fmt.Sprintf("write %s: and below it, indented, %s:", group, rest),
+				"a key in a group must be indented under it",
+				fmt.Sprintf("write %s: and, indented under it, %s:", group, rest),
 			)
 		}
 		return d.set(p, key)
@@ -138,12 +138,12 @@ func (d *document) set(p pair, key Key) error {
 		return d.errorAt(
 			p.key,
 			p.name,
-			"a project cannot ask for its own trust",
-			"give --trust, or put it into your own config file",
+			"a project cannot trust itself",
+			"pass --trust, or set it in your own config file",
 		)
 	}
 	if old, twice := d.out[key.Name]; twice {
-		return d.errorAt(p.key, p.name, fmt.Sprintf("%s is given twice, first in line %d", key.Name, old.origin.Line))
+		return d.errorAt(p.key, p.name, fmt.Sprintf("%s is set twice, first on line %d", key.Name, old.origin.Line))
 	}
 	g, lines, err := d.readRaw(p, key)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *document) readRaw(p pair, key Key) (rawValue, []int, error) {
 	if !isList {
 		text, ok := scalar(p.value)
 		if !ok {
-			return rawValue{}, nil, d.errorAt(p.key, p.name, "a map was given", cmp.Or(key.valueHint(), "give text"))
+			return rawValue{}, nil, d.errorAt(p.key, p.name, "the value is a map", cmp.Or(key.valueHint(), "use a single value"))
 		}
 		return oneItem(text), []int{lineOf(p.key)}, nil
 	}
@@ -179,7 +179,7 @@ func (d *document) readRaw(p pair, key Key) (rawValue, []int, error) {
 			text, ok = scalar(item)
 		}
 		if !ok {
-			return rawValue{}, nil, d.errorAt(node, p.name, "every item must be one text")
+			return rawValue{}, nil, d.errorAt(node, p.name, "every item must be a single value")
 		}
 		g.items, lines = append(g.items, text), append(lines, lineOf(node))
 	}
@@ -201,7 +201,7 @@ func (d *document) readPairs(node ast.Node, name string) ([]pair, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		return nil, d.errorAt(node, name, "keys and values are wanted here", "write key: value")
+		return nil, d.errorAt(node, name, "expected keys and values", "write key: value")
 	}
 	seen, pairs := map[string]int{}, make([]pair, 0, len(values))
 	for _, v := range values {
@@ -210,7 +210,7 @@ func (d *document) readPairs(node ast.Node, name string) ([]pair, error) {
 			return nil, err
 		}
 		if line, twice := seen[p.name]; twice {
-			return nil, d.errorAt(p.key, "", fmt.Sprintf("%s is given twice, first in line %d", quote(p.name), line))
+			return nil, d.errorAt(p.key, "", fmt.Sprintf("%s is set twice, first on line %d", quote(p.name), line))
 		}
 		seen[p.name] = lineOf(p.key)
 		pairs = append(pairs, p)
@@ -250,12 +250,12 @@ func (d *document) resolve(node ast.Node) (ast.Node, error) {
 		name := n.Value.GetToken().Value
 		value, known := d.anchors[name]
 		if !known {
-			return nil, d.errorAt(n, "", fmt.Sprintf("the alias %s stands for nothing that was named before", quote("*"+name)))
+			return nil, d.errorAt(n, "", fmt.Sprintf("the alias %s has no anchor before it", quote("*"+name)))
 		}
 		return value, nil
 	case *ast.TagNode:
 		if !strings.HasPrefix(n.Start.Value, "!!") {
-			return nil, d.errorAt(n, "", fmt.Sprintf("the tag %s means nothing here", quote(n.Start.Value)))
+			return nil, d.errorAt(n, "", fmt.Sprintf("the tag %s is not supported", quote(n.Start.Value)))
 		}
 		return d.resolve(n.Value)
 	}

@@ -225,7 +225,7 @@ func (e Env) layer() (layer, []string, error) {
 }
 
 func unknownVariable(name, written string) string {
-	warning := fmt.Sprintf("%s is not a known setting", name)
+	warning := fmt.Sprintf("%s is not a known variable", name)
 	near := allKeys.suggest(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
 	if key, ok := allKeys.find(near); ok {
 		warning += "; " + didYouMean(key.Env())

@@ -106,11 +106,11 @@ func TestUnknownVariablesWarn(t *testing.T) {
 		"OTHER_THING=1",
 	})})
 	want := []string{
-		"RALPH_CHECKS_TIMEOUT is not a known setting; did you mean RALPH_CHECKS__TIMEOUT?",
-		"RALPH_EMPTY is not a known setting",
-		"RALPH_MAX_ITERATION is not a known setting; did you mean RALPH_MAX_ITERATIONS?",
-		"RALPH_MODEL is not a known setting; did you mean RALPH_AGENT__MODEL?",
-		"RALPH_ZZZ is not a known setting",
+		"RALPH_CHECKS_TIMEOUT is not a known variable; did you mean RALPH_CHECKS__TIMEOUT?",
+		"RALPH_EMPTY is not a known variable",
+		"RALPH_MAX_ITERATION is not a known variable; did you mean RALPH_MAX_ITERATIONS?",
+		"RALPH_MODEL is not a known variable; did you mean RALPH_AGENT__MODEL?",
+		"RALPH_ZZZ is not a known variable",
 	}
 	if diff := cmp.Diff(want, loaded.Warnings); diff != "" {
 		t.Error(diff)

@@ -73,7 +73,7 @@ func parseFile(path string, data []byte, kind Layer) (layer, error) {
 	tokens := lexer.Tokenize(string(data))
 	if countTokens(tokens) > maxTokens {
 		return nil, &UsageError{
-			Msg: fmt.Sprintf("%s: the file has more than %d parts; no configuration is that large", path, maxTokens),
+			Msg: fmt.Sprintf("%s: the file has more than %d YAML nodes, too many for a configuration", path, maxTokens),
 		}
 	}
 	file, err := parseTokens(tokens)

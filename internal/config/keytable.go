@@ -153,7 +153,7 @@ var keyTable = []Key{
 		Default: "auto",
 		Metavar: "MODE",
 		Choices: []string{"auto", "overlay", "copy", "inplace"},
-		Doc:     "how checks are kept apart from the workspace; auto: the strongest way that works here",
+		Doc:     "how checks are isolated from the workspace; auto: the strongest kind that works here",
 	},
 	{Name: "checks.network", Kind: Text, Default: "on", Metavar: "RULE", Choices: []string{"on", "off"},
 		Doc: "off: checks reach only loopback; needs overlay isolation"},
@@ -162,12 +162,12 @@ var keyTable = []Key{
 	{Name: "checks.hidden_dir", Kind: Text, Metavar: "DIR", Command: true,
 		Doc: "folder outside the workspace with files for hidden checks, which find it in RALPH_HIDDEN_DIR"},
 	{Name: "checks.retries", Kind: Count, Default: "2", Metavar: "N", Max: 100, Zero: "never",
-		Doc: "how often to rerun a failing check that passed on the same tree"},
+		Doc: "how many times to rerun a failing check that passed on the same tree"},
 	{Name: "checks.canary", Kind: Text, Default: "auto", Metavar: "CMD", Command: true,
 		Doc: "before exit 0, test whether a passing check can still fail: auto, off, or a command that " +
 			"plants a failing test in its folder"},
 	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB",
-		Doc: "test files of a task, such as tests/test_{id}_*.py; {tests} in a check stands for those " +
+		Doc: "test files of a task, such as tests/test_{id}_*.py; {tests} in a check expands to those " +
 			"of the current and all done tasks"},
 
 	{Name: "gate.claim", Kind: Text, Default: "required", Metavar: "RULE", Choices: []string{"required", "optional"},

@@ -218,7 +218,7 @@ func resolveAgent(merged layer) error {
 	switch {
 	case !commanded && (named == "command" || named == "acp"):
 		return &UsageError{Msg: fmt.Sprintf("agent.name is %s (%s), but there is no agent.command", named, name.origin),
-			Hint: "give --agent-cmd, or name an agent"}
+			Hint: "pass --agent-cmd, or name an agent"}
 	case commanded && named == "acp" && rank(name) >= rank(command):
 	case commanded && named == DefaultAgent && rank(name) == rank(command),
 		commanded && (named == "" || named == "command" || rank(name) < rank(command)):
@@ -267,7 +267,7 @@ func rank(e entry) int { return slices.Index(layerOrder, e.origin.Layer) }
 func resolveIdleTimeout(merged layer) {
 	idle := merged["idle_timeout"]
 	if merged["agent.name"].value == "command" && rank(idle) <= rank(entry{origin: Origin{Layer: LayerProfile}}) {
-		mustPut(merged, idle.key, "0", Origin{Layer: LayerDefault, Name: "for a plain command"})
+		mustPut(merged, idle.key, "0", Origin{Layer: LayerDefault, Name: "for a custom command"})
 	}
 }
 

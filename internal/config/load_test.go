@@ -197,7 +197,7 @@ func TestEveryKeyFromEverywhere(t *testing.T) {
 					}
 				case "agent.command":
 					changed["agent.name"] = "command <- " + origin
-					changed["idle_timeout"] = "0 <- default for a plain command"
+					changed["idle_timeout"] = "0 <- default for a custom command"
 				}
 				if diff := cmp.Diff(with(t, changed), rows(mustLoad(t, in))); diff != "" {
 					t.Errorf("from %s:\n%s", origin, diff)
@@ -220,7 +220,7 @@ func TestKeysOfALaterVersion(t *testing.T) {
 		if key.Ready() {
 			continue
 		}
-		want := "this comes with a later version (" + key.Later + ")"
+		want := "this is not available yet (" + key.Later + ")"
 		inputs := map[string]Input{
 			"file":    {ProjectFile: write(t, "c.yaml", yamlOf(key, "x"))},
 			key.Env(): {Env: NewEnv([]string{key.Env() + "=x"})},

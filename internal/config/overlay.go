@@ -16,8 +16,8 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 	for name := range set {
 		if !affectsVerdict(name) {
 			return nil, &UsageError{
-				Msg:  "--set " + name + " changes nothing in a replay",
-				Hint: "gate.*, breaker.* and the limits do",
+				Msg:  "--set " + name + " has no effect in a replay",
+				Hint: "use gate.*, breaker.* or a limit",
 			}
 		}
 	}

@@ -45,8 +45,8 @@ func ParsePrice(text string) (name string, price model.Price, ok bool) {
 func checkPrice(text string) *problem {
 	if _, _, ok := ParsePrice(text); !ok {
 		return &problem{
-			msg:  quote(text) + " is no price",
-			hint: "one like my-model=0.5/2, or with what reading from and writing to a cache costs: my-model=0.5/2/0.05/0.6",
+			msg:  quote(text) + " is not a price",
+			hint: "write one such as my-model=0.5/2, or add the prices of cache reads and writes: my-model=0.5/2/0.05/0.6",
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ type Profile struct {
 // Profiles lists the profiles.
 func Profiles() []Profile {
 	return []Profile{
-		{Name: "default", Doc: "what the table of keys says"},
+		{Name: "default", Doc: "the default of every key"},
 		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
 			"max_iterations":             "10",
 			"completion_tag":             "COMPLETE",
@@ -24,7 +24,7 @@ func Profiles() []Profile {
 		}},
 		{
 			Name: "case",
-			Doc:  "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit a task in a worktree",
+			Doc:  "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit per task in a worktree",
 			Values: map[string]string{
 				"agent.name":                Worker,
 				"max_iterations":            "0",
@@ -43,7 +43,7 @@ func Profiles() []Profile {
 		}},
 		{
 			Name: "status",
-			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations an hour",
+			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
 			Values: map[string]string{
 				"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
 			},

@@ -60,7 +60,7 @@ func format(field any) string {
 	case *bool:
 		return strconv.FormatBool(*value)
 	}
-	panic(fmt.Sprintf("config: no way to show a %T", field))
+	panic(fmt.Sprintf("config: cannot show a %T", field))
 }
 
 // quoteInvisible quotes text that has characters that cannot be seen. A file of a repository must

@@ -46,7 +46,7 @@ func (k Key) read(g rawValue) (any, *problem) {
 		return k.readList(g.items)
 	}
 	if g.list {
-		return nil, &problem{msg: "a list was given", hint: cmp.Or(k.valueHint(), "give one text")}
+		return nil, &problem{msg: "the value is a list", hint: cmp.Or(k.valueHint(), "use a single value")}
 	}
 	text := strings.TrimSpace(g.items[0])
 	switch k.Kind {
@@ -64,28 +64,28 @@ func (k Key) read(g rawValue) (any, *problem) {
 }
 
 func (k Key) notYet(what string) *problem {
-	return &problem{msg: fmt.Sprintf("%s comes with a later version (%s)", what, k.Later)}
+	return &problem{msg: fmt.Sprintf("%s is not available yet (%s)", what, k.Later)}
 }
 
 // valueHint says what the key can hold, or "" if it holds any text.
 func (k Key) valueHint() string {
 	zero := ""
 	if k.Zero != "" {
-		zero = " (0 is " + k.Zero + ")"
+		zero = " (0 means " + k.Zero + ")"
 	}
 	least, most := strconv.FormatFloat(k.Min, 'f', -1, 64), strconv.FormatFloat(k.Max, 'f', -1, 64)
 	switch k.Kind {
 	case Count:
-		return "give a whole number from " + least + " to " + most + zero
+		return "choose a whole number from " + least + " to " + most + zero
 	case Amount:
-		return "give a number from 0 to " + most + zero
+		return "choose a number from 0 to " + most + zero
 	case Length:
-		return "give a length of time such as 90s, 10m or 2h, or a number of seconds up to " + most + zero
+		return "use a duration such as 90s, 10m or 2h, or a number of seconds up to " + most + zero
 	case Switch:
-		return "give true or false"
+		return "choose true or false"
 	}
 	if len(k.Choices) > 0 {
-		return "give one of " + strings.Join(k.Choices, ", ")
+		return "choose one of: " + strings.Join(k.Choices, ", ")
 	}
 	return ""
 }
@@ -141,7 +141,7 @@ func (k Key) readNumber(text, otherwise string) (float64, *problem) {
 }
 
 func (k Key) readLength(text string) (any, *problem) {
-	const wrong = "is not a length of time"
+	const wrong = "is not a duration"
 	if isNumber := strings.Trim(text, "0123456789.+-") == ""; isNumber {
 		seconds, p := k.readNumber(text, wrong)
 		if p != nil {
@@ -193,7 +193,7 @@ func (k Key) readSwitch(text string) (any, *problem) {
 
 func (k Key) readText(text string) (any, *problem) {
 	if strings.ContainsRune(text, 0) {
-		return nil, &problem{msg: "the value holds a NUL character"}
+		return nil, &problem{msg: "the value contains a NUL character"}
 	}
 	if text == "" && k.Default != "" {
 		return nil, &problem{msg: "the value is empty", hint: k.valueHint()}
@@ -226,7 +226,7 @@ func (k Key) readList(items []string) (any, *problem) {
 		case item == "":
 			return nil, &problem{msg: which + " is empty"}
 		case strings.ContainsRune(item, 0):
-			return nil, &problem{msg: which + " holds a NUL character"}
+			return nil, &problem{msg: which + " contains a NUL character"}
 		}
 		if k.item != nil {
 			if p := k.item(item); p != nil {
@@ -236,7 +236,7 @@ func (k Key) readList(items []string) (any, *problem) {
 		list = append(list, item)
 	}
 	if len(list) == 0 && k.Default != "" {
-		return nil, &problem{msg: "the list is empty", hint: "give at least one value, or leave the key out"}
+		return nil, &problem{msg: "the list is empty", hint: "add at least one value, or remove the key"}
 	}
 	return list, nil
 }
@@ -246,11 +246,11 @@ func (k Key) readList(items []string) (any, *problem) {
 func checkTag(tag string) *problem {
 	switch strings.ToUpper(tag) {
 	case "BLOCKED", "DECIDE":
-		return &problem{msg: quote(tag) + " cannot be a completion tag, it has a meaning of its own"}
+		return &problem{msg: quote(tag) + " cannot be a completion tag: it already has a meaning"}
 	}
 	bad := func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("<>:", r) }
 	if strings.ContainsFunc(tag, bad) {
-		return &problem{msg: quote(tag) + " cannot be a completion tag", hint: "give a word without <, >, : and line breaks"}
+		return &problem{msg: quote(tag) + " cannot be a completion tag", hint: "use a word without <, >, : and line breaks"}
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func checkFailureRule(rule string) *problem {
 	}
 	return &problem{
 		msg:  quote(rule) + " is not halt, skip or retry:N",
-		hint: "retry:2 tries a task in two further rounds, after the others",
+		hint: "retry:2 tries the task two more times, after the others",
 	}
 }
 
@@ -279,8 +279,8 @@ func checkWorktree(name string) *problem {
 	if strings.ContainsFunc(name, odd) || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") ||
 		strings.Contains(name, "..") {
 		return &problem{
-			msg:  quote(name) + " cannot be a worktree's name",
-			hint: "give letters, digits, and . _ - / between them",
+			msg:  quote(name) + " is not a valid worktree name",
+			hint: "use letters and digits, with . _ - / between them",
 		}
 	}
 	return nil
@@ -291,13 +291,13 @@ func checkFallback(text string) *problem {
 	name, model, hasModel := strings.Cut(text, ":")
 	switch {
 	case !slices.Contains(AgentCLIs, name):
-		p := &problem{msg: quote(name) + " is no agent CLI", hint: "one of " + strings.Join(AgentCLIs, ", ")}
+		p := &problem{msg: quote(name) + " is not a known agent CLI", hint: "one of " + strings.Join(AgentCLIs, ", ")}
 		if near := Nearest(name, AgentCLIs); near != "" {
 			p.hint = "did you mean " + quote(near) + "?"
 		}
 		return p
 	case hasModel && strings.TrimSpace(model) == "":
-		return &problem{msg: quote(text) + " names no model", hint: "give NAME or NAME:MODEL"}
+		return &problem{msg: quote(text) + " has no model", hint: "use NAME or NAME:MODEL"}
 	}
 	return checkModel(model)
 }
@@ -318,11 +318,11 @@ func checkGlob(pattern string) *problem {
 	case strings.TrimSpace(bare) == "":
 		return &problem{
 			msg:  "an empty pattern matches nothing",
-			hint: "give a pattern such as tests/**, or tests for the project's tests",
+			hint: "use a pattern such as tests/**, or tests for the project's tests",
 		}
 	case strings.HasPrefix(bare, "/"), slices.Contains(strings.Split(bare, "/"), ".."):
 		return &problem{
-			msg:  quote(pattern) + " is not below the workspace",
+			msg:  quote(pattern) + " is outside the workspace",
 			hint: "patterns are relative to the workspace, such as tests/**",
 		}
 	}
@@ -334,8 +334,8 @@ func checkGlob(pattern string) *problem {
 func checkModel(name string) *problem {
 	if strings.HasPrefix(strings.TrimSpace(name), "-") {
 		return &problem{
-			msg:  quote(name) + " cannot be a model's name",
-			hint: "arguments for the agent go into agent.args, or behind --",
+			msg:  quote(name) + " is not a valid model name",
+			hint: "put arguments for the agent in agent.args, or after --",
 		}
 	}
 	return nil
@@ -354,11 +354,11 @@ func checkVariable(name string) *problem {
 	case strings.Contains(name, "="):
 		before, _, _ := strings.Cut(name, "=")
 		return &problem{
-			msg:  quote(before) + " is given with a value",
-			hint: "give only the name; its value is taken from the environment",
+			msg:  quote(before) + " has a value",
+			hint: "use only the name; the value comes from the environment",
 		}
 	case !isName:
-		return &problem{msg: quote(name) + " is not the name of a variable", hint: "give NAME or PREFIX_*"}
+		return &problem{msg: quote(name) + " is not a variable name", hint: "use NAME or PREFIX_*"}
 	}
 	return nil
 }

@@ -53,15 +53,15 @@ func Find(name string) (Scenario, bool) {
 
 const (
 	lowerCase = `#!/bin/sh
-# slugify.sh TITLE: prints the title as it would stand in a URL.
+# slugify.sh TITLE: prints the title as it appears in a URL.
 printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]'
 `
 	dashes = `#!/bin/sh
-# slugify.sh TITLE: prints the title as it would stand in a URL.
+# slugify.sh TITLE: prints the title as it appears in a URL.
 printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]' | tr -s ' ' '-'
 `
 	whole = `#!/bin/sh
-# slugify.sh TITLE: prints the title as it would stand in a URL.
+# slugify.sh TITLE: prints the title as it appears in a URL.
 printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9 \n' | tr -s ' ' '-'
 `
 )
@@ -101,7 +101,7 @@ func completeTurns(p project) turn {
 
 func blockedTurns(p project) turn {
 	return p.afterLowerCase(turn{
-		thinks: "The list of reserved slugs lies on a server.",
+		thinks: "The list of reserved slugs is on a server.",
 		says: "I cannot reach it.\n\n" +
 			"<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>",
 		cost: 0.02,

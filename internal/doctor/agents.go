@@ -114,10 +114,10 @@ func (x Examination) agent(ctx context.Context, d agent.Dialect, f *Finding) err
 	}
 	f.Detail = fmt.Sprintf("%s at %s", a.Version, a.Path)
 	if version == "" {
-		f.Detail = a.Path + " does not tell its version"
+		f.Detail = a.Path + " does not report its version"
 	}
 	if about.Shared {
-		f.Detail += "; another program has this name, too"
+		f.Detail += "; it may be another program with this name"
 	}
 	return err
 }

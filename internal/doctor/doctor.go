@@ -86,7 +86,7 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 	})
 	version, _, _ := strings.Cut(said.String(), "\n")
 	if err != nil || ended.ExitCode != 0 || version == "" {
-		return Finding{What: name, State: Unknown, Detail: path + " does not tell its version"}
+		return Finding{What: name, State: Unknown, Detail: path + " does not report its version"}
 	}
 	return Finding{What: name, State: OK, Detail: version + " at " + path}
 }

@@ -110,13 +110,13 @@ func TestAgentsAreExamined(t *testing.T) {
 	installed, others := w.examine(t, ProbeNone)
 	gemini, _ := agent.Find("gemini")
 	path := func(name string) string { return filepath.Join(w.bin, name) }
-	gooseDetail := path("goose") + " does not tell its version; another program has this name, too"
+	gooseDetail := path("goose") + " does not report its version; it may be another program with this name"
 	want := []Finding{
 		{"agent claude", OK, "2.1.7 at " + path("claude"), false, &AgentFinding{
 			Name: "claude", Version: "2.1.7", Path: path("claude"),
 			Account: agent.Account{Login: agent.LoggedIn, Billing: agent.BillingKey, Because: "ANTHROPIC_API_KEY is set"},
 		}},
-		{"agent codex", Note, path("codex") + " does not tell its version", false, &AgentFinding{
+		{"agent codex", Note, path("codex") + " does not report its version", false, &AgentFinding{
 			Name: "codex", Version: "unknown", Path: path("codex"),
 			Account: agent.Account{
 				Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no CODEX_API_KEY and no ~/.codex/auth.json",

@@ -142,7 +142,7 @@ func goalSituations() map[string]ralph.PromptInput {
 			in.Policy.Status = ralph.StatusRequired
 			in.Last.StatusProblem = "the field RECOMMENDATION is missing"
 			in.Last.Recommendation = "write the parser first"
-			in.Last.Mismatches = []string{"FILES_MODIFIED says 0, and files changed"}
+			in.Last.Mismatches = []string{"FILES_MODIFIED says 0, but files changed"}
 		}),
 		"diagnose": later(func(in *ralph.PromptInput) {
 			in.Diagnose, in.Last.Failed = "3 iterations in a row without progress", redTests()

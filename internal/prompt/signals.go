@@ -51,7 +51,7 @@ func caseSignals(in ralph.PromptInput) string {
 	}
 	return fmt.Sprintf("# How to report\n\nWhen %s is done, call submit_case. The harness then runs the checks itself, "+
 		"may ask a reviewer who sees the work but not you, and answers the\n"+
-		"call: accepted, or what to fix. Only an accepted case ends your work; words do not.\n\n"+
+		"call: accepted, or what to fix. Only an accepted case ends your work; text does not.\n\n"+
 		"If you cannot continue without a person, print a promise tag alone on a line and end, in the form "+
 		"`<promise>TYPE:text</promise>`, where TYPE is one of:\n\n"+
 		"- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service "+

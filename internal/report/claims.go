@@ -55,7 +55,7 @@ func claims(c claimContext) []Claim {
 		add(HoldsNo, "a status block", "invalid: "+said.StatusProblem)
 	}
 	for _, word := range said.Contradictions {
-		add(HoldsNo, "what contradicts itself", word)
+		add(HoldsNo, "a contradiction", word)
 	}
 	return all
 }

@@ -112,7 +112,7 @@ func (r Report) verified() string {
 func (s Session) text() string {
 	text := fmt.Sprintf("%d. ralph %s, pid %d, from %s", s.Number, prose(s.Ralph), s.PID, stamp(s.At))
 	if s.Torn > 0 {
-		text += fmt.Sprintf(", after a torn line of %d bytes", s.Torn)
+		text += fmt.Sprintf(", after an incomplete line of %d bytes", s.Torn)
 	}
 	return text
 }
@@ -231,7 +231,7 @@ func (r Report) evaluations(p *page) {
 			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
 		}
 		if e.Problem != "" {
-			why = strings.TrimSpace(why + " An answer could not be used as it was: " + prose(e.Problem))
+			why = strings.TrimSpace(why + " An answer was invalid: " + prose(e.Problem))
 		}
 		p.row(
 			strconv.Itoa(e.Iteration),
@@ -393,7 +393,7 @@ func (rc Receipt) chain() string {
 	case rc.Linked < rc.Events:
 		return fmt.Sprintf("intact; %s from an old version without links", text.Count(int(rc.Events-rc.Linked), "event"))
 	}
-	return "holds"
+	return "intact"
 }
 
 func (rc Receipt) recorded() string {

@@ -181,7 +181,8 @@ func wholeStory() *story {
 	s.add(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
 	s.add(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
 	s.add(ralph.EvRunStopped, ralph.RunStopped{
-		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "the cap is reached",
+		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted,
+		Detail:  "iteration limit (2) reached; work unfinished",
 		Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
 	})
 	return s
@@ -297,12 +298,12 @@ func TestReceiptsInWords(t *testing.T) {
 		receipt         Receipt
 		chain, recorded string
 	}{
-		{"good", goodReceipt, "holds", "the same"},
+		{"good", goodReceipt, "intact", "the same"},
 		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links",
 			"none: the run has not ended, or an old version ended it"},
 		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5},
 			"intact; 1 event from an old version without links", "the same"},
-		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds",
+		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "intact",
 			"`g`, after event 3: the run continued"},
 		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}},
 			"**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},

@@ -15,9 +15,9 @@ import (
 )
 
 const configHead = `# yaml-language-server: $schema=config.schema.json
-# How ralph works in this project. "#name: value" is a key with its default: take the # away and change the value.
-# "ralph config show" tells what is in force and where that comes from. ` +
-	`Whoever runs ralph here is asked once about the commands below.
+# Ralph's settings for this project. "#name: value" is a key with its default: remove the # and edit the value.
+# "ralph config show" prints every value and where it comes from. ` +
+	`Ralph asks each user once to trust the commands below.
 `
 
 // ownWords are keys that do not belong into a repository: each is for one run, or for the user.

@@ -122,7 +122,7 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	files := []file{
 		{config.ProjectFile, c.configText()},
 		{".ralph/config.schema.json", string(config.Schema())},
-		{ignoreFile, "# Written by Ralph for people to read; safe to delete.\n/progress.md\n"},
+		{ignoreFile, "# Ralph writes progress.md for people to read; it is safe to delete.\n/progress.md\n"},
 	}
 	if firstOf(ws.Dir, prompts[1:]...) == "" { // it would take precedence over them
 		files = append(files, file{prompts[0], prompt.Starter})

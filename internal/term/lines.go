@@ -143,7 +143,7 @@ func numberOf(e ralph.Event, data ralph.IterationStarted) string {
 	if e.Iteration == data.Ordinal {
 		return ""
 	}
-	return fmt.Sprintf(" (no. %d)", e.Iteration)
+	return fmt.Sprintf(" (number %d in the log)", e.Iteration)
 }
 
 // agentName names the agent of an iteration in a run that has several.
@@ -159,7 +159,7 @@ func (l *Lines) attemptNote(data ralph.IterationStarted) string {
 	case data.Diagnose:
 		return ": no progress; diagnosing only"
 	case data.Probe:
-		return ": one attempt, the breaker is half-open"
+		return ": one attempt while the breaker is half-open"
 	}
 	return ""
 }
@@ -191,10 +191,10 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 		lines = append(lines, "  what to do: "+Clean(data.Hint))
 	}
 	if data.Said.Blocked != nil {
-		lines = append(lines, "  said BLOCKED"+reasonOf(Clean(*data.Said.Blocked)))
+		lines = append(lines, "  agent said BLOCKED"+reasonOf(Clean(*data.Said.Blocked)))
 	}
 	if data.Said.Decide != nil {
-		lines = append(lines, "  said DECIDE"+reasonOf(Clean(*data.Said.Decide)))
+		lines = append(lines, "  agent said DECIDE"+reasonOf(Clean(*data.Said.Decide)))
 	}
 	return lines
 }
@@ -266,11 +266,11 @@ func (l *Lines) cooldown(v ralph.VerdictReached) []string {
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}
-	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" rests")
+	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" is not used")
 	if rest.Until > 0 {
 		line += " for " + Seconds(rest.Until-v.At.Elapsed)
 	} else {
-		line += " for the rest of this run"
+		line += " again in this run"
 	}
 	if v.Verdict.Action == ralph.GoOn {
 		line += reasonOf(Clean(v.Verdict.Detail))

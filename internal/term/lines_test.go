@@ -95,7 +95,7 @@ func story(s *eventFeeder) {
 	s.feed(ralph.EvVerdict,
 		ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: seconds(60)}})
 	s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(60), Detail: "usage limit: " + hostile})
-	s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "ralph resume lets it go on"})
+	s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "continue with ralph resume"})
 
 	s.iteration = 3
 	s.feed(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Probe: true})
@@ -157,7 +157,7 @@ func TestAHandOverIsTold(t *testing.T) {
 			Agent: state.Policy.Agents[rest.Agent], End: rest.Because, Error: "no", Hint: "try it",
 			Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
 		})
-		verdict := ralph.Verdict{Action: ralph.GoOn, Cooldown: &rest, Detail: "somebody takes over"}
+		verdict := ralph.Verdict{Action: ralph.GoOn, Cooldown: &rest, Detail: "gemini takes over"}
 		if rest.Because == ralph.EndAuth {
 			verdict.Hint = "log in"
 		}

@@ -51,7 +51,7 @@ func TestAnOpeningDoesNotWaitForIsolation(t *testing.T) {
 	want := `run R in /w: no iteration limit
 agent: custom command, not sandboxed
 no checks: Ralph accepts the agent's claim and marks the result unverified
-iteration 1 (no. 0)
+iteration 1 (number 0 in the log)
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -99,7 +99,7 @@ func (l *Lines) canary(p ralph.Proof) []string {
 func (l *Lines) evaluation(e ralph.Evaluation) []string {
 	lines := l.evaluated(e)
 	if e.Problem != "" && !e.Cached {
-		lines = append(lines, "    an answer could not be used as it was: "+Shorten(Clean(e.Problem), 300))
+		lines = append(lines, "    an answer was invalid: "+Shorten(Clean(e.Problem), 300))
 	}
 	return lines
 }

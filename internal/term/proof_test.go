@@ -14,7 +14,7 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 		change(&e)
 		return e
 	}
-	const unused = "    an answer could not be used as it was: the answer is empty"
+	const unused = "    an answer was invalid: the answer is empty"
 	for name, c := range map[string]struct {
 		said ralph.Evaluation
 		want []string
@@ -45,7 +45,7 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 		},
 		"says something hostile": {
 			asked(func(e *ralph.Evaluation) { e.Accepted, e.Problem = true, hostile }),
-			[]string{"  ✓ judge accepts", "    an answer could not be used as it was: " + Clean(hostile)},
+			[]string{"  ✓ judge accepts", "    an answer was invalid: " + Clean(hostile)},
 		},
 		"was told before": {
 			asked(func(e *ralph.Evaluation) {

@@ -351,7 +351,7 @@ func nextCommand(s *fold.State) string {
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
-		return "fix what the hook complains about, then: ralph resume"
+		return "fix what the hook reports, then: ralph resume"
 	case nextCommands[reason] != "":
 		return nextCommands[reason]
 	case ralph.StatusOf(reason) == ralph.StatusCompleted:

@@ -49,7 +49,7 @@ var endings = []ralph.RunStopped{
 		VerifiedBy: []string{ralph.VerifiedChecks},
 	},
 	{Reason: ralph.EvaluatorAccepted, Detail: "the evaluator accepts"},
-	{Reason: ralph.Unverified, Detail: "the agent says it is done, and nothing was checked"},
+	{Reason: ralph.Unverified, Detail: "the agent says it is done, but nothing was checked"},
 	{Reason: ralph.MaxIterations, Detail: "iteration limit (50) reached; work unfinished"},
 	{Reason: ralph.Blocked, Detail: "Missing API credentials for the payments service"},
 	{Reason: ralph.NeedsDecision, Detail: "Should the new endpoint use REST or GraphQL?"},

@@ -128,7 +128,7 @@ func (l *Selection) Sentences() []string {
 			said = append(said, fmt.Sprintf("and %d more files are not in the snapshot", len(l.Left)-leftLimit))
 			break
 		}
-		said = append(said, fmt.Sprintf("%s is not in the snapshot as it is now: %s", scan.Shorten(file.Name), file.Why))
+		said = append(said, fmt.Sprintf("%s is not up to date in the snapshot: %s", scan.Shorten(file.Name), file.Why))
 	}
 	return said
 }

@@ -15,7 +15,7 @@ func TestSentencesAreFew(t *testing.T) {
 		l.Leave(fmt.Sprintf("file%02d", i), "it cannot be read")
 	}
 	said := l.Sentences()
-	if len(said) != leftLimit+1 || said[0] != "file00 is not in the snapshot as it is now: it cannot be read" ||
+	if len(said) != leftLimit+1 || said[0] != "file00 is not up to date in the snapshot: it cannot be read" ||
 		said[leftLimit] != "and 3 more files are not in the snapshot" {
 		t.Errorf("got %q", said)
 	}

@@ -11,5 +11,5 @@ expect() {
 expect "Hello" "hello"
 expect "Hello World" "hello-world"
 expect "What's new, Ralph?" "whats-new-ralph"
-[ "$failed" -eq 0 ] && echo "3 titles, all as they should be"
+[ "$failed" -eq 0 ] && echo "3 titles, all correct"
 exit "$failed"

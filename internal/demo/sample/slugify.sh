@@ -1,3 +1,3 @@
 #!/bin/sh
-# slugify.sh TITLE: prints the title as it would stand in a URL.
+# slugify.sh TITLE: prints the title as it appears in a URL.
 printf '%s\n' "$1"

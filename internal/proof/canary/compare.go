@@ -33,7 +33,7 @@ func NoPlace(base Outcome) ralph.Proof {
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
 		Detail: fmt.Sprintf(
-			"No test is left beside which a failing one could be planted; at the base there was %s.", describe(fired[0]),
+			"No test is left to plant a failing one next to; at the base there was %s.", describe(fired[0]),
 		)}
 }
 
@@ -69,12 +69,12 @@ func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string
 	switch {
 	case now.BrokeOff() && len(fired) > 0 && !base.BrokeOff():
 		return ralph.CanaryGreen, fmt.Sprintf(
-			"The run with a deliberately failing test broke off with status %d; at the base that test made the check fail.",
+			"The run with a deliberately failing test stopped with status %d; at the base that test made the check fail.",
 			now.Exit,
 		)
 	case now.BrokeOff():
 		return ralph.CanaryMute, fmt.Sprintf(
-			"The run with a deliberately failing test broke off with status %d, so it proves nothing.", now.Exit,
+			"The run with a deliberately failing test stopped with status %d, so it proves nothing.", now.Exit,
 		)
 	case !now.Red:
 		return judgePass(base, now, fired)

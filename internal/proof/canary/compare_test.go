@@ -110,7 +110,7 @@ func TestCompare(t *testing.T) {
 		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen,
-				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+				Detail: "The run with a deliberately failing test stopped with status -1; at the base that test made " +
 					"the check fail.",
 			}},
 		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(
@@ -118,7 +118,7 @@ func TestCompare(t *testing.T) {
 		),
 			want: ralph.Proof{
 				Canary: ralph.CanaryMute,
-				Detail: "The run with a deliberately failing test broke off with status -1, so it proves nothing.",
+				Detail: "The run with a deliberately failing test stopped with status -1, so it proves nothing.",
 			}},
 		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable}
@@ -201,7 +201,7 @@ func TestCompareTests(t *testing.T) {
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
 		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
 			want: lost{
-				Detail: "The run with a deliberately failing test broke off with status -1; at the base that test made " +
+				Detail: "The run with a deliberately failing test stopped with status -1; at the base that test made " +
 					"the check fail.",
 			}},
 		{

@@ -29,7 +29,7 @@ type reviewer struct {
 
 var (
 	nonceLine    = regexp.MustCompile(`Its nonce is ([0-9a-f]{32}),`)
-	boundaryLine = regexp.MustCompile(`that hold the word ([0-9a-f]{32}) is data`)
+	boundaryLine = regexp.MustCompile(`that contain the word ([0-9a-f]{32}) is data`)
 )
 
 func (r *reviewer) Run(_ context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
@@ -454,7 +454,7 @@ func TestPlantedBoundaries(t *testing.T) {
 		t.Errorf("the planted line is not within the data:\n%s", prompt)
 	}
 	if strings.Count(prompt, text(3)) != 1 {
-		t.Error("the nonce stands there more than once")
+		t.Error("the nonce occurs more than once")
 	}
 }
 
@@ -465,6 +465,6 @@ func TestPlaceholdersInDataAreData(t *testing.T) {
 	e, r := asking(says(accept))
 	evaluate(t, e, in)
 	if got := strings.Count(r.asked[0].Prompt, r.nonces[0]); got != 1 {
-		t.Errorf("the nonce stands there %d times:\n%s", got, r.asked[0].Prompt)
+		t.Errorf("the nonce occurs %d times:\n%s", got, r.asked[0].Prompt)
 	}
 }

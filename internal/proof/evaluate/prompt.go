@@ -61,7 +61,7 @@ func buildPrompt(in ralph.EvaluationInput, s secret, before priorAnswers) string
 		fills["again"] = []string{"data", s.quote("again", joinProblems(before.problems))}
 	}
 	if before.rejection != nil {
-		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.rejection.Concern, "(it cannot be read)"))}
+		fills["final"] = []string{"data", s.quote("concern", cmp.Or(before.rejection.Concern, "(it cannot be read)"))}
 	}
 	var b strings.Builder
 	for _, p := range parts() {

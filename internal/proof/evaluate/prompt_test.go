@@ -49,7 +49,7 @@ func TestPrompts(t *testing.T) {
 			{End: ralph.EndLimit, Error: "a limit"},
 			{Category: ralph.RejectedInvalid, Concern: "not JSON", End: ralph.EndOK},
 			{
-				Category: ralph.RejectedInvalid, Concern: "a no in another form", NextStep: "mend it", Malformed: true,
+				Category: ralph.RejectedInvalid, Concern: "a no in another form", NextStep: "fix it", Malformed: true,
 				End: ralph.EndOK,
 			},
 			{Category: ralph.RejectedScope, Concern: "three", NextStep: "y", End: ralph.EndOK},

@@ -120,8 +120,8 @@ func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why stri
 		return Overlay, ""
 	}
 	if err == nil {
-		return Overlay, "files that checks write are held in memory and are gone for the next check, because the " +
-			"file system of " + folder + " cannot hold an overlay"
+		return Overlay, "files that checks write stay in memory, and the next check does not see them, because the " +
+			"file system of " + folder + " does not support overlays"
 	}
 	why = "no overlay: " + err.Error()
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -90,7 +90,7 @@ func TestAnswersOfAnAgentThatMakeNoSense(t *testing.T) {
 		fenced(`{"questions": ["Which?"]}`): "questions[0]",
 		fenced(`{"questions": [{"question": "a"}], "plan": {}}`): "either questions or a plan",
 		fenced(`{"tasks": []}`):                                  "tasks",
-		fenced(`{"plan": {"overview": "o", "tasks": []}}`):       "field tasks must hold 1 to 200 tasks",
+		fenced(`{"plan": {"overview": "o", "tasks": []}}`):       "field tasks must have 1 to 200 tasks",
 	} {
 		agent := answersWith(answer, goodPlan)
 		out, err := Run(t.Context(), Options{Agent: agent, Brief: "b", Lint: anything})

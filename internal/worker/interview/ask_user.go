@@ -22,7 +22,7 @@ const (
 )
 
 type askInput struct {
-	Question string   `json:"question" doc:"The question, with what one needs to know to answer it."`
+	Question string   `json:"question" doc:"The question, with the context needed to answer it."`
 	Options  []string `json:"options,omitempty" doc:"Answers to choose from, at most 10."`
 }
 

@@ -59,7 +59,7 @@ func decodePlan(input json.RawMessage) (Plan, error) {
 		return Plan{}, err
 	}
 	if len(in.Tasks) == 0 || len(in.Tasks) > tasksLimit {
-		return Plan{}, fmt.Errorf("field tasks must hold 1 to %d tasks, not %d", tasksLimit, len(in.Tasks))
+		return Plan{}, fmt.Errorf("field tasks must have 1 to %d tasks, not %d", tasksLimit, len(in.Tasks))
 	}
 	var r planReader
 	p := Plan{

@@ -59,7 +59,7 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 			"field notes is unknown; the fields are overview, tasks, open_questions, blockers, scope_notes",
 		},
 		{`{"overview":"x"}`, "field tasks is missing"},
-		{`{"overview":"x","tasks":[]}`, "field tasks must hold 1 to 200 tasks, not 0"},
+		{`{"overview":"x","tasks":[]}`, "field tasks must have 1 to 200 tasks, not 0"},
 		{`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":["x"],"status":"done"}]}`,
 			"field tasks[0].status is unknown; the fields are id, title, description, acceptance, depends_on, priority, " +
 				"checks, " +
@@ -72,7 +72,7 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{`"` + strings.Repeat("x", planLimit) + `"`, "the input has more than 2097152 bytes; write shorter texts"},
 		{
 			changed(t, func(p *planInput) { p.Tasks = slices.Repeat(p.Tasks[:1], 201) }),
-			"field tasks must hold 1 to 200 tasks, not 201",
+			"field tasks must have 1 to 200 tasks, not 201",
 		},
 		{changed(t, func(p *planInput) { p.Overview = " " }), "field overview is empty"},
 		{

@@ -37,7 +37,7 @@ type bash struct {
 }
 
 type bashInput struct {
-	Command string `json:"command" doc:"The command, as one would type it."`
+	Command string `json:"command" doc:"The command, as you would type it."`
 	Timeout int    `json:"timeout_seconds,omitempty" doc:"How long it may take."`
 }
 
@@ -118,9 +118,9 @@ func remarks(ended process.Result, timeout time.Duration) string {
 	case process.Exited:
 		switch {
 		case ended.Survivors == 1:
-			fmt.Fprintf(&b, "[1 background process was ended: %s]\n", nameList(ended.SurvivorNames))
+			fmt.Fprintf(&b, "[1 background process was killed: %s]\n", nameList(ended.SurvivorNames))
 		case ended.Survivors > 1:
-			fmt.Fprintf(&b, "[%d background processes were ended: %s]\n", ended.Survivors, nameList(ended.SurvivorNames))
+			fmt.Fprintf(&b, "[%d background processes were killed: %s]\n", ended.Survivors, nameList(ended.SurvivorNames))
 		}
 		fmt.Fprintf(&b, "[exit code %d", ended.ExitCode)
 		if ended.Signal != "" {
@@ -129,13 +129,14 @@ func remarks(ended process.Result, timeout time.Duration) string {
 		b.WriteString("]\n")
 	case process.TimedOut:
 		fmt.Fprintf(
-			&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout),
+			&b, "[the command did not finish within %s seconds and was killed; this is its output until then]\n",
+			seconds(timeout),
 		)
 	default:
 		b.WriteString("[the command was interrupted; this is its output until then]\n")
 	}
 	if ended.Unkillable > 0 {
-		fmt.Fprintf(&b, "[%d processes could not be ended]\n", ended.Unkillable)
+		fmt.Fprintf(&b, "[%d processes could not be killed]\n", ended.Unkillable)
 	}
 	return b.String()
 }

@@ -108,7 +108,7 @@ func TestNothingOutlivesACall(t *testing.T) {
 	})
 	// One that was caught early still has the name of its shell.
 	want := regexp.MustCompile(
-		`^started\n\[2 background processes were ended: (sleep|bash|sh), (sleep|bash|sh)\]\n\[exit code 0\]\n$`,
+		`^started\n\[2 background processes were killed: (sleep|bash|sh), (sleep|bash|sh)\]\n\[exit code 0\]\n$`,
 	)
 	if !want.MatchString(got.Text) || got.Failed {
 		t.Errorf("got %+v", got)
@@ -123,7 +123,7 @@ func TestNothingOutlivesACall(t *testing.T) {
 		}
 	}
 	if got := p.call("bash", fields{"command": "sleep 1000 & sleep 0"}); !strings.Contains(
-		got.Text, "[1 background process was ended: ",
+		got.Text, "[1 background process was killed: ",
 	) {
 		t.Errorf("got %+v", got)
 	}
@@ -133,7 +133,7 @@ func TestBashTimeout(t *testing.T) {
 	p := placeIn(t, t.TempDir(), nil, Options{BashTimeout: 300 * time.Millisecond})
 	got := p.call("bash", fields{"command": "echo before; sleep 1000; echo after"})
 	want := Output{
-		Text:   "before\n[the command did not end within 0.3 seconds and was ended; this is its output until then]\n",
+		Text:   "before\n[the command did not finish within 0.3 seconds and was killed; this is its output until then]\n",
 		Failed: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

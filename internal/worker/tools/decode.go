@@ -33,7 +33,7 @@ func Decode(input json.RawMessage, into any) error {
 	}
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("decode input: %T is no pointer to a struct", into)
+		return fmt.Errorf("decode input: %T is not a pointer to a struct", into)
 	}
 	return decodeValue("", bytes.TrimSpace(input), target.Elem(), "")
 }
@@ -102,7 +102,7 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 		}
 		f := fields[i]
 		if seen[i] {
-			return fmt.Errorf("%s is given twice", named(below(path, f.name)))
+			return fmt.Errorf("%s appears twice", named(below(path, f.name)))
 		}
 		seen[i] = true
 		if f.optional && (string(value) == "null" || f.enum != "" && string(value) == `""`) {

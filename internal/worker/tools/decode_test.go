@@ -81,7 +81,7 @@ func TestDecode(t *testing.T) {
 			name: "without a tag", input: `{"path":"a","Unnamed":1}`,
 			problem: "field Unnamed is unknown; the fields are path, lines, share, deep, verdict, parts, words, maybe, any",
 		},
-		{name: "twice", input: `{"path":"a","path":"b"}`, problem: "field path is given twice"},
+		{name: "twice", input: `{"path":"a","path":"b"}`, problem: "field path appears twice"},
 		{name: "missing", input: `{}`, problem: "field path is missing"},
 		{name: "required null", input: `{"path":null}`, problem: "field path must be a string, not null"},
 		{name: "number for string", input: `{"path":1}`, problem: "field path must be a string, not a number"},

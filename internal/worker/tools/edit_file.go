@@ -94,7 +94,7 @@ func replace(content []byte, in editFileInput) (edited []byte, at []int, err err
 	case n == 0:
 		return nil, nil, notFound(content, in.Old)
 	case bytes.Equal(before, after):
-		return nil, nil, fmt.Errorf("old and new differ only in line ends, which stay as they are in the file")
+		return nil, nil, fmt.Errorf("old and new differ only in line endings, and the file keeps its own")
 	case n > 1 && !in.All:
 		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n,
 			lineList(linesOf(content, before)))

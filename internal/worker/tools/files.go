@@ -200,7 +200,7 @@ func (h *hits) output(nothing, more string, files listing) Output {
 		shown += "[" + more + "]\n"
 	}
 	if files.cut {
-		shown += "[only the first " + text.Count(fileLimit, "file") + " were looked at; name a folder in path]\n"
+		shown += "[only the first " + text.Count(fileLimit, "file") + " were searched; name a folder in path]\n"
 	}
 	return Output{Text: shown, Cut: cut || files.cut}
 }

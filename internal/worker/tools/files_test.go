@@ -243,7 +243,7 @@ func TestEditFile(t *testing.T) {
 		{name: "same", before: code, old: "a", with: "a", want: "old and new are the same; there is nothing to change"},
 		{
 			name: "same but for line ends", before: "a\r\nb\r\n", old: "a\nb", with: "a\r\nb",
-			want: "f: old and new differ only in line ends, which stay as they are in the file",
+			want: "f: old and new differ only in line endings, and the file keeps its own",
 		},
 		{name: "empty old", before: code, with: "x", want: "old is empty; use write_file to write a whole file"},
 		{
@@ -251,7 +251,7 @@ func TestEditFile(t *testing.T) {
 			want: "f: old does not occur, and no line of it does; read the file again",
 		},
 		{name: "white space", before: code, old: "func b() {\n    return 1\n}", with: "x",
-			want: "f: old does not occur; the same text with different white space is at line 5:\n     3\t}\n     4\t\n" +
+			want: "f: old does not occur; the same text with different whitespace is at line 5:\n     3\t}\n     4\t\n" +
 				"     5\tfunc b() {\n     6\t\treturn 1\n     7\t}"},
 		{name: "partly", before: code, old: "func b() {\n\treturn 7", with: "x",
 			want: "f: old does not occur; some of its lines are at line 5:\n     3\t}\n     4\t\n     5\tfunc b() {\n" +

@@ -14,7 +14,7 @@ import (
 var globPage string
 
 type globInput struct {
-	Pattern string `json:"pattern" doc:"What to look for, as **/*.go"`
+	Pattern string `json:"pattern" doc:"What to look for, such as **/*.go"`
 	Path    string `json:"path,omitempty" doc:"The folder to look in; the workspace if left out."`
 }
 

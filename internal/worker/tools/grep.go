@@ -28,7 +28,7 @@ const (
 type grepInput struct {
 	Pattern    string `json:"pattern" doc:"The regular expression."`
 	Path       string `json:"path,omitempty" doc:"The folder or file to search; the workspace if left out."`
-	Glob       string `json:"glob,omitempty" doc:"Search only files that match this pattern, as *.go"`
+	Glob       string `json:"glob,omitempty" doc:"Search only files that match this pattern, such as *.go"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Ignore case."`
 }
 

@@ -33,7 +33,7 @@ func notFound(content []byte, old string) error {
 	}
 	why := "some of its lines are"
 	if hits == len(wanted) {
-		why = "the same text with different white space is"
+		why = "the same text with different whitespace is"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "old does not occur; %s at line %d:\n", why, at+1)
