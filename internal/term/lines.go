@@ -126,6 +126,8 @@ func BreakerText(state ralph.BreakerState) string {
 		return "tripped"
 	case ralph.BreakerHalfOpen:
 		return "half-open"
+	case ralph.BreakerDiagnose:
+		return "diagnosing"
 	}
 	return string(state)
 }
