@@ -177,7 +177,8 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 		because, choices, byDefault = because+"; "+proposal.Missing+" is not on PATH", "[y/N]", "n"
 	}
 	for {
-		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, term.Clean(proposal.Command), term.Clean(because), choices))
+		command := term.Clean(proposal.Command)
+		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, command, term.Clean(because), choices))
 		if err != nil {
 			return false, err
 		}

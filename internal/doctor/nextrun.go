@@ -97,8 +97,8 @@ func (x Examination) command(ctx context.Context, what, command string) Finding 
 	return f
 }
 
-// firstProgram returns the program that a command certainly starts, and the folder in which it does. Only `cd FOLDER &&`
-// may come before it. What comes after it may be made by it, or be missing on purpose.
+// firstProgram returns the program that a command certainly starts, and the folder in which it does. Only
+// `cd FOLDER &&` may come before it. What comes after it may be made by it, or be missing on purpose.
 func firstProgram(command, dir string) (name, folder string, certain bool) {
 	list, err := shell.Parse(command)
 	if err != nil {

@@ -216,7 +216,8 @@ func TestDetectEveryCheck(t *testing.T) {
 				"ml/requirements.txt": "", "ml/tests/test_x.py": "", "docs/package.json": `{"scripts":{"test":"jest"}}`,
 			},
 			[]string{
-				"go test ./...", "cd ./ml && pytest", "cd ./web && npm test", "go vet ./...", "cd ./web && npm run lint", gofmtCheck,
+				"go test ./...", "cd ./ml && pytest", "cd ./web && npm test", "go vet ./...", "cd ./web && npm run lint",
+				gofmtCheck,
 			}, nil,
 		},
 		"a check target is not a test": {
