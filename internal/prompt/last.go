@@ -133,7 +133,7 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 			a.truncated = true
 			break
 		}
-		a.say("The last report differs from what the harness saw: %s.", inline(m))
+		a.say("The last report differs from what Ralph saw: %s.", inline(m))
 	}
 	if len(last.Mentions) > 0 {
 		a.say("A tag was inside a sentence, so it did not count as a report: print the tag alone on its line.")

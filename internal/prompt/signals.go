@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-const decides = "The harness then runs the checks itself and decides; a claim that fails them is refused."
+const decides = "Ralph then runs the checks itself and decides; a claim that fails them is refused."
 
 // signals explains the tags without writing one that would count: the form is in a code span, with
 // words in place of the type.
@@ -30,10 +30,10 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 	switch {
 	case in.Task != nil:
 		b.WriteString(
-			"When every task in the list is proven, the harness ends the run; the list as a whole needs no claim.\n",
+			"When every task in the list is proven, Ralph ends the run; the list as a whole needs no claim.\n",
 		)
 	case allDone(in):
-		b.WriteString("Every task is already proven and needs no claim: the harness judges the run again after this " +
+		b.WriteString("Every task is already proven and needs no claim: Ralph judges the run again after this " +
 			"iteration.\n")
 	}
 	b.WriteString("\n" + handOn)
@@ -49,7 +49,7 @@ func caseSignals(in ralph.PromptInput) string {
 	if allDone(in) {
 		what = "what is missing"
 	}
-	return fmt.Sprintf("# How to report\n\nWhen %s is done, call submit_case. The harness then runs the checks itself, "+
+	return fmt.Sprintf("# How to report\n\nWhen %s is done, call submit_case. Ralph then runs the checks itself, "+
 		"may ask a reviewer who sees the work but not you, and answers the\n"+
 		"call: accepted, or what to fix. Only an accepted case ends your work; text does not.\n\n"+
 		"If you cannot continue without a person, print a promise tag alone on a line and end, in the form "+

@@ -126,7 +126,7 @@ func commits(in ralph.PromptInput) (words string, truncated bool) {
 			`a conventional message (such as "fix: …"). Never
 push, and leave remotes and other branches alone.`
 	case "harness":
-		words = `The harness commits for you after you end. Leave your changes uncommitted; do not commit, push, stash ` +
+		words = `Ralph commits for you after you end. Leave your changes uncommitted; do not commit, push, stash ` +
 			`or switch branches.`
 	default:
 		words = `No commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
@@ -149,7 +149,7 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 	if in.ByCase {
 		when = "When you submit a case"
 	}
-	list(when+", the harness runs these commands; all must exit 0:", in.Checks)
+	list(when+", Ralph runs these commands; all must exit 0:", in.Checks)
 	if in.Task != nil {
 		list("For this task it also runs:", in.Task.Checks)
 	}
