@@ -92,7 +92,7 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,
-			"files in the workspace changed while checks ran, although no process of the agent was known to be alive")
+			"files in the workspace changed while checks ran; if you edited them, wait until the checks have run")
 	}
 	if h.Now.Accepted {
 		return openGate("Ralph ran the checks itself, while the agent waited for them")

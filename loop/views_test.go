@@ -346,8 +346,7 @@ func TestEvidenceThatGrewStale(t *testing.T) {
 			return greenIf(in.Now.Hash != "0")
 		}
 		w.ends(ralph.TasksDone, 2)
-		const detail = "files in the workspace changed while checks ran, " +
-			"although no process of the agent was known to be alive"
+		const detail = "files in the workspace changed while checks ran; if you edited them, wait until the checks have run"
 		same(t, "refusals", refusal("A", ralph.RefusedStale, detail), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
 	})
 }

@@ -314,8 +314,8 @@ func TestProve(t *testing.T) {
 			"|| r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
 			want: ralph.Proof{
 				Canary: ralph.CanaryNone, Lost: 2,
-				Detail: "No test is left to plant a failing one next to; at the base there was the " +
-					"workspace's root (python, equal).",
+				Detail: "The tests next to which Ralph planted a failing one are gone: the " +
+					"workspace's root (python).",
 			}},
 		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +
 			"unittest -v)) && python3 -m unittest -v test_calc*",
@@ -327,11 +327,11 @@ func TestProve(t *testing.T) {
 		}),
 			want: ralph.Proof{
 				Canary: ralph.CanaryGreen, Tests: 2,
-				Detail: "The check passed with a deliberately failing test in the workspace's root (python, equal); at " +
+				Detail: "The check passed with a deliberately failing test in the workspace's root (python); at " +
 					"the base that test made it fail.",
 			}},
 		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{
-			Canary: ralph.CanaryNone, Detail: "No failing test can be planted in this kind of project.",
+			Canary: ralph.CanaryNone, Detail: "It runs no tests that Ralph knows.",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

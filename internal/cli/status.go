@@ -66,7 +66,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	limit := state.Policy.MaxIterations
 	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(limit), limit > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
-		iterations += fmt.Sprintf(" (plus %d not counted)", n)
+		iterations += fmt.Sprintf(" (and %d uncounted)", n)
 	}
 	row("iterations", iterations)
 	// The time since the last event is not in the log yet.

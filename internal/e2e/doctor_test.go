@@ -90,7 +90,7 @@ func TestDoctor(t *testing.T) {
 // doctor returns the agents that were installed for these tests.
 func doctor(t *testing.T, home string, args ...string) map[string]examined {
 	t.Helper()
-	cmd := exec.Command(program, append([]string{"doctor", "--json"}, args...)...)
+	cmd := exec.Command(program, append([]string{"doctor", "--json", "--set", "checks.commands=true"}, args...)...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C"}
 	var errs bytes.Buffer

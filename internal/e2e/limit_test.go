@@ -87,7 +87,7 @@ func TestLimitByTheClock(t *testing.T) {
 	if o.code != 130 || seconds < lowest || seconds > highest {
 		t.Errorf("exit status %d, waits %v\n%s", o.code, waits, o.stderr)
 	}
-	if !strings.Contains(o.stderr, "waiting 1:3") && !strings.Contains(o.stderr, "waiting 1:29") {
+	if !strings.Contains(o.stderr, "waiting 1h3") && !strings.Contains(o.stderr, "waiting 1h29m") {
 		t.Errorf("the wait is not shown:\n%s", o.stderr)
 	}
 }

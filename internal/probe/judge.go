@@ -60,7 +60,7 @@ func (p *probing) stream() Aspect {
 // noRun is the result of any aspect without a successful run.
 func (p *probing) noRun() Aspect {
 	if p.bypassedModel() {
-		return Aspect{Unknown, "it never called the local model"}
+		return Aspect{Unknown, "the CLI never called the scripted model"}
 	}
 	return Aspect{Unknown, "the run did not succeed"}
 }

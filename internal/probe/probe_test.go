@@ -47,7 +47,7 @@ func claude(t *testing.T) agent.Dialect {
 func TestDefects(t *testing.T) {
 	const (
 		notWell   = "the run did not succeed"
-		elsewhere = "it never called the local model"
+		elsewhere = "the CLI never called the scripted model"
 		noTwo     = "fewer than two runs succeeded"
 		noShell   = "the local model could not make it run a command"
 	)

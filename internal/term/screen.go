@@ -333,7 +333,7 @@ func spent(s *fold.State) string {
 // a usage limit, a failing model or an interrupt.
 func uncounted(s *fold.State) string {
 	if n := len(s.Iterations) - s.History.Counted; n > 0 {
-		return fmt.Sprintf(" (%d not counted)", n)
+		return fmt.Sprintf(" (and %d uncounted)", n)
 	}
 	return ""
 }

@@ -29,11 +29,11 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 func NoPlace(base Outcome) ralph.Proof {
 	fired := without(base.Failing, base.Claims)
 	if !base.Red || len(fired) == 0 {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "No failing test can be planted in this kind of project."}
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "It runs no tests that Ralph knows."}
 	}
 	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
 		Detail: fmt.Sprintf(
-			"No test is left to plant a failing one next to; at the base there was %s.", describe(fired[0]),
+			"The tests next to which Ralph planted a failing one are gone: %s.", describe(fired[0]),
 		)}
 }
 
@@ -55,7 +55,7 @@ func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof 
 // judgeCanaries judges what the canaries showed.
 func judgeCanaries(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	if len(now.Planted) == 0 {
-		return ralph.CanaryNone, "No failing test can be planted for this kind of check."
+		return ralph.CanaryNone, "It runs no tests that Ralph knows."
 	}
 	both := intersect(base.Planted, now.Planted)
 	if len(both) > 0 {
@@ -100,7 +100,7 @@ func judgePass(base, now Outcome, fired []string) (ralph.CanaryState, string) {
 	case len(now.Failing) > 0:
 		return ralph.CanaryMute, "Tests fail inside the check, but it still exits with 0."
 	}
-	return ralph.CanaryMute, "A deliberately failing test did not make this check fail, even before the run."
+	return ralph.CanaryMute, "It does not run the failing test that Ralph planted, and did not before the run."
 }
 
 // judgeUnseen judges a check that failed although no canary was seen.
@@ -161,9 +161,9 @@ func describe(key string) string {
 		name, _, _ := strings.Cut(parts[3], " ")
 		return fmt.Sprintf("%s (%s, a project test with a wrong expectation)", parts[1], name)
 	case len(parts) == 3 && parts[1] == ".":
-		return fmt.Sprintf("the workspace's root (%s, %s)", parts[0], parts[2])
+		return fmt.Sprintf("the workspace's root (%s)", parts[0])
 	case len(parts) == 3:
-		return fmt.Sprintf("%s (%s, %s)", parts[1], parts[0], parts[2])
+		return fmt.Sprintf("%s (%s)", parts[1], parts[0])
 	}
 	return key
 }

@@ -33,28 +33,28 @@ func TestCompare(t *testing.T) {
 		want      ralph.Proof
 	}{
 		{name: "nothing planted", base: red, now: canary.Outcome{Total: -1},
-			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "No failing test can be planted for this kind of check."}},
+			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "It runs no tests that Ralph knows."}},
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
+			Detail: "The check passed with a deliberately failing test in pkg (go); at the base that test " +
 				"made it fail."}},
 		{name: "green both times", base: green, now: green, want: ralph.Proof{Canary: ralph.CanaryMute,
-			Detail: "A deliberately failing test did not make this check fail, even before the run."}},
+			Detail: "It does not run the failing test that Ralph planted, and did not before the run."}},
 		{name: "no base, green", now: green, want: ralph.Proof{
 			Canary: ralph.CanaryMute,
-			Detail: "A deliberately failing test did not make this check fail, even before the run.",
+			Detail: "It does not run the failing test that Ralph planted, and did not before the run.",
 		}},
 		{name: "no base, red", now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "no base, green, known", now: with(green, func(o *canary.Outcome) {
 			o.Silent = three
 		}), inv: known, want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check passed without running the deliberately failing test in pkg (go, fatal)."}},
+			Detail: "The check passed without running the deliberately failing test in pkg (go)."}},
 		{name: "as silent as at the base", base: with(green, func(o *canary.Outcome) {
 			o.Silent = three
 		}), now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known,
 			want: ralph.Proof{
 				Canary: ralph.CanaryMute,
-				Detail: "A deliberately failing test did not make this check fail, even before the run.",
+				Detail: "It does not run the failing test that Ralph planted, and did not before the run.",
 			}},
 		{name: "failures are ignored", base: with(red, func(o *canary.Outcome) {
 			o.Exit, o.Red = 0, false
@@ -63,12 +63,12 @@ func TestCompare(t *testing.T) {
 		{name: "failures are ignored since", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Exit, o.Red = 0, false
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check passed with a deliberately failing test in pkg (go, fatal); at the base that test " +
+			Detail: "The check passed with a deliberately failing test in pkg (go); at the base that test " +
 				"made it fail."}},
 		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = []string{goFatal, goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A deliberately failing test in other (go, fatal) failed at the base and no longer does."}},
+			Detail: "A deliberately failing test in other (go) failed at the base and no longer does."}},
 		{name: "one place is gone", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Planted, o.Failing = []string{goFatal, goTable}, []string{goFatal, goTable}
 		}),
@@ -98,7 +98,7 @@ func TestCompare(t *testing.T) {
 		{name: "red without any canary", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing = nil
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "The check exited with 1 without running the deliberately failing test in pkg (go, fatal), which it ran " +
+			Detail: "The check exited with 1 without running the deliberately failing test in pkg (go), which it ran " +
 				"at the base."}},
 		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing, o.Unbuilt = nil, true
@@ -123,11 +123,11 @@ func TestCompare(t *testing.T) {
 		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable}
 		}),
-			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A deliberately failing test passed: pkg (go, table)."}},
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A deliberately failing test passed: pkg (go)."}},
 		{name: "a failure is hidden", base: red, now: with(red, func(o *canary.Outcome) {
 			o.Hidden = []string{goTable}
 		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A deliberately failing test in pkg (go, table) failed, but its package was reported as passed; at " +
+			Detail: "A deliberately failing test in pkg (go) failed, but its package was reported as passed; at " +
 				"the base it was not."}},
 		{name: "a failure was hidden at the base", base: with(red, func(o *canary.Outcome) {
 			o.Hidden = three

@@ -54,7 +54,7 @@ func TestCodeThatKnowsItsTestFiles(t *testing.T) {
 	}{
 		{"go", "go", "go test ./...", goBase, project{"calc.go": goWatches},
 			"example.com/calc.TestAdd failed when a new test was added beside it, although the check passes without " +
-				"it. A deliberately failing test in calc_test.go (go, inside) failed at the base and no longer does."},
+				"it. A deliberately failing test in calc_test.go (go) failed at the base and no longer does."},
 		{"unittest", "python3", "python3 -m unittest", pythonBase, project{"calc/sums.py": pythonWatches},
 			"tests.test_sums.TestSums.test_add failed when a new test was added beside it, although the check " +
 				"passes without it. The check passed with a deliberately failing test in tests/test_sums.py "},
@@ -151,7 +151,7 @@ func TestUnmask(t *testing.T) {
 	}{
 		{"silent inside", red, fell, seen, silent, ralph.Proof{Canary: ralph.CanaryGreen, Tests: 2,
 			Detail: "a failed when a new test was added beside it, although the check passes without it. The check passed " +
-				"with a deliberately failing test in pkg/a_test.go (go, inside); at the base that test made it fail."}},
+				"with a deliberately failing test in pkg/a_test.go (go); at the base that test made it fail."}},
 		{"seen inside", red, fell, seen, seen, red},
 		{"nothing fell", red, stood, seen, silent, red},
 		{"silent at the base, too", red, fell, silent, silent, red},
