@@ -332,10 +332,14 @@ func spent(s *fold.State) string {
 // uncounted says how many iterations do not count toward the limit, such as those that ended with
 // a usage limit, a failing model or an interrupt.
 func uncounted(s *fold.State) string {
-	if n := len(s.Iterations) - s.History.Counted; n > 0 {
-		return fmt.Sprintf(" (and %d uncounted)", n)
+	switch n := len(s.Iterations) - s.History.Counted; {
+	case n <= 0:
+		return ""
+	case s.History.Counted == 0:
+		return " (not counted toward the limit)"
+	default:
+		return fmt.Sprintf(" (%d of them not counted toward the limit)", n)
 	}
-	return ""
 }
 
 // nextCommand returns the command that makes sense next.
