@@ -35,8 +35,8 @@ func (l *Locked) Error() string {
 	if l.Owner == (Owner{}) {
 		return "another run is using this workspace: " + l.Path
 	}
-	return fmt.Sprintf("another run is using this workspace: run %s, pid %d, since %s: %s",
-		l.Owner.Run, l.Owner.PID, l.Owner.Started.Format(time.RFC3339), l.Path)
+	return fmt.Sprintf("another run is using this workspace: run %s, pid %d, since %s",
+		l.Owner.Run, l.Owner.PID, l.Owner.Started.Format(time.RFC3339))
 }
 
 // Lock is the right to work on a workspace. It ends with Release or with the process.
@@ -87,7 +87,7 @@ func (s *Store) Lock(owner Owner) (*Lock, error) {
 		}
 		time.Sleep(lockPause)
 	}
-	return nil, fmt.Errorf("lock workspace: %w", &Locked{Path: path, Owner: seen})
+	return nil, &Locked{Path: path, Owner: seen}
 }
 
 func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {

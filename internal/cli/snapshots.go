@@ -341,7 +341,11 @@ func (c *restoreCommand) findTarget(ctx context.Context, args []string) (restore
 		return restoreRecord{}, err
 	}
 	id, err := k.at(n)
-	r := restoreRecord{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
+	what := fmt.Sprintf("the files after iteration %d of run %s", n, k.run)
+	if n == 0 {
+		what = "the files from before run " + k.run
+	}
+	r := restoreRecord{Of: what, Folder: k.folder, Snapshot: id}
 	if w := k.state.Started.Worktree; w != nil {
 		r.Worktree = w.Path
 	}
