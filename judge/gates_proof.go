@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -34,6 +35,8 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		return shutGate(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
 	case !p.Canary:
 		return noteGate("checks.canary is off")
+	case !asked && slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return !c.Passed }):
+		return noteGate("not tried, because a check failed")
 	case !asked:
 		return noteGate("not tried in this iteration")
 	case len(mute) > 0:

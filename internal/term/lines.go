@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -262,13 +263,22 @@ func (l *Lines) unclaimed() []string {
 	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
 }
 
-// cooldown says that an agent of the run pauses, and for how long.
+// cooldownReasons say why an agent pauses, or is not used again.
+var cooldownReasons = map[ralph.EndClass]string{
+	ralph.EndLimit:    "reached its usage limit",
+	ralph.EndProvider: "could not reach its model",
+	ralph.EndAuth:     "is not logged in",
+	ralph.EndMissing:  "was not found",
+}
+
+// cooldown says that an agent of the run pauses, why, and for how long.
 func (l *Lines) cooldown(v ralph.VerdictReached) []string {
 	rest, agents := v.Verdict.Cooldown, l.State.Policy.Agents
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}
-	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" is not used")
+	why := cmp.Or(cooldownReasons[rest.Because], "failed too often")
+	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" "+why+" and is not used")
 	if rest.Until > 0 {
 		line += " for " + Seconds(rest.Until-v.At.Elapsed)
 	} else {
