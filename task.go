@@ -32,6 +32,14 @@ const (
 	TaskFailed  TaskStatus = "failed"
 )
 
+// Word returns the status for people: in files and logs an open task is "pending".
+func (s TaskStatus) Word() string {
+	if s == TaskPending {
+		return "open"
+	}
+	return string(s)
+}
+
 // Tasks owns the task list of one run. The harness's copy is authoritative: marks that an agent writes
 // into the file are claims, and what it deletes is restored. Every format of package plan passes the
 // same conformance suite.

@@ -254,7 +254,7 @@ func (r Request) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
-		if !models.Knows(r.Settings, s.Agent) {
+		if !r.Resumed && !models.Knows(r.Settings, s.Agent) {
 			return chosenAgent{}, &config.UsageError{
 				Msg:  fmt.Sprintf("--evaluator %s: no such agent or model", s.Agent),
 				Hint: "choose one of: " + strings.Join(config.AgentCLIs, ", ") + ", worker:MODEL",

@@ -111,7 +111,7 @@ func (c *tasksCommand) list(ctx context.Context) error {
 	return c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
 		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
 		for _, t := range list.Tasks() {
-			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, term.TaskText(t.Status), term.Clean(t.Title), taskMarks(t))
+			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status.Word(), term.Clean(t.Title), taskMarks(t))
 		}
 	})
 }

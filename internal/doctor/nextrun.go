@@ -28,7 +28,7 @@ func (x Examination) configuration() Finding {
 	switch {
 	case x.Trouble != nil:
 		f.State, f.Detail = Bad, x.Trouble.Error()
-	case setup.Look(x.Workspace).Configured:
+	case setup.LookForFiles(x.Workspace).Configured:
 		f.Detail = config.ProjectFile
 	}
 	return f
@@ -76,9 +76,10 @@ func (x Examination) prepare(ctx context.Context, s config.Settings) (*assembly.
 	return plan, plan.MissingKey()
 }
 
-// goal stands for what the user would type, where the project has no task list and no prompt.
+// goal replaces what the user would type, where the project has no task list and no prompt.
 func (x Examination) goal() *string {
-	if survey := setup.Look(x.Workspace); survey.Tasks != "" || survey.Prompt != "" && survey.Prompt != setup.LoosePrompt {
+	files := setup.LookForFiles(x.Workspace)
+	if files.Tasks != "" || files.Prompt != "" && files.Prompt != setup.LoosePrompt {
 		return nil
 	}
 	return new("a goal")

@@ -68,11 +68,12 @@ func survey(dir string) (found []Proposal, untested []string) {
 }
 
 // language knows the checks of one kind of project. look finds its tests: it returns no command but
-// a reason if dir has a project without tests, and neither if dir has no such project.
+// a reason if dir has a project without tests, and neither if dir has no such project. propose adds
+// the other checks to what look found.
 type language struct {
 	name    string
 	look    func(dir string) (command, because string)
-	propose func(dir string) []candidate
+	propose func(dir, command, because string) []candidate
 }
 
 var languages = []language{
@@ -88,11 +89,12 @@ func inFolder(dir string, wanted func(language) bool) (found []candidate, untest
 		if !wanted(l) {
 			continue
 		}
-		for _, c := range l.propose(dir) {
+		command, because := l.look(dir)
+		for _, c := range l.propose(dir, command, because) {
 			c.language = l.name
 			found = append(found, c)
 		}
-		if command, because := l.look(dir); command == "" && because != "" {
+		if command == "" && because != "" {
 			untested = append(untested, because)
 		}
 	}

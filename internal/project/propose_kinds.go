@@ -9,12 +9,11 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-func proposeGo(dir string) []candidate {
+func proposeGo(dir, command, because string) []candidate {
 	if !isFile(dir, "go.mod") {
 		return nil
 	}
 	var found proposals
-	command, because := lookGo(dir)
 	found.add(KindTest, command, because, "go test", "gotestsum")
 	found.add(KindLint, "go vet ./...", "found go.mod", "go vet")
 	found.addSet(
@@ -52,13 +51,12 @@ var (
 	checksTypes = text.LazyRegexp(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
 )
 
-func proposeNode(dir string) []candidate {
+func proposeNode(dir, command, because string) []candidate {
 	pkg, _, readable := readPackage(dir)
 	if !readable {
 		return nil
 	}
 	var found proposals
-	command, because := lookNode(dir)
 	found.add(KindTest, command, because, command, pkg.script("test"))
 	manager, source := packageManager(dir, pkg.PackageManager)
 	for _, proposal := range nodeScripts {
@@ -78,9 +76,8 @@ func proposeNode(dir string) []candidate {
 	return found
 }
 
-func proposePython(dir string) []candidate {
+func proposePython(dir, command, because string) []candidate {
 	var found proposals
-	command, because := lookPython(dir)
 	found.add(KindTest, command, because, "pytest")
 	project := settingsFile(dir, "pyproject.toml")
 	setup := settingsFile(dir, "setup.cfg")
@@ -132,12 +129,11 @@ func mypyCommand(settings []section) string {
 	return "mypy ."
 }
 
-func proposeRust(dir string) []candidate {
+func proposeRust(dir, command, because string) []candidate {
 	if !isFile(dir, "Cargo.toml") {
 		return nil
 	}
 	var found proposals
-	command, because := lookRust(dir)
 	found.add(KindTest, command, because, "cargo test", "cargo nextest")
 	cargo := settingsFile(dir, "Cargo.toml")
 	from := setIn(

@@ -165,8 +165,6 @@ func (r Report) gates(p *page) {
 	}
 }
 
-var taskWords = map[ralph.TaskStatus]string{ralph.TaskPending: "open"}
-
 func (r Report) tasks(p *page) {
 	if len(r.Tasks) == 0 {
 		return
@@ -174,7 +172,7 @@ func (r Report) tasks(p *page) {
 	p.title("Tasks")
 	p.table("task", "status", "tries", "spent", "own checks", "refused")
 	for _, t := range r.Tasks {
-		status := cmp.Or(taskWords[t.Status], prose(string(t.Status)))
+		status := prose(t.Status.Word())
 		if t.Proven {
 			status = fmt.Sprintf("%s, proven in iteration %d", status, t.ProvenIn)
 		}

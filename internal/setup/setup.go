@@ -39,20 +39,35 @@ var prompts = []string{".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt}
 
 // Look surveys a project. It starts nothing and changes nothing.
 func Look(ws workspace.Workspace) Survey {
-	survey := Survey{
-		Workspace: ws, Proposals: project.Propose(ws.Dir), Configured: firstOf(ws.Dir, config.ProjectFile) != "",
-		Tasks:  firstOf(ws.Dir, plan.Places...),
-		Prompt: firstOf(ws.Dir, prompts...),
-	}
-	if text, err := textfile.ReadInside(ws.Dir, survey.Prompt); err == nil && prompt.IsStarter(text) {
-		survey.Prompt = ""
-	}
+	survey := LookForFiles(ws)
+	survey.Proposals = project.Propose(ws.Dir)
 	for _, name := range config.AgentCLIs {
 		if _, err := process.LookPath(name); err == nil {
 			survey.Agents = append(survey.Agents, name)
 		}
 	}
 	return survey
+}
+
+// LookForFiles is a survey without checks and agents, which take longer to find.
+func LookForFiles(ws workspace.Workspace) Survey {
+	return Survey{
+		Workspace:  ws,
+		Configured: firstOf(ws.Dir, config.ProjectFile) != "",
+		Tasks:      firstOf(ws.Dir, plan.Places...),
+		Prompt:     ownPrompt(ws.Dir),
+	}
+}
+
+// ownPrompt is the first prompt file that is not the unchanged one of set-up, "" if there is none.
+func ownPrompt(dir string) string {
+	for _, name := range prompts {
+		text, err := textfile.ReadInside(dir, name)
+		if !errors.Is(err, fs.ErrNotExist) && !prompt.IsStarter(text) {
+			return name
+		}
+	}
+	return ""
 }
 
 // firstOf returns the first name that exists in dir, or "" if none does.

@@ -229,14 +229,6 @@ func Tasks(s *fold.State) string {
 	return text
 }
 
-// TaskText names the status of a task. In files an open one is "pending".
-func TaskText(status ralph.TaskStatus) string {
-	if status == ralph.TaskPending {
-		return "open"
-	}
-	return string(status)
-}
-
 // worktree shows where the work is and how to merge it.
 func (b *screen) worktree(s *fold.State) {
 	if w := s.Started.Worktree; w != nil {
