@@ -35,6 +35,35 @@ func (o oracle) progress(i int) bool {
 	return !known || filesChanged || checksChanged || len(o.listChanges) > i && len(o.listChanges[i].done) > 0
 }
 
+// improved reports whether the evidence of iteration i is better than before: a check passes again, the error is another
+// one, or a task is done. Where there is no error, before and now, other files are enough.
+func (o oracle) improved(i int) bool {
+	before := ""
+	for _, q := range o.iterations[:i] {
+		if q.counts() {
+			before = errorText(q)
+		}
+	}
+	if error := errorText(o.iterations[i]); before != "" && error != before || before == "" && error == "" && o.progress(i) {
+		return true
+	}
+	passed := map[string]bool{}
+	for _, c := range o.baseline {
+		passed[c.Task+" "+c.Name] = c.Passed
+	}
+	for _, q := range o.iterations[:i] {
+		for _, c := range q.Checks {
+			passed[c.Task+" "+c.Name] = c.Passed
+		}
+	}
+	for _, c := range o.iterations[i].Checks {
+		if before, ran := passed[c.Task+" "+c.Name]; ran && !before && c.Passed {
+			return true
+		}
+	}
+	return len(o.listChanges) > i && len(o.listChanges[i].done) > 0
+}
+
 // errorText returns the error of an iteration in a form that can be compared, or "" if nothing went
 // wrong.
 func errorText(q iteration) string {
@@ -77,7 +106,7 @@ func (o oracle) currentBreaker() breaker {
 			continue
 		}
 		switch tripped := o.upTo(i).tripped(f.from); {
-		case f.state != ralph.BreakerClosed && o.progress(i):
+		case f.state != ralph.BreakerClosed && o.improved(i):
 			f = breaker{ralph.BreakerClosed, i + 1}
 		case f.state != ralph.BreakerClosed:
 			f.state = ralph.BreakerOpen

@@ -144,13 +144,26 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 			both(in(ralph.BreakerDiagnose, 0), still),
 			with(stops(8, ralph.CircuitOpen, "stuck"), breakerAt(ralph.BreakerOpen, "stuck")),
 		},
-		{"row 8: a diagnosis with progress closes it", in(ralph.BreakerDiagnose, 0), goesOn()},
+		{
+			"row 8: a diagnosis with another failure closes it",
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.before.Fault = 12345 }), goesOn(),
+		},
+		{
+			"row 8: a diagnosis that only edits opens it",
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.before.Fault = FaultPrint(s.before.Now) }),
+			with(stops(8, ralph.CircuitOpen, "stuck"), func(v *ralph.Verdict) {
+				v.Breaker = ralph.Breaker{State: ralph.BreakerOpen, Reason: "stuck"}
+			}),
+		},
 		{
 			"row 8: a probe without progress opens it again",
 			both(in(ralph.BreakerHalfOpen, 0), still),
 			with(stops(8, ralph.CircuitOpen, "stuck"), breakerAt(ralph.BreakerOpen, "stuck")),
 		},
-		{"row 8: a probe with progress closes it", in(ralph.BreakerHalfOpen, 3), goesOn()},
+		{
+			"row 8: a probe with another failure closes it",
+			both(in(ralph.BreakerHalfOpen, 3), func(s *situation) { s.before.Fault = 12345 }), goesOn(),
+		},
 		{
 			"row 8: breaker.cooldown: a wait, then a probe",
 			both(in(ralph.BreakerDiagnose, 0), cooldown(30*time.Minute)),

@@ -80,6 +80,9 @@ type Observation struct {
 	Tree       ralph.TreeState     `json:"tree,omitzero"`
 	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
 	Checks     []ralph.CheckResult `json:"checks,omitempty"`
+	// Better reports whether the evidence is better than before: a check passes again, the failure is another one, or a
+	// task is done. Where nothing fails, a changed tree is better, too.
+	Better bool `json:"better,omitempty"`
 
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see

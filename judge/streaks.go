@@ -37,9 +37,11 @@ func (h *History) measureProgress() {
 	if h.Now.Tree.Known {
 		h.Tree, h.TreeOf = h.Now.Tree, h.Now.Number
 	}
+	h.Now.Better = false
 	for _, c := range h.Now.Checks {
 		if before, known := h.Checks[CheckKey(c)]; known && before != c.Passed && !h.Moved {
 			h.Progress = true
+			h.Now.Better = h.Now.Better || c.Passed
 		}
 	}
 	h.Moved = h.Moved && len(h.Now.Checks) == 0
@@ -49,7 +51,7 @@ func (h *History) measureProgress() {
 // NoteTasks counts proven tasks as progress, even if the work was already in the tree.
 func (h *History) NoteTasks(v ralph.TaskVerdict) {
 	if len(v.Done) > 0 {
-		h.Progress, h.NoProgress, h.Denials = true, 0, 0
+		h.Progress, h.NoProgress, h.Denials, h.Now.Better = true, 0, 0, true
 		if h.Now.Agent.End == ralph.EndEmpty { // it marked a task done without saying anything
 			h.AgentFailures = 0
 		}
@@ -86,6 +88,7 @@ func (h *History) countStalls() {
 	h.NoProgress = extendStreak(h.NoProgress, !h.Progress)
 	h.Denials = extendStreak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
 	fault := FaultPrint(h.Now)
+	h.Now.Better = h.Now.Better || h.Fault != 0 && fault != h.Fault || h.Fault == 0 && fault == 0 && h.Progress
 	if fault != h.Fault {
 		h.SameError = 0
 	}

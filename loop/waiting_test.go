@@ -140,17 +140,29 @@ func TestTheCoolDown(t *testing.T) {
 			t.Errorf("probes (-want +got):\n%s", diff)
 		}
 	})
-	bubble(t, "a probe with progress closes it", func(t *testing.T) {
+	bubble(t, "a probe with better evidence closes it", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.tree.frozen, w.policy.MaxIterations, w.policy.Breaker.SameError = true, 7, 0
+		w.policy.Breaker.Cooldown = ralph.Span(time.Minute)
+		other := isRed
+		other.Output = "another failure"
+		w.checker.results = []ralph.CheckResult{isRed, isRed, isRed, isRed, isRed, other}
+		w.ends(ralph.MaxIterations, 7)
+		moves := payloads[ralph.BreakerMoved](w.log)
+		if last := moves[len(moves)-1]; last.From != ralph.BreakerHalfOpen || last.To != ralph.BreakerClosed {
+			t.Errorf("the breaker moved %+v", moves)
+		}
+	})
+	bubble(t, "a probe that only edits does not", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		w.agent.turns = []turn{
 			nothing(), nothing(), nothing(), nothing(), nothing().then(func() { w.tree.changes++ }), nothing(),
 		}
-		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, ralph.Span(
-			time.Minute,
-		), 7, 0
+		w.tree.frozen, w.policy.MaxIterations, w.policy.Breaker.SameError = true, 7, 0
+		w.policy.Breaker.Cooldown = ralph.Span(time.Minute)
 		w.ends(ralph.MaxIterations, 7)
 		moves := payloads[ralph.BreakerMoved](w.log)
-		if last := moves[len(moves)-1]; last.From != ralph.BreakerHalfOpen || last.To != ralph.BreakerClosed {
+		if last := moves[len(moves)-1]; last.To == ralph.BreakerClosed {
 			t.Errorf("the breaker moved %+v", moves)
 		}
 	})
