@@ -43,6 +43,7 @@ type Case struct {
 	Coverage      []Coverage `json:"ac_coverage"`
 	WorkArounds   []string   `json:"work_arounds,omitempty"`
 	Uncertainties []string   `json:"uncertainties,omitempty"`
+	Untestable    string     `json:"untestable,omitempty"` // why no test can show the work; a person must accept it
 }
 
 // Coverage says where a criterion is met.
@@ -70,6 +71,9 @@ func (c Case) String() string {
 	}
 	list("Work-arounds:", c.WorkArounds)
 	list("Not certain:", c.Uncertainties)
+	if c.Untestable != "" {
+		b.WriteString("No test can show it: " + c.Untestable + "\n")
+	}
 	return b.String()
 }
 
@@ -85,10 +89,14 @@ const caseClaimTag = "submit_case"
 
 // AsReport returns the case as a claim that the current task is done or, without one, that everything is.
 func (c CaseSubmitted) AsReport() promise.Report {
+	said := promise.Report{Complete: true, CompleteTag: caseClaimTag, CompleteText: c.Summary}
 	if c.Task != "" {
-		return promise.Report{TasksDone: []string{c.Task}}
+		said = promise.Report{TasksDone: []string{c.Task}}
 	}
-	return promise.Report{Complete: true, CompleteTag: caseClaimTag, CompleteText: c.Summary}
+	if c.Untestable != "" {
+		said.Untestable = &c.Untestable
+	}
+	return said
 }
 
 // CaseAnswered closes a round.

@@ -26,6 +26,9 @@ func ClaimsOf(o Observation) []string {
 	if said.Decide != nil {
 		claims = append(claims, "DECIDE")
 	}
+	if said.Untestable != nil {
+		claims = append(claims, "UNTESTABLE")
+	}
 	for _, task := range slices.Concat(said.TasksDone, o.Listed) {
 		if claim := task + ":DONE"; !slices.Contains(claims, claim) {
 			claims = append(claims, claim)

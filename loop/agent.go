@@ -109,6 +109,8 @@ func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 			seen.Text = *said.Blocked
 		case "DECIDE":
 			seen.Text = *said.Decide
+		case "UNTESTABLE":
+			seen.Text = *said.Untestable
 		case said.CompleteTag:
 			seen.Text = said.CompleteText
 		}
@@ -137,11 +139,13 @@ func (r *agentRunner) withAcceptedClaim(agent ralph.Agent, o ralph.AgentOutcome)
 		return o
 	}
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
+	o.Said.Untestable = nil
 	if now := r.state.History.Now; now.Accepted {
 		o.Said.Status, o.Said.StatusProblem = nil, "" // a proven claim needs no status block
 		said := now.Cases[len(now.Cases)-1].AsReport()
 		o.Said.Complete, o.Said.CompleteTag = said.Complete, said.CompleteTag
 		o.Said.CompleteText, o.Said.TasksDone = said.CompleteText, said.TasksDone
+		o.Said.Untestable = said.Untestable
 	}
 	return o
 }

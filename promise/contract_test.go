@@ -20,15 +20,16 @@ type contractCase struct {
 }
 
 type contractReport struct {
-	Complete  bool     `json:"complete"`
-	Blocked   *string  `json:"blocked"`
-	Decide    *string  `json:"decide"`
-	TasksDone []string `json:"tasks_done"`
-	Status    string   `json:"status"`
+	Complete   bool     `json:"complete"`
+	Blocked    *string  `json:"blocked"`
+	Decide     *string  `json:"decide"`
+	Untestable *string  `json:"untestable"`
+	TasksDone  []string `json:"tasks_done"`
+	Status     string   `json:"status"`
 }
 
 func contractView(r Report) contractReport {
-	v := contractReport{r.Complete, r.Blocked, r.Decide, append([]string{}, r.TasksDone...), "none"}
+	v := contractReport{r.Complete, r.Blocked, r.Decide, r.Untestable, append([]string{}, r.TasksDone...), "none"}
 	switch {
 	case r.Status != nil:
 		v.Status = "valid"

@@ -9,8 +9,8 @@
 // # Tags
 //
 // A tag is <promise>TYPE:content</promise>. TYPE is COMPLETE or DONE (or the configured completion
-// tags), BLOCKED, DECIDE, or a task's id with the content DONE. TYPE may be in any case. White
-// space around TYPE and content is ignored, and inside the content it becomes one space.
+// tags), BLOCKED, DECIDE, UNTESTABLE, or a task's id with the content DONE. TYPE may be in any case.
+// White space around TYPE and content is ignored, and inside the content it becomes one space.
 //
 // Models talk about tags as often as they print them, so a tag counts only where it looks like a
 // report:

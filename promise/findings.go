@@ -17,6 +17,7 @@ type findings struct {
 	completeText string
 	blocked      *string
 	decide       *string
+	untestable   *string
 	tasks        []string
 	mentions     []string
 	unknown      []string
@@ -31,6 +32,8 @@ func (f *findings) accept(t tag) {
 		f.blocked = &t.text
 	case decideTag:
 		f.decide = &t.text
+	case untestableTag:
+		f.untestable = &t.text
 	case taskDoneTag:
 		f.taskDone(t.name)
 	case unknownTag:
@@ -69,6 +72,9 @@ func (f *findings) merge(later *findings) {
 	}
 	if later.decide != nil {
 		f.decide = later.decide
+	}
+	if later.untestable != nil {
+		f.untestable = later.untestable
 	}
 	for _, id := range later.tasks {
 		f.taskDone(id)

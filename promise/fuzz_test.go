@@ -53,7 +53,7 @@ func FuzzStatus(f *testing.F) {
 func checkBounds(t *testing.T, r Report) {
 	t.Helper()
 	texts := []string{r.CompleteText}
-	for _, p := range []*string{r.Blocked, r.Decide} {
+	for _, p := range []*string{r.Blocked, r.Decide, r.Untestable} {
 		if p != nil {
 			texts = append(texts, *p)
 		}

@@ -61,8 +61,9 @@ func (s *Scanner) Report() Report {
 	said := &s.lines.said
 	r := Report{
 		Complete: said.complete, CompleteTag: said.completeTag, CompleteText: said.completeText,
-		Blocked: said.blocked, Decide: said.decide, TasksDone: slices.Clone(said.tasks),
-		Status: s.lines.status, StatusProblem: s.lines.problem,
+		Blocked: said.blocked, Decide: said.decide, Untestable: said.untestable,
+		TasksDone: slices.Clone(said.tasks),
+		Status:    s.lines.status, StatusProblem: s.lines.problem,
 		Mentions: slices.Clone(said.mentions), Unknown: slices.Clone(said.unknown),
 		Learnings: slices.Clone(s.lines.learned), Phrases: said.phrases, Text: s.lines.hasText,
 	}

@@ -21,13 +21,15 @@ const (
 	completeTag
 	blockedTag
 	decideTag
+	untestableTag
 	taskDoneTag
 )
 
 // tag is one whole <promise>…</promise>.
 type tag struct {
 	kind tagKind
-	// name is the completion tag as configured, the task's id, BLOCKED, DECIDE, or all of an unknown tag.
+	// name is the completion tag as configured, the task's id, BLOCKED, DECIDE, UNTESTABLE, or all of
+	// an unknown tag.
 	name string
 	text string // the content after the colon
 }
@@ -52,6 +54,8 @@ func readTag(body string, completionTags []string) tag {
 		return tag{blockedTag, "BLOCKED", text}
 	case foldEqual(name, "DECIDE"):
 		return tag{decideTag, "DECIDE", text}
+	case foldEqual(name, "UNTESTABLE"):
+		return tag{untestableTag, "UNTESTABLE", text}
 	}
 	for _, want := range completionTags {
 		if foldEqual(body, want) {

@@ -148,6 +148,7 @@ type caseInput struct {
 	Coverage      []coverageInput `json:"ac_coverage" doc:"One entry for each acceptance criterion."`
 	WorkArounds   []string        `json:"work_arounds,omitempty" doc:"At most 5: what is not as it should be, and why."`
 	Uncertainties []string        `json:"uncertainties,omitempty" doc:"What you are not certain of."`
+	Untestable    string          `json:"untestable,omitempty" doc:"Why no test can show the work, if none can."`
 }
 
 type coverageInput struct {
@@ -165,7 +166,10 @@ func decodeCase(input json.RawMessage) (ralph.Case, error) {
 	if err := in.check(); err != nil {
 		return ralph.Case{}, err
 	}
-	c := ralph.Case{Summary: in.Summary, WorkArounds: in.WorkArounds, Uncertainties: in.Uncertainties}
+	c := ralph.Case{
+		Summary: in.Summary, WorkArounds: in.WorkArounds, Uncertainties: in.Uncertainties,
+		Untestable: in.Untestable,
+	}
 	for _, a := range in.Coverage {
 		c.Coverage = append(c.Coverage, ralph.Coverage(a))
 	}
@@ -190,7 +194,10 @@ func (in caseInput) check() error {
 	if err := checkTexts("work_arounds", in.WorkArounds, maxWorkArounds); err != nil {
 		return err
 	}
-	return checkTexts("uncertainties", in.Uncertainties, maxDoubts)
+	if err := checkTexts("uncertainties", in.Uncertainties, maxDoubts); err != nil || in.Untestable == "" {
+		return err
+	}
+	return checkText("untestable", in.Untestable, maxCaseTextChars)
 }
 
 func (a coverageInput) check(path string) error {

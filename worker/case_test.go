@@ -43,7 +43,7 @@ func TestDecodeCase(t *testing.T) {
 		},
 		{
 			"extra key", `{"summary":"s","ac_coverage":[],"done":true}`,
-			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties",
+			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties, untestable",
 		},
 		{
 			"extra key inside", `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a","by":"me"}]}`,
@@ -59,9 +59,14 @@ func TestDecodeCase(t *testing.T) {
 			"a blank doubt", strings.Replace(goodCase, `"it adds"`, `"it adds","uncertainties":[""]`, 1),
 			"field uncertainties[0] is empty",
 		},
+		{"untestable left empty", strings.Replace(goodCase, `"it adds"`, `"it adds","untestable":""`, 1), ""},
+		{
+			"a blank untestable", strings.Replace(goodCase, `"it adds"`, `"it adds","untestable":" "`, 1),
+			"field untestable is empty",
+		},
 		{
 			"one problem at a time", `{"summary":"","ac_coverage":[],"done":true}`,
-			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties",
+			"field done is unknown; the fields are summary, ac_coverage, work_arounds, uncertainties, untestable",
 		},
 		{
 			"prose", with("I changed the function so that it adds both numbers"),
@@ -89,12 +94,12 @@ func TestDecodeCase(t *testing.T) {
 
 func TestACaseIsSubmittedAsItIs(t *testing.T) {
 	input := `{"summary":"s","ac_coverage":[{"criterion":"c","addressed_by":"a.go:B","evidence":"a_test.go"}],` +
-		`"work_arounds":["w"],"uncertainties":["u"]}`
+		`"work_arounds":["w"],"uncertainties":["u"],"untestable":"it is a poem"}`
 	j := &judge{}
 	works(t, Options{Client: &fakeModel{steps: []step{calls(submitCase, input)}}}, j.input(t))
 	same(t, "cases", []ralph.Case{{
 		Summary: "s", Coverage: []ralph.Coverage{{Criterion: "c", AddressedBy: "a.go:B", Evidence: "a_test.go"}},
-		WorkArounds: []string{"w"}, Uncertainties: []string{"u"},
+		WorkArounds: []string{"w"}, Uncertainties: []string{"u"}, Untestable: "it is a poem",
 	}}, j.cases)
 }
 

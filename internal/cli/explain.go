@@ -225,6 +225,9 @@ func refusedCases(j fold.Judgement) int {
 func printCases(out io.Writer, j fold.Judgement) {
 	for _, c := range j.Cases {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
+		if c.Untestable != "" {
+			summary += "; no test can show it: " + term.Shorten(term.Clean(c.Untestable), 200)
+		}
 		switch {
 		case c.Answer == nil:
 			fmt.Fprintf(out, "  - case %d got no answer: %s\n", c.Round, summary)
@@ -302,6 +305,9 @@ func claimText(j fold.Judgement) string {
 	}
 	if agent.Said.Decide != nil {
 		said += ", DECIDE"
+	}
+	if agent.Said.Untestable != nil {
+		said += ", UNTESTABLE"
 	}
 	if agent.End != ralph.EndOK {
 		said += fmt.Sprintf("; the agent ended with %s: %s", agent.End, term.Clean(agent.Error))

@@ -23,11 +23,12 @@ func reportOf(text string) promise.Report {
 
 func TestTagsMeanWhatThePageSays(t *testing.T) {
 	want := map[string]string{
-		"<promise>COMPLETE</promise>":        "complete",
-		"<promise>DONE</promise>":            "complete",
-		"<promise>BLOCKED:reason</promise>":  "blocked: reason",
-		"<promise>DECIDE:question</promise>": "decide: question",
-		"<promise>ID:DONE</promise>":         "done: ID",
+		"<promise>COMPLETE</promise>":          "complete",
+		"<promise>DONE</promise>":              "complete",
+		"<promise>BLOCKED:reason</promise>":    "blocked: reason",
+		"<promise>DECIDE:question</promise>":   "decide: question",
+		"<promise>UNTESTABLE:reason</promise>": "untestable: reason",
+		"<promise>ID:DONE</promise>":           "done: ID",
 	}
 	got := map[string]string{}
 	for _, tag := range readPage(t).Tags() {
@@ -48,6 +49,9 @@ func meaning(said promise.Report) string {
 	}
 	if said.Decide != nil {
 		parts = append(parts, "decide: "+*said.Decide)
+	}
+	if said.Untestable != nil {
+		parts = append(parts, "untestable: "+*said.Untestable)
 	}
 	for _, task := range said.TasksDone {
 		parts = append(parts, "done: "+task)

@@ -358,8 +358,8 @@ func repeatsNothing(t *testing.T, text string, tags []string) {
 
 func mustClaimNothing(t *testing.T, text string, said promise.Report) {
 	t.Helper()
-	if said.Complete || said.Blocked != nil || said.Decide != nil || said.Status != nil || len(said.TasksDone) > 0 ||
-		len(said.Learnings) > 0 {
+	if said.Complete || said.Blocked != nil || said.Decide != nil || said.Untestable != nil ||
+		said.Status != nil || len(said.TasksDone) > 0 || len(said.Learnings) > 0 {
 		t.Errorf("%q makes a report: %+v", text, said)
 	}
 }

@@ -43,6 +43,9 @@ func claims(c claimContext) []Claim {
 	if said.Decide != nil {
 		add(HoldsUnknown, "DECIDE: "+*said.Decide, "nothing Ralph could check")
 	}
+	if said.Untestable != nil {
+		add(HoldsUnknown, "UNTESTABLE: "+*said.Untestable, "nothing Ralph could check")
+	}
 	if said.Status != nil {
 		holds, seen := c.tests(said.Status.Tests)
 		add(holds, "TESTS_STATUS: "+said.Status.Tests, seen)
@@ -64,7 +67,11 @@ func claims(c claimContext) []Claim {
 func cases(iteration int, all []ralph.CaseRecord) []Claim {
 	var claims []Claim
 	for _, c := range all {
-		claim := Claim{Iteration: iteration, Case: c.Round, Claimed: clean(c.Summary), Seen: "accepted", Holds: HoldsYes}
+		claimed := c.Summary
+		if c.Untestable != "" {
+			claimed += "; no test can show it: " + c.Untestable
+		}
+		claim := Claim{Iteration: iteration, Case: c.Round, Claimed: clean(claimed), Seen: "accepted", Holds: HoldsYes}
 		switch {
 		case c.Answer == nil:
 			claim.Seen, claim.Holds = "it was not judged", HoldsUnknown

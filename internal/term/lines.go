@@ -199,6 +199,9 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	if data.Said.Decide != nil {
 		lines = append(lines, "  agent said DECIDE"+reasonOf(Clean(*data.Said.Decide)))
 	}
+	if data.Said.Untestable != nil {
+		lines = append(lines, "  agent said UNTESTABLE"+reasonOf(Clean(*data.Said.Untestable)))
+	}
 	return lines
 }
 

@@ -22,7 +22,11 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	case ralph.CaseSubmitted:
-		return []string{fmt.Sprintf("  case %d: %s", data.Round, Shorten(Clean(data.Summary), 100))}
+		lines := []string{fmt.Sprintf("  case %d: %s", data.Round, Shorten(Clean(data.Summary), 100))}
+		if data.Untestable != "" {
+			lines = append(lines, "    no test can show it: "+Shorten(Clean(data.Untestable), 100))
+		}
+		return lines
 	case ralph.CaseAnswered:
 		return []string{l.answered(data)}
 	}
