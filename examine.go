@@ -12,6 +12,10 @@ type Examiner interface {
 	// Prove finds out whether a check that passes in such a view can still fail, and whether the tests
 	// that ran at the base still run. No view may be open.
 	Prove(ctx context.Context, in ViewInput, check CheckInput) (Proof, error)
+	// WrittenTests lists the test files that were added or changed between two trees.
+	WrittenTests(ctx context.Context, base, now TreeState) ([]string, error)
+	// RunTests runs a check in such a view so that it names its tests. No view may be open.
+	RunTests(ctx context.Context, in ViewInput, check CheckInput) (TestRun, error)
 	// BaseText returns the text of a protected file at the base.
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
@@ -44,6 +48,7 @@ const (
 	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, without files added under protected names
 	ViewBase     ViewKind = "base"      // everything as at the base
 	ViewOldTests ViewKind = "old_tests" // claimed, with every test from the base as it was then
+	ViewNewTests ViewKind = "new_tests" // the base, with the tests of the claimed tree
 	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
 	ViewReviewed ViewKind = "reviewed"  // as the agent left it, with agent instructions as at the base
 )
@@ -86,6 +91,13 @@ const (
 	IsolationCopy    = "copy"
 	IsolationInPlace = "inplace"
 )
+
+// TestRun is the result of a check whose tests are known by name.
+type TestRun struct {
+	Result CheckResult
+	Total  int      // how many tests ran; -1 if that is not known
+	Passed []string // the tests that passed, sorted; nil if their names are not known
+}
 
 // Proof reports whether a check that passes could have failed.
 type Proof struct {

@@ -18,6 +18,7 @@ const (
 	SandboxError      StopReason = "sandbox_error"
 	AuthError         StopReason = "auth_error"
 	ProgramMissing    StopReason = "program_missing"
+	Unconfirmed       StopReason = "unconfirmed"
 	Timeout           StopReason = "timeout"
 	MaxCost           StopReason = "max_cost"
 	MaxTokens         StopReason = "max_tokens"
@@ -46,6 +47,7 @@ const (
 	StatusExhausted     Status = "budget_exhausted"
 	StatusBlocked       Status = "blocked"
 	StatusNeedsDecision Status = "needs_decision"
+	StatusUnconfirmed   Status = "unconfirmed"
 	StatusFailed        Status = "failed"
 	StatusInterrupted   Status = "interrupted"
 	StatusActive        Status = "active"
@@ -79,6 +81,7 @@ func Outcomes() []OutcomeKind {
 		{4, "SANDBOX_ERROR", StatusFailed, []StopReason{SandboxError}},
 		{5, "AUTH_ERROR", StatusFailed, []StopReason{AuthError}},
 		{6, "PROGRAM_MISSING", StatusFailed, []StopReason{ProgramMissing}},
+		{7, "UNCONFIRMED", StatusUnconfirmed, []StopReason{Unconfirmed}},
 		{10, "MAX_TIME", StatusExhausted, []StopReason{Timeout}},
 		{11, "BUDGET", StatusExhausted, []StopReason{MaxCost, MaxTokens}},
 		{12, "STALLED", StatusFailed, []StopReason{CircuitOpen}},

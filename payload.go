@@ -40,6 +40,8 @@ type RunResumed struct {
 	Interrupted int             `json:"interrupted,omitempty"` // the iteration that was cut before its agent exited
 	Judged      int             `json:"judged,omitempty"`      // the iteration that was cut later and is judged now
 	TornBytes   int64           `json:"torn_bytes,omitempty"`  // length of an incomplete last line that was dropped
+	// Accepting reports that a person accepts the claim, and that no agent will start.
+	Accepting bool `json:"accepting,omitempty"`
 }
 
 // RunStopped closes a log until the run is resumed.
@@ -51,6 +53,7 @@ type RunStopped struct {
 	Detail     string     `json:"detail"` // why, in one sentence
 	Hint       string     `json:"hint,omitempty"`
 	VerifiedBy []string   `json:"verified_by,omitempty"`
+	Proof      ProofWord  `json:"proof,omitempty"`
 	Changed    string     `json:"changed,omitempty"` // one line on what the run changed
 	Elapsed    Span       `json:"elapsed"`
 }
@@ -262,12 +265,15 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvCheckFinished:    decode[CheckResult](),
 	EvCheckProof:       decode[Proof](),
 	EvTestsChanged:     decode[BaseTestsRun](),
+	EvWorkSeen:         decode[WorkSeen](),
+	EvAccepted:         decode[WorkAccepted](),
 	EvEvaluation:       decode[Evaluation](),
 	EvTurn:             decode[Turn](),
 	EvCase:             decode[CaseSubmitted](),
 	EvCaseAnswered:     decode[CaseAnswered](),
 	EvTaskSelected:     decode[TaskSelected](),
 	EvTaskDone:         decode[TaskMoved](),
+	EvTaskUnconfirmed:  decode[TaskMoved](),
 	EvTaskFailed:       decode[TaskMoved](),
 	EvTaskReopened:     decode[TaskMoved](),
 	EvWorkStashed:      decode[WorkStashed](),

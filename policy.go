@@ -18,6 +18,8 @@ type Policy struct {
 	Tamper          TamperRule `json:"tamper"`
 	Unfinished      WordRule   `json:"unfinished"`
 	TestChange      TestRule   `json:"test_change,omitempty"`
+	Shown           ShownRule  `json:"shown,omitempty"` // logs of earlier versions have none: ShownOff
+	Proof           ProofRule  `json:"proof,omitempty"`
 	AllowUnverified bool       `json:"allow_unverified"`
 
 	MaxFailures int       `json:"max_failures"` // of the agent, in a row
@@ -80,6 +82,12 @@ type WordRule string
 // TestRule sets what happens if changed tests pass where the base's tests fail. Default: TestsWarn.
 type TestRule string
 
+// ShownRule sets what happens to a claim if nothing shows that the work was done. Default: ShownOff.
+type ShownRule string
+
+// ProofRule sets what a claim must prove. Default: ProofShown.
+type ProofRule string
+
 // CheckTime sets when checks run.
 type CheckTime string
 
@@ -112,8 +120,17 @@ const (
 	UnfinishedRefuse WordRule = "refuse"
 
 	TestsWarn     TestRule = "warn"
+	TestsAsk      TestRule = "ask"
 	TestsEvaluate TestRule = "evaluate"
 	TestsRefuse   TestRule = "refuse"
+
+	ShownOff    ShownRule = "off"
+	ShownWarn   ShownRule = "warn"
+	ShownAsk    ShownRule = "ask"
+	ShownRefuse ShownRule = "refuse"
+
+	ProofShown    ProofRule = "shown"
+	ProofUnbroken ProofRule = "unbroken" // checks that pass before and after are enough
 
 	ChecksAlways  CheckTime = "always"
 	ChecksOnClaim CheckTime = "claim"
@@ -146,7 +163,9 @@ func DefaultPolicy() Policy {
 		MaxBroken:     2,
 		ChecksWhen:    ChecksAlways,
 		Baseline:      true,
-		TestChange:    TestsWarn,
+		TestChange:    TestsAsk,
+		Shown:         ShownAsk,
+		Proof:         ProofShown,
 		Retries:       2,
 		Canary:        true,
 		Breaker: BreakerPolicy{

@@ -11,10 +11,11 @@ type Result struct {
 	Success         bool              `json:"success"`
 	Verified        bool              `json:"verified"`
 	VerifiedBy      []string          `json:"verified_by"`
-	Reason          string            `json:"reason"`         // of BLOCKED
-	Question        string            `json:"question"`       // of DECIDE
-	Summary         string            `json:"summary"`        // why it stopped, in one sentence
-	Hint            string            `json:"hint,omitempty"` // what to do about it, such as the login command
+	Proof           ProofWord         `json:"proof,omitempty"` // how far the result proves the work
+	Reason          string            `json:"reason"`          // of BLOCKED
+	Question        string            `json:"question"`        // of DECIDE
+	Summary         string            `json:"summary"`         // why it stopped, in one sentence
+	Hint            string            `json:"hint,omitempty"`  // what to do about it, such as the login command
 	TotalIterations int               `json:"total_iterations"`
 	TotalCost       *float64          `json:"total_cost"`
 	CostEstimated   bool              `json:"cost_estimated"`
@@ -36,7 +37,9 @@ const (
 	// VerifiedUnchanged means that a check already passed before, or that no canary made it fail. It
 	// shows that nothing broke, which is weaker than VerifiedChecks.
 	VerifiedUnchanged = "checks_unchanged"
+	VerifiedTests     = "tests"     // new tests fail without the work and pass with it
 	VerifiedEvaluator = "evaluator" // an evaluator accepted it, and there was no check
+	VerifiedPerson    = "person"    // a person accepted it
 )
 
 // TaskCount counts the tasks of the run's list.

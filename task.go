@@ -14,6 +14,7 @@ type Task struct {
 	Category    string     `json:"category,omitempty"`
 	Optional    bool       `json:"optional,omitempty"` // does not block completion
 	Human       bool       `json:"human,omitempty"`    // for a person; the run never waits for it
+	Proof       ProofRule  `json:"proof,omitempty"`    // what its claim must prove; "" as the run
 	Status      TaskStatus `json:"status"`
 
 	SpecFile string `json:"-"` // the file in which the format keeps details; "" for none
@@ -30,6 +31,9 @@ const (
 	TaskPending TaskStatus = "pending"
 	TaskDone    TaskStatus = "done"
 	TaskFailed  TaskStatus = "failed"
+	// TaskUnconfirmed is claimed, with passing checks, but not shown: a person must accept it. Task files
+	// call it pending.
+	TaskUnconfirmed TaskStatus = "unconfirmed"
 )
 
 // Word returns the status for people: in files and logs an open task is "pending".
@@ -90,7 +94,9 @@ type TaskState struct {
 	Priority  *int       `json:"priority,omitempty"`
 	Optional  bool       `json:"optional,omitempty"`
 	Human     bool       `json:"human,omitempty"`
+	Proof     ProofRule  `json:"proof,omitempty"`
 	Status    TaskStatus `json:"status"`
+	Proven    ProofWord  `json:"proven,omitempty"`    // how far this run proved it
 	Regressed bool       `json:"regressed,omitempty"` // it was done, and its own check now fails
 	Tries     int        `json:"tries,omitempty"`     // iterations spent on it without proving it
 	Rounds    int        `json:"rounds,omitempty"`    // how often it was abandoned and moved behind the others
@@ -111,17 +117,20 @@ func (t TaskState) Urgency() int {
 
 // TaskVerdict is the part of a verdict that concerns the tasks.
 type TaskVerdict struct {
-	Current   string        `json:"current,omitempty"`
-	Done      []string      `json:"done,omitempty"`      // proven by this iteration
-	Refused   []TaskRefusal `json:"refused,omitempty"`   // claimed and not proven
-	Regressed []string      `json:"regressed,omitempty"` // done before; an own check fails now
-	Mended    []string      `json:"mended,omitempty"`    // regressed before; all own checks pass now
-	GivenUp   string        `json:"given_up,omitempty"`  // the task that is abandoned
-	Rejected  bool          `json:"rejected,omitempty"`  // abandoned because the evaluator rejected it too often
-	Because   StopReason    `json:"because,omitempty"`   // why the agent itself abandoned it
-	Retried   bool          `json:"retried,omitempty"`   // the abandoned task moves behind the others
-	Reopened  []string      `json:"reopened,omitempty"`  // regressed tasks that replace the abandoned one
-	AllDone   bool          `json:"all_done,omitempty"`  // no blocking task is open
+	Current string        `json:"current,omitempty"`
+	Done    []string      `json:"done,omitempty"`    // proven by this iteration
+	Refused []TaskRefusal `json:"refused,omitempty"` // claimed and not proven
+	// Unconfirmed lists claims that only a person can settle.
+	Unconfirmed []TaskRefusal `json:"unconfirmed,omitempty"`
+	Shown       []Showing     `json:"shown,omitempty"`     // why the done ones count as shown
+	Regressed   []string      `json:"regressed,omitempty"` // done before; an own check fails now
+	Mended      []string      `json:"mended,omitempty"`    // regressed before; all own checks pass now
+	GivenUp     string        `json:"given_up,omitempty"`  // the task that is abandoned
+	Rejected    bool          `json:"rejected,omitempty"`  // abandoned because the evaluator rejected it too often
+	Because     StopReason    `json:"because,omitempty"`   // why the agent itself abandoned it
+	Retried     bool          `json:"retried,omitempty"`   // the abandoned task moves behind the others
+	Reopened    []string      `json:"reopened,omitempty"`  // regressed tasks that replace the abandoned one
+	AllDone     bool          `json:"all_done,omitempty"`  // no blocking task is open
 }
 
 // TaskRefusal is the reason why a claim for one task was refused.

@@ -17,7 +17,8 @@ type Verdict struct {
 	Breaker    Breaker        `json:"breaker"`
 	Tasks      TaskVerdict    `json:"tasks,omitzero"`
 	VerifiedBy []string       `json:"verified_by,omitempty"`
-	Cooldown   *AgentCooldown `json:"rest,omitempty"` // set if another agent takes over from this one
+	Shown      []Showing      `json:"shown,omitempty"` // why the claims that pass count as shown
+	Cooldown   *AgentCooldown `json:"rest,omitempty"`  // set if another agent takes over from this one
 }
 
 // Refusals lists why gates refused the claim.
@@ -30,7 +31,7 @@ func (v Verdict) Refusals() []Refusal {
 
 // Question returns what the run asks a person, or nil.
 func (v Verdict) Question() *string {
-	if v.Reason == Blocked || v.Reason == NeedsDecision || v.WaitFor == WaitAnswer {
+	if v.Reason == Blocked || v.Reason == NeedsDecision || v.Reason == Unconfirmed || v.WaitFor == WaitAnswer {
 		return &v.Detail
 	}
 	return nil
@@ -112,6 +113,8 @@ const (
 	RefusedEvaluator     = "evaluator_rejected"
 	RefusedStatusGate    = "status_gate"
 	RefusedNoEvidence    = "no_evidence"
+	RefusedNotShown      = "not_shown"
+	RefusedNoChange      = "nothing_changed"
 )
 
 // RefusalsOf returns the refusals of the gates that are shut.

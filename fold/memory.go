@@ -39,6 +39,11 @@ func (s *State) remember(what any) {
 		s.addProof(data)
 	case ralph.BaseTestsRun:
 		s.History.Now.BaseTests = &data
+	case ralph.WorkSeen:
+		s.History.Now.Work = &data
+	case ralph.WorkAccepted:
+		s.History.Accept(data)
+		s.Asked = nil
 	case ralph.Evaluation:
 		s.addEvaluation(data)
 	case ralph.Turn:

@@ -206,6 +206,9 @@ func (s *State) resume(data ralph.RunResumed) {
 		s.Started.Settings = data.Settings
 	}
 	s.Stopped = nil
+	if data.Accepting { // no agent starts, and the last judgement stays valid
+		return
+	}
 	s.retryRestores()
 	s.History.Restart()
 	cases := s.History.Now.Cases
@@ -412,9 +415,8 @@ func (s *State) Result() ralph.Result {
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
 		r.Success, r.Hint = stopped.ExitCode == 0, stopped.Hint
-		r.Verified = slices.ContainsFunc(stopped.VerifiedBy, func(by string) bool {
-			return by != ralph.VerifiedEvaluator // only a check verifies
-		})
+		r.Proof = stopped.Proof
+		r.Verified = isVerified(*stopped)
 		r.VerifiedBy = append(r.VerifiedBy, stopped.VerifiedBy...)
 		switch stopped.Reason {
 		case ralph.Blocked:
@@ -424,6 +426,18 @@ func (s *State) Result() ralph.Result {
 		}
 	}
 	return r
+}
+
+// isVerified reports whether a check that Ralph ran, or a person, vouches for the work. Runs of versions
+// that did not ask whether work is shown have no word for their proof.
+func isVerified(stopped ralph.RunStopped) bool {
+	switch stopped.Proof {
+	case ralph.ProvenAccepted:
+		return true
+	case "", ralph.ProvenShown, ralph.ProvenWorkspace:
+		return slices.ContainsFunc(stopped.VerifiedBy, func(by string) bool { return by != ralph.VerifiedEvaluator })
+	}
+	return false
 }
 
 // sumUp sets the total cost and tokens. If nothing is known, a total is nil, not zero.

@@ -61,8 +61,11 @@ func ToEvaluate(p ralph.Policy, h History) []string {
 }
 
 // withoutEvaluator returns the policy without its evaluator. AllowUnverified keeps the missing
-// verdict from refusing the claim.
+// verdict from refusing the claim. The evaluator may still show the work.
 func withoutEvaluator(p ralph.Policy) ralph.Policy {
+	if p.Evaluator != "" && showsWork(p) {
+		p.Shown = shownByEvaluator
+	}
 	p.Evaluator, p.AllowUnverified = "", true
 	return p
 }

@@ -18,7 +18,9 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 	if v.Breaker.State == "" {
 		v.Breaker.State = ralph.BreakerClosed
 	}
-	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule, hookRule}
+	rules := []rule{
+		acceptedRule, interruptRule, baselineRule, nothingLeftRule, unconfirmedTasksRule, limitsRule, stuckRule, hookRule,
+	}
 	if h.Judging {
 		v.Counted, v.Claimed = ralph.CountsAsIteration(h.Now.Agent.End), claimsCompletion(p, h)
 		v.Tasks = judgeTasks(p, h)
@@ -31,7 +33,8 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		}
 		rules = []rule{
 			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
-			blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
+			unconfirmedRule, blockedRule, decideRule, unconfirmedTasksRule, taskRule, agentFailedRule, checkBrokenRule,
+			breakerRule, limitsRule,
 		}
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim takes precedence
 			rules = []rule{killRule, completeRule, interruptRule}
@@ -193,6 +196,9 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if len(h.Tasks) > 0 {
 		v.VerifiedBy = ProvenBy(h)
 		return stopAt(v, 4, ralph.TasksDone, "%s", "every task of the list is proven done"+proofCaveat(h))
+	}
+	if by, _, _ := judgeShown(p, h, "", &allotment{}); by.By != "" {
+		v.Shown = []ralph.Showing{by}
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = ProvenBy(h)

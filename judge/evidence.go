@@ -221,8 +221,14 @@ func ProvenBy(h History) []string {
 			unchanged = []string{ralph.VerifiedUnchanged}
 		}
 	}
+	if h.acceptedByPerson() {
+		turned = append(turned, ralph.VerifiedPerson)
+	}
+	if _, ok := (&allotment{}).newTests(h, h.Now.Task); ok {
+		turned = append(turned, ralph.VerifiedTests)
+	}
 	if len(checks) == 0 && h.Now.acceptedBy() != "" {
-		return []string{ralph.VerifiedEvaluator}
+		return append(turned, ralph.VerifiedEvaluator)
 	}
 	return append(turned, unchanged...)
 }

@@ -34,19 +34,20 @@ func GateKinds() []GateKind {
 		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator},
 		{"the status gate", []string{ralph.RefusedStatusGate}, askStatus},
 		{"something proves it", []string{ralph.RefusedNoEvidence}, askEvidence},
+		{"the work is shown", []string{ralph.RefusedNotShown, ralph.RefusedNoChange}, askShown},
 	}
 }
 
 // askGates asks every gate, even after one refused, so that the agent learns everything that is
 // missing at once.
 func askGates(p ralph.Policy, h History) []ralph.Gate {
-	gates := make([]ralph.Gate, 0, 11)
+	gates := make([]ralph.Gate, 0, len(GateKinds()))
 	for _, kind := range GateKinds() {
 		gate := kind.ask(p, h)
 		gate.Name = kind.Name
 		gates = append(gates, gate)
 	}
-	return skipEvaluatorIfShut(gates)
+	return skipIfShut(gates, h)
 }
 
 func openGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateOpen, Detail: detail} }
@@ -61,6 +62,9 @@ func noteGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNot
 // block counts only if the policy reads the block.
 func claimsCompletion(p ralph.Policy, h History) bool {
 	said := h.Now.Agent.Said
+	if said.Untestable != nil && len(h.Tasks) == 0 {
+		return true
+	}
 	byBlock := said.Complete && said.CompleteTag == ""
 	return said.Complete && (!byBlock || p.Status != ralph.StatusOff)
 }

@@ -84,7 +84,7 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 		return openGate("tests were changed, and the original ones pass as well: " + text.List(baseTests.Files))
 	}
 	switch p.TestChange {
-	case ralph.TestsRefuse:
+	case ralph.TestsRefuse, ralph.TestsAsk:
 		return shutGate(code, "%s", detail)
 	case ralph.TestsEvaluate:
 		return noteGate(detail + "; the evaluator will see this")
@@ -135,17 +135,19 @@ func askTaskEvaluations(h History) ralph.Gate {
 	return openGate("each task was accepted when it was done")
 }
 
-// skipEvaluatorIfShut marks an evaluator that was not asked as noted if another gate refuses. The
-// evaluator is asked only if every other gate passes, so its missing verdict is no reason to refuse.
-func skipEvaluatorIfShut(gates []ralph.Gate) []ralph.Gate {
-	others := 0
-	for _, g := range gates {
-		if g.State == ralph.GateShut && g.Detail != notAsked {
-			others++
-		}
+// skipIfShut marks gates as noted that are asked last, if another gate refuses. The evaluator is asked, and
+// what shows the work is looked for, only if every other gate passes, so that the missing answer is no
+// reason to refuse.
+func skipIfShut(gates []ralph.Gate, h History) []ralph.Gate {
+	last := func(g ralph.Gate) bool {
+		notShown := g.Refusal == ralph.RefusedNotShown || g.Refusal == ralph.RefusedNoChange
+		return g.Detail == notAsked || notShown && h.Now.Work == nil
+	}
+	if !slices.ContainsFunc(gates, func(g ralph.Gate) bool { return g.State == ralph.GateShut && !last(g) }) {
+		return gates
 	}
 	for i, g := range gates {
-		if g.Detail == notAsked && others > 0 {
+		if last(g) {
 			gates[i] = ralph.Gate{Name: g.Name, State: ralph.GateNoted, Detail: "not asked, because another gate refuses"}
 		}
 	}

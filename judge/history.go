@@ -34,6 +34,7 @@ type History struct {
 	Progress bool        `json:"progress,omitempty"` // Now changed something
 
 	Streaks
+	ShownLog
 	Breaker ralph.Breaker `json:"breaker,omitzero"`
 }
 
@@ -87,6 +88,7 @@ type Observation struct {
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
 	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed
+	Work        *ralph.WorkSeen     `json:"work,omitempty"`     // set if a claim must be shown
 	Evaluations []ralph.Evaluation  `json:"evaluations,omitempty"`
 	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
 	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
@@ -101,7 +103,7 @@ type Observation struct {
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,
 // and the newest one counts.
 func (o *Observation) ClearEvidence() {
-	o.Checks, o.BaseTests, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
+	o.Checks, o.BaseTests, o.Work, o.Stale, o.Proven, o.Accepted = nil, nil, nil, false, "", false
 }
 
 // LastCase returns the newest case as text for an evaluator, or "".

@@ -115,7 +115,15 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 		h.resetStalls()
 	}
 	h.Breaker = v.Breaker
+	h.noteUnshown(v)
+	h.noteShown(v.Shown)
+	h.noteShown(v.Tasks.Shown)
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
+	for _, by := range v.Tasks.Shown {
+		if i := slices.IndexFunc(h.Tasks, func(t ralph.TaskState) bool { return t.ID == by.Task }); i >= 0 {
+			h.Tasks[i].Proven = proofWord(*h, []ralph.Showing{by})
+		}
+	}
 	h.Rejections = slices.DeleteFunc(slices.Clone(h.Rejections), func(r TaskRejections) bool {
 		return r.Task == v.Tasks.GivenUp && r.Task != "" || slices.Contains(v.Tasks.Done, r.Task)
 	})
@@ -140,12 +148,12 @@ func (h *History) resetStalls() { h.NoProgress, h.SameError, h.Denials, h.Output
 func (h *History) Restart() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.resetStalls()
-	h.Agent, h.Cooldowns, h.Failures, h.Rejections = 0, nil, nil, nil
+	h.Agent, h.Cooldowns, h.Failures, h.Rejections, h.NotShown = 0, nil, nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]
 		t.Tries, t.Rounds = 0, 0
-		if t.Status == ralph.TaskFailed {
+		if t.Status == ralph.TaskFailed || t.Status == ralph.TaskUnconfirmed {
 			t.Status = ralph.TaskPending
 		}
 	}

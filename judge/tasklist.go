@@ -66,11 +66,13 @@ func neededTasks(tasks []ralph.TaskState) map[string]bool {
 	return needed
 }
 
-// openDependencies lists the dependencies that are not done, except human tasks.
+// openDependencies lists the dependencies that are not done, except human tasks and those that only wait
+// for a person's yes.
 func openDependencies(t ralph.TaskState, tasks []ralph.TaskState) []string {
 	var open []string
 	for _, other := range tasks {
-		if slices.Contains(t.DependsOn, other.ID) && other.Status != ralph.TaskDone && !other.Human {
+		if slices.Contains(t.DependsOn, other.ID) && other.Status != ralph.TaskDone && !other.Human &&
+			other.Status != ralph.TaskUnconfirmed {
 			open = append(open, other.ID)
 		}
 	}
@@ -113,6 +115,9 @@ func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ra
 		switch {
 		case slices.Contains(v.Done, t.ID):
 			t.Status, t.Regressed, t.Tries = ralph.TaskDone, false, 0
+			continue
+		case slices.ContainsFunc(v.Unconfirmed, func(r ralph.TaskRefusal) bool { return r.Task == t.ID }):
+			t.Status, t.Tries = ralph.TaskUnconfirmed, 0
 			continue
 		case slices.Contains(v.Regressed, t.ID):
 			t.Regressed = true

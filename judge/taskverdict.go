@@ -24,19 +24,64 @@ func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 			v.Mended = append(v.Mended, t.ID)
 		}
 	}
+	judgeClaims(&v, p, h, claimed)
+	giveUp(&v, p, h)
 	for _, t := range h.Tasks {
+		if t.Status == ralph.TaskUnconfirmed && red[t.ID] {
+			v.Reopened = append(v.Reopened, t.ID)
+		}
+	}
+	v.AllDone = len(h.Tasks) > 0 && len(OpenTasks(applyTasks(v, h.Tasks, false))) == 0
+	return v
+}
+
+// judgeClaims decides on the claims for tasks. The current task comes first, because a piece of evidence
+// shows only one of them.
+func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []string) {
+	var given allotment
+	for _, t := range currentTaskFirst(h.Tasks, h.Now.Task) {
 		if t.Status == ralph.TaskDone || !slices.Contains(claimed, t.ID) {
 			continue
 		}
-		if code, detail := refuseTask(p, h, t.ID); code != "" {
-			v.Refused = append(v.Refused, ralph.TaskRefusal{Task: t.ID, Code: code, Detail: detail})
-			continue
+		code, detail := refuseTask(p, h, t.ID)
+		var by ralph.Showing
+		if code == "" {
+			by, code, detail = showTask(p, h, t.ID, &given)
 		}
-		v.Done = append(v.Done, t.ID)
+		if code == "" {
+			code, detail = refuseByEvaluator(p, h, t.ID)
+		}
+		refusal := ralph.TaskRefusal{Task: t.ID, Code: code, Detail: detail}
+		switch {
+		case code == "":
+			v.Done = append(v.Done, t.ID)
+			if by.By != "" {
+				v.Shown = append(v.Shown, by)
+			}
+		case mayAsk(p, t.ID, code) && h.claimsAgain(t.ID):
+			v.Unconfirmed = append(v.Unconfirmed, refusal)
+		default:
+			v.Refused = append(v.Refused, refusal)
+		}
 	}
-	giveUp(&v, p, h)
-	v.AllDone = len(h.Tasks) > 0 && len(OpenTasks(applyTasks(v, h.Tasks, false))) == 0
-	return v
+}
+
+// showTask decides whether a claim for a task is shown. If the policy only warns, it passes unless nothing
+// changed at all.
+func showTask(p ralph.Policy, h History, id string, given *allotment) (by ralph.Showing, code, detail string) {
+	by, code, detail = judgeShown(p, h, id, given)
+	if code == ralph.RefusedNotShown && p.Shown == ralph.ShownWarn {
+		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", ""
+	}
+	return by, code, detail
+}
+
+func currentTaskFirst(tasks []ralph.TaskState, current string) []ralph.TaskState {
+	tasks = slices.Clone(tasks)
+	slices.SortStableFunc(tasks, func(a, b ralph.TaskState) int {
+		return -compareBools(a.ID == current, b.ID == current)
+	})
+	return tasks
 }
 
 // redTasks maps every task whose own checks ran to whether one of them fails.
@@ -59,7 +104,7 @@ func ClaimedTasks(p ralph.Policy, h History) []string {
 			claimed = append(claimed, t.ID)
 		}
 	}
-	if claimsCompletion(p, h) && h.Now.Task != "" {
+	if (claimsCompletion(p, h) || h.Now.Agent.Said.Untestable != nil) && h.Now.Task != "" {
 		claimed = append(claimed, h.Now.Task)
 	}
 	return claimed
@@ -103,16 +148,22 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 			return gate.Refusal, gate.Detail
 		}
 	}
-	e, asked := h.Now.evaluationOf(id)
-	switch {
-	case p.Evaluator != "" && !asked:
-		return ralph.RefusedEvaluator, notAsked
-	case p.Evaluator != "":
-		return refusalOf(e)
-	case !measured && !p.AllowUnverified:
+	if !measured && !p.AllowUnverified && p.Evaluator == "" {
 		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
 	}
 	return "", ""
+}
+
+// refuseByEvaluator returns why the evaluator refuses the claim for a task. The code is "" if it does not.
+func refuseByEvaluator(p ralph.Policy, h History, id string) (code, detail string) {
+	e, asked := h.Now.evaluationOf(id)
+	switch {
+	case p.Evaluator == "":
+		return "", ""
+	case !asked:
+		return ralph.RefusedEvaluator, notAsked
+	}
+	return refusalOf(e)
 }
 
 // giveUp abandons the current task if it has used up its tries or evaluations, or if the agent gave it

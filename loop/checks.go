@@ -104,6 +104,13 @@ func (r *checkRunner) isFailing(c check) bool {
 	})
 }
 
+// isPassing reports whether a check passed in this iteration.
+func (r *checkRunner) isPassing(c check) bool {
+	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool {
+		return r.Name == c.name && r.Task == c.task && r.Passed
+	})
+}
+
 // noticeIsolation tells the user once per run which kind of view is in use.
 func (r *checkRunner) noticeIsolation(mode, why string) {
 	if r.isolation != "" {

@@ -152,6 +152,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 		l.checks.confirmFlaked(ctx)
 		l.checks.prove(ctx)
 	}
+	l.checks.showWork(ctx)
 	if l.tree.ranInPlace() {
 		l.checks.undoCheckWrites(ctx)
 	}
@@ -190,6 +191,9 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	}
 	for _, id := range v.Tasks.Done {
 		tell(ralph.EvTaskDone, id, "claimed, and every check passes")
+	}
+	for _, r := range v.Tasks.Unconfirmed {
+		tell(ralph.EvTaskUnconfirmed, r.Task, r.Detail)
 	}
 	if id := v.Tasks.GivenUp; id != "" {
 		tell(ralph.EvTaskFailed, id, judge.WhyGivenUp(l.run.policy, v.Tasks, l.run.state.History.Now))

@@ -221,11 +221,12 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		Detail:     v.Detail,
 		Hint:       v.Hint,
 		VerifiedBy: judge.ProvenBy(l.run.state.History),
+		Proof:      judge.ProofOf(l.run.policy, l.run.state.History, v),
 		Changed:    changed,
 		Elapsed:    l.run.elapsed(),
 	}
 	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // such a run proves nothing
-		stopped.VerifiedBy = nil
+		stopped.VerifiedBy, stopped.Proof = nil, ""
 	}
 	l.run.sync()
 	l.writeResult(recordLost(stopped, "the end of the run was not recorded"))
@@ -275,6 +276,6 @@ func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
 func recordLost(stopped ralph.RunStopped, why string) ralph.RunStopped {
 	stopped.Reason, stopped.Status = ralph.IOFailed, ralph.StatusFailed
 	stopped.ExitCode = ralph.ExitCode(ralph.IOFailed, "")
-	stopped.Detail, stopped.VerifiedBy = why, nil
+	stopped.Detail, stopped.VerifiedBy, stopped.Proof = why, nil, ""
 	return stopped
 }

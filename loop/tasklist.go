@@ -119,11 +119,16 @@ func (k *taskList) mergedTasks() []ralph.TaskState {
 			Priority:  t.Priority,
 			Optional:  t.Optional,
 			Human:     t.Human,
+			Proof:     t.Proof,
 			Status:    t.Status,
 		}
 		before, ok := known[t.ID]
-		if ok && before.Status == t.Status {
+		if ok && before.Status == ralph.TaskUnconfirmed && t.Status == ralph.TaskPending {
+			state.Status = ralph.TaskUnconfirmed
+		}
+		if ok && before.Status == state.Status {
 			state.Regressed, state.Tries, state.Rounds = before.Regressed, before.Tries, before.Rounds
+			state.Proven = before.Proven
 		}
 		if !ok && t.Status == ralph.TaskFailed { // by an earlier run: this one tries again
 			state.Status = ralph.TaskPending
@@ -138,7 +143,7 @@ func sameTask(a, b ralph.TaskState) bool {
 	sameDependencies := slices.Equal(a.DependsOn, b.DependsOn)
 	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
 	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title &&
-		a.Optional == b.Optional && a.Human == b.Human &&
+		a.Optional == b.Optional && a.Human == b.Human && a.Proof == b.Proof && a.Proven == b.Proven &&
 		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
 }
 
@@ -147,6 +152,9 @@ func (k *taskList) statuses() map[string]ralph.TaskStatus {
 	statuses := map[string]ralph.TaskStatus{}
 	for _, t := range k.state.History.Tasks {
 		statuses[t.ID] = t.Status
+		if t.Status == ralph.TaskUnconfirmed { // a word of the log, not of task files
+			statuses[t.ID] = ralph.TaskPending
+		}
 	}
 	return statuses
 }
@@ -207,10 +215,13 @@ func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 // ownFile returns a function that reports whether a file stays as it is when work is stashed: files
 // of the harness, and the list, which is updated separately.
 func (k *taskList) ownFile() func(name string) bool {
-	files := map[string]bool{path.Clean(k.tasks.File()): true}
-	for _, t := range k.tasks.List() {
-		if t.SpecFile != "" {
-			files[path.Clean(t.SpecFile)] = true
+	files := map[string]bool{}
+	if k.tasks != nil {
+		files[path.Clean(k.tasks.File())] = true
+		for _, t := range k.tasks.List() {
+			if t.SpecFile != "" {
+				files[path.Clean(t.SpecFile)] = true
+			}
 		}
 	}
 	return func(name string) bool {

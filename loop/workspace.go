@@ -121,6 +121,20 @@ func (w *workspace) checkFreshness(ctx context.Context) {
 	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
+// unchangedSince reports whether no file differs from an earlier tree, apart from files of the harness. If
+// that is not known, it reports false.
+func (w *workspace) unchangedSince(ctx context.Context, base ralph.TreeState, own func(name string) bool) bool {
+	now := w.treeUnderCheck()
+	if base.Snapshot == "" || now.Snapshot == "" {
+		return base.Known && now.Known && now.Same(base)
+	}
+	names, err := w.changedFiles(ctx, base.Snapshot, now.Snapshot)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !own(name) })
+}
+
 // baseText returns the original text of a file that the previous agent changed. It reports false if
 // the agent did not change it or the file was empty.
 func (w *workspace) baseText(ctx context.Context, name string) (string, bool) {

@@ -194,13 +194,18 @@ func (e *Examiner) edits(
 	if err != nil {
 		return nil, err
 	}
-	old, err := e.revert(ctx, found.base, found.reverted(kind), extracted)
+	old, err := e.revert(ctx, found.base, e.reverted(found, kind), extracted)
 	if err != nil {
 		return nil, err
 	}
 	edits = append(edits, old...)
 	if kind == ralph.ViewOldTests {
 		if err := e.blendTests(ctx, found, edits); err != nil {
+			return nil, err
+		}
+	}
+	if kind == ralph.ViewNewTests {
+		if err := e.blendNewTests(ctx, found, edits); err != nil {
 			return nil, err
 		}
 	}
@@ -278,8 +283,10 @@ func (e *Examiner) editsToTree(ctx context.Context, now, extracted string) ([]pr
 }
 
 // reverted lists the changes that a view does not show.
-func (s classifiedChanges) reverted(kind ralph.ViewKind) []ralph.FileChange {
+func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.FileChange {
 	switch kind {
+	case ralph.ViewNewTests:
+		return e.revertedForNewTests(s)
 	case ralph.ViewBase, viewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:

@@ -211,8 +211,9 @@ func (e *Examiner) runCanaries(
 ) (canary.Outcome, canary.Invocation, error) {
 	var outcome canary.Outcome
 	var invocation canary.Invocation
-	err := e.withView(ctx, in, func(v *view) (err error) {
-		outcome, invocation, err = v.tryCanaries(ctx, tree, plants, check)
+	err := e.withView(ctx, in, func(v *view) error {
+		run, err := v.tryCanaries(ctx, tree, plants, check)
+		outcome, invocation = run.outcome, run.invocation
 		return err
 	})
 	return outcome, invocation, err
@@ -239,7 +240,7 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 		return canary.Tree{}, err
 	}
 	old, absent := map[string]bool{}, map[string]bool{}
-	for _, c := range found.reverted(in.Kind) {
+	for _, c := range e.reverted(found, in.Kind) {
 		switch c.Kind {
 		case ralph.FileAdded:
 			absent[c.Name] = true
@@ -262,27 +263,33 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 	return canary.Tree{Files: files, Read: read}, nil
 }
 
+// canaryRun is one run of a check whose tests are named, with the tests planted in it.
+type canaryRun struct {
+	outcome    canary.Outcome
+	invocation canary.Invocation
+	result     ralph.CheckResult
+}
+
 // tryCanaries plants the tests, runs the check and reads the results.
 func (v *view) tryCanaries(
 	ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput,
-) (canary.Outcome, canary.Invocation, error) {
-	var none canary.Outcome
+) (canaryRun, error) {
 	planted, reports := filepath.Join(v.folder, "planted"), filepath.Join(v.folder, "reports")
 	for _, folder := range []string{planted, reports} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return none, canary.Invocation{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+			return canaryRun{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
 		}
 	}
 	var edits []pristine.Edit
 	for i, plant := range plants {
 		source := filepath.Join(planted, strconv.Itoa(i))
 		if err := os.WriteFile(source, []byte(plant.Text), 0o644); err != nil {
-			return none, canary.Invocation{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+			return canaryRun{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
 		}
 		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
 	}
 	if err := v.isolated.ApplyEdits(edits); err != nil {
-		return none, canary.Invocation{}, fmt.Errorf("plant: %w", err)
+		return canaryRun{}, fmt.Errorf("plant: %w", err)
 	}
 	invocation := canary.Invoke(tree, command(check), reports)
 	if check.Folder == "" || check.File == "" {
@@ -290,11 +297,11 @@ func (v *view) tryCanaries(
 	}
 	result, err := v.runInvocation(ctx, invocation, check)
 	if err != nil || ctx.Err() != nil {
-		return none, invocation, err
+		return canaryRun{}, err
 	}
 	output, err := os.Open(filepath.Join(check.Folder, check.File))
 	if err != nil {
-		return none, invocation, fmt.Errorf("read output: %w: %w", ralph.ErrIO, err)
+		return canaryRun{}, fmt.Errorf("read output: %w: %w", ralph.ErrIO, err)
 	}
 	defer output.Close()
 	exit := result.ExitCode
@@ -304,7 +311,8 @@ func (v *view) tryCanaries(
 	case !result.Passed && exit == 0:
 		exit = 1
 	}
-	return canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports)), invocation, nil
+	outcome := canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports))
+	return canaryRun{outcome, invocation, result}, nil
 }
 
 func (v *view) runInvocation(

@@ -121,7 +121,7 @@ func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]str
 	for _, c := range found.all {
 		other[c.Name] = true
 	}
-	for _, c := range found.reverted(in.Kind) {
+	for _, c := range e.reverted(found, in.Kind) {
 		delete(other, c.Name)
 	}
 	return slices.DeleteFunc(files, func(name string) bool {
@@ -217,7 +217,7 @@ func (e *Examiner) writesAtBase(ctx context.Context, in ralph.ViewInput, check r
 
 func (v *view) writes(ctx context.Context, tree canary.Tree, check ralph.CheckInput) (baseWrites, error) {
 	check.Folder, check.File = "", ""
-	outcome, _, err := v.tryCanaries(ctx, tree, nil, check)
+	run, err := v.tryCanaries(ctx, tree, nil, check)
 	if err != nil {
 		return baseWrites{}, err
 	}
@@ -231,7 +231,7 @@ func (v *view) writes(ctx context.Context, tree canary.Tree, check ralph.CheckIn
 	}
 	writes := baseWrites{
 		touched: map[string]bool{},
-		unclear: outcome.Exit != 0 && len(outcome.Tests) == 0 && outcome.Total <= 0,
+		unclear: run.outcome.Exit != 0 && len(run.outcome.Tests) == 0 && run.outcome.Total <= 0,
 	}
 	for _, c := range changes {
 		writes.touched[c.Name] = true

@@ -186,9 +186,15 @@ var keyTable = []Key{
 		Doc: "phrases that count; default: the built-in ones"},
 	{Name: "gate.tamper", Kind: Text, Default: "refuse", Metavar: "RULE", Choices: []string{"refuse", "stop"},
 		Doc: "what a change to a protected file does: refuse the claim, or stop the run"},
-	{Name: "gate.test_change", Kind: Text, Metavar: "RULE", Choices: []string{"warn", "evaluate", "refuse"},
+	{Name: "gate.test_change", Kind: Text, Metavar: "RULE", Choices: []string{"warn", "ask", "evaluate", "refuse"},
 		Doc: "what happens when original tests fail but edited ones pass; default: evaluate with an " +
-			"evaluator, refuse with protect: tests, else warn"},
+			"evaluator, refuse with protect: tests, else ask; warn if gate.shown is not ask"},
+	{Name: "gate.shown", Kind: Text, Default: "ask", Metavar: "RULE", Choices: []string{"off", "warn", "ask", "refuse"},
+		Doc: "what happens to a claim that nothing shows: no check failed before, and no new test fails " +
+			"without the work; ask: end with 7, for a person"},
+	{Name: "gate.proof", Kind: Text, Default: "shown", Flag: "proof", Metavar: "WORD",
+		Choices: []string{"shown", "unbroken"},
+		Doc:     "what a claim must prove; unbroken: checks that pass before and after are enough"},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what happens when an added line looks unfinished"},
 

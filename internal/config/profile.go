@@ -17,6 +17,7 @@ func Profiles() []Profile {
 		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
 			"max_iterations":             "10",
 			"completion_tag":             "COMPLETE",
+			"gate.shown":                 "warn",
 			"breaker.no_progress":        "0",
 			"breaker.same_error":         "0",
 			"breaker.permission_denials": "0",
@@ -39,13 +40,14 @@ func Profiles() []Profile {
 			},
 		},
 		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE", Values: map[string]string{
-			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
+			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always", "gate.shown": "warn",
 		}},
 		{
 			Name: "status",
 			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
 			Values: map[string]string{
-				"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
+				"gate.status": "required", "gate.unfinished": "refuse", "gate.shown": "warn",
+				"breaker.cooldown": "30m", "limits.calls_per_hour": "100",
 			},
 		},
 	}

@@ -111,7 +111,7 @@ type EvaluatorSettings struct {
 func (e EvaluatorSettings) Enabled() bool { return e.Agent != "" || e.Command != "" }
 
 // testChange returns the rule for changed tests: the configured one, or a default that depends on
-// the evaluator and on protected tests.
+// the evaluator, on protected tests, and on whether a person is asked.
 func (s Settings) testChange() ralph.TestRule {
 	switch {
 	case s.Gate.TestChange != "":
@@ -121,8 +121,10 @@ func (s Settings) testChange() ralph.TestRule {
 	case slices.Contains(s.Protect, "tests"):
 		// The preset cannot protect tests that share a file with other code, as in Rust.
 		return ralph.TestsRefuse
+	case s.Gate.Shown != string(ralph.ShownAsk): // as in the profiles whose documents ask nobody
+		return ralph.TestsWarn
 	}
-	return ralph.TestsWarn
+	return ralph.TestsAsk
 }
 
 // TaskSettings says which list the run works through and what to do with a task that fails.
@@ -170,6 +172,8 @@ type GateSettings struct {
 	Unfinished    string   `json:"unfinished"`
 	Tamper        string   `json:"tamper,omitempty"`
 	TestChange    string   `json:"test_change,omitempty"`
+	Shown         string   `json:"shown,omitempty"` // runs of earlier versions have none: off
+	Proof         string   `json:"proof,omitempty"`
 }
 
 // BreakerSettings says when to stop a run that makes no progress.
@@ -247,6 +251,8 @@ func (s Settings) Policy() ralph.Policy {
 		StatusMin:       s.Gate.StatusMin,
 		Tamper:          cmp.Or(ralph.TamperRule(s.Gate.Tamper), ralph.TamperRefuse),
 		TestChange:      s.testChange(),
+		Shown:           ralph.ShownRule(s.Gate.Shown),
+		Proof:           ralph.ProofRule(s.Gate.Proof),
 		Unfinished:      ralph.WordRule(s.Gate.Unfinished),
 		AllowUnverified: s.AllowUnverified,
 

@@ -39,6 +39,14 @@ func runnersIn(t Tree, segments []segment) []runner {
 	return found
 }
 
+// RanNoTests reports whether a run that ended well started a test runner that names its tests, and named
+// none.
+func RanNoTests(t Tree, command string, inv Invocation, out Outcome) bool {
+	runs := slices.ContainsFunc(runnersIn(t, split(command)), func(r runner) bool { return r.name != "script" })
+	named := inv.Command != command || len(inv.Env) > 0
+	return runs && named && out.Exit == 0 && out.Total <= 0
+}
+
 // linters are programs that read source and run no test. Some count only with one of the listed
 // subcommands.
 var linters = map[string][]string{

@@ -1,0 +1,469 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// ShownLog is what a run knows about shown work from earlier iterations.
+type ShownLog struct {
+	// SpentChecks are checks of the run whose repair showed a task. One repair does not show two tasks.
+	SpentChecks []string `json:"spent_checks,omitempty"`
+	// NotShown are claims that were refused only because nothing shows the work.
+	NotShown []UnshownClaim `json:"not_shown,omitempty"`
+	// Accepted is the person's yes to the goal, nil if there is none.
+	Accepted *ralph.WorkAccepted `json:"work_accepted,omitempty"`
+}
+
+// UnshownClaim is a claim for the goal ("") or a task that evidence cannot settle.
+type UnshownClaim struct {
+	Task  string `json:"task,omitempty"`
+	Tree  string `json:"tree"`
+	Times int    `json:"times"`
+}
+
+// mostUnshownClaims is how often a claim may be refused as not shown, on different trees, before a
+// person is asked.
+const mostUnshownClaims = 3
+
+// shownByEvaluator stands in for Policy.Shown while the evaluator's verdict is still open.
+const shownByEvaluator ralph.ShownRule = "evaluator"
+
+// ClaimedWork lists what the iteration claims: tasks that are not done, or "" for the goal.
+func ClaimedWork(p ralph.Policy, h History) []string {
+	if len(h.Tasks) == 0 {
+		if claimsCompletion(p, h) || ChecksClaim(p, h) {
+			return []string{""}
+		}
+		return nil
+	}
+	var work []string
+	for _, id := range ClaimedTasks(p, h) {
+		if t, _ := FindTask(h.Tasks, id); t.Status != ralph.TaskDone && !slices.Contains(work, id) {
+			work = append(work, id)
+		}
+	}
+	return work
+}
+
+// MustShow reports whether the iteration makes a claim that must be shown.
+func MustShow(p ralph.Policy, h History) bool {
+	return showsWork(p) && slices.ContainsFunc(ClaimedWork(p, h), func(id string) bool {
+		return proofOf(p, h, id) == ralph.ProofShown
+	})
+}
+
+func showsWork(p ralph.Policy) bool { return p.Shown != "" && p.Shown != ralph.ShownOff }
+
+// proofOf returns what a claim must prove: a task's own rule comes first.
+func proofOf(p ralph.Policy, h History, id string) ralph.ProofRule {
+	t, _ := FindTask(h.Tasks, id)
+	return cmp.Or(t.Proof, p.Proof, ralph.ProofShown)
+}
+
+// UnknownAtBase lists the passing checks of which it is not known whether they failed at the run's base.
+// A task's own check first ran when the task was selected; an earlier task may have satisfied it by then.
+func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {
+	claimed := ClaimedWork(p, h)
+	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
+		if !c.Passed || c.Task != "" && !slices.Contains(claimed, c.Task) {
+			return true
+		}
+		return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
+			return b.Name == c.Name && b.Task == c.Task && (!b.Passed || b.Tree == h.Base.ID())
+		})
+	})
+}
+
+// Unshown lists the claims that nothing shows so far, assuming that nothing else refuses them.
+func Unshown(p ralph.Policy, h History) []string {
+	var left []string
+	var given allotment
+	for _, id := range currentFirst(ClaimedWork(p, h), h.Now.Task) {
+		if proofOf(p, h, id) == ralph.ProofUnbroken {
+			continue
+		}
+		if _, ok := given.show(h, id); !ok {
+			left = append(left, id)
+		}
+	}
+	return left
+}
+
+func currentFirst(ids []string, current string) []string {
+	ids = slices.Clone(ids)
+	slices.SortStableFunc(ids, func(a, b string) int { return -compareBools(a == current, b == current) })
+	return ids
+}
+
+// allotment gives each claim of one iteration a piece of evidence of its own: work that shows one task
+// does not show another.
+type allotment struct {
+	checks []string // checks whose repair showed a task
+	tests  int      // how many new tests showed one
+}
+
+// show finds what shows a claim, and uses it up.
+func (a *allotment) show(h History, id string) (ralph.Showing, bool) {
+	if h.Accepted != nil && id == "" {
+		return ralph.Showing{By: ralph.ShownByPerson, Who: h.Accepted.By, Why: h.Accepted.Why}, true
+	}
+	if c, ok := a.repairedCheck(h, id); ok {
+		a.checks = append(a.checks, c.Name)
+		by := ralph.ShownByRunCheck
+		if c.Task != "" {
+			by = ralph.ShownByTaskCheck
+		}
+		return ralph.Showing{Task: id, By: by, Check: checkName(c)}, true
+	}
+	if run, ok := a.newTests(h, id); ok {
+		a.tests++
+		return ralph.Showing{Task: id, By: ralph.ShownByTests, Check: run.Name, Tests: run.Failing}, true
+	}
+	if e, asked := h.Now.evaluationOf(id); asked && e.Accepted && e.End == ralph.EndOK {
+		return ralph.Showing{Task: id, By: ralph.ShownByEvaluator, Who: e.Agent}, true
+	}
+	return ralph.Showing{}, false
+}
+
+// repairedCheck finds a check that failed before and passes now: one of the task itself first.
+func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool) {
+	for _, own := range []bool{true, false} {
+		for _, c := range h.Now.Checks {
+			if own != (c.Task != "") || c.Task != "" && c.Task != id || !c.Passed || h.ranNoTests(c) {
+				continue
+			}
+			spent := slices.Contains(h.SpentChecks, c.Name) || slices.Contains(a.checks, c.Name)
+			if own && h.FailedAtBase(c.Name, c.Task) || !spent && (h.FailedAtBase(c.Name, c.Task) || h.failsAtBaseNow(c)) {
+				return c, true
+			}
+		}
+	}
+	return ralph.CheckResult{}, false
+}
+
+// newTests finds a check that fails if the new tests run with the product code of the base. Of each check
+// as many claims are shown as it has such tests; one, if their names are not known.
+func (a *allotment) newTests(h History, id string) (ralph.NewTestsRun, bool) {
+	if h.Now.Work == nil {
+		return ralph.NewTestsRun{}, false
+	}
+	taken := a.tests
+	for _, run := range h.Now.Work.NewTests {
+		now, ok := findCheck(h.Now.Checks, run.Name, run.Task)
+		if run.Passed || run.Task != "" && run.Task != id || !ok || !now.Passed || h.ranNoTests(now) {
+			continue
+		}
+		if n := max(run.Count, 1); taken >= n {
+			taken -= n
+			continue
+		}
+		return run, true
+	}
+	return ralph.NewTestsRun{}, false
+}
+
+func findCheck(checks []ralph.CheckResult, name, task string) (ralph.CheckResult, bool) {
+	i := slices.IndexFunc(checks, func(c ralph.CheckResult) bool { return c.Name == name && c.Task == task })
+	if i < 0 {
+		return ralph.CheckResult{}, false
+	}
+	return checks[i], true
+}
+
+// failsAtBaseNow reports whether a check that first ran later fails on the files of the run's base.
+func (h History) failsAtBaseNow(c ralph.CheckResult) bool {
+	if h.Now.Work == nil {
+		return false
+	}
+	base, ran := findCheck(h.Now.Work.AtBase, c.Name, c.Task)
+	return ran && !base.Passed && !base.Broken
+}
+
+// ranNoTests reports whether a check is a test runner that ran no test. Its success says nothing.
+func (h History) ranNoTests(c ralph.CheckResult) bool {
+	return h.Now.Work != nil && slices.ContainsFunc(h.Now.Work.Counts, func(n ralph.TestCount) bool {
+		return n.Name == c.Name && n.Task == c.Task && n.Tests == 0
+	})
+}
+
+// checkName returns what an agent may learn of a check's name.
+func checkName(c ralph.CheckResult) string {
+	if c.Hidden {
+		return HiddenCheckName
+	}
+	return c.Name
+}
+
+// judgeShown decides whether a claim for the goal or a task is shown. The code is "" if it is, or if the
+// policy does not ask.
+func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralph.Showing, code, detail string) {
+	if !showsWork(p) {
+		return ralph.Showing{}, "", "gate.shown is off"
+	}
+	if proofOf(p, h, id) == ralph.ProofUnbroken {
+		return ralph.Showing{Task: id, By: ralph.ShownUnbroken}, "", "proof: unbroken asks for no more than passing checks"
+	}
+	by, ok := given.show(h, id)
+	unchanged := h.Now.Work != nil && h.Now.Work.Unchanged
+	switch {
+	case ok && !(unchanged && by.By == ralph.ShownByEvaluator):
+		return by, "", DescribeShowing(by)
+	case unchanged:
+		return ralph.Showing{}, ralph.RefusedNoChange, "no file changed" + since(h)
+	case p.Shown == shownByEvaluator, p.Evaluator != "": // its own gate refuses
+		return ralph.Showing{}, "", "the evaluator decides"
+	case len(h.ChecksFor(id)) == 0 && p.AllowUnverified:
+		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", "no check ran; --allow-unverified lets it pass"
+	}
+	return ralph.Showing{}, ralph.RefusedNotShown, whyNotShown(h)
+}
+
+func since(h History) string {
+	if h.LastProvenTree != "" {
+		return " since the last task was proven"
+	}
+	return " in this run"
+}
+
+// whyNotShown says what is missing.
+func whyNotShown(h History) string {
+	work := h.Now.Work
+	idle := slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool { return !h.ranNoTests(c) })
+	switch {
+	case len(idle) > 0:
+		return checkName(idle[0]) + " ran no test, so it shows nothing"
+	case work != nil && len(work.NewTests) > 0:
+		return "the new tests also pass without your change: " + text.List(work.Tests)
+	case work != nil && len(work.Tests) > 0:
+		return "the checks passed before, and the changed tests could not be run without your change: " + text.List(work.Tests)
+	}
+	return "the checks passed before this work, too, and no test was added that fails without it"
+}
+
+// DescribeShowing says in words why a claim counts as shown.
+func DescribeShowing(by ralph.Showing) string {
+	switch by.By {
+	case ralph.ShownByRunCheck, ralph.ShownByTaskCheck:
+		return by.Check + " failed before and passes now"
+	case ralph.ShownByTests:
+		if len(by.Tests) > 0 {
+			return fmt.Sprintf("new tests fail without the work and pass with it: %s", text.List(by.Tests))
+		}
+		return by.Check + " fails with the new tests and without the work, and passes now"
+	case ralph.ShownByEvaluator:
+		return by.Who + " accepted it"
+	case ralph.ShownByPerson:
+		if by.Why != "" {
+			return fmt.Sprintf("%s accepted it: %s", by.Who, by.Why)
+		}
+		return by.Who + " accepted it"
+	case ralph.ShownUnbroken:
+		return "the checks pass before and after, which proof: unbroken calls enough"
+	}
+	return "nothing shows it"
+}
+
+// askShown refuses a claim for the goal that nothing shows. Tasks are shown one by one.
+func askShown(p ralph.Policy, h History) ralph.Gate {
+	if showsWork(p) && len(h.Tasks) > 0 {
+		return openGate("each task was shown when it was done")
+	}
+	by, code, detail := judgeShown(p, h, "", &allotment{})
+	switch {
+	case code == "" && (by.By == "" || by.By == ralph.ShownByNothing):
+		return noteGate(detail)
+	case code == "":
+		return openGate(detail)
+	case p.Shown == ralph.ShownWarn:
+		return ralph.Gate{State: ralph.GateWarned, Detail: "nothing shows the work: " + detail}
+	}
+	return shutGate(code, "%s", detail)
+}
+
+// mayAsk reports whether a person may settle what a refusal leaves open. A task that is claimed with no
+// change becomes unconfirmed even if the policy only warns: it must not keep the run from ending.
+func mayAsk(p ralph.Policy, id, code string) bool {
+	switch code {
+	case ralph.RefusedNoChange:
+		return p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownWarn && id != ""
+	case ralph.RefusedNotShown:
+		return p.Shown == ralph.ShownAsk
+	case ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+		return p.TestChange == ralph.TestsAsk
+	}
+	return false
+}
+
+// claimsAgain reports whether a claim that only a person can settle brings nothing new: the agent says
+// that no test can show it, or the same claim was refused before.
+func (h History) claimsAgain(id string) bool {
+	if h.Now.Agent.Said.Untestable != nil && id == h.Now.Task {
+		return true
+	}
+	for _, before := range h.NotShown {
+		if before.Task == id {
+			return before.Tree == h.Now.Tree.ID() && before.Tree != "" || before.Times+1 >= mostUnshownClaims
+		}
+	}
+	return false
+}
+
+// noteUnshown remembers claims that were refused only for reasons that a person may settle.
+func (h *History) noteUnshown(v ralph.Verdict) {
+	settles := func(code string) bool {
+		return slices.Contains([]string{
+			ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware,
+		}, code)
+	}
+	var ids []string
+	refusals := ralph.RefusalsOf(v.Gates)
+	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !settles(r.Code) })
+	if len(h.Tasks) == 0 && len(refusals) > 0 && !others {
+		ids = append(ids, "")
+	}
+	for _, r := range v.Tasks.Refused {
+		if settles(r.Code) {
+			ids = append(ids, r.Task)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	h.NotShown = slices.Clone(h.NotShown)
+	for _, id := range ids {
+		i := slices.IndexFunc(h.NotShown, func(c UnshownClaim) bool { return c.Task == id })
+		if i < 0 {
+			i, h.NotShown = len(h.NotShown), append(h.NotShown, UnshownClaim{Task: id})
+		}
+		h.NotShown[i].Tree, h.NotShown[i].Times = h.Now.Tree.ID(), h.NotShown[i].Times+1
+	}
+}
+
+// noteShown remembers which checks showed something, so that they show nothing else.
+func (h *History) noteShown(shown []ralph.Showing) {
+	for _, by := range shown {
+		repaired := by.By == ralph.ShownByRunCheck || by.By == ralph.ShownByTaskCheck
+		if repaired && !slices.Contains(h.SpentChecks, by.Check) {
+			h.SpentChecks = append(slices.Clip(h.SpentChecks), by.Check)
+		}
+	}
+}
+
+// unconfirmedRule is row 5: the goal is claimed, and only a person can settle what is missing.
+func unconfirmedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	refusals := ralph.RefusalsOf(v.Gates)
+	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !mayAsk(p, "", r.Code) })
+	if len(h.Tasks) > 0 || len(refusals) == 0 || open || !v.Claimed && !ChecksClaim(p, h) || !h.claimsAgain("") {
+		return nil
+	}
+	return stopAt(v, 5, ralph.Unconfirmed, "%s", refusals[0].Detail)
+}
+
+// unconfirmedTasksRule is row 5 for a list: tasks are left for a person, and no other can be worked on.
+func unconfirmedTasksRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	tasks := applyTasks(v.Tasks, h.Tasks, false)
+	var waiting []string
+	for _, t := range tasks {
+		switch {
+		case t.Status == ralph.TaskUnconfirmed:
+			waiting = append(waiting, t.ID)
+		case t.Status == ralph.TaskFailed || t.Regressed:
+			return nil
+		}
+	}
+	if _, more := NextTask(tasks); more || len(waiting) == 0 {
+		return nil
+	}
+	return stopAt(v, 5, ralph.Unconfirmed, "claimed, but not shown: %s", text.List(waiting))
+}
+
+// acceptedRule is row 4, between iterations: a person accepted the claim.
+func acceptedRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	checked := len(h.Now.Checks) == 0 || AllPassed(h.Now.Checks)
+	if !h.acceptedByPerson() || !checked || len(OpenTasks(h.Tasks)) > 0 {
+		return nil
+	}
+	v.VerifiedBy = ProvenBy(h)
+	if len(h.Tasks) > 0 {
+		return stopAt(v, 4, ralph.TasksDone, "every task of the list is done, some of them accepted by a person")
+	}
+	by := ralph.Showing{By: ralph.ShownByPerson, Who: h.Accepted.By, Why: h.Accepted.Why}
+	v.Shown = []ralph.Showing{by}
+	return stopAt(v, 4, ralph.AllChecksPassed, "%s", DescribeShowing(by))
+}
+
+// Accept applies a person's yes to the goal or to tasks.
+func (h *History) Accept(yes ralph.WorkAccepted) {
+	if yes.Tree.Known {
+		h.Now.Checks, h.Now.Tree, h.Now.Stale = yes.Checks, yes.Tree, false
+		h.Tree = yes.Tree
+	}
+	if len(yes.Tasks) == 0 {
+		h.Accepted = &yes
+		return
+	}
+	h.Tasks = slices.Clone(h.Tasks)
+	for i := range h.Tasks {
+		if slices.Contains(yes.Tasks, h.Tasks[i].ID) {
+			h.Tasks[i].Status, h.Tasks[i].Regressed, h.Tasks[i].Proven = ralph.TaskDone, false, ralph.ProvenAccepted
+		}
+	}
+}
+
+func (h History) acceptedByPerson() bool {
+	return h.Accepted != nil || slices.ContainsFunc(h.Tasks, func(t ralph.TaskState) bool {
+		return t.Proven == ralph.ProvenAccepted
+	})
+}
+
+// ProofOf returns how far a verdict proves the work. It returns "" for runs of versions that did not ask.
+func ProofOf(p ralph.Policy, h History, v ralph.Verdict) ralph.ProofWord {
+	switch {
+	case p.Shown == "":
+		return ""
+	case !Completed(v):
+		return ralph.ProvenNone
+	case len(h.Tasks) == 0:
+		return proofWord(h, v.Shown)
+	}
+	order := []ralph.ProofWord{
+		ralph.ProvenShown, ralph.ProvenWorkspace, ralph.ProvenAccepted, ralph.ProvenUnbroken, ralph.ProvenNone,
+	}
+	weakest := -1
+	for _, t := range h.Tasks {
+		if t.Status == ralph.TaskDone && t.Proven != "" {
+			weakest = max(weakest, slices.Index(order, t.Proven))
+		}
+	}
+	if weakest < 0 { // the list was done before the run
+		return ralph.ProvenUnbroken
+	}
+	return order[weakest]
+}
+
+// proofWord returns the word for what shows a claim.
+func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
+	if len(shown) == 0 {
+		return ralph.ProvenNone
+	}
+	switch shown[0].By {
+	case ralph.ShownByPerson:
+		return ralph.ProvenAccepted
+	case ralph.ShownUnbroken:
+		return ralph.ProvenUnbroken
+	case ralph.ShownByNothing:
+		return ralph.ProvenNone
+	}
+	inPlace := func(c ralph.CheckResult) bool {
+		return c.Isolation == "" || c.Isolation == ralph.IsolationInPlace
+	}
+	if slices.ContainsFunc(h.Now.Checks, inPlace) {
+		return ralph.ProvenWorkspace
+	}
+	return ralph.ProvenShown
+}

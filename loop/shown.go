@@ -1,0 +1,206 @@
+package loop
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// maxShownTests is how many tests the record names.
+const maxShownTests = 10
+
+// showWork looks for what shows the claimed work, the cheapest evidence first, and records what it found.
+func (r *checkRunner) showWork(ctx context.Context) {
+	if !r.couldStillPass(ctx) || !judge.MustShow(r.policy, r.state.History) {
+		return
+	}
+	search := &workSearch{runner: r, base: r.claimBase()}
+	search.work.Unchanged = r.tree.unchangedSince(ctx, search.base, r.list.ownFile())
+	if r.tree.examiner != nil {
+		search.run(ctx)
+	}
+	if ctx.Err() == nil && r.storage == nil {
+		r.emit(ralph.EvWorkSeen, search.work)
+	}
+}
+
+// claimBase returns the tree that claimed work is compared with: the one in which the last task was proven,
+// or the run's base.
+func (r *checkRunner) claimBase() ralph.TreeState {
+	base := r.state.History.Base
+	if settled := r.state.History.LastProvenTree; settled != "" {
+		base = ralph.TreeState{Known: true, Head: base.Head, Snapshot: settled}
+	}
+	return base
+}
+
+// workSearch collects evidence that the work of one claim was done.
+type workSearch struct {
+	runner *checkRunner
+	base   ralph.TreeState
+	work   ralph.WorkSeen
+	named  map[string]ralph.TestRun // runs on the claimed tree, by the check's key
+	folder string
+}
+
+func (s *workSearch) run(ctx context.Context) {
+	s.named = map[string]ralph.TestRun{}
+	var err error
+	if s.folder, err = s.runner.checkFolder(1); err != nil {
+		s.runner.storageFailed(err)
+		return
+	}
+	s.countTests(ctx)
+	if s.isShown(ctx) || s.evaluatorDecides() {
+		return
+	}
+	s.runAtBase(ctx)
+	if s.isShown(ctx) || s.work.Unchanged {
+		return
+	}
+	s.runNewTests(ctx)
+}
+
+// history is the history with what was found so far.
+func (s *workSearch) history() judge.History {
+	h := s.runner.state.History
+	h.Now.Work = &s.work
+	return h
+}
+
+// isShown reports whether nothing more needs to be found out.
+func (s *workSearch) isShown(ctx context.Context) bool {
+	return ctx.Err() != nil || s.runner.storage != nil || len(judge.Unshown(s.runner.policy, s.history())) == 0
+}
+
+// evaluatorDecides reports whether an evaluator will say whether the work was done.
+func (s *workSearch) evaluatorDecides() bool {
+	return s.runner.policy.Evaluator != "" && !s.work.Unchanged
+}
+
+// countTests finds out how many tests the checks ran that failed before and pass now: a test runner that
+// ran none shows nothing.
+func (s *workSearch) countTests(ctx context.Context) {
+	for i, c := range s.checks() {
+		h := s.runner.state.History
+		if h.FailedAtBase(c.name, c.task) {
+			s.claimedRun(ctx, i, c)
+		}
+	}
+}
+
+// claimedRun runs a check on the claimed tree so that it names its tests, and counts them.
+func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestRun {
+	key := judge.CheckKey(ralph.CheckResult{Name: c.name, Task: c.task})
+	if run, ok := s.named[key]; ok {
+		return run
+	}
+	kind := ralph.ViewClaimed
+	if c.hidden {
+		kind = ralph.ViewHidden
+	}
+	in := s.runner.viewInput(kind, s.runner.state.History.AccessOf(c.name, c.task))
+	run, ok := s.runTests(ctx, in, c, checkFile("named").name(i))
+	if !ok {
+		run.Total = -1
+	}
+	s.named[key] = run
+	if run.Total >= 0 {
+		s.work.Counts = append(s.work.Counts, ralph.TestCount{Name: c.name, Task: c.task, Tests: run.Total})
+	}
+	return run
+}
+
+// runAtBase runs checks at the run's base that first ran later, to learn whether they failed there.
+func (s *workSearch) runAtBase(ctx context.Context) {
+	unknown := judge.UnknownAtBase(s.runner.policy, s.runner.state.History)
+	for i, c := range s.checks() {
+		isUnknown := slices.ContainsFunc(unknown, func(u ralph.CheckResult) bool {
+			return u.Name == c.name && u.Task == c.task
+		})
+		if !isUnknown || c.hidden {
+			continue
+		}
+		in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
+		run, ok := s.runTests(ctx, in, c, checkFile("at-base").name(i))
+		if !ok {
+			continue
+		}
+		s.work.AtBase = append(s.work.AtBase, run.Result)
+		if !run.Result.Passed {
+			s.claimedRun(ctx, i, c)
+		}
+	}
+}
+
+// runNewTests runs the checks with the new tests and the product code of the base.
+func (s *workSearch) runNewTests(ctx context.Context) {
+	now := s.runner.tree.treeUnderCheck()
+	tests, err := s.runner.tree.examiner.WrittenTests(ctx, s.base, now)
+	if err != nil || ctx.Err() != nil {
+		s.failed(ctx, err)
+		return
+	}
+	s.work.Tests = tests
+	if len(tests) == 0 {
+		return
+	}
+	for i, c := range s.checks() {
+		if c.hidden || s.isShown(ctx) {
+			continue
+		}
+		in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
+		in.Base = s.base
+		run, ok := s.runTests(ctx, in, c, checkFile("new-tests").name(i))
+		if !ok || run.Result.Broken || run.Result.TimedOut {
+			continue
+		}
+		seen := ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
+		if !seen.Passed {
+			failing := namesWithout(s.claimedRun(ctx, i, c).Passed, run.Passed)
+			seen.Failing, seen.Count = failing[:min(len(failing), maxShownTests)], len(failing)
+		}
+		s.work.NewTests = append(s.work.NewTests, seen)
+	}
+}
+
+// namesWithout returns the sorted names that are not among others, which are sorted, too.
+func namesWithout(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, found := slices.BinarySearch(others, name)
+		return found
+	})
+}
+
+// runTests runs a check in a view. It reports false if that cannot be done.
+func (s *workSearch) runTests(
+	ctx context.Context, in ralph.ViewInput, c check, file string,
+) (run ralph.TestRun, ok bool) {
+	var err error
+	s.runner.withHeartbeat(ctx, func(ctx context.Context) {
+		run, err = s.runner.tree.examiner.RunTests(ctx, in, s.runner.checkInput(c, s.folder, file))
+	})
+	if err != nil || ctx.Err() != nil {
+		s.failed(ctx, err)
+		return run, false
+	}
+	run.Result.Name, run.Result.Task = c.name, c.task
+	return run, true
+}
+
+// failed says that evidence could not be looked for. The claim is not shown then.
+func (s *workSearch) failed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.runner.warnOnce("work_unseen", "cannot find out whether the work is shown: "+err.Error())
+	}
+}
+
+// checks returns the checks that passed on the claimed tree.
+func (s *workSearch) checks() []check {
+	all := slices.Concat(s.runner.suite.checksToRun(true), s.runner.suite.hiddenChecks())
+	return slices.DeleteFunc(all, func(c check) bool {
+		return s.runner.suite.whyBarred(c) != "" || c.missing != "" || !s.runner.isPassing(c)
+	})
+}

@@ -1,0 +1,79 @@
+package ralph
+
+// WorkSeen is what the harness found out about claimed work, beside the results of the checks. The base
+// of a claim is the tree in which the last task was proven, or the run's base.
+type WorkSeen struct {
+	Unchanged bool     `json:"unchanged,omitempty"` // no file differs from the base of the claim
+	Tests     []string `json:"tests,omitempty"`     // test files that were added or changed since
+	// AtBase has the results at the run's base of checks that did not run there before.
+	AtBase []CheckResult `json:"at_base,omitempty"`
+	// NewTests has the results of checks with these test files and the other files of the base.
+	NewTests []NewTestsRun `json:"new_tests,omitempty"`
+	// Counts tells how many tests the checks ran, as far as that is known.
+	Counts []TestCount `json:"counts,omitempty"`
+}
+
+// NewTestsRun is how a check that passes on the claimed tree does with the base's product code and the
+// claimed tests.
+type NewTestsRun struct {
+	Name   string `json:"name"`
+	Task   string `json:"task,omitempty"`
+	Passed bool   `json:"passed"`
+	Output string `json:"output,omitempty"` // the end of it
+	// Failing lists tests that pass on the claimed tree and do not pass here; empty if no names are known.
+	Failing []string `json:"failing,omitempty"`
+	Count   int      `json:"count,omitempty"` // how many there are
+}
+
+// TestCount is how many tests a check ran.
+type TestCount struct {
+	Name  string `json:"name"`
+	Task  string `json:"task,omitempty"`
+	Tests int    `json:"tests"`
+}
+
+// Showing is the reason why the goal, or a task, counts as shown.
+type Showing struct {
+	Task  string   `json:"task,omitempty"` // "" for the goal
+	By    ShownBy  `json:"by"`
+	Check string   `json:"check,omitempty"` // that failed before, or fails without the work
+	Tests []string `json:"tests,omitempty"` // that fail without the work
+	Who   string   `json:"who,omitempty"`   // the evaluator or the person that accepted it
+	Why   string   `json:"why,omitempty"`   // what the person wrote
+}
+
+// ShownBy is a kind of evidence for work.
+type ShownBy string
+
+// The kinds of evidence.
+const (
+	ShownByRunCheck  ShownBy = "check"      // a check of the run failed at the base and passes now
+	ShownByTaskCheck ShownBy = "task_check" // the same for a check of the task itself
+	ShownByTests     ShownBy = "tests"      // new tests fail without the work
+	ShownByEvaluator ShownBy = "evaluator"
+	ShownByPerson    ShownBy = "person"
+	ShownUnbroken    ShownBy = "unbroken" // not shown: the user asked for no more than checks that still pass
+	ShownByNothing   ShownBy = "nothing"  // not shown: the policy only warns
+)
+
+// WorkAccepted records that a person accepts claimed work.
+type WorkAccepted struct {
+	By    string   `json:"by"`
+	Why   string   `json:"why,omitempty"`
+	Tasks []string `json:"tasks,omitempty"` // none for the goal
+	// Tree and Checks are set if the checks ran again, because the files had changed.
+	Tree   TreeState     `json:"tree,omitzero"`
+	Checks []CheckResult `json:"checks,omitempty"`
+}
+
+// ProofWord is how far exit 0 proves the work.
+type ProofWord string
+
+// The words for proof, from the strongest to the weakest.
+const (
+	ProvenShown     ProofWord = "shown"     // checks or tests show the work, or the evaluator accepted it
+	ProvenWorkspace ProofWord = "workspace" // shown, but by checks that ran in the workspace itself
+	ProvenAccepted  ProofWord = "accepted"  // a person accepted it
+	ProvenUnbroken  ProofWord = "unbroken"  // the user asked for no more than checks that still pass
+	ProvenNone      ProofWord = "none"
+)
