@@ -313,21 +313,25 @@ func (h History) claimsAgain(id string) bool {
 	return false
 }
 
+// personSettles reports whether a refusal leaves open what a person may settle.
+func personSettles(code string) bool {
+	switch code {
+	case ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+		return true
+	}
+	return false
+}
+
 // noteUnshown remembers claims that were refused only for reasons that a person may settle.
 func (h *History) noteUnshown(v ralph.Verdict) {
-	settles := func(code string) bool {
-		return slices.Contains([]string{
-			ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware,
-		}, code)
-	}
 	var ids []string
 	refusals := ralph.RefusalsOf(v.Gates)
-	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !settles(r.Code) })
+	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !personSettles(r.Code) })
 	if len(h.Tasks) == 0 && len(refusals) > 0 && !others {
 		ids = append(ids, "")
 	}
 	for _, r := range v.Tasks.Refused {
-		if settles(r.Code) {
+		if personSettles(r.Code) {
 			ids = append(ids, r.Task)
 		}
 	}
@@ -466,4 +470,20 @@ func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
 		return ralph.ProvenWorkspace
 	}
 	return ralph.ProvenShown
+}
+
+// Acceptable lists the tasks that a person may accept, or "" for the goal, after the last verdict v.
+func Acceptable(h History, v ralph.Verdict) []string {
+	var ids []string
+	for _, t := range h.Tasks {
+		if t.Status == ralph.TaskUnconfirmed {
+			ids = append(ids, t.ID)
+		}
+	}
+	refusals := ralph.RefusalsOf(v.Gates)
+	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !personSettles(r.Code) })
+	if len(h.Tasks) == 0 && v.Claimed && len(refusals) > 0 && !open {
+		return []string{""}
+	}
+	return ids
 }

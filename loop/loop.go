@@ -55,6 +55,9 @@ func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	if err := l.open(ctx); err != nil {
 		return ralph.Verdict{}, err
 	}
+	if l.accepted != nil {
+		return l.accept(ctx, *l.accepted), nil
+	}
 	return l.work(ctx), nil
 }
 
@@ -134,6 +137,7 @@ func (l *Loop) reopen() {
 		PID:       l.run.about.PID,
 		Marker:    l.run.about.Marker,
 		TornBytes: l.torn,
+		Accepting: l.accepted != nil,
 	}
 	switch l.run.state.Phase {
 	case fold.PhaseBegun:

@@ -36,6 +36,7 @@ type Loop struct {
 	resuming bool
 	torn     int64
 	notices  []ralph.Notice
+	accepted *ralph.WorkAccepted // a person's yes; nil if agents are to work
 }
 
 // newLoop makes the parts of a loop. A part knows only the parts made before it.
@@ -66,6 +67,10 @@ func newLoop(cfg Config) *Loop {
 
 // Option adds a part to a loop.
 type Option func(*Loop)
+
+// WithAcceptance makes a resumed loop record a person's yes to claimed work instead of starting agents. With
+// nil it has no effect.
+func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepted = yes } }
 
 // WithChecker sets what runs the checks.
 func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }

@@ -210,6 +210,7 @@ func commands(a *app) []*cobra.Command {
 		newTasksCommand(a),
 		newSteerCommand(a),
 		newAnswerCommand(a),
+		newAcceptCommand(a),
 		newStopCommand(a),
 		newPauseCommand(a),
 		newStatusCommand(a),

@@ -63,6 +63,30 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
+	err = c.reopenRun(ctx, store, run, func(s *session) error {
+		state := &s.state
+		if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
+			if !c.globals.quiet {
+				fmt.Fprintf(c.errLines(), "run %s is complete; nothing was started\n", run)
+			}
+			return s.finish(state, state.Result(), "hard")
+		}
+		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
+			return err
+		}
+		if err := s.plan.MissingKey(); err != nil {
+			return err
+		}
+		if state.Asked != nil {
+			s.asked = *state.Asked
+		}
+		return s.runLoop(ctx)
+	})
+	return c.askToAccept(ctx, run, err)
+}
+
+// reopenRun locks the workspace, ends what is left of a run that is not running, and opens its log.
+func (a *app) reopenRun(ctx context.Context, store *runlog.Store, run string, do func(*session) error) error {
 	// These orders were for the last process of the run. Once the lock is held, orders are for this one.
 	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} {
 		if err := store.Clear(run, order); err != nil {
@@ -74,30 +98,17 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer held.Release()
-	s := &session{app: c.app, run: run, store: store}
+	s := &session{app: a, run: run, store: store}
 	if err := s.killLeftovers(run); err != nil {
 		return err
 	}
-	state := &s.state
-	log, tail, err := store.Reopen(run, state)
+	log, tail, err := store.Reopen(run, &s.state)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	s.log, s.torn = log, tail.Dropped
-	if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
-		if !c.globals.quiet {
-			fmt.Fprintf(c.errLines(), "run %s is complete; nothing was started\n", run)
-		}
-		return s.finish(state, state.Result(), "hard")
-	}
-	if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
-		return err
-	}
-	if state.Asked != nil {
-		s.asked = *state.Asked
-	}
-	return s.runLoop(ctx)
+	return do(s)
 }
 
 // rebuildPlan makes the plan from the recorded settings and the flags of the resume. If the run
@@ -115,9 +126,6 @@ func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspac
 		}
 	}
 	plan, err := c.recordedPlan(ctx, workspace, &s.state)
-	if err == nil {
-		err = plan.MissingKey()
-	}
 	if err != nil {
 		return nil, err
 	}

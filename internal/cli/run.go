@@ -180,7 +180,9 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	if err := plan.MissingKey(); err != nil {
 		return err
 	}
-	return (&session{app: c.app, plan: plan}).begin(ctx)
+	s := &session{app: c.app, plan: plan}
+	end := s.begin(ctx)
+	return c.askToAccept(ctx, s.run, end)
 }
 
 // splitAtDash splits the arguments at "--".

@@ -40,8 +40,9 @@ type session struct {
 	store        *runlog.Store
 	log          *runlog.Log
 	torn         int64
-	asked        string // an earlier run's question without an answer
-	newSnapshots string // the worktree's snapshot folder, if this run creates it
+	asked        string              // an earlier run's question without an answer
+	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
+	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 }
 
 // ownOrphans makes this process the parent of processes that agents and checks detach. Call it
@@ -136,6 +137,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		ctx,
 		s.run,
 		places,
+		loop.WithAcceptance(s.acceptance),
 		loop.WithState(state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),
@@ -208,7 +210,8 @@ func (s *session) notifyOnWait(ctx context.Context) func(ralph.Event) {
 
 // notifyOnStop notifies the user when a run stopped because it needs a person.
 func (s *session) notifyOnStop(ctx context.Context, result ralph.Result) {
-	if result.StopReason == ralph.Blocked || result.StopReason == ralph.NeedsDecision {
+	switch result.StopReason {
+	case ralph.Blocked, ralph.NeedsDecision, ralph.Unconfirmed:
 		s.notify(ctx, result)
 	}
 }

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// acceptCommand is `ralph accept`: a person settles what evidence cannot.
+type acceptCommand struct {
+	resumeCommand
+	why, reject string
+	all         bool
+}
+
+func newAcceptCommand(a *app) *cobra.Command {
+	c := &acceptCommand{resumeCommand: resumeCommand{app: a}}
+	cmd := &cobra.Command{
+		Use: "accept [RUN] [TASK...]", Short: "Accept work that nothing shows, or reject it", GroupID: "work",
+		Annotations: outside,
+		Long: `A run that ends with 7 (UNCONFIRMED) has claimed work whose checks pass, but
+nothing shows that the work was done. Look at it with ralph diff, then accept it:
+the run ends with 0, without an agent. If files changed since the claim, the checks
+run again first. With a task list, name the tasks or use --all. Or reject it: your
+words go into the next prompt of ralph resume.`,
+		Example: `  ralph accept -m "read the diff, it is right"
+  ralph accept TASK-2 TASK-3
+  ralph accept --reject "the second paragraph is still missing"`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&c.why, "message", "m", "", "why you accept it: `WHY` goes into the log and the report")
+	flags.StringVar(&c.reject, "reject", "", "do not accept it; tell the agent `WHY`")
+	flags.BoolVar(&c.all, "all", false, "accept every unconfirmed task")
+	return cmd
+}
+
+func (c *acceptCommand) run(ctx context.Context, args []string) error {
+	ownOrphans(c.streams.Err)
+	name, tasks, err := c.split(ctx, args)
+	if err != nil {
+		return err
+	}
+	found, err := c.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	if c.reject != "" {
+		return messageCommand{c.app}.answer(ctx, []string{c.reject})
+	}
+	return c.reopenRun(ctx, found.store, found.id, func(s *session) error {
+		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
+			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept\n", found.id)
+			return s.finish(&s.state, s.state.Result(), "hard")
+		}
+		if tasks, err = c.choose(&s.state, tasks); err != nil {
+			return err
+		}
+		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
+			return err
+		}
+		s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
+		return s.runLoop(ctx)
+	})
+}
+
+// split separates the run's name from the names of tasks: a task of the newest run is a task.
+func (c *acceptCommand) split(ctx context.Context, args []string) (run string, tasks []string, err error) {
+	if len(args) == 0 {
+		return "", nil, nil
+	}
+	newest, err := c.findRun(ctx, "")
+	if err != nil {
+		return "", nil, err
+	}
+	state, err := stateOf(newest.store, newest.id)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, isTask := judge.FindTask(state.History.Tasks, args[0]); isTask {
+		return "", args, nil
+	}
+	return args[0], args[1:], nil
+}
+
+// choose returns the tasks that are accepted, or none for the goal. It refuses what cannot be accepted.
+func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, error) {
+	may := judge.Acceptable(state.History, state.Verdict)
+	switch {
+	case len(may) == 0:
+		return nil, usage("run %s has nothing to accept: %s", state.Run, whyNothing(state))
+	case may[0] == "" && len(named) > 0:
+		return nil, usage("run %s has no task list, so there is no task %s", state.Run, named[0])
+	case may[0] == "":
+		return nil, nil
+	case c.all:
+		return may, nil
+	case len(named) == 0:
+		return nil, usage("name the tasks to accept, or use --all: %s", strings.Join(may, ", "))
+	}
+	var chosen []string
+	for _, name := range named {
+		t, _ := judge.FindTask(state.History.Tasks, name)
+		if !slices.Contains(may, t.ID) {
+			return nil, usage("task %s is not unconfirmed; unconfirmed: %s", name, strings.Join(may, ", "))
+		}
+		chosen = append(chosen, t.ID)
+	}
+	return chosen, nil
+}
+
+func whyNothing(state *fold.State) string {
+	refusals := ralph.RefusalsOf(state.Verdict.Gates)
+	i := slices.IndexFunc(refusals, func(r ralph.Refusal) bool { return r.Code != ralph.RefusedNotShown })
+	if i >= 0 {
+		return "a person cannot settle why the last claim was refused: " + refusals[i].Code + ": " +
+			term.Clean(refusals[i].Detail)
+	}
+	return "no claim waits for a person"
+}
+
+// personName returns the name of the person at this terminal.
+func personName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "a person"
+}
+
+// askToAccept asks the person at the terminal about a run that ended as unconfirmed. Without a terminal it
+// returns the run's own end.
+func (a *app) askToAccept(ctx context.Context, run string, end error) error {
+	status, ended := errors.AsType[exitStatus](end)
+	asks := a.streams.InTerm && a.streams.ErrTerm && !a.wantsJSON() && !a.globals.quiet
+	if !ended || int(status) != ralph.ExitCode(ralph.Unconfirmed, "") || !asks {
+		return end
+	}
+	fmt.Fprint(a.streams.Err, "\nAccept this work? y accepts it; other words go to the agent; Enter decides later: ")
+	line, err := bufio.NewReader(a.streams.In).ReadString('\n')
+	answer := strings.TrimSpace(line)
+	c := &acceptCommand{resumeCommand: resumeCommand{app: a}, all: true}
+	switch {
+	case err != nil || answer == "":
+		return end
+	case strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"):
+		return c.run(ctx, []string{run})
+	}
+	c.reject = answer
+	if err := c.run(ctx, []string{run}); err != nil {
+		return err
+	}
+	return end
+}
