@@ -49,6 +49,7 @@ type PromptInput struct {
 	OpenQuestion   string // a question from an earlier run that was never answered
 	Ledger         []TaskLedger
 	ByCase         bool // the agent is a Submitter
+	NeedsNewTest   bool // the checks pass already, so only a new test shows the work
 }
 
 // Feedback is what the next prompt says about the previous iteration.

@@ -65,6 +65,19 @@ func proofOf(p ralph.Policy, h History, id string) ralph.ProofRule {
 	return cmp.Or(t.Proof, p.Proof, ralph.ProofShown)
 }
 
+// NeedsNewTest reports whether the next claim for the goal or a task can only be shown by a new test, because
+// no check that failed before is left.
+func NeedsNewTest(p ralph.Policy, h History, id string) bool {
+	asks := p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownRefuse
+	if !asks || p.Evaluator != "" || proofOf(p, h, id) == ralph.ProofUnbroken || len(h.Baseline) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
+		ours := b.Task == id || b.Task == "" && !slices.Contains(h.SpentChecks, b.Name)
+		return !b.Passed && ours
+	})
+}
+
 // UnknownAtBase lists the passing checks of which it is not known whether they failed at the run's base.
 // A task's own check first ran when the task was selected; an earlier task may have satisfied it by then.
 func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {

@@ -156,6 +156,13 @@ func (l *Loop) baseline(ctx context.Context) {
 		l.checks.runChecks(ctx, l.suite.baselineChecks())
 		l.checks.runHidden(ctx)
 	}
+	h := l.run.state.History
+	if l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
+		judge.NeedsNewTest(l.run.policy, h, h.Task) {
+		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
+			"that fails without it, the run ends with 7 and a person decides; --proof unbroken asks for no more than "+
+			"passing checks")
+	}
 }
 
 // work runs iterations until a verdict says stop.

@@ -53,6 +53,7 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		kept, _ := l.run.state.StashOf(l.run.state.History.Task)
 		in.RestoreFailure = kept.RestoreFailure
 	}
+	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.run.state.History, l.run.state.History.Task)
 	in.Diff, in.DiffCut = l.tree.diff(ctx)
 	return in
 }

@@ -269,7 +269,11 @@ func printTasks(out io.Writer, j fold.Judgement) {
 		return ""
 	}
 	for _, id := range tasks.Done {
-		fmt.Fprintf(out, "  ✓ %s proven%s\n", id, how(id))
+		fmt.Fprintf(out, "  ✓ %s proven%s%s\n", id, how(id), shownText(tasks.Shown, id))
+	}
+	for _, r := range tasks.Unconfirmed {
+		fmt.Fprintf(out, "  ? %s claimed%s, for a person to decide (%s: %s)\n", r.Task, how(r.Task), r.Code,
+			term.Clean(r.Detail))
 	}
 	for _, r := range tasks.Refused {
 		fmt.Fprintf(out, "  ✗ %s claimed%s, not proven (%s: %s)\n", r.Task, how(r.Task), r.Code, term.Clean(r.Detail))
@@ -285,10 +289,19 @@ func printTasks(out io.Writer, j fold.Judgement) {
 	}
 }
 
+// shownText says why a task counts as shown.
+func shownText(shown []ralph.Showing, id string) string {
+	i := slices.IndexFunc(shown, func(by ralph.Showing) bool { return by.Task == id })
+	if i < 0 {
+		return ""
+	}
+	return ": " + term.Clean(judge.DescribeShowing(shown[i]))
+}
+
 func claimText(j fold.Judgement) string {
 	agent := j.Seen.Agent
 	said := "no claim"
-	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused); {
+	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused) + len(j.Again.Tasks.Unconfirmed); {
 	case j.Again.Claimed:
 		said = "the agent claims completion"
 	case claimed == 1:

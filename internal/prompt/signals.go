@@ -24,7 +24,12 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 	b.WriteString("- BLOCKED, with the reason as text: you cannot continue without a person (a missing credential, a " +
 		"service that is down).\n")
 	b.WriteString("- DECIDE, with the question as text: you need a person's call between real alternatives. Name the " +
-		"options.\n\n")
+		"options.\n")
+	if in.NeedsNewTest {
+		b.WriteString("- UNTESTABLE, with the reason as text: the work is done, and no test can show it. A person will " +
+			"look at it.\n")
+	}
+	b.WriteString("\n")
 	b.WriteString("Report only what is true now. If work remains, print no tag and simply end; a fresh iteration " +
 		"continues.\n")
 	switch {
@@ -51,12 +56,19 @@ func caseSignals(in ralph.PromptInput) string {
 	}
 	return fmt.Sprintf("# How to report\n\nWhen %s is done, call submit_case. Ralph then runs the checks itself, "+
 		"may ask a reviewer who sees the work but not you, and answers the\n"+
-		"call: accepted, or what to fix. Only an accepted case ends your work; text does not.\n\n"+
+		"call: accepted, or what to fix. Only an accepted case ends your work; text does not."+untestable(in)+"\n\n"+
 		"If you cannot continue without a person, print a promise tag alone on a line and end, in the form "+
 		"`<promise>TYPE:text</promise>`, where TYPE is one of:\n\n"+
 		"- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service "+
 		"that is down).\n- DECIDE, with the question as text: you need a person's call between real alternatives. Name "+
 		"the options.\n\n", what) + handOn
+}
+
+func untestable(in ralph.PromptInput) string {
+	if !in.NeedsNewTest {
+		return ""
+	}
+	return " If no test can\nshow the work, say why in the field untestable; a person will look at it."
 }
 
 // everything describes what must be done before a claim.

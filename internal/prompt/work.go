@@ -134,6 +134,9 @@ push, and leave remotes and other branches alone.`
 	return "# Commits\n\n" + words, false
 }
 
+const showWork = "The checks pass already, so passing again does not show your work. Add a test that fails without " +
+	"your change and passes with it. Ralph runs it both ways."
+
 func checks(in ralph.PromptInput) (words string, truncated bool) {
 	var a account
 	list := func(intro string, commands []string) {
@@ -152,6 +155,9 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 	list(when+", Ralph runs these commands; all must exit 0:", in.Checks)
 	if in.Task != nil {
 		list("For this task it also runs:", in.Task.Checks)
+	}
+	if in.NeedsNewTest {
+		a.say(showWork)
 	}
 	return a.under("# Checks")
 }

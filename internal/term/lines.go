@@ -245,9 +245,13 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 		return []string{"  " + l.Style.Yellow("claim accepted, unverified")}
 	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
-		return []string{"  " + l.Style.Green(provenWord(v.Reason))}
+		return []string{"  " + l.Style.Green(provenWord(v))}
 	}
 	var lines []string
+	for _, r := range v.Tasks.Unconfirmed {
+		open := l.Style.Yellow(r.Task + " unconfirmed")
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", open, r.Code, Clean(r.Detail)))
+	}
 	for _, r := range v.Tasks.Refused {
 		refused := l.Style.Red("claim for " + r.Task + " refused")
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", refused, r.Code, Clean(r.Detail)))

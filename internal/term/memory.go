@@ -111,9 +111,20 @@ func provenMark(proven bool, by ralph.IterationResult) string {
 	return " (claimed)"
 }
 
-func provenWord(reason ralph.StopReason) string {
-	if reason == ralph.TasksDone {
-		return "every task proven"
+func provenWord(v ralph.Verdict) string {
+	by := ralph.ShownBy("")
+	if len(v.Shown) > 0 {
+		by = v.Shown[0].By
+	}
+	switch {
+	case v.Reason == ralph.TasksDone:
+		return "every task done"
+	case by == ralph.ShownByPerson:
+		return "claim accepted"
+	case by == ralph.ShownUnbroken:
+		return "claim passes: nothing broke"
+	case by == ralph.ShownByNothing:
+		return "claim passes, but nothing shows the work"
 	}
 	return "claim proven"
 }

@@ -19,6 +19,8 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 		return l.canary(data)
 	case ralph.BaseTestsRun:
 		return l.baseTests(data)
+	case ralph.WorkSeen:
+		return workSeen(data)
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	case ralph.CaseSubmitted:
@@ -31,6 +33,22 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 		return []string{l.answered(data)}
 	}
 	return nil
+}
+
+// workSeen names new tests that show the work. What is missing is in the refusal that follows.
+func workSeen(w ralph.WorkSeen) []string {
+	var lines []string
+	for _, run := range w.NewTests {
+		if run.Passed {
+			continue
+		}
+		what := ": " + names(run.Failing)
+		if len(run.Failing) == 0 {
+			what = ""
+		}
+		lines = append(lines, fmt.Sprintf("  ✓ %s fails without the work and with the new tests%s", Clean(run.Name), what))
+	}
+	return lines
 }
 
 // answered describes the outcome of a case. Cases are judged while the agent of the iteration is

@@ -9,6 +9,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its
@@ -74,6 +75,8 @@ func stopText(s *fold.State) string {
 		return "the agent is blocked: " + detail(s)
 	case ralph.NeedsDecision:
 		return "the agent asks for a decision: " + detail(s)
+	case ralph.Unconfirmed:
+		return "the work is claimed and the checks pass, but a person must decide: " + detail(s)
 	}
 	return detail(s)
 }
@@ -83,7 +86,63 @@ func proofLine(s *fold.State) string {
 	if k := len(s.Iterations); k > 0 {
 		n = len(s.Iterations[k-1].CheckResults)
 	}
+	switch s.Stopped.Proof {
+	case ralph.ProvenAccepted:
+		return Clean(showingText(s))
+	case ralph.ProvenUnbroken:
+		return Count(n, "check") + " passed before and after (proof: unbroken)"
+	case ralph.ProvenNone:
+		return Count(n, "passing check") + ", but nothing shows the work"
+	}
 	return "the claim is proven by " + Count(n, "passing check")
+}
+
+// showingText says why the goal counts as shown.
+func showingText(s *fold.State) string {
+	if shown := s.Verdict.Shown; len(shown) > 0 {
+		return judge.DescribeShowing(shown[0])
+	}
+	return "nothing shows it"
+}
+
+// completedProof says how far exit 0 proves the work, beginning with the word of the result.
+func completedProof(s *fold.State) string {
+	word := s.Stopped.Proof
+	what := showingText(s)
+	if len(s.History.Tasks) > 0 {
+		what = taskProofs(s)
+	}
+	if word == ralph.ProvenWorkspace {
+		what += " (checks ran in the workspace itself)"
+	}
+	return string(word) + ": " + Clean(what)
+}
+
+// taskProofs counts how the tasks of the list were proven.
+func taskProofs(s *fold.State) string {
+	count := map[ralph.ProofWord]int{}
+	for _, t := range s.History.Tasks {
+		if t.Status == ralph.TaskDone {
+			count[t.Proven]++
+		}
+	}
+	var parts []string
+	for _, kind := range []struct {
+		word ralph.ProofWord
+		text string
+	}{
+		{ralph.ProvenShown, "shown by checks, tests or the evaluator"},
+		{ralph.ProvenWorkspace, "shown in the workspace itself"},
+		{ralph.ProvenAccepted, "accepted by a person"},
+		{ralph.ProvenUnbroken, "unbroken, as asked for"},
+		{ralph.ProvenNone, "not shown"},
+		{"", "done before this run"},
+	} {
+		if n := count[kind.word]; n > 0 {
+			parts = append(parts, Count(n, "task")+" "+kind.text)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Screen is the summary that a person sees at the end: why the run stopped, what changed, what was
@@ -201,9 +260,11 @@ func Tasks(s *fold.State) string {
 	const shown = 5
 	count := s.TaskCount()
 	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
-	var open, optional, human []string
+	var open, unconfirmed, optional, human []string
 	for _, t := range s.History.Tasks {
 		switch {
+		case t.Status == ralph.TaskUnconfirmed:
+			unconfirmed = append(unconfirmed, t.ID)
 		case t.Open():
 			open = append(open, t.ID)
 		case t.Status == ralph.TaskDone:
@@ -220,6 +281,9 @@ func Tasks(s *fold.State) string {
 		return strings.Join(ids, ", ")
 	}
 	text += reasonOf(list(open))
+	if len(unconfirmed) > 0 {
+		text += "; unconfirmed: " + list(unconfirmed)
+	}
 	if len(optional) > 0 {
 		text += "; optional, not done: " + list(optional)
 	}
@@ -249,6 +313,8 @@ func explain(s *fold.State) string {
 func proofText(s *fold.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
+	case s.Stopped.Status == ralph.StatusCompleted && s.Stopped.Proof != "":
+		return completedProof(s)
 	case slices.Contains(by, ralph.VerifiedEvaluator):
 		return "an evaluator accepted the work; no check ran"
 	case slices.Contains(by, ralph.VerifiedChecks):
@@ -346,6 +412,8 @@ func nextCommand(s *fold.State) string {
 		return otherSettings(s)
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
+	case reason == ralph.Unconfirmed && len(s.History.Tasks) > 0:
+		return strings.Replace(nextCommands[reason], "ralph accept -m", "ralph accept --all -m", 1)
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
 		return "fix what the hook reports, then: ralph resume"
 	case nextCommands[reason] != "":
