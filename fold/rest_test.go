@@ -18,7 +18,7 @@ func TestACutIterationCostsWhatWasKnownOfIt(t *testing.T) {
 	f.emit(ralph.EvAgentOutput, ralph.AgentOutput{
 		Elapsed: ralph.Span(time.Second), Cost: &cost, Tokens: &ralph.Tokens{Input: 100, Output: 50},
 	})
-	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy(), Interrupted: 1})
+	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: lenientPolicy(), Interrupted: 1})
 	h := f.state.History
 	if h.Cost != cost || h.Tokens.Total() != 150 || h.Counted != 0 || f.state.Elapsed != ralph.Span(time.Second) {
 		t.Errorf("cost %v, tokens %d, counted %d, elapsed %s", h.Cost, h.Tokens.Total(), h.Counted, f.state.Elapsed)

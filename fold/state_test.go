@@ -27,7 +27,7 @@ func startRun(t *testing.T) *testRun {
 	f.emit(ralph.EvRunStarted, ralph.RunStarted{
 		Agent:    "fake",
 		Checks:   []string{"go test"},
-		Policy:   ralph.DefaultPolicy(),
+		Policy:   lenientPolicy(),
 		Settings: json.RawMessage(`{"a":1}`),
 	})
 	return f
@@ -249,7 +249,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.emit(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
 			f.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second)})
 			f.emit(ralph.EvRunResumed, ralph.RunResumed{
-				Agent: "other", Policy: ralph.DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`),
+				Agent: "other", Policy: lenientPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`),
 			})
 		}, ralph.Result{
 			Status: ralph.StatusActive, TotalIterations: 1, TotalDuration: ralph.Span(9 * time.Second),
@@ -298,7 +298,7 @@ func TestLiveStatusFollowsWaits(t *testing.T) {
 	note()
 	f.emit(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Timeout, Status: ralph.StatusExhausted})
 	note()
-	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: lenientPolicy()})
 	note()
 	want := []ralph.Status{
 		ralph.StatusActive,
@@ -331,7 +331,7 @@ func TestABaselineTakenTwiceCountsOnce(t *testing.T) {
 	f := startRun(t)
 	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", ExitCode: 1})
 	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
-	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	f.emit(ralph.EvRunResumed, ralph.RunResumed{Policy: lenientPolicy()})
 	f.emit(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Hash: "h1"})
 	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", Passed: true})
 	f.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
@@ -339,4 +339,12 @@ func TestABaselineTakenTwiceCountsOnce(t *testing.T) {
 	if diff := cmp.Diff(want, f.state.History.Baseline); diff != "" {
 		t.Errorf("baseline (-want +got):\n%s", diff)
 	}
+}
+
+// lenientPolicy is the default policy, except that claims need not be shown, as in logs of earlier versions.
+// Tests of that rule use the default.
+func lenientPolicy() ralph.Policy {
+	p := ralph.DefaultPolicy()
+	p.Shown, p.TestChange = "", ralph.TestsWarn
+	return p
 }

@@ -56,4 +56,5 @@ func ExampleDecide_json() {
 	// noted the evaluator accepts
 	// noted the status gate
 	// open something proves it
+	// open the work is shown
 }

@@ -28,6 +28,7 @@ func openGates() []ralph.Gate {
 		{Name: "the evaluator accepts", State: ralph.GateNoted, Detail: "no evaluator is configured"},
 		{Name: "the status gate", State: ralph.GateNoted, Detail: "gate.status is advisory"},
 		{Name: "something proves it", State: ralph.GateOpen, Detail: "a check ran"},
+		{Name: "the work is shown", State: ralph.GateNoted, Detail: "gate.shown is off"},
 	}
 }
 
@@ -290,6 +291,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 		{"evaluator_rejected"},
 		{"status_gate"},
 		{"no_evidence"},
+		{"not_shown", "nothing_changed"},
 	}
 	var got [][]string
 	for _, kind := range GateKinds() {

@@ -216,7 +216,10 @@ func checkName(c ralph.CheckResult) string {
 // policy does not ask.
 func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralph.Showing, code, detail string) {
 	if !showsWork(p) {
-		return ralph.Showing{}, "", "gate.shown is off"
+		if p.Shown == ralph.ShownOff { // nothing is refused, but the result says what shows the work
+			by, _ = given.show(h, id)
+		}
+		return by, "", "gate.shown is off"
 	}
 	if proofOf(p, h, id) == ralph.ProofUnbroken {
 		return ralph.Showing{Task: id, By: ralph.ShownUnbroken}, "", "proof: unbroken asks for no more than passing checks"
@@ -288,7 +291,7 @@ func askShown(p ralph.Policy, h History) ralph.Gate {
 	}
 	by, code, detail := judgeShown(p, h, "", &allotment{})
 	switch {
-	case code == "" && (by.By == "" || by.By == ralph.ShownByNothing):
+	case !showsWork(p), code == "" && (by.By == "" || by.By == ralph.ShownByNothing):
 		return noteGate(detail)
 	case code == "":
 		return openGate(detail)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,11 @@ func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []stri
 			v.Refused = append(v.Refused, refusal)
 		}
 	}
+	place := func(id string) int {
+		return slices.IndexFunc(h.Tasks, func(t ralph.TaskState) bool { return t.ID == id })
+	}
+	slices.SortFunc(v.Done, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortFunc(v.Refused, func(a, b ralph.TaskRefusal) int { return cmp.Compare(place(a.Task), place(b.Task)) })
 }
 
 // showTask decides whether a claim for a task is shown. If the policy only warns, it passes unless nothing

@@ -53,7 +53,7 @@ func TestALoopOfFunctions(t *testing.T) {
 		}
 		want := ralph.Result{
 			RunID: loop.ID(), Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true,
-			VerifiedBy: []string{ralph.VerifiedChecks}, TotalIterations: 2,
+			VerifiedBy: []string{ralph.VerifiedChecks}, Proof: ralph.ProvenWorkspace, TotalIterations: 2,
 			Summary: "the agent claims completion, and every check passes",
 			Iterations: []ralph.IterationResult{
 				iteration(

@@ -66,10 +66,19 @@ func Example_blocked() {
 
 // Observers see every event of a run in order.
 func ExampleWithObserver() {
-	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "<promise>COMPLETE</promise>", nil })
-	checks := ralph.CheckFuncs{"green": func(context.Context) error { return nil }}
+	done := false
+	agent := ralph.AgentFunc(func(context.Context, string) (string, error) {
+		done = true
+		return "<promise>COMPLETE</promise>", nil
+	})
+	checks := ralph.CheckFuncs{"done": func(context.Context) error {
+		if !done {
+			return errors.New("not done yet")
+		}
+		return nil
+	}}
 	run, err := loop.New(
-		loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}},
+		loop.Config{Task: "do it", Agent: agent, Checks: []string{"done"}},
 		loop.WithChecker(checks),
 		loop.WithObserver(func(e ralph.Event) {
 			if e.Type == ralph.EvVerdict || e.Type == ralph.EvCheckFinished {

@@ -33,7 +33,7 @@ const worked = 5*time.Second + 500*time.Millisecond
 func newWorld(t *testing.T, turns ...turn) *world {
 	w := &world{
 		t: t, cfg: Config{Task: "make it green", AgentName: "fake", Checks: []string{"go test"}},
-		policy: ralph.DefaultPolicy(), agent: &fakeAgent{turns: turns}, checker: &fakeChecker{}, tree: &fakeTree{},
+		policy: lenientPolicy(), agent: &fakeAgent{turns: turns}, checker: &fakeChecker{}, tree: &fakeTree{},
 		log: &memoryLog{},
 	}
 	w.cfg.Agent = w.agent
@@ -329,4 +329,12 @@ type promptFunc func(in ralph.PromptInput) (ralph.Prompt, error)
 
 func (f promptFunc) Prompt(_ context.Context, in ralph.PromptInput) (ralph.Prompt, error) {
 	return f(in)
+}
+
+// lenientPolicy is the default policy, except that claims need not be shown. Tests of that rule use the
+// default.
+func lenientPolicy() ralph.Policy {
+	p := ralph.DefaultPolicy()
+	p.Shown, p.TestChange = ralph.ShownOff, ralph.TestsWarn
+	return p
 }

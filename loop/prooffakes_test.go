@@ -75,6 +75,8 @@ type fakeExaminer struct {
 	compare    func(base, now ralph.TreeState) (ralph.Tampering, error)
 	check      func(in ralph.ViewInput, name string) ralph.CheckResult
 	prove      func(in ralph.ViewInput, name string) (ralph.Proof, error)
+	runTests   func(in ralph.ViewInput, name string) (ralph.TestRun, error)
+	written    []string // test files
 	mode       string
 	why        string
 	openErr    error
@@ -85,6 +87,7 @@ type fakeExaminer struct {
 	compared []string // base and now, by their snapshots
 	ran      []string // kind, access and name of checks
 	proved   []string
+	named    []string // kind and name of checks whose tests were named
 }
 
 var _ ralph.Snapshots = (*keeper)(nil)
@@ -134,6 +137,21 @@ func (e *fakeExaminer) Prove(_ context.Context, in ralph.ViewInput, check ralph.
 		return ralph.Proof{Canary: ralph.CanaryRed, Tests: 3}, nil
 	}
 	return e.prove(in, check.Name)
+}
+
+func (e *fakeExaminer) WrittenTests(context.Context, ralph.TreeState, ralph.TreeState) ([]string, error) {
+	return e.written, nil
+}
+
+func (e *fakeExaminer) RunTests(_ context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.TestRun, error) {
+	if e.isOpen {
+		e.t.Error("tests are run by name while a view is open")
+	}
+	e.named = append(e.named, nameOf(in, check.Name))
+	if e.runTests == nil {
+		return ralph.TestRun{Result: e.check(in, check.Name), Total: -1}, nil
+	}
+	return e.runTests(in, check.Name)
 }
 
 func (e *fakeExaminer) BaseText(_ context.Context, base ralph.TreeState, name string) (string, error) {
