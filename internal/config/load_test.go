@@ -74,6 +74,7 @@ func TestLayersInOrder(t *testing.T) {
 		"max_wait":              "5s <- flag --max-wait",
 		"profile":               "status <- user user.yaml:6",
 		"gate.status":           "required <- profile status",
+		"gate.shown":            "warn <- profile status",
 		"gate.unfinished":       "refuse <- profile status",
 		"breaker.cooldown":      "30m <- profile status",
 		"limits.calls_per_hour": "100 <- profile status",
@@ -329,16 +330,18 @@ func TestProfiles(t *testing.T) {
 	for profile, want := range map[string]map[string]string{
 		"default": {},
 		"promise": {
+			"gate.shown":     "warn <- profile promise",
 			"max_iterations": "10 <- profile promise", "completion_tag": `["COMPLETE"] <- profile promise`,
 			"breaker.no_progress": "0 <- profile promise", "breaker.same_error": "0 <- profile promise",
 			"breaker.permission_denials": "0 <- profile promise", "breaker.output_decline": "0 <- profile promise",
 		},
 		"checks": {
 			"max_iterations": "25 <- profile checks", "completion_tag": `["COMPLETE"] <- profile checks`,
-			"checks.when": "always <- profile checks",
+			"checks.when": "always <- profile checks", "gate.shown": "warn <- profile checks",
 		},
 		"status": {
 			"gate.status": "required <- profile status", "gate.unfinished": "refuse <- profile status",
+			"gate.shown":       "warn <- profile status",
 			"breaker.cooldown": "30m <- profile status", "limits.calls_per_hour": "100 <- profile status",
 		},
 	} {
@@ -501,14 +504,14 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"iteration_delay=15",
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
-		"checks.retries=21",
+		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
 		"checks.canary=off", "evaluator.max_calls_per_task=22",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop,
 		Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
-		Retries: 21, MaxRejections: 22,
+		Shown: ralph.ShownRefuse, Proof: ralph.ProofUnbroken, Retries: 21, MaxRejections: 22,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),
