@@ -34,7 +34,7 @@ func iterationResult(o judge.Observation, v ralph.Verdict) ralph.IterationResult
 	for _, refusal := range v.Refusals() {
 		r.Refusals = append(r.Refusals, refusal.Code)
 	}
-	for _, refused := range v.Tasks.Refused {
+	for _, refused := range slices.Concat(v.Tasks.Refused, v.Tasks.Unconfirmed) {
 		if !slices.Contains(r.Refusals, refused.Code) {
 			r.Refusals = append(r.Refusals, refused.Code)
 		}

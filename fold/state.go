@@ -356,7 +356,8 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	}
 	f.Failed = failedOf(now.Checks)
 	asked := said.Blocked != nil || said.Decide != nil
-	f.GreenNoClaim = judge.AllPassed(now.Checks) && !v.Claimed && !asked && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
+	claims := len(v.Tasks.Done) + len(v.Tasks.Refused) + len(v.Tasks.Unconfirmed)
+	f.GreenNoClaim = judge.AllPassed(now.Checks) && !v.Claimed && !asked && claims == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
 	} else {
