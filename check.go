@@ -35,8 +35,10 @@ type CheckResult struct {
 	TimedOut  bool   `json:"timed_out,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
-	Task      string `json:"task,omitempty"` // the task that the check belongs to; "" for the run
+	// FailingTests is how many tests failed, according to their runner; 0 if unknown.
+	FailingTests int `json:"failing_tests,omitempty"`
 
+	Task        string      `json:"task,omitempty"`          // the task that the check belongs to; "" for the run
 	Command     string      `json:"command,omitempty"`       // the command that ran, if it differs from Name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
 	NeedsAccess Access      `json:"weaker,omitempty"`        // access beyond an isolated view that its baseline needed

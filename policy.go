@@ -63,6 +63,9 @@ type BreakerPolicy struct {
 	OutputDecline     int  `json:"output_decline"` // percent over three iterations, if there was no progress either
 	Diagnose          bool `json:"diagnose"`
 	Cooldown          Span `json:"cooldown"`
+	// Evidence means that only better evidence closes a tripped breaker. Logs of older versions lack it: there, an
+	// edit closes it.
+	Evidence bool `json:"evidence,omitempty"`
 }
 
 // ClaimRule sets whether a run needs a claim, or completes as soon as its checks pass.
@@ -155,6 +158,7 @@ func DefaultPolicy() Policy {
 			PermissionDenials: 2,
 			OutputDecline:     70,
 			Diagnose:          true,
+			Evidence:          true,
 		},
 		OnTaskFailure:    TaskHalt,
 		OnDecide:         DecideStop,

@@ -293,6 +293,7 @@ func (s *State) check(iteration int, result ralph.CheckResult) {
 		same := func(c ralph.CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
 		s.History.Checks = s.History.Checks.With([]ralph.CheckResult{result})
+		s.History.NoteFailing([]ralph.CheckResult{result})
 		if iteration == 0 {
 			s.Last.Failed = failedOf(VisibleChecks(s.History.Baseline)) // the first prompt names the failing checks
 		}

@@ -25,7 +25,7 @@ func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breake
 		return b
 	}
 	if b.State != ralph.BreakerClosed {
-		if h.Now.Better { // an edit alone is not
+		if p.Evidence && h.Better || !p.Evidence && h.Progress {
 			return ralph.Breaker{State: ralph.BreakerClosed}
 		}
 		return ralph.Breaker{State: ralph.BreakerOpen, Reason: b.Reason, Waits: b.Waits}

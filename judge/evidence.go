@@ -57,7 +57,7 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	same := true
 	for _, c := range checks {
 		before, known := m[CheckKey(c)]
-		same = same && known && before == c.Passed
+		same = same && known && (before == c.Passed || c.Broken)
 	}
 	if same {
 		return m
@@ -65,9 +65,30 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	next := make(CheckMarks, len(m)+len(checks))
 	maps.Copy(next, m)
 	for _, c := range checks {
-		next[CheckKey(c)] = c.Passed
+		if _, known := m[CheckKey(c)]; !c.Broken || !known { // a check that cannot run neither passed nor failed
+			next[CheckKey(c)] = c.Passed
+		}
 	}
 	return next
+}
+
+// NoteFailing records how many tests fail, and reports whether fewer tests of a check fail than ever before.
+func (h *History) NoteFailing(checks []ralph.CheckResult) bool {
+	better := false
+	for _, c := range checks {
+		fewest, known := h.Fewest[CheckKey(c)]
+		if c.FailingTests == 0 || known && c.FailingTests >= fewest {
+			continue
+		}
+		better = better || known
+		next := maps.Clone(h.Fewest) // other histories may share it
+		if next == nil {
+			next = map[string]int{}
+		}
+		next[CheckKey(c)] = c.FailingTests
+		h.Fewest = next
+	}
+	return better
 }
 
 // ReplaceCheck keeps only the newest result of a check, but remembers if the check flaked on this tree.

@@ -14,14 +14,9 @@ type Profile struct {
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "default", Doc: "the default of every key"},
-		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
-			"max_iterations":             "10",
-			"completion_tag":             "COMPLETE",
-			"breaker.no_progress":        "0",
-			"breaker.same_error":         "0",
-			"breaker.permission_denials": "0",
-			"breaker.output_decline":     "0",
-		}},
+		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
+			"max_iterations": "10", "completion_tag": "COMPLETE",
+		})},
 		{
 			Name: "case",
 			Doc:  "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit per task in a worktree",
@@ -38,9 +33,9 @@ func Profiles() []Profile {
 				"checks.task_tests":         "tests/test_{id}_*.py",
 			},
 		},
-		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE", Values: map[string]string{
+		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
 			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
-		}},
+		})},
 		{
 			Name: "status",
 			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
@@ -49,6 +44,15 @@ func Profiles() []Profile {
 			},
 		},
 	}
+}
+
+// withoutBreaker turns every rule of the breaker off, for systems that only have limits: a failing check never ends
+// their runs early.
+func withoutBreaker(values map[string]string) map[string]string {
+	for _, rule := range []string{"no_progress", "same_error", "permission_denials", "output_decline"} {
+		values["breaker."+rule] = "0"
+	}
+	return values
 }
 
 // layer returns the values of the profile.
