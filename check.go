@@ -59,9 +59,15 @@ func (c CheckResult) FullName() string {
 	return c.Task + ": " + c.Name
 }
 
-// HowFailed describes how a check failed: its exit code, or that it timed out.
+// Failed reports whether the check ran and did not pass. A check that cannot run says nothing about the work.
+func (c CheckResult) Failed() bool { return !c.Passed && !c.Broken }
+
+// HowFailed describes why a check did not pass: its exit code, that it timed out, or that it cannot run.
 func (c CheckResult) HowFailed() string {
-	if c.TimedOut {
+	switch {
+	case c.Broken:
+		return "cannot run"
+	case c.TimedOut:
 		return "timed out"
 	}
 	return fmt.Sprintf("exit %d", c.ExitCode)

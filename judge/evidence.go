@@ -106,10 +106,10 @@ func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.
 	return append(checks, result)
 }
 
-// Attribute compares a result with its baseline. It returns "" if there is no baseline.
+// Attribute compares a result with its baseline. It returns "" if there is no baseline, or if the check could not run.
 func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attribution {
 	for _, before := range baseline {
-		if before.Name != now.Name || before.Task != now.Task {
+		if before.Name != now.Name || before.Task != now.Task || before.Broken || now.Broken {
 			continue
 		}
 		switch {
@@ -163,7 +163,7 @@ func (h History) HasFlaked(c ralph.CheckResult) bool { return slices.Contains(h.
 // FailedAtBase reports whether a check failed before any agent worked.
 func (h History) FailedAtBase(name, task string) bool {
 	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
-		return b.Name == name && b.Task == task && !b.Passed
+		return b.Name == name && b.Task == task && b.Failed()
 	})
 }
 
@@ -221,7 +221,7 @@ func ProvenBy(h History) []string {
 	}
 	redBefore := map[string]bool{} // a check that did not run before may have passed
 	for _, c := range h.Baseline {
-		redBefore[CheckKey(c)] = !c.Passed
+		redBefore[CheckKey(c)] = c.Failed()
 	}
 	checks := h.Now.Checks
 	if h.Started == 0 { // only the baseline has run

@@ -134,10 +134,10 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 	var failed, broken []string
 	for _, c := range checks {
 		switch {
-		case c.Hidden && !c.Passed: // the agent must learn nothing else about it
-			if !slices.Contains(failed, HiddenCheckName) {
-				failed = append(failed, HiddenCheckName)
-			}
+		case c.Hidden && c.Broken: // the agent must learn nothing else about it
+			broken = append(broken, HiddenCheckName)
+		case c.Hidden && !c.Passed:
+			failed = append(failed, HiddenCheckName)
 		case c.Broken:
 			broken = append(broken, c.Name)
 		case !c.Passed:
@@ -145,10 +145,10 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(failed) > 0 {
-		return shutGate(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
+		return shutGate(ralph.RefusedCheckFailed, "%s failed", strings.Join(slices.Compact(failed), ", "))
 	}
 	if len(broken) > 0 {
-		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
+		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(slices.Compact(broken), ", "))
 	}
 	return openGate(fmt.Sprintf("%d of %d pass on this tree", len(checks), len(checks)))
 }

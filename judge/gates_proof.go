@@ -35,8 +35,10 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		return shutGate(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
 	case !p.Canary:
 		return noteGate("checks.canary is off")
-	case !asked && slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return !c.Passed }):
+	case !asked && slices.ContainsFunc(h.Now.Checks, ralph.CheckResult.Failed):
 		return noteGate("not tried, because a check failed")
+	case !asked && slices.ContainsFunc(h.Now.Checks, cannotRun):
+		return noteGate("not tried, because a check cannot run")
 	case !asked:
 		return noteGate("not tried in this iteration")
 	case len(mute) > 0:
@@ -76,6 +78,8 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 	code, detail := ralph.RefusedTestsChanged, "original tests fail, edited ones pass: "+text.List(baseTests.Files)
 	switch {
+	case baseTests.OldBroken():
+		detail = "checks cannot run with the original tests, but pass with edited ones: " + text.List(baseTests.Files)
 	case !baseTests.OldPassed:
 	case len(baseTests.Aware) > 0:
 		code = ralph.RefusedTestAware

@@ -76,8 +76,13 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		result.FailingTests = canary.CountFailing(string(seen.kept))
 	}
 	result.Broken = ended.State == process.NotStarted
-	if ended.State == process.Exited && ended.Signal == "" && (ended.ExitCode == 126 || ended.ExitCode == 127) {
-		result.Broken = !s.runnable(ctx, in)
+	if ended.State == process.Exited && ended.Signal == "" {
+		switch ended.ExitCode {
+		case 126, 127:
+			result.Broken = !s.runnable(ctx, in)
+		case 1:
+			result.Broken = !seen.cut && lacksModule(cmp.Or(in.Command, in.Name), string(seen.kept))
+		}
 	}
 	return result, nil
 }
