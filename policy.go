@@ -34,6 +34,10 @@ type Policy struct {
 
 	Breaker BreakerPolicy `json:"breaker"`
 
+	// Rules is the version of the rules that judge the run, so that logs of older versions, which have 0, replay as they
+	// were judged. Since 1, only better evidence closes a tripped breaker, and a check that cannot run did not fail.
+	Rules int `json:"rules,omitempty"`
+
 	TaskTries     int      `json:"task_tries,omitempty"` // iterations that one task may take
 	OnTaskFailure TaskRule `json:"on_task_failure,omitempty"`
 	TaskRetries   int      `json:"task_retries,omitempty"` // with TaskRetry: further rounds of TaskTries
@@ -63,9 +67,6 @@ type BreakerPolicy struct {
 	OutputDecline     int  `json:"output_decline"` // percent over three iterations, if there was no progress either
 	Diagnose          bool `json:"diagnose"`
 	Cooldown          Span `json:"cooldown"`
-	// Evidence means that only better evidence closes a tripped breaker. Logs of older versions lack it: there, an
-	// edit closes it.
-	Evidence bool `json:"evidence,omitempty"`
 }
 
 // ClaimRule sets whether a run needs a claim, or completes as soon as its checks pass.
@@ -136,10 +137,14 @@ const (
 	CommitIteration CommitRule = "iteration"
 )
 
+// CurrentRules is the newest version of the rules.
+const CurrentRules = 1
+
 // DefaultPolicy returns the policy of the profile "default".
 func DefaultPolicy() Policy {
 	return Policy{
 		MaxIterations: 10,
+		Rules:         CurrentRules,
 		Claim:         ClaimRequired,
 		Status:        StatusAdvisory,
 		StatusMin:     2,
@@ -158,7 +163,6 @@ func DefaultPolicy() Policy {
 			PermissionDenials: 2,
 			OutputDecline:     70,
 			Diagnose:          true,
-			Evidence:          true,
 		},
 		OnTaskFailure:    TaskHalt,
 		OnDecide:         DecideStop,

@@ -153,7 +153,7 @@ func (o oracle) currentBreaker() breaker {
 
 // closes reports whether iteration i closes a tripped breaker. In logs of older versions, any progress does.
 func (o oracle) closes(i int) bool {
-	if o.policy.Breaker.Evidence {
+	if o.policy.Rules > 0 {
 		return o.improved(i)
 	}
 	return o.progress(i)

@@ -66,7 +66,7 @@ func (o oracle) changeBy(q iteration, before map[string]taskState, rejections ma
 	d := listChange{after: map[string]taskState{}, rejections: rejections}
 	for _, t := range o.list {
 		s := before[t.ID]
-		red, green := ownCheck(q, t.ID)
+		red, green := o.ownCheck(q, t.ID)
 		switch {
 		case s.Status == ralph.TaskDone && red:
 			s.Regressed = true
@@ -123,7 +123,7 @@ func (o oracle) countTry(q iteration, d *listChange) {
 
 // ownCheck reports whether one of the task's own checks failed in an iteration, and whether all of them passed. One that
 // cannot run did neither.
-func ownCheck(q iteration, id string) (red, green bool) {
+func (o oracle) ownCheck(q iteration, id string) (red, green bool) {
 	ran, passed := 0, 0
 	for _, c := range q.Checks {
 		if c.Task != id {
@@ -133,7 +133,7 @@ func ownCheck(q iteration, id string) (red, green bool) {
 		if c.Passed {
 			passed++
 		}
-		red = red || !c.Passed && !c.Broken
+		red = red || !c.Passed && (!c.Broken || o.policy.Rules == 0)
 	}
 	return red, ran > 0 && passed == ran
 }

@@ -37,7 +37,10 @@ func (d dice) policy() ralph.Policy {
 	p.ChecksWhen = pick(d, ralph.ChecksAlways, ralph.ChecksAlways, ralph.ChecksOnClaim)
 	p.Breaker = ralph.BreakerPolicy{
 		NoProgress: d.IntN(4), SameError: d.IntN(4), PermissionDenials: d.IntN(3), OutputDecline: pick(d, 0, 50, 70),
-		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, ralph.Span(30*time.Minute)), Evidence: !d.oneIn(4),
+		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, ralph.Span(30*time.Minute)),
+	}
+	if d.oneIn(4) {
+		p.Rules = 0
 	}
 	p.TaskTries = pick(d, 0, 0, 1, 2, 3)
 	p.OnTaskFailure, p.TaskRetries = pick(d, ralph.TaskHalt, ralph.TaskSkip, ralph.TaskRetry), 1+d.IntN(2)

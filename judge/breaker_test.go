@@ -186,7 +186,7 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 		{
 			"row 8: in logs of older versions, any progress closes it",
 			both(in(ralph.BreakerDiagnose, 0), func(s *situation) {
-				s.before.Fault, s.policy.Breaker.Evidence = FaultPrint(s.before.Now), false
+				s.before.Fault, s.policy.Rules = FaultPrint(s.before.Now), 0
 			}), goesOn(),
 		},
 		{

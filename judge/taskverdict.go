@@ -13,14 +13,14 @@ import (
 // checks of the run and of the task pass, no own check of a done task fails, and no gate refuses it.
 func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	v := ralph.TaskVerdict{Current: h.Now.Task}
-	results := ownResults(h.Now.Checks)
+	results := ownResults(p, h.Now.Checks)
 	claimed := ClaimedTasks(p, h)
 	for _, t := range h.Tasks {
 		own := results[t.ID]
 		switch {
 		case t.Status == ralph.TaskDone && own.failed && !t.Regressed:
 			v.Regressed = append(v.Regressed, t.ID)
-		case t.Regressed && own.passed && !own.failed && !own.broken:
+		case t.Regressed && own.ran && !own.unclear:
 			v.Mended = append(v.Mended, t.ID)
 		}
 	}
@@ -39,19 +39,25 @@ func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	return v
 }
 
-// ownResult says which results the own checks of a task had.
-type ownResult struct{ passed, failed, broken bool }
+// ownResult sums up the own checks of a task: whether they ran, whether one failed, whether one did not pass.
+type ownResult struct{ ran, failed, unclear bool }
 
 // ownResults returns the results of every task whose own checks ran.
-func ownResults(checks []ralph.CheckResult) map[string]ownResult {
+func ownResults(p ralph.Policy, checks []ralph.CheckResult) map[string]ownResult {
 	results := map[string]ownResult{}
 	for _, c := range checks {
 		if c.Task != "" {
 			r := results[c.Task]
-			results[c.Task] = ownResult{r.passed || c.Passed, r.failed || c.Failed(), r.broken || c.Broken}
+			results[c.Task] = ownResult{ran: true, failed: r.failed || failsUnder(p)(c), unclear: r.unclear || !c.Passed}
 		}
 	}
 	return results
+}
+
+// failsUnder returns whether a check failed, by the rules of a policy. In logs of older versions, one that cannot run
+// failed, too.
+func failsUnder(p ralph.Policy) func(ralph.CheckResult) bool {
+	return func(c ralph.CheckResult) bool { return !c.Passed && (!c.Broken || p.Rules == 0) }
 }
 
 // ClaimedTasks lists the tasks that the agent claims are done, by tag or in the list. A claim that
@@ -74,7 +80,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	if gate := askEndedWell(p, h); gate.State == ralph.GateShut {
 		return gate.Refusal, gate.Detail
 	}
-	if code, detail := refuseByChecks(h, id); code != "" {
+	if code, detail := refuseByChecks(p, h, id); code != "" {
 		return code, detail
 	}
 	for _, gate := range []ralph.Gate{askTampered(p, h), askFresh(p, h)} {
@@ -99,7 +105,7 @@ func countsFor(c ralph.CheckResult, id string) bool { return c.Task == "" || c.T
 
 // refuseByChecks returns which check refuses the claim for a task: one of the run, one of the task, or one of a task
 // that was done. A check that cannot run refuses as well, but it did not fail.
-func refuseByChecks(h History, id string) (code, detail string) {
+func refuseByChecks(p ralph.Policy, h History, id string) (code, detail string) {
 	var failed, broken, regressed []string
 	for _, c := range h.Now.Checks {
 		t, _ := FindTask(h.Tasks, c.Task)
@@ -110,9 +116,9 @@ func refuseByChecks(h History, id string) (code, detail string) {
 		switch {
 		case c.Passed:
 		case !ours && t.Status != ralph.TaskDone: // the own check of another claim does not affect this one
-		case !ours && c.Broken:
+		case !ours && !failsUnder(p)(c):
 			broken = append(broken, fmt.Sprintf("%s (the check of task %s, which was done)", name, c.Task))
-		case c.Broken:
+		case c.Broken && (!c.Hidden || p.Rules > 0) && ours:
 			broken = append(broken, name)
 		case !ours:
 			regressed = append(regressed, fmt.Sprintf("%s, the check of task %s, which was done", name, c.Task))

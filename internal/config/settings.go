@@ -258,10 +258,11 @@ func (s Settings) Policy() ralph.Policy {
 		Canary:        s.Checks.Canary != "off",
 		MaxRejections: s.Evaluator.MaxCallsPerTask,
 
+		Rules: ralph.CurrentRules,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,
 			PermissionDenials: s.Breaker.PermissionDenials, OutputDecline: s.Breaker.OutputDecline,
-			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown, Evidence: true,
+			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown,
 		},
 
 		TaskTries:     s.Tasks.MaxTries,
