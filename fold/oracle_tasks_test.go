@@ -121,8 +121,8 @@ func (o oracle) countTry(q iteration, d *listChange) {
 	d.after[q.Task] = s
 }
 
-// ownCheck reports whether one of the task's own checks failed in an iteration, and whether all of them passed. One that
-// cannot run did neither.
+// ownCheck reports whether one of the task's own checks failed in an iteration, and whether all of them passed. A check
+// that cannot run did neither.
 func (o oracle) ownCheck(q iteration, id string) (red, green bool) {
 	ran, passed := 0, 0
 	for _, c := range q.Checks {

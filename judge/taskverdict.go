@@ -88,13 +88,14 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 			return gate.Refusal, gate.Detail
 		}
 	}
+	measured := slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return countsFor(c, id) })
 	e, asked := h.Now.evaluationOf(id)
 	switch {
 	case p.Evaluator != "" && !asked:
 		return ralph.RefusedEvaluator, notAsked
 	case p.Evaluator != "":
 		return refusalOf(e)
-	case !p.AllowUnverified && !slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return countsFor(c, id) }):
+	case !measured && !p.AllowUnverified:
 		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
 	}
 	return "", ""

@@ -94,7 +94,9 @@ func (s Shell) variable(name string) (string, bool) {
 // a missing test runner, as in `python3 -m pytest`. Then no test ran.
 func lacksModule(command, output string) bool {
 	said := missingModule().FindStringSubmatch(strings.TrimSpace(output))
-	return said != nil && slices.Contains(strings.Fields(command), said[1]) && slices.Contains(strings.Fields(command), "-m")
+	words := strings.Fields(command)
+	run := slices.Index(words, "-m") + 1
+	return said != nil && run > 0 && run < len(words) && words[run] == said[1]
 }
 
 var missingModule = text.LazyRegexp(`^\S*python\S*: No module named '?([\w.]+)'?$`)

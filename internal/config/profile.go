@@ -33,9 +33,13 @@ func Profiles() []Profile {
 				"checks.task_tests":         "tests/test_{id}_*.py",
 			},
 		},
-		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
-			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
-		})},
+		{
+			Name: "checks",
+			Doc:  "25 iterations, checks after each, COMPLETE, no breaker",
+			Values: withoutBreaker(map[string]string{
+				"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
+			}),
+		},
 		{
 			Name: "status",
 			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
