@@ -35,8 +35,10 @@ type CheckResult struct {
 	TimedOut  bool   `json:"timed_out,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
-	Task      string `json:"task,omitempty"` // the task that the check belongs to; "" for the run
+	// FailingTests is how many tests failed, according to their runner; 0 if unknown.
+	FailingTests int `json:"failing_tests,omitempty"`
 
+	Task        string      `json:"task,omitempty"`          // the task that the check belongs to; "" for the run
 	Command     string      `json:"command,omitempty"`       // the command that ran, if it differs from Name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
 	NeedsAccess Access      `json:"weaker,omitempty"`        // access beyond an isolated view that its baseline needed
@@ -57,9 +59,15 @@ func (c CheckResult) FullName() string {
 	return c.Task + ": " + c.Name
 }
 
-// HowFailed describes how a check failed: its exit code, or that it timed out.
+// Failed reports whether the check ran and did not pass. A check that cannot run says nothing about the work.
+func (c CheckResult) Failed() bool { return !c.Passed && !c.Broken }
+
+// HowFailed describes why a check did not pass: its exit code, that it timed out, or that it cannot run.
 func (c CheckResult) HowFailed() string {
-	if c.TimedOut {
+	switch {
+	case c.Broken:
+		return "cannot run"
+	case c.TimedOut:
 		return "timed out"
 	}
 	return fmt.Sprintf("exit %d", c.ExitCode)

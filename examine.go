@@ -1,6 +1,9 @@
 package ralph
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Examiner inspects what an agent left behind: what happened to protected files, and how checks do
 // where the agent cannot reach them.
@@ -128,4 +131,9 @@ type BaseTestsRun struct {
 	Aware     []string      `json:"aware,omitempty"` // with the line that detects tests
 	Old       []CheckResult `json:"old"`
 	OldPassed bool          `json:"old_passed"`
+}
+
+// OldBroken reports whether checks cannot run with the original tests, so that nothing is known about them.
+func (b BaseTestsRun) OldBroken() bool {
+	return !b.OldPassed && len(b.Old) > 0 && !slices.ContainsFunc(b.Old, CheckResult.Failed)
 }

@@ -36,6 +36,10 @@ type Policy struct {
 
 	Breaker BreakerPolicy `json:"breaker"`
 
+	// Rules is the version of the rules that judge the run, so that logs of older versions, which have 0, replay as they
+	// were judged. Since 1, only better evidence closes a tripped breaker, and a check that cannot run did not fail.
+	Rules int `json:"rules,omitempty"`
+
 	TaskTries     int      `json:"task_tries,omitempty"` // iterations that one task may take
 	OnTaskFailure TaskRule `json:"on_task_failure,omitempty"`
 	TaskRetries   int      `json:"task_retries,omitempty"` // with TaskRetry: further rounds of TaskTries
@@ -150,10 +154,14 @@ const (
 	CommitIteration CommitRule = "iteration"
 )
 
+// CurrentRules is the newest version of the rules.
+const CurrentRules = 1
+
 // DefaultPolicy returns the policy of the profile "default".
 func DefaultPolicy() Policy {
 	return Policy{
 		MaxIterations: 10,
+		Rules:         CurrentRules,
 		Claim:         ClaimRequired,
 		Status:        StatusAdvisory,
 		StatusMin:     2,

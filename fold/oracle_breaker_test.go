@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -11,57 +13,87 @@ import (
 // progress compares iteration i with what was known before it: files, tasks, and the last result of
 // each check. If the files are unknown, it counts as progress.
 func (o oracle) progress(i int) bool {
-	now, tree := o.iterations[i], o.base
-	green := map[string]bool{}
-	note := func(checks []ralph.CheckResult) {
-		for _, c := range checks {
-			green[c.Task+" "+c.Name] = c.Passed
-		}
-	}
-	note(o.baseline)
+	now, tree, green := o.iterations[i], o.base, o.passedBefore(i)
 	for _, q := range o.iterations[:i] {
 		if q.Tree.Known {
 			tree = q.Tree
 		}
-		note(q.Checks)
 	}
 	known := now.Tree.Known && tree.Known
 	filesChanged := now.Tree.Head != tree.Head || now.Tree.Hash != tree.Hash
 	checksChanged := false
 	for _, c := range now.Checks {
 		before, ran := green[c.Task+" "+c.Name]
-		checksChanged = checksChanged || ran && before != c.Passed
+		checksChanged = checksChanged || ran && before != c.Passed && !c.Broken
 	}
 	return !known || filesChanged || checksChanged || len(o.listChanges) > i && len(o.listChanges[i].done) > 0
 }
 
-// improved reports whether the evidence of iteration i is better than before: a check passes again, the error is another
-// one, or a task is done. Where there is no error, before and now, other files are enough.
+// passedBefore returns whether each check passed when it last ran before iteration i.
+func (o oracle) passedBefore(i int) map[string]bool {
+	results := slices.Clone(o.baseline)
+	for _, q := range o.iterations[:i] {
+		results = append(results, q.Checks...)
+	}
+	passed := map[string]bool{}
+	for _, c := range results {
+		if _, known := passed[c.Task+" "+c.Name]; !known || !c.Broken {
+			passed[c.Task+" "+c.Name] = c.Passed
+		}
+	}
+	return passed
+}
+
+// improved reports whether the evidence of iteration i is better than before: a check passes again, fewer tests fail,
+// the error is a different one, or a task is done. Where nothing fails, before and now, changed files are enough.
 func (o oracle) improved(i int) bool {
-	before := ""
+	before, now := "", o.iterations[i]
 	for _, q := range o.iterations[:i] {
 		if q.counts() {
 			before = errorText(q)
 		}
 	}
-	if error := errorText(o.iterations[i]); before != "" && error != before || before == "" && error == "" && o.progress(i) {
+	passed, broken, failing := o.passedBefore(i), false, false
+	for _, c := range now.Checks {
+		last, ran := passed[c.Task+" "+c.Name]
+		if ran && !last && c.Passed {
+			return true
+		}
+		broken = broken || c.Broken
+	}
+	for _, last := range passed {
+		failing = failing || !last && len(now.Checks) == 0
+	}
+	switch error := errorText(now); {
+	case o.fewerFail(i), len(o.listChanges) > i && len(o.listChanges[i].done) > 0:
 		return true
+	case error != "":
+		return before != "" && error != before && !broken
+	default:
+		return !failing && (before != "" || o.progress(i))
 	}
-	passed := map[string]bool{}
-	for _, c := range o.baseline {
-		passed[c.Task+" "+c.Name] = c.Passed
-	}
+}
+
+// fewerFail reports whether fewer tests of a check fail in iteration i than ever before.
+func (o oracle) fewerFail(i int) bool {
+	earlier := slices.Clone(o.baseline)
 	for _, q := range o.iterations[:i] {
-		for _, c := range q.Checks {
-			passed[c.Task+" "+c.Name] = c.Passed
+		if q.counts() {
+			earlier = append(earlier, q.Checks...)
 		}
 	}
 	for _, c := range o.iterations[i].Checks {
-		if before, ran := passed[c.Task+" "+c.Name]; ran && !before && c.Passed {
+		before := math.MaxInt
+		for _, e := range earlier {
+			if e.Task == c.Task && e.Name == c.Name && e.FailingTests > 0 {
+				before = min(before, e.FailingTests)
+			}
+		}
+		if before < math.MaxInt && c.FailingTests > 0 && c.FailingTests < before {
 			return true
 		}
 	}
-	return len(o.listChanges) > i && len(o.listChanges[i].done) > 0
+	return false
 }
 
 // errorText returns the error of an iteration in a form that can be compared, or "" if nothing went
@@ -106,7 +138,7 @@ func (o oracle) currentBreaker() breaker {
 			continue
 		}
 		switch tripped := o.upTo(i).tripped(f.from); {
-		case f.state != ralph.BreakerClosed && o.improved(i):
+		case f.state != ralph.BreakerClosed && o.closes(i):
 			f = breaker{ralph.BreakerClosed, i + 1}
 		case f.state != ralph.BreakerClosed:
 			f.state = ralph.BreakerOpen
@@ -117,6 +149,14 @@ func (o oracle) currentBreaker() breaker {
 		}
 	}
 	return f
+}
+
+// closes reports whether iteration i closes a tripped breaker. In logs of older versions, any progress does.
+func (o oracle) closes(i int) bool {
+	if o.policy.Rules > 0 {
+		return o.improved(i)
+	}
+	return o.progress(i)
 }
 
 // nextBreaker returns the breaker as the next iteration finds it.
@@ -164,6 +204,9 @@ func (o oracle) stalls(from int) stalls {
 			break
 		}
 		s.SameError++
+		if o.fewerFail(i) {
+			break
+		}
 	}
 	for _, i := range indexes {
 		if len(o.iterations[i].Agent.Denials) == 0 || o.progress(i) {

@@ -66,11 +66,11 @@ func (o oracle) changeBy(q iteration, before map[string]taskState, rejections ma
 	d := listChange{after: map[string]taskState{}, rejections: rejections}
 	for _, t := range o.list {
 		s := before[t.ID]
-		red, ran := ownCheck(q, t.ID)
+		red, green := o.ownCheck(q, t.ID)
 		switch {
 		case s.Status == ralph.TaskDone && red:
 			s.Regressed = true
-		case s.Regressed && ran && !red:
+		case s.Regressed && green:
 			s.Regressed = false
 		}
 		if before[t.ID].Status != ralph.TaskDone && o.claims(q, t.ID) && o.proves(q, t.ID, before) {
@@ -121,15 +121,21 @@ func (o oracle) countTry(q iteration, d *listChange) {
 	d.after[q.Task] = s
 }
 
-// ownCheck reports whether one of the task's own checks failed in an iteration, and whether one ran
-// at all.
-func ownCheck(q iteration, id string) (red, ran bool) {
+// ownCheck reports whether one of the task's own checks failed in an iteration, and whether all of them passed. A check
+// that cannot run did neither.
+func (o oracle) ownCheck(q iteration, id string) (red, green bool) {
+	ran, passed := 0, 0
 	for _, c := range q.Checks {
-		if c.Task == id {
-			ran, red = true, red || !c.Passed
+		if c.Task != id {
+			continue
 		}
+		ran++
+		if c.Passed {
+			passed++
+		}
+		red = red || !c.Passed && (!c.Broken || o.policy.Rules == 0)
 	}
-	return red, ran
+	return red, ran > 0 && passed == ran
 }
 
 // claims reports whether an iteration claims a task: by a tag, in any case of letters if only one

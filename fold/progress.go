@@ -16,9 +16,15 @@ const progressShown = 8
 // ProgressEntry returns the entry of an iteration in .ralph/progress.md.
 func ProgressEntry(r ralph.IterationResult) string {
 	var b strings.Builder
-	how := passOrFail(r.AllChecksPassed)
-	if len(r.CheckResults) == 0 {
+	how := "FAIL"
+	switch {
+	case len(r.CheckResults) == 0:
 		how = "no check ran"
+	case r.AllChecksPassed:
+		how = "PASS"
+	case slices.ContainsFunc(r.CheckResults, func(c ralph.CheckResult) bool { return c.Broken }) &&
+		!slices.ContainsFunc(r.CheckResults, ralph.CheckResult.Failed):
+		how = "CANNOT RUN"
 	}
 	fmt.Fprintf(&b, "## Iteration %d: %s\n", r.Iteration, how)
 	if r.Task != "" {
@@ -37,14 +43,17 @@ func ProgressEntry(r ralph.IterationResult) string {
 		b.WriteString("- Checks:\n")
 	}
 	for _, c := range checks {
-		fmt.Fprintf(&b, "  - %s: %s%s\n", c.FullName(), passOrFail(c.Passed), firstFailing(c))
+		fmt.Fprintf(&b, "  - %s: %s%s\n", c.FullName(), outcomeWord(c), firstFailing(c))
 	}
 	return b.String()
 }
 
-func passOrFail(passed bool) string {
-	if passed {
+func outcomeWord(c ralph.CheckResult) string {
+	switch {
+	case c.Passed:
 		return "PASS"
+	case c.Broken:
+		return "CANNOT RUN"
 	}
 	return "FAIL"
 }

@@ -39,6 +39,9 @@ func (d dice) policy() ralph.Policy {
 		NoProgress: d.IntN(4), SameError: d.IntN(4), PermissionDenials: d.IntN(3), OutputDecline: pick(d, 0, 50, 70),
 		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, ralph.Span(30*time.Minute)),
 	}
+	if d.oneIn(4) {
+		p.Rules = 0
+	}
 	p.TaskTries = pick(d, 0, 0, 1, 2, 3)
 	p.OnTaskFailure, p.TaskRetries = pick(d, ralph.TaskHalt, ralph.TaskSkip, ralph.TaskRetry), 1+d.IntN(2)
 	p.OnDecide = pick(d, ralph.DecideStop, ralph.DecideWait)
@@ -156,6 +159,7 @@ func (d dice) checks(names []string) []ralph.CheckResult {
 			c.Broken, c.ExitCode, c.Output = true, 127, "not found"
 		default:
 			c.ExitCode, c.TimedOut, c.Output = 1, d.oneIn(8), pick(d, "got a, want b", "panic: nil")
+			c.FailingTests = d.IntN(4)
 		}
 		results = append(results, c)
 	}

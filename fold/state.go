@@ -296,6 +296,7 @@ func (s *State) check(iteration int, result ralph.CheckResult) {
 		same := func(c ralph.CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
 		s.History.Checks = s.History.Checks.With([]ralph.CheckResult{result})
+		s.History.NoteFailing([]ralph.CheckResult{result})
 		if iteration == 0 {
 			s.Last.Failed = failedOf(VisibleChecks(s.History.Baseline)) // the first prompt names the failing checks
 		}
@@ -369,11 +370,14 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	return f
 }
 
-// agentVisible returns the checks that an agent may see. Failed hidden checks become one anonymous result.
+// agentVisible returns the checks that an agent may see. Hidden checks that failed become one anonymous result, and so
+// do those that cannot run if none failed.
 func agentVisible(checks []ralph.CheckResult) []ralph.CheckResult {
 	all := VisibleChecks(checks)
-	if slices.ContainsFunc(checks, func(c ralph.CheckResult) bool { return c.Hidden && !c.Passed }) {
-		all = append(all, ralph.CheckResult{Name: judge.HiddenCheckName, Hidden: true, ExitCode: 1})
+	hidden := slices.DeleteFunc(slices.Clone(checks), func(c ralph.CheckResult) bool { return !c.Hidden || c.Passed })
+	if len(hidden) > 0 {
+		broken := !slices.ContainsFunc(hidden, ralph.CheckResult.Failed)
+		all = append(all, ralph.CheckResult{Name: judge.HiddenCheckName, Hidden: true, Broken: broken, ExitCode: 1})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ const declineWindow = 3
 const maxCooldown = ralph.Span(8 * time.Hour)
 
 // moveBreaker returns the state of the breaker after the judged iteration.
-func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breaker {
+func moveBreaker(b ralph.Breaker, p ralph.Policy, h History) ralph.Breaker {
 	if b.State == "" {
 		b.State = ralph.BreakerClosed
 	}
@@ -25,16 +25,16 @@ func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breake
 		return b
 	}
 	if b.State != ralph.BreakerClosed {
-		if h.Now.Better { // an edit alone is not
+		if p.Rules > 0 && h.Better || p.Rules == 0 && h.Progress {
 			return ralph.Breaker{State: ralph.BreakerClosed}
 		}
 		return ralph.Breaker{State: ralph.BreakerOpen, Reason: b.Reason, Waits: b.Waits}
 	}
-	reason := tripReason(p, h)
+	reason := tripReason(p.Breaker, h)
 	switch {
 	case reason == "":
 		return b
-	case p.Diagnose:
+	case p.Breaker.Diagnose:
 		return ralph.Breaker{State: ralph.BreakerDiagnose, Reason: reason}
 	}
 	return ralph.Breaker{State: ralph.BreakerOpen, Reason: reason}

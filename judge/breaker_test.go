@@ -138,6 +138,16 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 			}
 		})
 	}
+	failing := func(before, now int) func(*situation) {
+		return func(s *situation) {
+			s.before.Now.Checks[0].FailingTests = now
+			s.before.Fault = FaultPrint(s.before.Now)
+			s.before.Fewest = map[string]int{CheckKey(s.before.Now.Checks[0]): before}
+		}
+	}
+	tripped := with(stops(8, ralph.CircuitOpen, "stuck"), func(v *ralph.Verdict) {
+		v.Breaker = ralph.Breaker{State: ralph.BreakerOpen, Reason: "stuck"}
+	})
 	decideRows(t, []row{
 		{
 			"row 8: a diagnosis without progress opens it",
@@ -149,11 +159,40 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.before.Fault = 12345 }), goesOn(),
 		},
 		{
+			"row 8: a diagnosis with fewer failing tests closes it",
+			both(in(ralph.BreakerDiagnose, 0), failing(3, 2)), goesOn(),
+		},
+		{
+			"row 8: a diagnosis with as many failing tests opens it",
+			both(in(ralph.BreakerDiagnose, 0), failing(2, 2)),
+			tripped,
+		},
+		{
+			"row 8: a diagnosis without a check opens it if a check failed last",
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) {
+				s.before.Checks = CheckMarks{"\x00go test": false}
+				s.before.Now.Checks = nil
+			}),
+			tripped,
+		},
+		{
+			"row 8: a diagnosis whose check cannot run opens it",
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) {
+				s.before.Fault = 12345
+				s.before.Now.Checks = []ralph.CheckResult{isBroken}
+			}),
+			tripped,
+		},
+		{
+			"row 8: in logs of older versions, any progress closes it",
+			both(in(ralph.BreakerDiagnose, 0), func(s *situation) {
+				s.before.Fault, s.policy.Rules = FaultPrint(s.before.Now), 0
+			}), goesOn(),
+		},
+		{
 			"row 8: a diagnosis that only edits opens it",
 			both(in(ralph.BreakerDiagnose, 0), func(s *situation) { s.before.Fault = FaultPrint(s.before.Now) }),
-			with(stops(8, ralph.CircuitOpen, "stuck"), func(v *ralph.Verdict) {
-				v.Breaker = ralph.Breaker{State: ralph.BreakerOpen, Reason: "stuck"}
-			}),
+			tripped,
 		},
 		{
 			"row 8: a probe without progress opens it again",

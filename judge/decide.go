@@ -39,7 +39,7 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim takes precedence
 			rules = []rule{killRule, completeRule, interruptRule}
 		}
-		v.Breaker = moveBreaker(h.Breaker, p.Breaker, h)
+		v.Breaker = moveBreaker(h.Breaker, p, h)
 	}
 	for _, apply := range rules {
 		if verdict := apply(p, h, v); verdict != nil {

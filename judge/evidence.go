@@ -60,7 +60,7 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	same := true
 	for _, c := range checks {
 		before, known := m[CheckKey(c)]
-		same = same && known && before == c.Passed
+		same = same && known && (before == c.Passed || c.Broken)
 	}
 	if same {
 		return m
@@ -68,9 +68,30 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	next := make(CheckMarks, len(m)+len(checks))
 	maps.Copy(next, m)
 	for _, c := range checks {
-		next[CheckKey(c)] = c.Passed
+		if _, known := m[CheckKey(c)]; !c.Broken || !known { // a check that cannot run neither passed nor failed
+			next[CheckKey(c)] = c.Passed
+		}
 	}
 	return next
+}
+
+// NoteFailing records how many tests fail, and reports whether fewer tests of a check fail than ever before.
+func (h *History) NoteFailing(checks []ralph.CheckResult) bool {
+	better := false
+	for _, c := range checks {
+		fewest, known := h.Fewest[CheckKey(c)]
+		if c.FailingTests == 0 || known && c.FailingTests >= fewest {
+			continue
+		}
+		better = better || known
+		next := maps.Clone(h.Fewest) // other histories may share it
+		if next == nil {
+			next = map[string]int{}
+		}
+		next[CheckKey(c)] = c.FailingTests
+		h.Fewest = next
+	}
+	return better
 }
 
 // ReplaceCheck keeps only the newest result of a check, but remembers if the check flaked on this tree.
@@ -88,10 +109,10 @@ func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.
 	return append(checks, result)
 }
 
-// Attribute compares a result with its baseline. It returns "" if there is no baseline.
+// Attribute compares a result with its baseline. It returns "" if there is no baseline, or if the check could not run.
 func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attribution {
 	for _, before := range baseline {
-		if before.Name != now.Name || before.Task != now.Task {
+		if before.Name != now.Name || before.Task != now.Task || before.Broken || now.Broken {
 			continue
 		}
 		switch {
@@ -145,7 +166,7 @@ func (h History) HasFlaked(c ralph.CheckResult) bool { return slices.Contains(h.
 // FailedAtBase reports whether a check failed before any agent worked.
 func (h History) FailedAtBase(name, task string) bool {
 	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
-		return b.Name == name && b.Task == task && !b.Passed
+		return b.Name == name && b.Task == task && b.Failed()
 	})
 }
 
@@ -203,7 +224,7 @@ func ProvenBy(h History) []string {
 	}
 	redBefore := map[string]bool{} // a check that did not run before may have passed
 	for _, c := range h.Baseline {
-		redBefore[CheckKey(c)] = !c.Passed
+		redBefore[CheckKey(c)] = c.Failed()
 	}
 	checks := h.Now.Checks
 	if h.Started == 0 { // only the baseline has run

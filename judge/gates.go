@@ -130,7 +130,7 @@ func countedChecks(h History) []ralph.CheckResult {
 	})
 }
 
-func askChecks(_ ralph.Policy, h History) ralph.Gate {
+func askChecks(p ralph.Policy, h History) ralph.Gate {
 	checks := countedChecks(h)
 	if len(checks) == 0 {
 		return noteGate("no check ran")
@@ -138,10 +138,10 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 	var failed, broken []string
 	for _, c := range checks {
 		switch {
-		case c.Hidden && !c.Passed: // the agent must learn nothing else about it
-			if !slices.Contains(failed, HiddenCheckName) {
-				failed = append(failed, HiddenCheckName)
-			}
+		case c.Hidden && c.Broken && p.Rules > 0: // the agent must learn nothing else about it
+			broken = appendOnce(broken, HiddenCheckName)
+		case c.Hidden && !c.Passed:
+			failed = appendOnce(failed, HiddenCheckName)
 		case c.Broken:
 			broken = append(broken, c.Name)
 		case !c.Passed:
@@ -155,6 +155,13 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
 	}
 	return openGate(fmt.Sprintf("%d of %d pass on this tree", len(checks), len(checks)))
+}
+
+func appendOnce(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }
 
 func askUnfinished(p ralph.Policy, h History) ralph.Gate {

@@ -35,8 +35,10 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		return shutGate(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
 	case !p.Canary:
 		return noteGate("checks.canary is off")
-	case !asked && slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return !c.Passed }):
+	case !asked && slices.ContainsFunc(h.Now.Checks, failsUnder(p)):
 		return noteGate("not tried, because a check failed")
+	case !asked && slices.ContainsFunc(h.Now.Checks, cannotRun):
+		return noteGate("not tried, because a check cannot run")
 	case !asked:
 		return noteGate("not tried in this iteration")
 	case len(mute) > 0:
@@ -76,6 +78,8 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 	code, detail := ralph.RefusedTestsChanged, "original tests fail, edited ones pass: "+text.List(baseTests.Files)
 	switch {
+	case baseTests.OldBroken() && p.Rules > 0:
+		detail = "checks cannot run with the original tests, but pass with edited ones: " + text.List(baseTests.Files)
 	case !baseTests.OldPassed:
 	case len(baseTests.Aware) > 0:
 		code = ralph.RefusedTestAware
@@ -111,7 +115,7 @@ func askEvaluator(p ralph.Policy, h History) ralph.Gate {
 		return noteGate("no evaluator is configured")
 	}
 	if len(h.Tasks) > 0 {
-		return askTaskEvaluations(h)
+		return askTaskEvaluations(p, h)
 	}
 	e, ok := h.Now.evaluationOf("")
 	if !ok {
@@ -125,12 +129,15 @@ func askEvaluator(p ralph.Policy, h History) ralph.Gate {
 
 // askTaskEvaluations checks this iteration's evaluations. Earlier tasks of the list were accepted when
 // they were done.
-func askTaskEvaluations(h History) ralph.Gate {
+func askTaskEvaluations(p ralph.Policy, h History) ralph.Gate {
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
 		if code, detail := refusalOf(latest); code != "" {
 			return shutGate(code, "%s: %s", e.Task, detail)
 		}
+	}
+	if len(h.Now.Evaluations) == 0 && p.Rules > 0 {
+		return noteGate("not asked in this iteration")
 	}
 	return openGate("each task was accepted when it was done")
 }

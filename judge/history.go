@@ -52,6 +52,11 @@ type Streaks struct {
 	Denials    int     `json:"denials,omitempty"`
 	Outputs    []int64 `json:"outputs,omitempty"` // bytes that the last counted iterations wrote
 	Phrases    []int   `json:"phrases,omitempty"` // completion phrases of the last iterations
+
+	// Better reports, between Judge and ApplyVerdict, whether Now has better evidence than the iterations before: a
+	// check passes again, fewer tests fail than ever, the failure is a different one, or a task is done. Where nothing
+	// fails, changed files are better, too.
+	Better bool `json:"better,omitempty"`
 }
 
 // LastSeen holds the last known tree and check results. Progress is measured against them.
@@ -59,6 +64,7 @@ type LastSeen struct {
 	Tree    ralph.TreeState   `json:"tree,omitzero"`
 	TreeOf  int               `json:"tree_of,omitempty"` // the iteration that left Tree
 	Checks  CheckMarks        `json:"checks,omitempty"`
+	Fewest  map[string]int    `json:"fewest,omitempty"`   // failing tests that a check ever had, by the check's key
 	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks ran
 	GreenOn map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
 	Flaked  []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
@@ -81,9 +87,6 @@ type Observation struct {
 	Tree       ralph.TreeState     `json:"tree,omitzero"`
 	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
 	Checks     []ralph.CheckResult `json:"checks,omitempty"`
-	// Better reports whether the evidence is better than before: a check passes again, the failure is another one, or a
-	// task is done. Where nothing fails, a changed tree is better, too.
-	Better bool `json:"better,omitempty"`
 
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see

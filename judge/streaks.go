@@ -37,11 +37,11 @@ func (h *History) measureProgress() {
 	if h.Now.Tree.Known {
 		h.Tree, h.TreeOf = h.Now.Tree, h.Now.Number
 	}
-	h.Now.Better = false
+	h.Better = false
 	for _, c := range h.Now.Checks {
-		if before, known := h.Checks[CheckKey(c)]; known && before != c.Passed && !h.Moved {
+		if before, known := h.Checks[CheckKey(c)]; known && before != c.Passed && !c.Broken && !h.Moved {
 			h.Progress = true
-			h.Now.Better = h.Now.Better || c.Passed
+			h.Better = h.Better || c.Passed
 		}
 	}
 	h.Moved = h.Moved && len(h.Now.Checks) == 0
@@ -51,7 +51,7 @@ func (h *History) measureProgress() {
 // NoteTasks counts proven tasks as progress, even if the work was already in the tree.
 func (h *History) NoteTasks(v ralph.TaskVerdict) {
 	if len(v.Done) > 0 {
-		h.Progress, h.NoProgress, h.Denials, h.Now.Better = true, 0, 0, true
+		h.Progress, h.NoProgress, h.Denials, h.Better = true, 0, 0, true
 		if h.Now.Agent.End == ralph.EndEmpty { // it marked a task done without saying anything
 			h.AgentFailures = 0
 		}
@@ -77,7 +77,7 @@ func (h *History) countFailures() {
 		h.AgentFailures = 0
 	}
 	h.ProviderFailures, h.LimitHits, h.LimitWaited = 0, 0, 0
-	if slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return c.Broken }) {
+	if slices.ContainsFunc(h.Now.Checks, cannotRun) {
 		h.BrokenChecks++
 	} else if len(h.Now.Checks) > 0 {
 		h.BrokenChecks = 0
@@ -87,15 +87,35 @@ func (h *History) countFailures() {
 func (h *History) countStalls() {
 	h.NoProgress = extendStreak(h.NoProgress, !h.Progress)
 	h.Denials = extendStreak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
-	fault := FaultPrint(h.Now)
-	h.Now.Better = h.Now.Better || h.Fault != 0 && fault != h.Fault || h.Fault == 0 && fault == 0 && h.Progress
-	if fault != h.Fault {
+	before, fault := h.Fault, FaultPrint(h.Now)
+	fewer := h.NoteFailing(h.Now.Checks)
+	if fault != before || fewer {
 		h.SameError = 0
 	}
 	h.SameError = extendStreak(h.SameError, fault != 0)
 	h.Fault = fault
+	h.Better = h.Better || fewer || h.failsDifferently(before) || h.nothingFails() && (before != 0 || h.Progress)
 	h.Outputs = text.LastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
 }
+
+// failsDifferently reports whether something else failed before. A check that cannot run says nothing about that.
+func (h *History) failsDifferently(before uint64) bool {
+	return before != 0 && h.Fault != 0 && before != h.Fault && !slices.ContainsFunc(h.Now.Checks, cannotRun)
+}
+
+// nothingFails reports whether nothing failed in this iteration. If no check ran, the last results count.
+func (h *History) nothingFails() bool {
+	if len(h.Now.Checks) == 0 {
+		for _, passed := range h.Checks {
+			if !passed {
+				return false
+			}
+		}
+	}
+	return h.Fault == 0
+}
+
+func cannotRun(c ralph.CheckResult) bool { return c.Broken }
 
 func extendStreak(n int, goesOn bool) int {
 	if goesOn {
@@ -106,8 +126,8 @@ func extendStreak(n int, goesOn bool) int {
 
 // ApplyVerdict applies a verdict to the history and closes the iteration.
 func (h *History) ApplyVerdict(v ralph.Verdict) {
-	h.Judging = false
 	h.NoteTasks(v.Tasks)
+	h.Judging, h.Better = false, false
 	if v.WaitFor == ralph.WaitLimit {
 		h.LimitWaited += v.Wait
 	}

@@ -272,9 +272,12 @@ func TestProofOfTasks(t *testing.T) {
 			regressedZ,
 		},
 		{
-			"tasks: a done one's check that cannot run is a regression",
+			"tasks: a done one's check that cannot run is no regression, but refuses",
 			claimsA(func(s *situation) { s.addOwnCheck("Z", isBroken) }),
-			regressedZ,
+			onTasks(goesOn(), ralph.TaskVerdict{
+				Current: "A",
+				Refused: refusal("A", ralph.RefusedCheckBroken, "own Z (the check of task Z, which was done) cannot run"),
+			}),
 		},
 		{
 			"tasks: its own red check is told before a done one's",

@@ -14,21 +14,21 @@ import (
 // checks of the run and of the task pass, no own check of a done task fails, and no gate refuses it.
 func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	v := ralph.TaskVerdict{Current: h.Now.Task}
-	red := redTasks(h.Now.Checks)
+	results := ownResults(p, h.Now.Checks)
 	claimed := ClaimedTasks(p, h)
 	for _, t := range h.Tasks {
-		isRed, ran := red[t.ID]
+		own := results[t.ID]
 		switch {
-		case t.Status == ralph.TaskDone && isRed && !t.Regressed:
+		case t.Status == ralph.TaskDone && own.failed && !t.Regressed:
 			v.Regressed = append(v.Regressed, t.ID)
-		case t.Regressed && ran && !isRed:
+		case t.Regressed && own.ran && !own.unclear:
 			v.Mended = append(v.Mended, t.ID)
 		}
 	}
 	judgeClaims(&v, p, h, claimed)
 	giveUp(&v, p, h)
 	for _, t := range h.Tasks {
-		if t.Status == ralph.TaskUnconfirmed && red[t.ID] {
+		if t.Status == ralph.TaskUnconfirmed && results[t.ID].failed {
 			v.Reopened = append(v.Reopened, t.ID)
 		}
 	}
@@ -90,15 +90,25 @@ func currentTaskFirst(tasks []ralph.TaskState, current string) []ralph.TaskState
 	return tasks
 }
 
-// redTasks maps every task whose own checks ran to whether one of them fails.
-func redTasks(checks []ralph.CheckResult) map[string]bool {
-	red := map[string]bool{}
+// ownResult sums up the own checks of a task: whether they ran, whether one failed, whether one did not pass.
+type ownResult struct{ ran, failed, unclear bool }
+
+// ownResults returns the results of every task whose own checks ran.
+func ownResults(p ralph.Policy, checks []ralph.CheckResult) map[string]ownResult {
+	results := map[string]ownResult{}
 	for _, c := range checks {
 		if c.Task != "" {
-			red[c.Task] = red[c.Task] || !c.Passed
+			r := results[c.Task]
+			results[c.Task] = ownResult{ran: true, failed: r.failed || failsUnder(p)(c), unclear: r.unclear || !c.Passed}
 		}
 	}
-	return red
+	return results
+}
+
+// failsUnder returns whether a check failed, by the rules of a policy. In logs of older versions, one that cannot run
+// failed, too.
+func failsUnder(p ralph.Policy) func(ralph.CheckResult) bool {
+	return func(c ralph.CheckResult) bool { return !c.Passed && (!c.Broken || p.Rules == 0) }
 }
 
 // ClaimedTasks lists the tasks that the agent claims are done, by tag or in the list. A claim that
@@ -121,39 +131,15 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	if gate := askEndedWell(p, h); gate.State == ralph.GateShut {
 		return gate.Refusal, gate.Detail
 	}
-	var failed, broken, regressed []string
-	measured := false
-	for _, c := range h.Now.Checks {
-		t, _ := FindTask(h.Tasks, c.Task)
-		ours := c.Task == "" || c.Task == id
-		measured = measured || ours
-		switch {
-		case c.Passed:
-		case !ours && t.Status != ralph.TaskDone: // the own check of another claim does not affect this one
-		case !ours:
-			regressed = append(regressed, fmt.Sprintf("%s, the check of task %s, which was done", c.Name, c.Task))
-		case c.Hidden: // the agent must learn nothing else about it
-			failed = append(failed, HiddenCheckName)
-		case c.Broken:
-			broken = append(broken, c.Name)
-		default:
-			failed = append(failed, c.Name+" ("+c.HowFailed()+")")
-		}
-	}
-	failed = slices.Compact(failed)
-	switch {
-	case len(failed) > 0:
-		return ralph.RefusedCheckFailed, strings.Join(failed, ", ") + " failed"
-	case len(regressed) > 0:
-		return ralph.RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
-	case len(broken) > 0:
-		return ralph.RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
+	if code, detail := refuseByChecks(p, h, id); code != "" {
+		return code, detail
 	}
 	for _, gate := range []ralph.Gate{askTampered(p, h), askFresh(p, h)} {
 		if gate.State == ralph.GateShut {
 			return gate.Refusal, gate.Detail
 		}
 	}
+	measured := slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return countsFor(c, id) })
 	if !measured && !p.AllowUnverified && p.Evaluator == "" {
 		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
 	}
@@ -170,6 +156,45 @@ func refuseByEvaluator(p ralph.Policy, h History, id string) (code, detail strin
 		return ralph.RefusedEvaluator, notAsked
 	}
 	return refusalOf(e)
+}
+
+// countsFor reports whether a check belongs to the run or to the task.
+func countsFor(c ralph.CheckResult, id string) bool { return c.Task == "" || c.Task == id }
+
+// refuseByChecks returns which check refuses the claim for a task: one of the run, one of the task, or one of a task
+// that was done. A check that cannot run refuses as well, but it did not fail.
+func refuseByChecks(p ralph.Policy, h History, id string) (code, detail string) {
+	var failed, broken, regressed []string
+	for _, c := range h.Now.Checks {
+		t, _ := FindTask(h.Tasks, c.Task)
+		ours, name := countsFor(c, id), c.Name
+		if c.Hidden { // the agent must learn nothing else about it
+			name = HiddenCheckName
+		}
+		switch {
+		case c.Passed:
+		case !ours && t.Status != ralph.TaskDone: // the own check of another claim does not affect this one
+		case !ours && !failsUnder(p)(c):
+			broken = append(broken, fmt.Sprintf("%s (the check of task %s, which was done)", name, c.Task))
+		case c.Broken && (!c.Hidden || p.Rules > 0) && ours:
+			broken = append(broken, name)
+		case !ours:
+			regressed = append(regressed, fmt.Sprintf("%s, the check of task %s, which was done", name, c.Task))
+		case c.Hidden:
+			failed = append(failed, name)
+		default:
+			failed = append(failed, name+" ("+c.HowFailed()+")")
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return ralph.RefusedCheckFailed, strings.Join(slices.Compact(failed), ", ") + " failed"
+	case len(regressed) > 0:
+		return ralph.RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
+	case len(broken) > 0:
+		return ralph.RefusedCheckBroken, strings.Join(slices.Compact(broken), ", ") + " cannot run"
+	}
+	return "", ""
 }
 
 // giveUp abandons the current task if it has used up its tries or evaluations, or if the agent gave it

@@ -97,7 +97,7 @@ func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput 
 	}
 }
 
-// isFailing reports whether a check fails in this iteration.
+// isFailing reports whether a check fails or cannot run in this iteration.
 func (r *checkRunner) isFailing(c check) bool {
 	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool {
 		return r.Name == c.name && r.Task == c.task && !r.Passed
@@ -277,7 +277,7 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 	}
 	result.Tree = r.tree.treeUnderCheck().ID()
 	if c.hidden {
-		result.Output = "" // stays in the run's folder, for people
+		result.Output, result.FailingTests = "", 0 // they stay in the run's folder, for people
 	}
 	return result, true
 }

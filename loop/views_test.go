@@ -278,7 +278,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		same(
 			t,
 			"refusals",
-			[]ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedCheckFailed, "a hidden check failed")}},
+			[]ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedCheckBroken, "a hidden check cannot run")}},
 			payloads[ralph.ClaimRefused](w.log),
 		)
 		mustNotTell(t, []string{w.agent.inputs[1].Prompt})

@@ -306,7 +306,7 @@ func (v *view) tryCanaries(
 	defer output.Close()
 	exit := result.ExitCode
 	switch {
-	case result.TimedOut:
+	case result.TimedOut, result.Broken:
 		exit = -1
 	case !result.Passed && exit == 0:
 		exit = 1
@@ -417,6 +417,9 @@ func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.Che
 	result, err := v.Check(ctx, check)
 	if err != nil {
 		return ralph.Proof{}, err
+	}
+	if result.Broken {
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "the check cannot run with the planted test"}, nil
 	}
 	if result.Passed {
 		return ralph.Proof{

@@ -4,11 +4,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // askTimeout bounds the call that asks the shell whether it knows a word.
@@ -87,3 +89,14 @@ func (s Shell) variable(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// lacksModule reports whether Python says, and says nothing else, that it has no module that the command runs with -m:
+// a missing test runner, as in `python3 -m pytest`. Then no test ran.
+func lacksModule(command, output string) bool {
+	said := missingModule().FindStringSubmatch(strings.TrimSpace(output))
+	words := strings.Fields(command)
+	run := slices.Index(words, "-m") + 1
+	return said != nil && run > 0 && run < len(words) && words[run] == said[1]
+}
+
+var missingModule = text.LazyRegexp(`^\S*python\S*: No module named '?([\w.]+)'?$`)

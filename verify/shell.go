@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
 // DefaultOutputLimit is how many bytes of a check's output are kept on disk by default.
@@ -71,9 +72,17 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
 	result.Output = seen.text(endRemark(ended, in.Timeout))
+	if ended.State == process.Exited && !result.Passed && !seen.cut {
+		result.FailingTests = canary.CountFailing(string(seen.kept))
+	}
 	result.Broken = ended.State == process.NotStarted
-	if ended.State == process.Exited && ended.Signal == "" && (ended.ExitCode == 126 || ended.ExitCode == 127) {
-		result.Broken = !s.runnable(ctx, in)
+	if ended.State == process.Exited && ended.Signal == "" {
+		switch ended.ExitCode {
+		case 126, 127:
+			result.Broken = !s.runnable(ctx, in)
+		case 1:
+			result.Broken = !seen.cut && lacksModule(cmp.Or(in.Command, in.Name), string(seen.kept))
+		}
 	}
 	return result, nil
 }

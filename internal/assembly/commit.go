@@ -56,8 +56,11 @@ func tasksOf(f ralph.CommitFacts) []string {
 
 func checkLines(checks []ralph.CheckResult) string {
 	return strings.Join(text.Mapped(checks, func(c ralph.CheckResult) string {
-		if c.Passed {
+		switch {
+		case c.Passed:
 			return c.Name + ": PASS"
+		case c.Broken:
+			return c.Name + ": CANNOT RUN"
 		}
 		return c.Name + ": FAIL"
 	}), "\n")

@@ -255,7 +255,7 @@ func (c rootCommand) checkCall(cmd *cobra.Command, _ []string) error {
 	if err := c.checkGlobals(); err != nil || cmd.Annotations["outside runs"] == "" {
 		return err
 	}
-	return c.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))
+	return c.outsideOnly(cmd.Context(), strings.TrimPrefix(cmd.CommandPath(), "ralph "))
 }
 
 // checkGlobals refuses invalid values of global flags. Without it, a mistake in --jq would only

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -153,11 +155,32 @@ func (r foundRun) events() iter.Seq2[ralph.Event, error] {
 
 // outsideOnly refuses a command that was called inside a run: with it, an agent could steer or pay
 // for its own run.
-func (a *app) outsideOnly(command string) error {
-	if run := a.streams.Env.InsideRun; run != "" {
+func (a *app) outsideOnly(ctx context.Context, command string) error {
+	if run := cmp.Or(a.streams.Env.InsideRun, a.callingRun(ctx)); run != "" {
 		return usage("ralph %s was called inside run %s; an agent cannot change its own run", command, run)
 	}
 	return nil
+}
+
+// callingRun returns the run of this workspace that this process is part of, or "". A process can leave the run's
+// environment and session, but not its ancestors: one of them holds the workspace's lock or carries the run's marker.
+func (a *app) callingRun(ctx context.Context) string {
+	_, store, err := a.open(ctx)
+	if err != nil { // the command itself says why
+		return ""
+	}
+	owner, held := store.Holder()
+	for _, p := range process.Ancestors() {
+		if p.Marker != "" && exists(store.RunDir(p.Marker)) {
+			return p.Marker
+		}
+		if held && p.PID == owner.PID {
+			if identity, _ := process.Identity(p.PID); identity == owner.Identity {
+				return owner.Run
+			}
+		}
+	}
+	return ""
 }
 
 // stateOf folds the log of a run into its state.

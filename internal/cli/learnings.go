@@ -58,7 +58,7 @@ func (c *learningsCommand) run(ctx context.Context) error {
 		return err
 	}
 	if len(c.accept) > 0 {
-		return c.acceptChosen(workspace, known)
+		return c.acceptChosen(ctx, workspace, known)
 	}
 	return c.table(known, func(out io.Writer) {
 		if len(known) == 0 {
@@ -118,8 +118,8 @@ func acceptedLearnings(dir string) (string, error) {
 }
 
 // acceptChosen adds the chosen learnings to the project's file.
-func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []learning) error {
-	if err := c.outsideOnly("learnings --accept"); err != nil {
+func (c *learningsCommand) acceptChosen(ctx context.Context, workspace workspace.Workspace, known []learning) error {
+	if err := c.outsideOnly(ctx, "learnings --accept"); err != nil {
 		return err
 	}
 	if err := c.mayEdit(workspace); err != nil {

@@ -46,7 +46,7 @@ to the CLI.`,
 // run starts the login of the named agent. If the name is empty, it logs in to the agent that a
 // run would start.
 func (c loginCommand) run(ctx context.Context, name string, args []string) error {
-	if err := c.outsideOnly("login"); err != nil {
+	if err := c.outsideOnly(ctx, "login"); err != nil {
 		return err
 	}
 	flags := map[string][]string{}

@@ -149,7 +149,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if opts.login {
-		if err := c.outsideOnly("run --login"); err != nil {
+		if err := c.outsideOnly(ctx, "run --login"); err != nil {
 			return err
 		}
 		return loginCommand{c.app}.start(ctx, loaded.Settings, agentArgs)

@@ -151,8 +151,11 @@ func printVerified(out io.Writer, v verifyReport) {
 }
 
 func outcomeText(f reverify.Fate) string {
-	if f.Passed {
+	switch {
+	case f.Passed:
 		return "passed"
+	case f.Broken:
+		return "could not run"
 	}
 	return fmt.Sprintf("failed with exit %d", f.ExitCode)
 }

@@ -336,6 +336,8 @@ func TestProfiles(t *testing.T) {
 			"breaker.permission_denials": "0 <- profile promise", "breaker.output_decline": "0 <- profile promise",
 		},
 		"checks": {
+			"breaker.no_progress": "0 <- profile checks", "breaker.same_error": "0 <- profile checks",
+			"breaker.permission_denials": "0 <- profile checks", "breaker.output_decline": "0 <- profile checks",
 			"max_iterations": "25 <- profile checks", "completion_tag": `["COMPLETE"] <- profile checks`,
 			"checks.when": "always <- profile checks", "gate.shown": "warn <- profile checks",
 		},
@@ -516,6 +518,7 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),
 		},
+		Rules:     ralph.CurrentRules,
 		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second),

@@ -14,15 +14,9 @@ type Profile struct {
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "default", Doc: "the default of every key"},
-		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
-			"max_iterations":             "10",
-			"completion_tag":             "COMPLETE",
-			"gate.shown":                 "warn",
-			"breaker.no_progress":        "0",
-			"breaker.same_error":         "0",
-			"breaker.permission_denials": "0",
-			"breaker.output_decline":     "0",
-		}},
+		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
+			"max_iterations": "10", "completion_tag": "COMPLETE", "gate.shown": "warn",
+		})},
 		{
 			Name: "case",
 			Doc:  "the built-in worker: unlimited iterations, submit_case, an evaluator, one commit per task in a worktree",
@@ -39,9 +33,14 @@ func Profiles() []Profile {
 				"checks.task_tests":         "tests/test_{id}_*.py",
 			},
 		},
-		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE", Values: map[string]string{
-			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always", "gate.shown": "warn",
-		}},
+		{
+			Name: "checks",
+			Doc:  "25 iterations, checks after each, COMPLETE, no breaker",
+			Values: withoutBreaker(map[string]string{
+				"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
+				"gate.shown": "warn",
+			}),
+		},
 		{
 			Name: "status",
 			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
@@ -51,6 +50,15 @@ func Profiles() []Profile {
 			},
 		},
 	}
+}
+
+// withoutBreaker turns every rule of the breaker off, for systems that only have limits: a failing check never ends
+// their runs early.
+func withoutBreaker(values map[string]string) map[string]string {
+	for _, rule := range []string{"no_progress", "same_error", "permission_denials", "output_decline"} {
+		values["breaker."+rule] = "0"
+	}
+	return values
 }
 
 // layer returns the values of the profile.

@@ -264,6 +264,7 @@ func (s Settings) Policy() ralph.Policy {
 		Canary:        s.Checks.Canary != "off",
 		MaxRejections: s.Evaluator.MaxCallsPerTask,
 
+		Rules: ralph.CurrentRules,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,
 			PermissionDenials: s.Breaker.PermissionDenials, OutputDecline: s.Breaker.OutputDecline,

@@ -136,6 +136,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.attempts",
 	"iterations.check_results.attribution",
 	"iterations.check_results.command", // if it is not the name: with the test files of tasks
+	"iterations.check_results.failing_tests",
 	"iterations.check_results.flaked",
 	"iterations.check_results.hidden",
 	"iterations.check_results.isolation",

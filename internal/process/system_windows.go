@@ -76,3 +76,8 @@ func Identity(pid int) (string, bool) {
 	}
 	return strconv.FormatInt(created.Nanoseconds(), 10), true
 }
+
+// lineage returns only this process: the others were not necessary so far.
+func lineage() []int { return []int{os.Getpid()} }
+
+func markerOf(int) string { return "" }

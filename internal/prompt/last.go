@@ -26,22 +26,38 @@ code and the output, and name the root cause and what would have to change. If a
 	)), false
 }
 
-func isHidden(c ralph.CheckResult) bool { return c.Hidden }
+func failedHidden(c ralph.CheckResult) bool { return c.Hidden && c.Failed() }
 
 func failures(in ralph.PromptInput) (words string, truncated bool) {
-	failed := slices.DeleteFunc(slices.Clone(in.Last.Failed), isHidden)
-	if len(failed) == 0 {
+	var failed, broken []ralph.CheckResult
+	for _, c := range in.Last.Failed {
+		switch {
+		case c.Hidden:
+		case c.Broken:
+			broken = append(broken, c)
+		default:
+			failed = append(failed, c)
+		}
+	}
+	words, truncated = results("# Checks that failed last time", failed, in.Last.Number)
+	unknown, short := results("# Checks that cannot run, so that nothing is known about the work", broken, in.Last.Number)
+	return strings.Trim(words+"\n\n"+unknown, "\n"), truncated || short
+}
+
+// results shows what checks printed. Number 0 is the baseline.
+func results(heading string, checks []ralph.CheckResult, number int) (words string, truncated bool) {
+	if len(checks) == 0 {
 		return "", false
 	}
 	when := ""
-	if in.Last.Number == 0 { // the baseline
+	if number == 0 {
 		when = ", before any agent started"
 	}
 	var b strings.Builder
-	b.WriteString("# Checks that failed last time")
-	for i, c := range failed {
+	b.WriteString(heading)
+	for i, c := range checks {
 		if i == failedShown {
-			fmt.Fprintf(&b, "\n\nSo did %d more checks.", len(failed)-i)
+			fmt.Fprintf(&b, "\n\nSo did %d more checks.", len(checks)-i)
 			truncated = true
 			break
 		}
@@ -90,7 +106,7 @@ func (a *account) evidence(in ralph.PromptInput, failed, rejected string) {
 	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim is accepted "+
 		"until you restore them and remove the added files:", in.Last.Tampered)
 	a.list("Checks do not see these files, which were added where files are protected:", in.Last.Unseen)
-	if slices.ContainsFunc(in.Last.Failed, isHidden) {
+	if slices.ContainsFunc(in.Last.Failed, failedHidden) {
 		says := "the goal"
 		if in.Task != nil {
 			says = "your task"

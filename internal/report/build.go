@@ -71,7 +71,7 @@ func (b *Builder) addRemark(e ralph.Event) {
 			OldPassed: data.OldPassed,
 		}
 		for _, c := range data.Old {
-			if !c.Passed {
+			if c.Failed() {
 				baseTests.Failed = append(baseTests.Failed, clean(c.Name))
 			}
 		}

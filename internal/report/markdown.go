@@ -262,7 +262,11 @@ func (r Report) interference(p *page) {
 	}
 	for _, w := range r.Tests {
 		means := "the original tests pass as well"
-		if !w.OldPassed {
+		switch {
+		case w.OldPassed:
+		case len(w.Failed) == 0:
+			means = "**checks cannot run with the original tests**"
+		default:
 			means = "**original tests fail, edited ones pass**: " + codes(w.Failed)
 		}
 		if len(w.Files) > 0 {

@@ -21,18 +21,21 @@ type Check struct {
 	Then      Fate   `json:"then"`
 	Now       Fate   `json:"now"`
 	Isolation string `json:"isolation"`
-	Same      bool   `json:"same"` // both passed or both failed
+	Same      bool   `json:"same"` // both passed, both failed or both could not run
 }
 
 // Fate is the result of a check.
 type Fate struct {
 	Passed     bool   `json:"passed"`
+	Broken     bool   `json:"broken,omitempty"` // it could not run
 	ExitCode   int    `json:"exit_code"`
 	OutputHash string `json:"output_sha256,omitempty"`
 	Output     string `json:"output,omitempty"`
 }
 
-func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
+func fateOf(c ralph.CheckResult) Fate {
+	return Fate{c.Passed, c.Broken, c.ExitCode, c.OutputHash, c.Output}
+}
 
 // Run runs the checks of a run's last iteration again, each in a view of the tree that it judged.
 // The workspace may have changed since. Run leaves it as it is, except for what a check writes that
@@ -107,7 +110,7 @@ func (r rechecker) all(ctx context.Context) ([]Check, error) {
 			Then:      fateOf(then),
 			Now:       fateOf(now),
 			Isolation: now.Isolation,
-			Same:      then.Passed == now.Passed,
+			Same:      then.Passed == now.Passed && then.Broken == now.Broken,
 		})
 	}
 	return checks, nil

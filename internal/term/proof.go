@@ -68,6 +68,9 @@ func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 	var lines []string
 	switch {
 	case !data.OldPassed && said:
+	case data.OldBroken():
+		changed := l.Style.Yellow("tests changed")
+		lines = []string{"  " + changed + ": checks cannot run with the original tests: " + names(data.Files)}
 	case !data.OldPassed:
 		changed := l.Style.Yellow("tests changed")
 		lines = []string{"  " + changed + ": original tests fail, edited ones pass: " + names(data.Files)}

@@ -336,18 +336,25 @@ func proofText(s *fold.State) string {
 	return "nothing"
 }
 
-// failingChecks names the checks that fail at the end.
+// failingChecks names the checks that fail or cannot run at the end.
 func failingChecks(s *fold.State) string {
-	var red []string
+	var red, broken []string
 	for _, c := range LastChecks(s) {
-		if !c.Passed {
+		switch {
+		case c.Failed():
 			red = append(red, c.Name)
+		case c.Broken:
+			broken = append(broken, c.Name)
 		}
 	}
-	if len(red) == 0 {
-		return ""
+	words := ""
+	if len(red) > 0 {
+		words = "; failing: " + Clean(strings.Join(red, "; "))
 	}
-	return "; failing: " + Clean(strings.Join(red, "; "))
+	if len(broken) > 0 {
+		words += "; cannot run: " + Clean(strings.Join(broken, "; "))
+	}
+	return words
 }
 
 // LastChecks returns the checks of the last iteration, or of the baseline if there was none.
@@ -365,7 +372,7 @@ func fixedChecks(s *fold.State) []string {
 		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool {
 			return b.Name == c.Name && b.Task == c.Task
 		})
-		if c.Passed && before >= 0 && !s.History.Baseline[before].Passed {
+		if c.Passed && before >= 0 && s.History.Baseline[before].Failed() {
 			names = append(names, c.Name)
 		}
 	}

@@ -105,7 +105,7 @@ func (e *Evaluator) rejectUnasked(in ralph.EvaluationInput, red string) ralph.Ev
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
 		Category: ralph.RejectedHalf,
-		Concern:  "a check failed, so the reviewer was not asked: " + promise.OneLine(red, nameLimit),
+		Concern:  "a check did not pass, so the reviewer was not asked: " + promise.OneLine(red, nameLimit),
 		NextStep: "make the check pass",
 	}
 }

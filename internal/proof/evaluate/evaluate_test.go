@@ -363,7 +363,7 @@ func TestRedChecksAreNotDiscussed(t *testing.T) {
 	in.Checks = append(in.Checks, ralph.CheckResult{Name: "make\n\x1blint", ExitCode: 1})
 	want := ralph.Evaluation{
 		Task: "T-1", Category: ralph.RejectedHalf,
-		Concern: "a check failed, so the reviewer was not asked: make lint", NextStep: "make the check pass",
+		Concern: "a check did not pass, so the reviewer was not asked: make lint", NextStep: "make the check pass",
 		Agent: "second", Model: "m", End: ralph.EndOK,
 	}
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" || len(r.asked) != 0 {

@@ -111,8 +111,11 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 	}
 	if t := in.TestChanges; t != nil && len(t.Files) > 0 {
 		old := "The original versions fail on this work; only the changed versions pass."
-		if t.OldPassed {
+		switch {
+		case t.OldPassed:
 			old = "The original versions also pass on this work."
+		case t.OldBroken():
+			old = "The checks cannot run with the original versions; only the changed versions pass."
 		}
 		data("tests", testChanges(*t), resultsLimit, "old", old)
 	}
@@ -187,8 +190,11 @@ func checks(results []ralph.CheckResult) string {
 // checkFacts lists what is known about one result, most important first.
 func checkFacts(c ralph.CheckResult) []string {
 	facts := []string{"failed"}
-	if c.Passed {
+	switch {
+	case c.Passed:
 		facts[0] = "passed"
+	case c.Broken:
+		facts[0] = "could not run"
 	}
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -197,7 +203,6 @@ func checkFacts(c ralph.CheckResult) []string {
 	}
 	say(true, "exit status %d", c.ExitCode)
 	say(c.TimedOut, "timed out")
-	say(c.Broken, "could not run")
 	say(c.Duration > 0, "took %s", time.Duration(c.Duration).Round(time.Millisecond))
 	say(c.Isolation == "inplace", "run in the workspace itself")
 	say(c.Isolation != "" && c.Isolation != "inplace", "run in isolation (%s)", c.Isolation)

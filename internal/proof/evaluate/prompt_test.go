@@ -37,7 +37,7 @@ func TestPrompts(t *testing.T) {
 			},
 		},
 		TestChanges: &ralph.BaseTestsRun{Files: []string{"date_test.go"}, Old: []ralph.CheckResult{
-			{Name: "go test ./...", ExitCode: 1, TimedOut: true, Broken: true, Output: "FAIL TestDate\n"},
+			{Name: "go test ./...", ExitCode: 1, TimedOut: true, Output: "FAIL TestDate\n"},
 		}},
 		Case: "See date.go:3.",
 		Ledger: []ralph.Evaluation{

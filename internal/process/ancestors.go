@@ -1,0 +1,17 @@
+package process
+
+// Ancestor is this process or one that it descends from.
+type Ancestor struct {
+	PID    int
+	Marker string // see Spec.Marker; "" if it has none or may not be read
+}
+
+// Ancestors returns this process and the processes that it descends from, nearest first. A process of a tree finds its
+// harness among them, even in a new session and with an empty environment: see [OwnOrphans].
+func Ancestors() []Ancestor {
+	var all []Ancestor
+	for _, pid := range lineage() {
+		all = append(all, Ancestor{PID: pid, Marker: markerOf(pid)})
+	}
+	return all
+}
