@@ -35,6 +35,10 @@
 // last complete valid block counts. A tag inside a valid block is part of a field's value and
 // counts for nothing. A block that has no end line, or has any error, is ordinary text.
 //
+// Completion phrases are counted beside the block: whole words in the agent's text. One that the
+// agent denies, limits, asks or quotes does not count: "not all done", "all done once it passes", "all
+// done except one test", "all done?". Its own words ("no remaining work") deny nothing.
+//
 // # Learnings
 //
 // A line that begins with LEARNING and a colon passes one line of text on to later iterations. List
