@@ -3,10 +3,12 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // GateKind is one row of the gate table.
@@ -197,10 +199,26 @@ func askStatus(p ralph.Policy, h History) ralph.Gate {
 	}
 	if phrases < p.StatusMin {
 		return shutGate(ralph.RefusedStatusGate,
-			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations",
-			phrases, p.StatusMin)
+			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations; "+
+				"such a phrase, if it is true, is %s, in the text or in RECOMMENDATION",
+			phrases, p.StatusMin, phraseNames(p))
 	}
 	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
+}
+
+// phraseNames lists the phrases that the status gate counts, or the most common ones. Each is quoted,
+// so that an agent that repeats the list says none of them.
+func phraseNames(p ralph.Policy) string {
+	phrases := p.StatusPhrases
+	if len(phrases) == 0 {
+		phrases = promise.DefaultPhrases()
+	}
+	const shown = 4
+	names := text.Mapped(phrases[:min(shown, len(phrases))], strconv.Quote)
+	if len(phrases) > shown {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
 }
 
 func askEvidence(p ralph.Policy, h History) ralph.Gate {

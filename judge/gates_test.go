@@ -259,7 +259,9 @@ func TestTheStatusGate(t *testing.T) {
 			map[int]ralph.Gate{
 				gateStatus: refused(
 					"status_gate",
-					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations",
+					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations; such a phrase, "+
+						`if it is true, is "all done", "all tasks complete", "everything passes", "no remaining work", …, in the text `+
+						"or in RECOMMENDATION",
 				),
 			},
 		},

@@ -52,6 +52,7 @@ type sentenceState struct {
 // It reads the line once, word by word.
 type assertions struct {
 	text       []byte
+	code       []codeSpan // that do not end before the current place
 	state      sentenceState
 	inPart     int // phrases in the current part of the sentence
 	inSentence int // phrases in its other parts
@@ -60,7 +61,7 @@ type assertions struct {
 
 // asserted counts the phrases found in text that are asserted, given the state at its beginning.
 func asserted(text []byte, found []phraseSpan, before sentenceState) int {
-	a := assertions{text: text, state: before}
+	a := assertions{text: text, code: (&line{text: text}).codeSpans(), state: before}
 	a.read(found, len(text))
 	a.endSentence()
 	return a.total
@@ -166,13 +167,18 @@ func (a *assertions) endSentence() {
 	a.state.sentence = false
 }
 
-// quoted reports whether the phrase is directly inside quotation marks or backticks: then the agent
-// talks about it.
+// quoted reports whether the phrase is directly inside quotation marks, or in a code span: then the
+// agent talks about it.
 func (a *assertions) quoted(p phraseSpan) bool {
+	for len(a.code) > 0 && a.code[0].to <= p.from {
+		a.code = a.code[1:]
+	}
+	if len(a.code) > 0 && a.code[0].from <= p.from {
+		return true
+	}
 	before, _ := utf8.DecodeLastRune(a.text[:p.from])
 	after, _ := utf8.DecodeRune(a.text[p.to:])
-	const marks = quotationMarks + "`"
-	return strings.ContainsRune(marks, before) && strings.ContainsRune(marks, after)
+	return strings.ContainsRune(quotationMarks, before) && strings.ContainsRune(quotationMarks, after)
 }
 
 // answeredNo reports whether the phrase before the offset is a label with a negative answer, as in

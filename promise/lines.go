@@ -38,12 +38,13 @@ type linePrefix struct {
 // lineReader is the last stage: it assembles lines, tracks fences and the status block, and records
 // what the agent said.
 type lineReader struct {
-	phrases *phraseCounter
-	said    findings
-	learned learnings
-	hasText bool // the agent wrote anything but white space
-	status  *Status
-	problem string
+	phrases      *phraseCounter
+	blockPhrases *phraseCounter // of a COMPLETE block's RECOMMENDATION
+	said         findings
+	learned      learnings
+	hasText      bool // the agent wrote anything but white space
+	status       *Status
+	problem      string
 
 	line       line
 	indent     int // how many bytes of the current line are known to be indent and list markers
@@ -236,7 +237,7 @@ func (r *lineReader) endBlock() {
 	r.block.open = false
 	if status.State == "COMPLETE" {
 		said := []byte(status.Recommendation)
-		r.said.phrases += asserted(said, r.phrases.find(nil, said, 0, len(said)), sentenceState{})
+		r.said.phrases += asserted(said, r.blockPhrases.find(nil, said, 0, len(said)), sentenceState{})
 	}
 }
 

@@ -23,7 +23,14 @@ func DefaultPhrases() []string {
 	}
 }
 
-var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
+// BlockPhrase is a completion phrase only in the RECOMMENDATION of a COMPLETE block. In other text it
+// often describes a single step.
+const BlockPhrase = "tests passing"
+
+var (
+	defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
+	blockCounter   = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(append(DefaultPhrases(), BlockPhrase)) })
+)
 
 // phraseCounter finds phrases by whole words, in any case, with any white space between the words.
 // If phrases overlap, the first and longest counts.

@@ -23,9 +23,10 @@ type Scanner struct {
 
 // NewScanner returns a scanner for the agent's output in one iteration.
 func NewScanner(o Options) *Scanner {
-	s := &Scanner{lines: lineReader{phrases: defaultCounter()}}
+	s := &Scanner{lines: lineReader{phrases: defaultCounter(), blockPhrases: blockCounter()}}
 	if len(o.Phrases) > 0 {
 		s.lines.phrases = newPhraseCounter(o.Phrases)
+		s.lines.blockPhrases = s.lines.phrases
 	}
 	var first textSink = &tagFinder{out: &s.lines, completionTags: completionTags(o.CompletionTags)}
 	if o.Prompt != "" {
