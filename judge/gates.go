@@ -8,7 +8,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
-	"github.com/ralphloop/ralph/promise"
 )
 
 // GateKind is one row of the gate table.
@@ -199,26 +198,24 @@ func askStatus(p ralph.Policy, h History) ralph.Gate {
 	}
 	if phrases < p.StatusMin {
 		return shutGate(ralph.RefusedStatusGate,
-			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations; "+
-				"such a phrase, if it is true, is %s, in the text or in RECOMMENDATION",
+			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations%s",
 			phrases, p.StatusMin, phraseNames(p))
 	}
 	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
 }
 
-// phraseNames lists the phrases that the status gate counts, or the most common ones. Each is quoted,
-// so that an agent that repeats the list says none of them.
+// phraseNames names the phrases that the status gate counts, or the most common ones. Each is quoted,
+// so that an agent that repeats the list says none of them. Old logs have no list.
 func phraseNames(p ralph.Policy) string {
-	phrases := p.StatusPhrases
-	if len(phrases) == 0 {
-		phrases = promise.DefaultPhrases()
+	if len(p.StatusPhrases) == 0 {
+		return ""
 	}
 	const shown = 4
-	names := text.Mapped(phrases[:min(shown, len(phrases))], strconv.Quote)
-	if len(phrases) > shown {
+	names := text.Mapped(p.StatusPhrases[:min(shown, len(p.StatusPhrases))], strconv.Quote)
+	if len(p.StatusPhrases) > shown {
 		names = append(names, "…")
 	}
-	return strings.Join(names, ", ")
+	return "; such a phrase, if it is true, is " + strings.Join(names, ", ") + ", in the text or in RECOMMENDATION"
 }
 
 func askEvidence(p ralph.Policy, h History) ralph.Gate {

@@ -259,6 +259,19 @@ func TestTheStatusGate(t *testing.T) {
 			map[int]ralph.Gate{
 				gateStatus: refused(
 					"status_gate",
+					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations",
+				),
+			},
+		},
+		{
+			"status_gate: the phrases are named",
+			func(s *situation) {
+				required(nil, 1, block("COMPLETE", "PASSING", true))(s)
+				s.policy.StatusPhrases = promise.DefaultPhrases()
+			},
+			map[int]ralph.Gate{
+				gateStatus: refused(
+					"status_gate",
 					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations; such a phrase, "+
 						`if it is true, is "all done", "all tasks complete", "everything passes", "no remaining work", …, in the text `+
 						"or in RECOMMENDATION",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // Loop runs one agent again and again until its work is proven, a person is needed, or a limit is
@@ -161,6 +162,10 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	// Regardless of the order of the options, a configured evaluator counts.
 	if l.reviews.evaluator != nil {
 		l.run.policy.Evaluator = l.reviews.name
+	}
+	// The log names the phrases that count, so that a refusal can.
+	if p := &l.run.policy; !l.resuming && p.Status == ralph.StatusRequired && len(p.StatusPhrases) == 0 {
+		p.StatusPhrases = promise.DefaultPhrases()
 	}
 	l.gatherAgents()
 	switch {

@@ -23,8 +23,13 @@ func DefaultPhrases() []string {
 	}
 }
 
-// BlockPhrase is a completion phrase only in the RECOMMENDATION of a COMPLETE block. In other text it
-// often describes a single step.
+// AreDefaultPhrases reports whether phrases are those that count by default.
+func AreDefaultPhrases(phrases []string) bool {
+	return len(phrases) == 0 || slices.Equal(phrases, DefaultPhrases())
+}
+
+// BlockPhrase is a completion phrase only in the RECOMMENDATION of a COMPLETE block, and only beside
+// the default phrases. In other text it often describes a single step.
 const BlockPhrase = "tests passing"
 
 var (

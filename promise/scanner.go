@@ -24,7 +24,7 @@ type Scanner struct {
 // NewScanner returns a scanner for the agent's output in one iteration.
 func NewScanner(o Options) *Scanner {
 	s := &Scanner{lines: lineReader{phrases: defaultCounter(), blockPhrases: blockCounter()}}
-	if len(o.Phrases) > 0 {
+	if !AreDefaultPhrases(o.Phrases) {
 		s.lines.phrases = newPhraseCounter(o.Phrases)
 		s.lines.blockPhrases = s.lines.phrases
 	}

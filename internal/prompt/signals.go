@@ -126,7 +126,7 @@ RECOMMENDATION: [one line, see below]
 // in code spans, so that an agent that repeats a line says none of them.
 func statusWording(p ralph.Policy) string {
 	phrases, complete := p.StatusPhrases, "completion phrases and a summary"
-	if len(phrases) == 0 {
+	if promise.AreDefaultPhrases(phrases) {
 		phrases = promise.DefaultPhrases()
 		complete = "`All tasks complete, " + promise.BlockPhrase + ", [summary]`"
 	}
