@@ -103,7 +103,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		(l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
-	l.recordStatus()
+	l.recordStatus(ctx)
 	l.commit(ctx)
 	if l.run.storage != nil {
 		return l.run.storageVerdict()
@@ -165,7 +165,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 }
 
 // recordStatus compares the status block with what the loop observed.
-func (l *Loop) recordStatus() {
+func (l *Loop) recordStatus(ctx context.Context) {
 	now := l.run.state.History.Now
 	said := now.Agent.Said
 	if said.Status == nil && said.StatusProblem == "" || l.run.policy.Status == ralph.StatusOff {
@@ -173,7 +173,8 @@ func (l *Loop) recordStatus() {
 	}
 	seen := ralph.StatusBlockSeen{Block: said.Status, Problem: said.StatusProblem}
 	if said.Status != nil {
-		seen.Mismatches = judge.Mismatches(*said.Status, l.run.state.History)
+		seen.Files = l.tree.countChanges(ctx, l.list.ownFile())
+		seen.Mismatches = judge.Mismatches(l.run.policy, l.run.state.History, *said.Status, seen.Files)
 	}
 	l.run.emit(ralph.EvStatusBlock, seen)
 }
