@@ -191,6 +191,13 @@ type LearningProposed struct {
 	Text string `json:"text"`
 }
 
+// PlanRead is the agent's plan at the time of a claim. It is not the list that the run works through.
+type PlanRead struct {
+	File    string   `json:"file"`
+	Open    []string `json:"open,omitempty"`    // titles of its open items
+	Problem string   `json:"problem,omitempty"` // why it cannot be read
+}
+
 // StatusBlockSeen is the status block of an iteration, or what was wrong with it.
 type StatusBlockSeen struct {
 	Block      *promise.Status `json:"block,omitempty"`
@@ -302,6 +309,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvSteering:         decode[SteeringSeen](),
 	EvAnswer:           decode[AnswerGiven](),
 	EvLearning:         decode[LearningProposed](),
+	EvPlanRead:         decode[PlanRead](),
 	EvCommit:           decode[CommitResult](),
 	EvVerdict:          decode[VerdictReached](),
 	EvBreaker:          decode[BreakerMoved](),

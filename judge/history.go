@@ -84,6 +84,7 @@ type Observation struct {
 	// task is done. Where nothing fails, a changed tree is better, too.
 	Better bool `json:"better,omitempty"`
 
+	Plan        *ralph.PlanRead     `json:"plan,omitempty"`     // the agent's plan; nil if it was not read
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
 	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed

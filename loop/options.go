@@ -29,6 +29,7 @@ type Loop struct {
 	hooks   *hookCaller
 	agents  *agentRunner
 
+	plan      agentPlan
 	prompter  ralph.Prompter
 	commits   commits
 	worktrees ralph.Worktrees
@@ -79,6 +80,12 @@ func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.exami
 // the log.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
 	return func(l *Loop) { l.reviews.evaluator, l.reviews.name = e, name }
+}
+
+// WithPlan refuses completion while a plan in the workspace has open items. The plan belongs to the
+// agent; it is not the list that the run works through. read returns the titles of its open items.
+func WithPlan(file string, read func(dir, file string) ([]string, error)) Option {
+	return func(l *Loop) { l.plan = agentPlan{file, read} }
 }
 
 // WithTree sets what hashes the workspace. Without it, progress is unknown and the breaker does not

@@ -76,6 +76,7 @@ func TestLayersInOrder(t *testing.T) {
 		"gate.status":           "required <- profile status",
 		"gate.unfinished":       "refuse <- profile status",
 		"breaker.cooldown":      "30m <- profile status",
+		"tasks.plan":            "IMPLEMENTATION_PLAN.md <- profile status",
 		"limits.calls_per_hour": "100 <- profile status",
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -340,6 +341,7 @@ func TestProfiles(t *testing.T) {
 		"status": {
 			"gate.status": "required <- profile status", "gate.unfinished": "refuse <- profile status",
 			"breaker.cooldown": "30m <- profile status", "limits.calls_per_hour": "100 <- profile status",
+			"tasks.plan": "IMPLEMENTATION_PLAN.md <- profile status",
 		},
 	} {
 		t.Run(profile, func(t *testing.T) {

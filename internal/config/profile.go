@@ -46,6 +46,7 @@ func Profiles() []Profile {
 			Doc:  "status block required, unfinished work refused, breaker with cool-down, 100 iterations per hour",
 			Values: map[string]string{
 				"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
+				"tasks.plan": "IMPLEMENTATION_PLAN.md",
 			},
 		},
 	}
