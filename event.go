@@ -51,6 +51,7 @@ const (
 	EvTruncated        EventType = "truncated"
 	EvTampered         EventType = "tampered"
 	EvLearning         EventType = "learning"
+	EvPlanRead         EventType = "plan_read"
 	EvCommit           EventType = "commit"
 	EvWarning          EventType = "warning"
 )

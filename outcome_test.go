@@ -237,7 +237,8 @@ func TestDecodePayload(t *testing.T) {
 			Text:    "t",
 			Message: "l",
 		},
-		EvAnswer: AnswerGiven{Question: "q", Answer: "a", Message: "l"},
+		EvAnswer:   AnswerGiven{Question: "q", Answer: "a", Message: "l"},
+		EvPlanRead: PlanRead{File: "f", Open: []string{"o"}},
 		EvLearning: LearningProposed{
 			ID:   "i",
 			Text: "t",

@@ -194,11 +194,44 @@ type LearningProposed struct {
 	Text string `json:"text"`
 }
 
+// PlanRead is the agent's plan at the time of a claim. It is not the list that the run works through.
+type PlanRead struct {
+	File    string   `json:"file"`
+	Open    []string `json:"open,omitempty"`    // titles of its open items
+	Problem string   `json:"problem,omitempty"` // why it cannot be read
+}
+
 // StatusBlockSeen is the status block of an iteration, or what was wrong with it.
 type StatusBlockSeen struct {
 	Block      *promise.Status `json:"block,omitempty"`
 	Problem    string          `json:"problem,omitempty"`
 	Mismatches []string        `json:"mismatches,omitempty"` // where it contradicts what the harness saw
+	Files      *FileCount      `json:"files,omitempty"`      // that the iteration changed; nil if unknown
+}
+
+// FileCount is how many files an iteration changed.
+type FileCount struct {
+	Changed int  `json:"changed"`           // added, changed or deleted, without files of the harness and the task list
+	Moved   int  `json:"moved,omitempty"`   // pairs of an added and a deleted file, each of which may be one renamed file
+	Own     int  `json:"own,omitempty"`     // files of the harness and the task list
+	Omitted bool `json:"omitted,omitempty"` // the snapshots leave files out, so more may have changed
+}
+
+// Agrees reports whether a count of modified files can be right. A renamed file may be counted as one
+// or as two, and a change to the task list may be counted or not.
+func (c FileCount) Agrees(said int) bool {
+	return said >= c.Changed-c.Moved && (c.Omitted || said <= c.Changed+c.Own)
+}
+
+// String says how many files changed.
+func (c FileCount) String() string {
+	switch c.Changed {
+	case 0:
+		return "no file changed"
+	case 1:
+		return "1 file changed"
+	}
+	return fmt.Sprintf("%d files changed", c.Changed)
 }
 
 // ClaimRefused lists why gates refused a claim.
@@ -282,6 +315,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvSteering:         decode[SteeringSeen](),
 	EvAnswer:           decode[AnswerGiven](),
 	EvLearning:         decode[LearningProposed](),
+	EvPlanRead:         decode[PlanRead](),
 	EvCommit:           decode[CommitResult](),
 	EvVerdict:          decode[VerdictReached](),
 	EvBreaker:          decode[BreakerMoved](),

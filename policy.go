@@ -58,7 +58,7 @@ type Policy struct {
 	Agents []string `json:"agents,omitempty"`
 
 	CompletionTags []string `json:"completion_tags"`
-	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the built-in phrases
+	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the default phrases
 }
 
 // BreakerPolicy holds the thresholds of the breaker, in consecutive iterations. Zero disables a threshold.

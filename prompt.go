@@ -61,6 +61,7 @@ type Feedback struct {
 	GreenNoClaim   bool
 	Recommendation string
 	StatusProblem  string
+	WhyNoClaim     string // the fields that keep the status block from being a claim
 	Mismatches     []string
 	Mentions       []string
 	TaskRefusals   []TaskRefusal

@@ -33,6 +33,8 @@ func (s *State) remember(what any) {
 		if listed := s.History.Now.Listed; isDone && data.From == ralph.FromList && !slices.Contains(listed, id) {
 			s.History.Now.Listed = append(slices.Clip(listed), id)
 		}
+	case ralph.PlanRead:
+		s.History.Now.Plan = &data
 	case ralph.FilesTampered:
 		s.noteTampering(data)
 	case ralph.Proof:

@@ -326,7 +326,8 @@ func (o oracle) refusals() []string {
 	if byBlock || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
 		codes = append(codes, "contradiction")
 	}
-	if len(o.unfinished(o.taskStates())) > 0 {
+	planned := now.Plan != nil && (now.Plan.Problem != "" || len(now.Plan.Open) > 0)
+	if len(o.unfinished(o.taskStates())) > 0 || planned {
 		codes = append(codes, "tasks_open")
 	}
 	counting := slices.DeleteFunc(slices.Clone(now.Checks), o.isIgnored)

@@ -361,6 +361,9 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	f.GreenNoClaim = judge.AllPassed(now.Checks) && !v.Claimed && !asked && claims == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
+		if !said.Complete && s.Policy.Status != ralph.StatusOff {
+			f.WhyNoClaim = said.Status.WhyNoClaim()
+		}
 	} else {
 		f.Recommendation = s.Last.Recommendation
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
-	"github.com/ralphloop/ralph/promise"
 )
 
 // MayComplete reports whether the iteration needs all the evidence: the agent claimed something, or
@@ -153,29 +152,6 @@ func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, r
 		wait = ralph.Span(counted[len(counted)-allowed].Sub(hourAgo))
 	}
 	return wait, len(counted)
-}
-
-// Mismatches lists where a status block contradicts what the harness saw.
-func Mismatches(s promise.Status, h History) []string {
-	now, before := h.Now, h.Tree
-	var found []string
-	passed := AllPassed(now.Checks)
-	switch {
-	case s.Tests == "PASSING" && slices.ContainsFunc(now.Checks, ralph.CheckResult.Failed):
-		found = append(found, "TESTS_STATUS says PASSING, but a check failed")
-	case len(now.Checks) > 0 && s.Tests == "FAILING" && passed:
-		found = append(found, "TESTS_STATUS says FAILING, but every check passed")
-	}
-	if now.Tree.Known && before.Known {
-		changed := !now.Tree.Same(before)
-		switch {
-		case s.FilesModified > 0 && !changed:
-			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, but no file changed", s.FilesModified))
-		case s.FilesModified == 0 && changed:
-			found = append(found, "FILES_MODIFIED says 0, but files changed")
-		}
-	}
-	return found
 }
 
 // Forecast estimates what the open tasks will cost if each takes one average iteration. The

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -106,19 +107,30 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 }
 
 func askTasks(_ ralph.Policy, h History) ralph.Gate {
-	if len(h.Tasks) == 0 {
-		return ralph.Gate{State: ralph.GateNoted, Detail: "no task list"}
-	}
-	left := OpenTasks(h.Tasks)
-	if len(left) == 0 {
+	left, plan := OpenTasks(h.Tasks), h.Now.Plan
+	switch {
+	case len(left) > 0:
+		return shutGate(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), firstNames(left, ", "))
+	case plan != nil && plan.Problem != "":
+		return shutGate(ralph.RefusedTasksOpen, "%s cannot be read: %s", plan.File, plan.Problem)
+	case plan != nil && len(plan.Open) > 0:
+		return shutGate(ralph.RefusedTasksOpen, "%s has %s: %s",
+			plan.File, text.Count(len(plan.Open), "open item"), firstNames(plan.Open, "; "))
+	case len(h.Tasks) > 0:
 		return openGate("every required task is done")
+	case plan != nil:
+		return openGate(plan.File + " has no open item")
 	}
+	return noteGate("no task list")
+}
+
+func firstNames(names []string, separator string) string {
 	const shown = 5
-	names := strings.Join(left[:min(shown, len(left))], ", ")
-	if len(left) > shown {
-		names += ", …"
+	text := strings.Join(names[:min(shown, len(names))], separator)
+	if len(names) > shown {
+		text += separator + "…"
 	}
-	return shutGate(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
+	return text
 }
 
 // countedChecks leaves out the own checks of tasks that are not done and do not have to be. An
@@ -208,10 +220,24 @@ func askStatus(p ralph.Policy, h History) ralph.Gate {
 	}
 	if phrases < p.StatusMin {
 		return shutGate(ralph.RefusedStatusGate,
-			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations",
-			phrases, p.StatusMin)
+			"EXIT_SIGNAL is true, but only %d of %d completion phrases appear in the last five iterations%s",
+			phrases, p.StatusMin, phraseNames(p))
 	}
 	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
+}
+
+// phraseNames names the phrases that the status gate counts, or the most common ones. Each is quoted,
+// so that an agent that repeats the list says none of them. Old logs have no list.
+func phraseNames(p ralph.Policy) string {
+	if len(p.StatusPhrases) == 0 {
+		return ""
+	}
+	const shown = 4
+	names := text.Mapped(p.StatusPhrases[:min(shown, len(p.StatusPhrases))], strconv.Quote)
+	if len(p.StatusPhrases) > shown {
+		names = append(names, "…")
+	}
+	return "; such a phrase, if it is true, is " + strings.Join(names, ", ") + ", in the text or in RECOMMENDATION"
 }
 
 func askEvidence(p ralph.Policy, h History) ralph.Gate {

@@ -34,7 +34,7 @@ func openGates() []ralph.Gate {
 
 // The gates that these tests change, by their index in the table.
 const (
-	gateEnd, gateContradiction, gateChecks, gateUnfinished, gateStatus, gateEvidence = 0, 1, 3, 7, 9, 10
+	gateEnd, gateContradiction, gateTasks, gateChecks, gateUnfinished, gateStatus, gateEvidence = 0, 1, 2, 3, 7, 9, 10
 )
 
 // gateCase changes a claim that holds and has the gates that then differ.
@@ -236,6 +236,29 @@ func TestTheUnfinishedGate(t *testing.T) {
 	})
 }
 
+func TestAPlanOfTheAgent(t *testing.T) {
+	plan := func(p ralph.PlanRead) func(*situation) { return func(s *situation) { s.before.Now.Plan = &p } }
+	six := []string{"a", "b", "c", "d", "e", "f"}
+	askGateCases(t, []gateCase{
+		{
+			"an open plan refuses", plan(ralph.PlanRead{File: "P.md", Open: []string{"write it"}}),
+			map[int]ralph.Gate{gateTasks: refused("tasks_open", "P.md has 1 open item: write it")},
+		},
+		{
+			"many items", plan(ralph.PlanRead{File: "P.md", Open: six}),
+			map[int]ralph.Gate{gateTasks: refused("tasks_open", "P.md has 6 open items: a; b; c; d; e; …")},
+		},
+		{
+			"a plan that cannot be read refuses", plan(ralph.PlanRead{File: "P.md", Problem: "it is a folder"}),
+			map[int]ralph.Gate{gateTasks: refused("tasks_open", "P.md cannot be read: it is a folder")},
+		},
+		{
+			"a finished plan passes", plan(ralph.PlanRead{File: "P.md"}),
+			map[int]ralph.Gate{gateTasks: {State: ralph.GateOpen, Detail: "P.md has no open item"}},
+		},
+	})
+}
+
 func TestTheStatusGate(t *testing.T) {
 	required := func(phrases []int, now int, status *promise.Status) func(*situation) {
 		return func(s *situation) {
@@ -264,6 +287,21 @@ func TestTheStatusGate(t *testing.T) {
 				gateStatus: refused(
 					"status_gate",
 					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations",
+				),
+			},
+		},
+		{
+			"status_gate: the phrases are named",
+			func(s *situation) {
+				required(nil, 1, block("COMPLETE", "PASSING", true))(s)
+				s.policy.StatusPhrases = promise.DefaultPhrases()
+			},
+			map[int]ralph.Gate{
+				gateStatus: refused(
+					"status_gate",
+					"EXIT_SIGNAL is true, but only 1 of 2 completion phrases appear in the last five iterations; such a phrase, "+
+						`if it is true, is "all done", "all tasks complete", "everything passes", "no remaining work", …, in the text `+
+						"or in RECOMMENDATION",
 				),
 			},
 		},

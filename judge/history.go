@@ -88,6 +88,7 @@ type Observation struct {
 	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
 	Checks     []ralph.CheckResult `json:"checks,omitempty"`
 
+	Plan        *ralph.PlanRead     `json:"plan,omitempty"`     // the agent's plan; nil if it was not read
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
 	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed

@@ -98,12 +98,15 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
+	if claimed || l.run.policy.Claim == ralph.ClaimOptional {
+		l.readPlan()
+	}
 	proven := judge.ProvenInCase(l.run.state.History)
 	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
 		(l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
-	l.recordStatus()
+	l.recordStatus(ctx)
 	l.commit(ctx)
 	if l.run.storage != nil {
 		return l.run.storageVerdict()
@@ -166,7 +169,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 }
 
 // recordStatus compares the status block with what the loop observed.
-func (l *Loop) recordStatus() {
+func (l *Loop) recordStatus(ctx context.Context) {
 	now := l.run.state.History.Now
 	said := now.Agent.Said
 	if said.Status == nil && said.StatusProblem == "" || l.run.policy.Status == ralph.StatusOff {
@@ -174,7 +177,8 @@ func (l *Loop) recordStatus() {
 	}
 	seen := ralph.StatusBlockSeen{Block: said.Status, Problem: said.StatusProblem}
 	if said.Status != nil {
-		seen.Mismatches = judge.Mismatches(*said.Status, l.run.state.History)
+		seen.Files = l.tree.countChanges(ctx, l.list.ownFile())
+		seen.Mismatches = judge.Mismatches(l.run.policy, l.run.state.History, *said.Status, seen.Files)
 	}
 	l.run.emit(ralph.EvStatusBlock, seen)
 }

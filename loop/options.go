@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // Loop runs one agent again and again until its work is proven, a person is needed, or a limit is
@@ -28,6 +29,7 @@ type Loop struct {
 	hooks   *hookCaller
 	agents  *agentRunner
 
+	plan      agentPlan
 	prompter  ralph.Prompter
 	commits   commits
 	worktrees ralph.Worktrees
@@ -83,6 +85,12 @@ func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.exami
 // the log.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
 	return func(l *Loop) { l.reviews.evaluator, l.reviews.name = e, name }
+}
+
+// WithPlan refuses completion while a plan in the workspace has open items. The plan belongs to the
+// agent; it is not the list that the run works through. read returns the titles of its open items.
+func WithPlan(file string, read func(dir, file string) ([]string, error)) Option {
+	return func(l *Loop) { l.plan = agentPlan{file, read} }
 }
 
 // WithTree sets what hashes the workspace. Without it, progress is unknown and the breaker does not
@@ -166,6 +174,10 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	// Regardless of the order of the options, a configured evaluator counts.
 	if l.reviews.evaluator != nil {
 		l.run.policy.Evaluator = l.reviews.name
+	}
+	// The log names the phrases that count, so that a refusal can.
+	if p := &l.run.policy; !l.resuming && p.Status == ralph.StatusRequired && len(p.StatusPhrases) == 0 {
+		p.StatusPhrases = promise.DefaultPhrases()
 	}
 	l.gatherAgents()
 	switch {

@@ -212,8 +212,8 @@ func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	}
 }
 
-// ownFile returns a function that reports whether a file stays as it is when work is stashed: files
-// of the harness, and the list, which is updated separately.
+// ownFile returns a function that reports whether a file is not part of the work: files of the
+// harness, which stay as they are when work is stashed, and the list, which is updated separately.
 func (k *taskList) ownFile() func(name string) bool {
 	files := map[string]bool{}
 	if k.tasks != nil {

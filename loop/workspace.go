@@ -236,6 +236,36 @@ func (w *workspace) changedFiles(ctx context.Context, from, to string) ([]string
 	return names, err
 }
 
+// countChanges counts the files that the current iteration changed, or returns nil if that is
+// unknown.
+func (w *workspace) countChanges(ctx context.Context, own func(name string) bool) *ralph.FileCount {
+	before, now := w.state.History.Tree, w.state.History.Now.Tree
+	copies, ok := w.store.(ralph.Snapshots)
+	if !ok || before.Snapshot == "" || now.Snapshot == "" {
+		return nil
+	}
+	changes, err := copies.Changes(ctx, before.Snapshot, now.Snapshot)
+	if err != nil {
+		return nil
+	}
+	count := ralph.FileCount{Omitted: len(before.Omitted)+len(now.Omitted) > 0}
+	kinds := map[ralph.ChangeKind]int{}
+	for _, c := range changes {
+		if own(c.Name) {
+			count.Own++
+			continue
+		}
+		count.Changed++
+		kinds[c.Kind]++
+	}
+	count.Moved = min(kinds[ralph.FileAdded], kinds[ralph.FileDeleted])
+	// The harness restored the list before the snapshot.
+	if seen := w.state.History.Now; count.Own == 0 && len(seen.Listed)+len(seen.ListDamage) > 0 {
+		count.Own = 1
+	}
+	return &count
+}
+
 // acceptTree accepts the tree as the start of the next iteration. The differences do not join the
 // base, because the agent's code may have written them.
 func (w *workspace) acceptTree(ctx context.Context) {

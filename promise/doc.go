@@ -35,6 +35,10 @@
 // last complete valid block counts. A tag inside a valid block is part of a field's value and
 // counts for nothing. A block that has no end line, or has any error, is ordinary text.
 //
+// Completion phrases are counted beside the block: whole words in the agent's text. One that the
+// agent denies, limits, asks or quotes does not count: "not all done", "all done once it passes", "all
+// done except one test", "all done?". Its own words ("no remaining work") deny nothing.
+//
 // # Learnings
 //
 // A line that begins with LEARNING and a colon passes one line of text on to later iterations. List
@@ -44,14 +48,15 @@
 //
 // Terminal sequences, carriage returns and malformed UTF-8 are handled first. A plain command may
 // echo its prompt: with Options.Prompt set, two or more consecutive lines that are also consecutive
-// in the prompt are dropped as if they had not been printed.
+// in the prompt are dropped as if they had not been printed. Thoughts that a model writes into its
+// text (<think>…</think>, <thinking>…</thinking>) are dropped too.
 //
 // [OneLine] makes such text safe to show or quote.
 //
 // # How it works
 //
-// Bytes run through a chain of stages: terminalCleaner, echoFilter (only with a prompt), tagFinder,
-// lineReader. Each stage passes on as much as it can and holds back as little as it must. A line is
+// Bytes run through a chain of stages: terminalCleaner, echoFilter (only with a prompt),
+// thinkingFilter, tagFinder, lineReader. Each stage passes on as much as it can and holds back as little as it must. A line is
 // judged when it ends. All limits count characters of cleaned text, never writes, so the report
 // does not depend on how the text was cut into pieces.
 package promise

@@ -14,8 +14,10 @@ func (r *lineReader) fold() {
 	r.indent = l.indentEnd(r.indent)
 	end, settled := r.half()
 	before := l.prefix(end, r.indent)
+	r.found = r.found[:0]
 	r.read(piece{line: l, end: end, settled: settled, indent: r.indent})
 
+	before.sentence = stateAt(l.text, end, r.found, l.startState(r.indent))
 	l.before = before
 	l.text = append(l.text[:0], l.text[end:]...)
 	for _, t := range l.tags[:settled] {

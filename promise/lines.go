@@ -31,22 +31,26 @@ type linePrefix struct {
 	word   bool // it had a letter or digit
 	last   rune
 	clause clauseWords
+
+	sentence sentenceState
 }
 
 // lineReader is the last stage: it assembles lines, tracks fences and the status block, and records
 // what the agent said.
 type lineReader struct {
-	phrases *phraseCounter
-	said    findings
-	learned learnings
-	hasText bool // the agent wrote anything but white space
-	status  *Status
-	problem string
+	phrases      *phraseCounter
+	blockPhrases *phraseCounter // of a COMPLETE block's RECOMMENDATION
+	said         findings
+	learned      learnings
+	hasText      bool // the agent wrote anything but white space
+	status       *Status
+	problem      string
 
 	line       line
 	indent     int // how many bytes of the current line are known to be indent and list markers
 	tagBytes   int
 	phraseFrom int // a phrase that began in the folded part ends here
+	found      []phraseSpan
 	fence      fence
 	block      statusBlock
 }
@@ -233,8 +237,7 @@ func (r *lineReader) endBlock() {
 	r.block.open = false
 	if status.State == "COMPLETE" {
 		said := []byte(status.Recommendation)
-		n, _ := r.phrases.count(said, 0, len(said))
-		r.said.phrases += n
+		r.said.phrases += asserted(said, r.blockPhrases.find(nil, said, 0, len(said)), sentenceState{})
 	}
 }
 
@@ -246,20 +249,27 @@ func (r *lineReader) blockWasText() {
 	}
 }
 
-// countPhrases counts phrases between the tags, not across them.
+// countPhrases counts asserted phrases between the tags, not across them.
 func (r *lineReader) countPhrases(p piece) int {
-	total, from, start := 0, r.phraseFrom, 0
+	found, from, start := r.found[:0], r.phraseFrom, 0
 	for i := 0; i <= len(p.tags) && start <= p.end; i++ {
 		end := len(p.text)
 		if i < len(p.tags) {
 			end = p.tags[i].at
 		}
-		n, stop := r.phrases.count(p.text[start:end], max(from-start, 0), min(end, p.end)-start)
-		if n > 0 {
-			total, from = total+n, start+stop
+		n := len(found)
+		found = r.phrases.find(found, p.text[start:end], max(from-start, 0), min(end, p.end)-start)
+		for i := n; i < len(found); i++ {
+			found[i].from, found[i].to = found[i].from+start, found[i].to+start
+		}
+		if len(found) > n {
+			from = found[len(found)-1].to
 		}
 		start = end
 	}
-	r.phraseFrom = max(from-p.end, 0)
-	return total
+	r.phraseFrom, r.found = max(from-p.end, 0), found
+	if len(found) == 0 {
+		return 0
+	}
+	return asserted(p.text, found, p.startState(p.indent))
 }

@@ -8,21 +8,34 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultPhrases returns the completion phrases that the status gate counts by default.
+// DefaultPhrases returns the completion phrases that the status gate counts by default, the most
+// common ones first.
 func DefaultPhrases() []string {
 	return []string{
-		"all done",
-		"all tasks complete", "all tasks completed", "all tasks are complete", "all tasks are completed",
+		"all done", "all tasks complete", "everything passes", "no remaining work",
+		"all tasks completed", "all tasks are complete", "all tasks are completed",
 		"all tasks done", "all tasks are done",
 		"all work is complete", "all work is done",
-		"everything passes", "everything is complete", "everything is done", "everything is finished",
-		"no remaining work", "no remaining tasks", "no work remains", "no tasks remain",
+		"everything is complete", "everything is done", "everything is finished",
+		"no remaining tasks", "no work remains", "no tasks remain",
 		"nothing left to do", "nothing remains to be done",
 		"project complete", "project is complete",
 	}
 }
 
-var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
+// AreDefaultPhrases reports whether phrases are those that count by default.
+func AreDefaultPhrases(phrases []string) bool {
+	return len(phrases) == 0 || slices.Equal(phrases, DefaultPhrases())
+}
+
+// BlockPhrase is a completion phrase only in the RECOMMENDATION of a COMPLETE block, and only beside
+// the default phrases. In other text it often describes a single step.
+const BlockPhrase = "tests passing"
+
+var (
+	defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
+	blockCounter   = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(append(DefaultPhrases(), BlockPhrase)) })
+)
 
 // phraseCounter finds phrases by whole words, in any case, with any white space between the words.
 // If phrases overlap, the first and longest counts.
@@ -32,7 +45,7 @@ type phraseCounter struct {
 	groups map[rune][][]rune // the phrases by their first character, longest first
 }
 
-// byteUse says what a byte may be. The order of the bits lets count compare the uses of neighboring
+// byteUse says what a byte may be. The order of the bits lets find compare the uses of neighboring
 // bytes in one expression.
 type byteUse uint8
 
@@ -85,8 +98,8 @@ func mayBegin(b byte, r rune) bool {
 	return foldRune(rune(b)) == r || r == ' ' && unicode.IsSpace(rune(b))
 }
 
-// count counts the phrases that begin in text[from:until] and returns where the last one ends.
-func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
+// find appends the phrases that begin in text[from:until] to found.
+func (c *phraseCounter) find(found []phraseSpan, text []byte, from, until int) []phraseSpan {
 	var before byteUse
 	if from > 0 {
 		before = c.uses[text[from-1]]
@@ -102,11 +115,11 @@ func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 			continue
 		}
 		if stop := c.match(text, i); stop > 0 {
-			n, end = n+1, stop
+			found = append(found, phraseSpan{i, stop})
 			before, i = c.uses[text[stop-1]], stop-1
 		}
 	}
-	return n, end
+	return found
 }
 
 // match returns the end of the longest phrase that begins at i, or 0.

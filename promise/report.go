@@ -1,5 +1,7 @@
 package promise
 
+import "strings"
+
 // Report is what an agent said about its own work in one iteration: claims, never proof. A run's
 // log stores it, so its JSON form is stable.
 type Report struct {
@@ -34,4 +36,23 @@ type Status struct {
 // Claims reports whether the block is a completion claim.
 func (s Status) Claims() bool {
 	return s.State == "COMPLETE" && s.ExitSignal && s.Tests == "PASSING"
+}
+
+// WhyNoClaim returns the fields that keep a block from being a claim although it says COMPLETE or
+// signals an exit, as "TESTS_STATUS is NOT_RUN". It returns "" for every other block.
+func (s Status) WhyNoClaim() string {
+	if s.Claims() || s.State == "BLOCKED" || s.State == "IN_PROGRESS" && !s.ExitSignal {
+		return ""
+	}
+	var fields []string
+	if s.State != "COMPLETE" {
+		fields = append(fields, "STATUS is "+s.State)
+	}
+	if !s.ExitSignal {
+		fields = append(fields, "EXIT_SIGNAL is false")
+	}
+	if s.Tests != "PASSING" {
+		fields = append(fields, "TESTS_STATUS is "+s.Tests)
+	}
+	return strings.Join(fields, " and ")
 }

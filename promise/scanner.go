@@ -23,11 +23,14 @@ type Scanner struct {
 
 // NewScanner returns a scanner for the agent's output in one iteration.
 func NewScanner(o Options) *Scanner {
-	s := &Scanner{lines: lineReader{phrases: defaultCounter()}}
-	if len(o.Phrases) > 0 {
+	s := &Scanner{lines: lineReader{phrases: defaultCounter(), blockPhrases: blockCounter()}}
+	if !AreDefaultPhrases(o.Phrases) {
 		s.lines.phrases = newPhraseCounter(o.Phrases)
+		s.lines.blockPhrases = s.lines.phrases
 	}
-	var first textSink = &tagFinder{out: &s.lines, completionTags: completionTags(o.CompletionTags)}
+	var first textSink = &thinkingFilter{
+		out: &tagFinder{out: &s.lines, completionTags: completionTags(o.CompletionTags)},
+	}
 	if o.Prompt != "" {
 		first = newEchoFilter(o.Prompt, first)
 	}
@@ -51,7 +54,7 @@ func (s *Scanner) WriteString(p string) (int, error) {
 	return len(p), nil
 }
 
-// EndMessage ends the current message, with every tag, fence, clause, status block and terminal
+// EndMessage ends the current message, with every thought, tag, fence, clause, status block and terminal
 // sequence left open in it.
 func (s *Scanner) EndMessage() { s.input.endMessage() }
 

@@ -15,7 +15,7 @@ var tokens = []string{
 	"\n", "\n", "\n", " ", " ", "\t", "\r", "> ", "- ", "1. ", "`", "``", "```", "~~~", "````", "\"", "“", "’", "\\",
 	"if", "not", "don't", "word", "_", "é", "世", ".", "?", ":", "all", "done", "no remaining work",
 	"\x1b", "\x1b[", "\x1b]", "\x1bP", "1;2m", "\x07", "\x18", "\x1b\\", "\x9b", "\x9d", "\x9c", "\xe2", "\x80", "\xff",
-	"\x00",
+	"\x00", "<think>", "</think>", "<thinking>", "</thinking>", "think>", "/th",
 	blockBegins + "\n", blockEnds + "\n", "STATUS: COMPLETE\n", "EXIT_SIGNAL: true\n", validBlock,
 	strings.Repeat(" ", maxLine/2), strings.Repeat("x", maxPending/2), strings.Repeat("y ", maxStringSequence/3),
 	strings.Repeat("<promise>T-2:DONE</promise>", 400),

@@ -258,6 +258,9 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]l
 		}
 		options = append(options, loop.WithTasks(book))
 	}
+	if file := p.Settings.Tasks.Plan; file != "" {
+		options = append(options, loop.WithPlan(file, openItems))
+	}
 	if when := p.Settings.CommitRule(); when != ralph.CommitOff {
 		committer, err := p.Workspace.Repo.Committer(ctx, gitrepo.CommitOptions{})
 		if err != nil {

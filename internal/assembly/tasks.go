@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
 )
@@ -92,6 +93,30 @@ func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, sta
 		return nil
 	}
 	return ownChecks(book.List(), book.File())
+}
+
+const mostOpenItems = 100
+
+// openItems returns the titles of the open items of a plan, up to a limit. A file that is missing or
+// has no items has none.
+func openItems(dir, file string) ([]string, error) {
+	switch _, err := textfile.ReadInside(dir, file); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, textfile.ErrEmpty):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	list, err := plan.Open(dir, file)
+	if _, bad := errors.AsType[plan.Problems](err); list == nil || err != nil && !bad {
+		return nil, err
+	}
+	var open []string
+	for _, t := range list.Tasks() {
+		if t.Status != ralph.TaskDone && !t.Human && !t.Optional && len(open) < mostOpenItems {
+			open = append(open, t.Title)
+		}
+	}
+	return open, nil
 }
 
 // findTasks opens the list that the run works through. It rejects a broken one before a token is

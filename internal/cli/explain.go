@@ -208,6 +208,9 @@ func whyNoGate(j fold.Judgement) string {
 	case refusedCases(j) > 0:
 		return "no case was accepted"
 	}
+	if block := j.Seen.Agent.Said.Status; block != nil && block.WhyNoClaim() != "" {
+		return "the agent's status block is not a claim: " + block.WhyNoClaim()
+	}
 	return "the agent made no claim"
 }
 

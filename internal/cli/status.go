@@ -31,6 +31,10 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 	if err != nil {
 		return err
 	}
+	block, err := lastStatusBlock(run)
+	if err != nil {
+		return err
+	}
 	owner, live := run.store.Holder()
 	live = live && owner.Run == run.id
 	return c.table(struct {
@@ -38,7 +42,49 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 		ExitCode *int `json:"exit_code"` // null if the run has not ended
 		Live     bool `json:"live"`
 		PID      int  `json:"pid"`
-	}{state.Result(), recordedExitCode(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
+		// LastStatusBlock is the newest status block, also an invalid one.
+		LastStatusBlock *statusBlock `json:"last_status_block,omitempty"`
+	}{state.Result(), recordedExitCode(state), live, state.PID, block}, func(out io.Writer) {
+		run.writeStatus(out, state, live)
+		block.write(out)
+		fmt.Fprintf(out, "files\t%s\n", run.store.RunDir(run.id))
+	})
+}
+
+// statusBlock is a status block that an agent printed in an iteration.
+type statusBlock struct {
+	Iteration int `json:"iteration"`
+	ralph.StatusBlockSeen
+}
+
+// lastStatusBlock returns the newest status block of a run, or nil if there is none.
+func lastStatusBlock(run foundRun) (*statusBlock, error) {
+	var last *statusBlock
+	err := run.store.Read(run.id, func(e ralph.Event, _ []byte) error {
+		if seen, ok := e.Data.(ralph.StatusBlockSeen); ok {
+			last = &statusBlock{e.Iteration, seen}
+		}
+		return nil
+	})
+	return last, err
+}
+
+// write shows the block, its recommendation, and where it differs from what Ralph saw.
+func (b *statusBlock) write(out io.Writer) {
+	switch {
+	case b == nil:
+		return
+	case b.Block == nil:
+		fmt.Fprintf(out, "status block\titeration %d: invalid: %s\n", b.Iteration, term.Clean(b.Problem))
+		return
+	}
+	fmt.Fprintf(out, "status block\titeration %d: %s, exit signal %t, tests %s, %s completed, %s modified, %s\n",
+		b.Iteration, b.Block.State, b.Block.ExitSignal, b.Block.Tests, term.Count(b.Block.TasksCompleted, "task"),
+		term.Count(b.Block.FilesModified, "file"), b.Block.WorkType)
+	fmt.Fprintf(out, "recommendation\t%s\n", term.Shorten(term.Clean(b.Block.Recommendation), 200))
+	for _, m := range b.Mismatches {
+		fmt.Fprintf(out, "mismatch\t%s\n", term.Clean(m))
+	}
 }
 
 func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
@@ -89,7 +135,6 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 		row("worktree", term.Clean(w.Path))
 		row("branch", term.Clean(w.Branch))
 	}
-	row("files", r.store.RunDir(r.id))
 }
 
 // showSpending shows cost and tokens with their limits, as far as they are known.

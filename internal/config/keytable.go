@@ -200,6 +200,8 @@ var keyTable = []Key{
 
 	{Name: "tasks.file", Kind: Text, Flag: "tasks", Metavar: "FILE", Command: true,
 		Doc: "task list to work through"},
+	{Name: "tasks.plan", Kind: Text, Metavar: "FILE",
+		Doc: "plan of the agent whose open items refuse completion, even if the run does not work through it"},
 	{Name: "tasks.max_tries", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "off",
 		Doc: "iterations allowed per task"},
 	{Name: "tasks.on_failure", Kind: Text, Default: "halt", Metavar: "RULE", item: checkFailureRule,

@@ -77,6 +77,7 @@ func TestLayersInOrder(t *testing.T) {
 		"gate.shown":            "warn <- profile status",
 		"gate.unfinished":       "refuse <- profile status",
 		"breaker.cooldown":      "30m <- profile status",
+		"tasks.plan":            "IMPLEMENTATION_PLAN.md <- profile status",
 		"limits.calls_per_hour": "100 <- profile status",
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -345,6 +346,7 @@ func TestProfiles(t *testing.T) {
 			"gate.status": "required <- profile status", "gate.unfinished": "refuse <- profile status",
 			"gate.shown":       "warn <- profile status",
 			"breaker.cooldown": "30m <- profile status", "limits.calls_per_hour": "100 <- profile status",
+			"tasks.plan": "IMPLEMENTATION_PLAN.md <- profile status",
 		},
 	} {
 		t.Run(profile, func(t *testing.T) {

@@ -47,6 +47,7 @@ func Profiles() []Profile {
 			Values: map[string]string{
 				"gate.status": "required", "gate.unfinished": "refuse", "gate.shown": "warn",
 				"breaker.cooldown": "30m", "limits.calls_per_hour": "100",
+				"tasks.plan": "IMPLEMENTATION_PLAN.md",
 			},
 		},
 	}

@@ -132,6 +132,7 @@ type TaskSettings struct {
 	File      string `json:"file,omitempty"`
 	MaxTries  int    `json:"max_tries,omitempty"`
 	OnFailure string `json:"on_failure,omitempty"` // halt, skip or retry:N
+	Plan      string `json:"plan,omitempty"`
 }
 
 // failureRule parses OnFailure, whose form was checked when it was read.

@@ -84,6 +84,8 @@ var wordExceptions = []wordException{
 	{"examine.go", "red", "a value in logs"},
 	{"examine.go", "green", "a value in logs"},
 	{"internal/proof/canary/read.go", "red", "a field in saved results"},
+	{"promise/assertion.go", "aside", "a word of agents"},
+	{"promise/assertion.go", "nobody", "a word of agents"},
 	{"runlog/inbox.go", "mailbox", "the name of a folder in the state of a run"},
 	{"task.go", "mended", "a field in logs"},
 }

@@ -134,6 +134,9 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	}))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
 	switch {
+	case last.WhyNoClaim != "" && !in.ByCase:
+		a.say("The status block was not a claim: %s. A claim needs STATUS COMPLETE, EXIT_SIGNAL true and TESTS_STATUS "+
+			"PASSING. Run the tests, and report what they show.", last.WhyNoClaim)
 	case !last.GreenNoClaim || allDone(in):
 	case in.ByCase:
 		a.say("The checks pass, but no case was submitted. If %s is done, submit one; if not, continue.", everything(in))

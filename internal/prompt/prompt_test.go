@@ -139,7 +139,7 @@ func goalSituations() map[string]ralph.PromptInput {
 		}),
 		"green_without_claim": later(func(in *ralph.PromptInput) { in.Last.GreenNoClaim = true }),
 		"status_required": later(func(in *ralph.PromptInput) {
-			in.Policy.Status = ralph.StatusRequired
+			in.Policy.Status, in.Policy.StatusMin = ralph.StatusRequired, 2
 			in.Last.StatusProblem = "the field RECOMMENDATION is missing"
 			in.Last.Recommendation = "write the parser first"
 			in.Last.Mismatches = []string{"FILES_MODIFIED says 0, but files changed"}
@@ -197,6 +197,7 @@ func taskSituations() map[string]ralph.PromptInput {
 		}),
 		"task_unclaimed": laterTask(func(in *ralph.PromptInput) {
 			in.Last.GreenNoClaim, in.Policy.Status, in.Goal = true, ralph.StatusRequired, "A calculator."
+			in.Policy.StatusMin, in.Policy.StatusPhrases = 1, []string{"ready to ship"}
 		}),
 		"tasks_all_done": laterTask(func(in *ralph.PromptInput) {
 			in.Task, in.Tasks = nil, in.Tasks[:1]
@@ -359,7 +360,7 @@ func repeatsNothing(t *testing.T, text string, tags []string) {
 func mustClaimNothing(t *testing.T, text string, said promise.Report) {
 	t.Helper()
 	if said.Complete || said.Blocked != nil || said.Decide != nil || said.Untestable != nil ||
-		said.Status != nil || len(said.TasksDone) > 0 || len(said.Learnings) > 0 {
+		said.Status != nil || said.Phrases > 0 || len(said.TasksDone) > 0 || len(said.Learnings) > 0 {
 		t.Errorf("%q makes a report: %+v", text, said)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const decides = "Ralph then runs the checks itself and decides; a claim that fails them is refused."
@@ -125,8 +126,33 @@ FILES_MODIFIED: [number]
 TESTS_STATUS: [PASSING | FAILING | NOT_RUN]
 WORK_TYPE: [IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING]
 EXIT_SIGNAL: [false | true]
-RECOMMENDATION: [one line: the next step, or what was completed]
----END_RALPH_STATUS---`,
-		whole,
+RECOMMENDATION: [one line, see below]
+---END_RALPH_STATUS---
+
+%s`,
+		whole, statusWording(in.Policy),
 	)
+}
+
+// statusWording says how to word RECOMMENDATION, and which phrases the status gate counts. They are
+// in code spans, so that an agent that repeats a line says none of them.
+func statusWording(p ralph.Policy) string {
+	phrases, complete := p.StatusPhrases, "completion phrases and a summary"
+	if promise.AreDefaultPhrases(phrases) {
+		phrases = promise.DefaultPhrases()
+		complete = "`All tasks complete, " + promise.BlockPhrase + ", [summary]`"
+	}
+	var b strings.Builder
+	b.WriteString("Word RECOMMENDATION by STATUS:\n\n" +
+		"- IN_PROGRESS: `Next: [the next step]`\n" +
+		"- COMPLETE: " + complete + "\n" +
+		"- BLOCKED: `Blocked: [what blocks you]`\n\n" +
+		"COMPLETE is a claim only with EXIT_SIGNAL true and TESTS_STATUS PASSING.")
+	if p.StatusMin > 0 {
+		names, _ := text.Cut(strings.Join(text.Mapped(phrases, code), ", "), adviceCap)
+		fmt.Fprintf(&b, " It is accepted only if your text of this\nand the four iterations before, or the RECOMMENDATION "+
+			"of a COMPLETE block, says at least %s\nwithout a negation or a condition: %s.",
+			text.Count(p.StatusMin, "completion phrase"), names)
+	}
+	return b.String()
 }

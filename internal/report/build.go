@@ -23,6 +23,7 @@ type openIteration struct {
 	began   Iteration
 	checks  []int  // indexes in Report.Checks
 	checked string // the tree after the checks
+	files   *ralph.FileCount
 }
 
 // See adds one event. Events must come in order and without a gap.
@@ -94,6 +95,8 @@ func (b *Builder) addRemark(e ralph.Event) {
 		}
 	case ralph.CommitResult:
 		b.commit(e.Iteration, data.Commit)
+	case ralph.StatusBlockSeen:
+		b.now.files = data.Files
 	case ralph.TaskMoved:
 		task := b.task(data.Task)
 		switch e.Type {
@@ -217,7 +220,7 @@ func (b *Builder) close(result ralph.IterationResult) {
 	b.report.Iterations = append(b.report.Iterations, it)
 	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
 	hasTasks := len(b.state.History.Tasks) > 0
-	b.report.Claims = append(b.report.Claims, claims(claimContext{it, seen, b.state.Verdict, hasTasks})...)
+	b.report.Claims = append(b.report.Claims, claims(claimContext{it, seen, b.state.Verdict, hasTasks, b.now.files})...)
 	if result.Task != "" {
 		task := b.task(result.Task)
 		task.Spent.add(it.Spent)

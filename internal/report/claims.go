@@ -15,7 +15,8 @@ type claimContext struct {
 	iteration Iteration
 	seen      judge.Observation
 	verdict   ralph.Verdict
-	listed    bool // the run has a task list
+	listed    bool             // the run has a task list
+	files     *ralph.FileCount // that the iteration changed; nil if unknown
 }
 
 // claims lists everything that the agent claimed about its work, with what Ralph saw.
@@ -49,7 +50,7 @@ func claims(c claimContext) []Claim {
 	if said.Status != nil {
 		holds, seen := c.tests(said.Status.Tests)
 		add(holds, "TESTS_STATUS: "+said.Status.Tests, seen)
-		holds, seen = c.files(said.Status.FilesModified)
+		holds, seen = c.filesModified(said.Status.FilesModified)
 		add(holds, fmt.Sprintf("FILES_MODIFIED: %d", said.Status.FilesModified), seen)
 		holds, seen = c.count(said.Status.TasksCompleted)
 		add(holds, fmt.Sprintf("TASKS_COMPLETED_THIS_LOOP: %d", said.Status.TasksCompleted), seen)
@@ -161,7 +162,10 @@ func (c claimContext) tests(word string) (Holds, string) {
 	return HoldsUnknown, seen
 }
 
-func (c claimContext) files(modified int) (Holds, string) {
+func (c claimContext) filesModified(modified int) (Holds, string) {
+	if c.files != nil {
+		return holdsIf[c.files.Agrees(modified)], c.files.String()
+	}
 	before, after := c.iteration.TreeBefore, c.iteration.TreeAfter
 	if before == "" || after == "" {
 		return HoldsUnknown, "the tree is unknown"

@@ -237,6 +237,9 @@ func noClaim(s *fold.State) string {
 	if len(s.Last.Mentions) > 0 {
 		return "checks pass, but the agent printed its tag inside a sentence; a tag counts only alone on its line"
 	}
+	if why := s.Last.WhyNoClaim; why != "" {
+		return "checks pass, but the agent's status block is not a claim: " + why
+	}
 	return fmt.Sprintf("checks pass, but the agent did not print <promise>%s</promise>", tag)
 }
 
