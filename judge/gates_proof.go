@@ -93,6 +93,10 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 }
 
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
+	if h.Now.Stale && len(h.Now.Moved) > 0 {
+		return shutGate(ralph.RefusedStale, "these files changed while checks ran, or since: %s; if you edit them, wait "+
+			"until the checks have run; if a program writes them, add them to .gitignore", text.List(h.Now.Moved))
+	}
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,
 			"files in the workspace changed while checks ran; if you edited them, wait until the checks have run")

@@ -79,6 +79,7 @@ type Observation struct {
 	Agent      ralph.AgentOutcome  `json:"agent,omitzero"`
 	Tree       ralph.TreeState     `json:"tree,omitzero"`
 	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
+	Moved      []string            `json:"moved,omitempty"` // the files that changed
 	Checks     []ralph.CheckResult `json:"checks,omitempty"`
 	// Better reports whether the evidence is better than before: a check passes again, the failure is another one, or a
 	// task is done. Where nothing fails, a changed tree is better, too.
@@ -101,7 +102,7 @@ type Observation struct {
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,
 // and the newest one counts.
 func (o *Observation) ClearEvidence() {
-	o.Checks, o.BaseTests, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
+	o.Checks, o.BaseTests, o.Stale, o.Moved, o.Proven, o.Accepted = nil, nil, false, nil, "", false
 }
 
 // LastCase returns the newest case as text for an evaluator, or "".

@@ -176,8 +176,8 @@ func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	return &v
 }
 
-// detachedContext returns a context for work that also runs after a kill: restoring files, stop
-// hooks. Once the run was killed, Abandon cancels it.
+// detachedContext returns a context for work that also runs after a kill: a last look at the tree,
+// stop hooks. Once the run was killed, Abandon cancels it.
 func (j *journal) detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	killed := ctx.Done()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -28,7 +28,6 @@ type Places struct {
 	Snapshots string // git folder for snapshots
 	Run       string // the run's folder
 	Views     string // files of open views
-	Journal   string // files that an in-place view has to restore
 	Proofs    string // results of checks at the base
 	Around    string // original files from outside the workspace
 }
@@ -161,7 +160,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, err
 	}
 	all = append(all, parts...)
-	proof, err := p.proof(ctx, places, tree, shell)
+	proof, err := p.proof(places, tree, shell)
 	if err != nil {
 		return nil, err
 	}
@@ -223,12 +222,9 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 }
 
 // proof returns the options that examine the work where the agent cannot reach it.
-func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
+func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
 	copies, _ := tree.(ralph.Snapshots)
-	examiner, err := p.examiner(ctx, places, copies, shell)
-	if err != nil {
-		return nil, err
-	}
+	examiner := p.examiner(places, copies, shell)
 	var options []loop.Option
 	if examiner != nil {
 		watcher, err := p.watch(examiner, places)
