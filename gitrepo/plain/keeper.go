@@ -34,6 +34,8 @@ import (
 // because it cannot know which lines are new.
 type Tree struct {
 	Dir string
+	// OwnOutput returns the files that receive what the harness prints. They are no part of the tree.
+	OwnOutput func() []fs.FileInfo
 
 	mu      sync.Mutex
 	digests scan.Digests
@@ -63,7 +65,10 @@ func (p *Tree) scan(ctx context.Context, also func(root *os.Root, names []string
 		return ralph.TreeState{}, fmt.Errorf("read workspace: %w", err)
 	}
 	defer root.Close()
-	names := slices.DeleteFunc(scan.Walk(dir, "."), func(name string) bool { return name == scan.ProgressFile })
+	isOutput := scan.SameAs(dir, p.OwnOutput)
+	names := slices.DeleteFunc(scan.Walk(dir, "."), func(name string) bool {
+		return name == scan.ProgressFile || isOutput(name)
+	})
 	state := ralph.TreeState{Known: true, Hash: p.digests.Sum(root, names)}
 	also(root, names)
 	return state, nil

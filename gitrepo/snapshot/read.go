@@ -215,5 +215,5 @@ func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}
-	return manifest.ParseSummary(out, "").String(), nil
+	return manifest.ParseSummary(out, func(string) bool { return false }).String(), nil
 }

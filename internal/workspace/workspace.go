@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/plain"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
@@ -41,7 +42,7 @@ func (w Workspace) Top() string {
 // git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.Repo == nil {
-		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
+		keeper, err := (&plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}).Keep(strings.TrimSuffix(folder, ".git"))
 		if err != nil {
 			return nil, err
 		}
@@ -82,11 +83,12 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
 	if !inGit {
-		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real}}, nil
+		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}}, nil
 	}
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
+	repo.OwnOutput = process.OutputFiles
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
@@ -99,6 +101,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 	if !inGit {
 		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
+	repo.OwnOutput = process.OutputFiles
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
