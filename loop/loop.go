@@ -153,8 +153,14 @@ func (l *Loop) baseline(ctx context.Context) {
 	}
 }
 
-// work runs iterations until a verdict says stop.
+// work runs iterations until a verdict says stop. Without a snapshot of the base, no agent starts if
+// something is protected.
 func (l *Loop) work(ctx context.Context) ralph.Verdict {
+	h := l.run.state.History
+	if _, keeps := l.tree.store.(ralph.Snapshots); keeps && h.Started == 0 && h.Base.Snapshot == "" &&
+		len(l.run.policy.Protects) > 0 && ctx.Err() == nil {
+		return judge.Abort(h.Breaker, ralph.IOFailed, "%s", judge.NoBase)
+	}
 	if l.resuming && l.run.state.Phase == fold.PhaseExited {
 		if v := l.judge(ctx); v.Action == ralph.Stop {
 			return v

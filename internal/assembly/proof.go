@@ -187,7 +187,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	shell := verify.Shell{Env: req.checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
-	req.Resumed, req.Protected = true, state.Policy.Protects
+	req.Resumed, req.Protected, req.Base = true, state.Policy.Protects, state.History.Base.Snapshot
 	p := &Plan{
 		Request:    req,
 		Policy:     state.Policy,
@@ -198,7 +198,10 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
-	kept := p.keptTree(ctx, places)
+	kept, err := p.keptTree(ctx, places)
+	if err != nil {
+		return nil, err
+	}
 	snapshots, ok := kept.(ralph.Snapshots)
 	if !ok {
 		return nil, &config.UsageError{Msg: "snapshots cannot be read here"}

@@ -184,6 +184,7 @@ func (c *resumeCommand) recordedPlan(
 		Begun:     conversationCounts(state),
 		Worktree:  state.Started.Worktree,
 		Protected: state.Policy.Protects,
+		Base:      state.History.Base.Snapshot,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal

@@ -42,11 +42,7 @@ func (w Workspace) Top() string {
 // git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.Repo == nil {
-		keeper, err := (&plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}).Keep(strings.TrimSuffix(folder, ".git"))
-		if err != nil {
-			return nil, err
-		}
-		return keeper, nil
+		return w.KeepPlain(folder)
 	}
 	keeper, err := snapshot.New(ctx, w.Repo, folder)
 	if err != nil {
@@ -54,6 +50,17 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 	}
 	keeper.Always(names)
 	keeper.AlwaysLike(protect.Matters)
+	return keeper, nil
+}
+
+// KeepPlain is Keep without git, for a workspace whose snapshots git cannot keep, too. The tree then
+// has ignored files.
+func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
+	tree := &plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}
+	keeper, err := tree.Keep(strings.TrimSuffix(folder, ".git"))
+	if err != nil {
+		return nil, err
+	}
 	return keeper, nil
 }
 
