@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -141,6 +142,9 @@ func (l *Loop) reopen() {
 		resumed.Judged = l.run.iteration
 	}
 	l.run.emit(ralph.EvRunResumed, resumed)
+	if l.torn > 0 {
+		l.run.warn("log_torn", "the log ended in the middle of a line, so its last %d bytes were dropped", l.torn)
+	}
 }
 
 // baseline examines the workspace before any agent works, so that the loop knows which checks
@@ -212,8 +216,10 @@ func (l *Loop) provenVerdict() *ralph.Verdict {
 // finish closes the log and returns the result. Observers and hooks are told about only one end,
 // the true one. Failing to write the result is an outcome itself, so finish tries to write before
 // it tells them. The result it tries first says that the end was not recorded: a process that dies
-// here must not leave a better result than it can prove.
+// here must not leave a better result than it can prove. Log, result and process agree about the
+// end, as far as they can be written.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
+	v = l.list.settle(v)
 	changed := ""
 	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
 		v = l.panicVerdict(bug)
@@ -233,13 +239,19 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		stopped.VerifiedBy = nil
 	}
 	l.run.sync()
-	l.writeResult(recordLost(stopped, "the end of the run was not recorded"))
+	if _, err := l.writeResult(recordLost(stopped, "the end of the run was not recorded")); err != nil {
+		stopped = recordLost(stopped, err.Error())
+	}
 	l.run.emit(ralph.EvRunStopped, l.orRecordLost(stopped))
 	l.run.sync()
 	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.orRecordLost(stopped)) }))
-	result := l.writeResult(l.orRecordLost(stopped))
-	if l.run.storage != nil {
-		result = l.writeResult(l.orRecordLost(stopped))
+	stopped = l.orRecordLost(stopped)
+	result, err := l.writeResult(stopped)
+	if err != nil && stopped.Reason != ralph.IOFailed {
+		stopped = recordLost(stopped, err.Error())
+		l.run.emit(ralph.EvRunStopped, stopped)
+		l.run.sync()
+		result, _ = l.writeResult(stopped)
 	}
 	return result
 }
@@ -252,19 +264,25 @@ func (l *Loop) whatChanged(ctx context.Context) string {
 
 // writeResult returns the result of a run that ended this way, and stores it unless recording
 // failed.
-func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
+func (l *Loop) writeResult(stopped ralph.RunStopped) (result ralph.Result, err error) {
 	l.run.state.Stopped = &stopped
-	result := l.run.state.Result()
-	l.run.warnPanic(l.run.store(func() error {
+	result = l.run.state.Result()
+	bug := catch(func() {
 		if chained, ok := l.run.recorder.(ralph.Chained); ok {
 			result.Receipt = chained.Chain()
 		}
-		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok {
-			return keeper.WriteResult(result)
+		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && l.run.storage == nil {
+			err = keeper.WriteResult(result)
 		}
-		return nil
-	}))
-	return result
+	})
+	if bug != nil {
+		err = fmt.Errorf("the recorder panicked: %v", bug.value)
+	}
+	l.run.warnPanic(bug)
+	if err != nil && !errors.Is(err, ralph.ErrIO) {
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return result, err
 }
 
 // orRecordLost returns the end of the run, or recordLost if it could not be written, because then

@@ -80,6 +80,10 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	}
 	state := &s.state
 	log, tail, err := store.Reopen(run, state)
+	if is[*runlog.Damaged](err) {
+		return fmt.Errorf("%w; the log was cut or changed, so the run cannot continue: see it with ralph verify %s, "+
+			"start a new run with ralph run", err, run)
+	}
 	if err != nil {
 		return err
 	}
