@@ -271,7 +271,7 @@ func (l *Loop) writeResult(stopped ralph.RunStopped) (result ralph.Result, err e
 		if chained, ok := l.run.recorder.(ralph.Chained); ok {
 			result.Receipt = chained.Chain()
 		}
-		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && l.run.storage == nil {
+		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && !l.run.lost {
 			err = keeper.WriteResult(result)
 		}
 	})
