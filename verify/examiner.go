@@ -262,7 +262,11 @@ func (e *Examiner) revert(
 		}
 	}
 	for _, name := range restored {
-		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(extracted, filepath.FromSlash(name))})
+		source := filepath.Join(extracted, filepath.FromSlash(name))
+		// A file that was too large for the snapshot stays as it is. If it is protected, the claim is refused.
+		if _, err := os.Lstat(source); !errors.Is(err, fs.ErrNotExist) {
+			edits = append(edits, pristine.Edit{Name: name, Source: source})
+		}
 	}
 	return edits, nil
 }
