@@ -20,6 +20,21 @@ type checkRunner struct {
 	isolation string // isolation of views, as reported to the user
 }
 
+// examine runs the checks. If they pass and there is a claim, it also runs everything else that
+// could still refuse the claim.
+func (r *checkRunner) examine(ctx context.Context, claimed bool) {
+	r.runChecks(ctx, r.suite.checksToRun(claimed))
+	if !claimed && !judge.ChecksClaim(r.policy, r.state.History) || !r.couldStillPass(ctx) {
+		return
+	}
+	r.runHidden(ctx)
+	r.runBaseTests(ctx)
+	if r.couldStillPass(ctx) && judge.WouldEnd(r.policy, r.state.History) {
+		r.confirmFlaked(ctx)
+		r.prove(ctx)
+	}
+}
+
 // runChecks runs checks on the current tree, one after the other. The baseline of a task that is
 // selected later writes to the same folder as the iteration, so its files get the prefix "base".
 func (r *checkRunner) runChecks(ctx context.Context, checks []check) {

@@ -101,7 +101,7 @@ func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.
 }
 
 // movedDuringChecks reports whether the tree changed while checks ran. Then the tree as it is now is
-// judged: what changed is neither the user's nor reverted, whoever wrote it.
+// judged: what changed is neither the user's nor reverted.
 func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	tree, changed := w.sinceJudged(ctx)
 	if !changed || !tree.Known {

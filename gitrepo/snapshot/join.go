@@ -29,7 +29,7 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 		tree, err = s.edited(ctx, onto, edits)
 	}
 	if err == nil {
-		left, err = s.joinedHashes(ctx, onto, from, to)
+		left, err = joinedHashes(ctx, s, onto, from, to)
 	}
 	if err == nil && tree == onto.tree && maps.Equal(left, onto.left) {
 		return base, nil
@@ -47,7 +47,7 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 
 // joinedHashes returns the digests of files that were left out of a snapshot, with what changed
 // between two others.
-func (s *Store) joinedHashes(ctx context.Context, onto header, from, to string) (manifest.Hashes, error) {
+func joinedHashes(ctx context.Context, s *Store, onto header, from, to string) (manifest.Hashes, error) {
 	before, err := s.read(ctx, from)
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (s *Store) Extract(ctx context.Context, id, dir string, names []string) err
 func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
 	edits, err := s.editsBetween(ctx, from, to)
 	if err == nil {
-		edits, err = s.withHashes(ctx, edits, from, to)
+		edits, err = withHashes(ctx, s, edits, from, to)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare snapshots: %w", err)
@@ -108,7 +108,7 @@ func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChang
 
 // withHashes adds the changes of files that were left out of one of two snapshots. Usually there are
 // none, and it does not list the files.
-func (s *Store) withHashes(ctx context.Context, edits []manifest.Edit, from, to string) ([]manifest.Edit, error) {
+func withHashes(ctx context.Context, s *Store, edits []manifest.Edit, from, to string) ([]manifest.Edit, error) {
 	var headers [2]header
 	var sides [2]manifest.Side
 	for i, id := range []string{from, to} {
