@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -76,7 +77,8 @@ type Access string
 const (
 	AccessIsolated      Access = ""        // an isolated view
 	AccessWorkspacePath Access = "path"    // a view, with the workspace's folders in PATH
-	AccessInPlace       Access = "inplace" // the workspace itself, with its folders in PATH
+	AccessCopy          Access = "copy"    // a copy, with its folders in PATH, for checks that an overlay makes fail
+	AccessInPlace       Access = "inplace" // the workspace itself, with its folders in PATH; only in old logs
 )
 
 // View is a Checker that runs checks in its own copy of the files. Close removes what checks wrote in
@@ -87,6 +89,10 @@ type View interface {
 	Isolation() (mode, why string)
 	Close() error
 }
+
+// ErrNoView means that checks can only run in the workspace itself, and that what was asked for must
+// not be done there.
+var ErrNoView = errors.New("neither an overlay nor a copy of the workspace can be made")
 
 // The modes of isolation between checks and the workspace.
 const (

@@ -35,6 +35,10 @@ type TreeState struct {
 	LastProvenTree string `json:"settled,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.
 	AfterChecks bool `json:"after,omitempty"`
+	// Again reports that the tree changed while checks ran, and that they run once more on this one.
+	Again bool `json:"again,omitempty"`
+	// Moved names the first files that changed while checks ran, or since.
+	Moved []string `json:"moved,omitempty"`
 
 	// Unfinished lists lines that differ from the run's first commit and look unfinished, as
 	// "file: text". It is filled at the base and before a claim is judged.

@@ -24,7 +24,7 @@ func (o oracle) proofRefusals(counting []ralph.CheckResult) []string {
 		codes = append(codes, "tests_missing")
 	}
 	switch {
-	case len(now.Tampered) > 0:
+	case len(now.Tampered) > 0, o.cannotCompare():
 		codes = append(codes, "tampered")
 	case now.BaseTests != nil && !now.BaseTests.OldPassed && p.TestChange == ralph.TestsRefuse:
 		codes = append(codes, "tests_changed")
@@ -36,6 +36,9 @@ func (o oracle) proofRefusals(counting []ralph.CheckResult) []string {
 	}
 	return codes
 }
+
+// cannotCompare reports whether files are protected and nothing shows how they were at the base.
+func (o oracle) cannotCompare() bool { return len(o.policy.Protects) > 0 && o.base.Snapshot == "" }
 
 // latestEvaluations returns the newest evaluation of each task in an iteration, in the order of the
 // first ones.
@@ -116,7 +119,7 @@ func overBudget(q iteration, id string) bool {
 
 // undisputed reports whether nothing but the checks can refuse the claim for a task.
 func (o oracle) undisputed(q iteration, id string) bool {
-	tampered := len(q.Tampered) > 0 ||
+	tampered := len(q.Tampered) > 0 || o.cannotCompare() ||
 		q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) &&
 			o.policy.TestChange == ralph.TestsRefuse
 	if tampered || q.Stale {
@@ -151,7 +154,7 @@ func (d dice) addEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
 	if !st.counts() {
 		return
 	}
-	st.Stale = d.oneIn(20)
+	st.Stale, st.moved = d.oneIn(20), d.oneIn(20)
 	if d.oneIn(8) {
 		st.BaseTests = &ralph.BaseTestsRun{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
 		if d.oneIn(3) {
@@ -203,6 +206,13 @@ func (d dice) addProofs(checks []ralph.CheckResult) {
 func (r *simulation) gatherEvidence(st *step) {
 	if len(st.Tampered)+len(st.Unseen) > 0 {
 		r.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: st.Tampered, Unseen: st.Unseen})
+	}
+	if st.moved { // files changed while the first checks ran, and nothing of them counts
+		again := st.Tree
+		again.Again = true
+		r.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: "on another tree"})
+		r.emit(ralph.EvTestsChanged, ralph.BaseTestsRun{Files: []string{"on another tree"}})
+		r.emit(ralph.EvTreeSnapshot, again)
 	}
 	for _, c := range st.Checks {
 		c.Proof = nil

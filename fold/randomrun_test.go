@@ -212,12 +212,16 @@ type step struct {
 	own    []ralph.CheckResult // results of the tasks' own checks, if they run
 	pause  ralph.Span          // before the iteration begins
 	cut    cut
+	moved  bool          // files changed while checks ran, so they ran once more
 	raised ralph.Policy  // in force after a cut
 	hook   *ralph.Moment // how long the hook took and how it ended; nil without a hook
 }
 
 func (d dice) script() script {
 	s := script{policy: d.policy(), names: checkNames(d.IntN(3)), base: d.tree()}
+	if !d.oneIn(40) {
+		s.base.Snapshot = "base"
+	}
 	if d.oneIn(2) {
 		s.list = d.tasks()
 	}

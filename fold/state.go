@@ -270,8 +270,12 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 		h.Base, h.Tree = tree, tree
 	case tree.AfterChecks:
 		if h.Now.Stale = !tree.Same(h.Now.Tree); h.Now.Stale {
+			h.Now.Moved = tree.Moved
 			s.invalidateReviews(h.Now.Tree.ID())
 		}
+	case tree.Again:
+		h.Now.ClearEvidence()
+		h.Now.Tree = tree
 	case h.Judging:
 		h.Now.Tree = tree
 		// A commit changes the ID of a tree, but not its files.

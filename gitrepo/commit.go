@@ -134,14 +134,27 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 	return result, err
 }
 
-// commitPaths returns the pathspecs of a commit: the workspace without the progress file. An
+// commitPaths returns the pathspecs of a commit: the workspace without the harness's own files. An
 // ignored progress file must not be named, because git add would complain about it.
 func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
+	paths := []string{"."}
+	if c.repo.OwnOutput != nil && len(c.repo.OwnOutput()) > 0 {
+		all, err := c.repo.allChanges(ctx)
+		if err != nil {
+			return nil, err
+		}
+		isOwn := c.repo.OwnFiles()
+		for _, p := range all.paths {
+			if isOwn(p.name) && p.name != c.repo.Prefix+scan.ProgressFile {
+				paths = append(paths, ":(top,exclude,literal)"+p.name)
+			}
+		}
+	}
 	_, err := c.repo.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
 	if git.Failed(err) {
-		return []string{".", ":(exclude)" + scan.ProgressFile}, nil
+		return append(paths, ":(exclude)"+scan.ProgressFile), nil
 	}
-	return []string{"."}, wrapError("look for ignored files", err)
+	return paths, wrapError("look for ignored files", err)
 }
 
 // stage adds all changes to the index. It waits while another git process holds the lock.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,6 +52,8 @@ type Repo struct {
 	Format string
 	// Git is the program, located by Find.
 	Git git.Program
+	// OwnOutput returns the files that receive what the harness prints. They are no part of the tree.
+	OwnOutput func() []fs.FileInfo
 
 	mu      sync.Mutex
 	digests scan.Digests
@@ -170,7 +173,9 @@ func (r *Repo) enter() error {
 func (r *Repo) Whole() *Repo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &Repo{Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, filters: r.filters}
+	return &Repo{
+		Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, OwnOutput: r.OwnOutput, filters: r.filters,
+	}
 }
 
 // clone returns the same workspace with a lock of its own, so that a long operation does not block

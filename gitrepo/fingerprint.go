@@ -81,7 +81,16 @@ type path struct {
 	folder    bool // a submodule or a nested repository, which git does not list further
 }
 
+// status returns how the workspace differs from the checked-out commit, without the harness's own
+// files.
 func (r *Repo) status(ctx context.Context) (status, error) {
+	st, err := r.allChanges(ctx)
+	isOwn := r.OwnFiles()
+	st.paths = slices.DeleteFunc(st.paths, func(p path) bool { return isOwn(p.name) })
+	return st, err
+}
+
+func (r *Repo) allChanges(ctx context.Context) (status, error) {
 	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--",
 		".")
 	if err != nil {
@@ -91,8 +100,14 @@ func (r *Repo) status(ctx context.Context) (status, error) {
 	if err != nil {
 		return status{}, fmt.Errorf("read status: %w", err)
 	}
-	st.paths = slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.Prefix+scan.ProgressFile })
 	return st, nil
+}
+
+// OwnFiles returns a function that reports whether a file below the top of the working tree belongs
+// to the harness: the progress file, and files that receive what the harness prints.
+func (r *Repo) OwnFiles() func(name string) bool {
+	isOutput := scan.SameAs(r.Top, r.OwnOutput)
+	return func(name string) bool { return name == r.Prefix+scan.ProgressFile || isOutput(name) }
 }
 
 // parseStatus reads `git status --porcelain=v2 --branch -z --no-renames`.
@@ -132,7 +147,7 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}
-	sum := manifest.ParseSummary(out, r.Prefix+scan.ProgressFile)
+	sum := manifest.ParseSummary(out, r.OwnFiles())
 	st, err := r.status(ctx)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)

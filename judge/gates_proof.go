@@ -56,17 +56,20 @@ func describeLostTests(p ralph.Proof) string {
 		text.Count(p.Lost, "test"), text.List(p.Missing))
 }
 
+// NoBase says why nothing can be proven in a run that protects files without a snapshot of its base.
+const NoBase = "there is no snapshot of the tree at the start of the run, so changes to protected files are unknown"
+
 func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
 		return shutGate(ralph.RefusedTampered,
 			"protected files were changed during the run: %s; restore them", text.List(h.Now.Tampered))
+	case len(p.Protects) > 0 && h.Base.Snapshot == "":
+		return shutGate(ralph.RefusedTampered, "%s", NoBase+"; start a new run")
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:
 		return noteGate("nothing is protected in this run")
-	case h.Base.Snapshot == "":
-		return noteGate("there is no snapshot of the tree, so changes to protected files are unknown")
 	case len(h.Now.Unseen) > 0:
 		return openGate("checks ran without " + text.List(h.Now.Unseen) + ", which were added")
 	}
@@ -97,6 +100,10 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 }
 
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
+	if h.Now.Stale && len(h.Now.Moved) > 0 {
+		return shutGate(ralph.RefusedStale, "these files changed while checks ran, or since: %s; if you edit them, wait "+
+			"until the checks have run; if a program writes them, add them to .gitignore", text.List(h.Now.Moved))
+	}
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,
 			"files in the workspace changed while checks ran; if you edited them, wait until the checks have run")

@@ -86,6 +86,7 @@ type Observation struct {
 	Agent      ralph.AgentOutcome  `json:"agent,omitzero"`
 	Tree       ralph.TreeState     `json:"tree,omitzero"`
 	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
+	Moved      []string            `json:"moved,omitempty"` // the files that changed
 	Checks     []ralph.CheckResult `json:"checks,omitempty"`
 
 	Plan        *ralph.PlanRead     `json:"plan,omitempty"`     // the agent's plan; nil if it was not read
@@ -107,7 +108,7 @@ type Observation struct {
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,
 // and the newest one counts.
 func (o *Observation) ClearEvidence() {
-	o.Checks, o.BaseTests, o.Work, o.Stale, o.Proven, o.Accepted = nil, nil, nil, false, "", false
+	o.Checks, o.BaseTests, o.Work, o.Stale, o.Moved, o.Proven, o.Accepted = nil, nil, nil, false, nil, "", false
 }
 
 // LastCase returns the newest case as text for an evaluator, or "".

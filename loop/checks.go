@@ -18,9 +18,22 @@ type checkRunner struct {
 	suite     *suite
 	checker   ralph.Checker
 	isolation string // isolation of views, as reported to the user
-	// iteration (counted from 1) after which the files written by checks could not be restored
-	undoFailedAt int
-	undoDirs     int // number of folders that hold files written by checks
+}
+
+// examine runs the checks. If they pass and there is a claim, it also runs everything else that
+// could still refuse the claim.
+func (r *checkRunner) examine(ctx context.Context, claimed bool) {
+	r.runChecks(ctx, r.suite.checksToRun(claimed))
+	if !claimed && !judge.ChecksClaim(r.policy, r.state.History) || !r.couldStillPass(ctx) {
+		return
+	}
+	r.runHidden(ctx)
+	r.runBaseTests(ctx)
+	if r.couldStillPass(ctx) && judge.WouldEnd(r.policy, r.state.History) {
+		r.confirmFlaked(ctx)
+		r.prove(ctx)
+	}
+	r.showWork(ctx)
 }
 
 // runChecks runs checks on the current tree, one after the other. The baseline of a task that is
@@ -69,8 +82,9 @@ func (r *checkRunner) run(ctx context.Context, checks []check, files checkFile) 
 	}
 	session := r.session(kind, files)
 	session.runAll(ctx, checks)
-	if session.ranInPlace {
-		r.undoCheckWrites(ctx)
+	// When judging, the caller looks at the tree again.
+	if session.ranInPlace && !r.state.History.Judging {
+		r.tree.acceptTree(ctx)
 	}
 }
 
@@ -120,7 +134,7 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	text := map[string]string{
 		ralph.IsolationOverlay: "checks run in an overlay; the files they write are discarded",
 		ralph.IsolationCopy:    "checks run in a copy of the workspace",
-		ralph.IsolationInPlace: "checks run in the workspace itself",
+		ralph.IsolationInPlace: "checks run in the workspace itself; the files they write stay",
 	}[mode]
 	if why != "" {
 		text += ": " + why
@@ -194,15 +208,15 @@ func (s *session) rerunFailed(ctx context.Context, i int, c check, failed ralph.
 	return failed, true
 }
 
-// rerunLessIsolated reruns a check that fails before any agent has worked, the way the user's own
-// shell would run it. Isolation must not be the reason for the failure.
+// rerunLessIsolated reruns a check that fails before any agent has worked, more like the user's own
+// shell would run it. Isolation must not be the reason for the failure. It never runs in the
+// workspace itself, because what it writes there would stay; checks.isolation allows that.
 func (s *session) rerunLessIsolated(
 	ctx context.Context, i int, c check, failed ralph.CheckResult,
 ) (ralph.CheckResult, bool) {
 	if s.view == nil || c.hidden {
 		return failed, true
 	}
-	isolated, ok := failed.Isolation, true
 	// The check may need programs of the workspace that are on PATH.
 	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() {
 		byPath, went := s.runOnce(ctx, i, c, ralph.AccessWorkspacePath)
@@ -215,23 +229,20 @@ func (s *session) rerunLessIsolated(
 			failed, failed.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
-	if !failed.Passed {
-		var plain ralph.CheckResult
-		if plain, ok = s.runOnce(ctx, i, c, ralph.AccessInPlace); ok && faredBetter(plain, failed) {
-			failed, failed.NeedsAccess = plain, ralph.AccessInPlace
+	ok := true
+	if !failed.Passed && failed.Isolation == ralph.IsolationOverlay {
+		var copied ralph.CheckResult
+		if copied, ok = s.runOnce(ctx, i, c, ralph.AccessCopy); ok && faredBetter(copied, failed) {
+			failed, failed.NeedsAccess = copied, ralph.AccessCopy
 		}
 	}
-	if failed.NeedsAccess == ralph.AccessIsolated {
-		return failed, ok
+	switch failed.NeedsAccess {
+	case ralph.AccessWorkspacePath:
+		text := fmt.Sprintf("%q needs programs from a workspace folder on PATH; an agent can change them", c.name)
+		s.runner.notice("check_isolation", text)
+	case ralph.AccessCopy:
+		s.runner.notice("check_isolation", fmt.Sprintf("%q does not work in an overlay, so it runs in a copy", c.name))
 	}
-	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: files it writes are "+
-		"restored, except those that git ignores, and an agent can change the programs it finds on PATH", c.name,
-		isolated)
-	if failed.NeedsAccess == ralph.AccessWorkspacePath {
-		text = fmt.Sprintf("%q needs programs from a workspace folder on PATH; an agent can change them",
-			c.name)
-	}
-	s.runner.notice("check_isolation", text)
 	return failed, ok
 }
 
@@ -299,7 +310,7 @@ func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Chec
 	}
 	s.view, s.access = view, access
 	mode, why := view.Isolation()
-	if access != ralph.AccessInPlace { // the check's own notice reports that case
+	if access != ralph.AccessInPlace && access != ralph.AccessCopy { // the check's own notice reports these
 		s.runner.noticeIsolation(mode, why)
 	}
 	return view, mode, nil
@@ -309,11 +320,7 @@ func (s *session) close() {
 	if s.view == nil {
 		return
 	}
-	err := s.view.Close()
-	// The workspace is not what the agent left. The next process restores it.
-	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace {
-		s.runner.storageFailed(err)
-	} else if err != nil {
+	if err := s.view.Close(); err != nil {
 		s.runner.warn("view_left", "cannot remove the files of a view: %v", err)
 	}
 	s.view = nil

@@ -142,22 +142,16 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	return v
 }
 
-// gather runs the checks. If they pass and there is a claim, it also runs everything else that
-// could still refuse the claim, the most expensive part last.
+// gather collects the evidence for a claim. If files changed while checks ran, the checks run once
+// more on the tree as it is then. The evaluator is the most expensive part and comes last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
-	l.checks.runChecks(ctx, l.suite.checksToRun(claimed))
-	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) || !l.run.couldStillPass(ctx) {
+	l.checks.examine(ctx, claimed)
+	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) {
 		return
 	}
-	l.checks.runHidden(ctx)
-	l.checks.runBaseTests(ctx)
-	if l.run.couldStillPass(ctx) && judge.WouldEnd(l.run.policy, l.run.state.History) {
-		l.checks.confirmFlaked(ctx)
-		l.checks.prove(ctx)
-	}
-	l.checks.showWork(ctx)
-	if l.tree.ranInPlace() {
-		l.checks.undoCheckWrites(ctx)
+	if l.tree.movedDuringChecks(ctx) {
+		l.tree.compare(ctx, l.run.state.History.Now.Tree)
+		l.checks.examine(ctx, claimed)
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)

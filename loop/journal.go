@@ -28,7 +28,8 @@ type journal struct {
 	recorder  ralph.Recorder
 	observers []func(ralph.Event)
 	live      func(ralph.Activity)
-	storage   error           // the first failure to record; nothing is recorded after it
+	storage   error           // the first failure of storage, which ends the run
+	lost      bool            // the recorder failed, and nothing is recorded after that
 	warned    map[string]bool // warnings that were given and are not repeated
 	unmetered bool            // the user knows that not everything is counted
 
@@ -103,7 +104,7 @@ func (j *journal) sync() { j.warnPanic(j.store(func() error { return j.recorder.
 // store writes to the recorder, if there is one and it has not failed before. A panic counts as a
 // failure to record.
 func (j *journal) store(write func() error) (bug *caughtPanic) {
-	if j.recorder == nil || j.storage != nil {
+	if j.recorder == nil || j.lost {
 		return nil
 	}
 	var err error
@@ -111,6 +112,7 @@ func (j *journal) store(write func() error) (bug *caughtPanic) {
 		err = fmt.Errorf("the recorder panicked: %v", bug.value)
 	}
 	if err != nil {
+		j.lost = true
 		j.storageFailed(err)
 	}
 	return bug
@@ -176,8 +178,8 @@ func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	return &v
 }
 
-// detachedContext returns a context for work that also runs after a kill: restoring files, stop
-// hooks. Once the run was killed, Abandon cancels it.
+// detachedContext returns a context for work that also runs after a kill: a last look at the tree,
+// stop hooks. Once the run was killed, Abandon cancels it.
 func (j *journal) detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	killed := ctx.Done()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -20,8 +21,7 @@ func (l *Loop) State() *fold.State { return l.run.state }
 // any time and from any goroutine.
 func (l *Loop) Stop(s ralph.Signal) { l.run.stop.CompareAndSwap(nil, &s) }
 
-// Abandon cuts short what a run does after it was killed: restoring files that checks wrote, and
-// stop hooks. It may be called at any time and from any goroutine.
+// Abandon cuts short what a run does after it was killed: stop hooks, and a last look at the tree. It may be called at any time and from any goroutine.
 func (l *Loop) Abandon() { l.run.abandon.Do(func() { close(l.run.abandoned) }) }
 
 // Run works until a verdict says stop. The Result says how the run ended. An error means that the
@@ -146,6 +146,9 @@ func (l *Loop) reopen() {
 		resumed.Judged = l.run.iteration
 	}
 	l.run.emit(ralph.EvRunResumed, resumed)
+	if l.torn > 0 {
+		l.run.warn("log_torn", "the log ended in the middle of a line, so its last %d bytes were dropped", l.torn)
+	}
 }
 
 // baseline examines the workspace before any agent works, so that the loop knows which checks
@@ -165,8 +168,14 @@ func (l *Loop) baseline(ctx context.Context) {
 	}
 }
 
-// work runs iterations until a verdict says stop.
+// work runs iterations until a verdict says stop. Without a snapshot of the base, no agent starts if
+// something is protected.
 func (l *Loop) work(ctx context.Context) ralph.Verdict {
+	h := l.run.state.History
+	if _, keeps := l.tree.store.(ralph.Snapshots); keeps && h.Started == 0 && h.Base.Snapshot == "" &&
+		len(l.run.policy.Protects) > 0 && ctx.Err() == nil {
+		return judge.Abort(h.Breaker, ralph.IOFailed, "%s", judge.NoBase)
+	}
 	if l.resuming && l.run.state.Phase == fold.PhaseExited {
 		if v := l.judge(ctx); v.Action == ralph.Stop {
 			return v
@@ -218,8 +227,10 @@ func (l *Loop) provenVerdict() *ralph.Verdict {
 // finish closes the log and returns the result. Observers and hooks are told about only one end,
 // the true one. Failing to write the result is an outcome itself, so finish tries to write before
 // it tells them. The result it tries first says that the end was not recorded: a process that dies
-// here must not leave a better result than it can prove.
+// here must not leave a better result than it can prove. Log, result and process agree about the
+// end, as far as they can be written.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
+	v = l.list.settle(v)
 	changed := ""
 	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
 		v = l.panicVerdict(bug)
@@ -240,13 +251,19 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		stopped.VerifiedBy, stopped.Proof = nil, ""
 	}
 	l.run.sync()
-	l.writeResult(recordLost(stopped, "the end of the run was not recorded"))
+	if _, err := l.writeResult(recordLost(stopped, "the end of the run was not recorded")); err != nil {
+		stopped = recordLost(stopped, err.Error())
+	}
 	l.run.emit(ralph.EvRunStopped, l.orRecordLost(stopped))
 	l.run.sync()
 	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.orRecordLost(stopped)) }))
-	result := l.writeResult(l.orRecordLost(stopped))
-	if l.run.storage != nil {
-		result = l.writeResult(l.orRecordLost(stopped))
+	stopped = l.orRecordLost(stopped)
+	result, err := l.writeResult(stopped)
+	if err != nil && stopped.Reason != ralph.IOFailed {
+		stopped = recordLost(stopped, err.Error())
+		l.run.emit(ralph.EvRunStopped, stopped)
+		l.run.sync()
+		result, _ = l.writeResult(stopped)
 	}
 	return result
 }
@@ -259,19 +276,25 @@ func (l *Loop) whatChanged(ctx context.Context) string {
 
 // writeResult returns the result of a run that ended this way, and stores it unless recording
 // failed.
-func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
+func (l *Loop) writeResult(stopped ralph.RunStopped) (result ralph.Result, err error) {
 	l.run.state.Stopped = &stopped
-	result := l.run.state.Result()
-	l.run.warnPanic(l.run.store(func() error {
+	result = l.run.state.Result()
+	bug := catch(func() {
 		if chained, ok := l.run.recorder.(ralph.Chained); ok {
 			result.Receipt = chained.Chain()
 		}
-		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok {
-			return keeper.WriteResult(result)
+		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && !l.run.lost {
+			err = keeper.WriteResult(result)
 		}
-		return nil
-	}))
-	return result
+	})
+	if bug != nil {
+		err = fmt.Errorf("the recorder panicked: %v", bug.value)
+	}
+	l.run.warnPanic(bug)
+	if err != nil && !errors.Is(err, ralph.ErrIO) {
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return result, err
 }
 
 // orRecordLost returns the end of the run, or recordLost if it could not be written, because then

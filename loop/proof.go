@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -88,6 +89,11 @@ func (r *checkRunner) prove(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case errors.Is(err, ralph.ErrIO):
+			r.storageFailed(err)
+			return
+		case errors.Is(err, ralph.ErrNoView) && r.state.History.CheckedInPlace(): // as before any agent worked
+			proof = ralph.Proof{Canary: ralph.CanaryNone, Detail: err.Error()}
 		case err != nil:
 			proof = ralph.Proof{
 				Canary: ralph.CanaryGreen,

@@ -38,8 +38,11 @@ func (k *keeper) Fingerprint(_ context.Context, in ralph.TreeInput) (ralph.TreeS
 	return tree, nil
 }
 
-func (k *keeper) Changes(context.Context, string, string) ([]ralph.FileChange, error) {
-	return nil, nil
+func (k *keeper) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
+	if from == to {
+		return nil, nil
+	}
+	return []ralph.FileChange{{Name: "a", Kind: ralph.FileChanged}}, nil
 }
 func (k *keeper) Between(context.Context, string, string) (string, error) {
 	return "", errors.ErrUnsupported

@@ -137,13 +137,20 @@ func TestFilesThatChecksDoNotSee(t *testing.T) {
 			w.loop.State().Verdict.Gates[5],
 		)
 	})
-	bubble(t, "a tree that is not known is not compared", func(t *testing.T) {
+	bubble(t, "a tree that is not known is not compared, and proves nothing if something is protected", func(t *testing.T) {
 		w, e, k := examined(t)
+		w.policy.MaxIterations = 1
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
 		w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{} })))
 		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isGreen }
-		w.ends(ralph.AllChecksPassed, 1)
+		result := w.ends(ralph.MaxIterations, 1)
+		same(t, "refusals", [][]string{{ralph.RefusedTampered}}, refusedIn(result))
 		same(t, "compared", nil, e.compared)
+	})
+	bubble(t, "without a snapshot of the base no agent starts", func(t *testing.T) {
+		w, _, k := examined(t, done())
+		k.lost = true
+		w.ends(ralph.IOFailed, 0)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 type taskList struct {
 	*journal
 	tasks           ralph.Tasks // nil without a list
+	unwritten       error       // why the list was not written last time
 	lastListWarning string      // the last warning about an unreadable list
 }
 
@@ -81,8 +82,9 @@ func (k *taskList) selectTask() {
 		return
 	}
 	warning := ""
-	if err := k.tasks.Adopt(k.statuses()); err != nil {
-		warning = fmt.Sprintf("%v; continuing with the previous list", err)
+	k.unwritten = k.tasks.Adopt(k.statuses())
+	if k.unwritten != nil {
+		warning = fmt.Sprintf("%v; continuing with the previous list", k.unwritten)
 	}
 	if warning != "" && warning != k.lastListWarning { // the list is read before every iteration
 		k.warn("tasks_unreadable", "%s", warning)
@@ -207,9 +209,23 @@ func (k *taskList) unrecordedTasks() []string {
 func (k *taskList) writeTasks() { k.writeStates(k.statuses()) }
 
 func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
-	if err := k.tasks.Write(states); err != nil {
-		k.warn("tasks_unwritable", "cannot update %s: %v", k.tasks.File(), err)
+	if k.unwritten = k.tasks.Write(states); k.unwritten != nil {
+		k.warn("tasks_unwritable", "cannot update %s: %v", k.tasks.File(), k.unwritten)
 	}
+}
+
+// settle writes a list that could not be written before. A run is not complete while the user's list
+// says something else. The next process of the run writes it.
+func (k *taskList) settle(v ralph.Verdict) ralph.Verdict {
+	if k.tasks == nil || k.unwritten == nil || ralph.ExitCode(v.Reason, v.Signal) != 0 {
+		return v
+	}
+	if k.unwritten = k.tasks.Write(k.statuses()); k.unwritten == nil {
+		return v
+	}
+	return judge.Abort(k.state.History.Breaker, ralph.IOFailed,
+		"every task is proven done, but %s cannot be updated: %v; make it writable, then run ralph resume", k.tasks.File(),
+		k.unwritten)
 }
 
 // ownFile returns a function that reports whether a file is not part of the work: files of the

@@ -46,11 +46,6 @@ func TestChecksRunInViews(t *testing.T) {
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "warning", "cannot remove the files of a view: busy", warningsOf(w.log, "view_left")[0])
 	})
-	bubble(t, "one in place that cannot be put back ends the run", func(t *testing.T) {
-		w, e, _ := examined(t, done())
-		e.leftErr, e.mode = errors.New("disk full"), ralph.IsolationInPlace
-		w.ends(ralph.IOFailed, 0)
-	})
 	bubble(t, "a check for which there is no view cannot run", func(t *testing.T) {
 		w, e, _ := examined(t, done())
 		e.openErr = errors.New("no space")
@@ -68,30 +63,27 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		used   string
 	}{
 		{
-			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessInPlace},
+			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessCopy},
 			[]string{"claimed: go test"}, nil, "claimed: go test",
 		},
-		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
+		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/copy: go test"}, nil, "claimed: go test"},
 		{
 			"red everywhere, with the workspace in PATH", true, nil,
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"}, nil, "claimed: go test",
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"}, nil, "claimed: go test",
 		},
 		{
 			"with the workspace in PATH",
 			true,
-			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessInPlace},
+			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessCopy},
 			[]string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a workspace folder on PATH; an agent can change them`},
 			"claimed/path: go test",
 		},
 		{
-			"only in place", true, []ralph.Access{ralph.AccessInPlace},
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
-			[]string{
-				`"go test" does not work in a view of the tree (overlay), so it runs in place: files it writes are restored, ` +
-					`except those that git ignores, and an agent can change the programs it finds on PATH`,
-			},
-			"claimed/inplace: go test",
+			"only in a copy", true, []ralph.Access{ralph.AccessCopy},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"},
+			[]string{`"go test" does not work in an overlay, so it runs in a copy`},
+			"claimed/copy: go test",
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -125,21 +117,21 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		same(
 			t,
 			"the ladder, and what is used later",
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test", "claimed/path: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test", "claimed/path: go test"},
 			e.ran,
 		)
 	})
 	bubble(t, "what a check writes in place before any agent worked is nobody's work", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns, w.policy.MaxIterations = []turn{nothing()}, 1
-		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-			if in.Access == ralph.AccessInPlace {
-				k.files = "built"
-			}
-			return greenIf(in.Access == ralph.AccessInPlace)
+		e.mode = ralph.IsolationInPlace
+		e.check = func(ralph.ViewInput, string) ralph.CheckResult {
+			k.files = "built"
+			return isGreen
 		}
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "compared", []string{"built built"}, e.compared)
+		same(t, "ran once at the baseline, once after the agent", 2, len(e.ran))
 	})
 }
 
@@ -232,7 +224,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		facts := committing(w, &committer{}, ralph.CommitIteration)
 		result := w.ends(ralph.AllChecksPassed, 3)
 		same(t, "ran", []string{
-			"claimed: go test", "claimed/inplace: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
+			"claimed: go test", "claimed/copy: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
 			"claimed: go test", // no claim
 			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1",
 			"hidden: hidden check 2",
@@ -312,26 +304,34 @@ func mustNotTell(t *testing.T, texts []string) {
 	}
 }
 
+// If files change while checks run, the checks run once more. If files change again, the evidence is
+// about another tree.
 func TestEvidenceThatGrewStale(t *testing.T) {
+	next := map[string]string{"1": "2", "2": "3", "3": "4"}
 	for _, tt := range []struct {
 		name string
 		mode string
+		last string // the tree after which nothing changes any more
 		want [][]string
 	}{
-		{"somebody changed files while checks ran", ralph.IsolationOverlay, [][]string{{ralph.RefusedStale}, {}}},
-		{"where checks run in place it may be they", ralph.IsolationInPlace, [][]string{{}}},
+		{"the user changed files once", ralph.IsolationOverlay, "2", [][]string{{}}},
+		{"the user changed files twice", ralph.IsolationOverlay, "3", [][]string{{ralph.RefusedStale}, {}}},
+		{"a check in place wrote a file", ralph.IsolationInPlace, "2", [][]string{{}}},
+		{"a check in place wrote something else", ralph.IsolationInPlace, "3", [][]string{{ralph.RefusedStale}, {}}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
 			w.agent.turns = []turn{done().then(k.becomes("1")), done()}
 			e.mode = tt.mode
 			e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-				if in.Now.Hash == "1" {
-					k.files = "2"
+				if to := next[in.Now.Hash]; to != "" && to <= tt.last && k.files == in.Now.Hash {
+					k.files = to
 				}
 				return greenIf(in.Now.Hash != "0")
 			}
 			same(t, "refusals", tt.want, refusedIn(w.ends(ralph.AllChecksPassed, len(tt.want))))
+			same(t, "checks ran again", []string{"a changed while checks ran, so the checks run once more"},
+				warningsOf(w.log, "files_moved"))
 		})
 	}
 	bubble(t, "of a task", func(t *testing.T) {
@@ -340,13 +340,14 @@ func TestEvidenceThatGrewStale(t *testing.T) {
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("A")}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-			if in.Now.Hash == "1" {
-				k.files = "2"
+			if to := next[in.Now.Hash]; to != "" && to <= "3" {
+				k.files = to
 			}
 			return greenIf(in.Now.Hash != "0")
 		}
 		w.ends(ralph.TasksDone, 2)
-		const detail = "files in the workspace changed while checks ran; if you edited them, wait until the checks have run"
+		const detail = "these files changed while checks ran, or since: a; if you edit them, wait until the checks have " +
+			"run; if a program writes them, add them to .gitignore"
 		same(t, "refusals", refusal("A", ralph.RefusedStale, detail), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
 	})
 }

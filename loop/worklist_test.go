@@ -293,12 +293,14 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 	})
 }
 
-func TestAListThatCannotBeWrittenIsToldAndTheRunKnowsBetter(t *testing.T) {
+func TestAListThatCannotBeWrittenIsNotComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
 		b.readOnly = errors.New("read-only file system")
-		w.ends(ralph.TasksDone, 2)
+		result := w.ends(ralph.IOFailed, 2)
+		same(t, "summary", "every task is proven done, but tasks.json cannot be updated: read-only file system; make it "+
+			"writable, then run ralph resume", result.Summary)
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
 		for _, n := range payloads[ralph.Notice](w.log) {
 			same(

@@ -100,25 +100,17 @@ func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.
 	return now
 }
 
-// checkFreshness hashes the tree once more: evidence counts only for the tree that was judged.
-// Checks that ran in place may have changed it themselves. Where files cannot be restored, files
-// that they added are allowed.
-func (w *workspace) checkFreshness(ctx context.Context) {
-	h := w.state.History
-	if w.store == nil || w.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
-		return
+// movedDuringChecks reports whether the tree changed while checks ran. Then the tree as it is now is
+// judged: what changed is neither the user's nor reverted.
+func (w *workspace) movedDuringChecks(ctx context.Context) bool {
+	tree, changed := w.sinceJudged(ctx)
+	if !changed || !tree.Known {
+		return false
 	}
-	tree, err := w.store.Fingerprint(ctx, ralph.TreeInput{BaseHead: h.Base.Head, Run: w.id, Iteration: w.iteration})
-	if ctx.Err() != nil || err == nil && tree.Same(h.Now.Tree) {
-		return
-	}
-	if err != nil { // an unreadable tree may contain anything
-		tree = ralph.TreeState{}
-	} else if w.ranInPlace() && !w.canUndo(h.Now.Tree) && w.onlyAdded(ctx, h.Now.Tree.Snapshot, tree.Snapshot) {
-		return
-	}
-	tree.AfterChecks = true
+	w.notice("files_moved", movedText(tree.Moved)+" while checks ran, so the checks run once more")
+	tree.Again = true
 	w.emit(ralph.EvTreeSnapshot, tree)
+	return true
 }
 
 // unchangedSince reports whether no file differs from an earlier tree, apart from files of the harness. If
@@ -134,6 +126,46 @@ func (w *workspace) unchangedSince(ctx context.Context, base ralph.TreeState, ow
 	}
 	return !slices.ContainsFunc(names, func(name string) bool { return !own(name) })
 }
+
+func movedText(names []string) string {
+	if len(names) == 0 {
+		return "files changed"
+	}
+	return text.List(names) + " changed"
+}
+
+// checkFreshness hashes the tree once more: evidence counts only for the tree that was judged.
+func (w *workspace) checkFreshness(ctx context.Context) {
+	if tree, changed := w.sinceJudged(ctx); changed {
+		tree.AfterChecks = true
+		w.emit(ralph.EvTreeSnapshot, tree)
+	}
+}
+
+// sinceJudged returns the tree as it is now, with the files that changed since it was judged, and
+// whether it changed. An unreadable tree may contain anything, so it counts as changed.
+func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
+	h := w.state.History
+	if w.store == nil || w.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known ||
+		w.storage != nil {
+		return ralph.TreeState{}, false
+	}
+	in := ralph.TreeInput{BaseHead: h.Base.Head, Claimed: true, Run: w.id, Iteration: w.iteration}
+	tree, err := w.store.Fingerprint(ctx, in)
+	switch {
+	case ctx.Err() != nil || err == nil && tree.Same(h.Now.Tree):
+		return ralph.TreeState{}, false
+	case err != nil:
+		return ralph.TreeState{}, true
+	}
+	if names, err := w.changedFiles(ctx, h.Now.Tree.Snapshot, tree.Snapshot); err == nil {
+		tree.Moved = names[:min(len(names), maxMovedFiles)]
+	}
+	return tree, true
+}
+
+// maxMovedFiles is how many files the log names that changed while checks ran.
+const maxMovedFiles = 20
 
 // baseText returns the original text of a file that the previous agent changed. It reports false if
 // the agent did not change it or the file was empty.
@@ -268,29 +300,22 @@ func (w *workspace) countChanges(ctx context.Context, own func(name string) bool
 
 // acceptTree accepts the tree as the start of the next iteration. The differences do not join the
 // base, because the agent's code may have written them.
+// acceptTree accepts the tree as checks in place left it. After the baseline, the differences do not
+// join the base, because the agent's code may have written them. They stay, and the user is told.
 func (w *workspace) acceptTree(ctx context.Context) {
 	ctx, done := w.detachedContext(ctx)
 	defer done()
-	if tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()}); ok && !tree.Same(w.state.History.Tree) {
-		w.emit(ralph.EvTreeSnapshot, tree)
+	before := w.state.History.Tree
+	tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()})
+	if !ok || tree.Same(before) {
+		return
 	}
-}
-
-func (w *workspace) canUndo(tree ralph.TreeState) bool {
-	_, switches := w.store.(ralph.Switcher)
-	_, copies := w.store.(ralph.Snapshots)
-	return switches && copies && tree.Snapshot != ""
-}
-
-// onlyAdded reports whether the second snapshot contains everything in the first, unchanged.
-// Without snapshots it assumes so.
-func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
-	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || from == "" || to == "" {
-		return true
+	names, _ := w.changedFiles(ctx, before.Snapshot, tree.Snapshot)
+	if w.firstTime("check_wrote " + strings.Join(names, "\n")) {
+		w.notice("check_wrote", movedText(names)+" while a check ran in the workspace itself; the changes stay, and are "+
+			"judged with the rest of the tree")
 	}
-	changes, err := copies.Changes(ctx, from, to)
-	return err == nil && !slices.ContainsFunc(changes, func(c ralph.FileChange) bool { return c.Kind != ralph.FileAdded })
+	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
 // ranInPlace reports whether a check of this iteration ran in the workspace itself and may have

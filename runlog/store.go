@@ -167,8 +167,9 @@ func (s *Store) Discard(run string) error {
 }
 
 // Reopen resumes a run: it reads and verifies the whole log, folds it into the run's state, cuts
-// off a torn last line, and makes the log ready to append. The caller holds the lock and closes the
-// log.
+// off a torn last line, and makes the log ready to append. It refuses a log that was cut or changed
+// since it was written, as far as its chain and result.json show that, and leaves it as it is. The
+// caller holds the lock and closes the log.
 func (s *Store) Reopen(run string, into Folder) (*Log, Tail, error) {
 	log, tail, err := s.reopen(run, into)
 	if err != nil {
@@ -186,6 +187,13 @@ func (s *Store) reopen(run string, into Folder) (*Log, Tail, error) {
 		return nil, Tail{}, err
 	}
 	path := s.logPath(run)
+	chain, err := Verify(path)
+	if err != nil {
+		return nil, Tail{}, err
+	}
+	if chain.Break != nil {
+		return nil, Tail{}, &Damaged{Path: path, Offset: chain.Break.Offset, Line: chain.Break.Seq, Why: chain.Break.Why}
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, fileMode)
 	if err != nil {
 		return nil, Tail{}, ioError("open", path, err)

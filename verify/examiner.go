@@ -28,9 +28,9 @@ type Examiner struct {
 	Snapshots ralph.Snapshots
 	// Rules decide which files are protected and which are tests.
 	Rules protect.Rules
-	// Folder is outside the workspace and holds temporary files of views. Journal records what an
-	// in-place view has to restore. Proofs caches canary results of the base.
-	Folder, Journal, Proofs string
+	// Folder is outside the workspace and holds temporary files of views. Proofs caches canary
+	// results of the base.
+	Folder, Proofs string
 	// Isolation is the mode that the user asked for; "" means the strongest one that works.
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
@@ -92,7 +92,10 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	if e.Surroundings == nil {
 		return seen, nil
 	}
-	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
+	mode, _, err := e.mode(ctx, request{ViewInput: ralph.ViewInput{Dir: e.Dir}})
+	if err != nil {
+		return seen, err
+	}
 	for _, name := range e.Surroundings.VisibleChanges(mode, e.Dir) {
 		seen.OutsideFiles = append(
 			seen.OutsideFiles, fmt.Sprintf("%s changed since the run began, and checks can see it", name),
@@ -264,7 +267,11 @@ func (e *Examiner) revert(
 		}
 	}
 	for _, name := range restored {
-		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(extracted, filepath.FromSlash(name))})
+		source := filepath.Join(extracted, filepath.FromSlash(name))
+		// A file that was too large for the snapshot stays as it is. If it is protected, the claim is refused.
+		if _, err := os.Lstat(source); !errors.Is(err, fs.ErrNotExist) {
+			edits = append(edits, pristine.Edit{Name: name, Source: source})
+		}
 	}
 	return edits, nil
 }

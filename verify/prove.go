@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/canary"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
@@ -40,6 +41,12 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 			Detail: "no snapshots of the tree are kept, so there is nothing to compare",
 		}, nil
 	}
+	if worthless, err := e.failsApart(ctx, in, check); worthless || err != nil || ctx.Err() != nil {
+		return ralph.Proof{
+			Canary: ralph.CanaryNone,
+			Detail: "it runs in the workspace itself and fails in a view, where a failing test could be planted",
+		}, err
+	}
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
 	}
@@ -55,6 +62,17 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		}, nil
 	}
 	return e.proveAgainst(ctx, in, check, base)
+}
+
+// failsApart reports whether a check that runs in the workspace itself fails in a view of the same
+// tree. Then a planted test could not be the reason for a failure there.
+func (e *Examiner) failsApart(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (bool, error) {
+	mode, _, err := e.mode(ctx, request{ViewInput: in})
+	if err != nil || mode != pristine.InPlace {
+		return false, err
+	}
+	bare, err := e.runBare(ctx, in, check)
+	return bare.Red, err
 }
 
 // proveAgainst compares a check's reaction to canaries now with its reaction at the base.
@@ -167,12 +185,8 @@ func (e *Examiner) baseOutcome(
 	if err != nil || ctx.Err() != nil {
 		return known, err
 	}
-	text, err := json.Marshal(known)
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	if err != nil {
-		return known, fmt.Errorf("save canary results of the base: %w: %w", ralph.ErrIO, err)
+	if text, err := json.Marshal(known); err == nil {
+		_ = atomicfile.Swap(file, text, 0o600) // only a cache
 	}
 	return known, nil
 }
@@ -219,9 +233,9 @@ func (e *Examiner) runCanaries(
 	return outcome, invocation, err
 }
 
-// withView runs a function in a new view.
+// withView runs a function in a new view, never in the workspace itself.
 func (e *Examiner) withView(ctx context.Context, in ralph.ViewInput, do func(*view) error) error {
-	v, err := e.open(ctx, in)
+	v, err := e.open(ctx, request{ViewInput: in, apart: true})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func TestTestsSwappedBeneathAView(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, was, is, protect.Config{}).apart(t)
 			if b.Isolation = c.mode; c.mode == pristine.Overlay {
-				if got, why := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != c.mode {
+				if got, why, _ := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); got != c.mode {
 					t.Skip("no overlay here: " + why)
 				}
 			}

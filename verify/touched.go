@@ -40,6 +40,10 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	if swapped := v.swappedTests(); len(swapped) > 0 && result.Passed {
 		return failForChangedTests(result, swapped), nil
 	}
+	if len(v.unhidden) > 0 && result.Passed {
+		return failWith(result, listed("it ran in the workspace itself and could see added files that match a protected "+
+			"pattern: ", v.unhidden)), nil
+	}
 	if len(v.suspects) == 0 || !result.Passed {
 		return result, nil
 	}
@@ -59,21 +63,24 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 }
 
 func failForChangedTests(result ralph.CheckResult, tests []string) ralph.CheckResult {
+	return failWith(result, listed("these tests changed while checks ran: ", tests))
+}
+
+// failWith turns a result into a failure and says why at the end of its output.
+func failWith(result ralph.CheckResult, why string) ralph.CheckResult {
 	result.Passed = false
 	output := tail{kept: []byte(result.Output)}
-	result.Output = output.text(changedTestsRemark(tests))
+	result.Output = output.text("Counted as failed: " + why)
 	return result
 }
 
-func changedTestsRemark(tests []string) string {
+func listed(what string, names []string) string {
 	const shown = 5
-	remark := "Counted as failed: these tests changed while checks ran: " + strings.Join(
-		tests[:min(len(tests), shown)], ", ",
-	)
-	if more := len(tests) - shown; more > 0 {
-		remark += fmt.Sprintf(" and %d more", more)
+	what += strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
 	}
-	return remark
+	return what
 }
 
 // rewrittenTests names the tests shown as at the base that commands have written since the last

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
@@ -34,12 +36,13 @@ type view struct {
 	planted  bool // planted is set once the user's own canary command ran, because it may edit a test.
 	// suspects are tests from the base that were rewritten, with the check that was running.
 	suspects map[string]ralph.CheckInput
+	unhidden []string // added files that match a protected pattern, which checks in place can see
 }
 
 // Isolation returns overlay, copy or inplace, and why no stronger mode is used.
 func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
 
-// Close removes the view. An in-place view restores the files that it changed.
+// Close removes the view. What checks wrote in place stays.
 func (v *view) Close() error {
 	if v.mode == pristine.InPlace {
 		v.examiner.testStamps = testStamps{} // the checks may have written tests
@@ -53,17 +56,34 @@ func (v *view) Close() error {
 	return nil
 }
 
-// Open opens a view.
+// request asks for a view.
+type request struct {
+	ralph.ViewInput
+	// apart means that the view must not be the workspace itself, because it differs from it or
+	// because what is written in it must not stay.
+	apart bool
+}
+
+// Open opens a view. Checks that run in place find the tree as it is: a changed protected file
+// refuses the claim in any case.
 func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
-	v, err := e.open(ctx, in)
+	asked := request{ViewInput: in, apart: e.WorkspaceSnapshot != "" && e.WorkspaceSnapshot != in.Now.Snapshot}
+	switch in.Kind {
+	case ralph.ViewClaimed:
+	case ralph.ViewHidden:
+		asked.apart = asked.apart || e.HiddenDir != ""
+	default:
+		asked.apart = true
+	}
+	v, err := e.open(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) {
-	found, err := e.classify(ctx, in.Base, in.Now)
+func (e *Examiner) open(ctx context.Context, asked request) (*view, error) {
+	found, err := e.classify(ctx, asked.Base, asked.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
@@ -71,7 +91,7 @@ func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
 	}
-	v, err := e.openIn(ctx, in, found, folder)
+	v, err := e.openIn(ctx, asked, found, folder)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open view: %w", err), os.RemoveAll(folder))
 	}
@@ -87,20 +107,19 @@ func (e *Examiner) tempFolder(prefix string) (string, error) {
 }
 
 func (e *Examiner) openIn(
-	ctx context.Context, in ralph.ViewInput, found classifiedChanges, folder string,
+	ctx context.Context, asked request, found classifiedChanges, folder string,
 ) (*view, error) {
 	kept, inner := filepath.Join(folder, "base"), filepath.Join(folder, "view")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ralph.ErrIO, err)
 	}
-	edits, err := e.edits(ctx, in.Kind, found, kept)
+	edits, err := e.edits(ctx, asked.Kind, found, kept)
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.openStrongest(ctx, in, pristine.Options{
-		Dir:           in.Dir,
+	made, err := e.openStrongest(ctx, asked, pristine.Options{
+		Dir:           asked.Dir,
 		Folder:        inner,
-		Journal:       e.Journal,
 		Edits:         edits,
 		Surroundings:  e.Surroundings,
 		NoNetwork:     e.NoNetwork,
@@ -109,40 +128,55 @@ func (e *Examiner) openIn(
 	if err != nil {
 		return nil, err
 	}
-	mode, why := e.mode(ctx, in)
+	mode, why, err := e.mode(ctx, asked)
+	if err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
 	e.best.overlayWorked = e.best.overlayWorked || made.OnDisk()
 	shell := e.Shell
 	// Compiled files in the workspace are ignored by git, so their content is unknown. Checks must
 	// not leave any there either.
 	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
-	if in.Access == ralph.AccessIsolated {
-		shell.Env = WithoutWorkspace(shell.Env, in.Dir)
+	if asked.Access == ralph.AccessIsolated {
+		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}
-	if in.Kind == ralph.ViewHidden || in.Kind == viewHiddenBase {
+	if asked.Kind == ralph.ViewHidden || asked.Kind == viewHiddenBase {
 		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
 	}
 	shell.Enter = made.Enter
-	return &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: in}, nil
+	v := &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: asked.ViewInput}
+	if mode == pristine.InPlace {
+		v.unhidden = changeNames(found.meaning.Unseen)
+	}
+	return v, nil
 }
 
 // openStrongest opens a view in the strongest mode that works. If a mode was not requested by the
 // user and fails for these edits, it is not used again in this run: an overlay may be refused in
 // one folder of the workspace and work in all others.
 func (e *Examiner) openStrongest(
-	ctx context.Context, in ralph.ViewInput, options pristine.Options,
+	ctx context.Context, asked request, options pristine.Options,
 ) (*pristine.View, error) {
 	before := e.best
 	var first error
 	for {
-		mode, _ := e.mode(ctx, in)
-		made, err := e.openMode(ctx, in, mode, options)
+		mode, why, err := e.mode(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		if mode == pristine.InPlace && asked.apart {
+			return nil, cmp.Or(first, fmt.Errorf("%w: %s", ralph.ErrNoView, why))
+		}
+		made, err := e.openMode(ctx, asked, mode, options)
 		if err == nil {
 			return made, nil
 		}
-		if first == nil {
+		if isStorageFailure(err) { // no reason to run checks in the user's files
+			err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
 			first = err
 		}
-		if ctx.Err() != nil || e.Isolation != "" || mode == pristine.InPlace {
+		first = cmp.Or(first, err)
+		if ctx.Err() != nil || e.isNamed(asked) || mode == pristine.InPlace || errors.Is(err, ralph.ErrIO) {
 			if e.Isolation == "" && before.mode != "" {
 				// no mode works, so the mode is not the reason
 				e.best.mode, e.best.why = before.mode, before.why
@@ -157,13 +191,21 @@ func (e *Examiner) openStrongest(
 	}
 }
 
+// isStorageFailure reports whether the disk that holds views is full or broken.
+func isStorageFailure(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
+}
+
 func (e *Examiner) openMode(
-	ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options,
+	ctx context.Context, asked request, mode pristine.Mode, options pristine.Options,
 ) (*pristine.View, error) {
 	options.Mode = mode
-	if mode == pristine.Copy && e.Snapshots != nil && in.Now.Snapshot != "" {
+	switch {
+	case mode == pristine.InPlace:
+		options.Edits = nil // the workspace stays as it is
+	case mode == pristine.Copy && e.Snapshots != nil && asked.Now.Snapshot != "":
 		var err error
-		if options.Files, err = e.Snapshots.Files(ctx, in.Now.Snapshot); err != nil {
+		if options.Files, err = e.Snapshots.Files(ctx, asked.Now.Snapshot); err != nil {
 			return nil, err
 		}
 	}
@@ -177,34 +219,53 @@ func (e *Examiner) openMode(
 func (e *Examiner) OpenForReview(
 	ctx context.Context, in ralph.ViewInput,
 ) (enter func(*process.Spec), leave func() error, err error) {
-	if mode, _ := e.mode(ctx, in); mode != pristine.Overlay {
+	in.Kind = ralph.ViewReviewed
+	mode, _, err := e.mode(ctx, request{ViewInput: in})
+	if err != nil {
+		return nil, nil, err
+	}
+	if mode != pristine.Overlay {
 		return nil, func() error { return nil }, nil
 	}
-	in.Kind = ralph.ViewReviewed
-	v, err := e.open(ctx, in)
+	v, err := e.open(ctx, request{ViewInput: in, apart: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	return v.isolated.Enter, v.Close, nil
 }
 
-// mode chooses how to make a view: in place for a check that needs it, else as the user asked, else
-// the strongest mode that works here.
-func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
+// isNamed reports whether a request can be met only in one mode: the one that the user or the check
+// named.
+func (e *Examiner) isNamed(asked request) bool {
+	named := asked.Access == ralph.AccessCopy || e.Isolation == pristine.Overlay || e.Isolation == pristine.Copy
+	return named || e.Isolation != "" && !asked.apart
+}
+
+// mode chooses how to make a view: as the check needs it, else as the user asked, else the strongest
+// mode that works here.
+func (e *Examiner) mode(ctx context.Context, asked request) (pristine.Mode, string, error) {
 	switch {
-	case in.Access == ralph.AccessInPlace:
-		return pristine.InPlace, ""
-	case e.Isolation != "":
-		return e.Isolation, ""
+	case asked.Access == ralph.AccessInPlace && !asked.apart:
+		return pristine.InPlace, "", nil
+	case asked.Access == ralph.AccessCopy:
+		return pristine.Copy, "", nil
+	case e.isNamed(asked):
+		return e.Isolation, "", nil
 	}
-	if e.best.mode == "" && in.Dir != "" {
-		_ = os.MkdirAll(e.Folder, 0o700) // if it cannot be made, StrongestMode reports that
-		e.best.mode, e.best.why = pristine.StrongestMode(ctx, in.Dir, e.Folder)
+	if e.best.mode == "" && asked.Dir != "" {
+		err := os.MkdirAll(e.Folder, 0o700)
+		if err == nil {
+			e.best.mode, e.best.why, err = pristine.StrongestMode(ctx, asked.Dir, e.Folder)
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("%w: %w", ralph.ErrIO, err)
+		}
 	}
-	if e.best.mode == pristine.Copy && (e.Snapshots == nil || in.Now.Snapshot == "") {
-		return pristine.InPlace, e.best.why + "; no copy either, because it is unknown which files belong to the tree"
+	if e.best.mode == pristine.Copy && (e.Snapshots == nil || asked.Now.Snapshot == "") {
+		why := e.best.why + "; no copy either, because it is unknown which files belong to the tree"
+		return pristine.InPlace, why, nil
 	}
-	return e.best.mode, e.best.why
+	return e.best.mode, e.best.why, nil
 }
 
 // WithoutWorkspace removes folders of the workspace and relative folders from PATH, because an

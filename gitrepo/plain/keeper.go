@@ -34,6 +34,8 @@ import (
 // because it cannot know which lines are new.
 type Tree struct {
 	Dir string
+	// OwnOutput returns the files that receive what the harness prints. They are no part of the tree.
+	OwnOutput func() []fs.FileInfo
 
 	mu      sync.Mutex
 	digests scan.Digests
@@ -63,7 +65,10 @@ func (p *Tree) scan(ctx context.Context, also func(root *os.Root, names []string
 		return ralph.TreeState{}, fmt.Errorf("read workspace: %w", err)
 	}
 	defer root.Close()
-	names := slices.DeleteFunc(scan.Walk(dir, "."), func(name string) bool { return name == scan.ProgressFile })
+	isOutput := scan.SameAs(dir, p.OwnOutput)
+	names := slices.DeleteFunc(scan.Walk(dir, "."), func(name string) bool {
+		return name == scan.ProgressFile || isOutput(name)
+	})
 	state := ralph.TreeState{Known: true, Hash: p.digests.Sum(root, names)}
 	also(root, names)
 	return state, nil
@@ -76,8 +81,9 @@ type Keeper struct {
 	tree  *Tree
 	store *store
 
-	mu   sync.Mutex
-	last map[string]sighting // files seen by this process
+	mu     sync.Mutex
+	last   map[string]sighting // files seen by this process
+	hasher manifest.Hasher
 }
 
 var (
@@ -169,11 +175,11 @@ func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id st
 			next[name] = seen
 		}
 	}
-	return k.list(next)
+	return k.list(root, next)
 }
 
 // list saves a snapshot of the files in seen.
-func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err error) {
+func (k *Keeper) list(root *os.Root, seen map[string]sighting) (id string, left []string, err error) {
 	files := make([]manifest.Entry, 0, len(seen))
 	var out manifest.Selection
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
@@ -184,7 +190,7 @@ func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err e
 			out.Left = append(out.Left, seen[name].out)
 		}
 	}
-	if id, err = k.store.putList(files); err != nil {
+	if id, err = k.store.putList(files, k.hasher.Hash(root, out.Left)); err != nil {
 		return "", nil, err
 	}
 	k.last = seen
@@ -231,12 +237,15 @@ func (k *Keeper) save(root *os.Root, name string) (sighting, error) {
 	return seen, err
 }
 
-// Changes lists the files that differ between two snapshots.
+// Changes lists the files that differ between two snapshots. Files that were too large for them are
+// compared by their digests.
 func (k *Keeper) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
-	edits, err := k.edits(from, to)
-	if err != nil {
+	before, err := k.store.side(from)
+	after, failed := k.store.side(to)
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, fmt.Errorf("compare snapshots: %w", err)
 	}
+	edits := manifest.WithHashes(manifest.Compare(before.Files, after.Files), before, after)
 	return manifest.FileChanges(edits), nil
 }
 
@@ -306,11 +315,13 @@ func (k *Keeper) Extract(ctx context.Context, id, dir string, names []string) er
 
 // Join saves a snapshot of base with all changes between from and to.
 func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) {
-	onto, err := k.store.files(base)
-	edits, failed := k.edits(from, to)
+	onto, err := k.store.side(base)
+	before, failed := k.store.side(from)
+	after, lost := k.store.side(to)
 	id := ""
-	if err = cmp.Or(err, failed); err == nil {
-		id, err = k.store.putList(manifest.Apply(onto, edits))
+	if err = cmp.Or(err, failed, lost); err == nil {
+		edits := manifest.Compare(before.Files, after.Files)
+		id, err = k.store.putList(manifest.Apply(onto.Files, edits), onto.Left.Joined(before.Left, after.Left))
 	}
 	if err != nil {
 		return "", fmt.Errorf("join snapshots: %w", err)

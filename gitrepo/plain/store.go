@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
@@ -75,12 +77,19 @@ func idOf(text []byte) string {
 // listTitle is the first line of every file list and identifies its format.
 const listTitle = "files of a workspace, 1\n"
 
-// putList saves a list of files, sorted by name, and returns the snapshot's name.
-func (s *store) putList(files []manifest.Entry) (id string, err error) {
+// modeLeft marks a file of which only the digest is known. An old list has none.
+const modeLeft = "left"
+
+// putList saves a list of files, sorted by name, and of those that were left out, and returns the
+// snapshot's name.
+func (s *store) putList(files []manifest.Entry, left manifest.Hashes) (id string, err error) {
 	var text bytes.Buffer
 	text.WriteString(listTitle)
 	for _, file := range files {
 		text.WriteString(file.Mode + " " + file.ID + "\t" + file.Name + "\x00")
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		text.WriteString(modeLeft + " " + left[name] + "\t" + name + "\x00")
 	}
 	id = idOf(text.Bytes())
 	if info, err := os.Lstat(s.list(id)); err == nil && info.Size() == int64(text.Len()) {
@@ -94,6 +103,26 @@ func (s *store) putList(files []manifest.Entry) (id string, err error) {
 
 // files lists the files of a snapshot.
 func (s *store) files(id string) ([]manifest.Entry, error) {
+	side, err := s.side(id)
+	return side.Files, err
+}
+
+// side returns the files of a snapshot, and the digests of those that were left out.
+func (s *store) side(id string) (manifest.Side, error) {
+	all, err := s.records(id)
+	side := manifest.Side{Left: manifest.Hashes{}}
+	for i, file := range all {
+		if file.Mode == modeLeft {
+			side.Left[file.Name] = file.ID
+		} else {
+			side.Files = all[:i+1] // the files come first
+		}
+	}
+	return side, err
+}
+
+// records reads the list of a snapshot.
+func (s *store) records(id string) ([]manifest.Entry, error) {
 	if !manifest.ID().MatchString(id) {
 		return nil, fmt.Errorf("read snapshot %q: %w", id, manifest.ErrNoSnapshot)
 	}

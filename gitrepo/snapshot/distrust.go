@@ -114,12 +114,13 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 		return nil
 	}
 	var names []string
+	isOwn := k.repo.OwnFiles()
 	for {
 		name, rest, more := strings.Cut(text, "\x00")
 		if !more {
 			return names
 		}
-		if !gone[name] && rewritten(filepath.Join(k.repo.Top, filepath.FromSlash(name)), recordedTime(rest)) {
+		if !gone[name] && !isOwn(name) && rewritten(filepath.Join(k.repo.Top, filepath.FromSlash(name)), recordedTime(rest)) {
 			names = append(names, name)
 		}
 		_, text, _ = strings.Cut(rest, "flags: ")

@@ -22,10 +22,10 @@
 // differences, and from then on every comparison is a full one.
 //
 // Each snapshot also records every ref, HEAD, the configuration and info/exclude. The repository's
-// objects are linked into the folder, so that they survive gc and rm -rf .git. Where links are
-// impossible, up to 2 GiB are copied. When a repository is repacked, its old packs stay in the
-// folder: nothing is ever deleted there. A linked object is one file with two names. An agent that
-// writes into the repository's object files, which git never does, destroys both.
+// objects are copied into the folder, up to 2 GiB at a time, so that they survive gc, rm -rf .git and
+// an agent that writes into them. Where the file system can, the copies share their bytes with the
+// originals until either changes; they never share inodes. When a repository is repacked, its old
+// packs stay in the folder: nothing is ever deleted there.
 //
 // [Keeper.Restore] restores a snapshot. It first takes a snapshot of the current state, which
 // serves to undo the restore, and deletes and overwrites nothing that this one does not contain.

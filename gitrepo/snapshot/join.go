@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,13 +24,17 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 	if err == nil {
 		edits, err = s.editsBetween(ctx, from, to)
 	}
-	tree := onto.tree
+	tree, left := onto.tree, onto.left
 	if err == nil && len(edits) > 0 {
 		tree, err = s.edited(ctx, onto, edits)
 	}
-	if err == nil && tree == onto.tree {
+	if err == nil {
+		left, err = joinedHashes(ctx, s, onto, from, to)
+	}
+	if err == nil && tree == onto.tree && maps.Equal(left, onto.left) {
 		return base, nil
 	}
+	onto.left = left
 	id := ""
 	if err == nil {
 		id, err = s.derive(onto, tree, "base")
@@ -40,10 +45,21 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 	return id, nil
 }
 
+// joinedHashes returns the digests of files that were left out of a snapshot, with what changed
+// between two others.
+func joinedHashes(ctx context.Context, s *Store, onto header, from, to string) (manifest.Hashes, error) {
+	before, err := s.read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.read(ctx, to)
+	return onto.left.Joined(before.left, after.left), err
+}
+
 // derive saves a tree that was computed from a snapshot and never existed in the workspace.
 // Iterations never use a ref name of that form, so it is never mistaken for the snapshot of one.
 func (s *Store) derive(of header, tree, kind string) (string, error) {
-	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix)
+	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix) + of.left.String()
 	parents := []string{of.id}
 	if of.repository != "" {
 		parents = append(parents, of.repository)

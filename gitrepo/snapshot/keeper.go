@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,7 @@ type Keeper struct {
 	unlinked error           // why linking failed for linkedAt
 	always   always
 	distrust distrust
+	hasher   manifest.Hasher
 }
 
 var (
@@ -230,6 +232,7 @@ type taken struct {
 	tree string
 	left []string
 	out  map[string]bool // the files that left describes
+	hash manifest.Hashes // their digests
 }
 
 // take saves a snapshot of the current workspace.
@@ -248,8 +251,9 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	files.id, files.left = k.last.id, append(left, files.left...)
 	named := k.ref(o.ref())
 	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository ||
+		!maps.Equal(k.last.left, files.hash) ||
 		named != "" && named != k.last.id {
-		if files.id, err = k.commit(o, files.tree, repository); err != nil {
+		if files.id, err = k.commit(o, files, repository); err != nil {
 			return taken{}, fmt.Errorf("take snapshot: %w", err)
 		}
 	}
@@ -258,9 +262,9 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 
 // commit creates the snapshot of a tree. Its parents keep other commits alive: the record of the
 // repository, the run's previous snapshot, and the one whose ref it takes over.
-func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
+func (k *Keeper) commit(o occasion, files taken, repository string) (string, error) {
 	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
-	message += belowLine(k.repo.Prefix)
+	message += belowLine(k.repo.Prefix) + files.hash.String()
 	var parents []string
 	if repository != "" {
 		parents = append(parents, repository)
@@ -272,11 +276,11 @@ func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 	if named := k.ref(o.ref()); named != "" && !slices.Contains(parents, named) {
 		parents = append(parents, named)
 	}
-	id, err := k.putCommit(tree, parents, time.Now(), message)
+	id, err := k.putCommit(files.tree, parents, time.Now(), message)
 	if err != nil {
 		return "", err
 	}
-	k.last = header{id: id, tree: tree, run: o.run, repository: repository}
+	k.last = header{id: id, tree: files.tree, run: o.run, repository: repository, left: files.hash}
 	// With it as HEAD, git reports only what is new.
 	return id, k.write("HEAD", []byte(id+"\n"))
 }

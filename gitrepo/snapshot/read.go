@@ -93,13 +93,41 @@ func (s *Store) Extract(ctx context.Context, id, dir string, names []string) err
 	return manifest.Extract(ctx, s, files, dir, names)
 }
 
-// Changes lists the files that differ between two snapshots, with one git call.
+// Changes lists the files that differ between two snapshots. Files that were too large for them are
+// compared by their digests.
 func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
 	edits, err := s.editsBetween(ctx, from, to)
+	if err == nil {
+		edits, err = withHashes(ctx, s, edits, from, to)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compare snapshots: %w", err)
 	}
 	return manifest.FileChanges(edits), nil
+}
+
+// withHashes adds the changes of files that were left out of one of two snapshots. Usually there are
+// none, and it does not list the files.
+func withHashes(ctx context.Context, s *Store, edits []manifest.Edit, from, to string) ([]manifest.Edit, error) {
+	var headers [2]header
+	var sides [2]manifest.Side
+	for i, id := range []string{from, to} {
+		var err error
+		if headers[i], err = s.read(ctx, id); err != nil {
+			return nil, err
+		}
+		sides[i].Left = headers[i].left.Below(headers[i].prefix)
+	}
+	if len(sides[0].Left)+len(sides[1].Left) == 0 {
+		return edits, nil
+	}
+	for i, c := range headers {
+		var err error
+		if sides[i].Files, err = s.listing(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return manifest.WithHashes(edits, sides[0], sides[1]), nil
 }
 
 // editsBetween returns how the files of two snapshots differ, sorted by name. Names are relative to
@@ -215,5 +243,5 @@ func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}
-	return manifest.ParseSummary(out, "").String(), nil
+	return manifest.ParseSummary(out, func(string) bool { return false }).String(), nil
 }

@@ -32,7 +32,7 @@ type ref struct {
 	target string // of a symbolic one
 }
 
-// record saves what is needed to restore the repository, and links its objects so that they survive
+// record saves what is needed to restore the repository, and copies its objects so that they survive
 // it. It returns the record's name and what was left out.
 func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	now, err := k.look(ctx)
@@ -143,7 +143,7 @@ func (s *Store) recordedFile(ctx context.Context, c header, name string) ([]byte
 	return []byte(text), nil
 }
 
-// link links the repository's objects, unless its refs are unchanged since the last time. It writes
+// link copies the repository's objects, unless its refs are unchanged since the last time. It writes
 // down what it did, because visiting every object costs as much as a snapshot.
 func (k *Keeper) link(at string) error {
 	if k.linkedAt == at {
@@ -153,7 +153,7 @@ func (k *Keeper) link(at string) error {
 		k.linkedAt, k.unlinked = at, nil
 		return nil
 	}
-	err := git.LinkObjects(filepath.Join(k.home.Common, "objects"), k.path(history), git.CopyLimit)
+	err := git.CopyObjects(filepath.Join(k.home.Common, "objects"), k.path(history), git.CopyLimit)
 	if err == nil {
 		err = k.write("linked", []byte(at))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
@@ -45,12 +46,15 @@ func (r *restore) restoreGit(ctx context.Context) error {
 	if err := r.ensureRepository(ctx); err != nil {
 		return fmt.Errorf("restore repository: %w", err)
 	}
+	if err := r.dropBrokenRefs(); err != nil {
+		return fmt.Errorf("restore branches: %w", err)
+	}
 	now, err := k.look(ctx)
 	if err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
 	objects := filepath.Join(k.home.Common, "objects")
-	if err := git.LinkObjects(k.path(history), objects, git.CopyLimit); err != nil {
+	if err := git.RestoreObjects(k.path(history), objects, git.CopyLimit); err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
 	if err := r.setHead(ctx, now.head); err != nil {
@@ -61,6 +65,35 @@ func (r *restore) restoreGit(ctx context.Context) error {
 	}
 	r.noteInProgress()
 	return r.readHead(ctx)
+}
+
+// dropBrokenRefs deletes files of refs that git can neither read nor replace, because an agent wrote
+// something else into them.
+func (r *restore) dropBrokenRefs() error {
+	common := r.keeper.home.Common
+	isRef := func(line string) bool { return strings.HasPrefix(line, "ref: ") || manifest.ID().MatchString(line) }
+	isPacked := func(line string) bool {
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "^"), " ")
+		return strings.HasPrefix(line, "#") || manifest.ID().MatchString(id)
+	}
+	drop := func(path string, intact func(line string) bool) error {
+		text, known := scan.ReadSmall(path)
+		for line := range strings.Lines(string(text)) {
+			if known && !intact(strings.TrimSpace(line)) {
+				r.done.Note("%s was broken and was replaced", path)
+				return os.Remove(path)
+			}
+		}
+		return nil
+	}
+	err := drop(filepath.Join(common, "packed-refs"), isPacked)
+	walked := filepath.WalkDir(filepath.Join(common, "refs"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || strings.HasSuffix(path, ".lock") {
+			return nil // git says what is wrong with it
+		}
+		return drop(path, isRef)
+	})
+	return errors.Join(err, walked)
 }
 
 // ensureRepository recreates the repository if it is gone or broken.

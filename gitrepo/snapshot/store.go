@@ -239,6 +239,7 @@ type header struct {
 	run        string
 	prefix     string // of the workspace below the top
 	repository string // the commit with the record of the repository; "" if there is none
+	left       manifest.Hashes
 }
 
 func (s *Store) read(ctx context.Context, id string) (header, error) {
@@ -268,6 +269,8 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 			c.repository = rest
 		case "run":
 			c.run = rest
+		case "left":
+			c.left.Parse(rest)
 		case "below":
 			c.prefix, _ = strconv.Unquote(rest)
 		}

@@ -51,10 +51,11 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 		out = "" // without it every file is new
 	}
 	var entries strings.Builder
+	isOwn := k.repo.OwnFiles()
 	for _, record := range git.SplitNames(out) {
 		about, name, _ := strings.Cut(record, "\t")
 		file := strings.HasPrefix(about, "100") || strings.HasPrefix(about, manifest.ModeLink)
-		if file && strings.HasSuffix(about, " 0") && name != k.repo.Prefix+scan.ProgressFile {
+		if file && strings.HasSuffix(about, " 0") && !isOwn(name) {
 			entries.WriteString(record + "\x00")
 		}
 	}
@@ -119,7 +120,9 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 		return taken{}, err
 	}
 	k.always.taken = looks
-	got := taken{tree: k.last.tree, left: append(found.Left, load.Sentences()...), out: load.Out()}
+	got := taken{
+		tree: k.last.tree, left: append(found.Left, load.Sentences()...), out: load.Out(), hash: k.hasher.Hash(top, load.Left),
+	}
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil
 	}
@@ -145,9 +148,10 @@ func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) 
 	if err != nil {
 		return d, fmt.Errorf("read status: %w", err)
 	}
+	isOwn := k.repo.OwnFiles()
 	for _, e := range st.Entries {
 		switch {
-		case e.Name == k.repo.Prefix+scan.ProgressFile:
+		case isOwn(e.Name):
 		case e.Untracked && strings.HasSuffix(e.Name, "/"):
 			files, left := k.nested(ctx, e.Name, 0)
 			d.Fresh, d.Left = append(d.Fresh, files...), append(d.Left, left...)

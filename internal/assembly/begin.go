@@ -28,7 +28,6 @@ type Places struct {
 	Snapshots string // git folder for snapshots
 	Run       string // the run's folder
 	Views     string // files of open views
-	Journal   string // files that an in-place view has to restore
 	Proofs    string // results of checks at the base
 	Around    string // original files from outside the workspace
 }
@@ -155,13 +154,16 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))
 	}
-	tree := p.keptTree(ctx, places)
+	tree, err := p.keptTree(ctx, places)
+	if err != nil {
+		return nil, err
+	}
 	parts, err := p.keepers(ctx, places, tree)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, parts...)
-	proof, err := p.proof(ctx, places, tree, shell)
+	proof, err := p.proof(places, tree, shell)
 	if err != nil {
 		return nil, err
 	}
@@ -209,26 +211,56 @@ func (r Request) agreed() func(string) bool {
 	return func(check string) bool { return known[check] }
 }
 
-// keptTree returns the workspace's tree, with snapshots if they can be kept.
-func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
+// keptTree returns the workspace's tree, with snapshots. Without the snapshot of a run's base, changes
+// to protected files would go unnoticed. So if git cannot keep it, it is kept without git, and if
+// that fails as well, the run does not start.
+func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) {
 	if places.Snapshots == "" {
-		return p.Workspace.Tree
+		return p.Workspace.Tree, nil
 	}
 	tree, err := p.Workspace.Keep(ctx, places.Snapshots, p.literal())
-	if err != nil {
-		p.notice("no_snapshots", fmt.Sprintf("snapshots are off, so changes to protected files go unnoticed: %v", err))
-		return p.Workspace.Tree
+	if err == nil {
+		err = p.keepsBase(ctx, tree)
 	}
-	return tree
+	if err == nil {
+		return tree, nil
+	}
+	if p.Workspace.Repo != nil && ctx.Err() == nil {
+		plain, failed := p.Workspace.KeepPlain(places.Snapshots)
+		if failed == nil {
+			failed = p.keepsBase(ctx, plain)
+		}
+		if failed == nil {
+			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept without git, so ralph restore and ralph diff "+
+				"cannot use them: %v", err))
+			return plain, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no snapshot of the workspace can be kept: %w; repair or free %s, or move it away",
+		ralph.ErrIO, err, filepath.Dir(places.Snapshots))
+}
+
+// keepsBase reports an error unless the base of the run is among the snapshots. A new run takes a
+// snapshot, which is its base.
+func (p *Plan) keepsBase(ctx context.Context, tree ralph.Tree) error {
+	if p.Resumed {
+		if p.Base == "" {
+			return nil // nothing can be proven in this run
+		}
+		_, err := tree.(ralph.Snapshots).Files(ctx, p.Base)
+		return err
+	}
+	state, err := tree.Fingerprint(ctx, ralph.TreeInput{Run: p.run})
+	if err == nil && state.Snapshot == "" {
+		err = errors.New(strings.Join(state.Omitted, "; "))
+	}
+	return err
 }
 
 // proof returns the options that examine the work where the agent cannot reach it.
-func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
+func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
 	copies, _ := tree.(ralph.Snapshots)
-	examiner, err := p.examiner(ctx, places, copies, shell)
-	if err != nil {
-		return nil, err
-	}
+	examiner := p.examiner(places, copies, shell)
 	var options []loop.Option
 	if examiner != nil {
 		watcher, err := p.watch(examiner, places)

@@ -48,6 +48,7 @@ type Request struct {
 	Resumed    bool            // the goal, list and prompt come from the run's record alone
 	Worktree   *ralph.Worktree // the run's worktree; nil if it has none
 	Protected  []string        // what a resumed run protects; nil detects it
+	Base       string          // the snapshot of a resumed run's base; "" if it has none
 	Begun      map[string]int  // conversations that a resumed run has begun with models, by role: worker, evaluator
 }
 

@@ -142,18 +142,9 @@ func (p *Plan) checkHidden() error {
 
 // examiner returns what examines the work where the agent cannot reach it. snapshots is nil if none
 // are kept.
-func (p *Plan) examiner(
-	ctx context.Context, places Places, snapshots ralph.Snapshots, shell verify.Shell,
-) (*verify.Examiner, error) {
+func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.Shell) *verify.Examiner {
 	if places.Views == "" {
-		return nil, nil
-	}
-	restored, err := pristine.Recover(ctx, places.Journal)
-	if err != nil {
-		return nil, fmt.Errorf("restore files that checks saw differently: %w", err)
-	}
-	if len(restored) > 0 {
-		p.notice("put_back", "restored files that an interrupted check saw differently: "+strings.Join(restored, ", "))
+		return nil
 	}
 	if err := pristine.Sweep(places.Views); err != nil {
 		p.notice("views_left", fmt.Sprintf("cannot remove files of an interrupted check: %v", err))
@@ -165,7 +156,6 @@ func (p *Plan) examiner(
 		Snapshots: snapshots,
 		Rules:     p.protect,
 		Folder:    places.Views,
-		Journal:   places.Journal,
 		Proofs:    places.Proofs,
 		NoNetwork: s.Network == "off",
 		HiddenDir: p.hiddenDir,
@@ -183,21 +173,21 @@ func (p *Plan) examiner(
 	if p.Workspace.Repo != nil {
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
+	var err error
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
 		text := fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err)
 		p.notice("surroundings_unknown", text)
 	}
-	return e, nil
+	return e
 }
 
 // Examiner returns what examines the work of a run that has ended. req.Settings are the run's own
-// settings. The workspace stays as it is, except for files that an interrupted check changed, which
-// are restored.
+// settings. The workspace stays as it is.
 func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
 	shell := verify.Shell{Env: req.checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
-	req.Resumed, req.Protected = true, state.Policy.Protects
+	req.Resumed, req.Protected, req.Base = true, state.Policy.Protects, state.History.Base.Snapshot
 	p := &Plan{
 		Request:    req,
 		Policy:     state.Policy,
@@ -208,16 +198,15 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
-	kept := p.keptTree(ctx, places)
+	kept, err := p.keptTree(ctx, places)
+	if err != nil {
+		return nil, err
+	}
 	snapshots, ok := kept.(ralph.Snapshots)
 	if !ok {
 		return nil, &config.UsageError{Msg: "snapshots cannot be read here"}
 	}
-	// This restores files that a killed run left changed, so it comes before the fingerprint.
-	examiner, err := p.examiner(ctx, places, snapshots, shell)
-	if err != nil {
-		return nil, err
-	}
+	examiner := p.examiner(places, snapshots, shell)
 	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -39,7 +40,8 @@ func exitCode(err error) int {
 		return ralph.ExitCode(ralph.AuthError, "")
 	case is[*runlog.Locked](err):
 		return ralph.ExitLocked
-	case errors.Is(err, ralph.ErrIO), is[*runlog.Damaged](err), is[*fs.PathError](err):
+	case errors.Is(err, ralph.ErrIO), is[*runlog.Damaged](err),
+		is[*fs.PathError](err), is[*os.LinkError](err), is[*os.SyscallError](err):
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	return ralph.ExitCode(ralph.Internal, "")

@@ -103,6 +103,10 @@ func (a *app) reopenRun(ctx context.Context, store *runlog.Store, run string, do
 		return err
 	}
 	log, tail, err := store.Reopen(run, &s.state)
+	if is[*runlog.Damaged](err) {
+		return fmt.Errorf("%w; the log was cut or changed, so the run cannot continue: see it with ralph verify %s, "+
+			"start a new run with ralph run", err, run)
+	}
 	if err != nil {
 		return err
 	}
@@ -192,6 +196,7 @@ func (c *resumeCommand) recordedPlan(
 		Begun:     conversationCounts(state),
 		Worktree:  state.Started.Worktree,
 		Protected: state.Policy.Protects,
+		Base:      state.History.Base.Snapshot,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal

@@ -184,7 +184,6 @@ func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembl
 		Snapshots: snapshotsOf(store, worktree),
 		Run:       dir,
 		Views:     filepath.Join(store.Dir(), "views"),
-		Journal:   filepath.Join(store.Dir(), "journal"),
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),

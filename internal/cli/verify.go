@@ -50,7 +50,7 @@ type verifyReport struct {
 }
 
 func (c verifyCommand) run(ctx context.Context, name string) error {
-	// A signal must end the checks, and the workspace must be put back as an in-place check found it.
+	// A signal must end the checks and remove their views.
 	ctx, release := untilSignal(ctx)
 	defer release()
 	err := c.verify(ctx, name)

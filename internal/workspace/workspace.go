@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/plain"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
@@ -41,11 +42,7 @@ func (w Workspace) Top() string {
 // git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.Repo == nil {
-		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
-		if err != nil {
-			return nil, err
-		}
-		return keeper, nil
+		return w.KeepPlain(folder)
 	}
 	keeper, err := snapshot.New(ctx, w.Repo, folder)
 	if err != nil {
@@ -53,6 +50,17 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 	}
 	keeper.Always(names)
 	keeper.AlwaysLike(protect.Matters)
+	return keeper, nil
+}
+
+// KeepPlain is Keep without git, for a workspace whose snapshots git cannot keep, too. The tree then
+// has ignored files.
+func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
+	tree := &plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}
+	keeper, err := tree.Keep(strings.TrimSuffix(folder, ".git"))
+	if err != nil {
+		return nil, err
+	}
 	return keeper, nil
 }
 
@@ -82,11 +90,12 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
 	if !inGit {
-		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real}}, nil
+		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}}, nil
 	}
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
+	repo.OwnOutput = process.OutputFiles
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
@@ -99,6 +108,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 	if !inGit {
 		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
+	repo.OwnOutput = process.OutputFiles
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 

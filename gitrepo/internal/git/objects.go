@@ -14,49 +14,55 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// CopyLimit is the most bytes of a repository's objects that are copied at one time if they cannot
-// be linked.
+// CopyLimit is the most bytes of a repository's objects that are copied at one time.
 const CopyLimit = 2 << 30
 
 var (
-	errCopyLimit = fmt.Errorf(
-		"its objects cannot be linked into the snapshot folder, and are larger than the copy limit of %d GiB",
-		CopyLimit>>30,
-	)
+	errCopyLimit = fmt.Errorf("its objects are larger than the copy limit of %d GiB", CopyLimit>>30)
 
 	looseFolder = text.LazyRegexp(`^[0-9a-f]{2}$`)
 	looseFile   = text.LazyRegexp(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`)
 	packFile    = text.LazyRegexp(`^pack-[0-9a-f]+\.(pack|idx|rev|promisor)$`)
 )
 
-// LinkObjects makes every object of one objects folder, and of its alternates, available in
-// another. Git never changes an object file, so a hard link is as good as a copy and survives the
-// original. If links are impossible, it copies all files or, above the limit, none.
-func LinkObjects(from, to string, limit int64) error {
+// CopyObjects makes every object of one objects folder, and of its alternates, available in another.
+// The files share no inodes: an agent that writes into one of them must not reach the other. Where
+// the file system can, they share their bytes until either changes. Above the limit nothing is
+// copied. What is there already stays, because an agent may have damaged the original.
+func CopyObjects(from, to string, limit int64) error {
+	return copyObjects(from, to, limit, func(_, there int64) bool { return there > 0 }) // empty after a crash
+}
+
+// RestoreObjects is like CopyObjects, but also replaces files that have another size than the
+// original. Git never changes an object file, so they are damaged.
+func RestoreObjects(from, to string, limit int64) error {
+	return copyObjects(from, to, limit, func(original, there int64) bool { return original == there })
+}
+
+// copyObjects copies the object files that are missing, and those whose sizes, the original's first,
+// are not intact.
+func copyObjects(from, to string, limit int64, intact func(original, there int64) bool) error {
 	info, err := os.Stat(to)
 	if err != nil {
-		return fmt.Errorf("link objects: %w", err)
+		return fmt.Errorf("copy objects: %w", err)
 	}
-	var rest []objectFile
+	var missing []objectFile
 	var bytes int64
 	for _, folder := range borrowed(from) {
-		for _, file := range missingObjects(folder, to) {
-			err := os.MkdirAll(filepath.Dir(file.to), info.Mode().Perm())
-			if err == nil && !file.indirect {
-				err = os.Link(file.from, file.to)
-			}
-			if err == nil && !file.indirect || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-				continue // linked, already there, or collected meanwhile
-			}
-			rest = append(rest, file)
+		for _, file := range missingObjects(folder, to, intact) {
+			missing = append(missing, file)
 			bytes += file.size
 		}
 	}
 	if bytes > limit {
 		return errCopyLimit
 	}
-	for _, file := range rest {
-		if err := copyObject(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, file := range missing {
+		err := os.MkdirAll(filepath.Dir(file.to), info.Mode().Perm())
+		if err == nil {
+			err = copyObject(file)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // or collected meanwhile
 			return fmt.Errorf("copy object: %w", err)
 		}
 	}
@@ -67,7 +73,6 @@ func LinkObjects(from, to string, limit int64) error {
 type objectFile struct {
 	from, to string
 	size     int64
-	indirect bool // a symbolic link
 }
 
 // borrowed lists an objects folder and its alternates, recursively, as far as git follows them.
@@ -96,10 +101,10 @@ func borrowed(objects string) []string {
 	return all
 }
 
-// missingObjects lists the files of an objects folder that another one lacks. It skips files that
-// are not objects, such as one that git is writing. A pack comes before its index, because the
-// index makes git use it.
-func missingObjects(from, to string) []objectFile {
+// missingObjects lists the files of an objects folder that another one lacks or that are not intact
+// there. It skips files that are not objects, such as one that git is writing. A pack comes
+// before its index, because the index makes git use it.
+func missingObjects(from, to string, intact func(original, there int64) bool) []objectFile {
 	var missing []objectFile
 	folders, _ := os.ReadDir(from)
 	for _, folder := range folders {
@@ -112,16 +117,18 @@ func missingObjects(from, to string) []objectFile {
 		}
 		files, _ := os.ReadDir(filepath.Join(from, name))
 		slices.SortStableFunc(files, func(a, b fs.DirEntry) int { return rank(a.Name()) - rank(b.Name()) })
-		there := namesIn(filepath.Join(to, name))
+		there := sizesIn(filepath.Join(to, name))
 		for _, file := range files {
-			if !pattern.MatchString(file.Name()) || there[file.Name()] {
+			if !pattern.MatchString(file.Name()) {
 				continue
 			}
 			path := filepath.Join(from, name, file.Name())
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				missing = append(missing, objectFile{
-					from: path, to: filepath.Join(to, name, file.Name()), size: info.Size(), indirect: !file.Type().IsRegular(),
-				})
+			info, err := os.Stat(path)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if size, known := there[file.Name()]; !known || !intact(info.Size(), size) {
+				missing = append(missing, objectFile{from: path, to: filepath.Join(to, name, file.Name()), size: info.Size()})
 			}
 		}
 	}
@@ -138,14 +145,20 @@ func rank(name string) int {
 	return 1
 }
 
-func namesIn(folder string) map[string]bool {
+// sizesIn returns the sizes of the files in a folder, by name.
+func sizesIn(folder string) map[string]int64 {
 	entries, _ := os.ReadDir(folder)
-	names := make(map[string]bool, len(entries))
+	sizes := make(map[string]int64, len(entries))
 	for _, entry := range entries {
-		names[entry.Name()] = true
+		if info, err := entry.Info(); err == nil {
+			sizes[entry.Name()] = info.Size()
+		}
 	}
-	return names
+	return sizes
 }
+
+// packSize is the size of files that are few.
+const packSize = 1 << 20
 
 func copyObject(file objectFile) error {
 	from, ok := scan.Regular(os.OpenFile(file.from, scan.Reading, 0))
@@ -157,8 +170,13 @@ func copyObject(file objectFile) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
-	err = errors.Join(err, to.Sync(), to.Chmod(0o444), to.Close())
+	if reflink(to, from) != nil {
+		_, err = io.Copy(to, from)
+	}
+	if file.size >= packSize { // syncing every small object would take minutes
+		err = errors.Join(err, to.Sync())
+	}
+	err = errors.Join(err, to.Chmod(0o444), to.Close())
 	if err == nil {
 		err = os.Rename(to.Name(), file.to)
 	}

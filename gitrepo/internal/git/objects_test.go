@@ -66,16 +66,43 @@ func readAll(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-func TestLinkObjects(t *testing.T) {
+func TestCopyObjects(t *testing.T) {
 	from, want := objectsFolder(t)
 	to := t.TempDir()
 	for range 2 {
-		if err := LinkObjects(from, to, 1<<10); err != nil {
+		if err := CopyObjects(from, to, 1<<10); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, readAll(t, to)); diff != "" {
 			t.Error(diff)
 		}
+	}
+	for name, text := range want { // in place, as a shell does it
+		path := filepath.Join(from, name)
+		if text == "borrowed" {
+			continue
+		}
+		if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte("junk, longer than before"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := CopyObjects(from, to, 1<<10); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, readAll(t, to)); diff != "" {
+		t.Errorf("after the originals were overwritten: %s", diff)
+	}
+	restored := t.TempDir()
+	if err := os.CopyFS(restored, os.DirFS(to)); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(restored, "pack", "pack-01.pack")
+	if err := errors.Join(os.Chmod(broken, 0o644), os.WriteFile(broken, []byte("junk"+"junk"), 0o644),
+		RestoreObjects(to, restored, 1<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, readAll(t, restored)); diff != "" {
+		t.Errorf("after a restore: %s", diff)
 	}
 	if err := os.RemoveAll(from); err != nil {
 		t.Fatal(err)
@@ -85,19 +112,16 @@ func TestLinkObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsAreCopiedAllOrNone: the object that is only linked to cannot be linked.
 func TestObjectsAreCopiedAllOrNone(t *testing.T) {
 	from, want := objectsFolder(t)
-	to := t.TempDir()
-	if err := LinkObjects(from, to, int64(len("linked to"))-1); !errors.Is(err, errCopyLimit) {
+	to, size := t.TempDir(), int64(0)
+	for _, text := range want {
+		size += int64(len(text))
+	}
+	if err := CopyObjects(from, to, size-1); !errors.Is(err, errCopyLimit) {
 		t.Errorf("got %v", err)
 	}
-	for name, text := range want {
-		if text == "linked to" {
-			delete(want, name)
-		}
-	}
-	if diff := cmp.Diff(want, readAll(t, to)); diff != "" {
+	if diff := cmp.Diff(map[string]string{}, readAll(t, to)); diff != "" {
 		t.Error(diff)
 	}
 }

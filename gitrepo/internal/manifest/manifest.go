@@ -221,7 +221,7 @@ type Summary struct{ Files, Insertions, deletions, Created int }
 
 // ParseSummary parses `git diff --raw --numstat -z --no-renames`: for each file a record ":modes
 // hashes status" and one with the name, then for each "added removed name".
-func ParseSummary(out, except string) Summary {
+func ParseSummary(out string, except func(name string) bool) Summary {
 	var c Summary
 	created := false
 	raw := false
@@ -229,7 +229,7 @@ func ParseSummary(out, except string) Summary {
 		switch {
 		case raw: // the name of the previous record
 			raw = false
-			if record != except {
+			if !except(record) {
 				c.Files++
 				if created {
 					c.Created++
@@ -239,7 +239,7 @@ func ParseSummary(out, except string) Summary {
 			raw, created = true, strings.HasSuffix(record, " A")
 		default:
 			fields := strings.SplitN(record, "\t", 3)
-			if len(fields) == 3 && fields[2] != except {
+			if len(fields) == 3 && !except(fields[2]) {
 				c.Insertions += lineCount(fields[0])
 				c.deletions += lineCount(fields[1])
 			}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -163,3 +164,19 @@ func IsCache(folder string) bool {
 
 // ProgressFile is the file that the harness writes into the workspace.
 const ProgressFile = ".ralph/progress.md"
+
+// SameAs returns a function that reports whether a file below a folder is one of those that find
+// returns, under any name. A nil find returns none.
+func SameAs(folder string, find func() []fs.FileInfo) func(name string) bool {
+	var files []fs.FileInfo
+	if find != nil {
+		files = find()
+	}
+	return func(name string) bool {
+		if len(files) == 0 {
+			return false
+		}
+		info, err := os.Lstat(filepath.Join(folder, filepath.FromSlash(name)))
+		return err == nil && slices.ContainsFunc(files, func(file fs.FileInfo) bool { return os.SameFile(file, info) })
+	}
+}

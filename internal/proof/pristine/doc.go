@@ -20,9 +20,8 @@
 // link reaches the workspace. The same is true for links that lead back into the workspace, such as
 // packages of one workspace linked into node_modules. The number of files and bytes is limited.
 //
-// [InPlace] edits the workspace itself and restores it afterwards. A journal is on disk before the
-// first edit is made, so that the next process can restore the workspace after a crash: see
-// [Recover]. Files that checks write remain.
+// [InPlace] is the workspace as it is. Nothing is edited or restored there: the user may work on the
+// same files, and a process that is killed could not restore them. Files that checks write remain.
 //
 // [StrongestMode] returns the strongest mode that works here. [View.Touched] returns the files that
 // commands wrote, in views that record it.

@@ -72,8 +72,10 @@ func playView(args []string) int {
 func (s *scene) play() (r seen) {
 	ctx := testContext()
 	if s.Strong {
-		mode, why := StrongestMode(ctx, s.Options.Dir, s.Options.Folder)
-		r.Mode, r.Why = string(mode), why
+		mode, why, err := StrongestMode(ctx, s.Options.Dir, s.Options.Folder)
+		if r.Mode, r.Why = string(mode), why; err != nil {
+			r.Error = err.Error()
+		}
 		if mode != Overlay {
 			return r
 		}

@@ -105,32 +105,32 @@ func (v *overlay) close() error { return removeAll(v.folder, upperName, workName
 
 // StrongestMode tries which mode works for a workspace with a folder for its views. why explains
 // why it is not Overlay. If an overlay works but can hold writes only in memory, the mode is
-// Overlay and why says so.
-func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why string) {
+// Overlay and why says so. An error means that the folder cannot be written.
+func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why string, err error) {
 	if _, inside := relativeTo(realPath(folder), realPath(dir)); inside {
-		return InPlace, "the folder for views would be inside the workspace: " + folder
+		return InPlace, "the folder for views would be inside the workspace: " + folder, nil
 	}
 	probe := filepath.Join(folder, probeName)
 	defer removeAll(folder, probeName) //nolint:errcheck // the owner of the folder removes what is left
 	if err := os.Mkdir(probe, 0o700); err != nil {
-		return InPlace, fmt.Sprintf("cannot write files for a view: %v", err)
+		return "", "", fmt.Errorf("write files for a view: %w", err)
 	}
 	kept, err := tryOverlay(ctx, dir, probe)
 	if err == nil && kept {
-		return Overlay, ""
+		return Overlay, "", nil
 	}
 	if err == nil {
 		return Overlay, "files that checks write stay in memory, and the next check does not see them, because the " +
-			"file system of " + folder + " does not support overlays"
+			"file system of " + folder + " does not support overlays", nil
 	}
 	why = "no overlay: " + err.Error()
 	if errors.Is(err, errors.ErrUnsupported) {
 		why = "this system does not support overlays"
 	}
 	if err := os.Symlink(dir, filepath.Join(probe, "link")); err != nil {
-		return InPlace, why + ", and no copy: " + err.Error()
+		return InPlace, why + ", and no copy: " + err.Error(), nil
 	}
-	return Copy, why
+	return Copy, why, nil
 }
 
 // tryOverlay opens a view that adds one file, and checks that the file was written to the right

@@ -317,7 +317,7 @@ func TestNoNetworkInEveryMode(t *testing.T) {
 		u.own(t, dir)
 		for _, mode := range []Mode{Overlay, Copy, InPlace} {
 			got := u.act(t, scene{Strong: true, Options: Options{
-				Dir: dir, Folder: u.folder(t), Journal: filepath.Join(u.folder(t), "journal"), Mode: mode,
+				Dir: dir, Folder: u.folder(t), Mode: mode,
 				Files: []string{"a"}, NoNetwork: true,
 			},
 				Scripts: []string{"cat a; grep -c : /proc/net/dev"}})

@@ -53,7 +53,7 @@ func newHousehold(t *testing.T, u user) household {
 func (h *household) look(t *testing.T, mode Mode, scripts ...string) seen {
 	t.Helper()
 	return h.user.act(t, scene{Options: Options{
-		Dir: h.dir, Folder: h.user.folder(t), Journal: filepath.Join(h.user.folder(t), "journal"), Mode: mode,
+		Dir: h.dir, Folder: h.user.folder(t), Mode: mode,
 		Files: []string{"test"},
 	},
 		Scripts: scripts, Env: []string{"HOME=" + h.home}, Remember: h.kept, GitDirs: []string{filepath.Join(h.dir, ".git")}})

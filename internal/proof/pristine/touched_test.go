@@ -60,9 +60,7 @@ func TestTouched(t *testing.T) {
 func TestTouchedInPlaceIsNotKnown(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"a": "a"})
-	v, err := Open(t.Context(), Options{
-		Dir: dir, Folder: t.TempDir(), Mode: InPlace, Journal: filepath.Join(t.TempDir(), "journal"),
-	})
+	v, err := Open(t.Context(), Options{Dir: dir, Folder: t.TempDir(), Mode: InPlace})
 	if err != nil {
 		t.Fatal(err)
 	}

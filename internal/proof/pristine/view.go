@@ -33,11 +33,8 @@ type Options struct {
 	// Folder is an empty folder outside Dir that only its owner can enter. It holds temporary files
 	// and is empty again after Close. For an in-place view it may be inside Dir.
 	Folder string
-	// Journal is the folder where an in-place view keeps what it needs to restore everything. It is
-	// the same for every view of a workspace, so that the next process finds it.
-	Journal string
-	Mode    Mode
-	// Edits are applied by Open. Their sources must exist until Close.
+	Mode   Mode
+	// Edits are applied by Open. Their sources must exist until Close. A view in place has none.
 	Edits []Edit
 	// Files are the files of the tree, for a copy. Everything else in Dir counts as ignored and is
 	// shared by links.
@@ -120,12 +117,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("%s is inside the workspace", o.Folder)
 	}
 	switch o.Mode {
-	case Overlay, Copy:
-		return nil
-	case InPlace:
-		if !filepath.IsAbs(o.Journal) {
-			return errors.New("an in-place view needs the absolute path of a journal")
-		}
+	case Overlay, Copy, InPlace:
 		return nil
 	}
 	return fmt.Errorf("unknown mode %q", o.Mode)
@@ -162,7 +154,8 @@ func enclosure(s *process.Spec) *process.Enclosure {
 	return e
 }
 
-// ApplyEdits applies further edits to an open view. No command may be running in it.
+// ApplyEdits applies further edits to an open view. No command may be running in it. In place the
+// error is ErrInPlace.
 func (v *View) ApplyEdits(edits []Edit) error {
 	if len(edits) == 0 {
 		return nil
@@ -174,7 +167,7 @@ func (v *View) ApplyEdits(edits []Edit) error {
 	return nil
 }
 
-// Close discards the view. An in-place view restores everything that was edited.
+// Close discards the view. What commands wrote in place stays.
 func (v *View) Close() error {
 	if err := errors.Join(v.backend.close(), v.cover.discard(v.options.Folder)); err != nil {
 		return fmt.Errorf("close view: %w", err)
@@ -183,7 +176,6 @@ func (v *View) Close() error {
 }
 
 // Sweep removes views that were never closed because their process was killed. No view may be open.
-// Call Recover first; it does not need these files.
 func Sweep(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
