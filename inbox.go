@@ -26,6 +26,7 @@ type MessageKind string
 const (
 	MessageSteer  MessageKind = "steer"
 	MessageAnswer MessageKind = "answer"
+	MessageFiles  MessageKind = "files" // changes of files that are the user's own, a name per line
 )
 
 // Message is a message from a person to the agent.

@@ -26,6 +26,15 @@ type RunStarted struct {
 	Settings   json.RawMessage `json:"settings,omitempty"` // the resolved configuration; opaque to the loop
 	PID        int             `json:"pid"`
 	Marker     string          `json:"marker"`
+	Refused    *RefusedEarlier `json:"refused,omitempty"`
+}
+
+// RefusedEarlier names files that an earlier run in the same workspace refused as tampered. This run's base
+// has them as they were at the base of that run.
+type RefusedEarlier struct {
+	Run   string   `json:"run"`
+	Base  string   `json:"base"` // the snapshot
+	Files []string `json:"files"`
 }
 
 // RunResumed records that another process resumed the run, with the limits that apply from now on.

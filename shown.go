@@ -61,6 +61,9 @@ type WorkAccepted struct {
 	By    string   `json:"by"`
 	Why   string   `json:"why,omitempty"`
 	Tasks []string `json:"tasks,omitempty"` // none for the goal
+	// Files are workspace files whose changes are the user's own; then it is about nothing else.
+	Files   []string `json:"files,omitempty"`
+	Message string   `json:"letter,omitempty"` // that brought it
 	// Tree and Checks are set if the checks ran again, because the files had changed.
 	Tree   TreeState     `json:"tree,omitzero"`
 	Checks []CheckResult `json:"checks,omitempty"`

@@ -82,6 +82,9 @@ type Snapshots interface {
 	// Join makes a snapshot of base plus everything that changed between from and to. It returns the
 	// snapshot's name.
 	Join(ctx context.Context, base, from, to string) (string, error)
+	// WithFiles makes a snapshot of id, with these files as they are in another snapshot: changed, added or
+	// missing. It returns the snapshot's name.
+	WithFiles(ctx context.Context, id, from string, names []string) (string, error)
 }
 
 // FileChange is one file that differs between two snapshots.

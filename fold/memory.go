@@ -44,6 +44,11 @@ func (s *State) remember(what any) {
 	case ralph.WorkSeen:
 		s.History.Now.Work = &data
 	case ralph.WorkAccepted:
+		s.noteDelivered(data.Message)
+		if len(data.Files) > 0 {
+			s.takeOver(data.Files)
+			return
+		}
 		s.History.Accept(data)
 		s.Asked = nil
 	case ralph.Evaluation:
@@ -96,4 +101,46 @@ func (s *State) noteDelivered(message string) {
 	if message != "" {
 		s.Messages = text.LastOf(append(slices.Clip(s.Messages), message), maxMessages)
 	}
+}
+
+// takeOver forgets that files were tampered with: their changes are the user's own.
+func (s *State) takeOver(files []string) {
+	isTheirs := func(name string) bool { return slices.Contains(files, name) }
+	s.Tampered = slices.DeleteFunc(slices.Clone(s.Tampered), isTheirs)
+	if refused := s.Started.Refused; refused != nil {
+		left := *refused
+		left.Files = slices.DeleteFunc(slices.Clone(refused.Files), isTheirs)
+		s.Started.Refused = &left
+	}
+}
+
+// RefusedFiles returns the files whose changes the run refuses: protected files, tests that were weakened, and
+// what an earlier run refused. A completed run refuses none.
+func (s *State) RefusedFiles() []string {
+	if s.LiveStatus() == ralph.StatusCompleted {
+		return nil
+	}
+	files := slices.Clone(s.Tampered)
+	if s.Started.Refused != nil {
+		files = append(files, s.Started.Refused.Files...)
+	}
+	refusals := ralph.RefusalsOf(s.Verdict.Gates)
+	for _, r := range slices.Concat(s.Verdict.Tasks.Refused, s.Verdict.Tasks.Unconfirmed) {
+		refusals = append(refusals, ralph.Refusal{Code: r.Code})
+	}
+	tests := s.History.Now.BaseTests
+	for _, r := range refusals {
+		switch {
+		case tests == nil:
+		case r.Code == ralph.RefusedTestsChanged:
+			files = append(files, tests.Files...)
+		case r.Code == ralph.RefusedTestAware:
+			for _, line := range tests.Aware {
+				name, _, _ := strings.Cut(line, ": ")
+				files = append(files, name)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }

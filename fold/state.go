@@ -268,6 +268,9 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	switch {
 	case iteration == 0:
 		h.Base, h.Tree = tree, tree
+		if tree.Base != "" { // an earlier run refused some of the files
+			h.Base.Snapshot = tree.Base
+		}
 	case tree.AfterChecks:
 		if h.Now.Stale = !tree.Same(h.Now.Tree); h.Now.Stale {
 			h.Now.Moved = tree.Moved
@@ -278,6 +281,9 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 		h.Now.Tree = tree
 	case h.Judging:
 		h.Now.Tree = tree
+		if tree.Base != "" { // the user took over changes
+			h.Base.Snapshot = tree.Base
+		}
 		// A commit changes the ID of a tree, but not its files.
 		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed {
 			h.Now.ClearEvidence()

@@ -62,8 +62,12 @@ const NoBase = "there is no snapshot of the tree at the start of the run, so cha
 func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
+		yours := ""
+		if p.Rules > 0 { // logs of earlier versions keep their words
+			yours = "; if you changed them yourself, run: ralph accept --files NAME"
+		}
 		return shutGate(ralph.RefusedTampered,
-			"protected files were changed during the run: %s; restore them", text.List(h.Now.Tampered))
+			"protected files were changed during the run: %s; restore them%s", text.List(h.Now.Tampered), yours)
 	case len(p.Protects) > 0 && h.Base.Snapshot == "":
 		return shutGate(ralph.RefusedTampered, "%s", NoBase+"; start a new run")
 	case h.Now.BaseTests != nil:

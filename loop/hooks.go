@@ -118,6 +118,9 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 	if len(h.hooks) == 0 {
 		return nil
 	}
+	if h.tree.joinsEdits() && h.state.History.Started > 0 { // what changed until now is the user's
+		h.tree.snapshot(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()})
+	}
 	next := ralph.IterationAhead{HookContext: h.hookContext(), Agent: agent}
 	runs := h.askHooks(ralph.PreIteration, func(h ralph.Hooks) []ralph.HookRun { return h.BeforeIteration(ctx, next) })
 	if len(runs) > 0 { // hooks took time, so a stop may have been requested
@@ -129,7 +132,7 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 	}
 	if h.hooksRan {
 		h.hooksRan = false
-		h.tree.snapshot(ctx, ralph.TreeInput{BaseHead: h.state.History.Base.Head})
+		h.tree.acceptTree(ctx)
 	}
 	return nil
 }
@@ -157,6 +160,8 @@ func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 	h.askHooks(ralph.PostIteration, func(h ralph.Hooks) []ralph.HookRun { return h.AfterIteration(ctx, judged) })
 	if v.Action == ralph.Stop {
 		h.warnChangedByHooks(ctx, v.Reason)
+	} else if h.hooksRan && h.tree.joinsEdits() {
+		h.tree.acceptTree(ctx)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
@@ -52,6 +53,9 @@ func (b *inbox) readInbox() {
 		b.warn("letters_unreadable", "%s", err.Error())
 	}
 	for _, message := range messages {
+		if message.Kind == ralph.MessageFiles { // see takeOverFiles
+			continue
+		}
 		if !slices.Contains(b.state.Messages, message.ID) {
 			if err := b.deliverMessage(message); err != nil {
 				b.warn("letter_undelivered", "cannot deliver the message %q: %v", message.Text, err)
@@ -82,6 +86,33 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 		Message: message.ID,
 	})
 	return nil
+}
+
+// takeOverFiles makes changes of files the user's own, if the user says so with ralph accept --files.
+func (b *inbox) takeOverFiles(ctx context.Context, list *taskList) {
+	inbox, ok := b.inbox.(ralph.MessageInbox)
+	if !ok || ctx.Err() != nil {
+		return
+	}
+	messages, _ := inbox.Messages() // readInbox reports the error
+	for _, message := range messages {
+		if message.Kind != ralph.MessageFiles {
+			continue
+		}
+		files := strings.Split(message.Text, "\n")
+		if !slices.Contains(b.state.Messages, message.ID) {
+			if err := b.tree.takeOver(ctx, files); err != nil {
+				b.warn("files_not_accepted", "cannot accept the changes of %s: %v", text.List(files), err)
+				continue
+			}
+			list.takeOver(files)
+			b.emit(ralph.EvAccepted, ralph.WorkAccepted{By: message.Run, Files: files, Message: message.ID})
+			b.sync()
+		}
+		if err := inbox.Ack(message.ID); err != nil {
+			b.warn("letters_unreadable", "%s", err.Error())
+		}
+	}
 }
 
 // appendSteering adds an item to the project's steering file, or to a new one, unless the file has
@@ -200,7 +231,10 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 
 // previewMessage applies a message as if it had been delivered.
 func (b *inbox) previewMessage(message ralph.Message) {
-	if message.Kind == ralph.MessageAnswer {
+	switch message.Kind {
+	case ralph.MessageFiles:
+		return
+	case ralph.MessageAnswer:
 		b.asked = ""
 		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text})
 		return

@@ -43,6 +43,7 @@ func (l *Loop) selectWork(ctx context.Context) {
 		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
 	}
 	l.goals.warnPlaceholders()
+	l.inbox.takeOverFiles(ctx, l.list)
 	l.inbox.readUserInput(ctx)
 	l.list.selectTask()
 	l.stash.prepareTree(ctx)
@@ -89,6 +90,7 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 // judge gathers the evidence and decides. No process of the agent is alive at this point.
 func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	agent := l.run.state.History.Now.Agent
+	l.inbox.takeOverFiles(ctx, l.list)
 	l.list.inspectTasks()
 	claimed := judge.MayComplete(l.run.policy, l.run.state.History)
 	if ctx.Err() == nil {
@@ -130,8 +132,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	if l.tree.ranInPlace() {
-		l.tree.acceptTree(ctx)
+	if l.tree.ranInPlace() || l.tree.joinsEdits() && len(l.run.state.History.Now.Checks) > 0 {
+		l.tree.acceptTree(ctx) // what changed since the agent ended is not the user's
 	}
 	l.recordTasks(ctx, v)
 	l.noticeForecast(v)

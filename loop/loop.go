@@ -116,7 +116,7 @@ func (l *Loop) startedEvent() ralph.RunStarted {
 	about.Workspace, about.Goal = cfg.Dir, cfg.Task
 	about.SpecFile, about.PromptFile = cfg.SpecFile, cfg.PromptFile
 	about.Agent, about.Model = cfg.AgentName, cfg.Model
-	about.Checks, about.Policy = cfg.Checks, l.run.policy
+	about.Checks, about.Policy, about.Refused = cfg.Checks, l.run.policy, l.refused
 	if l.list.tasks != nil {
 		about.TaskFile = l.list.tasks.File()
 	}
@@ -155,6 +155,7 @@ func (l *Loop) reopen() {
 // passed and failed before the run.
 func (l *Loop) baseline(ctx context.Context) {
 	l.tree.snapshot(ctx, ralph.TreeInput{})
+	l.tree.keepRefused(ctx)
 	if l.run.policy.Baseline {
 		l.checks.runChecks(ctx, l.suite.baselineChecks())
 		l.checks.runHidden(ctx)

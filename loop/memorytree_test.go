@@ -142,6 +142,17 @@ func (s *memoryTree) Join(_ context.Context, base, from, to string) (string, err
 	return s.keep(joined), s.fails["Join"]
 }
 
+func (s *memoryTree) WithFiles(_ context.Context, id, from string, names []string) (string, error) {
+	files := maps.Clone(s.copies[id])
+	for _, name := range names {
+		delete(files, name)
+		if text, ok := s.copies[from][name]; ok {
+			files[name] = text
+		}
+	}
+	return s.keep(files), nil
+}
+
 func (s *memoryTree) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {
 	return from + " -> " + to, false, nil
 }

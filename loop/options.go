@@ -38,6 +38,7 @@ type Loop struct {
 	resuming bool
 	torn     int64
 	notices  []ralph.Notice
+	refused  *ralph.RefusedEarlier
 	accepted *ralph.WorkAccepted // a person's yes; nil if agents are to work
 }
 
@@ -73,6 +74,11 @@ type Option func(*Loop)
 // WithAcceptance makes a resumed loop record a person's yes to claimed work instead of starting agents. With
 // nil it has no effect.
 func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepted = yes } }
+
+// WithRefusedFiles makes a new run use the base of an earlier run for files that the earlier run refused.
+func WithRefusedFiles(refused *ralph.RefusedEarlier) Option {
+	return func(l *Loop) { l.refused = refused }
+}
 
 // WithChecker sets what runs the checks.
 func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }

@@ -59,6 +59,10 @@ func (k *keeper) Join(_ context.Context, base, from, to string) (string, error) 
 	return name, k.joinErr
 }
 
+func (k *keeper) WithFiles(_ context.Context, id, from string, names []string) (string, error) {
+	return fmt.Sprintf("%s with %s of %s", id, strings.Join(names, " "), from), nil
+}
+
 func (k *keeper) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {
 	return from + " -> " + to, true, k.diffErr
 }

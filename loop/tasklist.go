@@ -192,6 +192,18 @@ func (k *taskList) inspectTasks() {
 	}
 }
 
+// takeOver adopts the list as it is, if its changes are the user's own.
+func (k *taskList) takeOver(files []string) {
+	if k.tasks == nil || !slices.Contains(files, path.Clean(k.tasks.File())) {
+		return
+	}
+	if err := k.tasks.Adopt(k.statuses()); err != nil {
+		k.warn("tasks_unreadable", "%v; continuing with the previous list", err)
+		return
+	}
+	k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
+}
+
 // unrecordedTasks returns the tasks of the list that the log does not know: an agent added them,
 // possibly in an iteration that a crash cut short.
 func (k *taskList) unrecordedTasks() []string {

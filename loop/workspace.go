@@ -113,6 +113,51 @@ func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	return true
 }
 
+// keepRefused makes files that an earlier run refused part of the base as they were then. What was refused
+// must not be accepted only because a new run begins.
+func (w *workspace) keepRefused(ctx context.Context) {
+	refused := w.state.Started.Refused
+	copies, ok := w.store.(ralph.Snapshots)
+	tree := w.state.History.Base
+	if refused == nil || len(refused.Files) == 0 || !ok || tree.Snapshot == "" || ctx.Err() != nil {
+		return
+	}
+	base, err := copies.WithFiles(ctx, tree.Snapshot, refused.Base, refused.Files)
+	if err != nil {
+		w.storageFailed(fmt.Errorf("%w: the files that run %s refused cannot be compared: %w; accept them with ralph "+
+			"accept --files", ralph.ErrIO, refused.Run, err))
+		return
+	}
+	if base == tree.Snapshot {
+		return
+	}
+	names := text.List(refused.Files)
+	w.notice("refused_earlier", fmt.Sprintf("run %s refused changes to %s, so this run compares them with the earlier "+
+		"version; to accept the changes: ralph accept --files %s, or commit them", refused.Run, names, refused.Files[0]))
+	tree.Base = base
+	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
+// takeOver makes changes of files the user's own: they join the base and the last proven tree.
+func (w *workspace) takeOver(ctx context.Context, files []string) error {
+	copies, ok := w.store.(ralph.Snapshots)
+	if !ok {
+		return errors.New("this run keeps no snapshots")
+	}
+	w.snapshot(ctx, ralph.TreeInput{BaseHead: w.baseHead()})
+	h, tree := w.state.History, w.treeUnderCheck()
+	base, err := copies.WithFiles(ctx, h.Base.Snapshot, tree.Snapshot, files)
+	if err == nil && h.LastProvenTree != "" {
+		tree.LastProvenTree, err = copies.WithFiles(ctx, h.LastProvenTree, tree.Snapshot, files)
+	}
+	if err != nil {
+		return err
+	}
+	tree.Base = base
+	w.emit(ralph.EvTreeSnapshot, tree)
+	return nil
+}
+
 // unchangedSince reports whether no file differs from an earlier tree, apart from files of the harness. If
 // that is not known, it reports false.
 func (w *workspace) unchangedSince(ctx context.Context, base ralph.TreeState, own func(name string) bool) bool {
@@ -298,9 +343,13 @@ func (w *workspace) countChanges(ctx context.Context, own func(name string) bool
 	return &count
 }
 
-// acceptTree accepts the tree as the start of the next iteration. The differences do not join the
-// base, because the agent's code may have written them.
-// acceptTree accepts the tree as checks in place left it. After the baseline, the differences do not
+// joinsEdits reports whether changes between iterations join the base as the user's own.
+func (w *workspace) joinsEdits() bool {
+	_, copies := w.store.(ralph.Snapshots)
+	return copies && w.state.History.Base.Snapshot != ""
+}
+
+// acceptTree accepts the tree as checks and hooks left it. After the baseline, the differences do not
 // join the base, because the agent's code may have written them. They stay, and the user is told.
 func (w *workspace) acceptTree(ctx context.Context) {
 	ctx, done := w.detachedContext(ctx)
@@ -312,8 +361,8 @@ func (w *workspace) acceptTree(ctx context.Context) {
 	}
 	names, _ := w.changedFiles(ctx, before.Snapshot, tree.Snapshot)
 	if w.firstTime("check_wrote " + strings.Join(names, "\n")) {
-		w.notice("check_wrote", movedText(names)+" while a check ran in the workspace itself; the changes stay, and are "+
-			"judged with the rest of the tree")
+		w.notice("check_wrote", movedText(names)+" while checks or hooks ran; the changes stay, and are judged with the "+
+			"rest of the tree")
 	}
 	w.emit(ralph.EvTreeSnapshot, tree)
 }

@@ -313,6 +313,23 @@ func (k *Keeper) Extract(ctx context.Context, id, dir string, names []string) er
 	return manifest.Extract(ctx, k.store, files, dir, names)
 }
 
+// WithFiles saves a snapshot with some files as they are in another one.
+func (k *Keeper) WithFiles(_ context.Context, id, from string, names []string) (string, error) {
+	onto, err := k.store.side(id)
+	other, failed := k.store.side(from)
+	made := ""
+	if err = cmp.Or(err, failed); err == nil {
+		edits := slices.DeleteFunc(manifest.Compare(onto.Files, other.Files), func(e manifest.Edit) bool {
+			return !slices.Contains(names, e.Name)
+		})
+		made, err = k.store.putList(manifest.Apply(onto.Files, edits), onto.Left.With(other.Left, names))
+	}
+	if err != nil {
+		return "", fmt.Errorf("replace files of a snapshot: %w", err)
+	}
+	return made, nil
+}
+
 // Join saves a snapshot of base with all changes between from and to.
 func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) {
 	onto, err := k.store.side(base)

@@ -56,6 +56,36 @@ func joinedHashes(ctx context.Context, s *Store, onto header, from, to string) (
 	return onto.left.Joined(before.left, after.left), err
 }
 
+// WithFiles saves a snapshot with some files as they are in another one. If they are the same, it returns id.
+func (s *Store) WithFiles(ctx context.Context, id, from string, names []string) (string, error) {
+	onto, err := s.read(ctx, id)
+	var other header
+	if err == nil {
+		other, err = s.read(ctx, from)
+	}
+	tree := onto.tree
+	if err == nil {
+		tree, err = s.withOwn(ctx, onto, other, func(name string) bool { return slices.Contains(names, name) })
+	}
+	full := make([]string, len(names))
+	for i, name := range names {
+		full[i] = onto.prefix + name
+	}
+	left := onto.left.With(other.left, full)
+	if err == nil && tree == onto.tree && maps.Equal(left, onto.left) {
+		return id, nil
+	}
+	onto.left = left
+	made := ""
+	if err == nil {
+		made, err = s.derive(onto, tree, "base")
+	}
+	if err != nil {
+		return "", fmt.Errorf("replace files of a snapshot: %w", err)
+	}
+	return made, nil
+}
+
 // derive saves a tree that was computed from a snapshot and never existed in the workspace.
 // Iterations never use a ref name of that form, so it is never mistaken for the snapshot of one.
 func (s *Store) derive(of header, tree, kind string) (string, error) {

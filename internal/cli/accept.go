@@ -22,6 +22,7 @@ type acceptCommand struct {
 	resumeCommand
 	why, reject string
 	all         bool
+	files       []string
 }
 
 func newAcceptCommand(a *app) *cobra.Command {
@@ -33,20 +34,28 @@ func newAcceptCommand(a *app) *cobra.Command {
 nothing shows that the work was done. Look at it with ralph diff, then accept it:
 the run ends with 0, without an agent. If files changed since the claim, the checks
 run again first. With a task list, name the tasks or use --all. Or reject it: your
-words go into the next prompt of ralph resume.`,
+words go into the next prompt of ralph resume.
+
+If Ralph refuses a change that you made yourself, such as to the prompt while an
+agent worked, --files makes it yours, in the current run or the next one.`,
 		Example: `  ralph accept -m "read the diff, it is right"
   ralph accept TASK-2 TASK-3
-  ralph accept --reject "the second paragraph is still missing"`,
+  ralph accept --reject "the second paragraph is still missing"
+  ralph accept --files .ralph/PROMPT.md`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&c.why, "message", "m", "", "why you accept it: `WHY` goes into the log and the report")
 	flags.StringVar(&c.reject, "reject", "", "do not accept it; tell the agent `WHY`")
+	flags.StringArrayVar(&c.files, "files", nil, "say that the changes of `FILE` are yours, not the agent's (repeatable)")
 	flags.BoolVar(&c.all, "all", false, "accept every unconfirmed task")
 	return cmd
 }
 
 func (c *acceptCommand) run(ctx context.Context, args []string) error {
+	if len(c.files) > 0 {
+		return c.acceptFiles(ctx)
+	}
 	ownOrphans(c.streams.Err)
 	name, tasks, err := c.split(ctx, args)
 	if err != nil {

@@ -40,7 +40,8 @@ type session struct {
 	store        *runlog.Store
 	log          *runlog.Log
 	torn         int64
-	asked        string              // an earlier run's question without an answer
+	asked        string // an earlier run's question without an answer
+	refused      *ralph.RefusedEarlier
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 }
@@ -82,7 +83,7 @@ func (s *session) start(ctx context.Context) error {
 	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
 		s.newSnapshots = folder
 	}
-	s.asked = openQuestion(s.store)
+	s.asked, s.refused = openQuestion(s.store), s.refusedEarlier(ctx)
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
@@ -138,6 +139,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		s.run,
 		places,
 		loop.WithAcceptance(s.acceptance),
+		loop.WithRefusedFiles(s.refused),
 		loop.WithState(state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),

@@ -151,3 +151,16 @@ func (s Side) entry(name string) Entry {
 	}
 	return Entry{Mode: ModeNone}
 }
+
+// With returns the digests with these files as in another snapshot.
+func (h Hashes) With(other Hashes, names []string) Hashes {
+	next := Hashes{}
+	maps.Copy(next, h)
+	for _, name := range names {
+		delete(next, name)
+		if digest, ok := other[name]; ok {
+			next[name] = digest
+		}
+	}
+	return next
+}
