@@ -33,8 +33,9 @@ func (o oracle) progress(i int) bool {
 func (o oracle) passedBefore(i int) map[string]bool {
 	results := slices.Clone(o.baseline)
 	for _, q := range o.iterations[:i] {
-		results = append(results, q.Checks...)
+		results = slices.Concat(results, q.selected, q.Checks)
 	}
+	results = append(results, o.iterations[i].selected...)
 	passed := map[string]bool{}
 	for _, c := range results {
 		if _, known := passed[c.Task+" "+c.Name]; !known || !c.Broken {
@@ -78,10 +79,12 @@ func (o oracle) improved(i int) bool {
 func (o oracle) fewerFail(i int) bool {
 	earlier := slices.Clone(o.baseline)
 	for _, q := range o.iterations[:i] {
+		earlier = append(earlier, q.selected...)
 		if q.counts() {
 			earlier = append(earlier, q.Checks...)
 		}
 	}
+	earlier = append(earlier, o.iterations[i].selected...)
 	for _, c := range o.iterations[i].Checks {
 		before := math.MaxInt
 		for _, e := range earlier {

@@ -12,7 +12,7 @@ import (
 // proofRefusals returns the refusals for checks that prove nothing, for tampering and for stale
 // evidence, in the order of the gate table.
 func (o oracle) proofRefusals(counting []ralph.CheckResult) []string {
-	p, now := o.policy, o.now()
+	now := o.now()
 	var codes []string
 	has := func(bad func(ralph.Proof) bool) bool {
 		return slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return c.Proof != nil && bad(*c.Proof) })
@@ -26,10 +26,8 @@ func (o oracle) proofRefusals(counting []ralph.CheckResult) []string {
 	switch {
 	case len(now.Tampered) > 0, o.cannotCompare():
 		codes = append(codes, "tampered")
-	case now.BaseTests != nil && !now.BaseTests.OldPassed && p.TestChange == ralph.TestsRefuse:
-		codes = append(codes, "tests_changed")
-	case now.BaseTests != nil && len(now.BaseTests.Aware) > 0 && p.TestChange == ralph.TestsRefuse:
-		codes = append(codes, "test_aware")
+	case o.testChange(now) != "":
+		codes = append(codes, o.testChange(now))
 	}
 	if now.Stale {
 		codes = append(codes, "stale_evidence")
@@ -117,16 +115,37 @@ func overBudget(q iteration, id string) bool {
 	return slices.ContainsFunc(latestEvaluations(q), isOver)
 }
 
-// undisputed reports whether nothing but the checks can refuse the claim for a task.
-func (o oracle) undisputed(q iteration, id string) bool {
-	tampered := len(q.Tampered) > 0 || o.cannotCompare() ||
-		q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) &&
-			o.policy.TestChange == ralph.TestsRefuse
-	if tampered || q.Stale {
-		return false
+// testChange returns the refusal for weakened tests, or for code that asks whether it is being tested.
+func (o oracle) testChange(q iteration) string {
+	switch {
+	case q.BaseTests == nil || !oneOf(o.policy.TestChange, ralph.TestsRefuse, ralph.TestsAsk):
+		return ""
+	case !q.BaseTests.OldPassed:
+		return "tests_changed"
+	case len(q.BaseTests.Aware) > 0:
+		return "test_aware"
 	}
-	return o.policy.Evaluator == "" ||
-		slices.ContainsFunc(latestEvaluations(q), func(e ralph.Evaluation) bool { return e.Task == id && e.Accepted })
+	return ""
+}
+
+// evaluatorOn returns the refusal of the evaluator's gate for a task. One that was not asked yet has no say while
+// something else refuses the claim.
+func (o oracle) evaluatorOn(q iteration, id string, others int) string {
+	if o.policy.Evaluator == "" {
+		return ""
+	}
+	for _, e := range latestEvaluations(q) {
+		if e.Task == id && e.Accepted {
+			return ""
+		}
+		if e.Task == id {
+			return "evaluator_rejected:" + string(e.Category)
+		}
+	}
+	if others > 0 {
+		return ""
+	}
+	return "evaluator_rejected"
 }
 
 // addRejections adds the rejections in an iteration to those before.
@@ -145,7 +164,11 @@ func addRejections(before map[string]int, q iteration) map[string]int {
 
 // addEvidence adds evidence besides the checks to an iteration.
 func (d dice) addEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
-	if d.oneIn(12) {
+	often := 1
+	if d.calm {
+		often = 4
+	}
+	if d.oneIn(12 * often) {
 		st.Tampered = []string{"a_test.go (changed)"}
 	}
 	if d.oneIn(12) {
@@ -154,12 +177,15 @@ func (d dice) addEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
 	if !st.counts() {
 		return
 	}
-	st.Stale, st.moved = d.oneIn(20), d.oneIn(20)
+	st.Stale, st.moved = d.oneIn(20*often), d.oneIn(20*often)
 	if d.oneIn(8) {
 		st.BaseTests = &ralph.BaseTestsRun{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
 		if d.oneIn(3) {
 			st.BaseTests.Aware = []string{"a.go: if testing.Testing() {"}
 		}
+	}
+	if !d.oneIn(6) {
+		st.Work = d.work(*st)
 	}
 	for p.Evaluator != "" && !d.oneIn(4) {
 		e := d.evaluation()
@@ -221,6 +247,7 @@ func (r *simulation) gatherEvidence(st *step) {
 	if st.BaseTests != nil {
 		r.emit(ralph.EvTestsChanged, *st.BaseTests)
 	}
+	r.showWork(st)
 	for _, c := range st.Checks {
 		if c.Proof != nil {
 			r.emit(ralph.EvCheckProof, *c.Proof)

@@ -20,7 +20,10 @@ type taskState struct {
 // listChange is what an iteration did to the list.
 type listChange struct {
 	after      map[string]taskState
-	done       []string // in list order
+	done       []string          // in list order
+	left       []string          // to a person
+	codes      map[string]string // why claims were refused because of shown work
+	proof      map[string]ralph.ProofWord
 	givenUp    string
 	because    ralph.StopReason // why the task was given up
 	retried    bool
@@ -32,12 +35,16 @@ func (o oracle) replayList() []listChange {
 	now := o.initialTasks()
 	var changes []listChange
 	var rejections map[string]int
-	for _, q := range o.iterations {
+	memory := newShownMemory(o.baseline)
+	for i, q := range o.iterations {
 		if q.resumed {
 			now, rejections = resetForResume(now), nil
+			memory.forgetClaims()
 		}
+		memory.noteBase(q.selected)
 		rejections = addRejections(rejections, q)
-		d := o.changeBy(q, now, rejections)
+		d := o.changeBy(q, now, rejections, memory)
+		o.acceptTasks(i, &d, memory)
 		now, rejections = d.after, addRejections(rejections, iteration{})
 		for _, reset := range append(d.done, d.givenUp) {
 			if reset != "" {
@@ -54,7 +61,7 @@ func resetForResume(before map[string]taskState) map[string]taskState {
 	after := map[string]taskState{}
 	for id, s := range before {
 		s.Tries, s.Rounds = 0, 0
-		if s.Status == ralph.TaskFailed {
+		if oneOf(s.Status, ralph.TaskFailed, ralph.TaskUnconfirmed) {
 			s.Status = ralph.TaskPending
 		}
 		after[id] = s
@@ -62,8 +69,11 @@ func resetForResume(before map[string]taskState) map[string]taskState {
 	return after
 }
 
-func (o oracle) changeBy(q iteration, before map[string]taskState, rejections map[string]int) listChange {
-	d := listChange{after: map[string]taskState{}, rejections: rejections}
+func (o oracle) changeBy(
+	q iteration, before map[string]taskState, rejections map[string]int, memory *shownMemory,
+) listChange {
+	d := listChange{after: map[string]taskState{}, rejections: rejections, codes: map[string]string{}}
+	o.judgeClaims(q, before, memory, &d)
 	for _, t := range o.list {
 		s := before[t.ID]
 		red, green := o.ownCheck(q, t.ID)
@@ -73,9 +83,13 @@ func (o oracle) changeBy(q iteration, before map[string]taskState, rejections ma
 		case s.Regressed && green:
 			s.Regressed = false
 		}
-		if before[t.ID].Status != ralph.TaskDone && o.claims(q, t.ID) && o.proves(q, t.ID, before) {
+		switch {
+		case slices.Contains(d.done, t.ID):
 			s = taskState{Status: ralph.TaskDone, Rounds: s.Rounds}
-			d.done = append(d.done, t.ID)
+		case slices.Contains(d.left, t.ID):
+			s.Status, s.Regressed, s.Tries = ralph.TaskUnconfirmed, false, 0
+		case s.Status == ralph.TaskUnconfirmed && red:
+			s.Status = ralph.TaskPending
 		}
 		d.after[t.ID] = s
 	}
@@ -95,7 +109,7 @@ func (o oracle) changeBy(q iteration, before map[string]taskState, rejections ma
 // up, unless the run waits for an answer of a person.
 func (o oracle) countTry(q iteration, d *listChange) {
 	s, known := d.after[q.Task]
-	if !known || !q.counts() || slices.Contains(d.done, q.Task) {
+	if !known || !q.counts() || slices.Contains(d.done, q.Task) || slices.Contains(d.left, q.Task) {
 		return
 	}
 	s.Tries++
@@ -159,13 +173,64 @@ func (o oracle) claims(q iteration, id string) bool {
 			return true
 		}
 	}
-	return id == q.Task && o.claimedOn(q)
+	return id == q.Task && id != "" && (o.claimedOn(q) || q.Agent.Said.Untestable != nil)
 }
 
-// proves reports whether an iteration proves a task: the agent ended well, the run's checks and the
-// task's own pass, and no own check of a done task fails.
-func (o oracle) proves(q iteration, id string, before map[string]taskState) bool {
-	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) || !o.undisputed(q, id) {
+// judgeClaims judges the claims for tasks, the current one first.
+func (o oracle) judgeClaims(q iteration, before map[string]taskState, memory *shownMemory, d *listChange) {
+	memory.tests = nil
+	for _, current := range []bool{true, false} {
+		for _, t := range o.list {
+			if (t.ID == q.Task) == current && before[t.ID].Status != ralph.TaskDone && o.claims(q, t.ID) {
+				o.judgeClaim(q, t.ID, before, memory, d)
+			}
+		}
+	}
+	d.proof = map[string]ralph.ProofWord{}
+	for id, word := range memory.proof {
+		d.proof[id] = word
+	}
+}
+
+func (o oracle) judgeClaim(q iteration, id string, before map[string]taskState, m *shownMemory, d *listChange) {
+	if !o.passes(q, id, before) {
+		return
+	}
+	spent := *m
+	word, code := o.findShowing(q, id, &spent)
+	if code == "not_shown" && o.policy.Shown == ralph.ShownWarn {
+		word, code = ralph.ProvenNone, ""
+	}
+	var codes []string
+	for _, c := range []string{o.testChange(q), code} {
+		if c != "" {
+			codes = append(codes, c)
+		}
+	}
+	if rejected := o.evaluatorOn(q, id, len(codes)); rejected != "" {
+		codes = append(codes, rejected)
+	}
+	fatal := slices.ContainsFunc(codes, func(c string) bool { return !o.settleable(id, c) })
+	switch {
+	case len(codes) == 0:
+		*m = spent
+		d.done = append(d.done, id)
+		m.proof[id] = word
+	case !fatal && o.leftToPerson(q, id, m):
+		d.left = append(d.left, id)
+		d.codes[id] = codes[0]
+	default:
+		d.codes[id] = codes[0]
+		if aboutEvidence(codes[0]) {
+			m.refused[id] = append(m.refused[id], q.Tree)
+		}
+	}
+}
+
+// passes reports whether nothing refuses a task but what a person or an evaluator may settle: the agent ended
+// well, the run's checks and the task's own pass, and no own check of a done task fails.
+func (o oracle) passes(q iteration, id string, before map[string]taskState) bool {
+	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) || len(q.Tampered) > 0 || o.cannotCompare() || q.Stale {
 		return false
 	}
 	measured := 0
@@ -225,7 +290,8 @@ func (o oracle) nextTask(now map[string]taskState) string {
 	for i, t := range o.list {
 		ready := now[t.ID].Status == ralph.TaskPending && needed[t.ID] && !t.Human
 		for _, other := range o.list {
-			if slices.Contains(t.DependsOn, other.ID) && now[other.ID].Status != ralph.TaskDone && !other.Human {
+			settled := oneOf(now[other.ID].Status, ralph.TaskDone, ralph.TaskUnconfirmed) || other.Human
+			if slices.Contains(t.DependsOn, other.ID) && !settled {
 				ready = false
 			}
 		}

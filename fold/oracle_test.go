@@ -19,6 +19,7 @@ type oracle struct {
 	iterations  []iteration
 	listChanges []listChange // what each iteration did to the list
 	cooldowns   []cooldown   // what each iteration did to its agent
+	accepted    []acceptance
 }
 
 // iteration is an observation, when it was judged, and whether another process resumed the run
@@ -28,6 +29,7 @@ type iteration struct {
 	at         ralph.Moment
 	agentIndex int // index of its agent in the policy
 	resumed    bool
+	selected   []ralph.CheckResult // own checks of the task that was first selected right before
 }
 
 // answer is the oracle's verdict on the last iteration.
@@ -202,6 +204,9 @@ func (o oracle) answer() answer {
 	default:
 		return stop(4, reason)
 	}
+	if o.goalIsLeftToPerson() || o.listIsLeftToPerson(o.taskStates()) {
+		return stop(5, ralph.Unconfirmed)
+	}
 	if o.blocked() {
 		return stop(5, ralph.Blocked)
 	}
@@ -285,6 +290,9 @@ func (o oracle) claimedOn(q iteration) bool {
 	said := q.Agent.Said
 	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal &&
 		said.Status.Tests == "PASSING"
+	if said.Untestable != nil && len(o.list) == 0 {
+		return true
+	}
 	return said.CompleteTag != "" || byBlock && o.policy.Status != ralph.StatusOff
 }
 
@@ -331,7 +339,10 @@ func (o oracle) refusals() []string {
 		codes = append(codes, "tasks_open")
 	}
 	counting := slices.DeleteFunc(slices.Clone(now.Checks), o.isIgnored)
-	if slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return !c.Passed && !c.Broken }) {
+	failed := func(c ralph.CheckResult) bool {
+		return !c.Passed && (!c.Broken || c.Hidden && p.Rules == 0) // in earlier versions a hidden one that cannot run failed
+	}
+	if slices.ContainsFunc(counting, failed) {
 		codes = append(codes, "check_failed")
 	} else if slices.ContainsFunc(counting, func(c ralph.CheckResult) bool { return c.Broken }) {
 		codes = append(codes, "check_broken")
@@ -353,6 +364,10 @@ func (o oracle) refusals() []string {
 	if len(counting) == 0 && !p.AllowUnverified && !o.evaluatorAccepted() {
 		codes = append(codes, "no_evidence")
 	}
+	others := len(codes) > 0 || verdict != "" && verdict != "evaluator_rejected"
+	if code := o.goalNotShown(); code != "" && (now.Work != nil || !others) { // Ralph looks for it last
+		codes = append(codes, code)
+	}
 	if verdict == "evaluator_rejected" && len(codes) > 0 { // the evaluator is asked last
 		return codes
 	}
@@ -368,7 +383,7 @@ func (o oracle) completeReason() ralph.StopReason {
 		return ralph.TasksDone
 	case len(o.now().Checks) > 0:
 		return ralph.AllChecksPassed
-	case o.evaluatorAccepted():
+	case o.evaluatorAccepted() && len(o.accepted) == 0:
 		return ralph.EvaluatorAccepted
 	}
 	return ralph.Unverified
@@ -437,12 +452,17 @@ func (o oracle) mayStart(next iteration) ralph.StopReason {
 	open := o.unfinished(now)
 	begins := len(o.iterations) == 0
 	switch {
+	case !next.resumed && o.personSettledAll(open):
+		return o.completeReason()
 	case next.at.Signal != "":
 		return ralph.Interrupted
 	case begins && slices.ContainsFunc(o.baseline, func(c ralph.CheckResult) bool { return c.Broken || c.TimedOut }):
 		return ralph.CheckBroken
 	case begins && len(o.list) > 0 && len(open) == 0 && allPassed(o.baseline):
 		return ralph.TasksDone
+	}
+	if !begins && o.listIsLeftToPerson(now) {
+		return ralph.Unconfirmed
 	}
 	if limit := o.limitHit(next.at.Elapsed); limit != "" {
 		return limit

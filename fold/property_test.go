@@ -35,6 +35,15 @@ type simulation struct {
 
 	handOvers, returns int // to a later agent in the list, and back to an earlier one
 	hookStops          int // runs ended by a hook
+	shown              shownCounts
+	script             script
+	selected           []ralph.CheckResult // own checks of a task that ran since the last iteration
+}
+
+func newSimulation(t *testing.T, seed uint64) *simulation {
+	t.Helper()
+	counts := shownCounts{proofs: map[ralph.ProofWord]int{}}
+	return &simulation{t: t, seed: seed, stops: map[ralph.StopReason]int{}, shown: counts}
 }
 
 func (r *simulation) emit(kind ralph.EventType, data any) {
@@ -59,13 +68,19 @@ func (r *simulation) emit(kind ralph.EventType, data any) {
 // oracle's.
 func (r *simulation) play(s script) {
 	r.t.Helper()
+	r.script = s
 	r.oracle = oracle{policy: s.policy, base: s.base, baseline: s.baseline, list: s.list}
 	r.emit(ralph.EvRunStarted, ralph.RunStarted{Agent: "fake", Checks: s.names, Policy: s.policy})
 	if len(s.list) > 0 {
 		r.emit(ralph.EvTaskSelected, ralph.TaskSelected{List: s.list})
 	}
 	r.takeBaseline(s)
+	var ended *ending
 	for _, st := range s.steps {
+		if ended != nil {
+			r.resume(ended.raised, ralph.RunResumed{})
+			st.resumed, ended = true, nil
+		}
 		if st.cut == cutBetween {
 			r.resume(st.raised, ralph.RunResumed{})
 			st.resumed = true
@@ -84,7 +99,10 @@ func (r *simulation) play(s script) {
 			return
 		}
 		if r.iterate(st) {
-			return
+			if r.accept(st.after) || !st.after.resumes || r.state.Verdict.Reason != ralph.Unconfirmed {
+				return
+			}
+			ended = &st.after
 		}
 	}
 }
@@ -120,6 +138,8 @@ func (r *simulation) stopsBetween(next iteration) bool {
 	}
 	if got.Action == ralph.Stop {
 		r.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: got})
+		r.compareProof(got)
+		r.requireShown(got)
 		r.stops[got.Reason]++
 	}
 	return got.Action == ralph.Stop
@@ -186,6 +206,8 @@ func (r *simulation) judge(at ralph.Moment) bool {
 	before := statesOf(r.state.History.Tasks)
 	r.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: got})
 	r.compareTasks(before, got)
+	r.compareShown(got)
+	r.requireShown(got)
 	if got.Action == ralph.Stop {
 		r.stops[got.Reason]++
 	}
@@ -289,13 +311,17 @@ func (o oracle) tally() tally {
 
 func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 	stops := map[ralph.StopReason]int{}
+	var shown shownCounts
 	handOvers, returns, hooked := 0, 0, 0
 	for seed := range uint64(histories()) {
-		r := &simulation{t: t, seed: seed, stops: stops}
+		r := newSimulation(t, seed)
+		r.stops = stops
 		r.play(newDice(seed).script())
 		handOvers, returns = handOvers+r.handOvers, returns+r.returns
 		hooked += r.hookStops
+		shown.add(r.shown)
 	}
+	shown.requireAll(t)
 	if hooked == 0 {
 		t.Error("no made-up run was ended by a hook")
 	}
@@ -337,11 +363,12 @@ var reachable = []ralph.StopReason{
 	ralph.ProviderFailed,
 	ralph.CheckBroken,
 	ralph.Interrupted,
+	ralph.Unconfirmed,
 }
 
 func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {
 	for seed := range uint64(histories() / 10) {
-		r := &simulation{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
+		r := newSimulation(t, seed)
 		r.play(newDice(seed).script())
 		again := mustReplay(t, r.log)
 		if diff := cmp.Diff(r.state, again, cmp.AllowUnexported(judge.History{}), cmpopts.EquateEmpty()); diff != "" {
@@ -409,7 +436,7 @@ func eventViaJSON(t *testing.T, e ralph.Event) ralph.Event {
 
 func TestIgnoredDataChangesNothing(t *testing.T) {
 	for seed := range uint64(histories() / 10) {
-		r := &simulation{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
+		r := newSimulation(t, seed)
 		r.play(newDice(seed).script())
 		var whole, bare State
 		for _, e := range r.log {

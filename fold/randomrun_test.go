@@ -12,9 +12,16 @@ import (
 
 // dice generates random runs. Values come from small sets, so that streaks, repeats and thresholds
 // are frequent.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	calm bool // little goes wrong, so that most claims depend on whether the work is shown
+}
 
-func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 1))} }
+func newDice(seed uint64) dice {
+	d := dice{Rand: rand.New(rand.NewPCG(seed, 1))}
+	d.calm = d.oneIn(2)
+	return d
+}
 
 // oneIn returns true with probability 1/n.
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
@@ -50,15 +57,31 @@ func (d dice) policy() ralph.Policy {
 	p.Agents = d.agents()
 	p.Tamper = pick(d, ralph.TamperRefuse, ralph.TamperRefuse, ralph.TamperStop)
 	p.TestChange = pick(d, ralph.TestsWarn, ralph.TestsEvaluate, ralph.TestsRefuse)
+	p.Shown = pick(d, "", ralph.ShownOff, ralph.ShownWarn, ralph.ShownAsk, ralph.ShownAsk, ralph.ShownRefuse)
+	if p.Shown != "" && d.oneIn(2) { // logs without the one do not have the other
+		p.TestChange = ralph.TestsAsk
+	}
+	p.Proof = pick(d, "", ralph.ProofShown, ralph.ProofShown, ralph.ProofShown, ralph.ProofUnbroken)
 	p.Canary, p.Protects = d.oneIn(2), pick(d, nil, []string{"*_test.go"})
 	if d.oneIn(3) {
 		p.Evaluator, p.MaxRejections = "judge", d.IntN(4)
+	}
+	if d.calm {
+		p.MaxIterations, p.MaxTime, p.MaxCost, p.MaxTokens, p.TaskTries = 9, 0, 0, 0, pick(d, 0, 2)
+		p.Status, p.Unfinished = ralph.StatusOff, ralph.UnfinishedWarn
+		p.Breaker = ralph.BreakerPolicy{}
+		if p.Shown != "" && d.oneIn(2) {
+			p.Shown, p.Proof, p.Evaluator = ralph.ShownAsk, ralph.ProofShown, ""
+		}
 	}
 	return p
 }
 
 // ending returns how an agent ended, weighted so that most runs have several iterations.
 func (d dice) ending() ralph.EndClass {
+	if d.calm && !d.oneIn(8) {
+		return ralph.EndOK
+	}
 	if d.oneIn(40) {
 		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndInterrupted)
 	}
@@ -101,8 +124,14 @@ func (d dice) report(end ralph.EndClass) promise.Report {
 		return promise.Report{}
 	}
 	said := promise.Report{Text: true, Phrases: d.IntN(3)}
-	if d.oneIn(4) {
+	if d.oneIn(4) || d.calm && d.oneIn(2) {
 		said.Complete, said.CompleteTag = true, pick(d, "COMPLETE", "DONE")
+	}
+	if d.oneIn(12) {
+		said.Untestable = new(pick(d, "", "only a person can see it"))
+	}
+	if d.calm && !d.oneIn(8) {
+		return said
 	}
 	if d.oneIn(25) {
 		said.Blocked = new(pick(d, "", "no key"))
@@ -149,9 +178,11 @@ func (d dice) checks(names []string) []ralph.CheckResult {
 	var results []ralph.CheckResult
 	for _, name := range names {
 		c := ralph.CheckResult{
-			Name:     name,
-			Passed:   d.oneIn(2),
-			Duration: ralph.Span(d.IntN(5000)) * ralph.Span(time.Millisecond),
+			Name:      name,
+			Hidden:    name == hiddenName,
+			Passed:    !d.oneIn(3) || d.calm && !d.oneIn(3),
+			Duration:  ralph.Span(d.IntN(5000)) * ralph.Span(time.Millisecond),
+			Isolation: pick(d, ralph.IsolationOverlay, ralph.IsolationCopy, ralph.IsolationInPlace),
 		}
 		switch {
 		case c.Passed:
@@ -179,10 +210,15 @@ func (d dice) baseline(names []string) []ralph.CheckResult {
 	return results
 }
 
-func checkNames(n int) []string {
+const hiddenName = "hidden check 1"
+
+func (d dice) checkNames() []string {
 	var names []string
-	for i := range n {
+	for i := range d.IntN(3) {
 		names = append(names, fmt.Sprintf("check %c", 'A'+i))
+	}
+	if d.oneIn(5) {
+		names = append(names, hiddenName)
 	}
 	return names
 }
@@ -204,6 +240,7 @@ type script struct {
 	base     ralph.TreeState
 	baseline []ralph.CheckResult
 	list     []ralph.TaskState
+	selected []ralph.CheckResult // own checks of tasks when these are first selected
 	steps    []step
 }
 
@@ -215,10 +252,11 @@ type step struct {
 	moved  bool          // files changed while checks ran, so they ran once more
 	raised ralph.Policy  // in force after a cut
 	hook   *ralph.Moment // how long the hook took and how it ended; nil without a hook
+	after  ending        // what happens if it ends the run
 }
 
 func (d dice) script() script {
-	s := script{policy: d.policy(), names: checkNames(d.IntN(3)), base: d.tree()}
+	s := script{policy: d.policy(), names: d.checkNames(), base: d.tree()}
 	if !d.oneIn(40) {
 		s.base.Snapshot = "base"
 	}
@@ -227,9 +265,10 @@ func (d dice) script() script {
 	}
 	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
 		s.baseline = d.baseline(s.names)
+		s.selected = d.ownChecks(s.list)
 	}
 	p, elapsed, ending := s.policy, ralph.Span(0), d.ending
-	if d.oneIn(4) { // a run in which most iterations fail
+	if !d.calm && d.oneIn(4) { // a run in which most iterations fail
 		ending = func() ralph.EndClass {
 			return pick(d, ralph.EndLimit, ralph.EndLimit, ralph.EndProvider, ralph.EndProvider, ralph.EndFailed, d.ending())
 		}
@@ -259,14 +298,17 @@ func (d dice) script() script {
 			st.Agent.End = ralph.EndOutOfTime
 		}
 		d.addTasks(&st, s.list)
+		st.after = d.afterEnd(p)
 		said := st.Agent.Said
 		claimed := said.CompleteTag != "" || said.Complete && p.Status != ralph.StatusOff || len(s.list) > 0
 		if st.counts() && (claimed || p.ChecksWhen == ralph.ChecksAlways) {
 			st.Checks = d.checks(s.names)
 		}
 		d.addEvidence(&st, p, s.list)
-		d.addProofs(st.Checks)
-		d.addProofs(st.own)
+		if !d.calm {
+			d.addProofs(st.Checks)
+			d.addProofs(st.own)
+		}
 		s.steps = append(s.steps, st)
 	}
 	return s

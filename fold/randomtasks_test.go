@@ -22,6 +22,7 @@ func (d dice) tasks() []ralph.TaskState {
 			t.Priority = new(d.IntN(3))
 		}
 		t.Optional, t.Human = d.oneIn(5), d.oneIn(8)
+		t.Proof = pick(d, "", "", "", ralph.ProofShown, ralph.ProofUnbroken)
 		if d.oneIn(5) {
 			t.Status = ralph.TaskDone
 		}
@@ -43,13 +44,24 @@ func (d dice) addTasks(st *step, list []ralph.TaskState) {
 		if d.oneIn(6) {
 			st.Listed = append(st.Listed, t.ID)
 		}
-		if t.ID < "C" {
-			result := d.checks([]string{"own " + t.ID})[0]
+	}
+	st.own = d.ownChecks(list)
+	for i := range st.own {
+		st.own[i].Passed = st.own[i].Passed || d.oneIn(2)
+	}
+}
+
+// ownChecks returns results of the tasks' own checks. A and C have the same command, D has none.
+func (d dice) ownChecks(list []ralph.TaskState) []ralph.CheckResult {
+	var results []ralph.CheckResult
+	for _, t := range list {
+		if name, ok := map[string]string{"A": "own A", "B": "own B", "C": "own A"}[t.ID]; ok {
+			result := d.checks([]string{name})[0]
 			result.Task = t.ID
-			result.Passed = result.Passed || d.oneIn(2)
-			st.own = append(st.own, result)
+			results = append(results, result)
 		}
 	}
+	return results
 }
 
 // selectTask selects the next task as a loop does, and compares it with the oracle's choice.
@@ -68,11 +80,20 @@ func (r *simulation) selectTask(resumed bool) string {
 			r.seed, r.number, next.ID, want, r.state.History.Tasks)
 	}
 	r.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: next.ID})
+	r.script.selected = slices.DeleteFunc(slices.Clone(r.script.selected), func(c ralph.CheckResult) bool {
+		if c.Task != next.ID {
+			return false
+		}
+		r.emit(ralph.EvCheckFinished, c)
+		r.selected = append(r.selected, c)
+		return true
+	})
 	return next.ID
 }
 
 // record adds an iteration to the oracle.
 func (r *simulation) record(p iteration) {
+	p.selected, r.selected = r.selected, nil
 	r.oracle.iterations = append(r.oracle.iterations, p)
 	r.oracle.listChanges = r.oracle.replayList()
 	r.oracle.cooldowns = append(r.oracle.cooldowns, r.oracle.lastCooldown())
@@ -86,7 +107,7 @@ func (r *simulation) checksRun(st step) []ralph.CheckResult {
 	}
 	var done, named []string
 	for _, t := range r.state.History.Tasks {
-		if t.Status == ralph.TaskDone {
+		if oneOf(t.Status, ralph.TaskDone, ralph.TaskUnconfirmed) {
 			done = append(done, t.ID)
 		}
 		if r.oracle.claims(st.iteration, t.ID) {

@@ -173,7 +173,7 @@ func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 	s.Unproven, s.Move, s.Checking = nil, nil, false
 	s.addOpenWork(s.History.Task)
 	s.History.TakeTurn(data.Agent)
-	s.History.Judging = true
+	s.History.Judging, s.History.Accepted = true, nil
 	s.History.Now = judge.Observation{Number: e.Iteration, Task: s.History.Task}
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	s.Begun = s.Elapsed

@@ -33,7 +33,7 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		}
 		rules = []rule{
 			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
-			unconfirmedRule, blockedRule, decideRule, unconfirmedTasksRule, taskRule, agentFailedRule, checkBrokenRule,
+			unconfirmedRule, unconfirmedTasksRule, blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule,
 			breakerRule, limitsRule,
 		}
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim takes precedence

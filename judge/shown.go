@@ -15,7 +15,7 @@ type ShownLog struct {
 	SpentChecks []string `json:"spent_checks,omitempty"`
 	// NotShown are claims that were refused only because nothing shows the work.
 	NotShown []UnshownClaim `json:"not_shown,omitempty"`
-	// Accepted is the person's yes to the goal, nil if there is none.
+	// Accepted is the person's yes to what the last iteration left, nil if there is none.
 	Accepted *ralph.WorkAccepted `json:"work_accepted,omitempty"`
 }
 
@@ -117,24 +117,20 @@ func currentFirst(ids []string, current string) []string {
 // does not show another.
 type allotment struct {
 	checks []string // checks whose repair showed a task
-	tests  int      // how many new tests showed one
+	tests  []string // new tests that showed one; "" if the name is not known
 }
 
 // show finds what shows a claim, and uses it up.
 func (a *allotment) show(h History, id string) (ralph.Showing, bool) {
-	if h.Accepted != nil && id == "" {
-		return ralph.Showing{By: ralph.ShownByPerson, Who: h.Accepted.By, Why: h.Accepted.Why}, true
-	}
 	if c, ok := a.repairedCheck(h, id); ok {
-		a.checks = append(a.checks, c.Name)
+		a.checks = append(slices.Clip(a.checks), c.Name)
 		by := ralph.ShownByRunCheck
 		if c.Task != "" {
 			by = ralph.ShownByTaskCheck
 		}
-		return ralph.Showing{Task: id, By: by, Check: checkName(c)}, true
+		return ralph.Showing{Task: id, By: by, Check: c.Name}, true
 	}
 	if run, ok := a.newTests(h, id); ok {
-		a.tests++
 		return ralph.Showing{Task: id, By: ralph.ShownByTests, Check: run.Name, Tests: run.Failing}, true
 	}
 	if e, asked := h.Now.evaluationOf(id); asked && e.Accepted && e.End == ralph.EndOK {
@@ -151,7 +147,7 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 				continue
 			}
 			spent := slices.Contains(h.SpentChecks, c.Name) || slices.Contains(a.checks, c.Name)
-			if own && h.FailedAtBase(c.Name, c.Task) || !spent && (h.FailedAtBase(c.Name, c.Task) || h.failsAtBaseNow(c)) {
+			if own && h.failedBefore(c) || !spent && (h.failedBefore(c) || h.failsAtBaseNow(c)) {
 				return c, true
 			}
 		}
@@ -159,25 +155,47 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 	return ralph.CheckResult{}, false
 }
 
-// newTests finds a check that fails if the new tests run with the product code of the base. Of each check
-// as many claims are shown as it has such tests; one, if their names are not known.
+// newTests finds a check that fails if the new tests run with the product code of the base, and uses up one
+// of these tests. Checks may run the same tests, and a test without a name may be any of them.
 func (a *allotment) newTests(h History, id string) (ralph.NewTestsRun, bool) {
-	if h.Now.Work == nil {
-		return ralph.NewTestsRun{}, false
+	var free []string
+	var named, largest ralph.NewTestsRun
+	most := 0
+	for _, run := range h.runsThatFailWithoutWork(id) {
+		for _, name := range run.Failing {
+			if slices.Contains(free, name) || slices.Contains(a.tests, name) {
+				continue
+			}
+			if free = append(free, name); len(free) == 1 {
+				named = run
+			}
+		}
+		if n := max(run.Count, 1); n > most {
+			most, largest = n, run
+		}
 	}
-	taken := a.tests
-	for _, run := range h.Now.Work.NewTests {
-		now, ok := findCheck(h.Now.Checks, run.Name, run.Task)
-		if run.Passed || run.Task != "" && run.Task != id || !ok || !now.Passed || h.ranNoTests(now) {
-			continue
-		}
-		if n := max(run.Count, 1); taken >= n {
-			taken -= n
-			continue
-		}
-		return run, true
+	nameless := len(slices.DeleteFunc(slices.Clone(a.tests), func(name string) bool { return name != "" }))
+	switch {
+	case len(free) > nameless:
+		a.tests = append(slices.Clip(a.tests), free[0])
+		return named, true
+	case len(a.tests) < most:
+		a.tests = append(slices.Clip(a.tests), "")
+		return largest, true
 	}
 	return ralph.NewTestsRun{}, false
+}
+
+// runsThatFailWithoutWork returns the runs with new tests that fail without the work, of checks of the run and
+// of a task that pass now.
+func (h History) runsThatFailWithoutWork(id string) []ralph.NewTestsRun {
+	if h.Now.Work == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(h.Now.Work.NewTests), func(run ralph.NewTestsRun) bool {
+		now, ok := findCheck(h.Now.Checks, run.Name, run.Task)
+		return run.Passed || run.Task != "" && run.Task != id || !ok || !now.Passed || h.ranNoTests(now)
+	})
 }
 
 func findCheck(checks []ralph.CheckResult, name, task string) (ralph.CheckResult, bool) {
@@ -186,6 +204,12 @@ func findCheck(checks []ralph.CheckResult, name, task string) (ralph.CheckResult
 		return ralph.CheckResult{}, false
 	}
 	return checks[i], true
+}
+
+// failedBefore reports whether a check failed before any agent worked. One that could not run did not fail.
+func (h History) failedBefore(c ralph.CheckResult) bool {
+	before, ran := findCheck(h.Baseline, c.Name, c.Task)
+	return ran && !before.Passed && !before.Broken
 }
 
 // failsAtBaseNow reports whether a check that first ran later fails on the files of the run's base.
@@ -215,9 +239,13 @@ func checkName(c ralph.CheckResult) string {
 // judgeShown decides whether a claim for the goal or a task is shown. The code is "" if it is, or if the
 // policy does not ask.
 func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralph.Showing, code, detail string) {
-	if !showsWork(p) {
-		if p.Shown == ralph.ShownOff { // nothing is refused, but the result says what shows the work
-			by, _ = given.show(h, id)
+	if p.Shown == "" { // a log of an earlier version
+		return by, "", "gate.shown is off"
+	}
+	if p.Shown == ralph.ShownOff { // nothing is refused, but the result says what shows the work
+		p.Shown = ralph.ShownRefuse
+		if by, code, _ = judgeShown(p, h, id, given); code != "" {
+			by = ralph.Showing{Task: id, By: ralph.ShownByNothing}
 		}
 		return by, "", "gate.shown is off"
 	}
@@ -227,13 +255,13 @@ func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralp
 	by, ok := given.show(h, id)
 	unchanged := h.Now.Work != nil && h.Now.Work.Unchanged
 	switch {
-	case ok && !(unchanged && by.By == ralph.ShownByEvaluator):
+	case ok && !(unchanged && (by.By == ralph.ShownByEvaluator || by.By == ralph.ShownByTests)):
 		return by, "", DescribeShowing(by)
 	case unchanged:
 		return ralph.Showing{}, ralph.RefusedNoChange, "no file changed" + since(h)
 	case p.Shown == shownByEvaluator, p.Evaluator != "": // its own gate refuses
 		return ralph.Showing{}, "", "the evaluator decides"
-	case len(h.ChecksFor(id)) == 0 && p.AllowUnverified:
+	case len(h.Now.Checks) == 0 && p.AllowUnverified:
 		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", "no check ran; --allow-unverified lets it pass"
 	}
 	return ralph.Showing{}, ralph.RefusedNotShown, whyNotShown(h)
@@ -256,7 +284,8 @@ func whyNotShown(h History) string {
 	case work != nil && len(work.NewTests) > 0:
 		return "the new tests also pass without your change: " + text.List(work.Tests)
 	case work != nil && len(work.Tests) > 0:
-		return "the checks passed before, and the changed tests could not be run without your change: " + text.List(work.Tests)
+		return "the checks passed before, and the changed tests could not be run without your change: " +
+			text.List(work.Tests)
 	}
 	return "the checks passed before this work, too, and no test was added that fails without it"
 }
@@ -343,7 +372,7 @@ func (h *History) noteUnshown(v ralph.Verdict) {
 	var ids []string
 	refusals := ralph.RefusalsOf(v.Gates)
 	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !personSettles(r.Code) })
-	if len(h.Tasks) == 0 && len(refusals) > 0 && !others {
+	if len(h.Tasks) == 0 && v.Claimed && len(refusals) > 0 && !others {
 		ids = append(ids, "")
 	}
 	for _, r := range v.Tasks.Refused {
@@ -378,34 +407,34 @@ func (h *History) noteShown(shown []ralph.Showing) {
 func unconfirmedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	refusals := ralph.RefusalsOf(v.Gates)
 	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !mayAsk(p, "", r.Code) })
-	if len(h.Tasks) > 0 || len(refusals) == 0 || open || !v.Claimed && !ChecksClaim(p, h) || !h.claimsAgain("") {
+	if len(h.Tasks) > 0 || len(refusals) == 0 || open || !v.Claimed || !h.claimsAgain("") {
 		return nil
 	}
 	return stopAt(v, 5, ralph.Unconfirmed, "%s", refusals[0].Detail)
 }
 
-// unconfirmedTasksRule is row 5 for a list: tasks are left for a person, and no other can be worked on.
+// unconfirmedTasksRule is row 5 for a list: only a person can settle the tasks that are left, and the checks pass.
 func unconfirmedTasksRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	tasks := applyTasks(v.Tasks, h.Tasks, false)
-	var waiting []string
-	for _, t := range tasks {
-		switch {
-		case t.Status == ralph.TaskUnconfirmed:
-			waiting = append(waiting, t.ID)
-		case t.Status == ralph.TaskFailed || t.Regressed:
+	h.Tasks = applyTasks(v.Tasks, h.Tasks, false)
+	open := OpenTasks(h.Tasks)
+	for _, t := range h.Tasks {
+		if t.Open() && t.Status != ralph.TaskUnconfirmed {
 			return nil
 		}
 	}
-	if _, more := NextTask(tasks); more || len(waiting) == 0 {
+	checks := countedChecks(h)
+	if _, more := NextTask(h.Tasks); more || len(open) == 0 || len(checks) > 0 && !AllPassed(checks) {
 		return nil
 	}
-	return stopAt(v, 5, ralph.Unconfirmed, "claimed, but not shown: %s", text.List(waiting))
+	return stopAt(v, 5, ralph.Unconfirmed, "claimed, but not shown: %s", text.List(open))
 }
 
-// acceptedRule is row 4, between iterations: a person accepted the claim.
+// acceptedRule is row 4, between iterations: a person accepted what the last one left. A person cannot settle
+// a failing check, nor accept a tree that differs from the one that was checked.
 func acceptedRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	checked := len(h.Now.Checks) == 0 || AllPassed(h.Now.Checks)
-	if !h.acceptedByPerson() || !checked || len(OpenTasks(h.Tasks)) > 0 {
+	checks := countedChecks(h)
+	holds := (len(checks) == 0 || AllPassed(checks)) && len(h.Now.Tampered) == 0 && !h.Now.Stale
+	if h.Accepted == nil || !holds || len(OpenTasks(h.Tasks)) > 0 {
 		return nil
 	}
 	v.VerifiedBy = ProvenBy(h)
@@ -414,6 +443,9 @@ func acceptedRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	by := ralph.Showing{By: ralph.ShownByPerson, Who: h.Accepted.By, Why: h.Accepted.Why}
 	v.Shown = []ralph.Showing{by}
+	if len(h.Now.Checks) == 0 {
+		return stopAt(v, 4, ralph.Unverified, "%s, but nothing was checked", DescribeShowing(by))
+	}
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", DescribeShowing(by))
 }
 
@@ -423,10 +455,7 @@ func (h *History) Accept(yes ralph.WorkAccepted) {
 		h.Now.Checks, h.Now.Tree, h.Now.Stale = yes.Checks, yes.Tree, false
 		h.Tree = yes.Tree
 	}
-	if len(yes.Tasks) == 0 {
-		h.Accepted = &yes
-		return
-	}
+	h.Accepted = &yes
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		if slices.Contains(yes.Tasks, h.Tasks[i].ID) {

@@ -160,6 +160,39 @@ func TestAClaimForATaskMustBeShown(t *testing.T) {
 			s.said().TasksDone = []string{"A", "B"}
 			s.before.Now.Work.NewTests = []ralph.NewTestsRun{{Name: "go test", Failing: []string{"TestA", "TestB"}, Count: 2}}
 		}, []string{"A", "B"}, nil, nil},
+		{"two checks run the same new test", func(s *situation) {
+			s.said().TasksDone = []string{"A", "B"}
+			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "go test -race", Passed: true})
+			s.before.Now.Work.NewTests = []ralph.NewTestsRun{
+				{Name: "go test", Failing: []string{"TestA"}, Count: 1},
+				{Name: "go test -race", Failing: []string{"TestA"}, Count: 1},
+			}
+		}, []string{"A"}, []string{"B not_shown"}, nil},
+		{"two checks run different new tests", func(s *situation) {
+			s.said().TasksDone = []string{"A", "B"}
+			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "npm test", Passed: true})
+			s.before.Now.Work.NewTests = []ralph.NewTestsRun{
+				{Name: "go test", Failing: []string{"TestA"}, Count: 1},
+				{Name: "npm test", Failing: []string{"shows b"}, Count: 1},
+			}
+		}, []string{"A", "B"}, nil, nil},
+		{"its own check could not run when it was selected", func(s *situation) {
+			s.before.Baseline = append(s.before.Baseline, ralph.CheckResult{Name: "own", Task: "A", Broken: true})
+			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "own", Task: "A", Passed: true})
+		}, nil, []string{"A not_shown"}, nil},
+		{"weakened tests, claimed again", func(s *situation) {
+			s.before.Now.BaseTests = &ralph.BaseTestsRun{Files: []string{"a_test.go"}}
+			s.before.NotShown = []UnshownClaim{{Task: "A", Tree: s.before.Now.Tree.ID(), Times: 1}}
+		}, nil, nil, []string{"A tests_changed"}},
+		{"weakened tests, claimed again, and files changed during the checks", func(s *situation) {
+			s.before.Now.BaseTests, s.before.Now.Stale = &ralph.BaseTestsRun{Files: []string{"a_test.go"}}, true
+			s.before.NotShown = []UnshownClaim{{Task: "A", Tree: s.before.Now.Tree.ID(), Times: 1}}
+		}, nil, []string{"A stale_evidence"}, nil},
+		{"weakened tests, claimed again, and gate.shown refuses", func(s *situation) {
+			s.policy.Shown = ralph.ShownRefuse
+			s.before.Now.BaseTests = &ralph.BaseTestsRun{Files: []string{"a_test.go"}}
+			s.before.NotShown = []UnshownClaim{{Task: "A", Tree: s.before.Now.Tree.ID(), Times: 1}}
+		}, nil, []string{"A tests_changed"}, nil},
 		{"proof: unbroken on the task", func(s *situation) { s.before.Tasks[0].Proof = ralph.ProofUnbroken }, []string{"A"},
 			nil, nil},
 		{"gate.shown warn", func(s *situation) { s.policy.Shown = ralph.ShownWarn }, []string{"A"}, nil, nil},
@@ -220,5 +253,76 @@ func TestAnUnconfirmedTaskWaitsForAPerson(t *testing.T) {
 	}
 	if got := ProofOf(s.policy, h, v); got != ralph.ProvenAccepted {
 		t.Errorf("proof %q", got)
+	}
+}
+
+func TestAPersonsYesIsForTheLastIterationOnly(t *testing.T) {
+	s := listed()
+	s.before.Tasks[0].Status = ralph.TaskUnconfirmed
+	s.before.Judging = false
+	h := s.before.Judge(s.at)
+	h.Accept(ralph.WorkAccepted{By: "eve", Tasks: []string{"A"}})
+	h.Restart()
+	h.Tasks[1].Status = ralph.TaskDone
+	if v := Decide(s.policy, h.Judge(s.at)); v.Action != ralph.GoOn {
+		t.Errorf("a resumed run ends with %q because a person accepted an earlier tree", v.Reason)
+	}
+}
+
+func TestAPersonCannotAcceptTamperedFiles(t *testing.T) {
+	s := listed()
+	s.before.Tasks = []ralph.TaskState{{ID: "A", Status: ralph.TaskUnconfirmed}}
+	s.before.Judging, s.before.Now.Tampered = false, []string{"check.sh (changed)"}
+	h := s.before.Judge(s.at)
+	h.Accept(ralph.WorkAccepted{By: "eve", Tasks: []string{"A"}})
+	if v := Decide(s.policy, h.Judge(s.at)); v.Action != ralph.GoOn {
+		t.Errorf("the run ends with %q", v.Reason)
+	}
+}
+
+func TestATaskThatWaitsForAPersonIsNotAbandoned(t *testing.T) {
+	s := listed()
+	s.policy.TaskTries = 2
+	s.before.Tasks[0].Tries = 1
+	s.before.NotShown = []UnshownClaim{{Task: "A", Tree: s.before.Now.Tree.ID(), Times: 1}}
+	v := s.decide()
+	if v.Action != ralph.GoOn || v.Tasks.GivenUp != "" || len(v.Tasks.Unconfirmed) != 1 {
+		t.Errorf("%s %s, abandoned %q, unconfirmed %v", v.Action, v.Reason, v.Tasks.GivenUp, v.Tasks.Unconfirmed)
+	}
+}
+
+func TestTheRepairOfAHiddenCheckShowsOneTask(t *testing.T) {
+	s := listed()
+	s.before.Baseline[0].Passed, s.before.Baseline[0].Hidden, s.before.Now.Checks[0].Hidden = false, true, true
+	h := s.before.Judge(s.at)
+	h.ApplyVerdict(Decide(s.policy, h))
+	if h.Tasks[0].Status != ralph.TaskDone {
+		t.Fatalf("task A is %s", h.Tasks[0].Status)
+	}
+	h.Judging, h.Now.Agent.Said.TasksDone = true, []string{"B"}
+	if v := Decide(s.policy, h.Judge(s.at)); len(v.Tasks.Done) > 0 {
+		t.Errorf("one repair shows %v, too", v.Tasks.Done)
+	}
+}
+
+func TestWithoutAClaimNothingIsLeftToAPerson(t *testing.T) {
+	s := greenClaim()
+	s.policy.Claim = ralph.ClaimOptional
+	s.said().Complete, s.said().CompleteTag = false, ""
+	s.before.NotShown = []UnshownClaim{{Tree: s.before.Now.Tree.ID(), Times: 2}}
+	if v := s.decide(); v.Action != ralph.GoOn {
+		t.Errorf("the run ends with %q", v.Reason)
+	}
+}
+
+func TestAListIsAsWeakAsItsWeakestTaskIfTheGateIsOff(t *testing.T) {
+	s := listed()
+	s.policy.Shown = ralph.ShownOff
+	s.before.Baseline[0].Passed, s.said().TasksDone = false, []string{"A", "B"}
+	h := s.before.Judge(s.at)
+	v := Decide(s.policy, h)
+	h.ApplyVerdict(v)
+	if got := ProofOf(s.policy, h, v); v.Reason != ralph.TasksDone || got != ralph.ProvenNone {
+		t.Errorf("%s, proof %q", v.Reason, got)
 	}
 }

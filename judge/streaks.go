@@ -168,7 +168,7 @@ func (h *History) resetStalls() { h.NoProgress, h.SameError, h.Denials, h.Output
 func (h *History) Restart() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.resetStalls()
-	h.Agent, h.Cooldowns, h.Failures, h.Rejections, h.NotShown = 0, nil, nil, nil, nil
+	h.Agent, h.Cooldowns, h.Failures, h.Rejections, h.NotShown, h.Accepted = 0, nil, nil, nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

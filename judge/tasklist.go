@@ -117,7 +117,7 @@ func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ra
 			t.Status, t.Regressed, t.Tries = ralph.TaskDone, false, 0
 			continue
 		case slices.ContainsFunc(v.Unconfirmed, func(r ralph.TaskRefusal) bool { return r.Task == t.ID }):
-			t.Status, t.Tries = ralph.TaskUnconfirmed, 0
+			t.Status, t.Regressed, t.Tries = ralph.TaskUnconfirmed, false, 0
 			continue
 		case slices.Contains(v.Regressed, t.ID):
 			t.Regressed = true

@@ -44,25 +44,20 @@ func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []stri
 		if t.Status == ralph.TaskDone || !slices.Contains(claimed, t.ID) {
 			continue
 		}
-		code, detail := refuseTask(p, h, t.ID)
-		var by ralph.Showing
-		if code == "" {
-			by, code, detail = showTask(p, h, t.ID, &given)
-		}
-		if code == "" {
-			code, detail = refuseByEvaluator(p, h, t.ID)
-		}
-		refusal := ralph.TaskRefusal{Task: t.ID, Code: code, Detail: detail}
+		used := given
+		by, refusals := judgeClaim(p, h, t.ID, &used)
+		others := slices.ContainsFunc(refusals, func(r ralph.TaskRefusal) bool { return !mayAsk(p, t.ID, r.Code) })
 		switch {
-		case code == "":
+		case len(refusals) == 0:
+			given = used
 			v.Done = append(v.Done, t.ID)
 			if by.By != "" {
 				v.Shown = append(v.Shown, by)
 			}
-		case mayAsk(p, t.ID, code) && h.claimsAgain(t.ID):
-			v.Unconfirmed = append(v.Unconfirmed, refusal)
+		case !others && h.claimsAgain(t.ID):
+			v.Unconfirmed = append(v.Unconfirmed, refusals[0])
 		default:
-			v.Refused = append(v.Refused, refusal)
+			v.Refused = append(v.Refused, refusals[0])
 		}
 	}
 	place := func(id string) int {
@@ -70,6 +65,28 @@ func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []stri
 	}
 	slices.SortFunc(v.Done, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	slices.SortFunc(v.Refused, func(a, b ralph.TaskRefusal) int { return cmp.Compare(place(a.Task), place(b.Task)) })
+}
+
+// judgeClaim returns what shows a task, and why the claim for it is refused. If a person may settle the first
+// reason, it looks for others.
+func judgeClaim(
+	p ralph.Policy, h History, id string, given *allotment,
+) (by ralph.Showing, refusals []ralph.TaskRefusal) {
+	refuse := func(code, detail string) {
+		if code != "" {
+			refusals = append(refusals, ralph.TaskRefusal{Task: id, Code: code, Detail: detail})
+		}
+	}
+	code, detail := refuseTask(p, h, id)
+	if refuse(code, detail); code != "" && !mayAsk(p, id, code) {
+		return by, refusals
+	}
+	by, code, detail = showTask(p, h, id, given)
+	refuse(code, detail)
+	if code, detail = refuseByEvaluator(p, h, id); detail != notAsked || len(refusals) == 0 {
+		refuse(code, detail)
+	}
+	return by, refusals
 }
 
 // showTask decides whether a claim for a task is shown. If the policy only warns, it passes unless nothing
@@ -126,7 +143,8 @@ func ClaimedTasks(p ralph.Policy, h History) []string {
 	return claimed
 }
 
-// refuseTask returns why the claim for a task is refused. The code is "" if it is not.
+// refuseTask returns why the claim for a task is refused. The code is "" if it is not. What a person may settle
+// comes last.
 func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	if gate := askEndedWell(p, h); gate.State == ralph.GateShut {
 		return gate.Refusal, gate.Detail
@@ -134,14 +152,18 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	if code, detail := refuseByChecks(p, h, id); code != "" {
 		return code, detail
 	}
-	for _, gate := range []ralph.Gate{askTampered(p, h), askFresh(p, h)} {
-		if gate.State == ralph.GateShut {
+	tampered := askTampered(p, h)
+	for _, gate := range []ralph.Gate{tampered, askFresh(p, h)} {
+		if gate.State == ralph.GateShut && !personSettles(gate.Refusal) {
 			return gate.Refusal, gate.Detail
 		}
 	}
 	measured := slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return countsFor(c, id) })
 	if !measured && !p.AllowUnverified && p.Evaluator == "" {
 		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
+	}
+	if tampered.State == ralph.GateShut {
+		return tampered.Refusal, tampered.Detail
 	}
 	return "", ""
 }
@@ -201,7 +223,8 @@ func refuseByChecks(p ralph.Policy, h History, id string) (code, detail string) 
 // up. Regressed tasks take its place.
 func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	t, ok := FindTask(h.Tasks, v.Current)
-	proven := slices.Contains(v.Done, v.Current)
+	settled := slices.Contains(v.Done, v.Current) ||
+		slices.ContainsFunc(v.Unconfirmed, func(r ralph.TaskRefusal) bool { return r.Task == v.Current })
 	if v.Current == "" || !ok {
 		v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 		return
@@ -212,7 +235,7 @@ func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	ended := h.Now.Agent.TaskEnd
 	e, _ := h.Now.evaluationOf(t.ID)
 	unpaid := e.End == ralph.EndOverBudget // no evaluator rejected it
-	if proven || asks || unpaid || !ralph.CountsAsIteration(h.Now.Agent.End) || !tired && !rejected && ended == "" {
+	if settled || asks || unpaid || !ralph.CountsAsIteration(h.Now.Agent.End) || !tired && !rejected && ended == "" {
 		return
 	}
 	v.GivenUp, v.Rejected = t.ID, rejected
