@@ -105,7 +105,8 @@ const (
 type TestRun struct {
 	Result CheckResult
 	Total  int      // how many tests ran; -1 if that is not known
-	Passed []string // the tests that passed, sorted; nil if their names are not known
+	Ran    []string // the tests that ran, sorted; nil if their names are not known
+	Passed []string // those that passed
 }
 
 // Proof reports whether a check that passes could have failed.

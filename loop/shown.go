@@ -159,11 +159,25 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		}
 		seen := ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
 		if !seen.Passed {
-			failing := namesWithout(s.claimedRun(ctx, i, c).Passed, run.Passed)
+			failing := namesWithout(s.claimedRun(ctx, i, c).Passed, slices.Sorted(slices.Values(
+				slices.Concat(run.Passed, s.failedBefore(ctx, i, c)))))
+			if len(failing) == 0 && len(run.Ran) > 0 && s.runner.state.History.FailedAtBase(c.name, c.task) {
+				continue // only tests that failed before, too
+			}
 			seen.Failing, seen.Count = failing[:min(len(failing), maxShownTests)], len(failing)
 		}
 		s.work.NewTests = append(s.work.NewTests, seen)
 	}
+}
+
+// failedBefore returns the tests of a check that failed before: their repair is no new test.
+func (s *workSearch) failedBefore(ctx context.Context, i int, c check) []string {
+	if !s.runner.state.History.FailedAtBase(c.name, c.task) {
+		return nil
+	}
+	in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
+	run, _ := s.runTests(ctx, in, c, checkFile("names-at-base").name(i))
+	return run.Ran
 }
 
 // namesWithout returns the sorted names that are not among others, which are sorted, too.

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,12 +50,12 @@ func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph
 	if canary.RanNoTests(tree, command(check), named.invocation, named.outcome) {
 		run.Total = 0
 	}
-	for name, state := range named.outcome.Tests {
-		if state == canary.Passed {
+	for _, name := range slices.Sorted(maps.Keys(named.outcome.Tests)) {
+		run.Ran = append(run.Ran, name)
+		if named.outcome.Tests[name] == canary.Passed {
 			run.Passed = append(run.Passed, name)
 		}
 	}
-	slices.Sort(run.Passed)
 	return run, nil
 }
 
