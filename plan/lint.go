@@ -102,6 +102,15 @@ func crossCheck(file string, tasks []item) []Problem {
 	return append(problems, circles(file, tasks, first)...)
 }
 
+// proofRules are what the proof of a task may say.
+var proofRules = []string{string(ralph.ProofShown), string(ralph.ProofUnbroken)}
+
+func knownProof(word string) bool { return slices.Contains(proofRules, word) }
+
+func badProof(word string) string {
+	return fmt.Sprintf("unknown proof %q; choose one of: %s", shorten(word), strings.Join(proofRules, ", "))
+}
+
 func (t item) problem(file, format string, args ...any) Problem {
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
