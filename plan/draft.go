@@ -131,8 +131,7 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
 	around := d.options.Lint
-	// Then a task needs no check of its own.
-	around.TaskTests = around.TaskTests || around.RunChecks
+	around.Plan = true
 	before := idsOf(d.Existing())
 	problems := l.Lint(around)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Warning && slices.Contains(before, p.Task) })
