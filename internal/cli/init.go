@@ -55,7 +55,7 @@ type initReport struct {
 	Kept      []string           `json:"kept"`
 	Checks    []string           `json:"checks"`
 	Proposed  []project.Proposal `json:"proposed"`
-	Proof     ralph.ProofRule    `json:"proof"` // what a claim must prove
+	Proof     string             `json:"proof"` // what a claim must prove
 	Agent     string             `json:"agent"` // "" is the first one found
 	Tasks     string             `json:"tasks"`
 	Prompt    string             `json:"prompt"`
@@ -84,7 +84,7 @@ func (c *initCommand) run(ctx context.Context) error {
 		Kept:      listed(done.Kept),
 		Checks:    listed(choice.Checks),
 		Proposed:  listed(survey.Proposals),
-		Proof:     cmp.Or(choice.Proof, ralph.ProofShown),
+		Proof:     cmp.Or(choice.Proof, string(ralph.ProofShown)),
 		Agent:     choice.Agent,
 		Tasks:     survey.Tasks,
 		Prompt:    survey.Prompt,
@@ -112,7 +112,7 @@ func (c *initCommand) choice(survey setup.Survey) (setup.Choice, error) {
 	return setup.Choice{
 		Checks: loaded.Settings.Checks.Commands,
 		Agent:  loaded.Settings.Agent.Name,
-		Proof:  ralph.ProofRule(loaded.Settings.Gate.Proof),
+		Proof:  loaded.Settings.Gate.Proof,
 	}, err
 }
 
@@ -162,7 +162,7 @@ func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) 
 			return choice, err
 		}
 		if unbroken {
-			choice.Proof = ralph.ProofUnbroken
+			choice.Proof = string(ralph.ProofUnbroken)
 		}
 	}
 	var err error
@@ -276,7 +276,7 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 		term.Clean(checksLine(report, survey)),
 		c.agentLine(report.Agent, survey),
 	)
-	if report.Proof == ralph.ProofUnbroken {
+	if report.Proof == string(ralph.ProofUnbroken) {
 		fmt.Fprintln(out, "Proof    unbroken: checks that pass before and after are enough")
 	}
 	if report.Tasks != "" {

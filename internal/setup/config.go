@@ -72,7 +72,7 @@ func (c Choice) lines(key config.Key) []configLine {
 	case key.Name == "agent.name" && c.Agent != "":
 		return []configLine{{name + ": " + scalar(c.Agent), meaning(key)}}
 	case key.Name == "gate.proof" && c.Proof != "":
-		return []configLine{{name + ": " + scalar(string(c.Proof)), meaning(key)}}
+		return []configLine{{name + ": " + scalar(c.Proof), meaning(key)}}
 	}
 	return []configLine{{strings.TrimRight("#"+name+": "+defaultValue(key), " "), meaning(key)}}
 }

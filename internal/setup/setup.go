@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
@@ -91,7 +90,7 @@ type Choice struct {
 	Checks []string
 	Others []project.Proposal // not chosen: commented out in the file
 	Agent  string             // "" uses the first one on PATH
-	Proof  ralph.ProofRule    // what a claim must prove; "" for the default
+	Proof  string             // gate.proof; "" for the default
 }
 
 // Everything chooses every proposed check that can run.

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -57,12 +56,12 @@ func sampleChoice() Choice {
 func TestTheWrittenConfigurationSetsOnlyWhatWasChosen(t *testing.T) {
 	defaults := loadText(t, "")
 	for name, choice := range map[string]Choice{
-		"nothing": {}, "something": sampleChoice(), "weaker proof": {Proof: ralph.ProofUnbroken},
+		"nothing": {}, "something": sampleChoice(), "weaker proof": {Proof: "unbroken"},
 		"only what was not chosen": {Others: sampleChoice().Others},
 	} {
 		want := defaults.Settings
 		want.Checks.Commands, want.Agent.Name = choice.Checks, choice.Agent
-		want.Gate.Proof = string(stdcmp.Or(choice.Proof, ralph.ProofShown))
+		want.Gate.Proof = stdcmp.Or(choice.Proof, want.Gate.Proof)
 		got := loadText(t, choice.configText())
 		if diff := cmp.Diff(want, got.Settings); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
