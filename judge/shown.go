@@ -107,6 +107,23 @@ func Unshown(p ralph.Policy, h History) []string {
 	return left
 }
 
+// unshownTasks lists the done tasks whose work nothing shows, because the policy only warns.
+func unshownTasks(h History, v ralph.TaskVerdict) []string {
+	var ids []string
+	for _, t := range h.Tasks {
+		unshown := t.Status == ralph.TaskDone && t.Proven == ralph.ProvenNone
+		for _, by := range v.Shown {
+			if by.Task == t.ID {
+				unshown = by.By == ralph.ShownByNothing
+			}
+		}
+		if unshown {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
 func currentFirst(ids []string, current string) []string {
 	ids = slices.Clone(ids)
 	slices.SortStableFunc(ids, func(a, b string) int { return -compareBools(a == current, b == current) })
