@@ -270,6 +270,8 @@ func whyNotShown(h History) string {
 	switch {
 	case len(idle) > 0:
 		return checkName(idle[0]) + " ran no test, so it shows nothing"
+	case work != nil && len(work.NewTests) > 0 && len(work.Tests) == 0:
+		return "the tests of the task also pass without your change"
 	case work != nil && len(work.NewTests) > 0:
 		return "the new tests also pass without your change: " + text.List(work.Tests)
 	case work != nil && len(work.Tests) > 0:

@@ -30,6 +30,9 @@ type check struct {
 // tasks.
 const testsPlaceholder = "{tests}"
 
+// namesTests reports whether the check runs the test files of tasks.
+func (c check) namesTests() bool { return strings.Contains(c.name, testsPlaceholder) }
+
 // whyBarred returns why a check must not run, or "" if it may.
 func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
@@ -128,8 +131,8 @@ func (s *suite) wholeSuite(done []string) []check {
 func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check {
 	var checks []check
 	for _, name := range s.cfg.Checks {
-		if !strings.Contains(name, testsPlaceholder) {
-			checks = append(checks, check{name: name})
+		if c := (check{name: name}); !c.namesTests() {
+			checks = append(checks, c)
 			continue
 		}
 		files, err := s.testFiles(find)
