@@ -277,7 +277,23 @@ func whyNotShown(h History) string {
 	case work != nil && len(work.Tests) > 0:
 		return "the checks passed before, and the changed tests could not be run without your change: " + text.List(work.Tests)
 	}
+	if c, ok := usedUpCheck(h); ok {
+		return checkName(c) + " failed before and passes now, but that already shows another task, and no test was " +
+			"added that fails without this work"
+	}
 	return "the checks passed before this work, too, and no test was added that fails without it"
+}
+
+// usedUpCheck finds a check that failed before and passes now. If it does not show the claim, it shows another
+// task.
+func usedUpCheck(h History) (ralph.CheckResult, bool) {
+	i := slices.IndexFunc(h.Now.Checks, func(c ralph.CheckResult) bool {
+		return c.Passed && (h.FailedAtBase(c.Name, c.Task) || h.failsAtBaseNow(c))
+	})
+	if i < 0 {
+		return ralph.CheckResult{}, false
+	}
+	return h.Now.Checks[i], true
 }
 
 // DescribeShowing says in words why a claim counts as shown.
