@@ -197,7 +197,11 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		v.VerifiedBy = ProvenBy(h)
 		return stopAt(v, 4, ralph.TasksDone, "%s", describeDoneList(h, v.Tasks))
 	}
-	if by, _, _ := judgeShown(p, h, "", &allotment{}); by.By != "" {
+	by, missing, detail := judgeShown(p, h, "", &allotment{})
+	if missing != "" { // the policy only warns
+		by = ralph.Showing{By: ralph.ShownByNothing, Why: detail}
+	}
+	if by.By != "" {
 		v.Shown = []ralph.Showing{by}
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {

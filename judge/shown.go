@@ -296,6 +296,15 @@ func usedUpCheck(h History) (ralph.CheckResult, bool) {
 	return h.Now.Checks[i], true
 }
 
+// FindShowing returns why a task counts as shown, or the goal (""). It reports false if that is not recorded.
+func FindShowing(shown []ralph.Showing, id string) (ralph.Showing, bool) {
+	i := slices.IndexFunc(shown, func(by ralph.Showing) bool { return by.Task == id })
+	if i < 0 {
+		return ralph.Showing{}, false
+	}
+	return shown[i], true
+}
+
 // DescribeShowing says in words why a claim counts as shown.
 func DescribeShowing(by ralph.Showing) string {
 	switch by.By {
