@@ -265,23 +265,32 @@ func since(h History) string {
 
 // whyNotShown says what is missing.
 func whyNotShown(h History) string {
-	work := h.Now.Work
 	idle := slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool { return !h.ranNoTests(c) })
-	switch {
-	case len(idle) > 0:
+	if len(idle) > 0 {
 		return checkName(idle[0]) + " ran no test, so it shows nothing"
-	case work != nil && len(work.NewTests) > 0 && len(work.Tests) == 0:
-		return "the tests of the task also pass without your change"
-	case work != nil && len(work.NewTests) > 0:
-		return "the new tests also pass without your change: " + text.List(work.Tests)
-	case work != nil && len(work.Tests) > 0:
-		return "the checks passed before, and the changed tests could not be run without your change: " + text.List(work.Tests)
+	}
+	if work := h.Now.Work; work != nil && len(work.NewTests)+len(work.Tests) > 0 {
+		return whyTestsShowNothing(*work)
 	}
 	if c, ok := usedUpCheck(h); ok {
 		return checkName(c) + " failed before and passes now, but that already shows another task, and no test was " +
 			"added that fails without this work"
 	}
 	return "the checks passed before this work, too, and no test was added that fails without it"
+}
+
+// whyTestsShowNothing says why the new tests, or those of the task, do not show a claim.
+func whyTestsShowNothing(work ralph.WorkSeen) string {
+	switch {
+	case slices.ContainsFunc(work.NewTests, func(run ralph.NewTestsRun) bool { return !run.Passed }):
+		return "the new tests that fail without the work already show another task"
+	case len(work.Tests) == 0:
+		return "the tests of the task also pass without your change"
+	case len(work.NewTests) > 0:
+		return "the new tests also pass without your change: " + text.List(work.Tests)
+	}
+	return "the checks passed before, and the changed tests could not be run without your change: " +
+		text.List(work.Tests)
 }
 
 // usedUpCheck finds a check that failed before and passes now. If it does not show the claim, it shows another
