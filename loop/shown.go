@@ -120,7 +120,7 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		isUnknown := slices.ContainsFunc(unknown, func(u ralph.CheckResult) bool {
 			return u.Name == c.name && u.Task == c.task
 		})
-		if !isUnknown || c.hidden {
+		if !isUnknown || c.hidden || c.namesTests() { // at the base, new test files are missing
 			continue
 		}
 		in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
@@ -135,7 +135,8 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 	}
 }
 
-// runNewTests runs the checks with the new tests and the product code of the base.
+// runNewTests runs the checks with the new tests and the product code of the base. For a check with {tests},
+// the tests of the claimed tasks count as new, because it did not run them before.
 func (s *workSearch) runNewTests(ctx context.Context) {
 	now := s.runner.tree.treeUnderCheck()
 	tests, err := s.runner.tree.examiner.WrittenTests(ctx, s.base, now)
@@ -144,11 +145,8 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		return
 	}
 	s.work.Tests = tests
-	if len(tests) == 0 {
-		return
-	}
 	for i, c := range s.checks() {
-		if c.hidden || s.isShown(ctx) {
+		if c.hidden || len(tests) == 0 && !c.namesTests() || s.isShown(ctx) {
 			continue
 		}
 		in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
