@@ -86,13 +86,14 @@ func (s *workSearch) countTests(ctx context.Context) {
 	for i, c := range s.checks() {
 		h := s.runner.state.History
 		if h.FailedAtBase(c.name, c.task) {
-			s.claimedRun(ctx, i, c)
+			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
 		}
 	}
 }
 
-// claimedRun runs a check on the claimed tree so that it names its tests, and counts them.
-func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestRun {
+// claimedRun runs a check on the claimed tree so that it names its tests, and counts them. If passed is given,
+// only the count matters: a check that cannot name its tests does not run again.
+func (s *workSearch) claimedRun(ctx context.Context, i int, c check, passed *ralph.CheckResult) ralph.TestRun {
 	key := judge.CheckKey(ralph.CheckResult{Name: c.name, Task: c.task})
 	if run, ok := s.named[key]; ok {
 		return run
@@ -102,15 +103,23 @@ func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestR
 		kind = ralph.ViewHidden
 	}
 	in := s.runner.viewInput(kind, s.runner.state.History.AccessOf(c.name, c.task))
+	in.Passed = passed
 	run, ok := s.runTests(ctx, in, c, checkFile("named").name(i))
 	if !ok {
 		run.Total = -1
 	}
-	s.named[key] = run
-	if run.Total >= 0 {
-		s.work.Counts = append(s.work.Counts, ralph.TestCount{Name: c.name, Task: c.task, Tests: run.Total})
+	if passed == nil || run.Passed != nil {
+		s.named[key] = run
 	}
+	s.noteCount(c, run.Total)
 	return run
+}
+
+func (s *workSearch) noteCount(c check, tests int) {
+	count := ralph.TestCount{Name: c.name, Task: c.task, Tests: tests}
+	if tests >= 0 && !slices.Contains(s.work.Counts, count) {
+		s.work.Counts = append(s.work.Counts, count)
+	}
 }
 
 // runAtBase runs checks at the run's base that first ran later, to learn whether they failed there.
@@ -130,7 +139,7 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		}
 		s.work.AtBase = append(s.work.AtBase, run.Result)
 		if !run.Result.Passed {
-			s.claimedRun(ctx, i, c)
+			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
 		}
 	}
 }
@@ -157,7 +166,7 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		}
 		seen := ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
 		if !seen.Passed {
-			failing := namesWithout(s.claimedRun(ctx, i, c).Passed, slices.Sorted(slices.Values(
+			failing := namesWithout(s.claimedRun(ctx, i, c, nil).Passed, slices.Sorted(slices.Values(
 				slices.Concat(run.Passed, s.failedBefore(ctx, i, c)))))
 			if len(failing) == 0 && len(run.Ran) > 0 && s.runner.state.History.FailedAtBase(c.name, c.task) {
 				continue // only tests that failed before, too
@@ -213,6 +222,6 @@ func (s *workSearch) failed(ctx context.Context, err error) {
 func (s *workSearch) checks() []check {
 	all := slices.Concat(s.runner.suite.checksToRun(true), s.runner.suite.hiddenChecks())
 	return slices.DeleteFunc(all, func(c check) bool {
-		return s.runner.suite.whyBarred(c) != "" || c.missing != "" || !s.runner.isPassing(c)
+		return s.runner.suite.whyBarred(c) != "" || c.missing != "" || s.runner.passedNow(c) == nil
 	})
 }
