@@ -223,19 +223,20 @@ func (l *List) advise(around LintOptions) []Problem {
 // doubts returns what is missing in an open task.
 func (around LintOptions) doubts(t ralph.Task) []string {
 	var all []string
+	doubt := func(text string) { all = append(all, "task "+t.ID+" "+text) }
 	criteria, checked := len(t.Acceptance) > 0, len(t.Checks) > 0 || around.TaskTests
 	if !checked && around.RunChecks && !around.Unbroken && t.Proof == "" && keepsBehavior(t) {
-		all = append(all, fmt.Sprintf("task %s may have nothing that shows it: add a check of its own, or proof: unbroken", t.ID))
+		doubt("may have nothing that shows it: add a check of its own, or proof: unbroken")
 		checked = true
 	}
 	checked = checked || around.RunChecks && (around.Plan || t.Proof == ralph.ProofUnbroken)
 	switch {
 	case !criteria && !checked:
-		all = append(all, fmt.Sprintf("task %s has neither acceptance criteria nor a check of its own", t.ID))
+		doubt("has neither acceptance criteria nor a check of its own")
 	case !criteria:
-		all = append(all, fmt.Sprintf("task %s has no acceptance criteria", t.ID))
+		doubt("has no acceptance criteria")
 	case !checked:
-		all = append(all, fmt.Sprintf("task %s has no check of its own", t.ID))
+		doubt("has no check of its own")
 	}
 	return all
 }

@@ -95,7 +95,9 @@ func TestUpkeepIsRecognized(t *testing.T) {
 			t.Errorf("taken for upkeep: %s", title)
 		}
 	}
-	for category, want := range map[string]bool{"Docs": true, "refactoring": true, "": false, "feature": false, "style": false} {
+	for category, want := range map[string]bool{
+		"Docs": true, "refactoring": true, "": false, "feature": false, "style": false,
+	} {
 		if keepsBehavior(ralph.Task{Title: "A", Category: category}) != want {
 			t.Errorf("category %q: want %v", category, want)
 		}
