@@ -137,10 +137,11 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
+	left := l.run.state.History.Tree.Snapshot // by the agent
 	if l.tree.ranInPlace() || l.tree.joinsEdits() && len(l.run.state.History.Now.Checks) > 0 {
 		l.tree.acceptTree(ctx) // what changed since the agent ended is not the user's
 	}
-	l.recordTasks(ctx, v)
+	l.recordTasks(ctx, v, left)
 	l.noticeForecast(v)
 	if before != v.Breaker.State {
 		l.run.emit(ralph.EvBreaker, ralph.BreakerMoved{From: before, To: v.Breaker.State, Reason: v.Breaker.Reason})
@@ -184,12 +185,12 @@ func (l *Loop) recordStatus(ctx context.Context) {
 	l.run.emit(ralph.EvStatusBlock, seen)
 }
 
-// recordTasks records how a verdict changed the tasks and writes it into the list.
-func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
+// recordTasks records how a verdict changed the tasks and writes it into the list. left is the snapshot of
+// the tree as the agent left it.
+func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict, left string) {
 	if l.list.tasks == nil {
 		return
 	}
-	left := l.run.state.History.Tree.Snapshot
 	tell := func(kind ralph.EventType, id, detail string) {
 		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
 		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
