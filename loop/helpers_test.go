@@ -27,6 +27,7 @@ func job(id string, changes ...func(*ralph.TaskState)) ralph.TaskState {
 }
 
 func isDone(t *ralph.TaskState)     { t.Status = ralph.TaskDone }
+func isProven(t *ralph.TaskState)   { t.Proven = ralph.ProvenWorkspace }
 func isOptional(t *ralph.TaskState) { t.Optional = true }
 func isHuman(t *ralph.TaskState)    { t.Human = true }
 

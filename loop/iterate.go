@@ -132,9 +132,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	if l.tree.ranInPlace() || l.tree.joinsEdits() && len(l.run.state.History.Now.Checks) > 0 {
-		l.tree.acceptTree(ctx) // what changed since the agent ended is not the user's
-	}
+	l.tree.acceptJudged(ctx)
 	l.recordTasks(ctx, v)
 	l.noticeForecast(v)
 	if before != v.Breaker.State {
@@ -184,7 +182,6 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	if l.list.tasks == nil {
 		return
 	}
-	left := l.run.state.History.Tree.Snapshot
 	tell := func(kind ralph.EventType, id, detail string) {
 		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
 		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
@@ -211,7 +208,7 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	if ctx.Err() == nil && moved {
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
 		if v.Action != ralph.Stop {
-			l.stash.stashForNext(ctx, left)
+			l.stash.stashForNext(ctx)
 		}
 	}
 }
