@@ -101,7 +101,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
 	if claimed || l.run.policy.Claim == ralph.ClaimOptional {
-		l.readPlan()
+		l.list.readPlan()
 	}
 	proven := judge.ProvenInCase(l.run.state.History)
 	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
