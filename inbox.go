@@ -35,7 +35,7 @@ type Message struct {
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
 	Question string      `json:"question,omitempty"` // with an answer: the question
-	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked
+	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked; with files: the person
 }
 
 // LearningsFile holds the learnings that agents proposed and people accepted.

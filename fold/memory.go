@@ -107,6 +107,7 @@ func (s *State) noteDelivered(message string) {
 func (s *State) takeOver(files []string) {
 	isTheirs := func(name string) bool { return slices.Contains(files, name) }
 	s.Tampered = slices.DeleteFunc(slices.Clone(s.Tampered), isTheirs)
+	s.Unowned = slices.DeleteFunc(slices.Clone(s.Unowned), isTheirs)
 	if refused := s.Started.Refused; refused != nil {
 		left := *refused
 		left.Files = slices.DeleteFunc(slices.Clone(refused.Files), isTheirs)

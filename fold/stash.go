@@ -38,7 +38,7 @@ func (s *State) stashWork(data ralph.WorkStashed) {
 	})
 	s.Move, s.Unproven = &TreeMove{Task: data.Task, From: data.Work, To: data.Base}, nil
 	s.History.Moved = true
-	s.dropOpenWork(data.Task)
+	s.OpenWork = s.OtherOpenWork(data.Task)
 	s.Last.Failed, s.Last.Rejections, s.Last.GreenNoClaim = nil, nil, false
 }
 
@@ -99,8 +99,6 @@ func (s *State) addOpenWork(task string) {
 		s.OpenWork = append(slices.Clone(s.OpenWork), task)
 	}
 }
-
-func (s *State) dropOpenWork(task string) { s.OpenWork = s.OtherOpenWork(task) }
 
 // OtherOpenWork lists the other tasks whose unproven work may be in the tree.
 func (s *State) OtherOpenWork(task string) []string {

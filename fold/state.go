@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -63,6 +64,7 @@ type Memory struct {
 type Stash struct {
 	Stashed  []StashedWork
 	Unproven *UnprovenWork // nil if the tree holds none
+	Unowned  []string      // files that changed while checks or hooks ran since a task was last proven: perhaps the user's
 	OpenWork []string      // tasks worked on since one was last proven, except those whose work was stashed
 	Move     *TreeMove     // the pending move; nil if none
 }
@@ -279,25 +281,26 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	case tree.Again:
 		h.Now.ClearEvidence()
 		h.Now.Tree = tree
+		s.Unowned = append(slices.Clip(s.Unowned), tree.Moved...)
 	case h.Judging:
 		h.Now.Tree = tree
-		if tree.Base != "" { // the user took over changes
-			h.Base.Snapshot = tree.Base
-		}
+		adoptBase(h, tree) // if the user took over changes
 		// A commit changes the ID of a tree, but not its files.
 		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed {
 			h.Now.ClearEvidence()
 		}
 	default: // between iterations: the user's changes join what the next iteration is compared with
 		h.Tree, h.TreeOf, s.Checking = tree, h.Started, false
-		if tree.Base != "" {
-			h.Base.Snapshot = tree.Base
-		}
-		if tree.LastProvenTree != "" {
-			h.LastProvenTree = tree.LastProvenTree
-		}
+		adoptBase(h, tree)
+		s.Unowned = append(slices.Clip(s.Unowned), tree.Moved...)
 		s.finishMove(tree)
 	}
+}
+
+// adoptBase makes the user's own changes part of what claims are compared with.
+func adoptBase(h *judge.History, tree ralph.TreeState) {
+	h.Base.Snapshot = cmp.Or(tree.Base, h.Base.Snapshot)
+	h.LastProvenTree = cmp.Or(tree.LastProvenTree, h.LastProvenTree)
 }
 
 func (s *State) check(iteration int, result ralph.CheckResult) {
@@ -323,7 +326,7 @@ func (s *State) judge(data ralph.VerdictReached) {
 	s.History = s.History.Judge(data.At)
 	s.History.ApplyVerdict(data.Verdict)
 	if len(data.Verdict.Tasks.Done) > 0 {
-		s.History.LastProvenTree, s.OpenWork = s.History.Now.Tree.Snapshot, nil
+		s.History.LastProvenTree, s.OpenWork, s.Unowned = s.History.Now.Tree.Snapshot, nil, nil
 	}
 	s.Phase = PhaseNone
 	if !wasJudging {

@@ -25,9 +25,7 @@ type History struct {
 	Task       string            `json:"task,omitempty"`       // the task of the current or next iteration
 	Rejections []TaskRejections  `json:"rejections,omitempty"` // of tasks that are not done yet
 
-	Agent     int                   `json:"agent,omitempty"`    // the current agent's index in Policy.Agents
-	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
-	Failures  []FailureCount        `json:"failures,omitempty"` // of all agents but the current one
+	AgentTurns
 
 	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration without a verdict
 	Now      Observation `json:"now,omitzero"`
@@ -36,6 +34,13 @@ type History struct {
 	Streaks
 	ShownLog
 	Breaker ralph.Breaker `json:"breaker,omitzero"`
+}
+
+// AgentTurns tells which agent works and what is known about the others.
+type AgentTurns struct {
+	Agent     int                   `json:"agent,omitempty"`    // the current agent's index in Policy.Agents
+	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
+	Failures  []FailureCount        `json:"failures,omitempty"` // of all agents but the current one
 }
 
 // Streaks counts what happened in consecutive iterations up to now.
@@ -98,11 +103,15 @@ type Observation struct {
 	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
 	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
 
-	Cases  []ralph.CaseRecord `json:"cases,omitempty"`  // the submitted cases
-	Proven string             `json:"proven,omitempty"` // the tree of the accepted case
-
-	Accepted  bool `json:"accepted,omitempty"`  // the last case was accepted
+	CaseLog
 	Committed bool `json:"committed,omitempty"` // the harness committed in this iteration
+}
+
+// CaseLog holds the cases that an agent submitted in one iteration.
+type CaseLog struct {
+	Cases    []ralph.CaseRecord `json:"cases,omitempty"`
+	Proven   string             `json:"proven,omitempty"`   // the tree of the accepted case
+	Accepted bool               `json:"accepted,omitempty"` // the last case was accepted
 }
 
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,

@@ -2,53 +2,80 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/judge"
 )
 
-// accept records a person's yes to claimed work and decides again, without an agent. The yes is for the tree
-// that was judged: if the files differ now, the checks run again first, and a failure refuses.
-func (l *Loop) accept(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
-	before := l.run.state.Verdict
-	h := l.run.state.History
-	judged := h.Now.Tree
-	holds := len(h.Now.Checks) == 0 || judge.AllPassed(h.Now.Checks)
-	if !holds || !l.tree.unchangedSince(ctx, judged, l.list.ownFile()) {
-		results, ok := l.checks.runAgain(ctx)
-		if !ok {
-			return l.endAccept(ctx, before)
-		}
-		yes.Tree, yes.Checks = l.run.state.History.Tree, results
-		if failed := slices.IndexFunc(results, func(c ralph.CheckResult) bool { return !c.Passed }); failed >= 0 {
-			return judge.Abort(h.Breaker, ralph.Unconfirmed,
-				"not accepted: the files changed since the claim, and %s fails now", results[failed].FullName())
-		}
-	}
-	l.run.emit(ralph.EvAccepted, yes)
-	for _, id := range yes.Tasks {
-		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
-		l.run.emit(ralph.EvTaskDone, ralph.TaskMoved{Task: id, Title: t.Title, Detail: "accepted by " + yes.By})
-	}
-	if l.list.tasks != nil {
-		l.list.writeTasks()
-	}
-	return l.endAccept(ctx, before)
+// acceptance settles claimed work that a person accepts, without an agent.
+type acceptance struct {
+	*journal
+	tree   *workspace
+	list   *taskList
+	checks *checkRunner
+	yes    *ralph.WorkAccepted // nil if agents are to work
 }
 
-// endAccept decides how the run ends now. If other work is left, it ends as it did before.
-func (l *Loop) endAccept(ctx context.Context, before ralph.Verdict) ralph.Verdict {
-	if l.run.storage != nil {
-		return l.run.storageVerdict()
+// settle records a person's yes and decides again. The yes is for the tree that was judged: if the files
+// differ now, the checks run again first, and a failure refuses.
+func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
+	h := a.state.History
+	holds := len(h.Now.Checks) == 0 || judge.AllPassed(h.Now.Checks)
+	if !holds || !a.tree.unchangedSince(ctx, h.Now.Tree, a.list.ownFile()) {
+		results, ok := a.checks.runAgain(ctx)
+		a.tree.acceptTree(ctx)
+		if !ok {
+			return a.decide(ctx)
+		}
+		if failed := slices.IndexFunc(results, func(c ralph.CheckResult) bool { return !c.Passed }); failed >= 0 {
+			return a.refuse("the files changed since the claim, and %s fails now", results[failed].FullName())
+		}
+		if h.Tree.Known && !a.tree.unchangedSince(ctx, h.Tree, a.list.ownFile()) {
+			return a.refuse("files changed while the checks ran; accept it again")
+		}
+		yes.Tree, yes.Checks = a.state.History.Tree, results
 	}
-	at := l.run.moment(ctx)
-	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))
-	if v.Action != ralph.Stop {
-		v = before
+	a.emit(ralph.EvAccepted, yes)
+	for _, id := range yes.Tasks {
+		t, _ := judge.FindTask(a.state.History.Tasks, id)
+		a.emit(ralph.EvTaskDone, ralph.TaskMoved{Task: id, Title: t.Title, Detail: "accepted by " + yes.By})
 	}
-	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
+	if a.list.tasks != nil {
+		a.list.writeTasks()
+	}
+	return a.decide(ctx)
+}
+
+// decide returns how the run ends now. If other work is left, the run ends as it did before, and no verdict
+// is recorded, because none was reached.
+func (a *acceptance) decide(ctx context.Context) ralph.Verdict {
+	if a.storage != nil {
+		return a.storageVerdict()
+	}
+	at := a.moment(ctx)
+	v := judge.Decide(a.policy, a.state.History.Judge(at))
+	if !judge.Completed(v) && v.Reason != ralph.Unconfirmed && v.Reason != ralph.Interrupted {
+		return a.endBefore()
+	}
+	a.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	return v
+}
+
+// refuse leaves the run as it was, and says why the work is not accepted.
+func (a *acceptance) refuse(format string, args ...any) ralph.Verdict {
+	v := a.endBefore()
+	v.Detail = "not accepted: " + fmt.Sprintf(format, args...)
+	return v
+}
+
+// endBefore returns how the run ended before. One that was killed did not reach a verdict.
+func (a *acceptance) endBefore() ralph.Verdict {
+	if before := a.state.Verdict; before.Action == ralph.Stop {
+		return before
+	}
+	return judge.Abort(a.state.History.Breaker, ralph.Interrupted, "other work is left; continue with ralph resume")
 }
 
 // runAgain runs every check that a claim must pass on the current tree. It reports false if the run must end.

@@ -57,7 +57,7 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 	l.list.inspectTasks()
 	l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head, Claimed: true})
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
-	l.readPlan()
+	l.list.readPlan()
 	l.gather(ctx, true)
 	if ctx.Err() != nil || l.run.storage != nil {
 		return ralph.CaseAnswer{Over: true, Text: runEndsText}

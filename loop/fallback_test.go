@@ -275,7 +275,9 @@ func TestACutJudgementIsOfTheAgentThatWorked(t *testing.T) {
 }
 
 func TestAResumeWakesEverybody(t *testing.T) {
-	h := judge.History{Agent: 1, Cooldowns: []ralph.AgentCooldown{{Agent: 0, Because: ralph.EndAuth}}}
+	h := judge.History{AgentTurns: judge.AgentTurns{
+		Agent: 1, Cooldowns: []ralph.AgentCooldown{{Agent: 0, Because: ralph.EndAuth}},
+	}}
 	h.Restart()
 	if h.Agent != 0 || h.Cooldowns != nil {
 		t.Errorf("got %+v", h)

@@ -26,10 +26,10 @@ func job(id string, changes ...func(*ralph.TaskState)) ralph.TaskState {
 	return t
 }
 
-func isDone(t *ralph.TaskState)      { t.Status = ralph.TaskDone }
-func inWorkspace(t *ralph.TaskState) { t.Proven = ralph.ProvenWorkspace }
-func isOptional(t *ralph.TaskState)  { t.Optional = true }
-func isHuman(t *ralph.TaskState)     { t.Human = true }
+func isDone(t *ralph.TaskState)     { t.Status = ralph.TaskDone }
+func isProven(t *ralph.TaskState)   { t.Proven = ralph.ProvenWorkspace }
+func isOptional(t *ralph.TaskState) { t.Optional = true }
+func isHuman(t *ralph.TaskState)    { t.Human = true }
 
 func refusal(task, code, detail string) []ralph.TaskRefusal {
 	return []ralph.TaskRefusal{{Task: task, Code: code, Detail: detail}}

@@ -112,8 +112,9 @@ func (h *hookCaller) hookContext() ralph.HookContext {
 }
 
 // runPreHooks asks whether the iteration may begin. nil means yes; otherwise the verdict says why
-// not. Changes that hooks made in the workspace must not count as the next agent's work, so it
-// takes a new snapshot after them.
+// not. Changes that hooks made in the workspace must not count as the next agent's progress, so it
+// takes a new snapshot after them. They join the base only before any agent has worked: later, a hook
+// may run the agent's code.
 func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdict {
 	if len(h.hooks) == 0 {
 		return nil
@@ -130,10 +131,14 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 			return v
 		}
 	}
-	if h.hooksRan {
-		h.hooksRan = false
+	switch {
+	case !h.hooksRan:
+	case h.state.History.Started == 0:
+		h.tree.snapshot(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()})
+	default:
 		h.tree.acceptTree(ctx)
 	}
+	h.hooksRan = false
 	return nil
 }
 
@@ -158,17 +163,25 @@ func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 		judged.Refusals = append(judged.Refusals, r.Code)
 	}
 	h.askHooks(ralph.PostIteration, func(h ralph.Hooks) []ralph.HookRun { return h.AfterIteration(ctx, judged) })
-	if v.Action == ralph.Stop {
-		h.warnChangedByHooks(ctx, v.Reason)
-	} else if h.hooksRan && h.tree.joinsEdits() {
+	h.examineTree(ctx, v.Reason)
+}
+
+// examineTree looks at the tree after hooks ran, because what they changed is not the user's, even if the
+// run has ended and is resumed later.
+func (h *hookCaller) examineTree(ctx context.Context, reason ralph.StopReason) {
+	switch {
+	case !h.hooksRan:
+	case reason != "" && ralph.StatusOf(reason) == ralph.StatusCompleted:
+		h.warnChangedByHooks(ctx)
+	case h.tree.joinsEdits() && !h.state.History.Judging: // otherwise the next judgement looks at it
 		h.tree.acceptTree(ctx)
 	}
 }
 
 // warnChangedByHooks warns if hooks changed files after the claim was proven.
-func (h *hookCaller) warnChangedByHooks(ctx context.Context, reason ralph.StopReason) {
+func (h *hookCaller) warnChangedByHooks(ctx context.Context) {
 	proven := h.state.History.Tree
-	if !h.hooksRan || ralph.StatusOf(reason) != ralph.StatusCompleted || !proven.Known {
+	if !proven.Known {
 		return
 	}
 	now, ok := h.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()})
@@ -197,6 +210,6 @@ func (h *hookCaller) runStopHooks(ctx context.Context, stopped ralph.RunStopped)
 		Summary:     stopped.Detail,
 	}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })
-	h.warnChangedByHooks(ctx, stopped.Reason)
+	h.examineTree(ctx, stopped.Reason)
 	h.sync()
 }

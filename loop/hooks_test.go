@@ -328,7 +328,7 @@ func TestAHookThatPanicsWarns(t *testing.T) {
 }
 
 func TestWhatHooksChangeIsNotTheAgents(t *testing.T) {
-	bubble(t, "it joins the base", func(t *testing.T) {
+	bubble(t, "it joins the base before any agent worked", func(t *testing.T) {
 		w, e, k := examined(t, nothing(), nothing())
 		w.policy.MaxIterations = 2
 		f := w.withHooks()
@@ -337,15 +337,10 @@ func TestWhatHooksChangeIsNotTheAgents(t *testing.T) {
 			return []ralph.HookRun{{Hook: ralph.PreIteration, By: "x", Decision: ralph.HookAllows}}
 		}
 		result := w.ends(ralph.MaxIterations, 2)
-		same(
-			t,
-			"joined",
-			[]string{"0(0..by the hook of 1)", "0(0..by the hook of 1)(by the hook of 1..by the hook of 2)"},
-			k.joined,
-		)
+		same(t, "joined", []string{"0(0..by the hook of 1)"}, k.joined)
 		same(t, "compared", []string{
 			"0(0..by the hook of 1) by the hook of 1",
-			"0(0..by the hook of 1)(by the hook of 1..by the hook of 2) by the hook of 2",
+			"0(0..by the hook of 1) by the hook of 2",
 		}, e.compared)
 		// the check started to pass in the first
 		same(t, "in a row without progress", 1, w.loop.State().History.NoProgress)
@@ -357,6 +352,32 @@ func TestWhatHooksChangeIsNotTheAgents(t *testing.T) {
 		w.withHooks()
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "looks at the tree", 2, len(payloads[ralph.TreeState](w.log)))
+	})
+}
+
+// A hook may run the agent's code. What it changes at the end of a run must not become the user's when the
+// run is resumed.
+func TestWhatHooksChangeAtTheEndIsNotTheUsers(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newMemoryTree()
+		w := listed(t, newMemoryTasks(entry("A")), s.does(nothing(), "code=new"))
+		w.onShelf(s)
+		w.policy.MaxIterations = 1
+		f := w.withHooks()
+		f.after = func(context.Context, ralph.IterationJudged) []ralph.HookRun {
+			s.write("x_test.go=weak")
+			return []ralph.HookRun{{Hook: ralph.PostIteration, By: "x", Decision: ralph.HookAllows}}
+		}
+		f.stop = func(context.Context, ralph.RunEnd) []ralph.HookRun {
+			s.write("y_test.go=weak")
+			return []ralph.HookRun{{Hook: ralph.OnStop, By: "x", Decision: ralph.HookAllows}}
+		}
+		w.ends(ralph.MaxIterations, 1)
+		again := w.resumed(newMemoryTasks(entry("A")), s.does(tagging("A"), "code=newer"))
+		again.onShelf(s)
+		again.policy.MaxIterations = 2
+		again.ends(ralph.TasksDone, 1)
+		same(t, "the base", "code=old", again.loop.State().History.Base.Snapshot)
 	})
 }
 

@@ -102,7 +102,7 @@ func (b *inbox) takeOverFiles(ctx context.Context, list *taskList) {
 		files := strings.Split(message.Text, "\n")
 		if !slices.Contains(b.state.Messages, message.ID) {
 			if err := b.tree.takeOver(ctx, files); err != nil {
-				b.warn("files_not_accepted", "cannot accept the changes of %s: %v", text.List(files), err)
+				b.warnOnce("files_not_accepted", fmt.Sprintf("cannot accept the changes of %s: %v", text.List(files), err))
 				continue
 			}
 			list.takeOver(files)

@@ -19,8 +19,8 @@ func TestChecksInPlaceLeaveFilesAlone(t *testing.T) {
 		w.options = append(w.options, WithExaminer(e), WithTree(s))
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "the tree", "code=new junk=new mine=new", s.holds())
-		same(t, "told, once", []string{"junk, mine changed while a check ran in the workspace itself; the changes stay, " +
-			"and are judged with the rest of the tree"}, warningsOf(w.log, "check_wrote"))
+		same(t, "told, once", []string{"junk, mine changed while checks or hooks ran; the changes stay, and " +
+			"are judged with the rest of the tree"}, warningsOf(w.log, "check_wrote"))
 	})
 }
 

@@ -101,7 +101,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	l.tree.compare(ctx, l.run.state.History.Now.Tree)
 	if claimed || l.run.policy.Claim == ralph.ClaimOptional {
-		l.readPlan()
+		l.list.readPlan()
 	}
 	proven := judge.ProvenInCase(l.run.state.History)
 	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
@@ -137,11 +137,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	left := l.run.state.History.Tree.Snapshot // by the agent
-	if l.tree.ranInPlace() || l.tree.joinsEdits() && len(l.run.state.History.Now.Checks) > 0 {
-		l.tree.acceptTree(ctx) // what changed since the agent ended is not the user's
-	}
-	l.recordTasks(ctx, v, left)
+	l.tree.acceptJudged(ctx)
+	l.recordTasks(ctx, v)
 	l.noticeForecast(v)
 	if before != v.Breaker.State {
 		l.run.emit(ralph.EvBreaker, ralph.BreakerMoved{From: before, To: v.Breaker.State, Reason: v.Breaker.Reason})
@@ -185,9 +182,8 @@ func (l *Loop) recordStatus(ctx context.Context) {
 	l.run.emit(ralph.EvStatusBlock, seen)
 }
 
-// recordTasks records how a verdict changed the tasks and writes it into the list. left is the snapshot of
-// the tree as the agent left it.
-func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict, left string) {
+// recordTasks records how a verdict changed the tasks and writes it into the list.
+func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	if l.list.tasks == nil {
 		return
 	}
@@ -217,7 +213,7 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict, left string) {
 	if ctx.Err() == nil && moved {
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
 		if v.Action != ralph.Stop {
-			l.stash.stashForNext(ctx, left)
+			l.stash.stashForNext(ctx)
 		}
 	}
 }

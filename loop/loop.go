@@ -56,8 +56,8 @@ func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	if err := l.open(ctx); err != nil {
 		return ralph.Verdict{}, err
 	}
-	if l.accepted != nil {
-		return l.accept(ctx, *l.accepted), nil
+	if l.accepts.yes != nil {
+		return l.accepts.settle(ctx, *l.accepts.yes), nil
 	}
 	return l.work(ctx), nil
 }
@@ -117,7 +117,7 @@ func (l *Loop) startedEvent() ralph.RunStarted {
 	about.Workspace, about.Goal = cfg.Dir, cfg.Task
 	about.SpecFile, about.PromptFile = cfg.SpecFile, cfg.PromptFile
 	about.Agent, about.Model = cfg.AgentName, cfg.Model
-	about.Checks, about.Policy, about.Refused = cfg.Checks, l.run.policy, l.refused
+	about.Checks, about.Policy = cfg.Checks, l.run.policy
 	if l.list.tasks != nil {
 		about.TaskFile = l.list.tasks.File()
 	}
@@ -138,7 +138,7 @@ func (l *Loop) reopen() {
 		PID:       l.run.about.PID,
 		Marker:    l.run.about.Marker,
 		TornBytes: l.torn,
-		Accepting: l.accepted != nil,
+		Accepting: l.accepts.yes != nil,
 	}
 	switch l.run.state.Phase {
 	case fold.PhaseBegun:

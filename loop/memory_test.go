@@ -49,7 +49,6 @@ type differ struct {
 }
 
 func (d differ) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, error) {
-	*d.hash++
 	name := fmt.Sprint("snapshot ", *d.hash)
 	return ralph.TreeState{Known: true, Hash: name, Snapshot: name, Omitted: d.left}, nil
 }
@@ -72,13 +71,13 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			tree.hash, tree.asked, tree.left = new(int), new([]string), []string{"big.bin is larger than 10 MiB"}
-			w := newWorld(t, nothing(), nothing(), nothing())
+			w := newWorld(t, nothing().then(func() { *tree.hash++ }))
 			w.policy.MaxIterations = 3
 			w.options = append(w.options, WithTree(tree))
 			inputs := w.prompted()
 			w.ends(ralph.MaxIterations, 3)
 			same(
-				t, "asked for", []string{"snapshot 1..snapshot 2 up to 24000", "snapshot 1..snapshot 3 up to 24000"}, *tree.asked,
+				t, "asked for", []string{"snapshot 0..snapshot 1 up to 24000", "snapshot 0..snapshot 2 up to 24000"}, *tree.asked,
 			)
 			same(t, "the first prompt", "", (*inputs)[0].Diff)
 			same(t, "the second prompt", ralph.PromptInput{Diff: tree.patch, DiffCut: true}, ralph.PromptInput{

@@ -28,8 +28,8 @@ type Loop struct {
 	inbox   *inbox
 	hooks   *hookCaller
 	agents  *agentRunner
+	accepts *acceptance
 
-	plan      agentPlan
 	prompter  ralph.Prompter
 	commits   commits
 	worktrees ralph.Worktrees
@@ -38,8 +38,6 @@ type Loop struct {
 	resuming bool
 	torn     int64
 	notices  []ralph.Notice
-	refused  *ralph.RefusedEarlier
-	accepted *ralph.WorkAccepted // a person's yes; nil if agents are to work
 }
 
 // newLoop makes the parts of a loop. A part knows only the parts made before it.
@@ -58,13 +56,15 @@ func newLoop(cfg Config) *Loop {
 	suite := &suite{journal: run, list: list}
 	goals := &goal{journal: run, tree: tree}
 	hooks := &hookCaller{journal: run, tree: tree}
+	checks := &checkRunner{journal: run, tree: tree, list: list, suite: suite}
 	return &Loop{
-		run: run, tree: tree, wait: wait, list: list, suite: suite, goals: goals, hooks: hooks, prompter: StandardPrompt{},
-		checks:  &checkRunner{journal: run, tree: tree, list: list, suite: suite},
-		reviews: &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
-		stash:   &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
-		inbox:   &inbox{journal: run, tree: tree, wait: wait},
-		agents:  &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
+		run: run, tree: tree, wait: wait, list: list, suite: suite, goals: goals, hooks: hooks, checks: checks,
+		prompter: StandardPrompt{},
+		reviews:  &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
+		stash:    &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
+		inbox:    &inbox{journal: run, tree: tree, wait: wait},
+		agents:   &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
+		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
 	}
 }
 
@@ -73,11 +73,11 @@ type Option func(*Loop)
 
 // WithAcceptance makes a resumed loop record a person's yes to claimed work instead of starting agents. With
 // nil it has no effect.
-func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepted = yes } }
+func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepts.yes = yes } }
 
 // WithRefusedFiles makes a new run use the base of an earlier run for files that the earlier run refused.
 func WithRefusedFiles(refused *ralph.RefusedEarlier) Option {
-	return func(l *Loop) { l.refused = refused }
+	return func(l *Loop) { l.run.about.Refused = refused }
 }
 
 // WithChecker sets what runs the checks.
@@ -96,7 +96,7 @@ func WithEvaluator(name string, e ralph.Evaluator) Option {
 // WithPlan refuses completion while a plan in the workspace has open items. The plan belongs to the
 // agent; it is not the list that the run works through. read returns the titles of its open items.
 func WithPlan(file string, read func(dir, file string) ([]string, error)) Option {
-	return func(l *Loop) { l.plan = agentPlan{file, read} }
+	return func(l *Loop) { l.list.plan = agentPlan{file, read} }
 }
 
 // WithTree sets what hashes the workspace. Without it, progress is unknown and the breaker does not
@@ -126,8 +126,9 @@ func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p
 // WithRun sets the run's ID and the facts recorded at its start.
 func WithRun(id string, about ralph.RunStarted) Option {
 	return func(l *Loop) {
-		// set by WithWorktree, whichever option comes first
+		// set by WithWorktree and WithRefusedFiles, whichever option comes first
 		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree)
+		about.Refused = cmp.Or(about.Refused, l.run.about.Refused)
 		l.run.id, l.run.about = id, about
 	}
 }
@@ -221,6 +222,8 @@ func (l *Loop) validate() error {
 	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
 		l.reviews.evaluator == nil:
 		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
+	case l.accepts.yes != nil && l.run.state.Phase != fold.PhaseNone:
+		return errors.New("make loop: the last iteration was not judged; resume the run before you accept its work")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:

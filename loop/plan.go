@@ -13,15 +13,15 @@ type agentPlan struct {
 }
 
 // readPlan records the open items of the agent's plan, unless the run works through it as its list.
-func (l *Loop) readPlan() {
-	listed := l.list.tasks != nil && path.Clean(l.list.tasks.File()) == path.Clean(l.plan.file)
-	if l.plan.file == "" || listed {
+func (k *taskList) readPlan() {
+	listed := k.tasks != nil && path.Clean(k.tasks.File()) == path.Clean(k.plan.file)
+	if k.plan.file == "" || listed {
 		return
 	}
-	seen := ralph.PlanRead{File: l.plan.file}
-	open, err := l.plan.read(l.run.cfg.Dir, l.plan.file)
+	seen := ralph.PlanRead{File: k.plan.file}
+	open, err := k.plan.read(k.cfg.Dir, k.plan.file)
 	if seen.Open = open; err != nil {
 		seen.Problem = err.Error()
 	}
-	l.run.emit(ralph.EvPlanRead, seen)
+	k.emit(ralph.EvPlanRead, seen)
 }

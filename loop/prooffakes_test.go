@@ -21,7 +21,8 @@ type keeper struct {
 	unfinished []string
 	joined     []string
 	joinErr    error
-	lost       bool // it cannot be hashed
+	withErr    error // of WithFiles
+	lost       bool  // it cannot be hashed
 	diffErr    error
 }
 
@@ -60,7 +61,7 @@ func (k *keeper) Join(_ context.Context, base, from, to string) (string, error) 
 }
 
 func (k *keeper) WithFiles(_ context.Context, id, from string, names []string) (string, error) {
-	return fmt.Sprintf("%s with %s of %s", id, strings.Join(names, " "), from), nil
+	return fmt.Sprintf("%s with %s of %s", id, strings.Join(names, " "), from), k.withErr
 }
 
 func (k *keeper) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {

@@ -81,11 +81,12 @@ func (s *workSearch) evaluatorDecides() bool {
 }
 
 // countTests finds out how many tests the checks ran that failed before and pass now: a test runner that
-// ran none shows nothing.
+// ran none shows nothing. A check of the run that has shown a task shows no other.
 func (s *workSearch) countTests(ctx context.Context) {
+	h := s.runner.state.History
 	for i, c := range s.checks() {
-		h := s.runner.state.History
-		if h.FailedAtBase(c.name, c.task) {
+		spent := c.task == "" && slices.Contains(h.SpentChecks, c.name)
+		if h.FailedAtBase(c.name, c.task) && !spent {
 			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
 		}
 	}

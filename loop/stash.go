@@ -21,14 +21,13 @@ type stash struct {
 	leftNoChanges map[string]bool // abandoned tasks that left nothing in the tree
 }
 
-// stashForNext stashes the abandoned task's changes once another task has been selected. left is
-// the snapshot that its iteration left.
-func (s *stash) stashForNext(ctx context.Context, left string) {
+// stashForNext stashes the abandoned task's changes once another task has been selected.
+func (s *stash) stashForNext(ctx context.Context) {
 	next, ok := judge.NextTask(s.state.History.Tasks)
 	if !ok || !s.blocksNext(next.ID) {
 		return
 	}
-	if stashed, ok := s.planStash(ctx, left); ok {
+	if stashed, ok := s.planStash(ctx); ok {
 		s.stashWork(ctx, stashed)
 	}
 }
@@ -42,7 +41,7 @@ func (s *stash) prepareTree(ctx context.Context) {
 	task := s.state.History.Task
 	delete(s.leftNoChanges, task)
 	if s.blocksNext(task) {
-		if stashed, ok := s.planStash(ctx, s.state.Unproven.Work); ok {
+		if stashed, ok := s.planStash(ctx); ok {
 			s.tree.snapshot(ctx, ralph.TreeInput{BaseHead: s.state.History.Base.Head})
 			s.stashWork(ctx, stashed)
 		}
@@ -61,13 +60,13 @@ func (s *stash) blocksNext(next string) bool {
 }
 
 // planStash returns what to stash, and warns if that is impossible.
-func (s *stash) planStash(ctx context.Context, work string) (ralph.WorkStashed, bool) {
+func (s *stash) planStash(ctx context.Context) (ralph.WorkStashed, bool) {
 	left := s.state.Unproven
 	stashed := ralph.WorkStashed{
 		Task:      left.Task,
 		Iteration: left.Iteration,
 		Base:      cmp.Or(s.state.History.LastProvenTree, s.state.History.Base.Snapshot),
-		Work:      work,
+		Work:      left.Work,
 	}
 	_, can := s.tree.store.(ralph.Switcher)
 	if !can || stashed.Base == "" || stashed.Work == "" {
@@ -107,15 +106,19 @@ func (s *stash) changedBetween(ctx context.Context, from, to string) ([]string, 
 }
 
 // stashWork takes work out of a tree whose snapshot was just taken. If files changed after the
-// agent ended, the work stays: stashing it would lose those changes.
+// agent ended, or while earlier checks and hooks ran, the work stays: stashing it would take those
+// changes with it, and they may be the user's.
 func (s *stash) stashWork(ctx context.Context, stashed ralph.WorkStashed) {
 	meanwhile, err := s.changedBetween(ctx, stashed.Work, s.state.History.Tree.Snapshot)
+	unowned := slices.DeleteFunc(slices.Clone(s.state.Unowned), s.list.ownFile())
 	switch {
 	case ctx.Err() != nil || s.storage != nil:
 	case err != nil:
 		s.warnWorkLeft(stashed.Task, err.Error())
 	case len(meanwhile) > 0:
 		s.warnWorkLeft(stashed.Task, changedSince(meanwhile)+" since its agent ended")
+	case len(unowned) > 0:
+		s.warnWorkLeft(stashed.Task, changedSince(unowned)+" while checks or hooks ran")
 	default:
 		s.emit(ralph.EvWorkStashed, stashed)
 		s.sync()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralphloop/ralph"
 )
@@ -341,15 +342,8 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
-		w.options = append(
-			w.options,
-			WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
-				if judged.Iteration == 1 {
-					s.write("mine=new")
-				}
-				return nil
-			}}),
-		)
+		w.policy.IterationDelay = ralph.Span(time.Minute)
+		time.AfterFunc(worked+time.Second, func() { s.write("mine=new") })
 		w.ends(ralph.TaskTries, 3)
 		same(t, "the tree", ".ralph/config.yaml=agent's a=done c=done code=old mine=new tasks.json=1", s.holds())
 		h := w.loop.State().History
@@ -357,6 +351,43 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 			t.Errorf("the base is %s", h.Base.Snapshot)
 		}
 	})
+}
+
+// Who changed a file while checks or hooks ran is not known. It does not join the base, and it does not
+// leave the tree with work that is stashed later, unless the user says that it is theirs.
+func TestWhatChangedWhileHooksRanStays(t *testing.T) {
+	const stays = "the work on the abandoned task B stays in the tree: mine was changed while checks or hooks ran"
+	for name, tt := range map[string]struct {
+		accepted bool
+		warnings []string
+		tree     string
+	}{
+		"nobody's": {false, []string{stays}, ".ralph/config.yaml=agent's a=done b=half c=done code=half mine=new tasks.json=1"},
+		"the user's": {
+			true, nil, ".ralph/config.yaml=agent's a=done c=done code=old mine=new tasks.json=1",
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newMemoryTree()
+			w, _ := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
+			box := &memoryInbox{}
+			after := func(_ context.Context, judged ralph.IterationJudged) error {
+				if judged.Iteration == 1 {
+					s.write("mine=new")
+				}
+				if tt.accepted && judged.Iteration == 1 {
+					box.write(ralph.MessageFiles, "mine")
+				}
+				return nil
+			}
+			w.options = append(w.options, WithHooks(ralph.HookFuncs{After: after}), WithInbox(box))
+			w.ends(ralph.TaskTries, 3)
+			same(t, "the tree", tt.tree, s.holds())
+			same(t, "warnings", tt.warnings, warningsOf(w.log, workLeft))
+			joined := strings.Contains(w.loop.State().History.Base.Snapshot, "mine=new")
+			same(t, "joins the base", tt.accepted, joined)
+		})
+	}
 }
 
 // An evaluator sees everything that a task changed, also before it was stashed, and nothing of

@@ -15,8 +15,9 @@ import (
 type taskList struct {
 	*journal
 	tasks           ralph.Tasks // nil without a list
-	unwritten       error       // why the list was not written last time
-	lastListWarning string      // the last warning about an unreadable list
+	plan            agentPlan
+	unwritten       error  // why the list was not written last time
+	lastListWarning string // the last warning about an unreadable list
 }
 
 // haveOwnChecks reports whether any task has its own check.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,11 +145,15 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	if !ok {
 		return errors.New("this run keeps no snapshots")
 	}
-	w.snapshot(ctx, ralph.TreeInput{BaseHead: w.baseHead()})
-	h, tree := w.state.History, w.treeUnderCheck()
-	base, err := copies.WithFiles(ctx, h.Base.Snapshot, tree.Snapshot, files)
-	if err == nil && h.LastProvenTree != "" {
-		tree.LastProvenTree, err = copies.WithFiles(ctx, h.LastProvenTree, tree.Snapshot, files)
+	h := w.state.History
+	tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()})
+	if !ok || h.Base.Snapshot == "" || tree.Snapshot == "" {
+		return errors.New("there is no snapshot to compare them with")
+	}
+	tree = w.withUserEdits(ctx, h.Tree.Snapshot, tree)
+	base, err := copies.WithFiles(ctx, cmp.Or(tree.Base, h.Base.Snapshot), tree.Snapshot, files)
+	if settled := cmp.Or(tree.LastProvenTree, h.LastProvenTree); err == nil && settled != "" {
+		tree.LastProvenTree, err = copies.WithFiles(ctx, settled, tree.Snapshot, files)
 	}
 	if err != nil {
 		return err
@@ -360,11 +365,20 @@ func (w *workspace) acceptTree(ctx context.Context) {
 		return
 	}
 	names, _ := w.changedFiles(ctx, before.Snapshot, tree.Snapshot)
+	tree.Moved = names[:min(len(names), maxMovedFiles)]
 	if w.firstTime("check_wrote " + strings.Join(names, "\n")) {
 		w.notice("check_wrote", movedText(names)+" while checks or hooks ran; the changes stay, and are judged with the "+
 			"rest of the tree")
 	}
 	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
+// acceptJudged accepts the tree as the judgement left it: what changed since the agent ended is not the user's.
+func (w *workspace) acceptJudged(ctx context.Context) {
+	now := w.state.History.Now
+	if w.ranInPlace() || w.joinsEdits() && len(now.Checks)+len(now.Evaluations) > 0 {
+		w.acceptTree(ctx)
+	}
 }
 
 // ranInPlace reports whether a check of this iteration ran in the workspace itself and may have

@@ -107,6 +107,8 @@ func (c *acceptCommand) split(ctx context.Context, args []string) (run string, t
 func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, error) {
 	may := judge.Acceptable(state.History, state.Verdict)
 	switch {
+	case state.Phase != fold.PhaseNone:
+		return nil, usage("run %s was killed before its last iteration was judged; run ralph resume first", state.Run)
 	case len(may) == 0:
 		return nil, usage("run %s has nothing to accept: %s", state.Run, whyNothing(state))
 	case may[0] == "" && len(named) > 0:
