@@ -139,7 +139,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	l.tree.acceptJudged(ctx)
 	l.recordTasks(ctx, v)
-	l.noticeForecast(v)
+	l.run.noticeForecast(v)
 	if before != v.Breaker.State {
 		l.run.emit(ralph.EvBreaker, ralph.BreakerMoved{From: before, To: v.Breaker.State, Reason: v.Breaker.Reason})
 	}
@@ -223,12 +223,12 @@ const forecastAfter = 2
 
 // noticeForecast tells the user once what the open tasks will take if they are like the earlier
 // ones.
-func (l *Loop) noticeForecast(v ralph.Verdict) {
-	h := l.run.state.History
+func (j *journal) noticeForecast(v ralph.Verdict) {
+	h := j.state.History
 	if v.Action == ralph.Stop || !v.Counted || h.Counted != forecastAfter {
 		return
 	}
 	if text := judge.Forecast(h); text != "" {
-		l.run.notice("forecast", text)
+		j.notice("forecast", text)
 	}
 }

@@ -105,6 +105,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if worst, known := p.worstCaseNotice(); known {
 		p.Notices = append(p.Notices, worst)
 	}
+	if weak := weakGates(p.Policy); len(weak) > 0 && !req.Demo {
+		p.notice("weak_gates", "weaker than the default: "+strings.Join(weak, ", "))
+	}
 	if !p.Workspace.Git {
 		why := "no git repository"
 		if p.lacksGit() {
@@ -117,6 +120,25 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.notice("no_sandbox", "no sandbox: the agent runs with your permissions")
 	}
 	return p, nil
+}
+
+// weakGates names the settings of gates that let more pass than the default does, wherever they come from.
+func weakGates(p ralph.Policy) []string {
+	var weak []string
+	add := func(isWeak bool, setting string) {
+		if isWeak {
+			weak = append(weak, setting)
+		}
+	}
+	add(!p.Canary, "checks.canary off")
+	add(!p.Baseline, "checks.baseline false")
+	add(p.Shown == ralph.ShownOff || p.Shown == ralph.ShownWarn, "gate.shown "+string(p.Shown))
+	add(p.Proof == ralph.ProofUnbroken, "gate.proof unbroken")
+	add(p.TestChange == ralph.TestsWarn, "gate.test_change warn")
+	add(p.Unfinished == ralph.UnfinishedOff, "gate.unfinished off")
+	add(p.Claim == ralph.ClaimOptional, "gate.claim optional")
+	add(slices.ContainsFunc(p.Protects, func(glob string) bool { return strings.HasPrefix(glob, "!") }), "protect with !")
+	return weak
 }
 
 func (p *Plan) notice(code, text string) {

@@ -8,12 +8,15 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -147,6 +150,27 @@ func personName() string {
 		return u.Username
 	}
 	return "a person"
+}
+
+// weakenedTests returns what a person must look at if tests were weakened: the beginning of their patch.
+func (s *session) weakenedTests(state *fold.State) string {
+	tests := state.History.Now.BaseTests
+	if state.Stopped.Reason != ralph.Unconfirmed || tests == nil || tests.OldPassed || s.plan == nil {
+		return ""
+	}
+	const longest = 10 * time.Second
+	ctx, done := context.WithTimeout(context.Background(), longest)
+	defer done()
+	from, to := state.History.Base.Snapshot, state.History.Tree.Snapshot
+	patch, _, err := workspace.SnapshotDiff(ctx, snapshotsOf(s.store, s.plan.Worktree), from, to, s.streams.Env)
+	if err != nil {
+		return ""
+	}
+	shown := patchOf(patch, tests.Files)
+	if s.streams.ErrTerm { // text from an agent must not control the terminal
+		shown = strings.Join(text.Mapped(strings.Split(shown, "\n"), term.Printable), "\n")
+	}
+	return "The original tests fail, the changed ones pass:\n" + colorPatch(shown, s.style()) + "\n"
 }
 
 // askToAccept asks the person at the terminal about a run that ended as unconfirmed. Without a terminal it

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/term"
@@ -71,6 +72,25 @@ func changedFiles(patch string) []changedFile {
 func patchedName(names string) string {
 	half := names[(len(names)+1)/2:]
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(half, `"`), "b/"), `"`)
+}
+
+// patchOf returns the parts of a patch about some files, at most as much as fits on a screen or two.
+func patchOf(patch string, files []string) string {
+	const longest = 60
+	var lines []string
+	wanted := false
+	for _, line := range strings.Split(patch, "\n") {
+		if names, found := strings.CutPrefix(line, "diff --git "); found {
+			wanted = slices.Contains(files, patchedName(names))
+		}
+		if wanted {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > longest {
+		lines = append(lines[:longest], fmt.Sprintf("… and %s: ralph diff", text.Count(len(lines)-longest, "more line")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // diffStat summarizes a patch, one line per file.

@@ -240,7 +240,7 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 		if s.streams.ErrTerm {
 			width = s.streams.Width()
 		}
-		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width))
+		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width)+s.weakenedTests(state))
 	}
 	fmt.Fprintln(s.outLines(), term.ResultLine(state))
 	return s.status(result, exitMap)

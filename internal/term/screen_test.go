@@ -53,6 +53,7 @@ var endings = []ralph.RunStopped{
 	{Reason: ralph.MaxIterations, Detail: "iteration limit (50) reached; work unfinished"},
 	{Reason: ralph.Blocked, Detail: "Missing API credentials for the payments service"},
 	{Reason: ralph.NeedsDecision, Detail: "Should the new endpoint use REST or GraphQL?"},
+	{Reason: ralph.Unconfirmed, Detail: "the new tests also pass without your change: sum_test.go"},
 	{Reason: ralph.SandboxError, Detail: "the sandbox did not start"},
 	{Reason: ralph.AuthError, Detail: "the login was refused (status 401)", Hint: "start `claude` and use /login"},
 	{Reason: ralph.ProgramMissing, Detail: "the agent was not found: claude"},
