@@ -133,7 +133,8 @@ func TestEventsOfARunWithAList(t *testing.T) {
 		})
 		second := (*inputs)[1]
 		same(t, "what the second prompt is built from", ralph.PromptInput{
-			Task: new(entry("B")), Try: 1, ListFile: "tasks.json", Tasks: []ralph.TaskState{job("A", isDone, isProven), job("B")},
+			Task: new(entry("B")), Try: 1, ListFile: "tasks.json",
+			Tasks: []ralph.TaskState{job("A", isDone, isProven), job("B")},
 			Last: ralph.Feedback{Number: 1, Proven: []string{"A"}},
 		}, ralph.PromptInput{
 			Task: second.Task, Try: second.Try, ListFile: second.ListFile, Tasks: second.Tasks, Last: second.Last,
