@@ -51,6 +51,8 @@ func (s *State) remember(what any) {
 		}
 		s.History.Accept(data)
 		s.Asked = nil
+	case ralph.TestsWritten:
+		s.addTests(data)
 	case ralph.Evaluation:
 		s.addEvaluation(data)
 	case ralph.Turn:
@@ -76,6 +78,30 @@ func (s *State) remember(what any) {
 			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
 	}
+}
+
+// addTests counts what tests cost that were written before any work. Tests in use are protected, unless the
+// working agent never sees them.
+func (s *State) addTests(tests ralph.TestsWritten) {
+	spent := tests.Spending()
+	s.History.Spend(spent)
+	s.notePartialSpending(spent)
+	if !tests.Used {
+		return
+	}
+	s.Tests = &tests
+	if !tests.Hidden {
+		s.Policy.Protects = tests.Protects(s.Policy.Protects)
+	}
+}
+
+// HiddenTestChecks returns the checks of the run that also run as hidden checks, with tests that the agent never
+// sees.
+func (s *State) HiddenTestChecks() []string {
+	if s.Tests == nil || !s.Tests.Hidden {
+		return nil
+	}
+	return s.Started.Checks
 }
 
 // NewLearning returns a learning whose ID is derived from its text.
