@@ -179,7 +179,7 @@ func (t *testsFirst) whyUnusable(tests ralph.TestsWritten) string {
 	}
 	for _, name := range tests.Names() {
 		if _, err := os.Lstat(filepath.Join(t.cfg.Dir, filepath.FromSlash(name))); err == nil && !tests.Hidden {
-			return name + " exists in the workspace already, where git ignores it; choose another name"
+			return name + " exists in the workspace already; choose another name"
 		}
 	}
 	return ""
