@@ -52,7 +52,9 @@ func (s *State) remember(what any) {
 		s.History.Accept(data)
 		s.Asked = nil
 	case ralph.TestsWritten:
-		s.addTests(data)
+		s.History.Spend(data.Spending())
+		s.notePartialSpending(data.Spending())
+		s.useTests(data)
 	case ralph.Evaluation:
 		s.addEvaluation(data)
 	case ralph.Turn:
@@ -80,28 +82,25 @@ func (s *State) remember(what any) {
 	}
 }
 
-// addTests counts what tests cost that were written before any work. Tests in use are protected, unless the
-// working agent never sees them.
-func (s *State) addTests(tests ralph.TestsWritten) {
-	spent := tests.Spending()
-	s.History.Spend(spent)
-	s.notePartialSpending(spent)
+// useTests makes tests part of the run that were written before any work. They are protected, unless the working
+// agent never sees them.
+func (i *Identity) useTests(tests ralph.TestsWritten) {
 	if !tests.Used {
 		return
 	}
-	s.Tests = &tests
+	i.Tests = &tests
 	if !tests.Hidden {
-		s.Policy.Protects = tests.Protects(s.Policy.Protects)
+		i.Policy.Protects = tests.Protects(i.Policy.Protects)
 	}
 }
 
 // HiddenTestChecks returns the checks of the run that also run as hidden checks, with tests that the agent never
 // sees.
-func (s *State) HiddenTestChecks() []string {
-	if s.Tests == nil || !s.Tests.Hidden {
+func (i *Identity) HiddenTestChecks() []string {
+	if i.Tests == nil || !i.Tests.Hidden {
 		return nil
 	}
-	return s.Started.Checks
+	return i.Started.Checks
 }
 
 // NewLearning returns a learning whose ID is derived from its text.

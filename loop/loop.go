@@ -156,12 +156,12 @@ func (l *Loop) reopen() {
 // passed and failed before the run.
 func (l *Loop) baseline(ctx context.Context) {
 	l.tests.readopt(ctx)
-	l.lookAtBase(ctx)
+	l.checks.lookAtBase(ctx)
 	switch isNew := l.tests.write(ctx); {
 	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
 	case isNew:
-		l.lookAtBase(ctx)
+		l.checks.lookAtBase(ctx)
 	}
 	h := l.run.state.History
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
@@ -169,16 +169,6 @@ func (l *Loop) baseline(ctx context.Context) {
 		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
 			"that fails without it, the run ends with 7 and a person decides; --proof unbroken asks for no more than "+
 			"passing checks")
-	}
-}
-
-// lookAtBase takes a snapshot of the base and runs the checks on it.
-func (l *Loop) lookAtBase(ctx context.Context) {
-	l.tree.snapshot(ctx, ralph.TreeInput{})
-	l.tree.keepRefused(ctx)
-	if l.run.policy.Baseline {
-		l.checks.runChecks(ctx, l.checks.suite.baselineChecks())
-		l.checks.runHidden(ctx)
 	}
 }
 

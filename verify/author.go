@@ -31,7 +31,7 @@ type AuthorCopy struct {
 
 // OpenForAuthor makes a copy of the base, with the tests that an earlier attempt left in GivenDir. The copy has no
 // repository: what the author does with git must not reach the user's.
-func (e *Examiner) OpenForAuthor(ctx context.Context, in ralph.ViewInput) (*AuthorCopy, error) {
+func OpenForAuthor(ctx context.Context, e *Examiner, in ralph.ViewInput) (*AuthorCopy, error) {
 	if e.Snapshots == nil || in.Base.Snapshot == "" {
 		return nil, fmt.Errorf("copy workspace: %w", ErrNoSnapshot)
 	}

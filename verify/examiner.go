@@ -216,7 +216,7 @@ func (e *Examiner) edits(
 			return nil, err
 		}
 	}
-	for _, dir := range e.addedDirs(kind) {
+	for _, dir := range addedDirs(e, kind) {
 		added, err := fileEdits(dir)
 		if err != nil {
 			return nil, err
@@ -227,7 +227,7 @@ func (e *Examiner) edits(
 }
 
 // addedDirs lists the folders whose files a view shows beside those of the tree.
-func (e *Examiner) addedDirs(kind ralph.ViewKind) []string {
+func addedDirs(e *Examiner, kind ralph.ViewKind) []string {
 	var dirs []string
 	hidden := kind == ralph.ViewHidden || kind == viewHiddenBase
 	if hidden && e.HiddenDir != "" {

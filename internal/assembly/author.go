@@ -34,7 +34,7 @@ func (p *Plan) findAuthor() error {
 			return err
 		}
 	}
-	chosen, err := p.chooseAuthor()
+	chosen, err := chooseAuthor(p)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (p *Plan) checkTestsFirst() error {
 	return nil
 }
 
-func (p *Plan) chooseAuthor() (chosenAgent, error) {
+func chooseAuthor(p *Plan) (chosenAgent, error) {
 	s := p.Settings
 	base := agent.Options{
 		Permissions: permissions(s), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings,
@@ -118,7 +118,7 @@ type testAuthor struct {
 // Write implements ralph.TestAuthor.
 func (a testAuthor) Write(ctx context.Context, in ralph.AuthorInput) (ralph.TestsWritten, error) {
 	written := ralph.TestsWritten{Agent: a.chosen.name, Model: a.chosen.model, Hidden: a.plan.Settings.Tests.Hidden}
-	place, err := a.examiner.OpenForAuthor(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base})
+	place, err := verify.OpenForAuthor(ctx, a.examiner, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base})
 	if err != nil {
 		if errors.Is(err, ralph.ErrIO) || ctx.Err() != nil {
 			return written, err
@@ -189,13 +189,13 @@ func (a testAuthor) Adopt(_ context.Context, tests ralph.TestsWritten) error {
 	return nil
 }
 
-// checkGiven refuses hidden tests that changed since they were recorded.
-func (p *Plan) checkGiven(dir string) error {
-	if p.Tests == nil {
+// checkHiddenTests refuses hidden tests that changed since they were recorded. tests is nil before that.
+func checkHiddenTests(tests *ralph.TestsWritten, dir string) error {
+	if tests == nil {
 		return nil
 	}
 	recorded, found := map[string]string{}, map[string]string{}
-	for _, file := range p.Tests.Files {
+	for _, file := range tests.Files {
 		recorded[file.Name] = file.SHA256
 	}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

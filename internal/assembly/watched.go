@@ -85,7 +85,7 @@ func (w watchingExaminer) Open(ctx context.Context, in ralph.ViewInput) (ralph.V
 		}
 	}
 	if in.Kind == ralph.ViewHidden && w.GivenHidden {
-		if err := w.plan.checkGiven(w.GivenDir); err != nil {
+		if err := checkHiddenTests(w.plan.Tests, w.GivenDir); err != nil {
 			return nil, err
 		}
 	}
