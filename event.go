@@ -30,6 +30,7 @@ const (
 	EvCheckProof       EventType = "check_proof"
 	EvTestsChanged     EventType = "tests_changed"
 	EvWorkSeen         EventType = "work_seen"
+	EvTestsWritten     EventType = "tests_written"
 	EvAccepted         EventType = "accepted"
 	EvTurn             EventType = "turn"
 	EvCase             EventType = "case"

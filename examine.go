@@ -55,6 +55,7 @@ const (
 	ViewOldTests ViewKind = "old_tests" // claimed, with every test from the base as it was then
 	ViewNewTests ViewKind = "new_tests" // the base, with the tests of the claimed tree
 	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
+	ViewGiven    ViewKind = "given"     // the base, plus the tests that an author wrote
 	ViewReviewed ViewKind = "reviewed"  // as the agent left it, with agent instructions as at the base
 )
 

@@ -308,6 +308,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvCheckProof:       decode[Proof](),
 	EvTestsChanged:     decode[BaseTestsRun](),
 	EvWorkSeen:         decode[WorkSeen](),
+	EvTestsWritten:     decode[TestsWritten](),
 	EvAccepted:         decode[WorkAccepted](),
 	EvEvaluation:       decode[Evaluation](),
 	EvTurn:             decode[Turn](),

@@ -51,6 +51,10 @@ func (s *State) remember(what any) {
 		}
 		s.History.Accept(data)
 		s.Asked = nil
+	case ralph.TestsWritten:
+		s.History.Spend(data.Spending())
+		s.notePartialSpending(data.Spending())
+		s.useTests(data)
 	case ralph.Evaluation:
 		s.addEvaluation(data)
 	case ralph.Turn:
@@ -76,6 +80,27 @@ func (s *State) remember(what any) {
 			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
 	}
+}
+
+// useTests makes tests part of the run that were written before any work. They are protected, unless the working
+// agent never sees them.
+func (i *Identity) useTests(tests ralph.TestsWritten) {
+	if !tests.Used {
+		return
+	}
+	i.Tests = &tests
+	if !tests.Hidden {
+		i.Policy.Protects = tests.Protects(i.Policy.Protects)
+	}
+}
+
+// HiddenTestChecks returns the checks of the run that also run as hidden checks, with tests that the agent never
+// sees.
+func (i *Identity) HiddenTestChecks() []string {
+	if i.Tests == nil || !i.Tests.Hidden {
+		return nil
+	}
+	return i.Started.Checks
 }
 
 // NewLearning returns a learning whose ID is derived from its text.

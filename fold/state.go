@@ -49,6 +49,7 @@ type Identity struct {
 	Agent     string
 	Model     string
 	PID       int
+	Tests     *ralph.TestsWritten // tests written before any work, in use; nil if there are none
 }
 
 // Memory holds what people and agents wrote for later iterations.

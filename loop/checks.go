@@ -36,6 +36,16 @@ func (r *checkRunner) examine(ctx context.Context, claimed bool) {
 	r.showWork(ctx)
 }
 
+// lookAtBase takes a snapshot of the base and runs the checks on it.
+func (r *checkRunner) lookAtBase(ctx context.Context) {
+	r.tree.snapshot(ctx, ralph.TreeInput{})
+	r.tree.keepRefused(ctx)
+	if r.policy.Baseline {
+		r.runChecks(ctx, r.suite.baselineChecks())
+		r.runHidden(ctx)
+	}
+}
+
 // runChecks runs checks on the current tree, one after the other. The baseline of a task that is
 // selected later writes to the same folder as the iteration, so its files get the prefix "base".
 func (r *checkRunner) runChecks(ctx context.Context, checks []check) {

@@ -155,14 +155,16 @@ func (l *Loop) reopen() {
 // baseline examines the workspace before any agent works, so that the loop knows which checks
 // passed and failed before the run.
 func (l *Loop) baseline(ctx context.Context) {
-	l.tree.snapshot(ctx, ralph.TreeInput{})
-	l.tree.keepRefused(ctx)
-	if l.run.policy.Baseline {
-		l.checks.runChecks(ctx, l.suite.baselineChecks())
+	l.tests.readopt(ctx)
+	l.checks.lookAtBase(ctx)
+	switch isNew := l.tests.write(ctx); {
+	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
+	case isNew:
+		l.checks.lookAtBase(ctx)
 	}
 	h := l.run.state.History
-	if l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
+	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
 		judge.NeedsNewTest(l.run.policy, h, h.Task) {
 		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
 			"that fails without it, the run ends with 7 and a person decides; --proof unbroken asks for no more than "+
@@ -173,6 +175,9 @@ func (l *Loop) baseline(ctx context.Context) {
 // work runs iterations until a verdict says stop. Without a snapshot of the base, no agent starts if
 // something is protected.
 func (l *Loop) work(ctx context.Context) ralph.Verdict {
+	if l.tests.end != nil {
+		return *l.tests.end
+	}
 	h := l.run.state.History
 	if _, keeps := l.tree.store.(ralph.Snapshots); keeps && h.Started == 0 && h.Base.Snapshot == "" &&
 		len(l.run.policy.Protects) > 0 && ctx.Err() == nil {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ type Loop struct {
 	tree    *workspace
 	wait    *waiter
 	list    *taskList
-	suite   *suite
 	checks  *checkRunner
 	goals   *goal
 	reviews *reviewer
@@ -29,6 +29,7 @@ type Loop struct {
 	hooks   *hookCaller
 	agents  *agentRunner
 	accepts *acceptance
+	tests   *testsFirst
 
 	prompter  ralph.Prompter
 	commits   commits
@@ -58,13 +59,14 @@ func newLoop(cfg Config) *Loop {
 	hooks := &hookCaller{journal: run, tree: tree}
 	checks := &checkRunner{journal: run, tree: tree, list: list, suite: suite}
 	return &Loop{
-		run: run, tree: tree, wait: wait, list: list, suite: suite, goals: goals, hooks: hooks, checks: checks,
+		run: run, tree: tree, wait: wait, list: list, goals: goals, hooks: hooks, checks: checks,
 		prompter: StandardPrompt{},
 		reviews:  &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
 		stash:    &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
 		inbox:    &inbox{journal: run, tree: tree, wait: wait},
 		agents:   &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
 		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
+		tests:    &testsFirst{journal: run, tree: tree, list: list, goals: goals, suite: suite},
 	}
 }
 
@@ -91,6 +93,16 @@ func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.exami
 // the log.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
 	return func(l *Loop) { l.reviews.evaluator, l.reviews.name = e, name }
+}
+
+// WithTestAuthor lets an author write acceptance tests before the first iteration. name identifies it in the log.
+func WithTestAuthor(name string, author ralph.TestAuthor) Option {
+	return func(l *Loop) { l.tests.name, l.tests.author = name, author }
+}
+
+// WithTestAgreement asks the user whether to use the tests of an author.
+func WithTestAgreement(agree func(context.Context, ralph.TestsWritten) bool) Option {
+	return func(l *Loop) { l.tests.agree = agree }
 }
 
 // WithPlan refuses completion while a plan in the workspace has open items. The plan belongs to the

@@ -49,7 +49,7 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 func (l *Loop) assumePassing() judge.History {
 	h := l.run.state.History
 	if l.run.policy.Baseline {
-		for _, c := range l.suite.baselineChecks() {
+		for _, c := range l.checks.suite.baselineChecks() {
 			h.Baseline = append(h.Baseline, ralph.CheckResult{Name: c.name, Task: c.task, Passed: true})
 		}
 	}

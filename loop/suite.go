@@ -42,9 +42,10 @@ func (s *suite) whyBarred(c check) string {
 	return c.barred
 }
 
+// hiddenChecks returns the hidden checks. With hidden tests, each check of the run is one, too.
 func (s *suite) hiddenChecks() []check {
 	var hidden []check
-	for i, command := range s.cfg.Hidden {
+	for i, command := range slices.Concat(s.cfg.Hidden, s.state.HiddenTestChecks()) {
 		hidden = append(hidden, check{name: fmt.Sprintf("hidden check %d", i+1), command: command, hidden: true})
 	}
 	return hidden

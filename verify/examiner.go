@@ -42,6 +42,10 @@ type Examiner struct {
 	Canary string
 	// HiddenDir holds the files of hidden checks; "" if there are none.
 	HiddenDir string
+	// GivenDir holds tests that an author wrote before any work; "" if nobody does. GivenHidden adds them to the
+	// views of hidden checks, because they are not in the workspace.
+	GivenDir    string
+	GivenHidden bool
 	// WorkspaceSnapshot is the snapshot of the workspace, if that is not the tree being examined;
 	// otherwise "".
 	WorkspaceSnapshot string
@@ -212,11 +216,27 @@ func (e *Examiner) edits(
 			return nil, err
 		}
 	}
-	if (kind == ralph.ViewHidden || kind == viewHiddenBase) && e.HiddenDir != "" {
-		laid, err := hiddenFileEdits(e.HiddenDir)
-		return append(edits, laid...), err
+	for _, dir := range addedDirs(e, kind) {
+		added, err := fileEdits(dir)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, added...)
 	}
 	return edits, nil
+}
+
+// addedDirs lists the folders whose files a view shows beside those of the tree.
+func addedDirs(e *Examiner, kind ralph.ViewKind) []string {
+	var dirs []string
+	hidden := kind == ralph.ViewHidden || kind == viewHiddenBase
+	if hidden && e.HiddenDir != "" {
+		dirs = append(dirs, e.HiddenDir)
+	}
+	if e.GivenDir != "" && (kind == ralph.ViewGiven || hidden && e.GivenHidden) {
+		dirs = append(dirs, e.GivenDir)
+	}
+	return dirs
 }
 
 // blendTests puts old tests into files that hold both product code and tests. Restoring such a file
@@ -294,7 +314,7 @@ func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.Fi
 	switch kind {
 	case ralph.ViewNewTests:
 		return e.revertedForNewTests(s)
-	case ralph.ViewBase, viewHiddenBase:
+	case ralph.ViewBase, ralph.ViewGiven, viewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
 		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !isAgentFile(c.Name) })
@@ -319,8 +339,8 @@ func isAgentFile(name string) bool {
 	return slices.Contains(agentFiles, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
-// hiddenFileEdits returns edits that add the files of a folder under their own names.
-func hiddenFileEdits(dir string) ([]pristine.Edit, error) {
+// fileEdits returns edits that add the files of a folder under their own names.
+func fileEdits(dir string) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -334,7 +354,7 @@ func hiddenFileEdits(dir string) ([]pristine.Edit, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read checks.hidden_dir: %w", err)
+		return nil, fmt.Errorf("read files of checks: %w", err)
 	}
 	return edits, nil
 }

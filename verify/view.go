@@ -71,7 +71,7 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 	switch in.Kind {
 	case ralph.ViewClaimed:
 	case ralph.ViewHidden:
-		asked.apart = asked.apart || e.HiddenDir != ""
+		asked.apart = asked.apart || len(addedDirs(e, in.Kind)) > 0
 	default:
 		asked.apart = true
 	}

@@ -30,7 +30,7 @@ func AgentFiles(ws workspace.Workspace, s config.Settings) []config.NamedCommand
 }
 
 // agentNames returns the agents that a run may start: the named or detected one, all of them if
-// none is found yet, the fallbacks and the evaluator.
+// none is found yet, the fallbacks, the evaluator and the author of tests.
 func agentNames(s config.Settings) []string {
 	names := []string{s.Agent.Name}
 	if s.Agent.Name == "" {
@@ -40,7 +40,7 @@ func agentNames(s config.Settings) []string {
 		}
 		names[0] = name
 	}
-	for _, fallback := range append(slices.Clip(s.Agent.Fallback), s.Evaluator.Agent) {
+	for _, fallback := range append(slices.Clip(s.Agent.Fallback), s.Evaluator.Agent, s.Tests.By) {
 		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
 			names = append(names, name)
 		}

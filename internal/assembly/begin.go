@@ -30,6 +30,7 @@ type Places struct {
 	Views     string // files of open views
 	Proofs    string // results of checks at the base
 	Around    string // original files from outside the workspace
+	Given     string // tests that an author wrote before any work
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.
@@ -142,8 +143,10 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	for i := range p.agents {
 		p.agents[i].options.Env = append(p.agents[i].options.Env, inside...)
 	}
-	if p.evaluator != nil {
-		p.evaluator.options.Env = append(p.evaluator.options.Env, inside...)
+	for _, other := range []*chosenAgent{p.evaluator, p.author} {
+		if other != nil {
+			other.options.Env = append(other.options.Env, inside...)
+		}
 	}
 	checkEnv := append(p.checkEnv(), inside...)
 	about := ralph.RunStarted{
@@ -268,6 +271,9 @@ func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop
 			return nil, err
 		}
 		options = append(options, loop.WithExaminer(watcher))
+		if p.author != nil {
+			options = append(options, loop.WithTestAuthor(p.author.name, testAuthor{plan: p, chosen: *p.author, examiner: examiner}))
+		}
 	}
 	if p.evaluator != nil {
 		ledger := evaluate.NewLedger(places.Run)

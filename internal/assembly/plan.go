@@ -45,11 +45,12 @@ type Request struct {
 	// AgentFiles are the effects of repository files on agents that the user agreed to. A user who
 	// trusts everything agrees to those that exist at the start.
 	AgentFiles []config.NamedCommand
-	Resumed    bool            // the goal, list and prompt come from the run's record alone
-	Worktree   *ralph.Worktree // the run's worktree; nil if it has none
-	Protected  []string        // what a resumed run protects; nil detects it
-	Base       string          // the snapshot of a resumed run's base; "" if it has none
-	Begun      map[string]int  // conversations that a resumed run has begun with models, by role: worker, evaluator
+	Resumed    bool                // the goal, list and prompt come from the run's record alone
+	Worktree   *ralph.Worktree     // the run's worktree; nil if it has none
+	Protected  []string            // what a resumed run protects; nil detects it
+	Base       string              // the snapshot of a resumed run's base; "" if it has none
+	Tests      *ralph.TestsWritten // tests that a resumed run was given; nil if there are none
+	Begun      map[string]int      // conversations that a resumed run has begun with models, by role: worker, evaluator
 }
 
 // Plan is a run that is ready to start: everything has been found, and nothing has begun.
@@ -67,6 +68,7 @@ type Plan struct {
 	protect   protect.Rules
 	hiddenDir string       // "" without one
 	evaluator *chosenAgent // nil without one
+	author    *chosenAgent // writes acceptance tests; nil without one
 	run       string       // the run's id, once it has one
 }
 
@@ -100,6 +102,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	}
 	p.warnUnusedHooks()
 	if err := p.prepareProof(); err != nil {
+		return nil, err
+	}
+	if err := p.findAuthor(); err != nil {
 		return nil, err
 	}
 	if worst, known := p.worstCaseNotice(); known {
@@ -346,11 +351,13 @@ func (p *Plan) findAgent() error {
 // AgentName returns the name of the first agent.
 func (p *Plan) AgentName() string { return p.agents[0].name }
 
-// Dialects returns the names of the CLIs that the run uses: its agents and the evaluator.
+// Dialects returns the names of the CLIs that the run uses: its agents, the evaluator and the author of tests.
 func (p *Plan) Dialects() []string {
 	chosen := slices.Clone(p.agents)
-	if p.evaluator != nil {
-		chosen = append(chosen, *p.evaluator)
+	for _, other := range []*chosenAgent{p.evaluator, p.author} {
+		if other != nil {
+			chosen = append(chosen, *other)
+		}
 	}
 	chosen = slices.DeleteFunc(chosen, func(c chosenAgent) bool { return c.by != nil })
 	return text.Mapped(chosen, func(c chosenAgent) string { return c.options.Dialect.Name() })

@@ -160,6 +160,9 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 		NoNetwork: s.Network == "off",
 		HiddenDir: p.hiddenDir,
 	}
+	if p.Settings.Tests.Enabled() {
+		e.GivenDir, e.GivenHidden = places.Given, p.Settings.Tests.Hidden
+	}
 	if s.Isolation != "auto" {
 		e.Isolation = pristine.Mode(s.Isolation)
 	}

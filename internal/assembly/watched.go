@@ -23,11 +23,12 @@ type watchingExaminer struct {
 	programs *verify.Programs // nil if they are unknown
 	strict   bool             // a changed program is tampering, because tests are protected
 	hidden   string           // digest of the hidden files when the run began; "" without any
+	plan     *Plan            // knows the hidden tests, once the run has them
 }
 
 // watch records the state of those files when a run begins, or reads that record when it resumes.
 func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error) {
-	w := watchingExaminer{Examiner: e, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
+	w := watchingExaminer{Examiner: e, plan: p, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
 	programs := filepath.Join(places.Proofs, "programs.json")
 	w.programs, err = verify.RememberPrograms(programs, p.Env.Environ, p.Workspace.Dir, p.Checks)
@@ -81,6 +82,11 @@ func (w watchingExaminer) Open(ctx context.Context, in ralph.ViewInput) (ralph.V
 		}
 		if digest != w.hidden {
 			return nil, errors.New("files of hidden checks changed since the run began")
+		}
+	}
+	if in.Kind == ralph.ViewHidden && w.GivenHidden {
+		if err := checkHiddenTests(w.plan.Tests, w.GivenDir); err != nil {
+			return nil, err
 		}
 	}
 	return w.Examiner.Open(ctx, in)

@@ -69,8 +69,10 @@ func (p *Plan) MissingKey() error {
 	if len(p.agents) == 1 {
 		needed = append(needed, p.agents[0].by)
 	}
-	if p.evaluator != nil {
-		needed = append(needed, p.evaluator.by)
+	for _, other := range []*chosenAgent{p.evaluator, p.author} {
+		if other != nil {
+			needed = append(needed, other.by)
+		}
 	}
 	for _, by := range needed {
 		if by != nil && by.LacksKey() {
@@ -113,7 +115,7 @@ func (r Request) modelKeys() []string {
 		}
 	}
 	s := r.Settings
-	add(models.Worker, s.Agent.Name == config.Worker)
+	add(models.Worker, s.Agent.Name == config.Worker || isBuiltIn(s.Tests.By))
 	add(models.Evaluator, s.Evaluator.Enabled() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
 	return keys
 }

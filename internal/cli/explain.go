@@ -80,6 +80,9 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run.id)
+	if state.Tests != nil && c.iteration == 0 {
+		fmt.Fprintf(c.streams.Out, "tests first: %s\n", term.Clean(state.Tests.String()))
+	}
 	last := c.iteration
 	for _, j := range judgements {
 		printInterrupted(c.streams.Out, state, last, j.Iteration)

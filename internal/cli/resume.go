@@ -196,6 +196,7 @@ func (c *resumeCommand) recordedPlan(
 		Begun:     conversationCounts(state),
 		Worktree:  state.Started.Worktree,
 		Protected: state.Policy.Protects,
+		Tests:     state.Tests,
 		Base:      state.History.Base.Snapshot,
 	}
 	if state.Started.Goal != "" {

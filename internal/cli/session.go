@@ -28,6 +28,7 @@ type view interface {
 	See(ralph.Event)
 	Live(ralph.Activity)
 	Say(line string)
+	Pause() // until the next event, so that a question can be asked
 	Close()
 }
 
@@ -149,6 +150,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		loop.WithObserver(file.See),
 		loop.WithObserver(s.notifyOnWait(ctx)),
 		loop.WithActivity(v.Live),
+		loop.WithTestAgreement(s.agreeToTests(v)),
 	)
 	if err != nil {
 		v.Close()
@@ -172,7 +174,7 @@ func exists(path string) bool {
 
 // places creates and returns the folders for files that a run must keep outside its workspace.
 func (s *session) places() (assembly.Places, error) {
-	for _, name := range []string{"tasks", "proofs", "around"} {
+	for _, name := range []string{"tasks", "proofs", "around", "given"} {
 		if _, err := s.log.Keep(name); err != nil {
 			return assembly.Places{}, err
 		}
@@ -189,6 +191,7 @@ func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembl
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),
+		Given:     filepath.Join(dir, "given"),
 	}
 }
 
@@ -324,6 +327,7 @@ func (p *plainView) Say(line string) {
 	fmt.Fprintln(p.lines.Out, line)
 }
 
+func (p *plainView) Pause() {}
 func (p *plainView) Close() {}
 
 type quietView struct{}
@@ -331,6 +335,7 @@ type quietView struct{}
 func (quietView) See(ralph.Event)     {}
 func (quietView) Live(ralph.Activity) {}
 func (quietView) Say(string)          {}
+func (quietView) Pause()              {}
 func (quietView) Close()              {}
 
 // killLastRun kills processes that the newest run left behind, if that run died. They carry its

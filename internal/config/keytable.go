@@ -198,6 +198,15 @@ var keyTable = []Key{
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what happens when an added line looks unfinished"},
 
+	{Name: "tests.by", Kind: Text, Flag: "tests-by", Metavar: "AGENT", item: checkAuthor,
+		Doc: "agent CLI or worker, or NAME:MODEL, that writes acceptance tests before any work; they must fail " +
+			"at the start, and the agent must not change them"},
+	{Name: "tests.command", Kind: Text, Metavar: "CMD", Command: true,
+		Doc: "shell command that writes the tests in its current folder instead; it reads the prompt on stdin or " +
+			"from {prompt_file}"},
+	{Name: "tests.hidden", Kind: Switch, Default: "false", Flag: "tests-hidden",
+		Doc: "keep these tests out of the workspace and run the checks with them as hidden checks"},
+
 	{Name: "tasks.file", Kind: Text, Flag: "tasks", Metavar: "FILE", Command: true,
 		Doc: "task list to work through"},
 	{Name: "tasks.plan", Kind: Text, Metavar: "FILE",

@@ -68,7 +68,11 @@ func Load(in Input) (Loaded, error) {
 		given = slices.Insert(slices.Clone(given), environmentIndex, seed)
 	}
 	merged := merge(slices.Concat(bundle, given))
-	if err := cmp.Or(resolveAgent(merged), resolveEvaluator(merged)); err != nil {
+	if err := cmp.Or(
+		resolveAgent(merged),
+		resolvePair(merged, "evaluator.agent", "evaluator.command"),
+		resolvePair(merged, "tests.by", "tests.command"),
+	); err != nil {
 		return Loaded{}, err
 	}
 	resolveIdleTimeout(merged)
@@ -236,22 +240,22 @@ func resolveAgent(merged layer) error {
 	return nil
 }
 
-// resolveEvaluator decides between a named evaluator and a command in the same way.
-func resolveEvaluator(merged layer) error {
-	name, command := merged["evaluator.agent"], merged["evaluator.command"]
+// resolvePair decides between a named agent and a command for another role in the same way.
+func resolvePair(merged layer, nameKey, commandKey string) error {
+	name, command := merged[nameKey], merged[commandKey]
 	if name.value == "" || command.value == "" {
 		return nil
 	}
 	switch {
 	case rank(name) == rank(command):
-		msg := fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin)
+		msg := fmt.Sprintf("%s (%s) and %s (%s) exclude each other", nameKey, name.origin, commandKey, command.origin)
 		return &UsageError{Msg: msg}
 	case rank(name) > rank(command):
 		command.value, command.origin = "", name.origin
 	default:
 		name.value, name.origin = "", command.origin
 	}
-	merged["evaluator.agent"], merged["evaluator.command"] = name, command
+	merged[nameKey], merged[commandKey] = name, command
 	return nil
 }
 

@@ -136,7 +136,7 @@ func sample(key Key) (text, shown string) {
 		switch key.Name {
 		case "worktree":
 			return "a/b", "a/b"
-		case "evaluator.agent":
+		case "evaluator.agent", "tests.by":
 			return "claude:opus", "claude:opus"
 		case "worker.api_key_env", "evaluator.api_key_env", "planner.api_key_env":
 			return "MY_KEY", "MY_KEY"

@@ -41,6 +41,7 @@ type Settings struct {
 	Agent     AgentSettings     `json:"agent"`
 	Checks    CheckSettings     `json:"checks"`
 	Gate      GateSettings      `json:"gate"`
+	Tests     TestSettings      `json:"tests,omitzero"`
 	Tasks     TaskSettings      `json:"tasks"`
 	Breaker   BreakerSettings   `json:"breaker"`
 	Limits    LimitSettings     `json:"limits"`
@@ -126,6 +127,16 @@ func (s Settings) testChange() ralph.TestRule {
 	}
 	return ralph.TestsAsk
 }
+
+// TestSettings says who writes acceptance tests before any work.
+type TestSettings struct {
+	By      string `json:"by,omitempty"`      // NAME or NAME:MODEL
+	Command string `json:"command,omitempty"` // a shell command instead
+	Hidden  bool   `json:"hidden,omitempty"`
+}
+
+// Enabled reports whether the run begins with tests.
+func (t TestSettings) Enabled() bool { return t.By != "" || t.Command != "" }
 
 // TaskSettings says which list the run works through and what to do with a task that fails.
 type TaskSettings struct {

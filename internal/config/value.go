@@ -311,6 +311,15 @@ func checkEvaluator(text string) *problem {
 	return checkModel(text)
 }
 
+// checkAuthor accepts an agent CLI or the worker, with or without a model.
+func checkAuthor(text string) *problem {
+	name, model, hasModel := strings.Cut(text, ":")
+	if name == Worker && (!hasModel || strings.TrimSpace(model) != "") {
+		return checkModel(model)
+	}
+	return checkFallback(text)
+}
+
 // checkGlob accepts a pattern of files in the workspace.
 func checkGlob(pattern string) *problem {
 	bare := strings.TrimPrefix(pattern, "!")

@@ -308,6 +308,9 @@ func (b *Builder) Report(receipt Receipt) Report {
 	r.SpecFile, r.TaskFile = clean(s.Started.SpecFile), clean(s.Started.TaskFile)
 	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
 	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
+	if s.Tests != nil {
+		r.TestsBy = clean(s.Tests.String())
+	}
 	r.StartedAt, r.UpdatedAt = s.StartedAt, s.UpdatedAt
 	r.Outcome = Outcome{
 		Ended:      s.Stopped != nil,

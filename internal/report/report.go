@@ -23,7 +23,8 @@ type Report struct {
 	Agent     string    `json:"agent"`
 	Model     string    `json:"model,omitempty"`
 	Evaluator string    `json:"evaluator,omitempty"`
-	Protects  []string  `json:"protects,omitempty"` // patterns of protected files
+	TestsBy   string    `json:"tests_first,omitempty"` // who wrote tests before any work, and which
+	Protects  []string  `json:"protects,omitempty"`    // patterns of protected files
 	StartedAt time.Time `json:"started_at"`
 	UpdatedAt time.Time `json:"updated_at"` // time of the last event
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
@@ -57,7 +58,10 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	if err != nil {
 		return nil, err
 	}
-	again := rechecker{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
+	again := rechecker{
+		examiner: examiner, state: state, dir: req.Workspace.Dir,
+		hidden: slices.Concat(req.Settings.Checks.Hidden, state.HiddenTestChecks()),
+	}
 	return again.all(ctx)
 }
 

@@ -91,6 +91,10 @@ func (v *Live) See(e ralph.Event) {
 		v.ordinal, v.doing = v.lines.ordinal(data), "agent running"
 	case ralph.AgentOutcome:
 		v.doing = "looking at the changes"
+	case ralph.Notice:
+		if data.Code == "tests_first" {
+			v.doing = Clean(data.Text)
+		}
 	case ralph.CheckStarted:
 		v.doing = "check " + Clean(data.Name)
 	case ralph.Waiting:
@@ -110,6 +114,14 @@ func (v *Live) Say(line string) {
 	defer v.mu.Unlock()
 	v.erase()
 	v.lines.write([]string{line})
+}
+
+// Pause erases the status line until the next event, so that the program can ask a question.
+func (v *Live) Pause() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	v.doing = ""
 }
 
 // Live shows an activity of the agent.

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 		return l.baseTests(data)
 	case ralph.WorkSeen:
 		return workSeen(data)
+	case ralph.TestsWritten:
+		return l.testsWritten(data)
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	case ralph.CaseSubmitted:
@@ -33,6 +36,15 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 		return []string{l.answered(data)}
 	}
 	return nil
+}
+
+// testsWritten says which tests were written before any work, and whether they are used.
+func (l *Lines) testsWritten(data ralph.TestsWritten) []string {
+	if data.Used {
+		return []string{"  ✓ tests first: " + Clean(data.String())}
+	}
+	why := cmp.Or(data.Problem, data.Error)
+	return []string{"  " + l.Style.Yellow("✗ tests of "+Clean(data.Agent)+" not used") + ": " + Clean(why)}
 }
 
 // workSeen names new tests that show the work. What is missing is in the refusal that follows.

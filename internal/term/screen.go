@@ -162,6 +162,9 @@ func Screen(s *fold.State, style Style, width int) string {
 		b.row("What changed", Clean(s.Stopped.Changed))
 	}
 	b.row("What was proven", proofText(s))
+	if s.Tests != nil {
+		b.row("Tests first", Clean(s.Tests.String()))
+	}
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
 	}
