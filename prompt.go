@@ -48,8 +48,9 @@ type PromptInput struct {
 	Answers        []AnswerGiven
 	OpenQuestion   string // a question from an earlier run that was never answered
 	Ledger         []TaskLedger
-	ByCase         bool // the agent is a Submitter
-	NeedsNewTest   bool // the checks pass already, so only a new test shows the work
+	ByCase         bool     // the agent is a Submitter
+	NeedsNewTest   bool     // the checks pass already, so only a new test shows the work
+	GivenTests     []string // test files that another agent wrote for this work, and that are protected
 }
 
 // Feedback is what the next prompt says about the previous iteration.

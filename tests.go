@@ -63,7 +63,10 @@ type TestFile struct {
 
 // String formats the tests for people. It does not name hidden ones: an agent may read this.
 func (t TestsWritten) String() string {
-	by := strings.TrimSpace(t.Agent + " " + t.Model)
+	by := t.Agent
+	if t.Model != "" && !strings.HasSuffix(by, ":"+t.Model) {
+		by += " " + t.Model
+	}
 	if t.Hidden {
 		return fmt.Sprintf("%s wrote hidden tests (files: %d)", by, len(t.Files))
 	}

@@ -54,6 +54,9 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		in.RestoreFailure = kept.RestoreFailure
 	}
 	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.run.state.History, l.run.state.History.Task)
+	if given := l.run.state.Tests; given != nil && !given.Hidden {
+		in.GivenTests = given.Names()
+	}
 	in.Diff, in.DiffCut = l.tree.diff(ctx)
 	return in
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -258,6 +259,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 			"checks":        plan.Checks,
 			"hidden_checks": listed(plan.Settings.Checks.Hidden),
 			"isolation":     plan.Settings.Checks.Isolation,
+			"tests":         plan.Settings.Tests,
 			"evaluator":     evaluator,
 			"policy":        plan.Policy,
 			"hooks":         plan.Settings.Hooks,
@@ -274,6 +276,9 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		for _, text := range texts {
 			fmt.Fprintf(out, "%s: %s\n", name, term.Clean(text))
 		}
+	}
+	if tests := plan.Settings.Tests; tests.Enabled() {
+		fmt.Fprintf(out, "tests first: %s\n", term.Clean(cmp.Or(tests.By, tests.Command)))
 	}
 	each("check", plan.Checks)
 	each("hidden check", plan.Settings.Checks.Hidden)

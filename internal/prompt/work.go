@@ -156,6 +156,8 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 	if in.Task != nil {
 		list("For this task it also runs:", in.Task.Checks)
 	}
+	list("Another agent wrote these tests for this work. Make them pass, and do not change them: Ralph refuses claims\n"+
+		"with other versions.", in.GivenTests)
 	if in.NeedsNewTest {
 		a.say(showWork)
 	}
