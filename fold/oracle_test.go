@@ -361,7 +361,8 @@ func (o oracle) refusals() []string {
 	if p.Status == ralph.StatusRequired && (block == nil || !block.ExitSignal || phrases < p.StatusMin) {
 		codes = append(codes, "status_gate")
 	}
-	if len(counting) == 0 && !p.AllowUnverified && !o.evaluatorAccepted() {
+	notAsked := p.Evaluator != "" && len(o.list) == 0 && now.Work != nil && now.Work.Unchanged && p.Rules > 0
+	if len(counting) == 0 && !p.AllowUnverified && !o.evaluatorAccepted() && !notAsked {
 		codes = append(codes, "no_evidence")
 	}
 	others := len(codes) > 0 || verdict != "" && verdict != "evaluator_rejected"

@@ -250,6 +250,9 @@ func askEvidence(p ralph.Policy, h History) ralph.Gate {
 	if h.Now.acceptedBy() != "" {
 		return openGate("the evaluator accepted it")
 	}
+	if p.Evaluator != "" && p.Rules > 0 && len(h.Tasks) == 0 && h.Now.Work != nil && h.Now.Work.Unchanged {
+		return noteGate("no check ran, and the evaluator is not asked about a claim without changes")
+	}
 	if p.AllowUnverified {
 		return noteGate("no check ran; --allow-unverified lets it pass, unverified")
 	}
