@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // These limits bound what a run remembers of people and agents, and so the size of its prompts.
@@ -28,21 +29,12 @@ func (s *State) remember(what any) {
 		s.stashWork(data)
 	case ralph.WorkRestored:
 		s.restoreWork(data)
-	case ralph.SignalSeen:
-		id, isDone := strings.CutSuffix(data.Kind, ":DONE")
-		if listed := s.History.Now.Listed; isDone && data.From == ralph.FromList && !slices.Contains(listed, id) {
-			s.History.Now.Listed = append(slices.Clip(listed), id)
-		}
-	case ralph.PlanRead:
-		s.History.Now.Plan = &data
+	case ralph.SignalSeen, ralph.PlanRead, ralph.BaseTestsRun, ralph.WorkSeen:
+		observe(&s.History.Now, data)
 	case ralph.FilesTampered:
 		s.noteTampering(data)
 	case ralph.Proof:
 		s.addProof(data)
-	case ralph.BaseTestsRun:
-		s.History.Now.BaseTests = &data
-	case ralph.WorkSeen:
-		s.History.Now.Work = &data
 	case ralph.WorkAccepted:
 		s.noteDelivered(data.Message)
 		if len(data.Files) > 0 {
@@ -79,6 +71,23 @@ func (s *State) remember(what any) {
 		if !known && len(s.Learnings) < maxLearnings {
 			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
+	}
+}
+
+// observe adds what the harness saw of the current iteration.
+func observe(now *judge.Observation, what any) {
+	switch data := what.(type) {
+	case ralph.SignalSeen:
+		id, isDone := strings.CutSuffix(data.Kind, ":DONE")
+		if isDone && data.From == ralph.FromList && !slices.Contains(now.Listed, id) {
+			now.Listed = append(slices.Clip(now.Listed), id)
+		}
+	case ralph.PlanRead:
+		now.Plan = &data
+	case ralph.BaseTestsRun:
+		now.BaseTests = &data
+	case ralph.WorkSeen:
+		now.Work = &data
 	}
 }
 

@@ -91,7 +91,8 @@ func (t *testsFirst) adopt(ctx context.Context, tests ralph.TestsWritten) {
 
 func (t *testsFirst) record(tests ralph.TestsWritten) {
 	if len(tests.Ignored) > 0 {
-		t.warn("tests_ignored", "%s wrote files other than new tests, which are ignored: %s", t.name, text.List(tests.Ignored))
+		t.warn("tests_ignored", "%s wrote files other than new tests, which are ignored: %s",
+			t.name, text.List(tests.Ignored))
 	}
 	t.emit(ralph.EvTestsWritten, tests)
 	t.warnUnmetered("writing tests", tests.Spending(), tests.End)
@@ -215,7 +216,8 @@ func (t *testsFirst) failingChecks(ctx context.Context, tests ralph.TestsWritten
 	case len(failing) > 0:
 		return failing, ""
 	case failsAnyway:
-		return nil, "the checks that fail with these tests fail without them, too, and none of them names a new test that fails"
+		return nil, "the checks that fail with these tests fail without them, too, and none of them names a new test that " +
+			"fails"
 	}
 	return nil, "every check passes with these tests, so they show nothing"
 }

@@ -272,7 +272,8 @@ func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop
 		}
 		options = append(options, loop.WithExaminer(watcher))
 		if p.author != nil {
-			options = append(options, loop.WithTestAuthor(p.author.name, testAuthor{plan: p, chosen: *p.author, examiner: examiner}))
+			author := testAuthor{plan: p, chosen: *p.author, examiner: examiner}
+			options = append(options, loop.WithTestAuthor(p.author.name, author))
 		}
 	}
 	if p.evaluator != nil {

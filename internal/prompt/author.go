@@ -30,7 +30,7 @@ Another agent will do the work below after you. You write the tests that show wh
 func (a Author) Text() string {
 	parts := []string{authorRules}
 	if a.Problem != "" {
-		parts = append(parts, "# Your last attempt\n\nYour tests were not used. They are still in this folder. The reason:\n\n"+
+		parts = append(parts, "# Your last attempt\n\nYour tests were not used. They are still in this folder. The reason:",
 			quote(a.Problem))
 	}
 	if a.Task != nil {
