@@ -47,6 +47,14 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	return openGate("a deliberately failing test made every check fail, and no test of the base is missing")
 }
 
+// DescribeProof says why a check proves nothing.
+func DescribeProof(p ralph.Proof) string {
+	if p.Lost > 0 {
+		return describeLostTests(p)
+	}
+	return p.Detail
+}
+
 func describeLostTests(p ralph.Proof) string {
 	if len(p.Missing) == 0 {
 		return p.Detail

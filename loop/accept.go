@@ -37,6 +37,9 @@ func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.V
 		}
 		yes.Tree, yes.Checks = a.state.History.Tree, results
 	}
+	if why := a.provesNothing(ctx, yes); why != "" {
+		return a.refuse("%s", why)
+	}
 	a.emit(ralph.EvAccepted, yes)
 	for _, id := range yes.Tasks {
 		t, _ := judge.FindTask(a.state.History.Tasks, id)
@@ -46,6 +49,23 @@ func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.V
 		a.list.writeTasks()
 	}
 	return a.decide(ctx)
+}
+
+// provesNothing returns why the checks of a list that a person completes prove nothing, or "". For a goal that
+// was found out with the claim.
+func (a *acceptance) provesNothing(ctx context.Context, yes ralph.WorkAccepted) string {
+	left := slices.DeleteFunc(judge.OpenTasks(a.state.History.Tasks), func(id string) bool {
+		return slices.Contains(yes.Tasks, id)
+	})
+	if len(yes.Tasks) == 0 || len(left) > 0 {
+		return ""
+	}
+	for _, proof := range a.checks.prove(ctx) {
+		if proof.Canary == ralph.CanaryGreen || proof.Lost > 0 {
+			return proof.Name + " proves nothing: " + judge.DescribeProof(proof)
+		}
+	}
+	return ""
 }
 
 // decide returns how the run ends now. If other work is left, the run ends as it did before, and no verdict

@@ -39,11 +39,11 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 
 // selectWork reads the goal and the user's input and selects the task to work on.
 func (l *Loop) selectWork(ctx context.Context) {
+	l.inbox.takeOverFiles(ctx, l.list)
 	if err := l.goals.readGoal(ctx); err != nil {
 		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
 	}
 	l.goals.warnPlaceholders()
-	l.inbox.takeOverFiles(ctx, l.list)
 	l.inbox.readUserInput(ctx)
 	l.list.selectTask()
 	l.stash.prepareTree(ctx)

@@ -62,11 +62,12 @@ func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks 
 	}
 }
 
-// prove tests whether the passing checks can fail.
-func (r *checkRunner) prove(ctx context.Context) {
+// prove tests whether the passing checks can fail, and returns what it found.
+func (r *checkRunner) prove(ctx context.Context) []ralph.Proof {
 	if r.tree.examiner == nil || !r.policy.Canary || !r.couldStillPass(ctx) {
-		return
+		return nil
 	}
+	var proofs []ralph.Proof
 	kind := ralph.ViewClaimed
 	if w := r.state.History.Now.BaseTests; w != nil && w.OldPassed && len(w.Files) > 0 {
 		kind = ralph.ViewOldTests // because these must be the tests of the base
@@ -74,7 +75,7 @@ func (r *checkRunner) prove(ctx context.Context) {
 	folder, err := r.checkFolder(1)
 	if err != nil {
 		r.storageFailed(err)
-		return
+		return nil
 	}
 	for i, c := range r.suite.checksToRun(true) {
 		if r.suite.whyBarred(c) != "" || c.missing != "" || r.isFailing(c) {
@@ -88,10 +89,10 @@ func (r *checkRunner) prove(ctx context.Context) {
 		})
 		switch {
 		case ctx.Err() != nil:
-			return
+			return proofs
 		case errors.Is(err, ralph.ErrIO):
 			r.storageFailed(err)
-			return
+			return proofs
 		case errors.Is(err, ralph.ErrNoView) && r.state.History.CheckedInPlace(): // as before any agent worked
 			proof = ralph.Proof{Canary: ralph.CanaryNone, Detail: err.Error()}
 		case err != nil:
@@ -102,5 +103,7 @@ func (r *checkRunner) prove(ctx context.Context) {
 		}
 		proof.Name, proof.Task = c.name, c.task
 		r.emit(ralph.EvCheckProof, proof)
+		proofs = append(proofs, proof)
 	}
+	return proofs
 }

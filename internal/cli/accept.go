@@ -34,10 +34,10 @@ func newAcceptCommand(a *app) *cobra.Command {
 		Use: "accept [RUN] [TASK...]", Short: "Accept work that nothing shows, or reject it", GroupID: "work",
 		Annotations: outside,
 		Long: `A run that ends with 7 (UNCONFIRMED) has claimed work whose checks pass, but
-nothing shows that the work was done. Look at it with ralph diff, then accept it:
-the run ends with 0, without an agent. If files changed since the claim, the checks
-run again first. With a task list, name the tasks or use --all. Or reject it: your
-words go into the next prompt of ralph resume.
+nothing shows that the work was done. Look at it with ralph diff, then accept
+it: the run ends with 0, without an agent. If files changed since the claim,
+the checks run again first. With a task list, name the tasks or use --all. Or
+reject it: your words go into the next prompt.
 
 If Ralph refuses a change that you made yourself, such as to the prompt while an
 agent worked, --files makes it yours, in the current run or the next one.`,
@@ -69,7 +69,7 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.reject != "" {
-		return messageCommand{c.app}.answer(ctx, []string{c.reject})
+		return c.rejectWork(found)
 	}
 	return c.reopenRun(ctx, found.store, found.id, func(s *session) error {
 		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
@@ -85,6 +85,21 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 		s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		return s.runLoop(ctx)
 	})
+}
+
+// rejectWork tells the agent why a person did not accept its claim.
+func (c *acceptCommand) rejectWork(found foundRun) error {
+	if err := replaceAnswer(found.store, found.id); err != nil {
+		return err
+	}
+	message := ralph.Message{
+		Kind: ralph.MessageAnswer, Run: found.id, Text: "Not accepted: " + c.reject,
+		Question: "You claimed that the work is done, and a person looked at it.",
+	}
+	if err := sendMessage(found.store, message); err != nil {
+		return err
+	}
+	return c.printSent("accept", "queued", found.id, "not accepted; your words go into the next prompt: ralph resume")
 }
 
 // split separates the run's name from the names of tasks: a task of the newest run is a task.
@@ -118,7 +133,7 @@ func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, err
 		return nil, usage("run %s has no task list, so there is no task %s", state.Run, named[0])
 	case may[0] == "":
 		return nil, nil
-	case c.all:
+	case c.all, len(named) == 0 && len(may) == 1:
 		return may, nil
 	case len(named) == 0:
 		return nil, usage("name the tasks to accept, or use --all: %s", strings.Join(may, ", "))
@@ -181,12 +196,12 @@ func (a *app) askToAccept(ctx context.Context, run string, end error) error {
 	if !ended || int(status) != ralph.ExitCode(ralph.Unconfirmed, "") || !asks {
 		return end
 	}
-	fmt.Fprint(a.streams.Err, "\nAccept this work? y accepts it; other words go to the agent; Enter decides later: ")
+	fmt.Fprint(a.streams.Err, "\nAccept this work? y: yes; n or Enter: decide later; other words: tell the agent what is missing: ")
 	line, err := bufio.NewReader(a.streams.In).ReadString('\n')
 	answer := strings.TrimSpace(line)
 	c := &acceptCommand{resumeCommand: resumeCommand{app: a}, all: true}
 	switch {
-	case err != nil || answer == "":
+	case err != nil || answer == "" || strings.EqualFold(answer, "n") || strings.EqualFold(answer, "no"):
 		return end
 	case strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"):
 		return c.run(ctx, []string{run})

@@ -122,10 +122,12 @@ func (s Settings) testChange() ralph.TestRule {
 	case slices.Contains(s.Protect, "tests"):
 		// The preset cannot protect tests that share a file with other code, as in Rust.
 		return ralph.TestsRefuse
-	case s.Gate.Shown != string(ralph.ShownAsk): // as in the profiles whose documents ask nobody
-		return ralph.TestsWarn
+	case s.Gate.Shown == string(ralph.ShownRefuse):
+		return ralph.TestsRefuse
+	case s.Gate.Shown == string(ralph.ShownAsk):
+		return ralph.TestsAsk
 	}
-	return ralph.TestsAsk
+	return ralph.TestsWarn // as in the profiles whose documents ask nobody
 }
 
 // TestSettings says who writes acceptance tests before any work.

@@ -102,7 +102,7 @@ func (r Report) verified() string {
 	switch {
 	case r.Outcome.Verified:
 		return "yes, by " + prose(strings.Join(r.Outcome.VerifiedBy, ", "))
-	case len(r.Outcome.VerifiedBy) > 0:
+	case slices.Contains(r.Outcome.VerifiedBy, ralph.VerifiedEvaluator):
 		return "no: an evaluator accepted it, but no check ran"
 	case r.Outcome.Ended && r.Outcome.ExitCode == 0:
 		return "**no: nothing was checked**"

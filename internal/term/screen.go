@@ -121,6 +121,11 @@ func completedProof(s *fold.State) string {
 	return string(word) + ": " + Clean(what)
 }
 
+func weakenedTests(s *fold.State) bool {
+	tests := s.History.Now.BaseTests
+	return tests != nil && len(tests.Files) > 0 && !tests.OldPassed
+}
+
 // taskProofs counts how the tasks of the list were proven.
 func taskProofs(s *fold.State) string {
 	count := map[ralph.ProofWord]int{}
@@ -332,6 +337,10 @@ func proofText(s *fold.State) string {
 	switch {
 	case s.Stopped.Status == ralph.StatusCompleted && s.Stopped.Proof != "":
 		return completedProof(s)
+	case s.Stopped.Reason == ralph.Unconfirmed && weakenedTests(s):
+		return "nothing: the original tests fail, only the changed ones pass"
+	case s.Stopped.Reason == ralph.Unconfirmed && len(s.History.Tasks) > 0 && taskProofs(s) != "":
+		return "not everything: " + taskProofs(s)
 	case slices.Contains(by, ralph.VerifiedEvaluator):
 		return "an evaluator accepted the work; no check ran"
 	case slices.Contains(by, ralph.VerifiedChecks):
