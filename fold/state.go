@@ -329,11 +329,12 @@ func (s *State) judge(data ralph.VerdictReached) {
 		s.History.LastProvenTree, s.OpenWork, s.Unowned = s.History.Now.Tree.Snapshot, nil, nil
 	}
 	s.Phase = PhaseNone
+	// After a person accepted only some tasks, a verdict between iterations asks about the others.
+	if wasJudging && data.Verdict.Counted || !wasJudging && data.Verdict.Reason == ralph.Unconfirmed {
+		s.Asked = data.Verdict.Question()
+	}
 	if !wasJudging {
 		return
-	}
-	if data.Verdict.Counted {
-		s.Asked = data.Verdict.Question()
 	}
 	s.noteGivenUp(data.Verdict.Tasks)
 	if n := len(s.Iterations); n == cap(s.Iterations) {
