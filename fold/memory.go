@@ -141,6 +141,7 @@ func (s *State) noteDelivered(message string) {
 func (s *State) takeOver(files []string) {
 	isTheirs := func(name string) bool { return slices.Contains(files, name) }
 	s.Tampered = slices.DeleteFunc(slices.Clone(s.Tampered), isTheirs)
+	s.Weakened = slices.DeleteFunc(slices.Clone(s.Weakened), isTheirs)
 	s.Unowned = slices.DeleteFunc(slices.Clone(s.Unowned), isTheirs)
 	if refused := s.Started.Refused; refused != nil {
 		left := *refused
@@ -155,27 +156,34 @@ func (s *State) RefusedFiles() []string {
 	if s.LiveStatus() == ralph.StatusCompleted {
 		return nil
 	}
-	files := slices.Clone(s.Tampered)
+	files := slices.Concat(s.Tampered, s.Weakened)
 	if s.Started.Refused != nil {
 		files = append(files, s.Started.Refused.Files...)
 	}
-	refusals := ralph.RefusalsOf(s.Verdict.Gates)
-	for _, r := range slices.Concat(s.Verdict.Tasks.Refused, s.Verdict.Tasks.Unconfirmed) {
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// noteWeakened remembers the tests that a claim was refused for. An iteration in which the tests of the base
+// did not run, such as one without a claim, says nothing about them.
+func (d *Distrusted) noteWeakened(tests *ralph.BaseTestsRun, v ralph.Verdict) {
+	if tests == nil {
+		return
+	}
+	refusals := ralph.RefusalsOf(v.Gates)
+	for _, r := range slices.Concat(v.Tasks.Refused, v.Tasks.Unconfirmed) {
 		refusals = append(refusals, ralph.Refusal{Code: r.Code})
 	}
-	tests := s.History.Now.BaseTests
+	d.Weakened = nil
 	for _, r := range refusals {
-		switch {
-		case tests == nil:
-		case r.Code == ralph.RefusedTestsChanged:
-			files = append(files, tests.Files...)
-		case r.Code == ralph.RefusedTestAware:
+		switch r.Code {
+		case ralph.RefusedTestsChanged:
+			d.Weakened = append(d.Weakened, tests.Files...)
+		case ralph.RefusedTestAware:
 			for _, line := range tests.Aware {
 				name, _, _ := strings.Cut(line, ": ")
-				files = append(files, name)
+				d.Weakened = append(d.Weakened, name)
 			}
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
 }

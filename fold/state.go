@@ -24,7 +24,7 @@ type State struct {
 	Last       ralph.Feedback // what the next prompt says about the previous iteration
 	Phase      Phase          // of the open iteration
 	Checking   bool           // checks started between iterations, and there was no snapshot since
-	Tampered   []string       // protected files that the last agent changed
+	Distrusted
 
 	Elapsed ralph.Span        // spent by the run, as far as events tell
 	Begun   ralph.Span        // Elapsed when the newest iteration began
@@ -74,6 +74,12 @@ type Stash struct {
 type ReviewLog struct {
 	Ledger  []ralph.TaskLedger // of what is not done yet
 	Reviews int                // how often evaluators were asked
+}
+
+// Distrusted holds the files whose changes the run refuses.
+type Distrusted struct {
+	Tampered []string // protected files that the last agent changed
+	Weakened []string // tests, and code that detects tests, that the last claim with changed tests was refused for
 }
 
 // TotalsAccuracy tells whether the run's totals are exact.
@@ -330,13 +336,15 @@ func (s *State) judge(data ralph.VerdictReached) {
 		s.History.LastProvenTree, s.OpenWork, s.Unowned = s.History.Now.Tree.Snapshot, nil, nil
 	}
 	s.Phase = PhaseNone
+	// After a person accepted only some tasks, a verdict between iterations asks about the others.
+	if wasJudging && data.Verdict.Counted || !wasJudging && data.Verdict.Reason == ralph.Unconfirmed {
+		s.Asked = data.Verdict.Question()
+	}
 	if !wasJudging {
 		return
 	}
-	if data.Verdict.Counted {
-		s.Asked = data.Verdict.Question()
-	}
 	s.noteGivenUp(data.Verdict.Tasks)
+	s.noteWeakened(s.History.Now.BaseTests, data.Verdict)
 	if n := len(s.Iterations); n == cap(s.Iterations) {
 		s.Iterations = slices.Grow(s.Iterations, n+1) // doubles the capacity; append would copy a long list more often
 	}

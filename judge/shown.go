@@ -410,8 +410,8 @@ func (h History) claimsAgain(id string) bool {
 	return false
 }
 
-// personSettles reports whether a refusal leaves open what a person may settle.
-func personSettles(code string) bool {
+// PersonSettles reports whether a refusal leaves open what a person may settle.
+func PersonSettles(code string) bool {
 	switch code {
 	case ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware:
 		return true
@@ -423,12 +423,12 @@ func personSettles(code string) bool {
 func (h *History) noteUnshown(v ralph.Verdict) {
 	var ids []string
 	refusals := ralph.RefusalsOf(v.Gates)
-	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !personSettles(r.Code) })
+	others := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !PersonSettles(r.Code) })
 	if len(h.Tasks) == 0 && v.Claimed && len(refusals) > 0 && !others {
 		ids = append(ids, "")
 	}
 	for _, r := range v.Tasks.Refused {
-		if personSettles(r.Code) {
+		if PersonSettles(r.Code) {
 			ids = append(ids, r.Task)
 		}
 	}
@@ -578,7 +578,7 @@ func Acceptable(h History, v ralph.Verdict) []string {
 		}
 	}
 	refusals := ralph.RefusalsOf(v.Gates)
-	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !personSettles(r.Code) })
+	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !PersonSettles(r.Code) })
 	if len(h.Tasks) == 0 && v.Claimed && len(refusals) > 0 && !open {
 		return []string{""}
 	}

@@ -154,7 +154,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	}
 	tampered := askTampered(p, h)
 	for _, gate := range []ralph.Gate{tampered, askFresh(p, h)} {
-		if gate.State == ralph.GateShut && !personSettles(gate.Refusal) {
+		if gate.State == ralph.GateShut && !PersonSettles(gate.Refusal) {
 			return gate.Refusal, gate.Detail
 		}
 	}

@@ -22,15 +22,19 @@ type acceptance struct {
 // differ now, the checks run again first, and a failure refuses.
 func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
 	h := a.state.History
-	holds := len(h.Now.Checks) == 0 || judge.AllPassed(h.Now.Checks)
-	if !holds || !a.tree.unchangedSince(ctx, h.Now.Tree, a.list.ownFile()) {
+	refuses := func(c ralph.CheckResult) bool { return !c.Passed && countsFor(h, yes, c) }
+	changed := !a.tree.unchangedSince(ctx, h.Now.Tree, a.list.ownFile())
+	if changed || slices.ContainsFunc(h.Now.Checks, refuses) {
 		results, ok := a.checks.runAgain(ctx)
 		a.tree.acceptTree(ctx)
-		if !ok {
+		failed := slices.IndexFunc(results, refuses)
+		switch {
+		case !ok:
 			return a.decide(ctx)
-		}
-		if failed := slices.IndexFunc(results, func(c ralph.CheckResult) bool { return !c.Passed }); failed >= 0 {
+		case failed >= 0 && changed:
 			return a.refuse("the files changed since the claim, and %s fails now", results[failed].FullName())
+		case failed >= 0:
+			return a.refuse("%s fails", results[failed].FullName())
 		}
 		if h.Tree.Known && !a.tree.unchangedSince(ctx, h.Tree, a.list.ownFile()) {
 			return a.refuse("files changed while the checks ran; accept it again")
@@ -68,15 +72,26 @@ func (a *acceptance) provesNothing(ctx context.Context, yes ralph.WorkAccepted) 
 	return ""
 }
 
+// countsFor reports whether a check must pass for what a person accepts. The own checks of other tasks that are
+// not done do not matter.
+func countsFor(h judge.History, yes ralph.WorkAccepted, c ralph.CheckResult) bool {
+	t, _ := judge.FindTask(h.Tasks, c.Task)
+	return c.Task == "" || t.Status == ralph.TaskDone || slices.Contains(yes.Tasks, c.Task)
+}
+
 // decide returns how the run ends now. If other work is left, the run ends as it did before, and no verdict
-// is recorded, because none was reached.
+// is recorded, because none was reached. An interrupt is not recorded either: the claim that waits for a
+// person is in the last verdict.
 func (a *acceptance) decide(ctx context.Context) ralph.Verdict {
 	if a.storage != nil {
 		return a.storageVerdict()
 	}
 	at := a.moment(ctx)
 	v := judge.Decide(a.policy, a.state.History.Judge(at))
-	if !judge.Completed(v) && v.Reason != ralph.Unconfirmed && v.Reason != ralph.Interrupted {
+	switch {
+	case v.Reason == ralph.Interrupted:
+		return v
+	case !judge.Completed(v) && v.Reason != ralph.Unconfirmed:
 		return a.endBefore()
 	}
 	a.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
@@ -106,6 +121,7 @@ func (r *checkRunner) runAgain(ctx context.Context) ([]ralph.CheckResult, bool) 
 		checks []check
 	}{{ralph.ViewClaimed, r.suite.checksToRun(true)}, {ralph.ViewHidden, r.suite.hiddenChecks()}} {
 		session := r.session(part.kind, checkFile("accept-"+string(part.kind)))
+		session.judged = true
 		for i, c := range part.checks {
 			result, ok := session.check(ctx, i, c)
 			if !ok {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -293,6 +295,64 @@ func TestWhatAnEarlierRunRefusedStaysRefused(t *testing.T) {
 		same(t, "exit code", 74, result.ExitCode)
 		if !strings.Contains(result.Summary, "the files that run R0 refused cannot be compared") {
 			t.Errorf("the summary is %q", result.Summary)
+		}
+	})
+}
+
+// The claim still waits for a person if the accepting process is interrupted while checks run again.
+func TestAnInterruptedAcceptanceLosesNothing(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, k := unconfirmed(t)
+		k.becomes("2")()
+		ctx, kill := context.WithCancelCause(t.Context())
+		e.check = func(ralph.ViewInput, string) ralph.CheckResult {
+			kill(ralph.Killed{Signal: ralph.SignalInterrupt})
+			return isGreen
+		}
+		again := w.acceptedBy(ann)
+		again.ended(again.run(ctx), ralph.Interrupted, 0)
+		same(t, "accepted", nil, payloads[ralph.WorkAccepted](again.log))
+		state := again.loop.State()
+		same(t, "acceptable", []string{""}, judge.Acceptable(state.History, state.Verdict))
+		w.replaysWith(again)
+	})
+}
+
+// The own check of another task that is not done does not keep a task from being accepted.
+func TestAcceptingATaskBesideAnotherThatFails(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		other := entry("B")
+		other.Checks = []string{"test B"}
+		b := newMemoryTasks(entry("A"), other)
+		w, e, _ := examined(t)
+		w.mustShow()
+		w.cfg.Task = ""
+		w.policy.MaxIterations = 3
+		e.check = func(_ ralph.ViewInput, name string) ralph.CheckResult { return greenIf(name != "test B") }
+		w.options = append(w.options, WithTasks(b))
+		w.agent.turns = []turn{tagging("A"), tagging("A"), tagging("B")}
+		w.ends(ralph.MaxIterations, 3)
+		yes := ann
+		yes.Tasks = []string{"A"}
+		again := w.acceptedBy(yes)
+		again.ended(again.run(t.Context()), ralph.MaxIterations, 0)
+		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskPending}, b.lies())
+		w.replaysWith(again)
+	})
+}
+
+// After some tasks were accepted, a person can still reject the others.
+func TestTheTasksThatAreLeftAreStillAQuestion(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w := unshownList(t, newMemoryTasks(entry("A"), entry("B")), tagging("A", "B"))
+		w.ends(ralph.Unconfirmed, 2)
+		yes := ann
+		yes.Tasks = []string{"A"}
+		again := w.acceptedBy(yes)
+		again.ended(again.run(t.Context()), ralph.Unconfirmed, 0)
+		asked := again.loop.State().Asked
+		if asked == nil || *asked != "claimed, but not shown: B" {
+			t.Errorf("the question is %v", asked)
 		}
 	})
 }

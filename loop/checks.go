@@ -163,6 +163,7 @@ type session struct {
 	kind   ralph.ViewKind
 	files  checkFile
 	strict bool // a failed check fails, even if it passed before
+	judged bool // an agent left this tree, although no iteration is being judged
 
 	folder     string
 	view       ralph.View
@@ -196,7 +197,7 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	result, ok := s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()):
+	case !h.Judging && !s.judged && (s.runner.iteration == 0 || h.NeedsMoreAccess()):
 		// Later, an agent may have made the check pass only with less isolation.
 		result, ok = s.rerunLessIsolated(ctx, i, c, result)
 	case !s.strict && h.PassedBefore(result):

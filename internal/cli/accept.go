@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/judge"
+	"github.com/ralphloop/ralph/runlog"
 )
 
 // acceptCommand is `ralph accept`: a person settles what evidence cannot.
@@ -71,10 +72,14 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 	if c.reject != "" {
 		return c.rejectWork(found)
 	}
+	// A running run keeps its orders: reopenRun would drop a pause or a stop.
+	if owner, live := found.store.Holder(); live && owner.Run == found.id {
+		return &runlog.Locked{Path: found.store.Dir(), Owner: owner}
+	}
 	return c.reopenRun(ctx, found.store, found.id, func(s *session) error {
 		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
 			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept\n", found.id)
-			return s.finish(&s.state, s.state.Result(), "hard")
+			return s.finish(ctx, &s.state, s.state.Result(), "hard")
 		}
 		if tasks, err = c.choose(&s.state, tasks); err != nil {
 			return err
@@ -151,7 +156,7 @@ func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, err
 
 func whyNothing(state *fold.State) string {
 	refusals := ralph.RefusalsOf(state.Verdict.Gates)
-	i := slices.IndexFunc(refusals, func(r ralph.Refusal) bool { return r.Code != ralph.RefusedNotShown })
+	i := slices.IndexFunc(refusals, func(r ralph.Refusal) bool { return !judge.PersonSettles(r.Code) })
 	if i >= 0 {
 		return "a person cannot settle why the last claim was refused: " + refusals[i].Code + ": " +
 			term.Clean(refusals[i].Detail)
@@ -168,13 +173,13 @@ func personName() string {
 }
 
 // weakenedTests returns what a person must look at if tests were weakened: the beginning of their patch.
-func (s *session) weakenedTests(state *fold.State) string {
+func (s *session) weakenedTests(ctx context.Context, state *fold.State) string {
 	tests := state.History.Now.BaseTests
 	if state.Stopped.Reason != ralph.Unconfirmed || tests == nil || tests.OldPassed || s.plan == nil {
 		return ""
 	}
 	const longest = 10 * time.Second
-	ctx, done := context.WithTimeout(context.Background(), longest)
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer done()
 	from, to := state.History.Base.Snapshot, state.History.Tree.Snapshot
 	patch, _, err := workspace.SnapshotDiff(ctx, snapshotsOf(s.store, s.plan.Worktree), from, to, s.streams.Env)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -20,22 +20,43 @@ func (s *session) refusedEarlier(ctx context.Context) *ralph.RefusedEarlier {
 	if err != nil || s.plan.Demo {
 		return nil
 	}
-	runs = slices.DeleteFunc(runs, func(r runlog.Summary) bool { return r.Run == s.run || r.Broken != "" })
-	if len(runs) == 0 {
-		return nil
-	}
-	last, err := stateOf(s.store, runs[0].Run)
-	if err != nil || pathOf(last.Started.Worktree) != pathOf(s.plan.Worktree) || last.History.Base.Snapshot == "" {
+	last := s.lastHere(runs)
+	if last == nil {
 		return nil
 	}
 	accepted := acceptedFiles(s.store)
 	files := slices.DeleteFunc(last.RefusedFiles(), func(name string) bool {
-		return slices.Contains(accepted, name) || s.committedSince(ctx, name, last.UpdatedAt)
+		return slices.Contains(accepted, name) || s.committedSince(ctx, name, last)
 	})
-	if len(files) == 0 {
+	base := refusedBase(last)
+	if len(files) == 0 || base == "" {
 		return nil
 	}
-	return &ralph.RefusedEarlier{Run: last.Run, Base: last.History.Base.Snapshot, Files: files}
+	return &ralph.RefusedEarlier{Run: last.Run, Base: base, Files: files}
+}
+
+// lastHere returns the newest earlier run in the same working tree, nil if there is none. A run in another
+// worktree says nothing about the files here.
+func (s *session) lastHere(runs []runlog.Summary) *fold.State {
+	for _, r := range runs { // newest first
+		if r.Run == s.run || r.Broken != "" {
+			continue
+		}
+		state, err := stateOf(s.store, r.Run)
+		if err == nil && pathOf(state.Started.Worktree) == pathOf(s.plan.Worktree) {
+			return state
+		}
+	}
+	return nil
+}
+
+// refusedBase returns the snapshot that has the refused files as they were before. A run in which no agent
+// started may have ended before its base got them from an earlier run.
+func refusedBase(last *fold.State) string {
+	if earlier := last.Started.Refused; earlier != nil && last.History.Started == 0 {
+		return earlier.Base
+	}
+	return last.History.Base.Snapshot
 }
 
 func pathOf(worktree *ralph.Worktree) string {
@@ -57,19 +78,25 @@ func acceptedFiles(store *runlog.Store) []string {
 	return files
 }
 
-// committedSince reports whether a file is as in HEAD, and was committed after a time.
-func (s *session) committedSince(ctx context.Context, name string, since time.Time) bool {
-	repo := s.plan.Workspace.Repo
+// committedSince reports whether a file is as in HEAD, and was committed after a run ended. An agent chooses
+// the dates of its commits, so the commit must also be missing from the history that the run left.
+func (s *session) committedSince(ctx context.Context, name string, last *fold.State) bool {
+	repo, head := s.plan.Workspace.Repo, last.History.Tree.Head
 	if repo == nil {
 		return false
 	}
+	name = ":(literal)" + name // relative to the workspace
 	changed, err := repo.Ask(ctx, "status", "--porcelain", "--", name)
 	if err != nil || strings.TrimSpace(changed) != "" {
 		return false
 	}
-	at, err := repo.Ask(ctx, "log", "-1", "--format=%ct", "--", name)
+	commits := []string{"HEAD"}
+	if head != "" { // otherwise the repository had no commit then
+		commits = append(commits, "^"+head)
+	}
+	at, err := repo.Ask(ctx, slices.Concat([]string{"log", "-1", "--format=%ct"}, commits, []string{"--", name})...)
 	seconds, failed := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
-	return err == nil && failed == nil && seconds > since.Unix()
+	return err == nil && failed == nil && seconds > last.UpdatedAt.Unix()
 }
 
 // acceptFiles sends the names of files whose changes are the user's own to the current run or the next one.

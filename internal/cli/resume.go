@@ -69,7 +69,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 			if !c.globals.quiet {
 				fmt.Fprintf(c.errLines(), "run %s is complete; nothing was started\n", run)
 			}
-			return s.finish(state, state.Result(), "hard")
+			return s.finish(ctx, state, state.Result(), "hard")
 		}
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
 			return err

@@ -164,7 +164,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		return err
 	}
 	s.notifyOnStop(context.WithoutCancel(ctx), result)
-	return s.finish(state, result, s.plan.Settings.ExitMap)
+	return s.finish(ctx, state, result, s.plan.Settings.ExitMap)
 }
 
 func exists(path string) bool {
@@ -231,7 +231,7 @@ func (s *session) notify(ctx context.Context, result ralph.Result) {
 }
 
 // finish prints the result of a run and turns it into a process status.
-func (s *session) finish(state *fold.State, result ralph.Result, exitMap string) error {
+func (s *session) finish(ctx context.Context, state *fold.State, result ralph.Result, exitMap string) error {
 	if s.wantsJSON() {
 		if err := s.printOutcome(result); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 		if s.streams.ErrTerm {
 			width = s.streams.Width()
 		}
-		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width)+s.weakenedTests(state))
+		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width)+s.weakenedTests(ctx, state))
 	}
 	fmt.Fprintln(s.outLines(), term.ResultLine(state))
 	return s.status(result, exitMap)
