@@ -390,7 +390,7 @@ func mayAsk(p ralph.Policy, id, code string) bool {
 		return p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownWarn && id != ""
 	case ralph.RefusedNotShown:
 		return p.Shown == ralph.ShownAsk
-	case ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
 		return p.TestChange == ralph.TestsAsk
 	}
 	return false
@@ -413,7 +413,8 @@ func (h History) claimsAgain(id string) bool {
 // personSettles reports whether a refusal leaves open what a person may settle.
 func personSettles(code string) bool {
 	switch code {
-	case ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+	case ralph.RefusedNotShown, ralph.RefusedNoChange,
+		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
 		return true
 	}
 	return false
