@@ -161,7 +161,7 @@ func (o oracle) settleable(id, code string) bool {
 		return o.policy.Shown == ralph.ShownAsk
 	case "nothing_changed":
 		return o.policy.Shown == ralph.ShownAsk || o.policy.Shown == ralph.ShownWarn && id != ""
-	case "tests_changed", "test_aware":
+	case "tests_changed", "test_aware", "tests_missing":
 		return o.policy.TestChange == ralph.TestsAsk
 	}
 	return false
@@ -179,7 +179,7 @@ func (o oracle) leftToPerson(q iteration, id string, m *shownMemory) bool {
 
 // aboutEvidence reports whether a refusal says that evidence does not settle a claim.
 func aboutEvidence(code string) bool {
-	return oneOf(code, "not_shown", "nothing_changed", "tests_changed", "test_aware")
+	return oneOf(code, "not_shown", "nothing_changed", "tests_changed", "test_aware", "tests_missing")
 }
 
 // goalNotShown returns the refusal of the gate "the work is shown" for the goal. With a list, the tasks are

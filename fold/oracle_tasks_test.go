@@ -44,6 +44,13 @@ func (o oracle) replayList() []listChange {
 		memory.noteBase(q.selected)
 		rejections = addRejections(rejections, q)
 		d := o.changeBy(q, now, rejections, memory)
+		if len(d.done) > 0 && o.policy.Shown != "" { // the base of the next claim has these repairs already
+			for _, c := range q.Checks {
+				if c.Task == "" && c.Passed && (memory.failed[[2]string{"", c.Name}] || failedAtBase(q, c)) {
+					memory.spent = append(slices.Clip(memory.spent), c.Name)
+				}
+			}
+		}
 		o.acceptTasks(i, &d, memory)
 		now, rejections = d.after, addRejections(rejections, iteration{})
 		for _, reset := range append(d.done, d.givenUp) {

@@ -23,7 +23,7 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		case c.Proof.Canary == ralph.CanaryGreen:
 			inert = append(inert, c.Name+": "+c.Proof.Detail)
 		case c.Proof.Lost > 0:
-			missing = append(missing, c.Name+": "+describeLostTests(*c.Proof))
+			missing = append(missing, c.Name+": "+describeLostTests(p, *c.Proof))
 		case c.Proof.Canary == ralph.CanaryNone, c.Proof.Canary == ralph.CanaryMute:
 			mute = append(mute, c.Name+": "+cmp.Or(c.Proof.Detail, "no failing test could be planted"))
 		}
@@ -48,20 +48,26 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 }
 
 // DescribeProof says why a check proves nothing.
-func DescribeProof(p ralph.Proof) string {
-	if p.Lost > 0 {
-		return describeLostTests(p)
+func DescribeProof(p ralph.Policy, proof ralph.Proof) string {
+	if proof.Lost > 0 {
+		return describeLostTests(p, proof)
 	}
-	return p.Detail
+	return proof.Detail
 }
 
-func describeLostTests(p ralph.Proof) string {
-	if len(p.Missing) == 0 {
-		return p.Detail
+func describeLostTests(p ralph.Policy, proof ralph.Proof) string {
+	if len(proof.Missing) == 0 {
+		return proof.Detail
 	}
-	return fmt.Sprintf("%s that ran at the base did not run: %s "+
-		"(if they were removed on purpose, start a new run: this tree is its base)",
-		text.Count(p.Lost, "test"), text.List(p.Missing))
+	hint := "; restore them"
+	switch {
+	case p.Rules == 0: // logs of earlier versions keep their words
+		hint = " (if they were removed on purpose, start a new run: this tree is its base)"
+	case p.TestChange == ralph.TestsAsk:
+		hint = "; restore them, or claim again if the goal is to remove them: then a person decides"
+	}
+	return fmt.Sprintf("%s that ran at the base did not run: %s%s",
+		text.Count(proof.Lost, "test"), text.List(proof.Missing), hint)
 }
 
 // NoBase says why nothing can be proven in a run that protects files without a snapshot of its base.

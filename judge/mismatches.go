@@ -64,12 +64,12 @@ func tasksMismatch(p ralph.Policy, h History, s promise.Status) string {
 	}
 	claimed := ClaimedTasks(p, h)
 	slices.Sort(claimed)
-	switch n := len(slices.Compact(claimed)); {
-	case n == s.TasksCompleted:
+	switch n := len(slices.Compact(claimed)); n {
+	case s.TasksCompleted:
 		return ""
-	case n == 0:
+	case 0:
 		return said + "no task was claimed, by tag or in the list"
-	case n == 1:
+	case 1:
 		return said + "1 task was claimed"
 	default:
 		return said + text.Count(n, "task") + " were claimed"

@@ -390,7 +390,7 @@ func mayAsk(p ralph.Policy, id, code string) bool {
 		return p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownWarn && id != ""
 	case ralph.RefusedNotShown:
 		return p.Shown == ralph.ShownAsk
-	case ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
 		return p.TestChange == ralph.TestsAsk
 	}
 	return false
@@ -413,7 +413,8 @@ func (h History) claimsAgain(id string) bool {
 // PersonSettles reports whether a refusal leaves open what a person may settle.
 func PersonSettles(code string) bool {
 	switch code {
-	case ralph.RefusedNotShown, ralph.RefusedNoChange, ralph.RefusedTestsChanged, ralph.RefusedTestAware:
+	case ralph.RefusedNotShown, ralph.RefusedNoChange,
+		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
 		return true
 	}
 	return false
@@ -451,6 +452,20 @@ func (h *History) noteShown(shown []ralph.Showing) {
 		repaired := by.By == ralph.ShownByRunCheck || by.By == ralph.ShownByTaskCheck
 		if repaired && !slices.Contains(h.SpentChecks, by.Check) {
 			h.SpentChecks = append(slices.Clip(h.SpentChecks), by.Check)
+		}
+	}
+}
+
+// spendChecks remembers that the run's checks passed when a task was proven: the base of the next claim has
+// their repair already.
+func (h *History) spendChecks(shown []ralph.Showing) {
+	if len(shown) == 0 {
+		return
+	}
+	for _, c := range h.Now.Checks {
+		repaired := c.Task == "" && c.Passed && (h.failedBefore(c) || h.failsAtBaseNow(c))
+		if repaired && !slices.Contains(h.SpentChecks, c.Name) {
+			h.SpentChecks = append(slices.Clip(h.SpentChecks), c.Name)
 		}
 	}
 }

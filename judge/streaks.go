@@ -139,6 +139,7 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 	h.noteUnshown(v)
 	h.noteShown(v.Shown)
 	h.noteShown(v.Tasks.Shown)
+	h.spendChecks(v.Tasks.Shown)
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 	for _, by := range v.Tasks.Shown {
 		if i := slices.IndexFunc(h.Tasks, func(t ralph.TaskState) bool { return t.ID == by.Task }); i >= 0 {

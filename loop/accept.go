@@ -66,7 +66,7 @@ func (a *acceptance) provesNothing(ctx context.Context, yes ralph.WorkAccepted) 
 	}
 	for _, proof := range a.checks.prove(ctx) {
 		if proof.Canary == ralph.CanaryGreen || proof.Lost > 0 {
-			return proof.Name + " proves nothing: " + judge.DescribeProof(proof)
+			return proof.Name + " proves nothing: " + judge.DescribeProof(a.policy, proof)
 		}
 	}
 	return ""

@@ -277,7 +277,7 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 		}, true
 	}
 	if err == nil && s.folder == "" {
-		s.folder, err = r.checkFolder(1)
+		s.folder, err = r.checkFolder()
 	}
 	if ctx.Err() != nil {
 		return ralph.CheckResult{}, false

@@ -230,9 +230,9 @@ func (j *journal) folder() (string, error) {
 	return dir, err
 }
 
-func (j *journal) checkFolder(checks int) (string, error) {
+func (j *journal) checkFolder() (string, error) {
 	folder, err := j.folder()
-	if err != nil || folder == "" || checks == 0 {
+	if err != nil || folder == "" {
 		return "", err
 	}
 	folder = filepath.Join(folder, "checks")

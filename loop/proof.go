@@ -72,7 +72,7 @@ func (r *checkRunner) prove(ctx context.Context) []ralph.Proof {
 	if w := r.state.History.Now.BaseTests; w != nil && w.OldPassed && len(w.Files) > 0 {
 		kind = ralph.ViewOldTests // because these must be the tests of the base
 	}
-	folder, err := r.checkFolder(1)
+	folder, err := r.checkFolder()
 	if err != nil {
 		r.storageFailed(err)
 		return nil

@@ -153,8 +153,7 @@ func TestProofs(t *testing.T) {
 		{"missing", ralph.Proof{Canary: ralph.CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
 			refused(
 				ralph.RefusedTestsMissing,
-				"go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they were removed "+
-					"on purpose, start a new run: this tree is its base)",
+				"go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more; restore them",
 			), nil},
 		{
 			"missing, without names", ralph.Proof{Canary: ralph.CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"},

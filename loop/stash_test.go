@@ -362,7 +362,9 @@ func TestWhatChangedWhileHooksRanStays(t *testing.T) {
 		warnings []string
 		tree     string
 	}{
-		"nobody's": {false, []string{stays}, ".ralph/config.yaml=agent's a=done b=half c=done code=half mine=new tasks.json=1"},
+		"nobody's": {
+			false, []string{stays}, ".ralph/config.yaml=agent's a=done b=half c=done code=half mine=new tasks.json=1",
+		},
 		"the user's": {
 			true, nil, ".ralph/config.yaml=agent's a=done c=done code=old mine=new tasks.json=1",
 		},

@@ -25,8 +25,8 @@ func hurt(trees ...string) func(base, now ralph.TreeState) (ralph.Tampering, err
 	}
 }
 
-const hurtDetail = "protected files were changed during the run: a_test.go (changed), ci.yml (deleted); restore them; " +
-	"if you changed them yourself, run: ralph accept --files NAME"
+const hurtDetail = "protected files were changed during the run: a_test.go (changed), ci.yml (deleted); restore " +
+	"them; if you changed them yourself, run: ralph accept --files NAME"
 
 func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 	bubble(t, "a claim of completion", func(t *testing.T) {

@@ -188,7 +188,7 @@ func (t *testsFirst) whyUnusable(tests ralph.TestsWritten) string {
 
 // failingChecks returns the checks that fail because of the tests, or the problem that there are none.
 func (t *testsFirst) failingChecks(ctx context.Context, tests ralph.TestsWritten) (failing []string, problem string) {
-	folder, err := t.checkFolder(1)
+	folder, err := t.checkFolder()
 	if err != nil {
 		t.storageFailed(err)
 		return nil, ""
@@ -231,7 +231,7 @@ func (t *testsFirst) failsBecause(
 	}) {
 		return true, nil
 	}
-	folder, err := t.checkFolder(1)
+	folder, err := t.checkFolder()
 	if err != nil {
 		return false, err
 	}

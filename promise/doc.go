@@ -56,7 +56,7 @@
 // # How it works
 //
 // Bytes run through a chain of stages: terminalCleaner, echoFilter (only with a prompt),
-// thinkingFilter, tagFinder, lineReader. Each stage passes on as much as it can and holds back as little as it must. A line is
-// judged when it ends. All limits count characters of cleaned text, never writes, so the report
+// thinkingFilter, tagFinder, lineReader. Each stage passes on as much as it can and holds back as little as
+// it must. A line is judged when it ends. All limits count characters of cleaned text, never writes, so the report
 // does not depend on how the text was cut into pieces.
 package promise

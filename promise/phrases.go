@@ -34,7 +34,9 @@ const BlockPhrase = "tests passing"
 
 var (
 	defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
-	blockCounter   = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(append(DefaultPhrases(), BlockPhrase)) })
+	blockCounter   = sync.OnceValue(func() *phraseCounter {
+		return newPhraseCounter(append(DefaultPhrases(), BlockPhrase))
+	})
 )
 
 // phraseCounter finds phrases by whole words, in any case, with any white space between the words.

@@ -10,7 +10,7 @@ type Report struct {
 	CompleteText   string   `json:"complete_text,omitempty"`  // the text after the colon
 	Blocked        *string  `json:"blocked,omitempty"`        // the last reason, which may be empty
 	Decide         *string  `json:"decide,omitempty"`         // the last question, which may be empty
-	Untestable     *string  `json:"untestable,omitempty"`     // the last reason why no test can show the work; may be empty
+	Untestable     *string  `json:"untestable,omitempty"`     // the last reason why no test shows the work
 	TasksDone      []string `json:"tasks_done,omitempty"`     // in the order first seen, each once
 	Status         *Status  `json:"status,omitempty"`         // the last complete valid block
 	StatusProblem  string   `json:"status_problem,omitempty"` // why the last complete block was invalid

@@ -76,7 +76,7 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 	if owner, live := found.store.Holder(); live && owner.Run == found.id {
 		return &runlog.Locked{Path: found.store.Dir(), Owner: owner}
 	}
-	return c.reopenRun(ctx, found.store, found.id, func(s *session) error {
+	return c.reopenRun(found.store, found.id, func(s *session) error {
 		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
 			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept\n", found.id)
 			return s.finish(ctx, &s.state, s.state.Result(), "hard")
@@ -201,7 +201,8 @@ func (a *app) askToAccept(ctx context.Context, run string, end error) error {
 	if !ended || int(status) != ralph.ExitCode(ralph.Unconfirmed, "") || !asks {
 		return end
 	}
-	fmt.Fprint(a.streams.Err, "\nAccept this work? y: yes; n or Enter: decide later; other words: tell the agent what is missing: ")
+	fmt.Fprint(a.streams.Err, "\nAccept this work? y: yes; n or Enter: decide later; "+
+		"other words: tell the agent what is missing: ")
 	line, err := bufio.NewReader(a.streams.In).ReadString('\n')
 	answer := strings.TrimSpace(line)
 	c := &acceptCommand{resumeCommand: resumeCommand{app: a}, all: true}

@@ -85,7 +85,7 @@ var exitMeanings = map[int]string{
 	2: "The agent is blocked, or a hook blocked it. " +
 		`Fix the blocker or explain with ralph answer "…", then ralph resume.`,
 	3:                `The agent asks for a decision. Answer with ralph answer "…", then ralph resume.`,
-	7:                "The work is claimed and the checks pass, but nothing shows it. Look with ralph diff, then ralph accept.",
+	7:                "Claimed, and the checks pass, but nothing shows the work. Look: ralph diff; then: ralph accept.",
 	4:                "The sandbox is missing or does not work.",
 	5:                "The agent is not logged in, or its key was refused. Log in with ralph login.",
 	6:                "A program is missing: the agent or git. Install it; ralph doctor shows what is installed.",

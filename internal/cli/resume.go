@@ -63,7 +63,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
-	err = c.reopenRun(ctx, store, run, func(s *session) error {
+	err = c.reopenRun(store, run, func(s *session) error {
 		state := &s.state
 		if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
 			if !c.globals.quiet {
@@ -86,7 +86,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 }
 
 // reopenRun locks the workspace, ends what is left of a run that is not running, and opens its log.
-func (a *app) reopenRun(ctx context.Context, store *runlog.Store, run string, do func(*session) error) error {
+func (a *app) reopenRun(store *runlog.Store, run string, do func(*session) error) error {
 	// These orders were for the last process of the run. Once the lock is held, orders are for this one.
 	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} {
 		if err := store.Clear(run, order); err != nil {

@@ -218,6 +218,19 @@ func makeProgram(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "bin", args[0]), []byte(text), 0o755))
 }
 
+// useGo is `usego`: the script's programs find this machine's go, with its build cache and without a network.
+func useGo(ts *testscript.TestScript, _ bool, _ []string) {
+	path, err := exec.LookPath("go")
+	ts.Check(err)
+	cache, err := exec.Command(path, "env", "GOCACHE").Output()
+	ts.Check(err)
+	ts.Check(os.Symlink(path, filepath.Join(ts.Getenv("WORK"), "bin", "go")))
+	ts.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	ts.Setenv("GOPROXY", "off")
+	ts.Setenv("GOTOOLCHAIN", "local")
+	ts.Setenv("GOTELEMETRY", "off")
+}
+
 // editLog is `editlog PATTERN OLD NEW`: it rewrites every line of a log, with a correct checksum,
 // as another version would have written it.
 func editLog(ts *testscript.TestScript, _ bool, args []string) {

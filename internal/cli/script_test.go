@@ -68,6 +68,7 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 		"repo":       makeRepo,
 		"program":    makeProgram,
 		"sametree":   sameTree,
+		"usego":      useGo,
 	}
 }
 

@@ -106,6 +106,8 @@ func (l *Lines) provenMark(id string, by ralph.IterationResult) string {
 	switch {
 	case i < 0:
 		return " (claimed)"
+	case l.State.History.Tasks[i].Proven == ralph.ProvenAccepted:
+		return " (accepted)"
 	case len(by.CheckResults) == 0:
 		return " (accepted unverified)"
 	case l.State.History.Tasks[i].Proven == ralph.ProvenNone:

@@ -470,8 +470,8 @@ var nextCommands = map[ralph.StopReason]string{
 	ralph.MaxTokens:      "ralph resume --add-tokens 1000000",
 	ralph.Blocked:        `fix the blocker or explain with ralph answer "…", then: ralph resume`,
 	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
-	ralph.Unconfirmed: `look at it with ralph diff, then: ralph accept -m "why"; or ralph accept --reject "what is missing", ` +
-		`then: ralph resume`,
+	ralph.Unconfirmed: `look at it with ralph diff, then: ralph accept -m "why"; ` +
+		`or ralph accept --reject "what is missing", then: ralph resume`,
 }
 
 // settingsRefused reports whether the run ended because of its recorded settings, which a resume
