@@ -71,13 +71,13 @@ func TestWhatShowsTheGoal(t *testing.T) {
 			"a new test", alwaysGreen, []string{"a_test.go"},
 			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A")},
 			ralph.AllChecksPassed, "new tests fail without the work and pass with it: A",
-			[]string{"new_tests: go test", "claimed: go test"},
+			[]string{"new_tests: go test", "new_tests: go test", "claimed: go test"},
 		},
 		{
 			"a new test without a name", alwaysGreen, []string{"a_test.go"},
 			runs{ralph.ViewNewTests: ran(false), ralph.ViewClaimed: unknown},
 			ralph.AllChecksPassed, "go test fails with the new tests and without the work, and passes now",
-			[]string{"new_tests: go test", "claimed: go test"},
+			[]string{"new_tests: go test", "new_tests: go test", "claimed: go test"},
 		},
 		{
 			"a new test that passes without the work", alwaysGreen, []string{"a_test.go"},
@@ -224,7 +224,7 @@ func TestTwoTasksClaimedAtOnce(t *testing.T) {
 			same(t, "done", tt.done, v.Tasks.Done)
 			same(t, "refused", tt.refused, v.Tasks.Refused)
 			same(t, "tests named", []string{
-				"claimed: go test", "new_tests: go test", "base: go test",
+				"claimed: go test", "new_tests: go test", "new_tests: go test", "base: go test",
 			}, e.named)
 		})
 	}
