@@ -18,7 +18,8 @@ type Examiner interface {
 	Prove(ctx context.Context, in ViewInput, check CheckInput) (Proof, error)
 	// WrittenTests lists the test files that were added or changed between two trees.
 	WrittenTests(ctx context.Context, base, now TreeState) ([]string, error)
-	// RunTests runs a check in such a view so that it names its tests. No view may be open.
+	// RunTests runs a check in such a view so that it names its tests. If it cannot name them and passed in
+	// such a view before, RunTests only counts them in what it printed then. No view may be open.
 	RunTests(ctx context.Context, in ViewInput, check CheckInput) (TestRun, error)
 	// BaseText returns the text of a protected file at the base.
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
@@ -67,6 +68,8 @@ type ViewInput struct {
 	Access Access
 	// BaseRed tells Prove that the check failed before any agent worked.
 	BaseRed bool
+	// Passed tells RunTests how the check ended in such a view before.
+	Passed *CheckResult
 }
 
 // Access is how much of the workspace a check needs to reach. Isolation must not fail a check that

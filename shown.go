@@ -39,7 +39,7 @@ type Showing struct {
 	Check string   `json:"check,omitempty"` // that failed before, or fails without the work
 	Tests []string `json:"tests,omitempty"` // that fail without the work
 	Who   string   `json:"who,omitempty"`   // the evaluator or the person that accepted it
-	Why   string   `json:"why,omitempty"`   // what the person wrote
+	Why   string   `json:"why,omitempty"`   // what the person wrote, or what is missing
 }
 
 // ShownBy is a kind of evidence for work.

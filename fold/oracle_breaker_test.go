@@ -26,7 +26,12 @@ func (o oracle) progress(i int) bool {
 		before, ran := green[c.Task+" "+c.Name]
 		checksChanged = checksChanged || ran && before != c.Passed && !c.Broken
 	}
-	return !known || filesChanged || checksChanged || len(o.listChanges) > i && len(o.listChanges[i].done) > 0
+	return !known || filesChanged || checksChanged || o.settled(i)
+}
+
+// settled reports whether iteration i proved a task or left one to a person.
+func (o oracle) settled(i int) bool {
+	return len(o.listChanges) > i && len(o.listChanges[i].done)+len(o.listChanges[i].left) > 0
 }
 
 // passedBefore returns whether each check passed when it last ran before iteration i.
@@ -66,7 +71,7 @@ func (o oracle) improved(i int) bool {
 		failing = failing || !last && len(now.Checks) == 0
 	}
 	switch error := errorText(now); {
-	case o.fewerFail(i), len(o.listChanges) > i && len(o.listChanges[i].done) > 0:
+	case o.fewerFail(i), o.settled(i):
 		return true
 	case error != "":
 		return before != "" && error != before && !broken

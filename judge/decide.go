@@ -195,9 +195,13 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if len(h.Tasks) > 0 {
 		v.VerifiedBy = ProvenBy(h)
-		return stopAt(v, 4, ralph.TasksDone, "%s", "every task of the list is proven done"+proofCaveat(h))
+		return stopAt(v, 4, ralph.TasksDone, "%s", describeDoneList(h, v.Tasks))
 	}
-	if by, _, _ := judgeShown(p, h, "", &allotment{}); by.By != "" {
+	by, missing, detail := judgeShown(p, h, "", &allotment{})
+	if missing != "" { // the policy only warns
+		by = ralph.Showing{By: ralph.ShownByNothing, Why: detail}
+	}
+	if by.By != "" {
 		v.Shown = []ralph.Showing{by}
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
@@ -210,6 +214,14 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	v.VerifiedBy = ProvenBy(h)
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the agent claims completion, and every check passes")
+}
+
+// describeDoneList says how far a finished list is proven.
+func describeDoneList(h History, v ralph.TaskVerdict) string {
+	if ids := unshownTasks(h, v); len(ids) > 0 && len(h.Now.Checks) > 0 {
+		return "every task of the list is done, but nothing shows the work on " + text.List(ids)
+	}
+	return "every task of the list is proven done" + proofCaveat(h)
 }
 
 // proofCaveat returns how a finished list falls short of proof, or "" if a check ran.

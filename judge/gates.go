@@ -35,9 +35,12 @@ func GateKinds() []GateKind {
 		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator},
 		{"the status gate", []string{ralph.RefusedStatusGate}, askStatus},
 		{"something proves it", []string{ralph.RefusedNoEvidence}, askEvidence},
-		{"the work is shown", []string{ralph.RefusedNotShown, ralph.RefusedNoChange}, askShown},
+		{shownGate, []string{ralph.RefusedNotShown, ralph.RefusedNoChange}, askShown},
 	}
 }
+
+// shownGate is the name of the gate that asks what shows the work.
+const shownGate = "the work is shown"
 
 // askGates asks every gate, even after one refused, so that the agent learns everything that is
 // missing at once.

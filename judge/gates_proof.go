@@ -158,7 +158,8 @@ func askTaskEvaluations(p ralph.Policy, h History) ralph.Gate {
 // reason to refuse.
 func skipIfShut(gates []ralph.Gate, h History) []ralph.Gate {
 	last := func(g ralph.Gate) bool {
-		notShown := g.Refusal == ralph.RefusedNotShown || g.Refusal == ralph.RefusedNoChange
+		notShown := g.Refusal == ralph.RefusedNotShown || g.Refusal == ralph.RefusedNoChange ||
+			g.Name == shownGate && g.State == ralph.GateWarned
 		return g.Detail == notAsked || notShown && h.Now.Work == nil
 	}
 	if !slices.ContainsFunc(gates, func(g ralph.Gate) bool { return g.State == ralph.GateShut && !last(g) }) {

@@ -350,3 +350,33 @@ func TestARefusalNeedsAClaim(t *testing.T) {
 		t.Errorf("red checks without a claim: refusals %v, %d gates asked", got.Refusals(), len(got.Gates))
 	}
 }
+
+func TestAGateThatCannotLookRefuses(t *testing.T) {
+	const gateTampered, gateFresh = 5, 6
+	askGateCases(t, []gateCase{
+		{
+			"tampered: no snapshot of the base",
+			func(s *situation) { s.policy.Protects = []string{"check.sh"} },
+			map[int]ralph.Gate{gateTampered: refused("tampered", NoBase+"; start a new run")},
+		},
+		{
+			"tampered: not even with tests of the base that pass",
+			func(s *situation) {
+				s.policy.Protects = []string{"check.sh"}
+				s.before.Now.BaseTests = &ralph.BaseTestsRun{Files: []string{"a_test.go"}, OldPassed: true}
+			},
+			map[int]ralph.Gate{gateTampered: refused("tampered", NoBase+"; start a new run")},
+		},
+		{
+			"a snapshot of the base",
+			func(s *situation) { s.policy.Protects, s.before.Base.Snapshot = []string{"check.sh"}, "base" },
+			map[int]ralph.Gate{gateTampered: openGate("")},
+		},
+		{
+			"stale_evidence names the files",
+			func(s *situation) { s.before.Now.Stale, s.before.Now.Moved = true, []string{"run.log"} },
+			map[int]ralph.Gate{gateFresh: refused("stale_evidence", "these files changed while checks ran, or since: "+
+				"run.log; if you edit them, wait until the checks have run; if a program writes them, add them to .gitignore")},
+		},
+	})
+}

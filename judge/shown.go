@@ -107,6 +107,23 @@ func Unshown(p ralph.Policy, h History) []string {
 	return left
 }
 
+// unshownTasks lists the done tasks whose work nothing shows, because the policy only warns.
+func unshownTasks(h History, v ralph.TaskVerdict) []string {
+	var ids []string
+	for _, t := range h.Tasks {
+		unshown := t.Status == ralph.TaskDone && t.Proven == ralph.ProvenNone
+		for _, by := range v.Shown {
+			if by.Task == t.ID {
+				unshown = by.By == ralph.ShownByNothing
+			}
+		}
+		if unshown {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
 func currentFirst(ids []string, current string) []string {
 	ids = slices.Clone(ids)
 	slices.SortStableFunc(ids, func(a, b string) int { return -compareBools(a == current, b == current) })
@@ -276,18 +293,53 @@ func since(h History) string {
 
 // whyNotShown says what is missing.
 func whyNotShown(h History) string {
-	work := h.Now.Work
 	idle := slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool { return !h.ranNoTests(c) })
-	switch {
-	case len(idle) > 0:
+	if len(idle) > 0 {
 		return checkName(idle[0]) + " ran no test, so it shows nothing"
-	case work != nil && len(work.NewTests) > 0:
-		return "the new tests also pass without your change: " + text.List(work.Tests)
-	case work != nil && len(work.Tests) > 0:
-		return "the checks passed before, and the changed tests could not be run without your change: " +
-			text.List(work.Tests)
+	}
+	if work := h.Now.Work; work != nil && len(work.NewTests)+len(work.Tests) > 0 {
+		return whyTestsShowNothing(*work)
+	}
+	if c, ok := usedUpCheck(h); ok {
+		return checkName(c) + " failed before and passes now, but that already shows another task, and no test was " +
+			"added that fails without this work"
 	}
 	return "the checks passed before this work, too, and no test was added that fails without it"
+}
+
+// whyTestsShowNothing says why the new tests, or those of the task, do not show a claim.
+func whyTestsShowNothing(work ralph.WorkSeen) string {
+	switch {
+	case slices.ContainsFunc(work.NewTests, func(run ralph.NewTestsRun) bool { return !run.Passed }):
+		return "the new tests that fail without the work already show another task"
+	case len(work.Tests) == 0:
+		return "the tests of the task also pass without your change"
+	case len(work.NewTests) > 0:
+		return "the new tests also pass without your change: " + text.List(work.Tests)
+	}
+	return "the checks passed before, and the changed tests could not be run without your change: " +
+		text.List(work.Tests)
+}
+
+// usedUpCheck finds a check that failed before and passes now. If it does not show the claim, it shows another
+// task.
+func usedUpCheck(h History) (ralph.CheckResult, bool) {
+	i := slices.IndexFunc(h.Now.Checks, func(c ralph.CheckResult) bool {
+		return c.Passed && (h.FailedAtBase(c.Name, c.Task) || h.failsAtBaseNow(c))
+	})
+	if i < 0 {
+		return ralph.CheckResult{}, false
+	}
+	return h.Now.Checks[i], true
+}
+
+// FindShowing returns why a task counts as shown, or the goal (""). It reports false if that is not recorded.
+func FindShowing(shown []ralph.Showing, id string) (ralph.Showing, bool) {
+	i := slices.IndexFunc(shown, func(by ralph.Showing) bool { return by.Task == id })
+	if i < 0 {
+		return ralph.Showing{}, false
+	}
+	return shown[i], true
 }
 
 // DescribeShowing says in words why a claim counts as shown.

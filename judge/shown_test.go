@@ -326,3 +326,42 @@ func TestAListIsAsWeakAsItsWeakestTaskIfTheGateIsOff(t *testing.T) {
 		t.Errorf("%s, proof %q", v.Reason, got)
 	}
 }
+
+func TestARefusalSaysWhyNothingShowsTheClaim(t *testing.T) {
+	passing := []ralph.CheckResult{{Name: "go test", Passed: true}}
+	failedBefore := []ralph.CheckResult{{Name: "go test"}}
+	tests := []string{"a_test.go"}
+	for _, tt := range []struct {
+		name     string
+		baseline []ralph.CheckResult
+		work     *ralph.WorkSeen
+		want     string
+	}{
+		{"nothing is known", passing, nil,
+			"the checks passed before this work, too, and no test was added that fails without it"},
+		{"the repaired check shows another task", failedBefore, &ralph.WorkSeen{},
+			"go test failed before and passes now, but that already shows another task, and no test was added that " +
+				"fails without this work"},
+		{"no test ran", failedBefore, &ralph.WorkSeen{Counts: []ralph.TestCount{{Name: "go test"}}},
+			"go test ran no test, so it shows nothing"},
+		{"new tests pass without the work", passing,
+			&ralph.WorkSeen{Tests: tests, NewTests: []ralph.NewTestsRun{{Name: "go test", Passed: true}}},
+			"the new tests also pass without your change: a_test.go"},
+		{"new tests show another task", passing,
+			&ralph.WorkSeen{Tests: tests, NewTests: []ralph.NewTestsRun{{Name: "go test"}}},
+			"the new tests that fail without the work already show another task"},
+		{"old tests of the task pass without the work", passing,
+			&ralph.WorkSeen{NewTests: []ralph.NewTestsRun{{Name: "go test", Passed: true}}},
+			"the tests of the task also pass without your change"},
+		{"new tests could not run", passing, &ralph.WorkSeen{Tests: tests},
+			"the checks passed before, and the changed tests could not be run without your change: a_test.go"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := History{Baseline: tt.baseline}
+			h.Now.Checks, h.Now.Work = passing, tt.work
+			if got := whyNotShown(h); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

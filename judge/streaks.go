@@ -48,9 +48,10 @@ func (h *History) measureProgress() {
 	h.Checks = h.Checks.With(h.Now.Checks)
 }
 
-// NoteTasks counts proven tasks as progress, even if the work was already in the tree.
+// NoteTasks counts proven tasks as progress, even if the work was already in the tree. A task that is left to a
+// person is progress, too: the run continues with the others.
 func (h *History) NoteTasks(v ralph.TaskVerdict) {
-	if len(v.Done) > 0 {
+	if len(v.Done)+len(v.Unconfirmed) > 0 {
 		h.Progress, h.NoProgress, h.Denials, h.Better = true, 0, 0, true
 		if h.Now.Agent.End == ralph.EndEmpty { // it marked a task done without saying anything
 			h.AgentFailures = 0

@@ -748,3 +748,12 @@ func TestAProvenTaskIsProgress(t *testing.T) {
 		t.Errorf("after it: %d without progress, %d denials, progress %v", h.NoProgress, h.Denials, h.Progress)
 	}
 }
+
+// The run continues with other tasks after one that only a person can settle.
+func TestATaskLeftToAPersonIsProgress(t *testing.T) {
+	h := History{Streaks: Streaks{NoProgress: 2, Denials: 1}}
+	h.NoteTasks(ralph.TaskVerdict{Unconfirmed: []ralph.TaskRefusal{{Task: "A", Code: ralph.RefusedNoChange}}})
+	if h.NoProgress != 0 || h.Denials != 0 || !h.Progress {
+		t.Errorf("after it: %d without progress, %d denials, progress %v", h.NoProgress, h.Denials, h.Progress)
+	}
+}

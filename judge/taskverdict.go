@@ -94,7 +94,7 @@ func judgeClaim(
 func showTask(p ralph.Policy, h History, id string, given *allotment) (by ralph.Showing, code, detail string) {
 	by, code, detail = judgeShown(p, h, id, given)
 	if code == ralph.RefusedNotShown && p.Shown == ralph.ShownWarn {
-		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", ""
+		return ralph.Showing{Task: id, By: ralph.ShownByNothing, Why: detail}, "", ""
 	}
 	return by, code, detail
 }

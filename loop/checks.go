@@ -118,11 +118,16 @@ func (r *checkRunner) isFailing(c check) bool {
 	})
 }
 
-// isPassing reports whether a check passed in this iteration.
-func (r *checkRunner) isPassing(c check) bool {
-	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool {
+// passedNow returns the result of a check that passed in this iteration, nil if it did not.
+func (r *checkRunner) passedNow(c check) *ralph.CheckResult {
+	checks := r.state.History.Now.Checks
+	i := slices.IndexFunc(checks, func(r ralph.CheckResult) bool {
 		return r.Name == c.name && r.Task == c.task && r.Passed
 	})
+	if i < 0 {
+		return nil
+	}
+	return &checks[i]
 }
 
 // noticeIsolation tells the user once per run which kind of view is in use.

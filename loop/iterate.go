@@ -125,6 +125,11 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 			l.run.warn("gate_warned", "%s", gate.Detail)
 		}
 	}
+	for _, by := range v.Tasks.Shown {
+		if by.By == ralph.ShownByNothing && by.Why != "" {
+			l.run.warn("gate_warned", "nothing shows the work on %s: %s", by.Task, by.Why)
+		}
+	}
 	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {
 		l.run.emit(ralph.EvClaimRefused, ralph.ClaimRefused{
 			Refusals: append([]ralph.Refusal{}, refusals...),

@@ -21,7 +21,8 @@ func (l *Loop) State() *fold.State { return l.run.state }
 // any time and from any goroutine.
 func (l *Loop) Stop(s ralph.Signal) { l.run.stop.CompareAndSwap(nil, &s) }
 
-// Abandon cuts short what a run does after it was killed: stop hooks, and a last look at the tree. It may be called at any time and from any goroutine.
+// Abandon cuts short what a run does after it was killed: stop hooks, and a last look at the tree. It
+// may be called at any time and from any goroutine.
 func (l *Loop) Abandon() { l.run.abandon.Do(func() { close(l.run.abandoned) }) }
 
 // Run works until a verdict says stop. The Result says how the run ended. An error means that the

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // Preview returns the prompt of the first iteration, as it would be if the run started now. It
@@ -39,5 +40,18 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 			l.inbox.previewMessage(message)
 		}
 	}
-	return l.prompter.Prompt(ctx, l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations}))
+	in := l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations})
+	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.assumePassing(), l.run.state.History.Task)
+	return l.prompter.Prompt(ctx, in)
+}
+
+// assumePassing returns the history with a baseline in which every check passes: a preview runs none.
+func (l *Loop) assumePassing() judge.History {
+	h := l.run.state.History
+	if l.run.policy.Baseline {
+		for _, c := range l.suite.baselineChecks() {
+			h.Baseline = append(h.Baseline, ralph.CheckResult{Name: c.name, Task: c.task, Passed: true})
+		}
+	}
+	return h
 }

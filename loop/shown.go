@@ -87,13 +87,14 @@ func (s *workSearch) countTests(ctx context.Context) {
 	for i, c := range s.checks() {
 		spent := c.task == "" && slices.Contains(h.SpentChecks, c.name)
 		if h.FailedAtBase(c.name, c.task) && !spent {
-			s.claimedRun(ctx, i, c)
+			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
 		}
 	}
 }
 
-// claimedRun runs a check on the claimed tree so that it names its tests, and counts them.
-func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestRun {
+// claimedRun runs a check on the claimed tree so that it names its tests, and counts them. If passed is given,
+// only the count matters: a check that cannot name its tests does not run again.
+func (s *workSearch) claimedRun(ctx context.Context, i int, c check, passed *ralph.CheckResult) ralph.TestRun {
 	key := judge.CheckKey(ralph.CheckResult{Name: c.name, Task: c.task})
 	if run, ok := s.named[key]; ok {
 		return run
@@ -103,15 +104,23 @@ func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestR
 		kind = ralph.ViewHidden
 	}
 	in := s.runner.viewInput(kind, s.runner.state.History.AccessOf(c.name, c.task))
+	in.Passed = passed
 	run, ok := s.runTests(ctx, in, c, checkFile("named").name(i))
 	if !ok {
 		run.Total = -1
 	}
-	s.named[key] = run
-	if run.Total >= 0 {
-		s.work.Counts = append(s.work.Counts, ralph.TestCount{Name: c.name, Task: c.task, Tests: run.Total})
+	if passed == nil || run.Passed != nil {
+		s.named[key] = run
 	}
+	s.noteCount(c, run.Total)
 	return run
+}
+
+func (s *workSearch) noteCount(c check, tests int) {
+	count := ralph.TestCount{Name: c.name, Task: c.task, Tests: tests}
+	if tests >= 0 && !slices.Contains(s.work.Counts, count) {
+		s.work.Counts = append(s.work.Counts, count)
+	}
 }
 
 // runAtBase runs checks at the run's base that first ran later, to learn whether they failed there.
@@ -121,7 +130,7 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		isUnknown := slices.ContainsFunc(unknown, func(u ralph.CheckResult) bool {
 			return u.Name == c.name && u.Task == c.task
 		})
-		if !isUnknown || c.hidden {
+		if !isUnknown || c.hidden || c.namesTests() { // at the base, new test files are missing
 			continue
 		}
 		in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
@@ -131,12 +140,13 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		}
 		s.work.AtBase = append(s.work.AtBase, run.Result)
 		if !run.Result.Passed {
-			s.claimedRun(ctx, i, c)
+			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
 		}
 	}
 }
 
-// runNewTests runs the checks with the new tests and the product code of the base.
+// runNewTests runs the checks with the new tests and the product code of the base. For a check with {tests},
+// the tests of the claimed tasks count as new, because it did not run them before.
 func (s *workSearch) runNewTests(ctx context.Context) {
 	now := s.runner.tree.treeUnderCheck()
 	tests, err := s.runner.tree.examiner.WrittenTests(ctx, s.base, now)
@@ -145,11 +155,8 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		return
 	}
 	s.work.Tests = tests
-	if len(tests) == 0 {
-		return
-	}
 	for i, c := range s.checks() {
-		if c.hidden || s.isShown(ctx) {
+		if c.hidden || len(tests) == 0 && !c.namesTests() || s.isShown(ctx) {
 			continue
 		}
 		in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
@@ -160,7 +167,7 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		}
 		seen := ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
 		if !seen.Passed {
-			failing := namesWithout(s.claimedRun(ctx, i, c).Passed, slices.Sorted(slices.Values(
+			failing := namesWithout(s.claimedRun(ctx, i, c, nil).Passed, slices.Sorted(slices.Values(
 				slices.Concat(run.Passed, s.failedBefore(ctx, i, c)))))
 			if len(failing) == 0 && len(run.Ran) > 0 && s.runner.state.History.FailedAtBase(c.name, c.task) {
 				continue // only tests that failed before, too
@@ -216,6 +223,6 @@ func (s *workSearch) failed(ctx context.Context, err error) {
 func (s *workSearch) checks() []check {
 	all := slices.Concat(s.runner.suite.checksToRun(true), s.runner.suite.hiddenChecks())
 	return slices.DeleteFunc(all, func(c check) bool {
-		return s.runner.suite.whyBarred(c) != "" || c.missing != "" || !s.runner.isPassing(c)
+		return s.runner.suite.whyBarred(c) != "" || c.missing != "" || s.runner.passedNow(c) == nil
 	})
 }

@@ -30,6 +30,9 @@ type check struct {
 // tasks.
 const testsPlaceholder = "{tests}"
 
+// namesTests reports whether the check runs the test files of tasks.
+func (c check) namesTests() bool { return strings.Contains(c.name, testsPlaceholder) }
+
 // whyBarred returns why a check must not run, or "" if it may.
 func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
@@ -128,8 +131,8 @@ func (s *suite) wholeSuite(done []string) []check {
 func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check {
 	var checks []check
 	for _, name := range s.cfg.Checks {
-		if !strings.Contains(name, testsPlaceholder) {
-			checks = append(checks, check{name: name})
+		if c := (check{name: name}); !c.namesTests() {
+			checks = append(checks, c)
 			continue
 		}
 		files, err := s.testFiles(find)
@@ -139,7 +142,7 @@ func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check 
 		case len(files) == 0 && s.lostTests(name): // deleted tests prove nothing
 			checks = append(checks, check{name: name, missing: "the test files that this check ran before are gone"})
 		case len(files) == 0:
-			s.notice("check_skipped", name+" was skipped: no done or current task has a test file")
+			s.noticeSkipped(name)
 		default:
 			checks = append(checks, check{
 				name:    name,
@@ -148,6 +151,14 @@ func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check 
 		}
 	}
 	return checks
+}
+
+// noticeSkipped says once per iteration that a check has no test files.
+func (s *suite) noticeSkipped(name string) {
+	text := name + " was skipped: no done or current task has a test file"
+	if s.firstTime(fmt.Sprintf("%d: %s", s.state.History.Now.Number, text)) {
+		s.notice("check_skipped", text)
+	}
 }
 
 // lostTests reports whether a check that had test files before now finds none, for any task.

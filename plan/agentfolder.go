@@ -26,7 +26,7 @@ var agentFolder = folderFormat{jsonFormat{
 	},
 	items: plainList,
 	keys: []key{
-		idKey, titleKey, descriptionKey, categoryKey, priorityKey,
+		idKey, titleKey, descriptionKey, categoryKey, priorityKey, proofKey,
 		textKey("specFilePath", func(t *ralph.Task) *string { return &t.SpecFile }),
 		textsKey("acceptanceCriteria", func(t *ralph.Task) *[]string { return &t.Acceptance }),
 		textsKey("dependencies", func(t *ralph.Task) *[]string { return &t.DependsOn }),
@@ -129,6 +129,8 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 			spec.Acceptance = r.texts("acceptanceCriteria", m.value)
 		case "dependencies":
 			spec.DependsOn = r.texts("dependencies", m.value)
+		case "proof":
+			spec.Proof = r.proof(m.value)
 		case "technicalNotes":
 			notes = looseTexts(m.value)
 		case "steps":
@@ -139,6 +141,7 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 	t.Description = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 	t.Acceptance = append(t.Acceptance, spec.Acceptance...)
 	t.DependsOn = append(t.DependsOn, spec.DependsOn...)
+	t.Proof = cmp.Or(t.Proof, spec.Proof)
 }
 
 // stepTexts reads steps, which are objects or plain texts.
@@ -195,13 +198,14 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 	line.write = func(t ralph.Task) (any, error) {
 		unfit := hasNoPlaceFor(t, "checks", "optional", "human")
 		return struct {
-			ID       string `json:"id"`
-			Title    string `json:"title"`
-			Category string `json:"category,omitempty"`
-			SpecFile string `json:"specFilePath"`
-			Passes   bool   `json:"passes"`
-			Priority *int   `json:"priority,omitempty"`
-		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority}, unfit
+			ID       string          `json:"id"`
+			Title    string          `json:"title"`
+			Category string          `json:"category,omitempty"`
+			SpecFile string          `json:"specFilePath"`
+			Passes   bool            `json:"passes"`
+			Priority *int            `json:"priority,omitempty"`
+			Proof    ralph.ProofRule `json:"proof,omitempty"`
+		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority, t.Proof}, unfit
 	}
 	out, err := line.add(src, t)
 	if err != nil {

@@ -40,11 +40,8 @@ func compare(before, now []item) []string {
 		injuries = append(injuries, fmt.Sprintf("the id of task %s was changed to %s", was.ID, now[i].ID))
 	}
 	for _, it := range now {
-		if known[it.ID] == "" && !renamed[it.ID] && len(it.Checks) > 0 {
-			injuries = append(
-				injuries,
-				fmt.Sprintf("task %s, which the agent added, has its own checks; only the user may add commands", it.ID),
-			)
+		if known[it.ID] == "" && !renamed[it.ID] {
+			injuries = append(injuries, excesses(it.Task)...)
 		}
 	}
 	if added := len(now) - len(before); added > mostAdded {
@@ -54,6 +51,20 @@ func compare(before, now []item) []string {
 		injuries = append(injuries, "open tasks were reordered")
 	}
 	return injuries
+}
+
+// excesses describes what a task that an agent added must not contain.
+func excesses(added ralph.Task) []string {
+	var all []string
+	note := func(excess bool, format string) {
+		if excess {
+			all = append(all, fmt.Sprintf(format, added.ID))
+		}
+	}
+	note(len(added.Checks) > 0, "task %s, which the agent added, has its own checks; only the user may add commands")
+	note(added.Proof == ralph.ProofUnbroken,
+		"task %s, which the agent added, says proof: unbroken; only the user may set that")
+	return all
 }
 
 // changes describes the damage to one task.
@@ -75,6 +86,7 @@ func changes(was, is ralph.Task) []string {
 	note(was.Optional && !is.Optional, "task %s is no longer optional")
 	note(!was.Human && is.Human, "task %s was assigned to a person")
 	note(was.Human && !is.Human, "task %s is no longer assigned to a person")
+	note(was.Proof != is.Proof, "the proof of task %s was changed")
 	note(was.SpecFile != is.SpecFile, "the spec file of task %s was changed")
 	return all
 }

@@ -41,14 +41,6 @@ type DraftOptions struct {
 //	list, err := draft.Write(tasks)
 //
 // Time may pass between these calls: Write reads the existing list again, and appends to that.
-//
-//	draft, err := plan.NewDraft(dir, plan.DraftOptions{Mode: plan.DraftBehind})
-//	…                                          // an ExistsError here costs nothing yet
-//	text, faults, doubts := draft.Try(tasks)   // as often as it takes
-//	list, err := draft.Land(tasks)
-//
-// Between the three of them time may pass: Land looks again at what is there, and adds to that, not
-// to what was there once.
 type Draft struct {
 	dir     string
 	options DraftOptions
@@ -139,8 +131,7 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
 	around := d.options.Lint
-	// Then a task needs no check of its own.
-	around.TaskTests = around.TaskTests || around.RunChecks
+	around.Plan = true
 	before := idsOf(d.Existing())
 	problems := l.Lint(around)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Warning && slices.Contains(before, p.Task) })

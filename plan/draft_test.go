@@ -107,6 +107,23 @@ func TestADraftSaysWhatIsDoubtful(t *testing.T) {
 	}
 }
 
+func TestADraftProposesProof(t *testing.T) {
+	tasks := draftTasks()
+	tasks[0].Title, tasks[0].Checks = "Refactor the parser", nil
+	d, err := NewDraft(t.TempDir(), DraftOptions{Lint: LintOptions{RunChecks: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, doubts := d.Preview(tasks)
+	diff(t, []string{"task N-1 may have nothing that shows it: add a check of its own, or proof: unbroken"}, doubts)
+	tasks[0].Proof = ralph.ProofUnbroken
+	_, _, doubts = d.Preview(tasks)
+	diff(t, []string(nil), doubts)
+	tasks[0].Proof = "none"
+	_, faults, _ := d.Preview(tasks)
+	diff(t, []string{`unknown proof "none"; choose one of: shown, unbroken`}, faults)
+}
+
 func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 	s := newDesk(t, ownSample)
 	s.must(os.Chmod(s.path(OwnPath), 0o600))

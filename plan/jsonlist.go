@@ -221,6 +221,7 @@ var (
 	descriptionKey = textKey("description", func(t *ralph.Task) *string { return &t.Description })
 	categoryKey    = textKey("category", func(t *ralph.Task) *string { return &t.Category })
 	priorityKey    = key{"priority", func(r *jsonReader, t *ralph.Task, v *node) { t.Priority = r.priority(v) }}
+	proofKey       = key{"proof", func(r *jsonReader, t *ralph.Task, v *node) { t.Proof = r.proof(v) }}
 )
 
 func (r *jsonReader) text(name string, v *node) string {
@@ -245,6 +246,15 @@ func (r *jsonReader) texts(name string, v *node) []string {
 		all = append(all, e.text)
 	}
 	return all
+}
+
+// proof reads what a task's claim must prove.
+func (r *jsonReader) proof(v *node) ralph.ProofRule {
+	word := r.text("proof", v)
+	if v.kind == '"' && !knownProof(word) {
+		r.fault(v, "%s", badProof(word))
+	}
+	return ralph.ProofRule(word)
 }
 
 // priority reads a whole number or a word.

@@ -102,6 +102,15 @@ func crossCheck(file string, tasks []item) []Problem {
 	return append(problems, circles(file, tasks, first)...)
 }
 
+// proofRules are what the proof of a task may say.
+var proofRules = []string{string(ralph.ProofShown), string(ralph.ProofUnbroken)}
+
+func knownProof(word string) bool { return slices.Contains(proofRules, word) }
+
+func badProof(word string) string {
+	return fmt.Sprintf("unknown proof %q; choose one of: %s", shorten(word), strings.Join(proofRules, ", "))
+}
+
 func (t item) problem(file, format string, args ...any) Problem {
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
@@ -159,6 +168,10 @@ func circleText(tasks []item, circle []int) string {
 type LintOptions struct {
 	RunChecks bool // the run has checks
 	TaskTests bool // checks.task_tests is set: a task's tests are found by its id
+	Plan      bool // a new plan: the run's checks are enough for its tasks
+	// Unbroken means that no task needs anything that shows its work: the run says proof: unbroken,
+	// has an evaluator, or does not ask.
+	Unbroken bool
 }
 
 // Lint returns all errors and warnings, sorted by line.
@@ -191,13 +204,8 @@ func (l *List) advise(around LintOptions) []Problem {
 	}
 	for _, t := range l.items {
 		if t.Status != ralph.TaskDone && !t.Human {
-			switch criteria, checked := len(t.Acceptance) > 0, len(t.Checks) > 0 || around.TaskTests; {
-			case !criteria && !checked:
-				warn(t, "task %s has neither acceptance criteria nor a check of its own", t.ID)
-			case !criteria:
-				warn(t, "task %s has no acceptance criteria", t.ID)
-			case !checked:
-				warn(t, "task %s has no check of its own", t.ID)
+			for _, doubt := range around.doubts(t.Task) {
+				warn(t, "%s", doubt)
 			}
 		}
 		for _, on := range t.DependsOn {
@@ -210,4 +218,25 @@ func (l *List) advise(around LintOptions) []Problem {
 		}
 	}
 	return problems
+}
+
+// doubts returns what is missing in an open task.
+func (around LintOptions) doubts(t ralph.Task) []string {
+	var all []string
+	doubt := func(text string) { all = append(all, "task "+t.ID+" "+text) }
+	criteria, checked := len(t.Acceptance) > 0, len(t.Checks) > 0 || around.TaskTests
+	if !checked && around.RunChecks && !around.Unbroken && t.Proof == "" && keepsBehavior(t) {
+		doubt("may have nothing that shows it: add a check of its own, or proof: unbroken")
+		checked = true
+	}
+	checked = checked || around.RunChecks && (around.Plan || t.Proof == ralph.ProofUnbroken)
+	switch {
+	case !criteria && !checked:
+		doubt("has neither acceptance criteria nor a check of its own")
+	case !criteria:
+		doubt("has no acceptance criteria")
+	case !checked:
+		doubt("has no check of its own")
+	}
+	return all
 }

@@ -75,6 +75,34 @@ func TestLintWarns(t *testing.T) {
 			"tasks.json:1: nothing can prove this list: add a check to the run or to a task",
 			"tasks.json:1: task A has no check of its own",
 		}},
+		"nothing may show it": {
+			`{"tasks": [{"id": "A", "title": "Refactor the parser", "acceptance": ["x"]},
+{"id": "B", "title": "Update the README", "category": "docs"},
+{"id": "C", "title": "Rename A to B", "acceptance": ["x"], "checks": ["true"]},
+{"id": "D", "title": "Rename A to B", "acceptance": ["x"], "proof": "unbroken"},
+{"id": "E", "title": "Rename A to B", "acceptance": ["x"], "proof": "shown"},
+{"id": "F", "title": "Rename A to B", "status": "done"}]}`,
+			LintOptions{RunChecks: true},
+			[]string{
+				"tasks.json:1: task A may have nothing that shows it: add a check of its own, or proof: unbroken",
+				"tasks.json:2: task B may have nothing that shows it: add a check of its own, or proof: unbroken",
+				"tasks.json:2: task B has no acceptance criteria",
+				"tasks.json:5: task E has no check of its own",
+			},
+		},
+		"nothing needs to show it": {
+			`{"tasks": [{"id": "A", "title": "Refactor the parser", "acceptance": ["x"]}]}`,
+			LintOptions{RunChecks: true, Unbroken: true},
+			[]string{"tasks.json:1: task A has no check of its own"},
+		},
+		"unbroken without any check": {
+			`{"tasks": [{"id": "A", "title": "Refactor the parser", "acceptance": ["x"], "proof": "unbroken"}]}`,
+			LintOptions{},
+			[]string{
+				"tasks.json:1: nothing can prove this list: add a check to the run or to a task",
+				"tasks.json:1: task A has no check of its own",
+			},
+		},
 		"a task's check is enough": {
 			`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"], "checks": ["true"]}]}`,
 			LintOptions{},

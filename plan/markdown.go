@@ -23,8 +23,8 @@ import (
 //	  - Check: `go test ./store`
 //	  - [ ] survives a kill
 //
-// Other fields are Priority, Spec, Category and Acceptance; everything else is the description. A
-// task without an id gets one made from its title. Headings such as Optional, Manual testing or
+// Other fields are Priority, Spec, Category, Proof and Acceptance; everything else is the
+// description. A task without an id gets one made from its title. Headings such as Optional, Manual testing or
 // High priority apply to all items under them, and boxes under Success criteria or Notes are not
 // tasks.
 //
@@ -33,22 +33,6 @@ import (
 //
 // A Markdown parser finds the structure, so boxes in code, comments and quotations do not count.
 // Only the bytes between the brackets of boxes are ever edited.
-//
-//	## High priority
-//	- [ ] T-3: Store sessions (optional)
-//	  - Depends on: T-1, T-2
-//	  - Check: `go test ./store`
-//	  - [ ] survives a kill
-//
-// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description.
-// Without an id in front, the title makes one. Headings such as Optional, Manual testing or High
-// priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
-//
-// In a file with Task sections each section is one task, done when every box in it is ticked, and
-// boxes elsewhere are ignored.
-//
-// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none.
-// The only bytes that are ever edited are those between the brackets of boxes.
 type markdown struct{}
 
 func (markdown) name() string { return "markdown" }

@@ -263,6 +263,9 @@ func (a addition) fields() []string {
 	if a.task.Category != "" {
 		out = append(out, "- Category: "+a.task.Category)
 	}
+	if a.task.Proof != "" {
+		out = append(out, "- Proof: "+string(a.task.Proof))
+	}
 	if a.task.SpecFile != "" {
 		out = append(out, "- Spec: `"+a.task.SpecFile+"`")
 	}

@@ -43,6 +43,7 @@ const (
 	checkField
 	specField
 	categoryField
+	proofField
 	descriptionField
 	criteriaField
 	humanField
@@ -62,6 +63,7 @@ var fields = map[string]field{
 	"spec file":     specField,
 	"specification": specField,
 	"category":      categoryField,
+	"proof":         proofField,
 	"description":   descriptionField,
 }
 
@@ -291,6 +293,8 @@ func (d *taskDetails) set(f field, value string) {
 		d.task.Checks = append(d.task.Checks, commands...)
 	case specField:
 		d.task.SpecFile = pathIn(d.doc, value)
+	case proofField:
+		d.setProof(value)
 	case categoryField:
 		d.task.Category = plainText(d.doc, []string{value})
 	case descriptionField:
@@ -303,6 +307,18 @@ func (d *taskDetails) set(f field, value string) {
 	case optionalField:
 		d.describe([]string{"Optional: " + value})
 	}
+}
+
+// setProof reads what the task's claim must prove. Several words are prose about a proof.
+func (d *taskDetails) setProof(value string) {
+	text := plainText(d.doc, []string{value})
+	word := strings.ToLower(text)
+	if knownProof(word) {
+		d.task.Proof = ralph.ProofRule(word)
+		return
+	}
+	d.problems = append(d.problems, Problem{Line: d.line, Text: badProof(text), Warning: strings.Contains(word, " ")})
+	d.describe([]string{"Proof: " + value})
 }
 
 // commandsIn returns the commands in a value, each in backticks.

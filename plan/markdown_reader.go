@@ -160,6 +160,7 @@ func (r *checklistReader) itemTask(li ast.Node, box checkbox, g governed) {
 		Title:    title.text,
 		Optional: g.optional || title.optional || box.optional,
 		Human:    g.human || title.human,
+		Proof:    title.proof(),
 	}
 	t.ID, t.Title = leadingID(heading, title.text)
 	t.givenID = t.ID != ""
@@ -236,7 +237,7 @@ func (r *checklistReader) sectionTask(s *taskSection) {
 	id, title := sectionNamed(r.doc, s.heading)
 	t := checklistTask{givenID: true, place: place{block: s.heading, end: s.end}}
 	t.line = r.doc.line(r.doc.start(s.heading))
-	t.Task = ralph.Task{ID: id, Title: title.text}
+	t.Task = ralph.Task{ID: id, Title: title.text, Proof: title.proof()}
 	d := taskDetails{doc: r.doc, task: &t.Task, line: t.line}
 	for _, n := range s.content {
 		d.block(n)

@@ -10,6 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/ralphloop/ralph"
 )
 
 // inlineParser parses one paragraph, whatever its lines start with: the text of an item such as "1.
@@ -105,12 +107,22 @@ type title struct {
 	text     string
 	optional bool
 	human    bool
+	unbroken bool
+}
+
+// proof returns the rule that a mark sets.
+func (t title) proof() ralph.ProofRule {
+	if t.unbroken {
+		return ralph.ProofUnbroken
+	}
+	return ""
 }
 
 // Marks of an item besides its box. They may be anywhere in the title except in code.
 var (
 	humanMarks    = []string{"(human)", "(manual)", "[human]", "[manual]", "@human", "@manual"}
 	optionalMarks = []string{"(optional)", "[optional]", "@optional"}
+	unbrokenMarks = []string{"(unbroken)", "[unbroken]", "@unbroken"}
 	doneMarks     = []string{
 		"✅", "☑️", "☑", "✔️", "✔", "✓",
 		"(done)", "[done]", "(completed)", "[x]", "[X]",
@@ -124,6 +136,7 @@ func readTitle(doc *markdownDoc, rows []string) title {
 		if !r.code {
 			r.text, t.human = cutMarks(r.text, humanMarks, t.human)
 			r.text, t.optional = cutMarks(r.text, optionalMarks, t.optional)
+			r.text, t.unbroken = cutMarks(r.text, unbrokenMarks, t.unbroken)
 		}
 		b.WriteString(r.text)
 	}

@@ -29,6 +29,7 @@ var ownFormat = jsonFormat{
 		categoryKey,
 		flagKey("optional", func(t *ralph.Task) *bool { return &t.Optional }),
 		flagKey("human", func(t *ralph.Task) *bool { return &t.Human }),
+		proofKey,
 	},
 	state:  "status",
 	strict: true,

@@ -18,6 +18,7 @@ var caseList = jsonFormat{
 	keys: []key{
 		idKey, titleKey, descriptionKey,
 		textsKey("acceptance_criteria", func(t *ralph.Task) *[]string { return &t.Acceptance }),
+		proofKey,
 	},
 	state: "status",
 	write: func(t ralph.Task) (any, error) {
@@ -27,8 +28,9 @@ var caseList = jsonFormat{
 			Title       string           `json:"title"`
 			Description string           `json:"description"`
 			Acceptance  []string         `json:"acceptance_criteria"`
+			Proof       ralph.ProofRule  `json:"proof,omitempty"`
 			Status      ralph.TaskStatus `json:"status"`
-		}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.Status}, lost
+		}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.Proof, t.Status}, lost
 	},
 }
 
@@ -47,22 +49,24 @@ var stories = jsonFormat{
 		idKey, titleKey, descriptionKey,
 		textsKey("acceptanceCriteria", func(t *ralph.Task) *[]string { return &t.Acceptance }),
 		textsKey("dependsOn", func(t *ralph.Task) *[]string { return &t.DependsOn }),
-		priorityKey,
+		priorityKey, proofKey,
 	},
 	state:   "passes",
 	boolean: true,
 	write: func(t ralph.Task) (any, error) {
+		lost := hasNoPlaceFor(t, "category", "checks", "optional", "human")
+		done := t.Status == ralph.TaskDone
 		return struct {
-				ID          string   `json:"id"`
-				Title       string   `json:"title"`
-				Description string   `json:"description"`
-				Acceptance  []string `json:"acceptanceCriteria"`
-				DependsOn   []string `json:"dependsOn,omitempty"`
-				Priority    *int     `json:"priority,omitempty"`
-				Passes      bool     `json:"passes"`
-				Notes       string   `json:"notes"`
-			}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.DependsOn, t.Priority, t.Status == ralph.TaskDone, ""},
-			hasNoPlaceFor(t, "category", "checks", "optional", "human")
+			ID          string          `json:"id"`
+			Title       string          `json:"title"`
+			Description string          `json:"description"`
+			Acceptance  []string        `json:"acceptanceCriteria"`
+			DependsOn   []string        `json:"dependsOn,omitempty"`
+			Priority    *int            `json:"priority,omitempty"`
+			Proof       ralph.ProofRule `json:"proof,omitempty"`
+			Passes      bool            `json:"passes"`
+			Notes       string          `json:"notes"`
+		}{t.ID, t.Title, t.Description, orEmpty(t.Acceptance), t.DependsOn, t.Priority, t.Proof, done, ""}, lost
 	},
 }
 

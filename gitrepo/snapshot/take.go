@@ -121,7 +121,10 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	}
 	k.always.taken = looks
 	got := taken{
-		tree: k.last.tree, left: append(found.Left, load.Sentences()...), out: load.Out(), hash: k.hasher.Hash(top, load.Left),
+		tree: k.last.tree,
+		left: append(found.Left, load.Sentences()...),
+		out:  load.Out(),
+		hash: k.hasher.Hash(top, load.Left),
 	}
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil

@@ -49,7 +49,16 @@ func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, err
 // Around returns what a list cannot know about the run that will work through it.
 func Around(w workspace.Workspace, s config.Settings) plan.LintOptions {
 	checks, _ := RunChecks(w, s)
-	return plan.LintOptions{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
+	return lintOptions(checks, s)
+}
+
+func lintOptions(checks []string, s config.Settings) plan.LintOptions {
+	return plan.LintOptions{
+		RunChecks: len(checks) > 0,
+		TaskTests: s.Checks.TaskTests != "",
+		Unbroken: s.Gate.Proof == string(ralph.ProofUnbroken) || s.Gate.Shown == string(ralph.ShownOff) ||
+			s.Evaluator.Enabled(),
+	}
 }
 
 // TaskCommands returns the tasks' own checks in the list that a run would work through: commands
@@ -160,8 +169,7 @@ func (p *Plan) lintTasks() {
 	if p.list == nil {
 		return
 	}
-	around := plan.LintOptions{RunChecks: len(p.Checks) > 0, TaskTests: p.Settings.Checks.TaskTests != ""}
-	switch warnings := p.list.Lint(around); len(warnings) {
+	switch warnings := p.list.Lint(lintOptions(p.Checks, p.Settings)); len(warnings) {
 	case 0:
 	case 1:
 		p.notice("tasks_lint", warnings[0].String())

@@ -272,7 +272,15 @@ func printTasks(out io.Writer, j fold.Judgement) {
 		return ""
 	}
 	for _, id := range tasks.Done {
-		fmt.Fprintf(out, "  ✓ %s proven%s%s\n", id, how(id), shownText(tasks.Shown, id))
+		by, ok := judge.FindShowing(tasks.Shown, id)
+		switch {
+		case !ok:
+			fmt.Fprintf(out, "  ✓ %s proven%s\n", id, how(id))
+		case by.By == ralph.ShownByNothing:
+			fmt.Fprintf(out, "  ! %s done%s, but nothing shows it%s\n", id, how(id), inParentheses(by.Why))
+		default:
+			fmt.Fprintf(out, "  ✓ %s proven%s: %s\n", id, how(id), term.Clean(judge.DescribeShowing(by)))
+		}
 	}
 	for _, r := range tasks.Unconfirmed {
 		fmt.Fprintf(out, "  ? %s claimed%s, for a person to decide (%s: %s)\n", r.Task, how(r.Task), r.Code,
@@ -292,13 +300,11 @@ func printTasks(out io.Writer, j fold.Judgement) {
 	}
 }
 
-// shownText says why a task counts as shown.
-func shownText(shown []ralph.Showing, id string) string {
-	i := slices.IndexFunc(shown, func(by ralph.Showing) bool { return by.Task == id })
-	if i < 0 {
+func inParentheses(why string) string {
+	if why == "" {
 		return ""
 	}
-	return ": " + term.Clean(judge.DescribeShowing(shown[i]))
+	return " (" + term.Clean(why) + ")"
 }
 
 func claimText(j fold.Judgement) string {

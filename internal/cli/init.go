@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/models"
@@ -54,6 +55,7 @@ type initReport struct {
 	Kept      []string           `json:"kept"`
 	Checks    []string           `json:"checks"`
 	Proposed  []project.Proposal `json:"proposed"`
+	Proof     string             `json:"proof"` // what a claim must prove
 	Agent     string             `json:"agent"` // "" is the first one found
 	Tasks     string             `json:"tasks"`
 	Prompt    string             `json:"prompt"`
@@ -82,6 +84,7 @@ func (c *initCommand) run(ctx context.Context) error {
 		Kept:      listed(done.Kept),
 		Checks:    listed(choice.Checks),
 		Proposed:  listed(survey.Proposals),
+		Proof:     cmp.Or(choice.Proof, string(ralph.ProofShown)),
 		Agent:     choice.Agent,
 		Tasks:     survey.Tasks,
 		Prompt:    survey.Prompt,
@@ -106,13 +109,17 @@ func (c *initCommand) choice(survey setup.Survey) (setup.Choice, error) {
 		return c.chooseByAsking(survey)
 	}
 	loaded, err := c.load(survey.Workspace, map[string][]string{})
-	return setup.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
+	return setup.Choice{
+		Checks: loaded.Settings.Checks.Commands,
+		Agent:  loaded.Settings.Agent.Name,
+		Proof:  loaded.Settings.Gate.Proof,
+	}, err
 }
 
 // errNoAnswer means that the input ended before an answer.
 var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 
-// chooseByAsking asks about every proposed check and about the agent.
+// chooseByAsking asks about every proposed check, about what a claim must prove, and about the agent.
 func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 	var choice setup.Choice
 	if !c.streams.InTerm || c.globals.quiet {
@@ -148,6 +155,16 @@ func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) 
 			choice.Checks = append(choice.Checks, command)
 		}
 	}
+	if len(choice.Checks) > 0 {
+		unbroken, err := ask.yes(`  Is it enough that these checks still pass, as after a refactoring?
+  If not, a check that failed before, or a new test, must show the work. [y/N] `, "n")
+		if err != nil {
+			return choice, err
+		}
+		if unbroken {
+			choice.Proof = string(ralph.ProofUnbroken)
+		}
+	}
 	var err error
 	choice.Agent, err = ask.agent(survey.Agents)
 	return choice, err
@@ -176,9 +193,15 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 	if proposal.Missing != "" {
 		because, choices, byDefault = because+"; "+proposal.Missing+" is not on PATH", "[y/N]", "n"
 	}
+	command := term.Clean(proposal.Command)
+	question := fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, command, term.Clean(because), choices)
+	return q.yes(question, byDefault)
+}
+
+// yes asks until the answer is yes or no.
+func (q questions) yes(question, byDefault string) (bool, error) {
 	for {
-		command := term.Clean(proposal.Command)
-		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, command, term.Clean(because), choices))
+		answer, err := q.line(question)
 		if err != nil {
 			return false, err
 		}
@@ -253,6 +276,9 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 		term.Clean(checksLine(report, survey)),
 		c.agentLine(report.Agent, survey),
 	)
+	if report.Proof == string(ralph.ProofUnbroken) {
+		fmt.Fprintln(out, "Proof    unbroken: checks that pass before and after are enough")
+	}
 	if report.Tasks != "" {
 		fmt.Fprintf(out, "Tasks    %s\n", report.Tasks)
 	}

@@ -59,6 +59,10 @@ func (c schemaCommand) printSchema(of reflect.Type, title string) error {
 			Type: "string",
 			Enum: []any{ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed},
 		},
+		reflect.TypeFor[ralph.ProofRule](): {
+			Type: "string",
+			Enum: []any{ralph.ProofShown, ralph.ProofUnbroken},
+		},
 	}})
 	if err != nil {
 		return fmt.Errorf("make schema: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,15 +134,21 @@ func taskMarks(t ralph.Task) string {
 	if n := len(t.Checks); n > 0 {
 		marks = append(marks, fmt.Sprintf("own checks: %d", n))
 	}
+	if t.Proof != "" {
+		marks = append(marks, "proof: "+string(t.Proof))
+	}
 	if len(marks) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(marks, "; ") + ")"
 }
 
+// proofRules are what a task may ask for; "" asks for what the run asks for.
+var proofRules = []string{"", string(ralph.ProofShown), string(ralph.ProofUnbroken)}
+
 func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	var t ralph.Task
-	var priority string
+	var priority, proof string
 	cmd := &cobra.Command{
 		Use:         "add TITLE",
 		Short:       "Add a task",
@@ -158,6 +165,9 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 				}
 				t.Priority = &n
 			}
+			if t.Proof = ralph.ProofRule(proof); !slices.Contains(proofRules, proof) {
+				return usage("--proof %s: choose one of: %s", proof, strings.Join(proofRules[1:], ", "))
+			}
 			return c.add(cmd.Context(), t)
 		},
 	}
@@ -168,6 +178,8 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	flags.StringArrayVar(&t.DependsOn, "after", nil, "work on task `ID` first")
 	flags.StringArrayVar(&t.Checks, "check", nil, "check for this task: `CMD`")
 	flags.StringVar(&priority, "priority", "", "priority `N`; lowest first")
+	flags.StringVar(&proof, "proof", "",
+		"`WORD`: shown, or unbroken if checks that pass before and after are enough (default: as the run)")
 	flags.BoolVar(&t.Optional, "optional", false, "the run can complete without it")
 	flags.BoolVar(&t.Human, "human", false, "for a person; the run does not wait for it")
 	return cmd

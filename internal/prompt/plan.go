@@ -12,8 +12,8 @@ import (
 
 const (
 	mayTick = "You may tick off your own task there, which is a claim like the tag. "
-	mayAdd  = "You may add tasks that you found, but\nwithout commands. Do not delete, reword or weaken existing " +
-		"tasks: Ralph restores them."
+	mayAdd  = "You may add tasks that you found, but\nwithout commands or `proof: unbroken`. " +
+		"Do not delete, reword or weaken existing tasks: Ralph restores them."
 )
 
 // allDone reports whether every task is proven although the run is not complete.

@@ -100,6 +100,9 @@ func (c claimContext) completion() (Holds, string) {
 		if len(c.verdict.VerifiedBy) == 0 {
 			return HoldsUnknown, "every gate passed, but nothing was checked"
 		}
+		if by, _ := judge.FindShowing(c.verdict.Shown, ""); by.By == ralph.ShownByNothing {
+			return HoldsUnknown, "every gate passed, but nothing shows the work"
+		}
 		return HoldsYes, "every gate passed"
 	}
 	refused := text.Mapped(c.verdict.Refusals(), func(r ralph.Refusal) string { return r.Code + ": " + r.Detail })
@@ -125,7 +128,15 @@ func (c claimContext) markedNote(id string) string {
 
 func (c claimContext) taskDone(id string) (Holds, string) {
 	if slices.Contains(c.verdict.Tasks.Done, id) {
+		if by, _ := judge.FindShowing(c.verdict.Tasks.Shown, id); by.By == ralph.ShownByNothing {
+			return HoldsUnknown, "done, but nothing shows it"
+		}
 		return HoldsYes, "proven"
+	}
+	for _, r := range c.verdict.Tasks.Unconfirmed {
+		if r.Task == id {
+			return HoldsUnknown, fmt.Sprintf("a person must decide: %s: %s", r.Code, r.Detail)
+		}
 	}
 	for _, r := range c.verdict.Tasks.Refused {
 		if r.Task == id {

@@ -71,6 +71,8 @@ func (c Choice) lines(key config.Key) []configLine {
 		return lines
 	case key.Name == "agent.name" && c.Agent != "":
 		return []configLine{{name + ": " + scalar(c.Agent), meaning(key)}}
+	case key.Name == "gate.proof" && c.Proof != "":
+		return []configLine{{name + ": " + scalar(c.Proof), meaning(key)}}
 	}
 	return []configLine{{strings.TrimRight("#"+name+": "+defaultValue(key), " "), meaning(key)}}
 }

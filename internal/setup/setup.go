@@ -90,6 +90,7 @@ type Choice struct {
 	Checks []string
 	Others []project.Proposal // not chosen: commented out in the file
 	Agent  string             // "" uses the first one on PATH
+	Proof  string             // gate.proof; "" for the default
 }
 
 // Everything chooses every proposed check that can run.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bufio"
+	stdcmp "cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -55,10 +56,12 @@ func sampleChoice() Choice {
 func TestTheWrittenConfigurationSetsOnlyWhatWasChosen(t *testing.T) {
 	defaults := loadText(t, "")
 	for name, choice := range map[string]Choice{
-		"nothing": {}, "something": sampleChoice(), "only what was not chosen": {Others: sampleChoice().Others},
+		"nothing": {}, "something": sampleChoice(), "weaker proof": {Proof: "unbroken"},
+		"only what was not chosen": {Others: sampleChoice().Others},
 	} {
 		want := defaults.Settings
 		want.Checks.Commands, want.Agent.Name = choice.Checks, choice.Agent
+		want.Gate.Proof = stdcmp.Or(choice.Proof, want.Gate.Proof)
 		got := loadText(t, choice.configText())
 		if diff := cmp.Diff(want, got.Settings); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)

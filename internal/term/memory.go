@@ -83,14 +83,10 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 		if !ok {
 			continue
 		}
-		// Proven by this iteration or an earlier one.
-		proven := slices.ContainsFunc(l.State.History.Tasks, func(t ralph.TaskState) bool {
-			return strings.EqualFold(t.ID, id) && t.Status == ralph.TaskDone && !t.Regressed
-		})
-		tasks = append(tasks, id+provenMark(proven, last))
+		tasks = append(tasks, id+l.provenMark(id, last))
 	}
 	for _, id := range v.Tasks.Done { // includes tasks proven by a claim that everything is done
-		marked := id + provenMark(true, last)
+		marked := id + l.provenMark(id, last)
 		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, marked) }) {
 			tasks = append(tasks, marked)
 		}
@@ -101,14 +97,21 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 	return []string{"  Tasks: " + Clean(strings.Join(tasks, ", "))}
 }
 
-func provenMark(proven bool, by ralph.IterationResult) string {
+// provenMark says whether a claimed task is done, by this iteration or an earlier one, and how far that is
+// proven.
+func (l *Lines) provenMark(id string, by ralph.IterationResult) string {
+	i := slices.IndexFunc(l.State.History.Tasks, func(t ralph.TaskState) bool {
+		return strings.EqualFold(t.ID, id) && t.Status == ralph.TaskDone && !t.Regressed
+	})
 	switch {
-	case proven && len(by.CheckResults) == 0:
+	case i < 0:
+		return " (claimed)"
+	case len(by.CheckResults) == 0:
 		return " (accepted unverified)"
-	case proven:
-		return " (proven)"
+	case l.State.History.Tasks[i].Proven == ralph.ProvenNone:
+		return " (done, not shown)"
 	}
-	return " (claimed)"
+	return " (proven)"
 }
 
 func provenWord(v ralph.Verdict) string {

@@ -76,6 +76,9 @@ func stopText(s *fold.State) string {
 	case ralph.NeedsDecision:
 		return "the agent asks for a decision: " + detail(s)
 	case ralph.Unconfirmed:
+		if n := len(s.Iterations); n > 0 && len(s.Iterations[n-1].CheckResults) == 0 {
+			return "the work is claimed, but a person must decide: " + detail(s)
+		}
 		return "the work is claimed and the checks pass, but a person must decide: " + detail(s)
 	}
 	return detail(s)
@@ -176,7 +179,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	b.worktree(s)
 	b.denied(s)
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
-		b.row("But", noClaim(s)+"; use --set gate.claim=optional to accept passing checks alone (in a new run)")
+		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
@@ -223,6 +226,14 @@ func canUndo(s *fold.State) bool {
 func lacksClaim(s *fold.State) bool {
 	n := len(s.Iterations)
 	return s.Last.GreenNoClaim && n > 0 && len(s.Iterations[n-1].CheckResults) > 0
+}
+
+// acceptChecksAlone returns the flags with which this run would have ended with 0 without a claim.
+func acceptChecksAlone(s *fold.State) string {
+	if judge.NeedsNewTest(s.Policy, s.History, s.History.Now.Task) {
+		return "--set gate.claim=optional --proof unbroken"
+	}
+	return "--set gate.claim=optional"
 }
 
 // noClaim says that the checks pass and only the agent's claim is missing.

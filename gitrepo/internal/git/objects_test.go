@@ -82,7 +82,8 @@ func TestCopyObjects(t *testing.T) {
 		if text == "borrowed" {
 			continue
 		}
-		if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte("junk, longer than before"), 0o644)); err != nil {
+		junk := []byte("junk, longer than before")
+		if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, junk, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

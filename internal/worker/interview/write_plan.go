@@ -46,6 +46,7 @@ type taskInput struct {
 	Category    string   `json:"category,omitempty" doc:"One word, such as setup, feature, test, docs."`
 	Optional    bool     `json:"optional,omitempty" doc:"The work is complete without it."`
 	Human       bool     `json:"human,omitempty" doc:"Only a person can do it."`
+	Proof       string   `json:"proof,omitempty" enum:"unbroken" doc:"Only for a task that no check can show, such as a refactoring or documentation: checks that pass before and after are enough."` //nolint:lll // a struct tag cannot be split
 }
 
 // decodePlan reads the input of write_plan. The error is one sentence about one problem, for the
@@ -101,6 +102,7 @@ func (r *planReader) task(at string, in taskInput) ralph.Task {
 		Category:    plainLine(r.text(at+".category", in.Category, idLimit)),
 		Optional:    in.Optional,
 		Human:       in.Human,
+		Proof:       ralph.ProofRule(in.Proof),
 		Status:      ralph.TaskPending,
 	}
 	r.bounded(at+".id", in.ID, idLimit)

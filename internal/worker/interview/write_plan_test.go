@@ -18,8 +18,8 @@ func TestAPlanIsReadWhole(t *testing.T) {
 	got, err := decodePlan([]byte(`{"overview":" One.\r\nTwo.\u001b[31m ","blockers":["b"],"open_questions":null,` +
 		`"scope_notes":[],"tasks":[
 		{"id":" T-1 ","title":"A\n title\u202e","description":"d\u0000\n\tmore","acceptance":["holds"],"depends_on":[" ` +
-		`T-2"],"priority":2,"checks":[" go test ./... "],"category":"a  b","optional":true},
-		{"id":"T-2","title":"b","acceptance":[],"human":true}]}`))
+		`T-2"],"priority":2,"checks":[" go test ./... "],"category":"a  b","optional":true,"proof":""},
+		{"id":"T-2","title":"b","acceptance":[],"human":true,"proof":"unbroken"}]}`))
 	must(t, err)
 	diff(t, Plan{
 		Overview: "One.\nTwo.[31m", Blockers: []string{"b"},
@@ -28,7 +28,7 @@ func TestAPlanIsReadWhole(t *testing.T) {
 				ID: "T-1", Title: "A title", Description: "d\n\tmore", Acceptance: []string{"holds"}, DependsOn: []string{"T-2"},
 				Priority: &two, Checks: []string{"go test ./..."}, Category: "a b", Optional: true, Status: ralph.TaskPending,
 			},
-			{ID: "T-2", Title: "b", Human: true, Status: ralph.TaskPending},
+			{ID: "T-2", Title: "b", Human: true, Proof: ralph.ProofUnbroken, Status: ralph.TaskPending},
 		},
 	}, got)
 }
@@ -63,7 +63,7 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":["x"],"status":"done"}]}`,
 			"field tasks[0].status is unknown; the fields are id, title, description, acceptance, depends_on, priority, " +
 				"checks, " +
-				"category, optional, human"},
+				"category, optional, human, proof"},
 		{`{"overview":"x","tasks":[{"id":1}]}`, "field tasks[0].id must be a string, not a number"},
 		{
 			`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":[null]}]}`,
@@ -112,6 +112,10 @@ func TestPlansThatAreNotTaken(t *testing.T) {
 		{
 			first(func(i *taskInput) { i.Category = long(65) }),
 			"field tasks[0].category has 65 characters; the limit is 64",
+		},
+		{
+			first(func(i *taskInput) { i.Proof = "shown" }),
+			`field tasks[0].proof must be one of unbroken, not "shown"`,
 		},
 		{first(func(i *taskInput) { i.Checks = []string{"a", " \n"} }), "field tasks[0].checks[1] is empty"},
 		{
