@@ -135,7 +135,7 @@ func TestEventsOfARunWithAList(t *testing.T) {
 		same(t, "what the second prompt is built from", ralph.PromptInput{
 			Task: new(entry("B")), Try: 1, ListFile: "tasks.json",
 			Tasks: []ralph.TaskState{job("A", isDone, isProven), job("B")},
-			Last: ralph.Feedback{Number: 1, Proven: []string{"A"}},
+			Last:  ralph.Feedback{Number: 1, Proven: []string{"A"}},
 		}, ralph.PromptInput{
 			Task: second.Task, Try: second.Try, ListFile: second.ListFile, Tasks: second.Tasks, Last: second.Last,
 		})
