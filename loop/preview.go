@@ -41,15 +41,15 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 		}
 	}
 	in := l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations})
-	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.assumePassing(), l.run.state.History.Task)
+	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.checks.suite.assumePassing(), l.run.state.History.Task)
 	return l.prompter.Prompt(ctx, in)
 }
 
 // assumePassing returns the history with a baseline in which every check passes: a preview runs none.
-func (l *Loop) assumePassing() judge.History {
-	h := l.run.state.History
-	if l.run.policy.Baseline {
-		for _, c := range l.checks.suite.baselineChecks() {
+func (s *suite) assumePassing() judge.History {
+	h := s.state.History
+	if s.policy.Baseline {
+		for _, c := range s.baselineChecks() {
 			h.Baseline = append(h.Baseline, ralph.CheckResult{Name: c.name, Task: c.task, Passed: true})
 		}
 	}

@@ -138,7 +138,7 @@ func TestFilesThatChecksDoNotSee(t *testing.T) {
 			w.loop.State().Verdict.Gates[5],
 		)
 	})
-	bubble(t, "a tree that is not known is not compared, and proves nothing if files are protected", func(t *testing.T) {
+	bubble(t, "a tree that is not known is not compared, and proves nothing", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.policy.MaxIterations = 1
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
