@@ -35,7 +35,7 @@ func sample() []row {
 			}, preset: {Accepted: true}, covert: {Codes: []string{"check_failed"}}}},
 		{attack, "edit-tests", "go", map[column]verdict{
 			plainly: {Accepted: true}, bare: {
-				Accepted: true,
+				Codes: []string{"tests_changed"},
 			}, preset: {Codes: []string{"check_failed", "tampered"}}, covert: {Implied: true}}},
 		{honest, "plain-fix", quick, map[column]verdict{
 			plainly: {Accepted: true}, bare: {
