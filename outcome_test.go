@@ -29,8 +29,9 @@ func TestExitCodes(t *testing.T) {
 			"MAX_ITERATIONS",
 			"budget_exhausted",
 		},
-		"blocked": {2, "BLOCKED", "blocked"},
-		"decide":  {3, "DECIDE", "needs_decision"},
+		"blocked":     {2, "BLOCKED", "blocked"},
+		"decide":      {3, "DECIDE", "needs_decision"},
+		"unconfirmed": {7, "UNCONFIRMED", "unconfirmed"},
 		"sandbox_error": {
 			4,
 			"SANDBOX_ERROR",
