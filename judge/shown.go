@@ -164,7 +164,8 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 				continue
 			}
 			spent := slices.Contains(h.SpentChecks, c.Name) || slices.Contains(a.checks, c.Name)
-			if own && h.failedBefore(c) || !spent && (h.failedBefore(c) || h.failsAtBaseNow(c)) {
+			failed := h.FailedAtBase(c.Name, c.Task)
+			if own && failed || !spent && (failed || h.failsAtBaseNow(c)) {
 				return c, true
 			}
 		}
@@ -221,12 +222,6 @@ func findCheck(checks []ralph.CheckResult, name, task string) (ralph.CheckResult
 		return ralph.CheckResult{}, false
 	}
 	return checks[i], true
-}
-
-// failedBefore reports whether a check failed before any agent worked. One that could not run did not fail.
-func (h History) failedBefore(c ralph.CheckResult) bool {
-	before, ran := findCheck(h.Baseline, c.Name, c.Task)
-	return ran && !before.Passed && !before.Broken
 }
 
 // failsAtBaseNow reports whether a check that first ran later fails on the files of the run's base.

@@ -137,8 +137,6 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 	}
 	h.Breaker = v.Breaker
 	h.noteUnshown(v)
-	h.noteShown(v.Shown)
-	h.noteShown(v.Tasks.Shown)
 	h.spendChecks(v.Tasks.Shown)
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 	for _, by := range v.Tasks.Shown {

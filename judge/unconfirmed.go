@@ -71,26 +71,25 @@ func (h *History) noteUnshown(v ralph.Verdict) {
 	}
 }
 
-// noteShown remembers which checks showed something, so that they show nothing else.
-func (h *History) noteShown(shown []ralph.Showing) {
-	for _, by := range shown {
-		repaired := by.By == ralph.ShownByRunCheck || by.By == ralph.ShownByTaskCheck
-		if repaired && !slices.Contains(h.SpentChecks, by.Check) {
-			h.SpentChecks = append(slices.Clip(h.SpentChecks), by.Check)
-		}
-	}
-}
-
-// spendChecks remembers that the run's checks passed when a task was proven: the base of the next claim has
-// their repair already.
+// spendChecks remembers which repaired checks show nothing else: those that showed a task, and every check of
+// the run that passes now, because the base of the next claim has their repair already.
 func (h *History) spendChecks(shown []ralph.Showing) {
 	if len(shown) == 0 {
 		return
 	}
+	spend := func(name string) {
+		if !slices.Contains(h.SpentChecks, name) {
+			h.SpentChecks = append(slices.Clip(h.SpentChecks), name)
+		}
+	}
+	for _, by := range shown {
+		if by.By == ralph.ShownByRunCheck || by.By == ralph.ShownByTaskCheck {
+			spend(by.Check)
+		}
+	}
 	for _, c := range h.Now.Checks {
-		repaired := c.Task == "" && c.Passed && (h.failedBefore(c) || h.failsAtBaseNow(c))
-		if repaired && !slices.Contains(h.SpentChecks, c.Name) {
-			h.SpentChecks = append(slices.Clip(h.SpentChecks), c.Name)
+		if c.Task == "" && c.Passed && (h.FailedAtBase(c.Name, "") || h.failsAtBaseNow(c)) {
+			spend(c.Name)
 		}
 	}
 }
