@@ -62,6 +62,9 @@ func (c CheckResult) FullName() string {
 // Failed reports whether the check ran and did not pass. A check that cannot run says nothing about the work.
 func (c CheckResult) Failed() bool { return !c.Passed && !c.Broken }
 
+// FailedInTime reports whether a check ran to its end and failed. One that its time limit stopped might have passed.
+func (c CheckResult) FailedInTime() bool { return c.Failed() && !c.TimedOut }
+
 // HowFailed describes why a check did not pass: its exit code, that it timed out, or that it cannot run.
 func (c CheckResult) HowFailed() string {
 	switch {

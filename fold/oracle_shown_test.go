@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 )
@@ -10,15 +11,15 @@ import (
 
 // shownMemory is what earlier iterations leave behind for later claims.
 type shownMemory struct {
-	spent   []string                     // checks that showed a task, by their names
-	refused map[string][]ralph.TreeState // trees of claims that a person could settle, by task
-	proof   map[string]ralph.ProofWord   // of tasks that were proven in this run
-	failed  map[[2]string]bool           // checks that failed at the base or when their task was selected
-	tests   []string                     // new tests that showed a task in this iteration, "" without a name
+	spent   []string                        // checks that showed a task, by their names
+	refused map[string][]ralph.TreeState    // trees of claims that a person could settle, by task
+	proof   map[string]ralph.ProofWord      // of tasks that were proven in this run
+	first   map[[2]string]ralph.CheckResult // of checks at the base or when their task was selected
+	tests   []string                        // new tests that showed a task in this iteration, "" without a name
 }
 
 func newShownMemory(baseline []ralph.CheckResult) *shownMemory {
-	m := &shownMemory{proof: map[string]ralph.ProofWord{}, failed: map[[2]string]bool{}}
+	m := &shownMemory{proof: map[string]ralph.ProofWord{}, first: map[[2]string]ralph.CheckResult{}}
 	m.forgetClaims()
 	m.noteBase(baseline)
 	return m
@@ -31,7 +32,7 @@ func (m *shownMemory) forgetClaims() {
 // noteBase notes the results at the base, or when a task was first selected.
 func (m *shownMemory) noteBase(checks []ralph.CheckResult) {
 	for _, c := range checks {
-		m.failed[[2]string{c.Task, c.Name}] = !c.Passed && !c.Broken
+		m.first[[2]string{c.Task, c.Name}] = c
 	}
 }
 
@@ -95,8 +96,8 @@ func (o oracle) repaired(q iteration, id string, m *shownMemory) string {
 				continue
 			}
 			free := !slices.Contains(m.spent, c.Name)
-			failed := m.failed[[2]string{c.Task, c.Name}]
-			if own && failed || free && (failed || failedAtBase(q, c)) {
+			later := own && fails(m.first[[2]string{c.Task, c.Name}])
+			if o.failedAtBase(q, c, m) && (later || free) {
 				return c.Name
 			}
 		}
@@ -108,21 +109,35 @@ func ranNothing(q iteration, c ralph.CheckResult) bool {
 	return q.Work != nil && slices.Contains(q.Work.Counts, ralph.TestCount{Name: c.Name, Task: c.Task})
 }
 
-func failedAtBase(q iteration, c ralph.CheckResult) bool {
-	return q.Work != nil && slices.ContainsFunc(q.Work.AtBase, func(b ralph.CheckResult) bool {
-		return b.Name == c.Name && b.Task == c.Task && !b.Passed && !b.Broken
-	})
+// failedAtBase reports whether a check failed on the files of the run's base. The own check of a task may first have
+// run later. Then it ran there as well, unless checks can only run in the workspace.
+func (o oracle) failedAtBase(q iteration, c ralph.CheckResult, m *shownMemory) bool {
+	if q.Work != nil {
+		for _, b := range q.Work.AtBase {
+			if b.Name == c.Name && b.Task == c.Task {
+				return fails(b)
+			}
+		}
+	}
+	first, ran := m.first[[2]string{c.Task, c.Name}]
+	thereFirst := c.Task == "" || first.Tree == o.base.ID() || c.Isolation == ralph.IsolationInPlace
+	return ran && fails(first) && thereFirst
 }
 
+// fails reports whether a check failed by itself: it could run, and no time limit stopped it.
+func fails(c ralph.CheckResult) bool { return c.ExitCode != 0 && !c.Passed && !c.Broken && !c.TimedOut }
+
 // newTests reports whether a new test is left that shows the claim: it fails with the other files of the base
-// in a check that passes now. Each new test shows one task. Two checks may run the same tests, and a test
-// without a name may be any of them.
+// in a check that passes now. Each new test shows one task. Two checks may run the same tests and name them
+// differently, and a test without a name may be any of them. So one check tells how many there are, or the files are
+// as many.
 func (o oracle) newTests(q iteration, id string, m *shownMemory) bool {
 	if q.Work == nil {
 		return false
 	}
 	var names []string
 	most := 0
+	all := map[string]bool{} // without packages
 	for _, run := range q.Work.NewTests {
 		for _, c := range q.Checks {
 			fits := c.Name == run.Name && c.Task == run.Task && oneOf(c.Task, "", id)
@@ -130,6 +145,8 @@ func (o oracle) newTests(q iteration, id string, m *shownMemory) bool {
 				continue
 			}
 			for _, name := range run.Failing {
+				name = strings.TrimPrefix(name, "calc.")
+				all[name] = true
 				if !slices.Contains(slices.Concat(names, m.tests), name) {
 					names = append(names, name)
 				}
@@ -144,7 +161,7 @@ func (o oracle) newTests(q iteration, id string, m *shownMemory) bool {
 		}
 	}
 	switch {
-	case len(names) > nameless:
+	case len(names) > nameless && len(m.tests) < max(most, min(len(all), len(q.Work.Tests))):
 		m.tests = append(slices.Clip(m.tests), names[0])
 	case len(m.tests) < most:
 		m.tests = append(slices.Clip(m.tests), "")

@@ -46,7 +46,7 @@ func (o oracle) replayList() []listChange {
 		d := o.changeBy(q, now, rejections, memory)
 		if len(d.done) > 0 && o.policy.Shown != "" { // the base of the next claim has these repairs already
 			for _, c := range q.Checks {
-				if c.Task == "" && c.Passed && (memory.failed[[2]string{"", c.Name}] || failedAtBase(q, c)) {
+				if c.Task == "" && c.Passed && o.failedAtBase(q, c, memory) {
 					memory.spent = append(slices.Clip(memory.spent), c.Name)
 				}
 			}

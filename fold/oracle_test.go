@@ -339,8 +339,8 @@ func (o oracle) refusals() []string {
 		codes = append(codes, "tasks_open")
 	}
 	counting := slices.DeleteFunc(slices.Clone(now.Checks), o.isIgnored)
-	failed := func(c ralph.CheckResult) bool {
-		return !c.Passed && (!c.Broken || c.Hidden && p.Rules == 0) // in earlier versions a hidden one that cannot run failed
+	failed := func(c ralph.CheckResult) bool { // in earlier versions, so did a hidden one that cannot run
+		return !c.Passed && (!c.Broken || c.Hidden && p.Rules == 0)
 	}
 	if slices.ContainsFunc(counting, failed) {
 		codes = append(codes, "check_failed")

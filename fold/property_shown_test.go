@@ -111,7 +111,8 @@ func (r *simulation) requireAskedTwice(v ralph.Verdict) {
 		case r.refusedBefore(id):
 			r.shown.askedAgain++
 		default:
-			r.t.Fatalf("seed %d, iteration %d: %q is left to a person, and was never refused before", r.seed, r.number, id)
+			r.t.Fatalf("seed %d, iteration %d: %q is left to a person, and was never refused before",
+				r.seed, r.number, id)
 		}
 		if _, more := judge.NextTask(r.state.History.Tasks); more {
 			r.shown.leftBehind++
@@ -177,7 +178,7 @@ func (r *simulation) logShows(id string) bool {
 			judging = false
 		case ralph.CheckResult:
 			at := key{data.Task, data.Name}
-			if !judging && !data.Passed {
+			if !judging && fails(data) {
 				failed[at] = true
 			}
 			passes[at] = data.Passed && oneOf(data.Task, "", id)
@@ -186,7 +187,7 @@ func (r *simulation) logShows(id string) bool {
 			}
 		case ralph.WorkSeen:
 			for _, c := range data.AtBase {
-				if !c.Passed && passes[key{c.Task, c.Name}] {
+				if fails(c) && passes[key{c.Task, c.Name}] {
 					return true
 				}
 			}

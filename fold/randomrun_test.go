@@ -266,6 +266,9 @@ func (d dice) script() script {
 	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
 		s.baseline = d.baseline(s.names)
 		s.selected = d.ownChecks(s.list)
+		for i := range s.selected {
+			s.selected[i].Tree = pick(d, s.base.ID(), "c1+later")
+		}
 	}
 	p, elapsed, ending := s.policy, ralph.Span(0), d.ending
 	if !d.calm && d.oneIn(4) { // a run in which most iterations fail

@@ -14,7 +14,7 @@ import (
 
 // work returns what a loop could find out about claimed work.
 func (d dice) work(st step) *ralph.WorkSeen {
-	work := &ralph.WorkSeen{Unchanged: d.oneIn(4)}
+	work := &ralph.WorkSeen{Unchanged: d.oneIn(4), Tests: pick(d, nil, []string{"a_test.go"}, []string{"a_test.go", "b.js"})}
 	if d.calm && d.oneIn(2) { // nothing to see
 		return work
 	}
@@ -39,7 +39,8 @@ func (d dice) newTests(c ralph.CheckResult) ralph.NewTestsRun {
 	if run.Passed || d.oneIn(3) { // without names, a runner may not have compiled anything
 		return run
 	}
-	run.Failing = pick(d, []string{"TestNew"}, []string{"TestOther"}, []string{"TestNew", "TestOther"})
+	run.Failing = pick(d, []string{"TestNew"}, []string{"TestOther"}, []string{"TestNew", "TestOther"},
+		[]string{"calc.TestNew"})
 	run.Count = len(run.Failing)
 	return run
 }

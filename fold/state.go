@@ -174,7 +174,7 @@ const maxWarnings = 50
 func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 	s.Run, s.StartedAt, s.Started = e.Run, e.Time, data
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
-	s.History.Breaker.State = ralph.BreakerClosed
+	s.History.Breaker.State, s.History.Rules = ralph.BreakerClosed, data.Policy.Rules
 }
 
 func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
@@ -211,6 +211,7 @@ func (s *State) endAgent(data ralph.AgentOutcome) {
 func (s *State) resume(data ralph.RunResumed) {
 	cut := s.agentAtWork()
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
+	s.History.Rules = data.Policy.Rules
 	if data.Settings != nil {
 		s.Started.Settings = data.Settings
 	}
@@ -315,7 +316,7 @@ func (s *State) check(iteration int, result ralph.CheckResult) {
 	if iteration == 0 || !s.History.Judging { // a task's own checks get their baseline when it is selected
 		same := func(c ralph.CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
-		s.History.Checks = s.History.Checks.With([]ralph.CheckResult{result})
+		s.History.NoteChecks([]ralph.CheckResult{result})
 		s.History.NoteFailing([]ralph.CheckResult{result})
 		if iteration == 0 {
 			s.Last.Failed = failedOf(VisibleChecks(s.History.Baseline)) // the first prompt names the failing checks

@@ -75,6 +75,21 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 	return next
 }
 
+// NoteChecks records whether checks passed.
+func (h *History) NoteChecks(checks []ralph.CheckResult) { h.Checks = h.Checks.With(h.byRules(checks)) }
+
+// byRules returns results as the rules of the run see them. In logs of older versions, a check that cannot run failed.
+func (h *History) byRules(checks []ralph.CheckResult) []ralph.CheckResult {
+	if h.Rules > 0 {
+		return checks
+	}
+	checks = slices.Clone(checks)
+	for i := range checks {
+		checks[i].Broken = false
+	}
+	return checks
+}
+
 // NoteFailing records how many tests fail, and reports whether fewer tests of a check fail than ever before.
 func (h *History) NoteFailing(checks []ralph.CheckResult) bool {
 	better := false
@@ -163,11 +178,11 @@ func (h History) PassedBefore(c ralph.CheckResult) bool {
 // HasFlaked reports whether a check passed and failed on one tree in this run.
 func (h History) HasFlaked(c ralph.CheckResult) bool { return slices.Contains(h.Flaked, CheckKey(c)) }
 
-// FailedAtBase reports whether a check failed before any agent worked.
+// FailedAtBase reports whether a check failed when it first ran: before any agent worked, or when its task was first
+// selected.
 func (h History) FailedAtBase(name, task string) bool {
-	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
-		return b.Name == name && b.Task == task && b.Failed()
-	})
+	before, ran := findCheck(h.Baseline, name, task)
+	return ran && before.FailedInTime()
 }
 
 // AccessOf returns the access that a check needs, according to its baseline.
@@ -222,13 +237,9 @@ func ProvenBy(h History) []string {
 	if h.Now.Stale { // the files have changed since
 		return nil
 	}
-	redBefore := map[string]bool{} // a check that did not run before may have passed
-	for _, c := range h.Baseline {
-		redBefore[CheckKey(c)] = c.Failed()
-	}
 	checks := h.Now.Checks
 	if h.Started == 0 { // only the baseline has run
-		checks, redBefore = h.Baseline, nil
+		checks = h.Baseline
 	}
 	var turned, unchanged []string
 	for _, c := range checks {
@@ -236,7 +247,7 @@ func ProvenBy(h History) []string {
 		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
 		switch {
 		case !c.Passed || worthless:
-		case redBefore[CheckKey(c)] && !mute:
+		case h.Started > 0 && h.failedBefore(c) && !mute:
 			turned = []string{ralph.VerifiedChecks}
 		default:
 			unchanged = []string{ralph.VerifiedUnchanged}

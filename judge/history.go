@@ -71,6 +71,7 @@ type LastSeen struct {
 	Checks  CheckMarks        `json:"checks,omitempty"`
 	Fewest  map[string]int    `json:"fewest,omitempty"`   // failing tests that a check ever had, by the check's key
 	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks ran
+	Rules   int               `json:"rules,omitempty"`    // of the policy: how a check that cannot run counts
 	GreenOn map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
 	Flaked  []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -74,12 +77,13 @@ func NeedsNewTest(p ralph.Policy, h History, id string) bool {
 	}
 	return !slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
 		ours := b.Task == id || b.Task == "" && !slices.Contains(h.SpentChecks, b.Name)
-		return !b.Passed && ours
+		return b.FailedInTime() && ours
 	})
 }
 
 // UnknownAtBase lists the passing checks of which it is not known whether they failed at the run's base.
-// A task's own check first ran when the task was selected; an earlier task may have satisfied it by then.
+// A task's own check first ran when the task was selected; work on an earlier task may have satisfied it by then, or
+// may have broken it.
 func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {
 	claimed := ClaimedWork(p, h)
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
@@ -87,7 +91,7 @@ func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {
 			return true
 		}
 		return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
-			return b.Name == c.Name && b.Task == c.Task && (!b.Passed || b.Tree == h.Base.ID())
+			return b.Name == c.Name && b.Task == c.Task && (!b.Passed && b.Task == "" || b.Tree == h.Base.ID())
 		})
 	})
 }
@@ -164,8 +168,8 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 				continue
 			}
 			spent := slices.Contains(h.SpentChecks, c.Name) || slices.Contains(a.checks, c.Name)
-			failed := h.FailedAtBase(c.Name, c.Task)
-			if own && failed || !spent && (failed || h.failsAtBaseNow(c)) {
+			failedLater := own && h.FailedAtBase(c.Name, c.Task) // so no other task has repaired it
+			if h.failsAtRunBase(c) && (failedLater || !spent) {
 				return c, true
 			}
 		}
@@ -174,14 +178,20 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 }
 
 // newTests finds a check that fails if the new tests run with the product code of the base, and uses up one
-// of these tests. Checks may run the same tests, and a test without a name may be any of them.
+// of these tests. Checks may run the same tests under other names, and a test without a name may be any of them. So
+// there are as many tests as one check runs, or as many as all checks name, if they are in as many files.
 func (a *allotment) newTests(h History, id string) (ralph.NewTestsRun, bool) {
-	var free []string
+	var all, free []string
 	var named, largest ralph.NewTestsRun
 	most := 0
 	for _, run := range h.runsThatFailWithoutWork(id) {
+		others := all // of other checks
 		for _, name := range run.Failing {
-			if slices.Contains(free, name) || slices.Contains(a.tests, name) {
+			if isNamed(others, name) {
+				continue
+			}
+			all = append(all, name)
+			if isNamed(a.tests, name) {
 				continue
 			}
 			if free = append(free, name); len(free) == 1 {
@@ -194,7 +204,7 @@ func (a *allotment) newTests(h History, id string) (ralph.NewTestsRun, bool) {
 	}
 	nameless := len(slices.DeleteFunc(slices.Clone(a.tests), func(name string) bool { return name != "" }))
 	switch {
-	case len(free) > nameless:
+	case len(free) > nameless && len(a.tests) < max(most, min(len(all), h.newTestFiles())):
 		a.tests = append(slices.Clip(a.tests), free[0])
 		return named, true
 	case len(a.tests) < most:
@@ -202,6 +212,27 @@ func (a *allotment) newTests(h History, id string) (ralph.NewTestsRun, bool) {
 		return largest, true
 	}
 	return ralph.NewTestsRun{}, false
+}
+
+// isNamed reports whether a test is among others that another check may have named: calc.TestDouble is TestDouble.
+func isNamed(others []string, name string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		long, short := name, other
+		if len(long) < len(short) {
+			long, short = short, long
+		}
+		rest, ok := strings.CutSuffix(long, short)
+		last, _ := utf8.DecodeLastRuneInString(rest)
+		return ok && short != "" && (rest == "" || !unicode.IsLetter(last) && !unicode.IsDigit(last) && last != '_')
+	})
+}
+
+// newTestFiles returns how many test files were added or changed.
+func (h History) newTestFiles() int {
+	if h.Now.Work == nil {
+		return 0
+	}
+	return len(h.Now.Work.Tests)
 }
 
 // runsThatFailWithoutWork returns the runs with new tests that fail without the work, of checks of the run and
@@ -224,13 +255,37 @@ func findCheck(checks []ralph.CheckResult, name, task string) (ralph.CheckResult
 	return checks[i], true
 }
 
-// failsAtBaseNow reports whether a check that first ran later fails on the files of the run's base.
-func (h History) failsAtBaseNow(c ralph.CheckResult) bool {
+// atRunBase returns the result of a check that first ran later on the files of the run's base.
+func (h History) atRunBase(c ralph.CheckResult) (ralph.CheckResult, bool) {
 	if h.Now.Work == nil {
-		return false
+		return ralph.CheckResult{}, false
 	}
-	base, ran := findCheck(h.Now.Work.AtBase, c.Name, c.Task)
-	return ran && !base.Passed && !base.Broken
+	return findCheck(h.Now.Work.AtBase, c.Name, c.Task)
+}
+
+// failsAtRunBase reports whether a check of this iteration fails on the files of the run's base. The own check of a
+// task may first have run later: then the agent may have broken it before. Where no other tree can be checked, it
+// counts nevertheless.
+func (h History) failsAtRunBase(c ralph.CheckResult) bool {
+	if base, ran := h.atRunBase(c); ran {
+		return base.FailedInTime()
+	}
+	before, ran := findCheck(h.Baseline, c.Name, c.Task)
+	return ran && before.FailedInTime() && (c.Task == "" || before.Tree == h.Base.ID() || ranInPlace(c))
+}
+
+// failedBefore reports whether a check failed when it first ran, and did not pass at the run's base.
+func (h History) failedBefore(c ralph.CheckResult) bool {
+	before, ran := findCheck(h.Baseline, c.Name, c.Task)
+	if h.Rules == 0 { // a log of an earlier version
+		return ran && before.Failed()
+	}
+	base, ranAtBase := h.atRunBase(c)
+	return ran && before.FailedInTime() && !(ranAtBase && base.Passed)
+}
+
+func ranInPlace(c ralph.CheckResult) bool {
+	return c.Isolation == "" || c.Isolation == ralph.IsolationInPlace
 }
 
 // ranNoTests reports whether a check is a test runner that ran no test. Its success says nothing.
@@ -276,7 +331,7 @@ func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralp
 	case len(h.Now.Checks) == 0 && p.AllowUnverified:
 		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", "no check ran; --allow-unverified lets it pass"
 	}
-	return ralph.Showing{}, ralph.RefusedNotShown, whyNotShown(h)
+	return ralph.Showing{}, ralph.RefusedNotShown, whyNotShown(h, id)
 }
 
 func since(h History) string {
@@ -286,8 +341,8 @@ func since(h History) string {
 	return " in this run"
 }
 
-// whyNotShown says what is missing.
-func whyNotShown(h History) string {
+// whyNotShown says what is missing for the goal or a task.
+func whyNotShown(h History, id string) string {
 	idle := slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool { return !h.ranNoTests(c) })
 	if len(idle) > 0 {
 		return checkName(idle[0]) + " ran no test, so it shows nothing"
@@ -295,11 +350,30 @@ func whyNotShown(h History) string {
 	if work := h.Now.Work; work != nil && len(work.NewTests)+len(work.Tests) > 0 {
 		return whyTestsShowNothing(*work)
 	}
-	if c, ok := usedUpCheck(h); ok {
-		return checkName(c) + " failed before and passes now, but that already shows another task, and no test was " +
-			"added that fails without this work"
+	for _, owner := range []string{id, ""} {
+		for _, c := range h.Now.Checks {
+			if why := h.whyCheckShowsNothing(c); c.Task == owner && why != "" {
+				return checkName(c) + why + ", and no test was added that fails without this work"
+			}
+		}
 	}
 	return "the checks passed before this work, too, and no test was added that fails without it"
+}
+
+// whyCheckShowsNothing says why a check that did not pass before does not show a claim. It returns "" if it passed.
+func (h History) whyCheckShowsNothing(c ralph.CheckResult) string {
+	before, _ := findCheck(h.Baseline, c.Name, c.Task)
+	base, ranAtBase := h.atRunBase(c)
+	switch {
+	case !c.Passed:
+	case h.failsAtRunBase(c):
+		return " failed before and passes now, but that already shows another task"
+	case before.FailedInTime() && ranAtBase && base.Passed:
+		return " passed at the start of the run, too"
+	case before.TimedOut || base.TimedOut:
+		return " was stopped by its time limit before, which is no failure"
+	}
+	return ""
 }
 
 // whyTestsShowNothing says why the new tests, or those of the task, do not show a claim.
@@ -314,18 +388,6 @@ func whyTestsShowNothing(work ralph.WorkSeen) string {
 	}
 	return "the checks passed before, and the changed tests could not be run without your change: " +
 		text.List(work.Tests)
-}
-
-// usedUpCheck finds a check that failed before and passes now. If it does not show the claim, it shows another
-// task.
-func usedUpCheck(h History) (ralph.CheckResult, bool) {
-	i := slices.IndexFunc(h.Now.Checks, func(c ralph.CheckResult) bool {
-		return c.Passed && (h.FailedAtBase(c.Name, c.Task) || h.failsAtBaseNow(c))
-	})
-	if i < 0 {
-		return ralph.CheckResult{}, false
-	}
-	return h.Now.Checks[i], true
 }
 
 // FindShowing returns why a task counts as shown, or the goal (""). It reports false if that is not recorded.

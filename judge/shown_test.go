@@ -175,7 +175,52 @@ func TestAClaimForATaskMustBeShown(t *testing.T) {
 				{Name: "go test", Failing: []string{"TestA"}, Count: 1},
 				{Name: "npm test", Failing: []string{"shows b"}, Count: 1},
 			}
+			s.before.Now.Work.Tests = []string{"a_test.go", "b.test.js"}
 		}, []string{"A", "B"}, nil, nil},
+		{"two checks name the only new test differently", func(s *situation) {
+			s.said().TasksDone = []string{"A", "B"}
+			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "sh test.sh", Passed: true})
+			s.before.Now.Work.NewTests = []ralph.NewTestsRun{
+				{Name: "go test", Failing: []string{"calc.TestA"}, Count: 1},
+				{Name: "sh test.sh", Failing: []string{"a works"}, Count: 1},
+			}
+			s.before.Now.Work.Tests = []string{"a_test.go"}
+		}, []string{"A"}, []string{"B not_shown"}, nil},
+		{"two checks name a new test with and without its package", func(s *situation) {
+			s.said().TasksDone = []string{"A", "B"}
+			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "go test -run A", Passed: true})
+			s.before.Now.Work.NewTests = []ralph.NewTestsRun{
+				{Name: "go test", Failing: []string{"calc.TestA"}, Count: 1},
+				{Name: "go test -run A", Failing: []string{"TestA"}, Count: 1},
+			}
+			s.before.Now.Work.Tests = []string{"a_test.go", "b_test.go"}
+		}, []string{"A"}, []string{"B not_shown"}, nil},
+		{"the agent broke its own check before it was selected", func(s *situation) {
+			own := ralph.CheckResult{Name: "own", Task: "A", Tree: "c0+later", Isolation: ralph.IsolationOverlay}
+			s.before.Baseline = append(s.before.Baseline, own)
+			own.Passed = true
+			s.before.Now.Checks = append(s.before.Now.Checks, own)
+			s.before.Now.Work.AtBase = []ralph.CheckResult{own}
+		}, nil, []string{"A not_shown"}, nil},
+		{"its own check failed when it was selected, and it is unknown whether it failed at the base", func(s *situation) {
+			own := ralph.CheckResult{Name: "own", Task: "A", Tree: "c0+later", Isolation: ralph.IsolationOverlay}
+			s.before.Baseline = append(s.before.Baseline, own)
+			own.Passed = true
+			s.before.Now.Checks = append(s.before.Now.Checks, own)
+		}, nil, []string{"A not_shown"}, nil},
+		{"its own check timed out when it was selected", func(s *situation) {
+			own := ralph.CheckResult{Name: "own", Task: "A", TimedOut: true}
+			s.before.Baseline = append(s.before.Baseline, own)
+			own.Passed, own.TimedOut = true, false
+			s.before.Now.Checks = append(s.before.Now.Checks, own)
+		}, nil, []string{"A not_shown"}, nil},
+		{"its own check timed out at the run's base", func(s *situation) {
+			own := ralph.CheckResult{Name: "own", Task: "A", Tree: "c0+later", Isolation: ralph.IsolationOverlay}
+			s.before.Baseline = append(s.before.Baseline, own)
+			s.before.Now.Work.AtBase = []ralph.CheckResult{{Name: "own", Task: "A", TimedOut: true}}
+			own.Passed = true
+			s.before.Now.Checks = append(s.before.Now.Checks, own)
+		}, nil, []string{"A not_shown"}, nil},
 		{"its own check could not run when it was selected", func(s *situation) {
 			s.before.Baseline = append(s.before.Baseline, ralph.CheckResult{Name: "own", Task: "A", Broken: true})
 			s.before.Now.Checks = append(s.before.Now.Checks, ralph.CheckResult{Name: "own", Task: "A", Passed: true})
@@ -342,6 +387,11 @@ func TestARefusalSaysWhyNothingShowsTheClaim(t *testing.T) {
 		{"the repaired check shows another task", failedBefore, &ralph.WorkSeen{},
 			"go test failed before and passes now, but that already shows another task, and no test was added that " +
 				"fails without this work"},
+		{"the check passed at the run's base", failedBefore, &ralph.WorkSeen{AtBase: passing},
+			"go test passed at the start of the run, too, and no test was added that fails without this work"},
+		{"the check timed out before", []ralph.CheckResult{{Name: "go test", TimedOut: true}}, &ralph.WorkSeen{},
+			"go test was stopped by its time limit before, which is no failure, and no test was added that fails " +
+				"without this work"},
 		{"no test ran", failedBefore, &ralph.WorkSeen{Counts: []ralph.TestCount{{Name: "go test"}}},
 			"go test ran no test, so it shows nothing"},
 		{"new tests pass without the work", passing,
@@ -359,7 +409,7 @@ func TestARefusalSaysWhyNothingShowsTheClaim(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := History{Baseline: tt.baseline}
 			h.Now.Checks, h.Now.Work = passing, tt.work
-			if got := whyNotShown(h); got != tt.want {
+			if got := whyNotShown(h, "A"); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -38,14 +38,14 @@ func (h *History) measureProgress() {
 		h.Tree, h.TreeOf = h.Now.Tree, h.Now.Number
 	}
 	h.Better = false
-	for _, c := range h.Now.Checks {
+	for _, c := range h.byRules(h.Now.Checks) {
 		if before, known := h.Checks[CheckKey(c)]; known && before != c.Passed && !c.Broken && !h.Moved {
 			h.Progress = true
 			h.Better = h.Better || c.Passed
 		}
 	}
 	h.Moved = h.Moved && len(h.Now.Checks) == 0
-	h.Checks = h.Checks.With(h.Now.Checks)
+	h.NoteChecks(h.Now.Checks)
 }
 
 // NoteTasks counts proven tasks as progress, even if the work was already in the tree. A task that is left to a

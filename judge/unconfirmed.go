@@ -88,7 +88,7 @@ func (h *History) spendChecks(shown []ralph.Showing) {
 		}
 	}
 	for _, c := range h.Now.Checks {
-		if c.Task == "" && c.Passed && (h.FailedAtBase(c.Name, "") || h.failsAtBaseNow(c)) {
+		if c.Task == "" && c.Passed && h.failsAtRunBase(c) {
 			spend(c.Name)
 		}
 	}
@@ -199,10 +199,7 @@ func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
 	case ralph.ShownByNothing:
 		return ralph.ProvenNone
 	}
-	inPlace := func(c ralph.CheckResult) bool {
-		return c.Isolation == "" || c.Isolation == ralph.IsolationInPlace
-	}
-	if slices.ContainsFunc(h.Now.Checks, inPlace) {
+	if slices.ContainsFunc(h.Now.Checks, ranInPlace) {
 		return ralph.ProvenWorkspace
 	}
 	return ralph.ProvenShown

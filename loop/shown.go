@@ -159,50 +159,80 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 		if c.hidden || len(tests) == 0 && !c.namesTests() || s.isShown(ctx) {
 			continue
 		}
-		in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
-		in.Base = s.base
-		run, ok := s.runTests(ctx, in, c, checkFile("new-tests").name(i))
-		if !ok || run.Result.Broken || run.Result.TimedOut {
-			continue
+		if seen, ok := s.runWithNewTests(ctx, i, c); ok {
+			s.work.NewTests = append(s.work.NewTests, seen)
 		}
-		if !run.Result.Passed { // a test that fails only now and then shows nothing
-			again, ok := s.runTests(ctx, in, c, checkFile("new-tests-again").name(i))
-			if !ok {
-				continue
-			}
-			run.Passed = slices.Sorted(slices.Values(slices.Concat(run.Passed, again.Passed)))
-			run.Result.Passed = again.Result.Passed
-		}
-		seen := ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
-		if !seen.Passed {
-			claimed := s.claimedRun(ctx, i, c, nil)
-			failing := namesWithout(claimed.Passed, slices.Sorted(slices.Values(
-				slices.Concat(run.Passed, s.failedBefore(ctx, i, c)))))
-			if !claimed.Result.Passed || len(failing) == 0 && len(claimed.Passed) > 0 {
-				continue // it fails with the work, too, or only tests fail that failed before
-			}
-			seen.Failing, seen.Count = failing[:min(len(failing), maxShownTests)], len(failing)
-		}
-		s.work.NewTests = append(s.work.NewTests, seen)
 	}
 }
 
-// failedBefore returns the tests of a check that failed before: their repair is no new test.
-func (s *workSearch) failedBefore(ctx context.Context, i int, c check) []string {
-	if !s.runner.state.History.FailedAtBase(c.name, c.task) {
-		return nil
+// runWithNewTests runs one check with the new tests and the product code of the base. It reports false if the result
+// says nothing about the work. A test that fails only now and then shows nothing, so a check that fails runs twice.
+func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen ralph.NewTestsRun, ok bool) {
+	in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
+	in.Base = s.base
+	run, ok := s.runTests(ctx, in, c, checkFile("new-tests").name(i))
+	if ok && run.Result.FailedInTime() {
+		var again ralph.TestRun
+		again, ok = s.runTests(ctx, in, c, checkFile("new-tests-again").name(i))
+		run.Result.Passed, run.Result.Broken, run.Result.TimedOut = again.Result.Passed, again.Result.Broken,
+			again.Result.TimedOut
+		run.Ran, run.Passed = joinNames(run.Ran, again.Ran), joinNames(run.Passed, again.Passed)
+	}
+	if !ok || !run.Result.Passed && !run.Result.FailedInTime() {
+		return seen, false
+	}
+	seen = ralph.NewTestsRun{Name: c.name, Task: c.task, Passed: run.Result.Passed, Output: run.Result.Output}
+	if seen.Passed {
+		return seen, true
+	}
+	claimed := s.claimedRun(ctx, i, c, nil)
+	failing, ok := s.failingWithoutWork(ctx, i, c, run, claimed)
+	seen.Failing, seen.Count = failing[:min(len(failing), maxShownTests)], len(failing)
+	return seen, ok && claimed.Result.Passed
+}
+
+// failingWithoutWork returns the tests that pass on the claimed tree and fail without the work. It reports false if
+// nothing new fails there. If a new test does not compile, the old ones beside it do not run, either: a test of the
+// base counts only if it passed there, and ran and failed here. A changed test that does not compile has no name then.
+func (s *workSearch) failingWithoutWork(
+	ctx context.Context, i int, c check, run, claimed ralph.TestRun,
+) (failing []string, ok bool) {
+	left := namesWithout(claimed.Passed, run.Passed)
+	if len(left) == 0 || c.namesTests() { // the tests of the task count, old or new
+		return left, len(left) > 0 || len(claimed.Passed) == 0
 	}
 	in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
-	run, _ := s.runTests(ctx, in, c, checkFile("names-at-base").name(i))
-	return run.Ran
+	in.Base = s.base
+	base, ok := s.runTests(ctx, in, c, checkFile("names-at-base").name(i))
+	if !ok || base.Result.Broken || base.Result.TimedOut {
+		return nil, false
+	}
+	listed, changed := base.Result.Passed || len(base.Ran) > 0, false
+	for _, name := range left {
+		isOld, ran := hasName(base.Ran, name), hasName(run.Ran, name)
+		switch passedBefore := hasName(base.Passed, name); {
+		case !isOld && (ran || listed), passedBefore && ran:
+			failing = append(failing, name)
+		case passedBefore: // it, or a test beside it, does not compile
+			changed = true
+		}
+	}
+	return failing, changed || len(failing) > 0
+}
+
+func hasName(sorted []string, name string) bool {
+	_, found := slices.BinarySearch(sorted, name)
+	return found
+}
+
+// joinNames returns the names of two sorted lists, sorted.
+func joinNames(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // namesWithout returns the sorted names that are not among others, which are sorted, too.
 func namesWithout(names, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		_, found := slices.BinarySearch(others, name)
-		return found
-	})
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return hasName(others, name) })
 }
 
 // runTests runs a check in a view. It reports false if that cannot be done.

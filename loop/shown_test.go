@@ -41,11 +41,15 @@ func TestWhatShowsTheGoal(t *testing.T) {
 	const (
 		twice    = "the checks passed before this work, too, and no test was added that fails without it"
 		alsoPass = "the new tests also pass without your change: a_test.go"
+		notRun   = "the checks passed before, and the changed tests could not be run without your change: a_test.go"
 	)
+	both := []string{"new_tests: go test", "new_tests: go test", "claimed: go test", "base: go test"}
 	type runs = map[ralph.ViewKind]ralph.TestRun
 	unknown, broken := ran(true), ran(false)
 	unknown.Total, unknown.Ran, unknown.Passed = -1, nil, nil
 	broken.Result = isBroken
+	stopped := ran(false)
+	stopped.Result.TimedOut = true
 	for _, tt := range []struct {
 		name    string
 		check   func(ralph.ViewInput, string) ralph.CheckResult // nil: fails at the base only
@@ -69,9 +73,37 @@ func TestWhatShowsTheGoal(t *testing.T) {
 		},
 		{
 			"a new test", alwaysGreen, []string{"a_test.go"},
-			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A")},
-			ralph.AllChecksPassed, "new tests fail without the work and pass with it: A",
-			[]string{"new_tests: go test", "new_tests: go test", "claimed: go test"},
+			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A"), ralph.ViewBase: ran(true)},
+			ralph.AllChecksPassed, "new tests fail without the work and pass with it: A", both,
+		},
+		{
+			"a new test that does not compile beside an old one", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: ran(false), ralph.ViewClaimed: ran(true, "A", "B"), ralph.ViewBase: ran(true, "A")},
+			ralph.AllChecksPassed, "new tests fail without the work and pass with it: B", both,
+		},
+		{
+			"a changed test", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A"), ralph.ViewBase: ran(true, "A")},
+			ralph.AllChecksPassed, "new tests fail without the work and pass with it: A", both,
+		},
+		{
+			"a changed test that does not compile", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: ran(false), ralph.ViewClaimed: ran(true, "A"), ralph.ViewBase: ran(true, "A")},
+			ralph.AllChecksPassed, "go test fails with the new tests and without the work, and passes now", both,
+		},
+		{
+			"a test that failed before", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A"), ralph.ViewBase: ran(false, "A")},
+			ralph.Unconfirmed, notRun, both,
+		},
+		{
+			"tests of the base that its time limit stops", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: ran(false, "A"), ralph.ViewClaimed: ran(true, "A"), ralph.ViewBase: stopped},
+			ralph.Unconfirmed, notRun, both,
+		},
+		{
+			"a new test that its time limit stops", alwaysGreen, []string{"a_test.go"},
+			runs{ralph.ViewNewTests: stopped}, ralph.Unconfirmed, notRun, []string{"new_tests: go test"},
 		},
 		{
 			"a new test without a name", alwaysGreen, []string{"a_test.go"},
@@ -85,9 +117,7 @@ func TestWhatShowsTheGoal(t *testing.T) {
 		},
 		{
 			"a new test that cannot run without the work", alwaysGreen, []string{"a_test.go"},
-			runs{ralph.ViewNewTests: broken}, ralph.Unconfirmed,
-			"the checks passed before, and the changed tests could not be run without your change: a_test.go",
-			[]string{"new_tests: go test"},
+			runs{ralph.ViewNewTests: broken}, ralph.Unconfirmed, notRun, []string{"new_tests: go test"},
 		},
 		{"no new test", alwaysGreen, nil, nil, ralph.Unconfirmed, twice, nil},
 	} {
@@ -118,6 +148,27 @@ func TestWhatShowsTheGoal(t *testing.T) {
 			same(t, "why", tt.detail, gates[len(gates)-1].Detail)
 		})
 	}
+}
+
+// New tests that fail at first, and are stopped by the time limit when they run again, show nothing.
+func TestNewTestsThatTheTimeLimitStopsShowNothing(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.mustShow()
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		e.check, e.written = alwaysGreen, []string{"a_test.go"}
+		times := 0
+		e.runTests = func(ralph.ViewInput, string) (ralph.TestRun, error) {
+			times++
+			run := ran(false, "A")
+			run.Result.TimedOut = times%2 == 0
+			return run, nil
+		}
+		w.ends(ralph.Unconfirmed, 2)
+		same(t, "tests named", []string{
+			"new_tests: go test", "new_tests: go test", "new_tests: go test", "new_tests: go test",
+		}, e.named)
+	})
 }
 
 // Hidden checks count as evidence, but new tests of the agent never run with them.
