@@ -150,6 +150,15 @@ func (s *State) takeOver(files []string) {
 	}
 }
 
+// UnfinishedYes returns a person's yes that completes the run, if a process died before it could end the run. Otherwise
+// it returns nil.
+func (s *State) UnfinishedYes() *ralph.WorkAccepted {
+	if s.Stopped != nil || s.Phase != PhaseNone || len(judge.OpenTasks(s.History.Tasks)) > 0 {
+		return nil
+	}
+	return s.History.Accepted
+}
+
 // RefusedFiles returns the files whose changes the run refuses: protected files, tests that were weakened, and
 // what an earlier run refused. A completed run refuses none.
 func (s *State) RefusedFiles() []string {

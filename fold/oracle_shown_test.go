@@ -270,20 +270,21 @@ func (o oracle) acceptable() []string {
 		}
 	}
 	codes := o.refusals()
-	fatal := slices.ContainsFunc(codes, func(c string) bool { return !aboutEvidence(c) })
+	fatal := slices.ContainsFunc(codes, func(c string) bool { return !o.settleable("", c) })
 	if len(o.list) == 0 && o.claimed() && len(codes) > 0 && !fatal {
 		return []string{""}
 	}
 	return tasks
 }
 
-// personSettledAll reports whether a person accepted what was left after the last iteration.
+// personSettledAll reports whether a person accepted what was left after the last iteration, and nothing else refuses
+// it.
 func (o oracle) personSettledAll(open []string) bool {
 	last := len(o.accepted) - 1
 	if last < 0 || o.accepted[last].after != len(o.iterations)-1 || len(open) > 0 {
 		return false
 	}
-	return passesCounting(o) && len(o.now().Tampered) == 0 && !o.now().Stale
+	return !slices.ContainsFunc(o.refusals(), func(c string) bool { return !o.settleable("", c) })
 }
 
 // proofWord returns how far exit 0 proves the work. For a list it is the weakest of its tasks.

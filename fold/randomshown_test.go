@@ -91,7 +91,7 @@ func (r *simulation) accept(after ending) bool {
 	if ralph.StatusOf(r.state.Verdict.Reason) == ralph.StatusCompleted {
 		return true
 	}
-	may := judge.Acceptable(r.state.History, r.state.Verdict)
+	may := judge.Acceptable(r.state.Policy, r.state.History, r.state.Verdict)
 	if diff := cmp.Diff(r.oracle.acceptable(), may, cmpopts.EquateEmpty()); diff != "" {
 		r.t.Fatalf("seed %d, iteration %d, after %s %v: oracle (-) and Acceptable (+) disagree:\n%s",
 			r.seed, r.number, r.state.Verdict.Reason, ralph.RefusalsOf(r.state.Verdict.Gates), diff)

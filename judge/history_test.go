@@ -204,3 +204,17 @@ func TestAHistoryRoundTripsAsJSON(t *testing.T) {
 		t.Errorf("an empty history is %s, %v", data, err)
 	}
 }
+
+// In logs of older versions a check that cannot run failed, so that a passing one that cannot run is progress.
+func TestAnOldLogCountsACheckThatCannotRunAsFailed(t *testing.T) {
+	for rules, want := range map[int]bool{0: true, 1: false} {
+		tree := ralph.TreeState{Known: true, Head: "c0", Hash: "h"}
+		h := History{Judging: true, LastSeen: LastSeen{Tree: tree, Rules: rules}}
+		h.NoteChecks([]ralph.CheckResult{{Name: "go test", Passed: true}})
+		h.Now = Observation{Tree: tree, Checks: []ralph.CheckResult{{Name: "go test", Broken: true}}}
+		h = h.Judge(ralph.Moment{})
+		if passed := h.Checks[CheckKey(h.Now.Checks[0])]; h.Progress != want || passed == want {
+			t.Errorf("rules %d: progress %v, passed %v", rules, h.Progress, passed)
+		}
+	}
+}

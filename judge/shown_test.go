@@ -289,7 +289,7 @@ func TestAnUnconfirmedTaskWaitsForAPerson(t *testing.T) {
 	if v = Decide(s.policy, h.Judge(s.at)); v.Reason != ralph.Unconfirmed {
 		t.Fatalf("nothing else is left, and the run ends with %q", v.Reason)
 	}
-	if diff := cmp.Diff([]string{"A"}, Acceptable(h, v)); diff != "" {
+	if diff := cmp.Diff([]string{"A"}, Acceptable(s.policy, h, v)); diff != "" {
 		t.Errorf("acceptable (-want +got):\n%s", diff)
 	}
 	h.Accept(ralph.WorkAccepted{By: "eve", Tasks: []string{"A"}})

@@ -120,12 +120,9 @@ func unconfirmedTasksRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Ver
 	return stopAt(v, 5, ralph.Unconfirmed, "claimed, but not shown: %s", text.List(open))
 }
 
-// acceptedRule is row 4, between iterations: a person accepted what the last one left. A person cannot settle
-// a failing check, nor accept a tree that differs from the one that was checked.
-func acceptedRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	checks := countedChecks(h)
-	holds := (len(checks) == 0 || AllPassed(checks)) && len(h.Now.Tampered) == 0 && !h.Now.Stale
-	if h.Accepted == nil || !holds || len(OpenTasks(h.Tasks)) > 0 {
+// acceptedRule is row 4, between iterations: a person accepted what the last one left, and no other gate refuses.
+func acceptedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Accepted == nil || len(OtherRefusals(p, h)) > 0 {
 		return nil
 	}
 	v.VerifiedBy = ProvenBy(h)
@@ -138,6 +135,12 @@ func acceptedRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return stopAt(v, 4, ralph.Unverified, "%s, but nothing was checked", DescribeShowing(by))
 	}
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", DescribeShowing(by))
+}
+
+// OtherRefusals returns why a claim is refused that a person accepted: what a person cannot settle, such as a failing
+// check or a changed protected file.
+func OtherRefusals(p ralph.Policy, h History) []ralph.Refusal {
+	return slices.DeleteFunc(ralph.RefusalsOf(askGates(p, h)), func(r ralph.Refusal) bool { return mayAsk(p, "", r.Code) })
 }
 
 // Accept applies a person's yes to the goal or to tasks.
@@ -206,7 +209,7 @@ func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
 }
 
 // Acceptable lists the tasks that a person may accept, or "" for the goal, after the last verdict v.
-func Acceptable(h History, v ralph.Verdict) []string {
+func Acceptable(p ralph.Policy, h History, v ralph.Verdict) []string {
 	var ids []string
 	for _, t := range h.Tasks {
 		if t.Status == ralph.TaskUnconfirmed {
@@ -214,7 +217,7 @@ func Acceptable(h History, v ralph.Verdict) []string {
 		}
 	}
 	refusals := ralph.RefusalsOf(v.Gates)
-	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !PersonSettles(r.Code) })
+	open := slices.ContainsFunc(refusals, func(r ralph.Refusal) bool { return !mayAsk(p, "", r.Code) })
 	if len(h.Tasks) == 0 && v.Claimed && len(refusals) > 0 && !open {
 		return []string{""}
 	}

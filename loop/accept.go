@@ -18,36 +18,44 @@ type acceptance struct {
 	yes    *ralph.WorkAccepted // nil if agents are to work
 }
 
+// maySettle reports whether the yes is for something that a person may settle.
+func (a *acceptance) maySettle() bool {
+	if a.yes == a.state.UnfinishedYes() {
+		return true
+	}
+	ids := a.yes.Tasks
+	if len(ids) == 0 {
+		ids = []string{""} // the goal
+	}
+	may := judge.Acceptable(a.policy, a.state.History, a.state.Verdict)
+	return !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(may, id) })
+}
+
 // settle records a person's yes and decides again. The yes is for the tree that was judged: if the files
-// differ now, the checks run again first, and a failure refuses.
+// differ now, the checks run again first, and a failure refuses. A yes that completes the run settles only what
+// evidence cannot: every other gate is judged as in a run.
 func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
-	h := a.state.History
-	refuses := func(c ralph.CheckResult) bool { return !c.Passed && countsFor(h, yes, c) }
-	changed := !a.tree.unchangedSince(ctx, h.Now.Tree, a.list.ownFile())
-	if changed || slices.ContainsFunc(h.Now.Checks, refuses) {
-		results, ok := a.checks.runAgain(ctx)
-		a.tree.acceptTree(ctx)
-		failed := slices.IndexFunc(results, refuses)
-		switch {
-		case !ok:
-			return a.decide(ctx)
-		case failed >= 0 && changed:
-			return a.refuse("the files changed since the claim, and %s fails now", results[failed].FullName())
-		case failed >= 0:
-			return a.refuse("%s fails", results[failed].FullName())
-		}
-		if h.Tree.Known && !a.tree.unchangedSince(ctx, h.Tree, a.list.ownFile()) {
-			return a.refuse("files changed while the checks ran; accept it again")
-		}
-		yes.Tree, yes.Checks = a.state.History.Tree, results
+	recorded := a.yes == a.state.UnfinishedYes()
+	if before := a.state.Verdict; recorded && judge.Completed(before) { // only the end was not recorded
+		return before
 	}
-	if why := a.provesNothing(ctx, yes); why != "" {
-		return a.refuse("%s", why)
+	ran, refusal := a.runChecks(ctx, &yes)
+	completes := a.completes(yes)
+	if refusal == "" && completes {
+		refusal = a.judgeOthers(ctx, &yes)
 	}
-	a.emit(ralph.EvAccepted, yes)
-	for _, id := range yes.Tasks {
-		t, _ := judge.FindTask(a.state.History.Tasks, id)
-		a.emit(ralph.EvTaskDone, ralph.TaskMoved{Task: id, Title: t.Title, Detail: "accepted by " + yes.By})
+	switch {
+	case ctx.Err() != nil || a.storage != nil:
+		return a.decide(ctx)
+	case refusal != "":
+		return a.refuse(refusal)
+	}
+	if !recorded || ran {
+		a.emit(ralph.EvAccepted, yes)
+		for _, id := range yes.Tasks {
+			t, _ := judge.FindTask(a.state.History.Tasks, id)
+			a.emit(ralph.EvTaskDone, ralph.TaskMoved{Task: id, Title: t.Title, Detail: "accepted by " + yes.By})
+		}
 	}
 	if a.list.tasks != nil {
 		a.list.writeTasks()
@@ -55,28 +63,95 @@ func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.V
 	return a.decide(ctx)
 }
 
-// provesNothing returns why the checks of a list that a person completes prove nothing, or "". For a goal that
-// was found out with the claim.
-func (a *acceptance) provesNothing(ctx context.Context, yes ralph.WorkAccepted) string {
-	left := slices.DeleteFunc(judge.OpenTasks(a.state.History.Tasks), func(id string) bool {
-		return slices.Contains(yes.Tasks, id)
+// completes reports whether nothing is left after a person's yes.
+func (a *acceptance) completes(yes ralph.WorkAccepted) bool {
+	return !slices.ContainsFunc(judge.OpenTasks(a.state.History.Tasks), func(id string) bool {
+		return !slices.Contains(yes.Tasks, id)
 	})
-	if len(yes.Tasks) == 0 || len(left) > 0 {
-		return ""
+}
+
+// runChecks runs the checks again, unless those that matter passed on this tree. It returns why the work cannot be
+// accepted, or "".
+func (a *acceptance) runChecks(ctx context.Context, yes *ralph.WorkAccepted) (ran bool, refusal string) {
+	h := a.state.History
+	changed := !a.tree.unchangedSince(ctx, h.Now.Tree, a.list.ownFile())
+	if !changed && !h.Now.Stale && a.passed(*yes) {
+		return false, ""
 	}
-	for _, proof := range a.checks.prove(ctx) {
-		if proof.Canary == ralph.CanaryGreen || proof.Lost > 0 {
-			return proof.Name + " proves nothing: " + judge.DescribeProof(a.policy, proof)
+	results, ok := a.checks.runAgain(ctx)
+	a.tree.acceptTree(ctx)
+	failed := slices.IndexFunc(results, func(c ralph.CheckResult) bool {
+		return !c.Passed && countsFor(h, *yes, c.Task)
+	})
+	switch {
+	case !ok:
+		return true, ""
+	case failed >= 0 && changed:
+		return true, fmt.Sprintf("the files changed since the claim, and %s fails now", results[failed].FullName())
+	case failed >= 0:
+		return true, results[failed].FullName() + " fails"
+	}
+	if h.Tree.Known && !a.tree.unchangedSince(ctx, h.Tree, a.list.ownFile()) {
+		return true, "files changed while the checks ran; accept it again"
+	}
+	yes.Tree, yes.Checks = a.state.History.Tree, results
+	return true, ""
+}
+
+// passed reports whether the last iteration ran every check that matters for the yes, and all of them passed. A check
+// that flaked in a list was not confirmed yet: that is done when the run completes.
+func (a *acceptance) passed(yes ralph.WorkAccepted) bool {
+	h, completes := a.state.History, a.completes(yes)
+	needed := a.checks.suite.checksToRun(true)
+	if completes {
+		needed = slices.Concat(needed, a.checks.suite.hiddenChecks())
+	}
+	return !slices.ContainsFunc(needed, func(c check) bool {
+		now := a.checks.passedNow(c)
+		same := now != nil && (c.hidden || now.Command == c.command)
+		doubtful := completes && len(yes.Tasks) > 0 && h.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task})
+		return countsFor(h, yes, c.task) && (!same || doubtful)
+	})
+}
+
+// judgeOthers judges the gates that a person's yes does not settle. It returns why one of them refuses, or "". For a
+// goal, whether the checks prove anything was found out with the claim.
+func (a *acceptance) judgeOthers(ctx context.Context, yes *ralph.WorkAccepted) string {
+	a.list.readPlan()
+	h := a.state.History
+	if len(yes.Tasks) > 0 {
+		if !yes.Tree.Known {
+			yes.Tree, yes.Checks = h.Tree, slices.Clone(h.Now.Checks)
 		}
+		isFailing := func(c check) bool {
+			return slices.ContainsFunc(yes.Checks, func(r ralph.CheckResult) bool {
+				return r.Name == c.name && r.Task == c.task && !r.Passed
+			})
+		}
+		for _, proof := range a.checks.proveChecks(ctx, isFailing) {
+			if proof.Canary == ralph.CanaryGreen || proof.Lost > 0 {
+				return proof.Name + " proves nothing: " + judge.DescribeProof(a.policy, proof)
+			}
+			for i, c := range yes.Checks {
+				if c.Name == proof.Name && c.Task == proof.Task {
+					yes.Checks[i].Proof = &proof
+				}
+			}
+		}
+	}
+	h = a.state.History
+	h.Accept(*yes)
+	if others := judge.OtherRefusals(a.policy, h); len(others) > 0 {
+		return others[0].Code + ": " + others[0].Detail
 	}
 	return ""
 }
 
-// countsFor reports whether a check must pass for what a person accepts. The own checks of other tasks that are
+// countsFor reports whether the checks of a task, or of the run, must pass for what a person accepts. The own checks of other tasks that are
 // not done do not matter.
-func countsFor(h judge.History, yes ralph.WorkAccepted, c ralph.CheckResult) bool {
-	t, _ := judge.FindTask(h.Tasks, c.Task)
-	return c.Task == "" || t.Status == ralph.TaskDone || slices.Contains(yes.Tasks, c.Task)
+func countsFor(h judge.History, yes ralph.WorkAccepted, task string) bool {
+	t, _ := judge.FindTask(h.Tasks, task)
+	return task == "" || t.Status == ralph.TaskDone || slices.Contains(yes.Tasks, task)
 }
 
 // decide returns how the run ends now. If other work is left, the run ends as it did before, and no verdict
@@ -99,9 +174,9 @@ func (a *acceptance) decide(ctx context.Context) ralph.Verdict {
 }
 
 // refuse leaves the run as it was, and says why the work is not accepted.
-func (a *acceptance) refuse(format string, args ...any) ralph.Verdict {
+func (a *acceptance) refuse(why string) ralph.Verdict {
 	v := a.endBefore()
-	v.Detail = "not accepted: " + fmt.Sprintf(format, args...)
+	v.Detail = "not accepted: " + why
 	return v
 }
 
@@ -113,7 +188,8 @@ func (a *acceptance) endBefore() ralph.Verdict {
 	return judge.Abort(a.state.History.Breaker, ralph.Interrupted, "other work is left; continue with ralph resume")
 }
 
-// runAgain runs every check that a claim must pass on the current tree. It reports false if the run must end.
+// runAgain runs every check that a claim must pass on the current tree. One that has flaked must pass the next time. It
+// reports false if the run must end.
 func (r *checkRunner) runAgain(ctx context.Context) ([]ralph.CheckResult, bool) {
 	var results []ralph.CheckResult
 	for _, part := range []struct {
@@ -123,7 +199,12 @@ func (r *checkRunner) runAgain(ctx context.Context) ([]ralph.CheckResult, bool) 
 		session := r.session(part.kind, checkFile("accept-"+string(part.kind)))
 		session.judged = true
 		for i, c := range part.checks {
+			session.strict = r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task})
 			result, ok := session.check(ctx, i, c)
+			if ok && result.Flaked {
+				session.strict = true
+				result, ok = session.check(ctx, i, c)
+			}
 			if !ok {
 				session.close()
 				return nil, false

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -313,7 +314,7 @@ func TestAnInterruptedAcceptanceLosesNothing(t *testing.T) {
 		again.ended(again.run(ctx), ralph.Interrupted, 0)
 		same(t, "accepted", nil, payloads[ralph.WorkAccepted](again.log))
 		state := again.loop.State()
-		same(t, "acceptable", []string{""}, judge.Acceptable(state.History, state.Verdict))
+		same(t, "acceptable", []string{""}, judge.Acceptable(state.Policy, state.History, state.Verdict))
 		w.replaysWith(again)
 	})
 }
@@ -354,5 +355,110 @@ func TestTheTasksThatAreLeftAreStillAQuestion(t *testing.T) {
 		if asked == nil || *asked != "claimed, but not shown: B" {
 			t.Errorf("the question is %v", asked)
 		}
+	})
+}
+
+// A loop accepts nothing that a person cannot settle, whatever its caller checked.
+func TestOnlyWhatAPersonMaySettleIsAccepted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*ralph.Policy)
+		yes    ralph.WorkAccepted
+	}{
+		"another gate refuses":       {func(p *ralph.Policy) { p.Unfinished = ralph.UnfinishedRefuse }, ann},
+		"gate.shown never asks":      {func(p *ralph.Policy) { p.Shown = ralph.ShownRefuse }, ann},
+		"a task that does not exist": {func(*ralph.Policy) {}, ralph.WorkAccepted{By: "ann", Tasks: []string{"A"}}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w, e, k := examined(t)
+			w.mustShow()
+			tt.change(&w.policy)
+			w.policy.MaxIterations = 2
+			e.check = alwaysGreen
+			w.agent.turns = []turn{done().then(func() {
+				k.becomes("1")()
+				k.unfinished = []string{"a.go: TODO"}
+			})}
+			w.run(t.Context())
+			again := w.acceptedBy(tt.yes)
+			_, err := New(again.cfg, append([]Option{WithPolicy(again.policy)}, again.options...)...)
+			if err == nil || !strings.Contains(err.Error(), "a person cannot settle") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// cutAcceptance is a process that continues a run whose person's yes was cut after an event. With again, the person
+// accepts it once more.
+func (w *world) cutAcceptance(once *world, after ralph.EventType, again bool) *world {
+	w.t.Helper()
+	log := slices.Concat(w.log.events, once.log.events[:indexOfLast(once.log.events, after)+1])
+	state := refold(w.t, log)
+	next := newWorld(w.t)
+	next.cfg, next.policy = w.cfg, w.policy
+	next.cfg.Agent = next.agent
+	next.options = append(w.options, WithState(&state))
+	if again {
+		next.options = append(next.options, WithAcceptance(state.UnfinishedYes()))
+	}
+	return next
+}
+
+// A process that dies after it recorded a person's yes leaves a run that ends as if it had not died, whether it is
+// resumed or accepted again.
+func TestAnAcceptanceThatWasCutEndsTheSame(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		for _, after := range []ralph.EventType{ralph.EvAccepted, ralph.EvTaskDone, ralph.EvVerdict} {
+			bubble(t, fmt.Sprintf("a list, after %s, accepted again: %v", after, again), func(t *testing.T) {
+				b := newMemoryTasks(entry("A"), entry("B"))
+				w := unshownList(t, b, tagging("A", "B"))
+				w.ends(ralph.Unconfirmed, 2)
+				yes := ann
+				yes.Tasks = []string{"A", "B"}
+				once, unwritten := w.acceptedBy(yes), b.clone()
+				want := once.run(t.Context())
+				if after != ralph.EvVerdict {
+					b.file, b.kept = unwritten.file, unwritten.kept
+				}
+				next := w.cutAcceptance(once, after, again)
+				result := next.run(t.Context())
+				next.ended(result, ralph.TasksDone, 0)
+				same(t, "proof", want.Proof, result.Proof)
+				same(t, "verified by", want.VerifiedBy, result.VerifiedBy)
+				same(t, "the reason", want.Summary, result.Summary)
+				same(t, "accepted again", nil, payloads[ralph.WorkAccepted](next.log))
+				same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone}, b.lies())
+			})
+		}
+		bubble(t, fmt.Sprintf("the goal, accepted again: %v", again), func(t *testing.T) {
+			w, _, _ := unconfirmed(t)
+			once := w.acceptedBy(ann)
+			want := once.run(t.Context())
+			next := w.cutAcceptance(once, ralph.EvAccepted, again)
+			result := next.run(t.Context())
+			next.ended(result, ralph.AllChecksPassed, 0)
+			same(t, "proof", want.Proof, result.Proof)
+			same(t, "the reason", want.Summary, result.Summary)
+		})
+	}
+	bubble(t, "files changed since", func(t *testing.T) {
+		w, e, k := unconfirmed(t)
+		once := w.acceptedBy(ann)
+		once.run(t.Context())
+		next := w.cutAcceptance(once, ralph.EvAccepted, false)
+		k.becomes("2")()
+		e.check = func(ralph.ViewInput, string) ralph.CheckResult { return isRed }
+		next.ended(next.run(t.Context()), ralph.Unconfirmed, 0)
+	})
+	bubble(t, "a part of a list", func(t *testing.T) {
+		w := unshownList(t, newMemoryTasks(entry("A"), entry("B")), tagging("A", "B"))
+		w.ends(ralph.Unconfirmed, 2)
+		yes := ann
+		yes.Tasks = []string{"A"}
+		once := w.acceptedBy(yes)
+		once.run(t.Context())
+		next := w.cutAcceptance(once, ralph.EvAccepted, false)
+		next.agent.turns = []turn{tagging("B")}
+		next.ended(next.run(t.Context()), ralph.Unconfirmed, 2) // resume works on what is left
 	})
 }

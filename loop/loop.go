@@ -101,7 +101,10 @@ func (l *Loop) open(ctx context.Context) error {
 		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
+		l.tree.snapshot(ctx, ralph.TreeInput{
+			BaseHead: l.run.state.History.Base.Head,
+			Claimed:  l.accepts.yes != nil,
+		})
 		// The second case: a move was made, and the process died before it compared the result.
 		if unseen || len(l.run.state.Last.Tampered) > 0 {
 			l.tree.compare(ctx, l.run.state.History.Tree)

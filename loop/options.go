@@ -74,7 +74,7 @@ func newLoop(cfg Config) *Loop {
 type Option func(*Loop)
 
 // WithAcceptance makes a resumed loop record a person's yes to claimed work instead of starting agents. With
-// nil it has no effect.
+// nil, it only finishes what a process left that died after it recorded a yes that completes the run.
 func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepts.yes = yes } }
 
 // WithRefusedFiles makes a new run use the base of an earlier run for files that the earlier run refused.
@@ -199,6 +199,9 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 		p.StatusPhrases = promise.DefaultPhrases()
 	}
 	l.gatherAgents()
+	if l.resuming && l.accepts.yes == nil {
+		l.accepts.yes = l.run.state.UnfinishedYes()
+	}
 	switch {
 	case l.resuming:
 		l.run.id = l.run.state.Run
@@ -236,6 +239,8 @@ func (l *Loop) validate() error {
 		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
 	case l.accepts.yes != nil && l.run.state.Phase != fold.PhaseNone:
 		return errors.New("make loop: the last iteration was not judged; resume the run before you accept its work")
+	case l.accepts.yes != nil && !l.accepts.maySettle():
+		return errors.New("make loop: a person cannot settle what the last claim leaves open")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:

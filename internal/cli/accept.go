@@ -81,13 +81,16 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept\n", found.id)
 			return s.finish(ctx, &s.state, s.state.Result(), "hard")
 		}
-		if tasks, err = c.choose(&s.state, tasks); err != nil {
-			return err
+		// After a crash, the yes that was recorded holds.
+		if s.acceptance = s.state.UnfinishedYes(); s.acceptance == nil {
+			if tasks, err = c.choose(&s.state, tasks); err != nil {
+				return err
+			}
+			s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		}
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
 			return err
 		}
-		s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		return s.runLoop(ctx)
 	})
 }
@@ -128,7 +131,7 @@ func (c *acceptCommand) split(ctx context.Context, args []string) (run string, t
 
 // choose returns the tasks that are accepted, or none for the goal. It refuses what cannot be accepted.
 func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, error) {
-	may := judge.Acceptable(state.History, state.Verdict)
+	may := judge.Acceptable(state.Policy, state.History, state.Verdict)
 	switch {
 	case state.Phase != fold.PhaseNone:
 		return nil, usage("run %s was killed before its last iteration was judged; run ralph resume first", state.Run)
@@ -154,12 +157,29 @@ func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, err
 	return chosen, nil
 }
 
+// whyNothing says why a person can accept nothing. A gate that is set to refuse never asks.
 func whyNothing(state *fold.State) string {
 	refusals := ralph.RefusalsOf(state.Verdict.Gates)
-	i := slices.IndexFunc(refusals, func(r ralph.Refusal) bool { return !judge.PersonSettles(r.Code) })
-	if i >= 0 {
-		return "a person cannot settle why the last claim was refused: " + refusals[i].Code + ": " +
-			term.Clean(refusals[i].Detail)
+	for _, r := range state.Verdict.Tasks.Refused {
+		refusals = append([]ralph.Refusal{{Code: r.Code, Detail: r.Task + ": " + r.Detail}}, refusals...)
+	}
+	gates := map[string]string{
+		ralph.RefusedNotShown: "gate.shown", ralph.RefusedNoChange: "gate.shown",
+		ralph.RefusedTestsChanged: "gate.test_change", ralph.RefusedTestAware: "gate.test_change",
+		ralph.RefusedTestsMissing: "gate.test_change",
+	}
+	values := map[string]string{
+		"gate.shown": string(state.Policy.Shown), "gate.test_change": string(state.Policy.TestChange),
+	}
+	const cannot = "a person cannot settle why the last claim was refused: "
+	for _, r := range refusals {
+		gate := gates[r.Code]
+		switch said := r.Code + ": " + term.Clean(r.Detail); {
+		case gate == "":
+			return cannot + said
+		case values[gate] != string(ralph.ShownAsk):
+			return fmt.Sprintf("%s is %s, so %s%s", gate, values[gate], cannot, said)
+		}
 	}
 	return "no claim waits for a person"
 }
