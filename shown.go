@@ -3,8 +3,10 @@ package ralph
 // WorkSeen is what the harness found out about claimed work, beside the results of the checks. The base
 // of a claim is the tree in which the last task was proven, or the run's base.
 type WorkSeen struct {
-	Unchanged bool     `json:"unchanged,omitempty"` // no file differs from the base of the claim
-	Tests     []string `json:"tests,omitempty"`     // test files that were added or changed since
+	Unchanged bool `json:"unchanged,omitempty"` // no file differs from the base of the claim
+	// NoProduct says that no file but tests, and files that checks do not see, differs from the run's base.
+	NoProduct bool     `json:"no_product,omitempty"`
+	Tests     []string `json:"tests,omitempty"` // test files that were added or changed since the base of the claim
 	// AtBase has the results at the run's base of checks that did not run there before.
 	AtBase []CheckResult `json:"at_base,omitempty"`
 	// NewTests has the results of checks with these test files and the other files of the base.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -194,7 +195,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return nil
 	}
 	if len(h.Tasks) > 0 {
-		v.VerifiedBy = ProvenBy(h)
+		v.VerifiedBy, v.Hint = ProvenBy(h), hintNoProduct(h, v.Tasks.Shown)
 		return stopAt(v, 4, ralph.TasksDone, "%s", describeDoneList(h, v.Tasks))
 	}
 	by, missing, detail := judgeShown(p, h, "", &allotment{})
@@ -204,6 +205,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if by.By != "" {
 		v.Shown = []ralph.Showing{by}
 	}
+	v.Hint = hintNoProduct(h, v.Shown)
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = ProvenBy(h)
 		return stopAt(v, 4, ralph.EvaluatorAccepted,
@@ -222,6 +224,22 @@ func describeDoneList(h History, v ralph.TaskVerdict) string {
 		return "every task of the list is done, but nothing shows the work on " + text.List(ids)
 	}
 	return "every task of the list is proven done" + proofCaveat(h)
+}
+
+// hintNoProduct warns of work that is shown although no product code changed. It returns "" if some changed.
+func hintNoProduct(h History, shown []ralph.Showing) string {
+	work := h.Now.Work
+	byEvidence := func(by ralph.Showing) bool {
+		return by.By == ralph.ShownByRunCheck || by.By == ralph.ShownByTaskCheck || by.By == ralph.ShownByTests ||
+			by.By == ralph.ShownByEvaluator
+	}
+	switch {
+	case work == nil || !work.NoProduct || !slices.ContainsFunc(shown, byEvidence):
+		return ""
+	case work.Unchanged && h.LastProvenTree == "":
+		return "no file changed in this run, and yet the work counts as shown; make sure that it is done"
+	}
+	return "no product code changed in this run, only tests; look at them with ralph diff"
 }
 
 // proofCaveat returns how a finished list falls short of proof, or "" if a check ran.

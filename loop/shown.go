@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"github.com/ralphloop/ralph"
@@ -18,6 +19,7 @@ func (r *checkRunner) showWork(ctx context.Context) {
 	}
 	search := &workSearch{runner: r, base: r.claimBase()}
 	search.work.Unchanged = r.tree.unchangedSince(ctx, search.base, r.list.ownFile())
+	search.work.NoProduct = r.changedNoProduct(ctx)
 	if r.tree.examiner != nil {
 		search.run(ctx)
 	}
@@ -34,6 +36,31 @@ func (r *checkRunner) claimBase() ralph.TreeState {
 		base = ralph.TreeState{Known: true, Head: base.Head, Snapshot: settled}
 	}
 	return base
+}
+
+// changedNoProduct reports whether no file but tests, and files that checks do not see, differs from the run's base. If
+// that is not known, it reports false. A Rust file may hold both product code and tests.
+func (r *checkRunner) changedNoProduct(ctx context.Context) bool {
+	base, now := r.state.History.Base, r.tree.treeUnderCheck()
+	isOwn := r.list.ownFile()
+	if r.tree.unchangedSince(ctx, base, isOwn) {
+		return true
+	}
+	if r.tree.examiner == nil || base.Snapshot == "" || now.Snapshot == "" {
+		return false
+	}
+	changed, err := r.tree.changedFiles(ctx, base.Snapshot, now.Snapshot)
+	if err != nil {
+		return false
+	}
+	tests, err := r.tree.examiner.WrittenTests(ctx, base, now)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(changed, func(name string) bool {
+		isTest := slices.Contains(tests, name) && path.Ext(name) != ".rs"
+		return !isTest && !isOwn(name) && !slices.Contains(r.tree.changed.Unseen, name)
+	})
 }
 
 // workSearch collects evidence that the work of one claim was done.
