@@ -257,7 +257,10 @@ func TestClaudeWords(t *testing.T) {
 		{"a fence left open holds the rest of its message", claudeSays("m1", "```\nx") + claudeSays("m1", tag), false, 0},
 		{"thinking in its text", claudeSays("m1", "<think>"+tag+" all done</think>No."), false, 0},
 		{"an unclosed thought ends with its message", claudeSays("m1", "<think>x") + claudeSays("m2", tag), true, 0},
-		{"an unclosed thought holds the rest of its message", claudeSays("m1", "<think>x") + claudeSays("m1", tag), false, 0},
+		{
+			"an unclosed thought holds the rest of its message", claudeSays("m1", "<think>x") + claudeSays("m1", tag),
+			false, 0,
+		},
 		{"blocks without an id are messages", claudeSays("", "```\nx") + claudeSays("", tag), true, 0},
 		{
 			"the result, where it is no copy",

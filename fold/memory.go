@@ -152,7 +152,7 @@ func (s *State) takeOver(files []string) {
 
 // UnfinishedYes returns a person's yes that completes the run, if a process died before it could end the run. Otherwise
 // it returns nil.
-func (s *State) UnfinishedYes() *ralph.WorkAccepted {
+func UnfinishedYes(s *State) *ralph.WorkAccepted {
 	if s.Stopped != nil || s.Phase != PhaseNone || len(judge.OpenTasks(s.History.Tasks)) > 0 {
 		return nil
 	}

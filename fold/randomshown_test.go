@@ -14,7 +14,10 @@ import (
 
 // work returns what a loop could find out about claimed work.
 func (d dice) work(st step) *ralph.WorkSeen {
-	work := &ralph.WorkSeen{Unchanged: d.oneIn(4), Tests: pick(d, nil, []string{"a_test.go"}, []string{"a_test.go", "b.js"})}
+	work := &ralph.WorkSeen{
+		Unchanged: d.oneIn(4),
+		Tests:     pick(d, nil, []string{"a_test.go"}, []string{"a_test.go", "b.js"}),
+	}
 	if d.calm && d.oneIn(2) { // nothing to see
 		return work
 	}

@@ -76,11 +76,13 @@ func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
 }
 
 // NoteChecks records whether checks passed.
-func (h *History) NoteChecks(checks []ralph.CheckResult) { h.Checks = h.Checks.With(h.byRules(checks)) }
+func (l *LastSeen) NoteChecks(checks []ralph.CheckResult) {
+	l.Checks = l.Checks.With(l.byRules(checks))
+}
 
 // byRules returns results as the rules of the run see them. In logs of older versions, a check that cannot run failed.
-func (h *History) byRules(checks []ralph.CheckResult) []ralph.CheckResult {
-	if h.Rules > 0 {
+func (l *LastSeen) byRules(checks []ralph.CheckResult) []ralph.CheckResult {
+	if l.Rules > 0 {
 		return checks
 	}
 	checks = slices.Clone(checks)
@@ -247,7 +249,7 @@ func ProvenBy(h History) []string {
 		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
 		switch {
 		case !c.Passed || worthless:
-		case h.Started > 0 && h.failedBefore(c) && !mute:
+		case h.Started > 0 && failedBefore(h, c) && !mute:
 			turned = []string{ralph.VerifiedChecks}
 		default:
 			unchanged = []string{ralph.VerifiedUnchanged}

@@ -88,7 +88,7 @@ func (h *History) spendChecks(shown []ralph.Showing) {
 		}
 	}
 	for _, c := range h.Now.Checks {
-		if c.Task == "" && c.Passed && h.failsAtRunBase(c) {
+		if c.Task == "" && c.Passed && failsAtRunBase(*h, c) {
 			spend(c.Name)
 		}
 	}

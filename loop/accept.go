@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -20,7 +21,7 @@ type acceptance struct {
 
 // maySettle reports whether the yes is for something that a person may settle.
 func (a *acceptance) maySettle() bool {
-	if a.yes == a.state.UnfinishedYes() {
+	if a.yes == fold.UnfinishedYes(a.state) {
 		return true
 	}
 	ids := a.yes.Tasks
@@ -35,7 +36,7 @@ func (a *acceptance) maySettle() bool {
 // differ now, the checks run again first, and a failure refuses. A yes that completes the run settles only what
 // evidence cannot: every other gate is judged as in a run.
 func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
-	recorded := a.yes == a.state.UnfinishedYes()
+	recorded := a.yes == fold.UnfinishedYes(a.state)
 	if before := a.state.Verdict; recorded && judge.Completed(before) { // only the end was not recorded
 		return before
 	}
@@ -147,8 +148,8 @@ func (a *acceptance) judgeOthers(ctx context.Context, yes *ralph.WorkAccepted) s
 	return ""
 }
 
-// countsFor reports whether the checks of a task, or of the run, must pass for what a person accepts. The own checks of other tasks that are
-// not done do not matter.
+// countsFor reports whether the checks of a task, or of the run, must pass for what a person accepts. The own checks
+// of other tasks that are not done do not matter.
 func countsFor(h judge.History, yes ralph.WorkAccepted, task string) bool {
 	t, _ := judge.FindTask(h.Tasks, task)
 	return task == "" || t.Status == ralph.TaskDone || slices.Contains(yes.Tasks, task)

@@ -399,7 +399,7 @@ func (w *world) cutAcceptance(once *world, after ralph.EventType, again bool) *w
 	next.cfg.Agent = next.agent
 	next.options = append(w.options, WithState(&state))
 	if again {
-		next.options = append(next.options, WithAcceptance(state.UnfinishedYes()))
+		next.options = append(next.options, WithAcceptance(fold.UnfinishedYes(&state)))
 	}
 	return next
 }

@@ -200,7 +200,7 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	}
 	l.gatherAgents()
 	if l.resuming && l.accepts.yes == nil {
-		l.accepts.yes = l.run.state.UnfinishedYes()
+		l.accepts.yes = fold.UnfinishedYes(l.run.state)
 	}
 	switch {
 	case l.resuming:

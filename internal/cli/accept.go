@@ -82,7 +82,7 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 			return s.finish(ctx, &s.state, s.state.Result(), "hard")
 		}
 		// After a crash, the yes that was recorded holds.
-		if s.acceptance = s.state.UnfinishedYes(); s.acceptance == nil {
+		if s.acceptance = fold.UnfinishedYes(&s.state); s.acceptance == nil {
 			if tasks, err = c.choose(&s.state, tasks); err != nil {
 				return err
 			}
