@@ -35,7 +35,10 @@ var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1
 
 func TestComplete(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		w := newWorld(t, cli, scriptedmodel.Standard(), "write")
+		script := parse(t, `{"s": {"conversations": [[
+			{"tools": [{"write": {"path": "made.txt", "text": "made-by-agent\n"}}]}, {"text": "<promise>COMPLETE</promise>"}
+		]]}}`)
+		w := newWorld(t, cli, script, "s")
 		o := w.run("--check", "test -f made.txt")
 		cost, used := cli.figures(2)
 		want := result{
