@@ -70,13 +70,16 @@ func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedComman
 	}
 	commands := ownChecks(list.Tasks(), list.Path())
 	for i, c := range commands {
-		commands[i].Line = list.Line(strings.TrimPrefix(c.Key, checkOf))
+		commands[i].Line = list.Line(TaskOf(c))
 	}
 	return commands
 }
 
 // checkOf is the prefix of the key of a task's own check. The task's id follows.
 const checkOf = "check of task "
+
+// TaskOf returns the task that has the own check.
+func TaskOf(ownCheck config.NamedCommand) string { return strings.TrimPrefix(ownCheck.Key, checkOf) }
 
 func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 	var commands []config.NamedCommand

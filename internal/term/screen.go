@@ -19,7 +19,7 @@ func ResultLine(s *fold.State) string {
 	name := ralph.NameOf(stopped.Reason)
 	line := fmt.Sprintf("%s %s: %s", name, progressText(s), Clean(detail(s)))
 	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
-		line += "; to continue: " + nextCommand(s)
+		line += "; to continue: " + NextCommand(s)
 	}
 	if s.Started.Demo {
 		return "DEMO: " + line
@@ -192,7 +192,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
-	if next := nextCommand(s); next != "" {
+	if next := NextCommand(s); next != "" {
 		b.row("To continue", next)
 	}
 	b.row("Details", explain(s))
@@ -433,8 +433,8 @@ func uncounted(s *fold.State) string {
 	}
 }
 
-// nextCommand returns the command that makes sense next.
-func nextCommand(s *fold.State) string {
+// NextCommand returns the command that makes sense next.
+func NextCommand(s *fold.State) string {
 	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
 		return "in a run of your own: " + nextCommands[reason]
 	}
