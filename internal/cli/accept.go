@@ -139,17 +139,15 @@ func (c *acceptCommand) agreeToAccept(home workspace.Workspace, plan *assembly.P
 		note(it.CheckResults)
 	}
 	var known []config.NamedCommand
-	for _, c := range plan.Agreed {
-		if ran[ownCheck{assembly.TaskOf(c), c.Value}] {
-			known = append(known, c)
+	for _, command := range plan.Agreed {
+		t, _ := judge.FindTask(state.History.Tasks, assembly.TaskOf(command))
+		settled := t.Status == ralph.TaskDone || t.Status == ralph.TaskUnconfirmed
+		switch {
+		case ran[ownCheck{t.ID, command.Value}]:
+			known = append(known, command)
+		case settled:
+			return c.consent(home, plan.Agreed)
 		}
-	}
-	mayRun := func(c config.NamedCommand) bool {
-		t, _ := judge.FindTask(state.History.Tasks, assembly.TaskOf(c))
-		return t.Status == ralph.TaskDone || t.Status == ralph.TaskUnconfirmed
-	}
-	if slices.ContainsFunc(plan.Agreed, func(c config.NamedCommand) bool { return mayRun(c) && !slices.Contains(known, c) }) {
-		return c.consent(home, plan.Agreed)
 	}
 	plan.Agreed = known
 	return nil

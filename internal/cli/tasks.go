@@ -120,8 +120,8 @@ func (c *tasksCommand) list(ctx context.Context) error {
 		}
 	})
 	if err == nil && unconfirmed.accept != "" && !c.wantsJSON() {
-		fmt.Fprintf(c.errLines(), "unconfirmed: claimed, but a person must decide; look at it with ralph diff, then: %s\n",
-			unconfirmed.accept)
+		fmt.Fprintf(c.errLines(),
+			"unconfirmed: claimed, but a person must decide; look at it with ralph diff, then: %s\n", unconfirmed.accept)
 	}
 	return err
 }
