@@ -109,11 +109,10 @@ func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, sta
 
 const mostOpenItems = 100
 
-// openItems returns the titles of the open items of a plan, up to a limit. A file that is missing or
-// has no items has none.
+// openItems returns the titles of the open items of a plan, up to a limit. A file without items has none.
 func openItems(dir, file string) ([]string, error) {
 	switch _, err := textfile.ReadInside(dir, file); {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, textfile.ErrEmpty):
+	case errors.Is(err, textfile.ErrEmpty):
 		return nil, nil
 	case err != nil:
 		return nil, err
