@@ -207,6 +207,7 @@ type LearningProposed struct {
 type PlanRead struct {
 	File    string   `json:"file"`
 	Open    []string `json:"open,omitempty"`    // titles of its open items
+	Missing bool     `json:"missing,omitempty"` // there is no such file
 	Problem string   `json:"problem,omitempty"` // why it cannot be read
 }
 

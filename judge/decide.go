@@ -71,7 +71,7 @@ func interruptRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 }
 
 // baselineRule stops before iteration 1 if a check cannot run: it could never prove anything.
-func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+func baselineRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	for _, c := range h.Baseline {
 		if h.Started > 0 {
 			break
@@ -79,9 +79,13 @@ func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		if c.Broken {
 			return stopAt(v, 7, ralph.CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
 		}
-		if c.TimedOut {
+		if c.TimedOut && p.Rules == 0 { // logs of earlier versions keep their words
 			return stopAt(v, 7, ralph.CheckBroken,
 				"the check %q timed out before any agent started; raise --check-timeout", c.Name)
+		}
+		if c.TimedOut {
+			return stopAt(v, 7, ralph.CheckBroken, "the check %q was stopped by its time limit before any agent started "+
+				"(a first build takes longer); raise --check-timeout", c.Name)
 		}
 	}
 	return nil

@@ -525,7 +525,12 @@ func TestRow7TheBaseline(t *testing.T) {
 			stopped(`the check "tox" cannot run: tox: not found`),
 		},
 		{"row 7: a baseline check that does not end", baseline(ralph.CheckResult{Name: "tox", TimedOut: true}),
-			stopped(`the check "tox" timed out before any agent started; raise --check-timeout`)},
+			stopped(`the check "tox" was stopped by its time limit before any agent started (a first build takes longer); ` +
+				`raise --check-timeout`)},
+		{"row 7: the same in a log of an earlier version", func(s *situation) {
+			baseline(ralph.CheckResult{Name: "tox", TimedOut: true})(s)
+			s.policy.Rules = 0
+		}, stopped(`the check "tox" timed out before any agent started; raise --check-timeout`)},
 		{"row 10: a red baseline is only told", baseline(ralph.CheckResult{Name: "tox", ExitCode: 1}), start},
 		{"row 10: later the baseline is history", func(s *situation) {
 			baseline(ralph.CheckResult{Name: "tox", Broken: true})(s)

@@ -121,6 +121,8 @@ func askTasks(_ ralph.Policy, h History) ralph.Gate {
 			plan.File, text.Count(len(plan.Open), "open item"), firstNames(plan.Open, "; "))
 	case len(h.Tasks) > 0:
 		return openGate("every required task is done")
+	case plan != nil && plan.Missing:
+		return noteGate("no task list, and there is no file " + plan.File)
 	case plan != nil:
 		return openGate(plan.File + " has no open item")
 	}

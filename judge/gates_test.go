@@ -256,6 +256,10 @@ func TestAPlanOfTheAgent(t *testing.T) {
 			"a finished plan passes", plan(ralph.PlanRead{File: "P.md"}),
 			map[int]ralph.Gate{gateTasks: {State: ralph.GateOpen, Detail: "P.md has no open item"}},
 		},
+		{
+			"a missing plan is noted", plan(ralph.PlanRead{File: "P.md", Missing: true}),
+			map[int]ralph.Gate{gateTasks: {State: ralph.GateNoted, Detail: "no task list, and there is no file P.md"}},
+		},
 	})
 }
 

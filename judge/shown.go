@@ -15,6 +15,8 @@ type ShownLog struct {
 	SpentChecks []string `json:"spent_checks,omitempty"`
 	// NotShown are claims that were refused only because nothing shows the work.
 	NotShown []UnshownClaim `json:"not_shown,omitempty"`
+	// ForPerson says for each task that became unconfirmed why only a person can settle it.
+	ForPerson []ralph.TaskRefusal `json:"for_person,omitempty"`
 	// Accepted is the person's yes to what the last iteration left, nil if there is none.
 	Accepted *ralph.WorkAccepted `json:"work_accepted,omitempty"`
 }

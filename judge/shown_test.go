@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -301,6 +302,33 @@ func TestAnUnconfirmedTaskWaitsForAPerson(t *testing.T) {
 	}
 	if got := ProofOf(s.policy, h, v); got != ralph.ProvenAccepted {
 		t.Errorf("proof %q", got)
+	}
+}
+
+func TestWhatAPersonMustSettleIsNamed(t *testing.T) {
+	unshown := func(id string) ralph.TaskRefusal {
+		return ralph.TaskRefusal{Task: id, Code: ralph.RefusedNotShown, Detail: "no test was added"}
+	}
+	weakened := func(id, file string) ralph.TaskRefusal {
+		return ralph.TaskRefusal{Task: id, Code: ralph.RefusedTestsChanged, Detail: "original tests fail: " + file}
+	}
+	for want, why := range map[string][]ralph.TaskRefusal{
+		"claimed, but not shown: A, B":                                        {unshown("A"), unshown("B")},
+		"claimed, but not shown: A; original tests fail: x (B)":               {unshown("A"), weakened("B", "x")},
+		"claimed, but original tests fail: x (A, B)":                          {weakened("B", "x"), weakened("A", "x")},
+		"claimed, but original tests fail: y (A); original tests fail: x (B)": {weakened("B", "x"), weakened("A", "y")},
+	} {
+		if got := describeUnconfirmed([]string{"A", "B"}, why); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := describeUnconfirmed([]string{"A"}, nil); got != "claimed, but not shown: A" { // not recorded why
+		t.Errorf("got %q", got)
+	}
+	h := History{ShownLog: ShownLog{ForPerson: []ralph.TaskRefusal{weakened("A", "x"), unshown("B")}}}
+	got := h.leftToPerson(ralph.TaskVerdict{Unconfirmed: []ralph.TaskRefusal{unshown("A")}})
+	if want := []ralph.TaskRefusal{unshown("B"), unshown("A")}; !slices.Equal(got, want) {
+		t.Errorf("left to a person: %v, want %v", got, want)
 	}
 }
 

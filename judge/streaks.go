@@ -137,6 +137,7 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 	}
 	h.Breaker = v.Breaker
 	h.noteUnshown(v)
+	h.ForPerson = h.leftToPerson(v.Tasks)
 	h.spendChecks(v.Tasks.Shown)
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 	for _, by := range v.Tasks.Shown {

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -117,7 +119,44 @@ func unconfirmedTasksRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Ver
 	if _, more := NextTask(h.Tasks); more || len(open) == 0 || len(checks) > 0 && !AllPassed(checks) {
 		return nil
 	}
-	return stopAt(v, 5, ralph.Unconfirmed, "claimed, but not shown: %s", text.List(open))
+	return stopAt(v, 5, ralph.Unconfirmed, "%s", describeUnconfirmed(open, h.leftToPerson(v.Tasks)))
+}
+
+// leftToPerson returns why tasks are left to a person, those of this verdict included.
+func (h History) leftToPerson(v ralph.TaskVerdict) []ralph.TaskRefusal {
+	if len(v.Unconfirmed) == 0 {
+		return h.ForPerson
+	}
+	again := func(before ralph.TaskRefusal) bool {
+		return slices.ContainsFunc(v.Unconfirmed, func(r ralph.TaskRefusal) bool { return r.Task == before.Task })
+	}
+	return append(slices.DeleteFunc(slices.Clone(h.ForPerson), again), v.Unconfirmed...)
+}
+
+// describeUnconfirmed says why a person must settle these tasks: nothing shows them, or tests were weakened.
+func describeUnconfirmed(ids []string, why []ralph.TaskRefusal) string {
+	var unshown, weakened []string
+	tasks := map[string][]string{} // by what is wrong with the tests
+	for _, id := range ids {
+		i := slices.IndexFunc(why, func(r ralph.TaskRefusal) bool { return r.Task == id })
+		if i < 0 || why[i].Code == ralph.RefusedNotShown || why[i].Code == ralph.RefusedNoChange {
+			unshown = append(unshown, id)
+			continue
+		}
+		detail := why[i].Detail
+		if tasks[detail] == nil {
+			weakened = append(weakened, detail)
+		}
+		tasks[detail] = append(tasks[detail], id)
+	}
+	var parts []string
+	if len(unshown) > 0 {
+		parts = append(parts, "not shown: "+text.List(unshown))
+	}
+	for _, detail := range weakened {
+		parts = append(parts, fmt.Sprintf("%s (%s)", detail, text.List(tasks[detail])))
+	}
+	return "claimed, but " + strings.Join(parts, "; ")
 }
 
 // acceptedRule is row 4, between iterations: a person accepted what the last one left, and no other gate refuses.

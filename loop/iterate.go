@@ -104,7 +104,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		l.list.readPlan()
 	}
 	proven := judge.ProvenInCase(l.run.state.History)
-	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven &&
+	if ctx.Err() == nil && l.run.storage == nil && ralph.CountsAsIteration(agent.End) && !proven &&
 		(l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}

@@ -48,11 +48,8 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil { // files that cannot be compared may have been tampered with
-		w.emit(ralph.EvTampered, ralph.FilesTampered{
-			What:    ralph.TamperedFiles,
-			Details: []string{fmt.Sprintf("cannot compare them: %v", err)},
-		})
+	if err != nil { // the agent may have changed them, or not
+		w.cannotLook(err)
 		return
 	}
 	w.changed = found
@@ -73,6 +70,11 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 		Details: append([]string{}, lines...),
 		Unseen:  found.Unseen,
 	})
+}
+
+// cannotLook ends the run because the tree cannot be compared. A resume judges what the agent left.
+func (w *workspace) cannotLook(err error) {
+	w.storageFailed(fmt.Errorf("%w: Ralph cannot tell what changed in the workspace: %w", ralph.ErrIO, err))
 }
 
 // withUserEdits adds to the base, and to the last proven tree, what the user changed while no agent
@@ -193,7 +195,7 @@ func (w *workspace) checkFreshness(ctx context.Context) {
 }
 
 // sinceJudged returns the tree as it is now, with the files that changed since it was judged, and
-// whether it changed. An unreadable tree may contain anything, so it counts as changed.
+// whether it changed.
 func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	h := w.state.History
 	if w.store == nil || w.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known ||
@@ -206,7 +208,8 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	case ctx.Err() != nil || err == nil && tree.Same(h.Now.Tree):
 		return ralph.TreeState{}, false
 	case err != nil:
-		return ralph.TreeState{}, true
+		w.cannotLook(err)
+		return ralph.TreeState{}, false
 	}
 	if names, err := w.changedFiles(ctx, h.Now.Tree.Snapshot, tree.Snapshot); err == nil {
 		tree.Moved = names[:min(len(names), maxMovedFiles)]

@@ -49,7 +49,8 @@
 // Terminal sequences, carriage returns and malformed UTF-8 are handled first. A plain command may
 // echo its prompt: with Options.Prompt set, two or more consecutive lines that are also consecutive
 // in the prompt are dropped as if they had not been printed. Thoughts that a model writes into its
-// text (<think>…</think>, <thinking>…</thinking>) are dropped too.
+// text (<think>…</think>, <thinking>…</thinking>) are dropped too, and so is everything in a message before
+// a closing tag that has no opening one.
 //
 // [OneLine] makes such text safe to show or quote.
 //

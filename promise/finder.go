@@ -67,6 +67,13 @@ func (f *tagFinder) endMessage() {
 	f.out.endMessage()
 }
 
+// forgetMessage drops what was read of the current message.
+func (f *tagFinder) forgetMessage() {
+	f.candidate, f.pending = f.candidate[:0], f.pending[:0]
+	f.open, f.late = false, nil
+	f.out.forgetMessage()
+}
+
 // match extends the candidate until it is an opener, a closer, or neither.
 func (f *tagFinder) match(p []byte) []byte {
 	for i, b := range p {

@@ -12,7 +12,7 @@ const (
 )
 
 // learnings are kept apart from the other findings: neither a fence nor a valid status block can
-// hold one, so a learning never has to be taken back.
+// hold one, so a learning is taken back only with its whole message.
 type learnings []string
 
 func (l *learnings) add(text string) {

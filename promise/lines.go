@@ -40,11 +40,8 @@ type linePrefix struct {
 type lineReader struct {
 	phrases      *phraseCounter
 	blockPhrases *phraseCounter // of a COMPLETE block's RECOMMENDATION
-	said         findings
-	learned      learnings
-	hasText      bool // the agent wrote anything but white space
-	status       *Status
-	problem      string
+	heard
+	earlier heard // up to the end of the last message
 
 	line       line
 	indent     int // how many bytes of the current line are known to be indent and list markers
@@ -53,6 +50,15 @@ type lineReader struct {
 	found      []phraseSpan
 	fence      fence
 	block      statusBlock
+}
+
+// heard is what the agent said so far.
+type heard struct {
+	said    findings
+	learned learnings
+	hasText bool // the agent wrote anything but white space
+	status  *Status
+	problem string
 }
 
 func (r *lineReader) text(p []byte) {
@@ -86,6 +92,14 @@ func (r *lineReader) endMessage() {
 	r.endLine()
 	r.endFence()
 	r.blockWasText()
+	r.earlier = r.heard
+}
+
+// forgetMessage drops what was read of the current message.
+func (r *lineReader) forgetMessage() {
+	r.heard = r.earlier
+	r.fence, r.block = fence{}, statusBlock{}
+	r.restart(linePrefix{})
 }
 
 // reach returns how far a tag that begins here may extend. One in a quoted line, or after what

@@ -13,9 +13,11 @@ var thinkingTags = []struct{ opener, closer string }{
 }
 
 // thinkingFilter drops the thoughts in a message: everything from <think> to </think>, or to the end
-// of the message. A tag directly after a backtick, a quotation mark or a backslash is talked about.
+// of the message. Some chat templates print <think> themselves, so that a model prints only the end of
+// its thought: then everything before </think> is dropped. A tag directly after a backtick, a quotation
+// mark or a backslash is talked about.
 type thinkingFilter struct {
-	out       textSink
+	out       *tagFinder
 	candidate []byte // the text ends with this much of a tag
 	closer    string // of the current thought; "" outside
 	before    []byte // the end of the text before the candidate, at most one character
@@ -68,8 +70,8 @@ func (f *thinkingFilter) known() (known, whole bool) {
 		return strings.HasPrefix(f.closer, candidate), f.closer == candidate
 	}
 	for _, t := range thinkingTags {
-		known = known || strings.HasPrefix(t.opener, candidate)
-		whole = whole || t.opener == candidate
+		known = known || strings.HasPrefix(t.opener, candidate) || strings.HasPrefix(t.closer, candidate)
+		whole = whole || t.opener == candidate || t.closer == candidate
 	}
 	return known && !f.mentioned(), whole
 }
@@ -80,17 +82,22 @@ func (f *thinkingFilter) mentioned() bool {
 }
 
 func (f *thinkingFilter) tag() {
+	tag := string(f.candidate)
+	f.candidate = f.candidate[:0]
 	if f.closer != "" {
 		f.closer = ""
 		f.out.text([]byte("\n")) // what comes after a thought does not continue what came before it
-	} else {
-		for _, t := range thinkingTags {
-			if t.opener == string(f.candidate) {
-				f.closer = t.closer
-			}
+		return
+	}
+	for _, t := range thinkingTags {
+		switch tag {
+		case t.opener:
+			f.closer = t.closer
+		case t.closer:
+			f.before = f.before[:0]
+			f.out.forgetMessage()
 		}
 	}
-	f.candidate = f.candidate[:0]
 }
 
 func (f *thinkingFilter) rejectCandidate() {

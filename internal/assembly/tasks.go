@@ -70,13 +70,16 @@ func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedComman
 	}
 	commands := ownChecks(list.Tasks(), list.Path())
 	for i, c := range commands {
-		commands[i].Line = list.Line(strings.TrimPrefix(c.Key, checkOf))
+		commands[i].Line = list.Line(TaskOf(c))
 	}
 	return commands
 }
 
 // checkOf is the prefix of the key of a task's own check. The task's id follows.
 const checkOf = "check of task "
+
+// TaskOf returns the task that has the own check.
+func TaskOf(ownCheck config.NamedCommand) string { return strings.TrimPrefix(ownCheck.Key, checkOf) }
 
 func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 	var commands []config.NamedCommand
@@ -106,11 +109,10 @@ func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, sta
 
 const mostOpenItems = 100
 
-// openItems returns the titles of the open items of a plan, up to a limit. A file that is missing or
-// has no items has none.
+// openItems returns the titles of the open items of a plan, up to a limit. A file without items has none.
 func openItems(dir, file string) ([]string, error) {
 	switch _, err := textfile.ReadInside(dir, file); {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, textfile.ErrEmpty):
+	case errors.Is(err, textfile.ErrEmpty):
 		return nil, nil
 	case err != nil:
 		return nil, err

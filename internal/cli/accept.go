@@ -14,6 +14,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -57,6 +59,9 @@ agent worked, --files makes it yours, in the current run or the next one.`,
 }
 
 func (c *acceptCommand) run(ctx context.Context, args []string) error {
+	if c.why != "" && (c.reject != "" || len(c.files) > 0) {
+		return usage("-m says why you accept the work; --reject and --files do not take it")
+	}
 	if len(c.files) > 0 {
 		return c.acceptFiles(ctx)
 	}
@@ -78,7 +83,11 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 	}
 	return c.reopenRun(found.store, found.id, func(s *session) error {
 		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
-			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept\n", found.id)
+			unrecorded := ""
+			if c.why != "" {
+				unrecorded = "; your message was not recorded"
+			}
+			fmt.Fprintf(c.errLines(), "run %s is complete; there is nothing to accept%s\n", found.id, unrecorded)
 			return s.finish(ctx, &s.state, s.state.Result(), "hard")
 		}
 		// After a crash, the yes that was recorded holds.
@@ -88,7 +97,8 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 			}
 			s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		}
-		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
+		agree := func(plan *assembly.Plan) error { return c.agreeToAccept(found.workspace, plan, &s.state) }
+		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 			return err
 		}
 		return s.runLoop(ctx)
@@ -97,6 +107,13 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 
 // rejectWork tells the agent why a person did not accept its claim.
 func (c *acceptCommand) rejectWork(found foundRun) error {
+	state, err := stateOf(found.store, found.id)
+	if err != nil {
+		return err
+	}
+	if state.LiveStatus() == ralph.StatusCompleted { // a resume starts nothing, so no agent would read it
+		return usage("run %s is complete, so it cannot be rejected; start a new run with ralph run", found.id)
+	}
 	if err := replaceAnswer(found.store, found.id); err != nil {
 		return err
 	}
@@ -108,6 +125,35 @@ func (c *acceptCommand) rejectWork(found foundRun) error {
 		return err
 	}
 	return c.printSent("accept", "queued", found.id, "not accepted; your words go into the next prompt: ralph resume")
+}
+
+// agreeToAccept asks for consent to the own checks of settled tasks, which may run now. No agent starts, so its
+// files do not matter. Checks that this run ran before need no new consent.
+func (c *acceptCommand) agreeToAccept(home workspace.Workspace, plan *assembly.Plan, state *fold.State) error {
+	type ownCheck struct{ task, command string }
+	ran := map[ownCheck]bool{}
+	note := func(results []ralph.CheckResult) {
+		for _, r := range results {
+			ran[ownCheck{r.Task, r.Name}] = ran[ownCheck{r.Task, r.Name}] || !r.Broken
+		}
+	}
+	note(state.History.Baseline)
+	for _, it := range state.Iterations {
+		note(it.CheckResults)
+	}
+	var known []config.NamedCommand
+	for _, command := range plan.Agreed {
+		t, _ := judge.FindTask(state.History.Tasks, assembly.TaskOf(command))
+		settled := t.Status == ralph.TaskDone || t.Status == ralph.TaskUnconfirmed
+		switch {
+		case ran[ownCheck{t.ID, command.Value}]:
+			known = append(known, command)
+		case settled:
+			return c.consent(home, plan.Agreed)
+		}
+	}
+	plan.Agreed = known
+	return nil
 }
 
 // split separates the run's name from the names of tasks: a task of the newest run is a task.

@@ -71,7 +71,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 			}
 			return s.finish(ctx, state, state.Result(), "hard")
 		}
-		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s); err != nil {
+		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, c.agreeToResume(found.workspace)); err != nil {
 			return err
 		}
 		if err := s.plan.MissingKey(); err != nil {
@@ -116,8 +116,10 @@ func (a *app) reopenRun(store *runlog.Store, run string, do func(*session) error
 }
 
 // rebuildPlan makes the plan from the recorded settings and the flags of the resume. If the run
-// has a worktree, it continues there.
-func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
+// has a worktree, it continues there. agree asks for consent to commands of the repository.
+func (c *resumeCommand) rebuildPlan(
+	ctx context.Context, home workspace.Workspace, s *session, agree func(*assembly.Plan) error,
+) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
 		var warnings []string
@@ -136,20 +138,26 @@ func (c *resumeCommand) rebuildPlan(ctx context.Context, home workspace.Workspac
 	if plan.Trusting = c.trustGiven(); plan.Trusting {
 		return plan, nil
 	}
-	// The agent may be another one, and its files may have changed since the run started.
-	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings)
-	if err := c.consent(home, plan.AgentFiles); err != nil {
-		return nil, err
+	if plan.TaskFile != "" {
+		kept, err := s.log.Keep("tasks")
+		if err != nil {
+			return nil, err
+		}
+		plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, &s.state)
 	}
-	if plan.TaskFile == "" {
-		return plan, nil
+	return plan, agree(plan)
+}
+
+// agreeToResume asks for consent before agents work again. The agent may be another one, and its files may have
+// changed since the run started.
+func (c *resumeCommand) agreeToResume(home workspace.Workspace) func(*assembly.Plan) error {
+	return func(plan *assembly.Plan) error {
+		plan.AgentFiles = assembly.AgentFiles(plan.Workspace, plan.Settings)
+		if err := c.consent(home, plan.AgentFiles); err != nil {
+			return err
+		}
+		return c.consent(home, plan.Agreed)
 	}
-	kept, err := s.log.Keep("tasks")
-	if err != nil {
-		return nil, err
-	}
-	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, &s.state)
-	return plan, c.consent(home, plan.Agreed)
 }
 
 func (c *resumeCommand) recordedPlan(

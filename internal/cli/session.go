@@ -279,15 +279,17 @@ func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) 
 // newView returns the view that fits the flags and the terminal.
 func (s *session) newView(state *fold.State) view {
 	env := s.streams.Env
+	lines := term.Lines{Out: s.streams.Err, Style: s.style(), State: state, Accepting: s.acceptance != nil}
 	switch {
 	case s.globals.quiet:
 		return quietView{}
 	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
-		live := term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
+		lines.Width = s.streams.Width
+		live := term.NewLive(lines)
 		live.Verbose = s.globals.verbose
 		return live
 	}
-	return &plainView{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
+	return &plainView{lines: &lines, verbose: s.globals.verbose}
 }
 
 // plainView prints events as lines. Of the agent's activity it prints only that the agent retries

@@ -130,6 +130,9 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
+		if state.Stopped.Reason == ralph.Unconfirmed {
+			row("to continue", term.NextCommand(state))
+		}
 	}
 	if w := state.Started.Worktree; w != nil {
 		row("worktree", term.Clean(w.Path))

@@ -109,12 +109,21 @@ func (c *tasksCommand) list(ctx context.Context) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
+	unconfirmed := c.unconfirmedIn(workspace, list.Path(), list.Tasks())
+	err = c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
 		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
 		for _, t := range list.Tasks() {
+			if slices.Contains(unconfirmed.ids, t.ID) {
+				t.Status = ralph.TaskUnconfirmed
+			}
 			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status.Word(), term.Clean(t.Title), taskMarks(t))
 		}
 	})
+	if err == nil && unconfirmed.accept != "" && !c.wantsJSON() {
+		fmt.Fprintf(c.errLines(),
+			"unconfirmed: claimed, but a person must decide; look at it with ralph diff, then: %s\n", unconfirmed.accept)
+	}
+	return err
 }
 
 func taskMarks(t ralph.Task) string {

@@ -19,6 +19,8 @@ type Lines struct {
 	Style Style
 	State *fold.State // of the run, with the shown event already applied
 	Width func() int  // of the terminal, to wrap lines at; nil means no wrapping
+	// Accepting means that a person accepts the work of a run that ended, and no agent starts.
+	Accepting bool
 
 	opening *opening // the first lines of the run, until they are complete
 }
@@ -40,7 +42,7 @@ func (l *Lines) See(e ralph.Event) {
 		case ralph.RunStarted, ralph.RunResumed, ralph.TreeState, ralph.CheckStarted:
 			return // how checks run is known when the first one has started
 		}
-		if l.opening.resumed && l.State.Asked != nil {
+		if l.opening.resumed && l.State.Asked != nil && !l.Accepting {
 			l.opening.notes = append(l.opening.notes, "  continues without an answer to: "+Clean(*l.State.Asked))
 		}
 		lines = append(l.opening.lines(), lines...)
@@ -88,6 +90,9 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 			l.write(l.opening.lines())
 		}
 		l.opening = resumedOpening(e.Run, data, l.State.Started.Checks)
+		if l.Accepting {
+			l.opening.run, l.opening.agent = "run "+e.Run+": you accept its work; no agent starts", ""
+		}
 	case ralph.IterationStarted:
 		heading := l.Style.Bold(l.ordinal(data)) + numberOf(e, data)
 		return []string{heading + l.task() + l.agentName(data) + l.attemptNote(data)}

@@ -2,7 +2,6 @@ package term
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -40,13 +39,13 @@ type Live struct {
 	ended    chan struct{}
 }
 
-// NewLive starts the status line; Close ends it.
-func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
+// NewLive starts the status line below the lines; Close ends it.
+func NewLive(lines Lines) *Live {
 	v := &Live{
-		lines: Lines{Out: out, Style: style, State: state, Width: width},
-		width: width,
+		lines: lines,
+		width: lines.Width,
 		begun: time.Now(),
-		spent: state.Elapsed,
+		spent: lines.State.Elapsed,
 		done:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}

@@ -43,7 +43,7 @@ func TestLiveLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{}
-		view := NewLive(&out, Style{Color: true}, state, func() int { return width })
+		view := NewLive(Lines{Out: &out, Style: Style{Color: true}, State: state, Width: func() int { return width }})
 		time.Sleep(frameEvery / 2) // so that no event coincides with a frame
 		s := &eventFeeder{t: t, state: state}
 		s.see = func(e ralph.Event) {
@@ -96,7 +96,7 @@ func TestLiveLineCountsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{Elapsed: seconds(3600)} // a resumed run
-		view := NewLive(&out, Style{}, state, func() int { return 200 })
+		view := NewLive(Lines{Out: &out, State: state, Width: func() int { return 200 }})
 		s := &eventFeeder{t: t, state: state, see: view.See}
 		s.feed(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude"})
 		s.feed(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(4), Detail: "usage limit"})

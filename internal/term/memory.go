@@ -31,6 +31,10 @@ func (l *Lines) taskLines(e ralph.Event) []string {
 		if data.Why == "" && !data.Stayed { // otherwise there is a warning
 			return []string{fmt.Sprintf("  work on %s restored, from iteration %d", data.Task, data.Iteration)}
 		}
+	case ralph.WorkAccepted:
+		if len(data.Tasks) > 0 {
+			return []string{"  Tasks: " + Clean(strings.Join(data.Tasks, " (accepted), ")) + " (accepted)"}
+		}
 	case ralph.SteeringSeen:
 		if data.State == ralph.SteeringRemoved {
 			return []string{"  steering removed: " + Shorten(Clean(data.Text), 100)}
@@ -71,9 +75,10 @@ func taskName(t ralph.TaskState) string {
 	return t.ID + " " + Shorten(Clean(t.Title), 60)
 }
 
-// claimedTasks lists the tasks that the agent claims are done, each marked proven or only claimed.
+// claimedTasks lists the tasks that the agent claims are done, each marked proven or only claimed. A verdict on
+// what a person accepted is about other tasks.
 func (l *Lines) claimedTasks(v ralph.Verdict) []string {
-	if len(l.State.Iterations) == 0 || v.Row == 0 && v.Signal != "" {
+	if len(l.State.Iterations) == 0 || v.Row == 0 && v.Signal != "" || l.State.History.Accepted != nil {
 		return nil
 	}
 	last := l.State.Iterations[len(l.State.Iterations)-1]

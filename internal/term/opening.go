@@ -12,7 +12,7 @@ import (
 type opening struct {
 	resumed   bool
 	run       string
-	agent     string
+	agent     string // "" if none starts
 	access    string // what the agent may do, and whether it runs in a sandbox
 	checks    string
 	detected  string // why the checks were chosen
@@ -102,7 +102,10 @@ func (o *opening) lines() []string {
 	if o.agent == "agent: command" && o.access != "" { // access says so already
 		agent = "agent: " + o.access
 	}
-	lines := []string{o.run, agent}
+	lines := []string{o.run}
+	if o.agent != "" {
+		lines = append(lines, agent)
+	}
 	if checks := joinPhrases(o.checks, o.detected, o.isolation); checks != "" {
 		lines = append(lines, checks)
 	}

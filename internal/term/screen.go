@@ -19,7 +19,7 @@ func ResultLine(s *fold.State) string {
 	name := ralph.NameOf(stopped.Reason)
 	line := fmt.Sprintf("%s %s: %s", name, progressText(s), Clean(detail(s)))
 	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
-		line += "; to continue: " + nextCommand(s)
+		line += "; to continue: " + NextCommand(s)
 	}
 	if s.Started.Demo {
 		return "DEMO: " + line
@@ -192,8 +192,8 @@ func Screen(s *fold.State, style Style, width int) string {
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
-	if next := nextCommand(s); next != "" {
-		b.row("To continue", next)
+	if next := NextCommand(s); next != "" {
+		b.row("To continue", next+otherWays(s))
 	}
 	b.row("Details", explain(s))
 	b.text.WriteString("\n")
@@ -337,10 +337,13 @@ func proofText(s *fold.State) string {
 	switch {
 	case s.Stopped.Status == ralph.StatusCompleted && s.Stopped.Proof != "":
 		return completedProof(s)
+	case s.Stopped.Reason == ralph.Unconfirmed && taskProofs(s) != "":
+		if weakenedTests(s) {
+			return "not everything: " + taskProofs(s) + "; the original tests fail, only the changed ones pass"
+		}
+		return "not everything: " + taskProofs(s)
 	case s.Stopped.Reason == ralph.Unconfirmed && weakenedTests(s):
 		return "nothing: the original tests fail, only the changed ones pass"
-	case s.Stopped.Reason == ralph.Unconfirmed && len(s.History.Tasks) > 0 && taskProofs(s) != "":
-		return "not everything: " + taskProofs(s)
 	case slices.Contains(by, ralph.VerifiedEvaluator):
 		return "an evaluator accepted the work; no check ran"
 	case slices.Contains(by, ralph.VerifiedChecks):
@@ -431,61 +434,4 @@ func uncounted(s *fold.State) string {
 	default:
 		return fmt.Sprintf(" (%d of them not counted toward the limit)", n)
 	}
-}
-
-// nextCommand returns the command that makes sense next.
-func nextCommand(s *fold.State) string {
-	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
-		return "in a run of your own: " + nextCommands[reason]
-	}
-	if s.Started.Demo {
-		return `ralph run "what you want done" --check "the command that proves it"`
-	}
-	if settingsRefused(s) {
-		return otherSettings(s)
-	}
-	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
-	case reason == ralph.Unconfirmed && len(s.History.Tasks) > 0:
-		return strings.Replace(nextCommands[reason], "ralph accept -m", "ralph accept --all -m", 1)
-	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
-		return "fix what the hook reports, then: ralph resume"
-	case nextCommands[reason] != "":
-		return nextCommands[reason]
-	case ralph.StatusOf(reason) == ralph.StatusCompleted:
-		return ""
-	case of > 0 && s.History.Counted >= of:
-		return nextCommands[ralph.MaxIterations]
-	}
-	return "ralph resume"
-}
-
-var nextCommands = map[ralph.StopReason]string{
-	ralph.MaxIterations:  "ralph resume --add-iterations 10",
-	ralph.CheckBroken:    "make the check run, then: ralph resume; or start a new run with another --check",
-	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
-	ralph.Internal:       "ralph resume; please report this message with the output of ralph version",
-	ralph.CircuitOpen:    `see why with ralph explain, help with ralph steer "…", then: ralph resume`,
-	ralph.Timeout:        "ralph resume --add-time 30m",
-	ralph.MaxCost:        "ralph resume --add-cost 5",
-	ralph.MaxTokens:      "ralph resume --add-tokens 1000000",
-	ralph.Blocked:        `fix the blocker or explain with ralph answer "…", then: ralph resume`,
-	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
-	ralph.Unconfirmed: `look at it with ralph diff, then: ralph accept -m "why"; ` +
-		`or ralph accept --reject "what is missing", then: ralph resume`,
-}
-
-// settingsRefused reports whether the run ended because of its recorded settings, which a resume
-// keeps.
-func settingsRefused(s *fold.State) bool {
-	return s.Stopped.Status != ralph.StatusCompleted &&
-		(s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
-}
-
-// otherSettings says how to continue with a changed setting. A resume can change the agent's
-// model. Any other change needs a new run.
-func otherSettings(s *fold.State) string {
-	if s.History.Now.Agent.Hint != ralph.HintSettings { // the evaluator's setting
-		return "change the setting and start a new run: ralph run"
-	}
-	return "change the setting: ralph resume --model M for another model, a new ralph run for anything else"
 }

@@ -154,7 +154,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sample(c.stopped)
 			s.History.Now.Agent.Hint = c.agent
-			if got := nextCommand(s); got != c.want {
+			if got := NextCommand(s); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

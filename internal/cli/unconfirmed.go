@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/workspace"
+)
+
+// unconfirmedTasks are the tasks of a list that a run left to a person.
+type unconfirmedTasks struct {
+	ids    []string
+	accept string // the command that accepts them; "" if that must wait
+}
+
+// unconfirmedIn returns the open tasks of a list that the last run with this list left to a person. The file
+// calls them pending, so only the run's log knows them.
+func (a *app) unconfirmedIn(space workspace.Workspace, file string, tasks []ralph.Task) unconfirmedTasks {
+	var found unconfirmedTasks
+	store, err := a.storeOf(space)
+	if err != nil {
+		return found
+	}
+	runs, err := store.Runs() // newest first
+	if err != nil {
+		return found
+	}
+	for i, r := range runs {
+		if r.TaskFile != file || r.Broken != "" {
+			continue
+		}
+		state, err := stateOf(store, r.Run)
+		if err != nil || state.Started.Worktree != nil {
+			continue
+		}
+		for _, t := range tasks {
+			left := func(s ralph.TaskState) bool { return s.ID == t.ID && s.Status == ralph.TaskUnconfirmed }
+			if t.Status == ralph.TaskPending && slices.ContainsFunc(state.History.Tasks, left) {
+				found.ids = append(found.ids, t.ID)
+			}
+		}
+		if len(found.ids) > 0 && !r.Live && state.Phase == fold.PhaseNone {
+			words := []string{"ralph accept"}
+			if i > 0 { // by default it is about the newest run
+				words = append(words, r.Run)
+			}
+			found.accept = strings.Join(append(words, found.ids...), " ")
+		}
+		return found
+	}
+	return found
+}
