@@ -51,13 +51,14 @@ agent worked, --files makes it yours, in the current run or the next one.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&c.why, "message", "m", "", "why you accept it: `WHY` goes into the log and the report")
 	flags.StringVar(&c.reject, "reject", "", "do not accept it; tell the agent `WHY`")
-	flags.StringArrayVar(&c.files, "files", nil, "say that the changes of `FILE` are yours, not the agent's (repeatable)")
+	flags.StringArrayVar(&c.files, "files", nil, "say that the changes of `FILE` and other files named are yours, not the agent's")
 	flags.BoolVar(&c.all, "all", false, "accept every unconfirmed task")
 	return cmd
 }
 
 func (c *acceptCommand) run(ctx context.Context, args []string) error {
 	if len(c.files) > 0 {
+		c.files = append(c.files, args...)
 		return c.acceptFiles(ctx)
 	}
 	ownOrphans(c.streams.Err)

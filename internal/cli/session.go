@@ -84,7 +84,10 @@ func (s *session) start(ctx context.Context) error {
 	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
 		s.newSnapshots = folder
 	}
-	s.asked, s.refused = openQuestion(s.store), s.refusedEarlier(ctx)
+	s.asked = openQuestion(s.store)
+	if s.refused, err = s.refusedEarlier(ctx); err != nil {
+		return err
+	}
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
