@@ -67,6 +67,9 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
+	if run := markedRun(s.store); run != "" { // its process is gone, or it would hold the lock
+		return insideRun("run", run)
+	}
 	s.killLastRun()
 	home := s.plan.Workspace
 	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
