@@ -24,8 +24,8 @@ type SnapshotPair struct {
 	Left string // "" for the workspace as it is
 }
 
-// CompareLeftovers compares what a run left with a snapshot from before. req.Settings are the run's own settings: those of
-// the workspace may be the agent's.
+// CompareLeftovers compares what a run left with a snapshot from before. req.Settings are the run's own
+// settings: those of the workspace may be the agent's.
 func CompareLeftovers(
 	ctx context.Context, req Request, state *fold.State, places Places, pair SnapshotPair,
 ) (Leftovers, error) {

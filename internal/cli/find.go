@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,12 +165,13 @@ func (a *app) outsideOnly(ctx context.Context, command string) error {
 		return nil
 	}
 	owner, held := store.Holder()
-	if run := cmp.Or(markedRun(store), ownedRun(owner)); run != "" {
+	line := process.Ancestors()
+	if run := cmp.Or(markedRun(store, line), ownedRun(owner, line)); run != "" {
 		return insideRun(command, run)
 	}
 	if held && owner.Identity != "" && !owner.Visible() {
-		return usage("run %s is running, but its process (pid %d on %s) cannot be seen from here, so its agent could be "+
-			"calling ralph %s; call it where that process can be seen", owner.Run, owner.PID, owner.Host, command)
+		return usage("run %s is running, but its process (pid %d on %s) cannot be seen from here, so its agent could "+
+			"be calling ralph %s; call it where that process can be seen", owner.Run, owner.PID, owner.Host, command)
 	}
 	return nil
 }
@@ -180,8 +182,8 @@ func insideRun(command, run string) error {
 
 // markedRun returns the run of this workspace, running or not, whose marker this process or one of its ancestors
 // carries, or "". A process can leave the run's environment and session, but not its ancestors.
-func markedRun(store *runlog.Store) string {
-	for _, p := range process.Ancestors() {
+func markedRun(store *runlog.Store, line []process.Ancestor) string {
+	for _, p := range line {
 		if p.Marker != "" && exists(store.RunDir(p.Marker)) {
 			return p.Marker
 		}
@@ -190,11 +192,10 @@ func markedRun(store *runlog.Store) string {
 }
 
 // ownedRun returns the run of the workspace's holder, if this process descends from it, or "".
-func ownedRun(owner runlog.Owner) string {
-	for _, p := range process.Ancestors() {
-		if p.PID == owner.PID && owner.Visible() {
-			return owner.Run
-		}
+func ownedRun(owner runlog.Owner, line []process.Ancestor) string {
+	isOwner := func(p process.Ancestor) bool { return p.PID == owner.PID }
+	if slices.ContainsFunc(line, isOwner) && owner.Visible() {
+		return owner.Run
 	}
 	return ""
 }

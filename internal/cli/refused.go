@@ -22,29 +22,52 @@ import (
 // refusedEarlier returns the files that the last run in this workspace refused, or changed in an iteration that
 // was never judged, and that the user has not accepted since: with ralph accept --files, or in a commit.
 func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, error) {
-	runs, err := s.store.Runs()
-	if err != nil || s.plan.Demo {
+	if s.plan.Demo {
 		return nil, nil
 	}
-	last := s.lastHere(runs)
+	runs, err := s.store.Runs()
+	if err != nil {
+		return nil, err
+	}
+	newest := s.lastHere(runs)
+	active := s.lastHere(byActivity(runs))
+	if active != nil && active.Run != newest.Run { // an older run was resumed since
+		refused, err := s.refusedBy(ctx, active)
+		if err != nil || refused != nil {
+			return refused, err
+		}
+	}
+	return s.refusedBy(ctx, newest)
+}
+
+// byActivity sorts runs by their last event, newest first.
+func byActivity(runs []runlog.Summary) []runlog.Summary {
+	return slices.SortedStableFunc(slices.Values(runs), func(a, b runlog.Summary) int {
+		return b.UpdatedAt.Compare(a.UpdatedAt)
+	})
+}
+
+func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.RefusedEarlier, error) {
 	if last == nil || refusedBase(last) == "" || len(last.RefusedFiles()) == 0 && !fold.Unjudged(last) {
 		return nil, nil
 	}
 	left := lookBack{session: s, last: last, base: refusedBase(last)}
 	left.tree, left.recorded = fold.TreeLeft(last)
 	left.recorded = left.recorded && last.Stopped != nil
-	refused := &ralph.RefusedEarlier{Run: last.Run, Base: left.base, Unjudged: fold.Unjudged(last), Dead: !left.recorded}
-	if refused.Files, err = left.refusedFiles(ctx); err != nil {
+	files, err := left.refusedFiles(ctx)
+	if err != nil {
 		return nil, err
 	}
 	accepted := acceptedFiles(s.store)
-	refused.Files = slices.DeleteFunc(refused.Files, func(name string) bool {
+	files = slices.DeleteFunc(files, func(name string) bool {
 		return slices.Contains(accepted, name) || left.committed(ctx, name)
 	})
-	if len(refused.Files) == 0 {
+	if len(files) == 0 {
 		return nil, nil
 	}
-	return refused, left.refuseList(refused.Files)
+	return &ralph.RefusedEarlier{
+		Run: last.Run, Base: left.base, Files: files, Unjudged: fold.Unjudged(last), Dead: !left.recorded,
+	}, left.refuseList(files)
 }
 
 // lookBack looks at what the last run in a workspace left.
@@ -64,15 +87,17 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 	left, err := l.compare(ctx)
 	switch {
 	case err != nil && unjudged:
-		return nil, fmt.Errorf("run %s ended before its last iteration was judged, and what it left cannot be compared: %w",
-			l.last.Run, err)
+		return nil, fmt.Errorf("%w: run %s ended before its last iteration was judged, and what it left cannot be "+
+			"compared: %w", ralph.ErrIO, l.last.Run, err)
 	case err != nil: // the new run compares them, and says why it cannot
 		return files, nil
 	case unjudged:
 		files = append(files, left.Matters...)
 	}
 	list := path.Clean(l.last.Started.TaskFile)
-	files = slices.DeleteFunc(files, func(name string) bool { return name != list && !slices.Contains(left.Changed, name) })
+	files = slices.DeleteFunc(files, func(name string) bool {
+		return name != list && !slices.Contains(left.Changed, name)
+	})
 	if l.list = l.listEdits(); len(l.list) > 0 {
 		files = append(files, list)
 	}
@@ -119,7 +144,8 @@ func (l *lookBack) refuseList(files []string) error {
 	command := text.AcceptFiles([]string{path.Clean(file)})
 	if fold.Unjudged(l.last) {
 		return usage("run %s ended before its last iteration was judged, and the task list %s has changed since%s; "+
-			"continue that run with ralph resume, or, if the list is right: %s", l.last.Run, file, term.Clean(edits), command)
+			"continue that run with ralph resume, or, if the list is right: %s",
+			l.last.Run, file, term.Clean(edits), command)
 	}
 	return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
 		file, command)

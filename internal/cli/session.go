@@ -67,7 +67,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
-	if run := markedRun(s.store); run != "" { // its process is gone, or it would hold the lock
+	if run := markedRun(s.store, process.Ancestors()); run != "" { // its process is gone, or it would hold the lock
 		return insideRun("run", run)
 	}
 	s.killLastRun()
@@ -344,14 +344,18 @@ func (quietView) Say(string)          {}
 func (quietView) Pause()              {}
 func (quietView) Close()              {}
 
-// killLastRun kills processes that the newest run left behind, if that run died. They carry its
-// marker in their environment.
+// killLastRun kills processes that the last run left behind, if that run died. They carry its marker in their
+// environment.
 func (s *session) killLastRun() {
 	runs, err := s.store.Runs()
-	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
+	if err != nil || len(runs) == 0 {
 		return
 	}
-	if err := s.killLeftovers(runs[0].Run); err != nil {
+	last := byActivity(runs)[0]
+	if last.Reason != "" || last.Broken != "" {
+		return
+	}
+	if err := s.killLeftovers(last.Run); err != nil {
 		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }
