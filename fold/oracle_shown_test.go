@@ -60,7 +60,7 @@ func (o oracle) findShowing(q iteration, id string, m *shownMemory) (ralph.Proof
 			word = ralph.ProvenNone
 		}
 		return word, ""
-	case o.proofRule(id) == ralph.ProofUnbroken:
+	case o.proofRule(id) == ralph.ProofUnbroken && !unchanged(q):
 		return ralph.ProvenUnbroken, ""
 	}
 	shown := ralph.ProvenShown

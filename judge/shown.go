@@ -52,10 +52,20 @@ func ClaimedWork(p ralph.Policy, h History) []string {
 
 // MustShow reports whether the iteration makes a claim that must be shown.
 func MustShow(p ralph.Policy, h History) bool {
-	return showsWork(p) && slices.ContainsFunc(ClaimedWork(p, h), func(id string) bool {
-		return proofOf(p, h, id) == ralph.ProofShown
-	})
+	return showsWork(p) && len(ClaimedWork(p, h)) > 0
 }
+
+// NeedsEvidence reports whether more than passing checks must show one of the claims.
+func NeedsEvidence(p ralph.Policy, h History) bool {
+	return slices.ContainsFunc(ClaimedWork(p, h), func(id string) bool { return !unbrokenSuffices(p, h, id) })
+}
+
+// unbrokenSuffices reports whether passing checks are enough for a claim. Where nothing changed, nothing was done.
+func unbrokenSuffices(p ralph.Policy, h History, id string) bool {
+	return proofOf(p, h, id) == ralph.ProofUnbroken && !h.unchanged()
+}
+
+func (h History) unchanged() bool { return h.Now.Work != nil && h.Now.Work.Unchanged }
 
 func showsWork(p ralph.Policy) bool { return p.Shown != "" && p.Shown != ralph.ShownOff }
 
@@ -97,7 +107,7 @@ func Unshown(p ralph.Policy, h History) []string {
 	var left []string
 	var given allotment
 	for _, id := range currentFirst(ClaimedWork(p, h), h.Now.Task) {
-		if proofOf(p, h, id) == ralph.ProofUnbroken {
+		if unbrokenSuffices(p, h, id) {
 			continue
 		}
 		if _, ok := given.show(h, id); !ok {
@@ -261,15 +271,14 @@ func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralp
 		}
 		return by, "", "gate.shown is off"
 	}
-	if proofOf(p, h, id) == ralph.ProofUnbroken {
+	if unbrokenSuffices(p, h, id) {
 		return ralph.Showing{Task: id, By: ralph.ShownUnbroken}, "", "proof: unbroken asks for no more than passing checks"
 	}
 	by, ok := given.show(h, id)
-	unchanged := h.Now.Work != nil && h.Now.Work.Unchanged
 	switch {
-	case ok && !(unchanged && (by.By == ralph.ShownByEvaluator || by.By == ralph.ShownByTests)):
+	case ok && !(h.unchanged() && (by.By == ralph.ShownByEvaluator || by.By == ralph.ShownByTests)):
 		return by, "", DescribeShowing(by)
-	case unchanged:
+	case h.unchanged():
 		return ralph.Showing{}, ralph.RefusedNoChange, "no file changed" + since(h)
 	case p.Shown == shownByEvaluator, p.Evaluator != "": // its own gate refuses
 		return ralph.Showing{}, "", "the evaluator decides"

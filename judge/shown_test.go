@@ -58,6 +58,9 @@ func TestAClaimForTheGoalMustBeShown(t *testing.T) {
 		}, "", []string{"nothing_changed"}, ralph.ProvenNone},
 		{"proof: unbroken", func(s *situation) { s.policy.Proof = ralph.ProofUnbroken }, ralph.AllChecksPassed, nil,
 			ralph.ProvenUnbroken},
+		{"proof: unbroken, but nothing was done", func(s *situation) {
+			s.policy.Proof, s.before.Now.Work.Unchanged = ralph.ProofUnbroken, true
+		}, "", []string{"nothing_changed"}, ralph.ProvenNone},
 		{"gate.shown warn", func(s *situation) { s.policy.Shown = ralph.ShownWarn }, ralph.AllChecksPassed, nil,
 			ralph.ProvenNone},
 		{"an earlier version", func(s *situation) { s.policy.Shown = "" }, ralph.AllChecksPassed, nil, ""},

@@ -46,6 +46,9 @@ type workSearch struct {
 }
 
 func (s *workSearch) run(ctx context.Context) {
+	if !judge.NeedsEvidence(s.runner.policy, s.history()) {
+		return
+	}
 	s.named = map[string]ralph.TestRun{}
 	var err error
 	if s.folder, err = s.runner.checkFolder(); err != nil {

@@ -57,7 +57,7 @@ func TestLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, claude, limitFor(t, "5s"), "s")
 	w.subscribed()
-	o := w.run("--check", "true", "-n", "1")
+	o := w.run("--check", "true", "-n", "1", "--set", "gate.shown=off")
 	if o.code != 0 || len(o.result.Iterations) != 2 || o.result.Iterations[0].Counted || !o.result.Iterations[1].Counted {
 		t.Fatalf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 	}

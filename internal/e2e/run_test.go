@@ -35,13 +35,16 @@ var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1
 
 func TestComplete(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		w := newWorld(t, cli, scriptedmodel.Standard(), "text")
-		o := w.run("--check", "grep -q project README.md")
-		cost, used := cli.figures(1)
+		script := parse(t, `{"s": {"conversations": [[
+			{"tools": [{"write": {"path": "made.txt", "text": "made-by-agent\n"}}]}, {"text": "<promise>COMPLETE</promise>"}
+		]]}}`)
+		w := newWorld(t, cli, script, "s")
+		o := w.run("--check", "test -f made.txt")
+		cost, used := cli.figures(2)
 		want := result{
 			StopReason: "all_checks_passed", Verified: true, TotalIterations: 1, TotalCost: cost, TotalTokens: used,
 			Iterations: []iteration{
-				{Agent: cli.name, Steps: steps(1), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true},
+				{Agent: cli.name, Steps: steps(2), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true},
 			},
 		}
 		if diff := cmp.Diff(want, o.result, nearly); diff != "" {
@@ -122,7 +125,7 @@ func TestBlocked(t *testing.T) {
 func TestThinking(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "thinking")
-		o := w.run("--check", "true")
+		o := w.run("--check", "true", "--set", "gate.shown=off")
 		if o.code != 0 || o.result.TotalIterations != 1 {
 			t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 		}
@@ -189,7 +192,7 @@ func TestOneFault(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			both(t, func(t *testing.T, cli agentCLI) {
 				w := newWorld(t, cli, scriptedmodel.Standard(), scenario)
-				o := w.run("--check", "true")
+				o := w.run("--check", "true", "--set", "gate.shown=off")
 				if o.code != 0 || o.result.TotalIterations != 1 {
 					t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 				}

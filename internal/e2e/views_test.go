@@ -108,7 +108,7 @@ func (p realProject) mustPass(t *testing.T) {
 	// The second check looks into the state folder while a view is open: nothing must be copied there.
 	small := fmt.Sprintf(`test "$(du -sk %s | cut -f1)" -lt 20000`, state)
 	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small,
-		"--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
+		"--proof", "unbroken", "--agent-cmd", `echo made >made.txt && echo "<promise>COMPLETE</promise>"`)
 	var result struct {
 		Iterations []struct {
 			Checks []struct {
