@@ -35,6 +35,7 @@ type RefusedEarlier struct {
 	Run      string   `json:"run"`
 	Base     string   `json:"base"` // the snapshot
 	Files    []string `json:"files"`
+	List     string   `json:"list,omitempty"`     // the task list, if it is one of the files
 	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
 	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's
 }

@@ -66,7 +66,7 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 		return nil, nil
 	}
 	return &ralph.RefusedEarlier{
-		Run: last.Run, Base: left.base, Files: files, Unjudged: fold.Unjudged(last), Dead: !left.recorded,
+		Run: last.Run, Base: left.base, Files: files, List: left.list, Unjudged: fold.Unjudged(last), Dead: !left.recorded,
 	}, left.refuseList(files)
 }
 
@@ -77,7 +77,8 @@ type lookBack struct {
 	base     string          // the snapshot that it is compared with
 	tree     ralph.TreeState // what its last agent left
 	recorded bool            // false if the run died: the tree is then unknown
-	list     []string        // how its task list changed since
+	list     string          // its task list, or that of an earlier run, if that changed without a judgement
+	edits    []string        // how it changed
 }
 
 // refusedFiles returns the files that the run refused, as far as they still differ from the base, and those that
@@ -94,12 +95,15 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 	case unjudged:
 		files = append(files, left.Matters...)
 	}
-	list := path.Clean(l.last.Started.TaskFile)
-	files = slices.DeleteFunc(files, func(name string) bool {
-		return name != list && !slices.Contains(left.Changed, name)
+	if earlier := l.last.Started.Refused; earlier != nil {
+		l.list = earlier.List
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { // git may ignore the list
+		return name != l.list && !slices.Contains(left.Changed, name)
 	})
-	if l.list = l.listEdits(); len(l.list) > 0 {
-		files = append(files, list)
+	if l.edits = l.listEdits(); len(l.edits) > 0 {
+		l.list = path.Clean(l.last.Started.TaskFile)
+		files = append(files, l.list)
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
@@ -134,21 +138,17 @@ func (l *lookBack) listEdits() []string {
 // refuseList refuses a run that would use a task list whose changes were never judged: there, done means proven.
 func (l *lookBack) refuseList(files []string) error {
 	file := l.plan.TaskFile
-	if file == "" || !slices.Contains(files, path.Clean(file)) {
+	if file == "" || path.Clean(file) != l.list || !slices.Contains(files, l.list) {
 		return nil
 	}
-	edits := ""
-	if len(l.list) > 0 {
-		edits = ": " + text.List(l.list)
+	command := text.AcceptFiles([]string{l.list})
+	if len(l.edits) == 0 {
+		return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
+			file, command)
 	}
-	command := text.AcceptFiles([]string{path.Clean(file)})
-	if fold.Unjudged(l.last) {
-		return usage("run %s ended before its last iteration was judged, and the task list %s has changed since%s; "+
-			"continue that run with ralph resume, or, if the list is right: %s",
-			l.last.Run, file, term.Clean(edits), command)
-	}
-	return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
-		file, command)
+	return usage("run %s ended before its last iteration was judged, and the task list %s has changed since: %s; "+
+		"continue that run with ralph resume, or, if the list is right: %s",
+		l.last.Run, file, term.Clean(text.List(l.edits)), command)
 }
 
 // lastHere returns the newest earlier run in the same working tree, nil if there is none. A run in another
