@@ -66,7 +66,8 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 		return nil, nil
 	}
 	return &ralph.RefusedEarlier{
-		Run: last.Run, Base: left.base, Files: files, List: left.list, Unjudged: fold.Unjudged(last), Dead: !left.recorded,
+		Run: last.Run, Base: left.base, Files: files, List: left.list,
+		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
 	}, left.refuseList(files)
 }
 
