@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Examiner inspects what an agent left behind: what happened to protected files, and how checks do
@@ -43,6 +44,19 @@ type Tampering struct {
 	// OutsideFiles lists changed files outside the tree that affect checks and that this isolation
 	// cannot show in their old state. Each entry has the reason.
 	OutsideFiles []string
+}
+
+// Names returns the names of the files: those that are protected, tests, and code that detects tests.
+func (t Tampering) Names() []string {
+	names := slices.Concat(t.Unseen, t.Tests)
+	for _, c := range t.Tampered {
+		names = append(names, c.Name)
+	}
+	for _, line := range t.TestAware {
+		name, _, _ := strings.Cut(line, ": ")
+		names = append(names, name)
+	}
+	return names
 }
 
 // ViewKind names the files that a view shows.

@@ -35,7 +35,8 @@ type Message struct {
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
 	Question string      `json:"question,omitempty"` // with an answer: the question
-	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked; with files: the person
+	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked
+	By       string      `json:"by,omitempty"`       // with files: the person
 }
 
 // LearningsFile holds the learnings that agents proposed and people accepted.

@@ -29,12 +29,15 @@ type RunStarted struct {
 	Refused    *RefusedEarlier `json:"refused,omitempty"`
 }
 
-// RefusedEarlier names files that an earlier run in the same workspace refused as tampered. This run's base
-// has them as they were at the base of that run.
+// RefusedEarlier names files that an earlier run in the same workspace refused as tampered, or changed in an
+// iteration that was never judged. This run's base has them as they were at the base of that run.
 type RefusedEarlier struct {
-	Run   string   `json:"run"`
-	Base  string   `json:"base"` // the snapshot
-	Files []string `json:"files"`
+	Run      string   `json:"run"`
+	Base     string   `json:"base"` // the snapshot
+	Files    []string `json:"files"`
+	List     string   `json:"list,omitempty"`     // the task list, if it is one of the files
+	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
+	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's
 }
 
 // RunResumed records that another process resumed the run, with the limits that apply from now on.

@@ -160,15 +160,18 @@ func UnfinishedYes(s *State) *ralph.WorkAccepted {
 }
 
 // RefusedFiles returns the files whose changes the run refuses: protected files, tests that were weakened, and
-// what an earlier run refused. A completed run refuses none.
+// what an earlier run refused. A completed run refuses only the latter, because it may not have judged them. If
+// tests were weakened in a completed run, a person accepted that.
 func (s *State) RefusedFiles() []string {
-	if s.LiveStatus() == ralph.StatusCompleted {
-		return nil
-	}
-	files := slices.Concat(s.Tampered, s.Weakened)
+	var files []string
 	if s.Started.Refused != nil {
-		files = append(files, s.Started.Refused.Files...)
+		files = slices.Clone(s.Started.Refused.Files)
 	}
+	if s.LiveStatus() == ralph.StatusCompleted {
+		isAccepted := func(name string) bool { return slices.Contains(s.Weakened, name) }
+		return slices.DeleteFunc(files, isAccepted)
+	}
+	files = slices.Concat(files, s.Tampered, s.Weakened)
 	slices.Sort(files)
 	return slices.Compact(files)
 }

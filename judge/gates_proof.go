@@ -77,8 +77,8 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
 		yours := ""
-		if p.Rules > 0 { // logs of earlier versions keep their words
-			yours = "; if you changed them yourself, run: ralph accept --files NAME"
+		if names := changedNames(h.Now.Tampered); p.Rules > 0 && len(names) > 0 { // earlier versions keep their words
+			yours = "; if you changed them yourself, run: " + text.AcceptFiles(names)
 		}
 		return shutGate(ralph.RefusedTampered,
 			"protected files were changed during the run: %s; restore them%s", text.List(h.Now.Tampered), yours)
@@ -92,6 +92,19 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 		return openGate("checks ran without " + text.List(h.Now.Unseen) + ", which were added")
 	}
 	return openGate("")
+}
+
+// changedNames returns the names in a list of changed files. What is not a changed file has no name.
+func changedNames(lines []string) []string {
+	var names []string
+	for _, line := range lines {
+		for _, kind := range []ralph.ChangeKind{ralph.FileAdded, ralph.FileChanged, ralph.FileDeleted} {
+			if name, ok := strings.CutSuffix(line, ralph.FileChange{Kind: kind}.String()); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // askTests judges changed tests and code that detects tests. Honest work may have both, so the policy

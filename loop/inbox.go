@@ -106,7 +106,7 @@ func (b *inbox) takeOverFiles(ctx context.Context, list *taskList) {
 				continue
 			}
 			list.takeOver(files)
-			b.emit(ralph.EvAccepted, ralph.WorkAccepted{By: message.Run, Files: files, Message: message.ID})
+			b.emit(ralph.EvAccepted, ralph.WorkAccepted{By: message.By, Files: files, Message: message.ID})
 			b.sync()
 		}
 		if err := inbox.Ack(message.ID); err != nil {

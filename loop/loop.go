@@ -242,7 +242,7 @@ func (l *Loop) provenVerdict() *ralph.Verdict {
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	v = l.list.settle(v)
 	changed := ""
-	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
+	if bug := catch(func() { l.recordLeft(ctx); changed = l.whatChanged(ctx) }); bug != nil {
 		v = l.panicVerdict(bug)
 	}
 	stopped := ralph.RunStopped{
@@ -276,6 +276,19 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		result, _ = l.writeResult(stopped)
 	}
 	return result
+}
+
+// recordLeft records what an agent left that was killed with the run: what changes after that is the user's.
+func (l *Loop) recordLeft(ctx context.Context) {
+	if _, known := fold.TreeLeft(l.run.state); known || ctx.Err() == nil || l.run.storage != nil {
+		return
+	}
+	ctx, done := l.run.detachedContext(ctx)
+	defer done()
+	l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
+	if l.run.state.Phase == fold.PhaseNone {
+		l.tree.compare(ctx, l.run.state.History.Tree)
+	}
 }
 
 func (l *Loop) whatChanged(ctx context.Context) string {

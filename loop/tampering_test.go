@@ -26,7 +26,7 @@ func hurt(trees ...string) func(base, now ralph.TreeState) (ralph.Tampering, err
 }
 
 const hurtDetail = "protected files were changed during the run: a_test.go (changed), ci.yml (deleted); restore " +
-	"them; if you changed them yourself, run: ralph accept --files NAME"
+	"them; if you changed them yourself, run: ralph accept --files a_test.go ci.yml"
 
 func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 	bubble(t, "a claim of completion", func(t *testing.T) {

@@ -127,18 +127,31 @@ func (w *workspace) keepRefused(ctx context.Context) {
 	}
 	base, err := copies.WithFiles(ctx, tree.Snapshot, refused.Base, refused.Files)
 	if err != nil {
-		w.storageFailed(fmt.Errorf("%w: the files that run %s refused cannot be compared: %w; accept them with ralph "+
-			"accept --files", ralph.ErrIO, refused.Run, err))
+		w.storageFailed(fmt.Errorf("%w: the files that run %s refused cannot be compared: %w; accept them with: %s",
+			ralph.ErrIO, refused.Run, err, text.AcceptFiles(refused.Files)))
 		return
 	}
 	if base == tree.Snapshot {
 		return
 	}
-	names := text.List(refused.Files)
-	w.notice("refused_earlier", fmt.Sprintf("run %s refused changes to %s, so this run compares them with the earlier "+
-		"version; to accept the changes: ralph accept --files %s, or commit them", refused.Run, names, refused.Files[0]))
+	w.notice("refused_earlier", refusedText(refused))
 	tree.Base = base
 	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
+// refusedText says at the start of a run which files it compares with an earlier version, and what lifts that.
+func refusedText(refused *ralph.RefusedEarlier) string {
+	names, command := text.List(refused.Files), text.AcceptFiles(refused.Files)
+	if !refused.Unjudged {
+		return fmt.Sprintf("run %s refused changes to %s, so this run compares them with the earlier version; "+
+			"to accept the changes: %s, or commit them", refused.Run, names, command)
+	}
+	commit := "or commit them"
+	if refused.Dead { // until this run has seen the last commit, it may be the agent's
+		commit = "or commit them after this run"
+	}
+	return fmt.Sprintf("run %s ended before its last iteration was judged, so this run compares %s with the version "+
+		"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)
 }
 
 // takeOver makes changes of files the user's own: they join the base and the last proven tree.

@@ -55,6 +55,8 @@ const (
 	// deadOwnerWait limits the wait for a lock whose owner is dead. A forked child that has not
 	// executed its program yet still holds it.
 	deadOwnerWait = 5 * time.Second
+	// holderWait is the same for a process that only asks who holds the lock.
+	holderWait = 500 * time.Millisecond
 )
 
 func (s *Store) lockPath() string { return filepath.Join(s.dir, lockName) }
@@ -116,8 +118,18 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// Holder returns the current holder of the workspace, which may be this process.
+// Holder returns the current holder of the workspace, which may be this process. A lock that stays taken has a
+// living holder, even if its process cannot be seen: this process may be in another namespace.
 func (s *Store) Holder() (Owner, bool) {
+	for begun := time.Now(); ; time.Sleep(lockPause) {
+		owner, held := s.probe()
+		if !held || !owner.dead() || time.Since(begun) >= holderWait {
+			return owner, held
+		}
+	}
+}
+
+func (s *Store) probe() (Owner, bool) {
 	probe := flock.New(s.lockPath(), flock.SetFlag(os.O_RDONLY))
 	free, err := probe.TryRLock()
 	if err != nil { // without the file, it was never held
@@ -127,18 +139,22 @@ func (s *Store) Holder() (Owner, bool) {
 		probe.Unlock()
 		return Owner{}, false
 	}
-	owner := readOwner(s.lockPath())
-	return owner, !owner.dead()
+	return readOwner(s.lockPath()), true
 }
 
-// dead reports whether the owner's process is certainly gone. Without an identity, or for another
+// Visible reports whether this process sees the owner's process.
+func (o Owner) Visible() bool {
+	identity, alive := process.Identity(o.PID)
+	return alive && identity == o.Identity
+}
+
+// dead reports whether the owner's process seems to be gone. Without an identity, or for another
 // machine, that is unknown.
 func (o Owner) dead() bool {
 	if host, err := os.Hostname(); err != nil || host != o.Host || o.Identity == "" {
 		return false
 	}
-	identity, alive := process.Identity(o.PID)
-	return !alive || identity != o.Identity
+	return !o.Visible()
 }
 
 // heldElsewhere returns the holder of the workspace, unless it is this store.

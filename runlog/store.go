@@ -40,7 +40,25 @@ func Open(stateDir, workspace string) (*Store, error) {
 	if err := needFolder(state); err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	return &Store{workspace: resolved(workspace), dir: filepath.Join(state, WorkspaceID(workspace))}, nil
+	store := &Store{workspace: resolved(workspace), dir: filepath.Join(state, WorkspaceID(workspace))}
+	if _, err := os.Stat(store.dir); errors.Is(err, fs.ErrNotExist) {
+		store.dir = cmp.Or(formerDir(state, store.workspace), store.dir)
+	}
+	return store, nil
+}
+
+// formerDir returns the folder of a workspace that was moved and left a link in its old place, or "". Otherwise
+// moving a workspace would make its runs forgotten.
+func formerDir(state, workspace string) string {
+	entries, _ := os.ReadDir(state)
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(state, entry.Name(), workspaceName))
+		old := strings.TrimSuffix(string(text), "\n")
+		if err == nil && old != workspace && filepath.IsAbs(old) && resolved(old) == workspace {
+			return filepath.Join(state, entry.Name())
+		}
+	}
+	return ""
 }
 
 // needFolder detects early that something else is in the place of the state folder.

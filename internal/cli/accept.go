@@ -47,13 +47,13 @@ agent worked, --files makes it yours, in the current run or the next one.`,
 		Example: `  ralph accept -m "read the diff, it is right"
   ralph accept TASK-2 TASK-3
   ralph accept --reject "the second paragraph is still missing"
-  ralph accept --files .ralph/PROMPT.md`,
+  ralph accept --files .ralph/PROMPT.md check.sh`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&c.why, "message", "m", "", "why you accept it: `WHY` goes into the log and the report")
 	flags.StringVar(&c.reject, "reject", "", "do not accept it; tell the agent `WHY`")
-	flags.StringArrayVar(&c.files, "files", nil, "say that the changes of `FILE` are yours, not the agent's (repeatable)")
+	flags.StringArrayVar(&c.files, "files", nil, "say that the changes of `FILE...` are yours, not the agent's")
 	flags.BoolVar(&c.all, "all", false, "accept every unconfirmed task")
 	return cmd
 }
@@ -63,6 +63,7 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 		return usage("-m says why you accept the work; --reject and --files do not take it")
 	}
 	if len(c.files) > 0 {
+		c.files = append(c.files, args...)
 		return c.acceptFiles(ctx)
 	}
 	ownOrphans(c.streams.Err)

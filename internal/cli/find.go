@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -156,29 +157,45 @@ func (r foundRun) events() iter.Seq2[ralph.Event, error] {
 // outsideOnly refuses a command that was called inside a run: with it, an agent could steer or pay
 // for its own run.
 func (a *app) outsideOnly(ctx context.Context, command string) error {
-	if run := cmp.Or(a.streams.Env.InsideRun, a.callingRun(ctx)); run != "" {
-		return usage("ralph %s was called inside run %s; an agent cannot change its own run", command, run)
+	if run := a.streams.Env.InsideRun; run != "" {
+		return insideRun(command, run)
+	}
+	_, store, err := a.open(ctx)
+	if err != nil { // the command itself says why
+		return nil
+	}
+	owner, held := store.Holder()
+	line := process.Ancestors()
+	if run := cmp.Or(markedRun(store, line), ownedRun(owner, line)); run != "" {
+		return insideRun(command, run)
+	}
+	if held && owner.Identity != "" && !owner.Visible() {
+		return usage("run %s is running, but its process (pid %d on %s) cannot be seen from here, so its agent could "+
+			"be calling ralph %s; call it where that process can be seen", owner.Run, owner.PID, owner.Host, command)
 	}
 	return nil
 }
 
-// callingRun returns the run of this workspace that this process is part of, or "". A process can leave the run's
-// environment and session, but not its ancestors: one of them holds the workspace's lock or carries the run's marker.
-func (a *app) callingRun(ctx context.Context) string {
-	_, store, err := a.open(ctx)
-	if err != nil { // the command itself says why
-		return ""
-	}
-	owner, held := store.Holder()
-	for _, p := range process.Ancestors() {
+func insideRun(command, run string) error {
+	return usage("ralph %s was called inside run %s; an agent cannot change its own run", command, run)
+}
+
+// markedRun returns the run of this workspace, running or not, whose marker this process or one of its ancestors
+// carries, or "". A process can leave the run's environment and session, but not its ancestors.
+func markedRun(store *runlog.Store, line []process.Ancestor) string {
+	for _, p := range line {
 		if p.Marker != "" && exists(store.RunDir(p.Marker)) {
 			return p.Marker
 		}
-		if held && p.PID == owner.PID {
-			if identity, _ := process.Identity(p.PID); identity == owner.Identity {
-				return owner.Run
-			}
-		}
+	}
+	return ""
+}
+
+// ownedRun returns the run of the workspace's holder, if this process descends from it, or "".
+func ownedRun(owner runlog.Owner, line []process.Ancestor) string {
+	isOwner := func(p process.Ancestor) bool { return p.PID == owner.PID }
+	if slices.ContainsFunc(line, isOwner) && owner.Visible() {
+		return owner.Run
 	}
 	return ""
 }

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -9,30 +12,144 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// refusedEarlier returns the files that the last run in this workspace refused and that the user has not
-// accepted since: with ralph accept --files, or in a commit.
-func (s *session) refusedEarlier(ctx context.Context) *ralph.RefusedEarlier {
-	runs, err := s.store.Runs()
-	if err != nil || s.plan.Demo {
-		return nil
+// refusedEarlier returns the files that the last run in this workspace refused, or changed in an iteration that
+// was never judged, and that the user has not accepted since: with ralph accept --files, or in a commit.
+func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, error) {
+	if s.plan.Demo {
+		return nil, nil
 	}
-	last := s.lastHere(runs)
-	if last == nil {
-		return nil
+	runs, err := s.store.Runs()
+	if err != nil {
+		return nil, err
+	}
+	newest := s.lastHere(runs)
+	active := s.lastHere(byActivity(runs))
+	if active != nil && active.Run != newest.Run { // an older run was resumed since
+		refused, err := s.refusedBy(ctx, active)
+		if err != nil || refused != nil {
+			return refused, err
+		}
+	}
+	return s.refusedBy(ctx, newest)
+}
+
+// byActivity sorts runs by their last event, newest first.
+func byActivity(runs []runlog.Summary) []runlog.Summary {
+	return slices.SortedStableFunc(slices.Values(runs), func(a, b runlog.Summary) int {
+		return b.UpdatedAt.Compare(a.UpdatedAt)
+	})
+}
+
+func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.RefusedEarlier, error) {
+	if last == nil || refusedBase(last) == "" || len(last.RefusedFiles()) == 0 && !fold.Unjudged(last) {
+		return nil, nil
+	}
+	left := lookBack{session: s, last: last, base: refusedBase(last)}
+	left.tree, left.recorded = fold.TreeLeft(last)
+	left.recorded = left.recorded && last.Stopped != nil
+	files, err := left.refusedFiles(ctx)
+	if err != nil {
+		return nil, err
 	}
 	accepted := acceptedFiles(s.store)
-	files := slices.DeleteFunc(last.RefusedFiles(), func(name string) bool {
-		return slices.Contains(accepted, name) || s.committedSince(ctx, name, last)
+	files = slices.DeleteFunc(files, func(name string) bool {
+		return slices.Contains(accepted, name) || left.committed(ctx, name)
 	})
-	base := refusedBase(last)
-	if len(files) == 0 || base == "" {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return &ralph.RefusedEarlier{
+		Run: last.Run, Base: left.base, Files: files, List: left.list,
+		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
+	}, left.refuseList(files)
+}
+
+// lookBack looks at what the last run in a workspace left.
+type lookBack struct {
+	*session
+	last     *fold.State
+	base     string          // the snapshot that it is compared with
+	tree     ralph.TreeState // what its last agent left
+	recorded bool            // false if the run died: the tree is then unknown
+	list     string          // its task list, or that of an earlier run, if that changed without a judgement
+	edits    []string        // how it changed
+}
+
+// refusedFiles returns the files that the run refused, as far as they still differ from the base, and those that
+// it changed without a judgement.
+func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
+	files, unjudged := l.last.RefusedFiles(), fold.Unjudged(l.last)
+	left, err := l.compare(ctx)
+	switch {
+	case err != nil && unjudged:
+		return nil, fmt.Errorf("%w: run %s ended before its last iteration was judged, and what it left cannot be "+
+			"compared: %w", ralph.ErrIO, l.last.Run, err)
+	case err != nil: // the new run compares them, and says why it cannot
+		return files, nil
+	case unjudged:
+		files = append(files, left.Matters...)
+	}
+	if earlier := l.last.Started.Refused; earlier != nil {
+		l.list = earlier.List
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { // git may ignore the list
+		return name != l.list && !slices.Contains(left.Changed, name)
+	})
+	if l.edits = l.listEdits(); len(l.edits) > 0 {
+		l.list = path.Clean(l.last.Started.TaskFile)
+		files = append(files, l.list)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// compare compares what the run left with its base, by the run's own settings.
+func (l *lookBack) compare(ctx context.Context) (assembly.Leftovers, error) {
+	req := assembly.Request{
+		Env: l.streams.Env, Settings: l.plan.Settings, Workspace: l.plan.Workspace, Worktree: l.plan.Worktree,
+	}
+	if settings := (config.Settings{}); json.Unmarshal(l.last.Started.Settings, &settings) == nil {
+		req.Settings = settings
+	}
+	pair := assembly.SnapshotPair{Base: l.base}
+	if l.recorded {
+		pair.Left = l.tree.Snapshot
+	}
+	places := placesOf(l.store, l.last.Run, l.plan.Worktree)
+	return assembly.CompareLeftovers(ctx, req, l.last, places, pair)
+}
+
+// listEdits says how the task list changed since the run died in the middle of an iteration. A run that ended has
+// restored it.
+func (l *lookBack) listEdits() []string {
+	file := l.last.Started.TaskFile
+	if file == "" || l.recorded || !fold.Unjudged(l.last) {
 		return nil
 	}
-	return &ralph.RefusedEarlier{Run: last.Run, Base: base, Files: files}
+	return assembly.ListEdits(l.plan.Workspace, file, filepath.Join(l.store.RunDir(l.last.Run), "tasks"))
+}
+
+// refuseList refuses a run that would use a task list whose changes were never judged: there, done means proven.
+func (l *lookBack) refuseList(files []string) error {
+	file := l.plan.TaskFile
+	if file == "" || path.Clean(file) != l.list || !slices.Contains(files, l.list) {
+		return nil
+	}
+	command := text.AcceptFiles([]string{l.list})
+	if len(l.edits) == 0 {
+		return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
+			file, command)
+	}
+	return usage("run %s ended before its last iteration was judged, and the task list %s has changed since: %s; "+
+		"continue that run with ralph resume, or, if the list is right: %s",
+		l.last.Run, file, term.Clean(text.List(l.edits)), command)
 }
 
 // lastHere returns the newest earlier run in the same working tree, nil if there is none. A run in another
@@ -78,11 +195,12 @@ func acceptedFiles(store *runlog.Store) []string {
 	return files
 }
 
-// committedSince reports whether a file is as in HEAD, and was committed after a run ended. An agent chooses
-// the dates of its commits, so the commit must also be missing from the history that the run left.
-func (s *session) committedSince(ctx context.Context, name string, last *fold.State) bool {
-	repo, head := s.plan.Workspace.Repo, last.History.Tree.Head
-	if repo == nil {
+// committed reports whether a file is as in HEAD, and was committed after the run ended. An agent chooses the dates
+// of its commits, so the commit must also be missing from the history that the run left. If the run died, that
+// history is unknown.
+func (l *lookBack) committed(ctx context.Context, name string) bool {
+	repo := l.plan.Workspace.Repo
+	if repo == nil || !l.recorded {
 		return false
 	}
 	name = ":(literal)" + name // relative to the workspace
@@ -91,12 +209,12 @@ func (s *session) committedSince(ctx context.Context, name string, last *fold.St
 		return false
 	}
 	commits := []string{"HEAD"}
-	if head != "" { // otherwise the repository had no commit then
-		commits = append(commits, "^"+head)
+	if l.tree.Head != "" { // otherwise the repository had no commit then
+		commits = append(commits, "^"+l.tree.Head)
 	}
 	at, err := repo.Ask(ctx, slices.Concat([]string{"log", "-1", "--format=%ct"}, commits, []string{"--", name})...)
 	seconds, failed := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
-	return err == nil && failed == nil && seconds > last.UpdatedAt.Unix()
+	return err == nil && failed == nil && seconds > l.last.UpdatedAt.Unix()
 }
 
 // acceptFiles sends the names of files whose changes are the user's own to the current run or the next one.
@@ -113,7 +231,7 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 		}
 		names = append(names, inside)
 	}
-	message := ralph.Message{Kind: ralph.MessageFiles, Text: strings.Join(names, "\n"), Run: personName()}
+	message := ralph.Message{Kind: ralph.MessageFiles, Text: strings.Join(names, "\n"), By: personName()}
 	if err := sendMessage(store, message); err != nil {
 		return err
 	}

@@ -67,6 +67,9 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
+	if run := markedRun(s.store, process.Ancestors()); run != "" { // its process is gone, or it would hold the lock
+		return insideRun("run", run)
+	}
 	s.killLastRun()
 	home := s.plan.Workspace
 	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
@@ -84,7 +87,10 @@ func (s *session) start(ctx context.Context) error {
 	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
 		s.newSnapshots = folder
 	}
-	s.asked, s.refused = openQuestion(s.store), s.refusedEarlier(ctx)
+	s.asked = openQuestion(s.store)
+	if s.refused, err = s.refusedEarlier(ctx); err != nil {
+		return err
+	}
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
@@ -340,14 +346,18 @@ func (quietView) Say(string)          {}
 func (quietView) Pause()              {}
 func (quietView) Close()              {}
 
-// killLastRun kills processes that the newest run left behind, if that run died. They carry its
-// marker in their environment.
+// killLastRun kills processes that the last run left behind, if that run died. They carry its marker in their
+// environment.
 func (s *session) killLastRun() {
 	runs, err := s.store.Runs()
-	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
+	if err != nil || len(runs) == 0 {
 		return
 	}
-	if err := s.killLeftovers(runs[0].Run); err != nil {
+	last := byActivity(runs)[0]
+	if last.Reason != "" || last.Broken != "" {
+		return
+	}
+	if err := s.killLeftovers(last.Run); err != nil {
 		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }

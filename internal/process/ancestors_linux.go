@@ -1,17 +1,21 @@
 package process
 
-import "os"
+import (
+	"os"
+	"strconv"
+)
 
 // lineageTries is how often lineage starts again because a parent ended in between: its children then have another one.
 const lineageTries = 50
 
-// lineage returns the IDs of this process and its ancestors.
+// lineage returns the IDs of this process and its ancestors, as /proc numbers them. In a new namespace for process
+// IDs, /proc may still be that of the old one.
 func lineage() []int {
 	var line []int
 	buf := make([]byte, 1024)
 	for range lineageTries {
 		line = nil
-		pid := os.Getpid()
+		pid := ownPID()
 		for pid > 0 {
 			p, ok := readStat(pid, buf)
 			if !ok {
@@ -30,4 +34,13 @@ func lineage() []int {
 func markerOf(pid int) string {
 	marker, _ := environEntry(pid, MarkerVariable)
 	return marker
+}
+
+func ownPID() int {
+	if name, err := os.Readlink("/proc/self"); err == nil {
+		if pid, err := strconv.Atoi(name); err == nil {
+			return pid
+		}
+	}
+	return os.Getpid()
 }

@@ -138,3 +138,26 @@ func List(names []string) string {
 	}
 	return list
 }
+
+// acceptable is how many files one command names. After it, the next refusal names the others.
+const acceptable = 20
+
+// AcceptFiles returns the command that makes the changes of files the user's own, ready for a shell.
+func AcceptFiles(names []string) string {
+	command := "ralph accept --files"
+	for _, name := range names[:min(acceptable, len(names))] {
+		if strings.HasPrefix(name, "-") { // not a flag
+			name = "./" + name
+		}
+		if strings.ContainsFunc(name, func(r rune) bool { return r < 0x80 && !isWordCharacter(r) }) {
+			name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+		}
+		command += " " + name
+	}
+	return command
+}
+
+// isWordCharacter reports whether a character means itself in every shell.
+func isWordCharacter(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+=./:,@%", r)
+}

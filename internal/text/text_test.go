@@ -112,3 +112,14 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+func TestAcceptFilesIsReadyForAShell(t *testing.T) {
+	for want, names := range map[string][]string{
+		"ralph accept --files a/b_test.go ü.md":           {"a/b_test.go", "ü.md"},
+		`ralph accept --files 'two words' 'it'\''s' ./-x`: {"two words", "it's", "-x"},
+	} {
+		if got := AcceptFiles(names); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
