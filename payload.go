@@ -37,6 +37,7 @@ type RefusedEarlier struct {
 	Files    []string `json:"files"`
 	List     string   `json:"list,omitempty"`     // the task list, if it is one of the files
 	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
+	Unproven bool     `json:"unproven,omitempty"` // the run did not refuse all of them, but did not prove its work
 	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's
 }
 

@@ -11,6 +11,10 @@ func Unjudged(s *State) bool {
 	return s.Phase != PhaseNone || h.TreeOf != h.Started || !ralph.CountsAsIteration(h.Now.Agent.End)
 }
 
+// Unproven reports whether agents worked in a run that did not complete. What they did to tests was not judged with
+// a claim that passed.
+func Unproven(s *State) bool { return s.History.Started > 0 && s.LiveStatus() != ralph.StatusCompleted }
+
 // TreeLeft returns the tree that the run's last agent left, and whether it was recorded. If the run died
 // since, checks may have changed it.
 func TreeLeft(s *State) (ralph.TreeState, bool) {

@@ -142,7 +142,12 @@ func (w *workspace) keepRefused(ctx context.Context) {
 // refusedText says at the start of a run which files it compares with an earlier version, and what lifts that.
 func refusedText(refused *ralph.RefusedEarlier) string {
 	names, command := text.List(refused.Files), text.AcceptFiles(refused.Files)
-	if !refused.Unjudged {
+	switch {
+	case refused.Unjudged:
+	case refused.Unproven:
+		return fmt.Sprintf("run %s changed %s and did not prove its work, so this run compares them with the version "+
+			"before that run; to accept the changes: %s, or commit them", refused.Run, names, command)
+	default:
 		return fmt.Sprintf("run %s refused changes to %s, so this run compares them with the earlier version; "+
 			"to accept the changes: %s, or commit them", refused.Run, names, command)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// refusedEarlier returns the files that the last run in this workspace refused, or changed in an iteration that
-// was never judged, and that the user has not accepted since: with ralph accept --files, or in a commit.
+// refusedEarlier returns the files that the last run in this workspace refused, or changed without proving its
+// work, and that the user has not accepted since: with ralph accept --files, or in a commit.
 func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, error) {
 	if s.plan.Demo {
 		return nil, nil
@@ -48,7 +48,7 @@ func byActivity(runs []runlog.Summary) []runlog.Summary {
 }
 
 func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.RefusedEarlier, error) {
-	if last == nil || refusedBase(last) == "" || len(last.RefusedFiles()) == 0 && !fold.Unjudged(last) {
+	if last == nil || refusedBase(last) == "" || len(last.RefusedFiles()) == 0 && !fold.Unproven(last) {
 		return nil, nil
 	}
 	left := lookBack{session: s, last: last, base: refusedBase(last)}
@@ -65,9 +65,11 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	if len(files) == 0 {
 		return nil, nil
 	}
+	refused := last.RefusedFiles()
 	return &ralph.RefusedEarlier{
 		Run: last.Run, Base: left.base, Files: files, List: left.list,
 		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
+		Unproven: slices.ContainsFunc(files, func(name string) bool { return !slices.Contains(refused, name) }),
 	}, left.refuseList(files)
 }
 
@@ -93,7 +95,7 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 			"compared: %w", ralph.ErrIO, l.last.Run, err)
 	case err != nil: // the new run compares them, and says why it cannot
 		return files, nil
-	case unjudged:
+	case fold.Unproven(l.last):
 		files = append(files, left.Matters...)
 	}
 	if earlier := l.last.Started.Refused; earlier != nil {
