@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,19 @@ type acceptance struct {
 	list   *taskList
 	checks *checkRunner
 	yes    *ralph.WorkAccepted // nil if agents are to work
+}
+
+// validate refuses a yes that a person may not give.
+func (a *acceptance) validate() error {
+	switch {
+	case a.yes == nil:
+		return nil
+	case a.state.Phase != fold.PhaseNone:
+		return errors.New("make loop: the last iteration was not judged; resume the run before you accept its work")
+	case !a.maySettle():
+		return errors.New("make loop: a person cannot settle what the last claim leaves open")
+	}
+	return nil
 }
 
 // maySettle reports whether the yes is for something that a person may settle.

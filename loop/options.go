@@ -237,10 +237,6 @@ func (l *Loop) validate() error {
 	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
 		l.reviews.evaluator == nil:
 		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
-	case l.accepts.yes != nil && l.run.state.Phase != fold.PhaseNone:
-		return errors.New("make loop: the last iteration was not judged; resume the run before you accept its work")
-	case l.accepts.yes != nil && !l.accepts.maySettle():
-		return errors.New("make loop: a person cannot settle what the last claim leaves open")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
@@ -251,5 +247,5 @@ func (l *Loop) validate() error {
 			return errors.New("make loop: empty completion tag")
 		}
 	}
-	return nil
+	return l.accepts.validate()
 }
