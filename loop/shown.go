@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/judge"
@@ -229,7 +230,7 @@ func (s *workSearch) failingWithoutWork(
 ) (failing []string, ok bool) {
 	left := namesWithout(claimed.Passed, run.Passed)
 	if len(left) == 0 || c.namesTests() { // the tests of the task count, old or new
-		return left, len(left) > 0 || len(claimed.Passed) == 0
+		return withoutParts(left), len(left) > 0 || len(claimed.Passed) == 0
 	}
 	in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
 	in.Base = s.base
@@ -247,7 +248,23 @@ func (s *workSearch) failingWithoutWork(
 			changed = true
 		}
 	}
-	return failing, changed || len(failing) > 0
+	return withoutParts(failing), changed || len(failing) > 0
+}
+
+// withoutParts drops the parts of tests that are listed themselves: subtests of Go, and of node.
+func withoutParts(names []string) []string {
+	isPart := func(name string) bool {
+		return slices.ContainsFunc(names, func(whole string) bool {
+			return strings.HasPrefix(name, whole+"/") || strings.HasPrefix(name, whole+" > ")
+		})
+	}
+	var whole []string
+	for _, name := range names {
+		if !isPart(name) {
+			whole = append(whole, name)
+		}
+	}
+	return whole
 }
 
 func hasName(sorted []string, name string) bool {
