@@ -193,7 +193,7 @@ func Screen(s *fold.State, style Style, width int) string {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
 	if next := NextCommand(s); next != "" {
-		b.row("To continue", next+otherWays(s))
+		b.row("To continue", next+OtherWays(s))
 	}
 	b.row("Details", explain(s))
 	b.text.WriteString("\n")
