@@ -231,6 +231,10 @@ func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, err
 
 // whyNothing says why a person can accept nothing. A gate that is set to refuse never asks.
 func whyNothing(state *fold.State) string {
+	if command := term.AcceptFiles(state); command != "" {
+		return fmt.Sprintf("protected files were changed: %s; if you changed them yourself: %s, then: %s",
+			term.Clean(text.List(state.Tampered)), command, term.ResumeCommand(state))
+	}
 	refusals := ralph.RefusalsOf(state.Verdict.Gates)
 	for _, r := range state.Verdict.Tasks.Refused {
 		refusals = append([]ralph.Refusal{{Code: r.Code, Detail: r.Task + ": " + r.Detail}}, refusals...)

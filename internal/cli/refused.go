@@ -241,7 +241,13 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 	if owner, live := store.Holder(); live {
 		return c.printSent("accept", "delivered", owner.Run, "run "+owner.Run+" takes the changes of "+list+" as yours")
 	}
-	return c.printSent("accept", "queued", "", "the next ralph run or ralph resume takes the changes of "+list+" as yours")
+	resume := "ralph resume"
+	if found, err := c.findRun(ctx, ""); err == nil {
+		if state, err := stateOf(store, found.id); err == nil {
+			resume = term.ResumeCommand(state)
+		}
+	}
+	return c.printSent("accept", "queued", "", resume+", or the next ralph run, takes the changes of "+list+" as yours")
 }
 
 // insideWorkspace returns the name of a file relative to the workspace. The name may be relative to the

@@ -189,6 +189,9 @@ func Screen(s *fold.State, style Style, width int) string {
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
 		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
+	if why := s.History.Now.Agent.Said.Untestable; why != nil && s.Stopped.Reason == ralph.Unconfirmed {
+		b.row("The agent says", "no test can show it"+reasonOf(Clean(*why)))
+	}
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
@@ -354,6 +357,8 @@ func proofText(s *fold.State) string {
 		return but + "failed before this run, passes now: " + Clean(strings.Join(fixedChecks(s), "; ")) + failingChecks(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && failingChecks(s) != "":
 		return "nothing" + failingChecks(s)
+	case s.Stopped.Status != ralph.StatusCompleted && judge.GoalShownBy(s.History, s.Verdict) != "":
+		return "not the goal; but " + Clean(judge.GoalShownBy(s.History, s.Verdict))
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks pass; no baseline was run, so this shows that nothing is broken, not that the goal is met"
 	case slices.Contains(by, ralph.VerifiedUnchanged) && fixedAnyCheck(s):
