@@ -198,7 +198,22 @@ func (c *acceptCommand) split(ctx context.Context, args []string) (run string, t
 	if _, isTask := judge.FindTask(state.History.Tasks, args[0]); isTask {
 		return "", args, nil
 	}
+	if _, err := newest.store.Resolve(args[0]); errors.Is(err, runlog.ErrNoRun) {
+		return "", nil, usage("%s is neither a run here nor a task of run %s%s", args[0], newest.id, taskNames(state))
+	}
 	return args[0], args[1:], nil
+}
+
+// taskNames says which tasks of a run a person can accept.
+func taskNames(state *fold.State) string {
+	may := judge.Acceptable(state.Policy, state.History, state.Verdict)
+	switch {
+	case len(state.History.Tasks) == 0:
+		return ", which has no task list"
+	case len(may) == 0:
+		return ", which has no unconfirmed task"
+	}
+	return "; unconfirmed: " + strings.Join(may, ", ")
 }
 
 // choose returns the tasks that are accepted, or none for the goal. It refuses what cannot be accepted.

@@ -189,9 +189,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
 		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
-	if why := s.History.Now.Agent.Said.Untestable; why != nil && s.Stopped.Reason == ralph.Unconfirmed {
-		b.row("The agent says", "no test can show it"+reasonOf(Clean(*why)))
-	}
+	b.untestable(s)
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
@@ -201,6 +199,15 @@ func Screen(s *fold.State, style Style, width int) string {
 	b.row("Details", explain(s))
 	b.text.WriteString("\n")
 	return b.text.String()
+}
+
+// untestable shows why the agent says that no test can show what a person must decide.
+func (b *screen) untestable(s *fold.State) {
+	for _, id := range judge.Acceptable(s.Policy, s.History, s.Verdict) {
+		if why, said := s.Untestable[id]; said && s.Stopped.Status != ralph.StatusCompleted {
+			b.row("The agent says", "no test can show "+cmp.Or(id, "it")+reasonOf(Clean(why)))
+		}
+	}
 }
 
 // screen is made of rows, each with a label and a text.
