@@ -130,7 +130,7 @@ func (c *acceptCommand) isOutdated(store *runlog.Store, state *fold.State) bool 
 
 // refuseOutdated refuses an answer to an earlier question and returns how the run ended since.
 func (c *acceptCommand) refuseOutdated(state *fold.State) error {
-	fmt.Fprint(c.errLines(), "your answer was not used: the work went on since you were asked; see ralph status and "+
+	fmt.Fprint(c.errLines(), "your answer was not used: the run continued since you were asked; see ralph status and "+
 		"ralph diff\n")
 	switch {
 	case state.Stopped == nil:
