@@ -26,7 +26,8 @@ type MessageKind string
 const (
 	MessageSteer  MessageKind = "steer"
 	MessageAnswer MessageKind = "answer"
-	MessageFiles  MessageKind = "files" // changes of files that are the user's own, a name per line
+	MessageReject MessageKind = "reject" // why a person does not accept the work of a run; only for that run
+	MessageFiles  MessageKind = "files"  // changes of files that are the user's own, a name per line
 )
 
 // Message is a message from a person to the agent.
@@ -34,8 +35,8 @@ type Message struct {
 	ID       string      `json:"id"`
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
-	Question string      `json:"question,omitempty"` // with an answer: the question
-	Run      string      `json:"run,omitempty"`      // with an answer: the run that asked
+	Question string      `json:"question,omitempty"` // with an answer or a rejection: the question
+	Run      string      `json:"run,omitempty"`      // with an answer or a rejection: the run that asked
 	By       string      `json:"by,omitempty"`       // with files: the person
 }
 

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -198,4 +199,17 @@ func (d *Distrusted) noteWeakened(tests *ralph.BaseTestsRun, v ralph.Verdict) {
 			}
 		}
 	}
+}
+
+// noteUntestable remembers why no test can show the work on a task. A later iteration without a reason withdraws it.
+func (m *Memory) noteUntestable(task string, why *string) {
+	reasons := maps.Clone(m.Untestable) // copies of the state share the old one
+	delete(reasons, task)
+	if why != nil && reasons == nil {
+		reasons = map[string]string{}
+	}
+	if why != nil {
+		reasons[task] = *why
+	}
+	m.Untestable = reasons
 }

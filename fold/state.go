@@ -59,6 +59,8 @@ type Memory struct {
 	Learnings []ralph.LearningProposed // the first ones
 	Messages  []string                 // IDs of the newest delivered messages
 	Asked     *string                  // the open question of the last iteration that counted; nil if none
+	// Untestable says for the goal ("") or a task why no test can show it, in the agent's words.
+	Untestable map[string]string
 }
 
 // Stash holds the work on abandoned tasks, and the change of the tree that is pending because of it.
@@ -200,6 +202,7 @@ func (s *State) endAgent(data ralph.AgentOutcome) {
 	s.Tampered = nil
 	s.notePartialSpending(data.Spending())
 	s.Phase = PhaseExited
+	s.noteUntestable(s.History.Now.Task, data.Said.Untestable)
 	for _, text := range data.Said.Learnings {
 		s.remember(NewLearning(text))
 	}

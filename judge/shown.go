@@ -276,6 +276,16 @@ func DescribeShowing(by ralph.Showing) string {
 	return "nothing shows it"
 }
 
+// GoalShownBy says what shows the goal, even if another gate refuses the claim. It returns "" if nothing does.
+func GoalShownBy(h History, v ralph.Verdict) string {
+	for _, gate := range v.Gates {
+		if gate.Name == shownGate && gate.State == ralph.GateOpen && len(h.Tasks) == 0 && v.Claimed {
+			return gate.Detail
+		}
+	}
+	return ""
+}
+
 // askShown refuses a claim for the goal that nothing shows. Tasks are shown one by one.
 func askShown(p ralph.Policy, h History) ralph.Gate {
 	if showsWork(p) && len(h.Tasks) > 0 {

@@ -53,7 +53,7 @@ func (b *inbox) readInbox() {
 		b.warn("letters_unreadable", "%s", err.Error())
 	}
 	for _, message := range messages {
-		if message.Kind == ralph.MessageFiles { // see takeOverFiles
+		if message.Kind == ralph.MessageFiles || b.isForeign(message) { // see takeOverFiles for files
 			continue
 		}
 		if !slices.Contains(b.state.Messages, message.ID) {
@@ -69,8 +69,13 @@ func (b *inbox) readInbox() {
 	}
 }
 
+// isForeign reports whether a message is the rejection of another run's work.
+func (b *inbox) isForeign(message ralph.Message) bool {
+	return message.Kind == ralph.MessageReject && message.Run != b.state.Run
+}
+
 func (b *inbox) deliverMessage(message ralph.Message) error {
-	if message.Kind == ralph.MessageAnswer {
+	if message.Kind == ralph.MessageAnswer || message.Kind == ralph.MessageReject {
 		b.asked = ""
 		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text, Message: message.ID})
 		return nil
@@ -232,7 +237,7 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 // previewMessage applies a message as if it had been delivered.
 func (b *inbox) previewMessage(message ralph.Message) {
 	switch message.Kind {
-	case ralph.MessageFiles:
+	case ralph.MessageFiles, ralph.MessageReject: // a new run has no rejected work
 		return
 	case ralph.MessageAnswer:
 		b.asked = ""

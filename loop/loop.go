@@ -170,8 +170,8 @@ func (l *Loop) baseline(ctx context.Context) {
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
 		judge.NeedsNewTest(l.run.policy, h, h.Task) {
 		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
-			"that fails without it, the run ends with 7 and a person decides; --proof unbroken asks for no more than "+
-			"passing checks")
+			"that fails without it, the run ends with 7 and a person decides; for work that changed files, "+
+			"--proof unbroken asks for no more than passing checks")
 	}
 }
 

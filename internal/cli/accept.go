@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +28,7 @@ type acceptCommand struct {
 	why, reject string
 	all         bool
 	files       []string
+	asked       *judgedWork // with an answer to the question on the terminal: what it was about
 }
 
 func newAcceptCommand(a *app) *cobra.Command {
@@ -75,14 +75,18 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.reject != "" {
-		return c.rejectWork(found)
-	}
-	// A running run keeps its orders: reopenRun would drop a pause or a stop.
+	// A running run keeps its orders: reopenRun would drop a pause or a stop. It may also complete before it
+	// reads a rejection.
 	if owner, live := found.store.Holder(); live && owner.Run == found.id {
 		return &runlog.Locked{Path: found.store.Dir(), Owner: owner}
 	}
+	if c.reject != "" {
+		return c.rejectWork(found)
+	}
 	return c.reopenRun(found.store, found.id, func(s *session) error {
+		if c.isOutdated(found.store, &s.state) {
+			return c.refuseOutdated(&s.state)
+		}
 		if status := s.state.LiveStatus(); status == ralph.StatusCompleted {
 			unrecorded := ""
 			if c.why != "" {
@@ -102,8 +106,21 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 			return err
 		}
-		return s.runLoop(ctx)
+		return c.settle(ctx, s)
 	})
+}
+
+// settle records the yes. If it completes the run, an earlier rejection has no use.
+func (c *acceptCommand) settle(ctx context.Context, s *session) error {
+	end := s.runLoop(ctx)
+	if s.state.Stopped == nil || s.state.Stopped.Status != ralph.StatusCompleted {
+		return end
+	}
+	withdrawn, err := withdraw(s.store, ralph.MessageReject, s.run)
+	if withdrawn && !c.globals.quiet {
+		fmt.Fprintln(c.errLines(), "your earlier rejection is withdrawn")
+	}
+	return errors.Join(end, err)
 }
 
 // rejectWork tells the agent why a person did not accept its claim.
@@ -112,20 +129,28 @@ func (c *acceptCommand) rejectWork(found foundRun) error {
 	if err != nil {
 		return err
 	}
-	if state.LiveStatus() == ralph.StatusCompleted { // a resume starts nothing, so no agent would read it
+	switch {
+	case c.isOutdated(found.store, state):
+		return c.refuseOutdated(state)
+	case state.LiveStatus() == ralph.StatusCompleted: // a resume starts nothing, so no agent would read it
 		return usage("run %s is complete, so it cannot be rejected; start a new run with ralph run", found.id)
 	}
-	if err := replaceAnswer(found.store, found.id); err != nil {
+	replaced, err := withdraw(found.store, ralph.MessageReject, found.id)
+	if err != nil {
 		return err
 	}
 	message := ralph.Message{
-		Kind: ralph.MessageAnswer, Run: found.id, Text: "Not accepted: " + c.reject,
+		Kind: ralph.MessageReject, Run: found.id, Text: "Not accepted: " + c.reject,
 		Question: "You claimed that the work is done, and a person looked at it.",
 	}
 	if err := sendMessage(found.store, message); err != nil {
 		return err
 	}
-	return c.printSent("accept", "queued", found.id, "not accepted; your words go into the next prompt: ralph resume")
+	means := "not accepted; your words go into the next prompt: " + term.ResumeCommand(state)
+	if replaced {
+		means = "not accepted; your words replace those of your earlier rejection: " + term.ResumeCommand(state)
+	}
+	return c.printSent("accept", "queued", found.id, means)
 }
 
 // agreeToAccept asks for consent to the own checks of settled tasks, which may run now. No agent starts, so its
@@ -173,7 +198,22 @@ func (c *acceptCommand) split(ctx context.Context, args []string) (run string, t
 	if _, isTask := judge.FindTask(state.History.Tasks, args[0]); isTask {
 		return "", args, nil
 	}
+	if _, err := newest.store.Resolve(args[0]); errors.Is(err, runlog.ErrNoRun) {
+		return "", nil, usage("%s is neither a run here nor a task of run %s%s", args[0], newest.id, taskNames(state))
+	}
 	return args[0], args[1:], nil
+}
+
+// taskNames says which tasks of a run a person can accept.
+func taskNames(state *fold.State) string {
+	may := judge.Acceptable(state.Policy, state.History, state.Verdict)
+	switch {
+	case len(state.History.Tasks) == 0:
+		return ", which has no task list"
+	case len(may) == 0:
+		return ", which has no unconfirmed task"
+	}
+	return "; unconfirmed: " + strings.Join(may, ", ")
 }
 
 // choose returns the tasks that are accepted, or none for the goal. It refuses what cannot be accepted.
@@ -206,6 +246,10 @@ func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, err
 
 // whyNothing says why a person can accept nothing. A gate that is set to refuse never asks.
 func whyNothing(state *fold.State) string {
+	if command := term.AcceptFiles(state); command != "" {
+		return fmt.Sprintf("protected files were changed: %s; if you changed them yourself: %s, then: %s",
+			term.Clean(text.List(state.Tampered)), command, term.ResumeCommand(state))
+	}
 	refusals := ralph.RefusalsOf(state.Verdict.Gates)
 	for _, r := range state.Verdict.Tasks.Refused {
 		refusals = append([]ralph.Refusal{{Code: r.Code, Detail: r.Task + ": " + r.Detail}}, refusals...)
@@ -258,30 +302,4 @@ func (s *session) weakenedTests(ctx context.Context, state *fold.State) string {
 		shown = strings.Join(text.Mapped(strings.Split(shown, "\n"), term.Printable), "\n")
 	}
 	return "The original tests fail, the changed ones pass:\n" + colorPatch(shown, s.style()) + "\n"
-}
-
-// askToAccept asks the person at the terminal about a run that ended as unconfirmed. Without a terminal it
-// returns the run's own end.
-func (a *app) askToAccept(ctx context.Context, run string, end error) error {
-	status, ended := errors.AsType[exitStatus](end)
-	asks := a.streams.InTerm && a.streams.ErrTerm && !a.wantsJSON() && !a.globals.quiet
-	if !ended || int(status) != ralph.ExitCode(ralph.Unconfirmed, "") || !asks {
-		return end
-	}
-	fmt.Fprint(a.streams.Err, "\nAccept this work? y: yes; n or Enter: decide later; "+
-		"other words: tell the agent what is missing: ")
-	line, err := bufio.NewReader(a.streams.In).ReadString('\n')
-	answer := strings.TrimSpace(line)
-	c := &acceptCommand{resumeCommand: resumeCommand{app: a}, all: true}
-	switch {
-	case err != nil || answer == "" || strings.EqualFold(answer, "n") || strings.EqualFold(answer, "no"):
-		return end
-	case strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"):
-		return c.run(ctx, []string{run})
-	}
-	c.reject = answer
-	if err := c.run(ctx, []string{run}); err != nil {
-		return err
-	}
-	return end
 }

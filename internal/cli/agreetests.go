@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -16,7 +15,7 @@ const shownTestLines = 60
 // agreeToTests returns a function that shows tests which an agent wrote before any work, and asks whether to use
 // them. Without a terminal it returns nil, and nobody is asked.
 func (s *session) agreeToTests(v view) func(context.Context, ralph.TestsWritten) bool {
-	if !s.streams.InTerm || !s.streams.ErrTerm || s.wantsJSON() || s.globals.quiet {
+	if !s.canAsk() {
 		return nil
 	}
 	return func(ctx context.Context, tests ralph.TestsWritten) bool {
@@ -38,16 +37,6 @@ func (s *session) agreeToTests(v view) func(context.Context, ralph.TestsWritten)
 
 // readYes reads an answer; an empty line means yes. A run that is killed meanwhile does not wait for one.
 func (s *session) readYes(ctx context.Context) bool {
-	answer := make(chan bool, 1)
-	go func() {
-		line, err := bufio.NewReader(s.streams.In).ReadString('\n')
-		word := strings.ToLower(strings.TrimSpace(line))
-		answer <- err == nil && (word == "" || word == "y" || word == "yes")
-	}()
-	select {
-	case yes := <-answer:
-		return yes
-	case <-ctx.Done():
-		return false
-	}
+	line, err := s.readLine(ctx)
+	return err == nil && (line == "" || isYes(line))
 }

@@ -47,7 +47,7 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	if len(digests) == 0 {
 		return nil
 	}
-	if !a.streams.InTerm || a.globals.quiet {
+	if !a.streams.InTerm || a.globals.quiet || a.streams.Env.CI {
 		return usage("this project defines commands you have not trusted yet:%s\n"+
 			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,8 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	if asked.run == "" {
 		return usage("refused: the last run in this workspace has no open question or blocker")
 	}
-	if err := replaceAnswer(store, asked.run); err != nil {
+	replaced, err := withdraw(store, ralph.MessageAnswer, asked.run)
+	if err != nil {
 		return err
 	}
 	message := ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run}
@@ -80,6 +82,9 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 		return err
 	}
 	question := term.Shorten(term.Clean(asked.text), 80)
+	if replaced {
+		question += "; it replaces your earlier answer"
+	}
 	if asked.live {
 		means := "run " + asked.run + " continues with it; it asked: " + question
 		return c.printSent("answer", "delivered", asked.run, means)
@@ -89,17 +94,27 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	return c.printSent("answer", "queued", asked.run, means)
 }
 
-// replaceAnswer removes an earlier answer to the same run that is still in the inbox.
-func replaceAnswer(store *runlog.Store, run string) error {
+// withdraw removes messages of a kind to a run that are still in the inbox. It reports whether there were any.
+func withdraw(store *runlog.Store, kind ralph.MessageKind, run string) (bool, error) {
+	found := false
 	messages, _ := store.Messages()
 	for _, message := range messages {
-		if message.Kind == ralph.MessageAnswer && message.Run == run {
+		if message.Kind == kind && message.Run == run {
 			if err := store.Ack(message.ID); err != nil {
-				return err
+				return found, err
 			}
+			found = true
 		}
 	}
-	return nil
+	return found, nil
+}
+
+// rejected reports whether a person rejected the work of a run, and no agent has read it yet.
+func rejected(store *runlog.Store, run string) bool {
+	messages, _ := store.Messages()
+	return slices.ContainsFunc(messages, func(message ralph.Message) bool {
+		return message.Kind == ralph.MessageReject && message.Run == run
+	})
 }
 
 // messageText returns the text of a message, which must be one argument.

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -233,6 +234,12 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 		}
 		names = append(names, inside)
 	}
+	last := lastState(store)
+	for _, name := range names {
+		if !c.knowsFile(ctx, space, store, last, name) {
+			return usage("--files %s: there is no such file, neither in the workspace nor at the start of the last run", name)
+		}
+	}
 	message := ralph.Message{Kind: ralph.MessageFiles, Text: strings.Join(names, "\n"), By: personName()}
 	if err := sendMessage(store, message); err != nil {
 		return err
@@ -241,7 +248,49 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 	if owner, live := store.Holder(); live {
 		return c.printSent("accept", "delivered", owner.Run, "run "+owner.Run+" takes the changes of "+list+" as yours")
 	}
-	return c.printSent("accept", "queued", "", "the next ralph run or ralph resume takes the changes of "+list+" as yours")
+	resume := "ralph resume"
+	if last != nil {
+		resume = term.ResumeCommand(last)
+	}
+	return c.printSent("accept", "queued", "", resume+", or the next ralph run, takes the changes of "+list+" as yours")
+}
+
+// lastState returns the state of the newest run, or nil if there is none.
+func lastState(store *runlog.Store) *fold.State {
+	run, err := store.Resolve("")
+	if err != nil {
+		return nil
+	}
+	state, err := stateOf(store, run)
+	if err != nil {
+		return nil
+	}
+	return state
+}
+
+// knowsFile reports whether a file or folder is in the workspace, or was there when the last run started. If that is
+// unknown, it reports true.
+func (c *acceptCommand) knowsFile(
+	ctx context.Context, space workspace.Workspace, store *runlog.Store, last *fold.State, name string,
+) bool {
+	if exists(filepath.Join(space.Dir, filepath.FromSlash(name))) {
+		return true
+	}
+	if last == nil {
+		return false
+	}
+	if w := last.Started.Worktree; w != nil && exists(filepath.Join(w.Path, filepath.FromSlash(name))) {
+		return true
+	}
+	refused := slices.Concat(last.Tampered, last.Weakened)
+	if earlier := last.Started.Refused; earlier != nil {
+		refused = append(refused, earlier.Files...)
+	}
+	folder := snapshotsOf(store, last.Started.Worktree)
+	files, err := workspace.SnapshotFiles(ctx, folder, refusedBase(last), c.streams.Env)
+	return err != nil || slices.ContainsFunc(append(refused, files...), func(file string) bool {
+		return file == name || strings.HasPrefix(file, name+"/")
+	})
 }
 
 // insideWorkspace returns the name of a file relative to the workspace. The name may be relative to the

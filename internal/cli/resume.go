@@ -63,8 +63,9 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
+	var state *fold.State
 	err = c.reopenRun(store, run, func(s *session) error {
-		state := &s.state
+		state = &s.state
 		if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
 			if !c.globals.quiet {
 				fmt.Fprintf(c.errLines(), "run %s is complete; nothing was started\n", run)
@@ -82,7 +83,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		}
 		return s.runLoop(ctx)
 	})
-	return c.askToAccept(ctx, run, err)
+	return c.askToAccept(ctx, state, err)
 }
 
 // reopenRun locks the workspace, ends what is left of a run that is not running, and opens its log.

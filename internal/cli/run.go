@@ -183,7 +183,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	s := &session{app: c.app, plan: plan}
 	end := s.begin(ctx)
-	return c.askToAccept(ctx, s.run, end)
+	return c.askToAccept(ctx, &s.state, end)
 }
 
 // splitAtDash splits the arguments at "--".

@@ -130,14 +130,25 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
-		if state.Stopped.Reason == ralph.Unconfirmed {
-			row("to continue", term.NextCommand(state))
-		}
+		row("to continue", r.toContinue(state))
 	}
 	if w := state.Started.Worktree; w != nil {
 		row("worktree", term.Clean(w.Path))
 		row("branch", term.Clean(w.Branch))
 	}
+}
+
+// toContinue says how a run that needs a person continues.
+func (r foundRun) toContinue(state *fold.State) string {
+	switch {
+	case state.Stopped.Status == ralph.StatusCompleted:
+		return ""
+	case rejected(r.store, r.id):
+		return "your rejection waits; the agent reads it with: " + term.ResumeCommand(state)
+	case state.Stopped.Reason == ralph.Unconfirmed, len(state.Tampered) > 0:
+		return term.NextCommand(state) + term.OtherWays(state)
+	}
+	return ""
 }
 
 // showSpending shows cost and tokens with their limits, as far as they are known.

@@ -119,9 +119,8 @@ func (c *tasksCommand) list(ctx context.Context) error {
 			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status.Word(), term.Clean(t.Title), taskMarks(t))
 		}
 	})
-	if err == nil && unconfirmed.accept != "" && !c.wantsJSON() {
-		fmt.Fprintf(c.errLines(),
-			"unconfirmed: claimed, but a person must decide; look at it with ralph diff, then: %s\n", unconfirmed.accept)
+	if err == nil && unconfirmed.next != "" && !c.wantsJSON() {
+		fmt.Fprintf(c.errLines(), "unconfirmed: %s\n", unconfirmed.next)
 	}
 	return err
 }

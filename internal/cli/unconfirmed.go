@@ -6,13 +6,14 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // unconfirmedTasks are the tasks of a list that a run left to a person.
 type unconfirmedTasks struct {
-	ids    []string
-	accept string // the command that accepts them; "" if that must wait
+	ids  []string
+	next string // what the person can do; "" if that must wait
 }
 
 // unconfirmedIn returns the open tasks of a list that the last run with this list left to a person. The file
@@ -42,11 +43,16 @@ func (a *app) unconfirmedIn(space workspace.Workspace, file string, tasks []ralp
 			}
 		}
 		if len(found.ids) > 0 && !r.Live && state.Phase == fold.PhaseNone {
-			words := []string{"ralph accept"}
-			if i > 0 { // by default it is about the newest run
-				words = append(words, r.Run)
+			var run []string
+			if i > 0 { // by default commands are about the newest run
+				run = []string{r.Run}
 			}
-			found.accept = strings.Join(append(words, found.ids...), " ")
+			found.next = "claimed, but a person must decide; look at it with ralph diff, then: " +
+				strings.Join(slices.Concat([]string{"ralph accept"}, run, found.ids), " ")
+			if rejected(store, r.Run) {
+				found.next = "your rejection waits; the agent reads it with: " +
+					strings.Join(append([]string{term.ResumeCommand(state)}, run...), " ")
+			}
 		}
 		return found
 	}

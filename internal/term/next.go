@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -37,17 +38,33 @@ func NextCommand(s *fold.State) string {
 	return "ralph resume"
 }
 
+// ResumeCommand returns the command that continues a run: with a higher limit if the run used one up.
+func ResumeCommand(s *fold.State) string {
+	switch p := s.Policy; {
+	case p.MaxIterations > 0 && s.History.Counted >= p.MaxIterations:
+		return nextCommands[ralph.MaxIterations]
+	case p.MaxTime > 0 && s.Elapsed >= p.MaxTime:
+		return nextCommands[ralph.Timeout]
+	case s.Stopped != nil && s.Stopped.Status == ralph.StatusExhausted:
+		return nextCommands[s.Stopped.Reason]
+	}
+	return "ralph resume"
+}
+
 func anyTimedOut(checks []ralph.CheckResult) bool {
 	return slices.ContainsFunc(checks, func(c ralph.CheckResult) bool { return c.TimedOut })
 }
 
-// otherWays returns what else ends a run whose last claim nothing showed: a person's yes, or a new run that asks
-// for less.
-func otherWays(s *fold.State) string {
+// OtherWays returns what else ends a run whose last claim was refused: changes that are the user's own, a person's yes,
+// or a new run that asks for less.
+func OtherWays(s *fold.State) string {
 	if s.Started.Demo || s.Stopped.Reason == ralph.Unconfirmed || s.Stopped.Status == ralph.StatusCompleted {
 		return ""
 	}
 	ways := ""
+	if files := AcceptFiles(s); files != "" {
+		ways = "; if you changed " + Clean(text.List(s.Tampered)) + " yourself, first: " + files
+	}
 	switch may := acceptable(s); {
 	case len(may) == 0:
 	case may[0] == "":
@@ -59,6 +76,15 @@ func otherWays(s *fold.State) string {
 		ways += "; or, if passing checks are enough: a new ralph run with --proof unbroken"
 	}
 	return ways
+}
+
+// AcceptFiles returns the command that makes changes of protected files the user's own, or "" if the last claim was
+// not refused for such changes.
+func AcceptFiles(s *fold.State) string {
+	if len(s.Tampered) == 0 || len(s.History.Now.Tampered) == 0 {
+		return ""
+	}
+	return Clean(text.AcceptFiles(s.Tampered))
 }
 
 // acceptable returns the tasks that ralph accept would settle, or "" for the goal.

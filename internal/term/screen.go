@@ -189,15 +189,25 @@ func Screen(s *fold.State, style Style, width int) string {
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
 		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
+	b.untestable(s)
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
 	if next := NextCommand(s); next != "" {
-		b.row("To continue", next+otherWays(s))
+		b.row("To continue", next+OtherWays(s))
 	}
 	b.row("Details", explain(s))
 	b.text.WriteString("\n")
 	return b.text.String()
+}
+
+// untestable shows why the agent says that no test can show what a person must decide.
+func (b *screen) untestable(s *fold.State) {
+	for _, id := range judge.Acceptable(s.Policy, s.History, s.Verdict) {
+		if why, said := s.Untestable[id]; said && s.Stopped.Status != ralph.StatusCompleted {
+			b.row("The agent says", "no test can show "+cmp.Or(id, "it")+reasonOf(Clean(why)))
+		}
+	}
 }
 
 // screen is made of rows, each with a label and a text.
@@ -354,6 +364,8 @@ func proofText(s *fold.State) string {
 		return but + "failed before this run, passes now: " + Clean(strings.Join(fixedChecks(s), "; ")) + failingChecks(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && failingChecks(s) != "":
 		return "nothing" + failingChecks(s)
+	case s.Stopped.Status != ralph.StatusCompleted && judge.GoalShownBy(s.History, s.Verdict) != "":
+		return "not the goal; but " + Clean(judge.GoalShownBy(s.History, s.Verdict))
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks pass; no baseline was run, so this shows that nothing is broken, not that the goal is met"
 	case slices.Contains(by, ralph.VerifiedUnchanged) && fixedAnyCheck(s):

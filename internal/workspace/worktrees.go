@@ -30,6 +30,16 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	return patch, cut, Refusal(err)
 }
 
+// SnapshotFiles lists the files of a snapshot.
+func SnapshotFiles(ctx context.Context, folder, id string, env config.Env) ([]string, error) {
+	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
+	if err != nil {
+		return nil, Refusal(err)
+	}
+	files, err := snapshots.Files(ctx, id)
+	return files, Refusal(err)
+}
+
 // Restore restores a snapshot. It needs no repository in the workspace: an agent may have deleted
 // it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
