@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -67,7 +68,7 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	}
 	refused := last.RefusedFiles()
 	return &ralph.RefusedEarlier{
-		Run: last.Run, Base: left.base, Files: files, List: left.list,
+		Run: last.Run, Base: left.base, Files: files, Lists: left.lists,
 		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
 		Unproven: slices.ContainsFunc(files, func(name string) bool { return !slices.Contains(refused, name) }),
 	}, left.refuseList(files)
@@ -80,8 +81,8 @@ type lookBack struct {
 	base     string          // the snapshot that it is compared with
 	tree     ralph.TreeState // what its last agent left
 	recorded bool            // false if the run died: the tree is then unknown
-	list     string          // its task list, or that of an earlier run, if that changed without a judgement
-	edits    []string        // how it changed
+	lists    []string        // task lists that it or an earlier run changed without a judgement
+	edits    []string        // how its own list changed
 }
 
 // refusedFiles returns the files that the run refused, as far as they still differ from the base, and those that
@@ -98,34 +99,69 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 	case fold.Unproven(l.last):
 		files = append(files, left.Matters...)
 	}
-	if earlier := l.last.Started.Refused; earlier != nil {
-		l.list = earlier.List
-	}
-	files = slices.DeleteFunc(files, func(name string) bool { // git may ignore the list
-		return name != l.list && !slices.Contains(left.Changed, name)
+	l.lists = l.last.RefusedLists()
+	files = slices.DeleteFunc(files, func(name string) bool { // no base has a list as it was before
+		return !slices.Contains(l.lists, name) && !slices.Contains(left.Changed, name)
 	})
+	l.lists = append(l.lists, l.changedLists(left)...)
 	if l.edits = l.listEdits(); len(l.edits) > 0 {
-		l.list = path.Clean(l.last.Started.TaskFile)
-		files = append(files, l.list)
+		l.lists = append(l.lists, path.Clean(l.last.Started.TaskFile))
 	}
+	l.lists = slices.DeleteFunc(l.lists, func(name string) bool {
+		return !exists(filepath.Join(l.plan.Workspace.Dir, filepath.FromSlash(name)))
+	})
+	files = append(files, l.lists...)
 	slices.Sort(files)
 	return slices.Compact(files), nil
 }
 
-// compare compares what the run left with its base, by the run's own settings.
+// compare compares what the run left with its base, by its own settings and those of the new run: they may protect
+// different files.
 func (l *lookBack) compare(ctx context.Context) (assembly.Leftovers, error) {
-	req := assembly.Request{
-		Env: l.streams.Env, Settings: l.plan.Settings, Workspace: l.plan.Workspace, Worktree: l.plan.Worktree,
+	settings := l.plan.Settings
+	if recorded := (config.Settings{}); json.Unmarshal(l.last.Started.Settings, &recorded) == nil {
+		settings = recorded
 	}
-	if settings := (config.Settings{}); json.Unmarshal(l.last.Started.Settings, &settings) == nil {
-		req.Settings = settings
+	left, err := l.compareBy(ctx, settings, l.last)
+	if err != nil {
+		return left, err
+	}
+	now := *l.last
+	now.Policy, now.Started.Checks = l.plan.Policy, l.plan.Checks
+	now.Started.PromptFile, now.Started.TaskFile = l.plan.PromptFile, l.plan.TaskFile
+	byNow, err := l.compareBy(ctx, l.plan.Settings, &now)
+	left.Changed = append(left.Changed, byNow.Changed...)
+	left.Matters = append(left.Matters, byNow.Matters...)
+	return left, err
+}
+
+// compareBy compares by the settings and the protected files of a run.
+func (l *lookBack) compareBy(
+	ctx context.Context, settings config.Settings, run *fold.State,
+) (assembly.Leftovers, error) {
+	req := assembly.Request{
+		Env: l.streams.Env, Settings: settings, Workspace: l.plan.Workspace, Worktree: l.plan.Worktree,
 	}
 	pair := assembly.SnapshotPair{Base: l.base}
 	if l.recorded {
 		pair.Left = l.tree.Snapshot
 	}
-	places := placesOf(l.store, l.last.Run, l.plan.Worktree)
-	return assembly.CompareLeftovers(ctx, req, l.last, places, pair)
+	return assembly.CompareLeftovers(ctx, req, run, placesOf(l.store, l.last.Run, l.plan.Worktree), pair)
+}
+
+// changedLists returns the task lists that agents of an unproven run added or changed, apart from the list that the
+// run itself kept. The new run's list may be anywhere.
+func (l *lookBack) changedLists(left assembly.Leftovers) []string {
+	if !fold.Unproven(l.last) {
+		return nil
+	}
+	var lists []string
+	for _, name := range append(slices.Clone(plan.Places), path.Clean(l.plan.TaskFile)) {
+		if name != path.Clean(l.last.Started.TaskFile) && slices.Contains(left.Changed, name) {
+			lists = append(lists, name)
+		}
+	}
+	return lists
 }
 
 // listEdits says how the task list changed since the run died in the middle of an iteration. A run that ended has
@@ -141,12 +177,13 @@ func (l *lookBack) listEdits() []string {
 // refuseList refuses a run that would use a task list whose changes were never judged: there, done means proven.
 func (l *lookBack) refuseList(files []string) error {
 	file := l.plan.TaskFile
-	if file == "" || path.Clean(file) != l.list || !slices.Contains(files, l.list) {
+	name := path.Clean(file)
+	if file == "" || !slices.Contains(l.lists, name) || !slices.Contains(files, name) {
 		return nil
 	}
-	command := text.AcceptFiles([]string{l.list})
-	if len(l.edits) == 0 {
-		return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
+	command := text.AcceptFiles([]string{name})
+	if len(l.edits) == 0 || name != path.Clean(l.last.Started.TaskFile) {
+		return usage("the task list %s was changed by an agent whose work was not proven; if the list is right: %s",
 			file, command)
 	}
 	return usage("run %s ended before its last iteration was judged, and the task list %s has changed since: %s; "+
@@ -197,9 +234,9 @@ func acceptedFiles(store *runlog.Store) []string {
 	return files
 }
 
-// committed reports whether a file is as in HEAD, and was committed after the run ended. An agent chooses the dates
-// of its commits, so the commit must also be missing from the history that the run left. If the run died, that
-// history is unknown.
+// committed reports whether a file is as in HEAD, and was committed after the run ended, or in that second. An agent
+// chooses the dates of its commits, so the commit must also be missing from the history that the run left. If the run
+// died, that history is unknown.
 func (l *lookBack) committed(ctx context.Context, name string) bool {
 	repo := l.plan.Workspace.Repo
 	if repo == nil || !l.recorded {
@@ -216,7 +253,7 @@ func (l *lookBack) committed(ctx context.Context, name string) bool {
 	}
 	at, err := repo.Ask(ctx, slices.Concat([]string{"log", "-1", "--format=%ct"}, commits, []string{"--", name})...)
 	seconds, failed := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
-	return err == nil && failed == nil && seconds > l.last.UpdatedAt.Unix()
+	return err == nil && failed == nil && seconds >= l.last.UpdatedAt.Unix()
 }
 
 // acceptFiles sends the names of files whose changes are the user's own to the current run or the next one.
