@@ -30,15 +30,24 @@ func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, er
 	if err != nil {
 		return nil, err
 	}
-	newest := s.lastHere(runs)
-	active := s.lastHere(byActivity(runs))
-	if active != nil && active.Run != newest.Run { // an older run was resumed since
-		refused, err := s.refusedBy(ctx, active)
-		if err != nil || refused != nil {
+	trees := []*ralph.Worktree{s.plan.Worktree}
+	if s.plan.Worktree != nil { // its commits come from the workspace
+		trees = append(trees, nil)
+	}
+	for _, tree := range trees {
+		newest := s.lastIn(tree, runs)
+		active := s.lastIn(tree, byActivity(runs))
+		if active != nil && active.Run != newest.Run { // an older run was resumed since
+			refused, err := s.refusedBy(ctx, active)
+			if err != nil || refused != nil {
+				return refused, err
+			}
+		}
+		if refused, err := s.refusedBy(ctx, newest); err != nil || refused != nil {
 			return refused, err
 		}
 	}
-	return s.refusedBy(ctx, newest)
+	return nil, nil
 }
 
 // byActivity sorts runs by their last event, newest first.
@@ -55,13 +64,16 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	left := lookBack{session: s, last: last, base: refusedBase(last)}
 	left.tree, left.recorded = fold.TreeLeft(last)
 	left.recorded = left.recorded && last.Stopped != nil
+	if err := left.bringHere(ctx); err != nil {
+		return nil, err
+	}
 	files, err := left.refusedFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	accepted := acceptedFiles(s.store)
 	files = slices.DeleteFunc(files, func(name string) bool {
-		return slices.Contains(accepted, name) || left.committed(ctx, name)
+		return slices.Contains(accepted, name) || left.committed(ctx, name) || left.notBranched(ctx, name)
 	})
 	if len(files) == 0 {
 		return nil, nil
@@ -83,6 +95,36 @@ type lookBack struct {
 	recorded bool            // false if the run died: the tree is then unknown
 	lists    []string        // task lists that it or an earlier run changed without a judgement
 	edits    []string        // how its own list changed
+}
+
+// elsewhere reports whether the run did not work in the working tree of the new run, which is then a worktree.
+func (l *lookBack) elsewhere() bool {
+	return pathOf(l.last.Started.Worktree) != pathOf(l.plan.Worktree)
+}
+
+// bringHere copies the snapshots of a run in the workspace to those of the worktree in which the new run works.
+func (l *lookBack) bringHere(ctx context.Context) error {
+	if !l.elsewhere() {
+		return nil
+	}
+	from, to := snapshotsOf(l.store, l.last.Started.Worktree), snapshotsOf(l.store, l.plan.Worktree)
+	ids, err := l.plan.Workspace.ImportSnapshots(ctx, from, to, []string{l.base, l.tree.Snapshot})
+	if err != nil {
+		return fmt.Errorf("%w: what run %s left cannot be compared: %w", ralph.ErrIO, l.last.Run, err)
+	}
+	l.base, l.tree.Snapshot = ids[0], ids[1]
+	return nil
+}
+
+// notBranched reports whether a worktree has a file as it was committed before a run in the workspace: what happened
+// there without a commit says nothing about the worktree.
+func (l *lookBack) notBranched(ctx context.Context, name string) bool {
+	head := l.last.History.Base.Head
+	if !l.elsewhere() || head == "" {
+		return false
+	}
+	changed, err := l.plan.Workspace.Repo.Ask(ctx, "diff", "--name-only", head, "HEAD", "--", ":(literal)"+name)
+	return err == nil && strings.TrimSpace(changed) == ""
 }
 
 // refusedFiles returns the files that the run refused, as far as they still differ from the base, and those that
@@ -146,7 +188,9 @@ func (l *lookBack) compareBy(
 	if l.recorded {
 		pair.Left = l.tree.Snapshot
 	}
-	return assembly.CompareLeftovers(ctx, req, run, placesOf(l.store, l.last.Run, l.plan.Worktree), pair)
+	here := *run
+	here.History.Base.Snapshot = l.base
+	return assembly.CompareLeftovers(ctx, req, &here, placesOf(l.store, l.last.Run, l.plan.Worktree), pair)
 }
 
 // changedLists returns the task lists that agents of an unproven run added or changed, apart from the list that the
@@ -191,15 +235,15 @@ func (l *lookBack) refuseList(files []string) error {
 		l.last.Run, file, term.Clean(text.List(l.edits)), command)
 }
 
-// lastHere returns the newest earlier run in the same working tree, nil if there is none. A run in another
-// worktree says nothing about the files here.
-func (s *session) lastHere(runs []runlog.Summary) *fold.State {
-	for _, r := range runs { // newest first
+// lastIn returns the first of these runs that worked in a worktree, or in the workspace itself if that is nil. It
+// returns nil if there is none.
+func (s *session) lastIn(worktree *ralph.Worktree, runs []runlog.Summary) *fold.State {
+	for _, r := range runs {
 		if r.Run == s.run || r.Broken != "" {
 			continue
 		}
 		state, err := stateOf(s.store, r.Run)
-		if err == nil && pathOf(state.Started.Worktree) == pathOf(s.plan.Worktree) {
+		if err == nil && pathOf(state.Started.Worktree) == pathOf(worktree) {
 			return state
 		}
 	}
