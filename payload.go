@@ -35,7 +35,8 @@ type RefusedEarlier struct {
 	Run      string   `json:"run"`
 	Base     string   `json:"base"` // the snapshot
 	Files    []string `json:"files"`
-	List     string   `json:"list,omitempty"`     // the task list, if it is one of the files
+	Lists    []string `json:"lists,omitempty"`    // task lists among the files: the base keeps them as they are
+	List     string   `json:"list,omitempty"`     // instead of Lists in older logs
 	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
 	Unproven bool     `json:"unproven,omitempty"` // the run did not refuse all of them, but did not prove its work
 	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's

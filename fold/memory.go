@@ -177,6 +177,16 @@ func (s *State) RefusedFiles() []string {
 	return slices.Compact(files)
 }
 
+// RefusedLists returns the task lists among the files that an earlier run refused.
+func (s *State) RefusedLists() []string {
+	refused := s.Started.Refused
+	if refused == nil {
+		return nil
+	}
+	isList := func(name string) bool { return slices.Contains(refused.Lists, name) || name == refused.List }
+	return slices.DeleteFunc(slices.Clone(refused.Files), func(name string) bool { return !isList(name) })
+}
+
 // noteWeakened remembers the tests that a claim was refused for. An iteration in which the tests of the base
 // did not run, such as one without a claim, says nothing about them.
 func (d *Distrusted) noteWeakened(tests *ralph.BaseTestsRun, v ralph.Verdict) {

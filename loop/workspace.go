@@ -125,7 +125,9 @@ func (w *workspace) keepRefused(ctx context.Context) {
 	if refused == nil || len(refused.Files) == 0 || !ok || tree.Snapshot == "" || ctx.Err() != nil {
 		return
 	}
-	base, err := copies.WithFiles(ctx, tree.Snapshot, refused.Base, refused.Files)
+	isList := func(name string) bool { return slices.Contains(refused.Lists, name) }
+	files := slices.DeleteFunc(slices.Clone(refused.Files), isList) // a list that this run does not use shows no work
+	base, err := copies.WithFiles(ctx, tree.Snapshot, refused.Base, files)
 	if err != nil {
 		w.storageFailed(fmt.Errorf("%w: the files that run %s refused cannot be compared: %w; accept them with: %s",
 			ralph.ErrIO, refused.Run, err, text.AcceptFiles(refused.Files)))
@@ -134,14 +136,14 @@ func (w *workspace) keepRefused(ctx context.Context) {
 	if base == tree.Snapshot {
 		return
 	}
-	w.notice("refused_earlier", refusedText(refused))
+	w.notice("refused_earlier", refusedText(refused, files))
 	tree.Base = base
 	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
 // refusedText says at the start of a run which files it compares with an earlier version, and what lifts that.
-func refusedText(refused *ralph.RefusedEarlier) string {
-	names, command := text.List(refused.Files), text.AcceptFiles(refused.Files)
+func refusedText(refused *ralph.RefusedEarlier, files []string) string {
+	names, command := text.List(files), text.AcceptFiles(files)
 	switch {
 	case refused.Unjudged:
 	case refused.Unproven:

@@ -221,7 +221,8 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 	if places.Snapshots == "" {
 		return p.Workspace.Tree, nil
 	}
-	tree, err := p.Workspace.Keep(ctx, places.Snapshots, p.literal())
+	// git may ignore a list that an agent leaves for the next run
+	tree, err := p.Workspace.Keep(ctx, places.Snapshots, append(p.literal(), plan.Places...))
 	if err == nil {
 		err = p.keepsBase(ctx, tree)
 	}

@@ -169,9 +169,16 @@ func (a *app) outsideOnly(ctx context.Context, command string) error {
 	if run := cmp.Or(markedRun(store, line), ownedRun(owner, line)); run != "" {
 		return insideRun(command, run)
 	}
-	if held && owner.Identity != "" && !owner.Visible() {
+	if !held || owner.Identity == "" {
+		return nil
+	}
+	if !owner.Visible() {
 		return usage("run %s is running, but its process (pid %d on %s) cannot be seen from here, so its agent could "+
 			"be calling ralph %s; call it where that process can be seen", owner.Run, owner.PID, owner.Host, command)
+	}
+	if err := process.SameView(owner.PID); err != nil {
+		return usage("run %s is running, and its agent could be calling ralph %s: %v; call it where the run was started",
+			owner.Run, command, err)
 	}
 	return nil
 }

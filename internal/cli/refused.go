@@ -17,6 +17,7 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
+	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -30,15 +31,24 @@ func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, er
 	if err != nil {
 		return nil, err
 	}
-	newest := s.lastHere(runs)
-	active := s.lastHere(byActivity(runs))
-	if active != nil && active.Run != newest.Run { // an older run was resumed since
-		refused, err := s.refusedBy(ctx, active)
-		if err != nil || refused != nil {
+	trees := []*ralph.Worktree{s.plan.Worktree}
+	if s.plan.Worktree != nil { // its commits come from the workspace
+		trees = append(trees, nil)
+	}
+	for _, tree := range trees {
+		newest := s.lastIn(tree, runs)
+		active := s.lastIn(tree, byActivity(runs))
+		if active != nil && active.Run != newest.Run { // an older run was resumed since
+			refused, err := s.refusedBy(ctx, active)
+			if err != nil || refused != nil {
+				return refused, err
+			}
+		}
+		if refused, err := s.refusedBy(ctx, newest); err != nil || refused != nil {
 			return refused, err
 		}
 	}
-	return s.refusedBy(ctx, newest)
+	return nil, nil
 }
 
 // byActivity sorts runs by their last event, newest first.
@@ -55,20 +65,23 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	left := lookBack{session: s, last: last, base: refusedBase(last)}
 	left.tree, left.recorded = fold.TreeLeft(last)
 	left.recorded = left.recorded && last.Stopped != nil
+	if err := left.bringHere(ctx); err != nil {
+		return nil, err
+	}
 	files, err := left.refusedFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	accepted := acceptedFiles(s.store)
 	files = slices.DeleteFunc(files, func(name string) bool {
-		return slices.Contains(accepted, name) || left.committed(ctx, name)
+		return slices.Contains(accepted, name) || left.committed(ctx, name) || left.notBranched(ctx, name)
 	})
 	if len(files) == 0 {
 		return nil, nil
 	}
 	refused := last.RefusedFiles()
 	return &ralph.RefusedEarlier{
-		Run: last.Run, Base: left.base, Files: files, List: left.list,
+		Run: last.Run, Base: left.base, Files: files, Lists: left.lists,
 		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
 		Unproven: slices.ContainsFunc(files, func(name string) bool { return !slices.Contains(refused, name) }),
 	}, left.refuseList(files)
@@ -81,8 +94,38 @@ type lookBack struct {
 	base     string          // the snapshot that it is compared with
 	tree     ralph.TreeState // what its last agent left
 	recorded bool            // false if the run died: the tree is then unknown
-	list     string          // its task list, or that of an earlier run, if that changed without a judgement
-	edits    []string        // how it changed
+	lists    []string        // task lists that it or an earlier run changed without a judgement
+	edits    []string        // how its own list changed
+}
+
+// elsewhere reports whether the run did not work in the working tree of the new run, which is then a worktree.
+func (l *lookBack) elsewhere() bool {
+	return pathOf(l.last.Started.Worktree) != pathOf(l.plan.Worktree)
+}
+
+// bringHere copies the snapshots of a run in the workspace to those of the worktree in which the new run works.
+func (l *lookBack) bringHere(ctx context.Context) error {
+	if !l.elsewhere() {
+		return nil
+	}
+	from, to := snapshotsOf(l.store, l.last.Started.Worktree), snapshotsOf(l.store, l.plan.Worktree)
+	ids, err := l.plan.Workspace.ImportSnapshots(ctx, from, to, []string{l.base, l.tree.Snapshot})
+	if err != nil {
+		return fmt.Errorf("%w: what run %s left cannot be compared: %w", ralph.ErrIO, l.last.Run, err)
+	}
+	l.base, l.tree.Snapshot = ids[0], ids[1]
+	return nil
+}
+
+// notBranched reports whether a worktree has a file as it was committed before a run in the workspace: what happened
+// there without a commit says nothing about the worktree.
+func (l *lookBack) notBranched(ctx context.Context, name string) bool {
+	head := l.last.History.Base.Head
+	if !l.elsewhere() || head == "" {
+		return false
+	}
+	changed, err := l.plan.Workspace.Repo.Ask(ctx, "diff", "--name-only", head, "HEAD", "--", ":(literal)"+name)
+	return err == nil && strings.TrimSpace(changed) == ""
 }
 
 // refusedFiles returns the files that the run refused, as far as they still differ from the base, and those that
@@ -99,34 +142,71 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 	case fold.Unproven(l.last):
 		files = append(files, left.Matters...)
 	}
-	if earlier := l.last.Started.Refused; earlier != nil {
-		l.list = earlier.List
-	}
-	files = slices.DeleteFunc(files, func(name string) bool { // git may ignore the list
-		return name != l.list && !slices.Contains(left.Changed, name)
+	l.lists = l.last.RefusedLists()
+	files = slices.DeleteFunc(files, func(name string) bool { // no base has a list as it was before
+		return !slices.Contains(l.lists, name) && !slices.Contains(left.Changed, name)
 	})
+	l.lists = append(l.lists, l.changedLists(left)...)
 	if l.edits = l.listEdits(); len(l.edits) > 0 {
-		l.list = path.Clean(l.last.Started.TaskFile)
-		files = append(files, l.list)
+		l.lists = append(l.lists, path.Clean(l.last.Started.TaskFile))
 	}
+	l.lists = slices.DeleteFunc(l.lists, func(name string) bool {
+		return !exists(filepath.Join(l.plan.Workspace.Dir, filepath.FromSlash(name)))
+	})
+	files = append(files, l.lists...)
 	slices.Sort(files)
 	return slices.Compact(files), nil
 }
 
-// compare compares what the run left with its base, by the run's own settings.
+// compare compares what the run left with its base, by its own settings and those of the new run: they may protect
+// different files.
 func (l *lookBack) compare(ctx context.Context) (assembly.Leftovers, error) {
-	req := assembly.Request{
-		Env: l.streams.Env, Settings: l.plan.Settings, Workspace: l.plan.Workspace, Worktree: l.plan.Worktree,
+	settings := l.plan.Settings
+	if recorded := (config.Settings{}); json.Unmarshal(l.last.Started.Settings, &recorded) == nil {
+		settings = recorded
 	}
-	if settings := (config.Settings{}); json.Unmarshal(l.last.Started.Settings, &settings) == nil {
-		req.Settings = settings
+	left, err := l.compareBy(ctx, settings, l.last)
+	if err != nil {
+		return left, err
+	}
+	now := *l.last
+	now.Policy, now.Started.Checks = l.plan.Policy, l.plan.Checks
+	now.Started.PromptFile, now.Started.TaskFile = l.plan.PromptFile, l.plan.TaskFile
+	byNow, err := l.compareBy(ctx, l.plan.Settings, &now)
+	left.Changed = append(left.Changed, byNow.Changed...)
+	left.Matters = append(left.Matters, byNow.Matters...)
+	return left, err
+}
+
+// compareBy compares by the settings and the protected files of a run.
+func (l *lookBack) compareBy(
+	ctx context.Context, settings config.Settings, run *fold.State,
+) (assembly.Leftovers, error) {
+	req := assembly.Request{
+		Env: l.streams.Env, Settings: settings, Workspace: l.plan.Workspace, Worktree: l.plan.Worktree,
 	}
 	pair := assembly.SnapshotPair{Base: l.base}
 	if l.recorded {
 		pair.Left = l.tree.Snapshot
 	}
-	places := placesOf(l.store, l.last.Run, l.plan.Worktree)
-	return assembly.CompareLeftovers(ctx, req, l.last, places, pair)
+	here := *run
+	here.History.Base.Snapshot = l.base
+	return assembly.CompareLeftovers(ctx, req, &here, placesOf(l.store, l.last.Run, l.plan.Worktree), pair)
+}
+
+// changedLists returns the task lists that agents of an unproven run added or changed, apart from the list that the
+// run itself kept. The new run's list may be anywhere.
+func (l *lookBack) changedLists(left assembly.Leftovers) []string {
+	if !fold.Unproven(l.last) {
+		return nil
+	}
+	var lists []string
+	for _, name := range append(slices.Clone(plan.Places), path.Clean(l.plan.TaskFile)) {
+		if name != path.Clean(l.last.Started.TaskFile) && slices.Contains(left.Changed, name) {
+			lists = append(lists, name)
+		}
+	}
+	return lists
 }
 
 // listEdits says how the task list changed since the run died in the middle of an iteration. A run that ended has
@@ -142,12 +222,13 @@ func (l *lookBack) listEdits() []string {
 // refuseList refuses a run that would use a task list whose changes were never judged: there, done means proven.
 func (l *lookBack) refuseList(files []string) error {
 	file := l.plan.TaskFile
-	if file == "" || path.Clean(file) != l.list || !slices.Contains(files, l.list) {
+	name := path.Clean(file)
+	if file == "" || !slices.Contains(l.lists, name) || !slices.Contains(files, name) {
 		return nil
 	}
-	command := text.AcceptFiles([]string{l.list})
-	if len(l.edits) == 0 {
-		return usage("the task list %s was changed in an iteration that was never judged; if the list is right: %s",
+	command := text.AcceptFiles([]string{name})
+	if len(l.edits) == 0 || name != path.Clean(l.last.Started.TaskFile) {
+		return usage("the task list %s was changed by an agent whose work was not proven; if the list is right: %s",
 			file, command)
 	}
 	return usage("run %s ended before its last iteration was judged, and the task list %s has changed since: %s; "+
@@ -155,15 +236,15 @@ func (l *lookBack) refuseList(files []string) error {
 		l.last.Run, file, term.Clean(text.List(l.edits)), command)
 }
 
-// lastHere returns the newest earlier run in the same working tree, nil if there is none. A run in another
-// worktree says nothing about the files here.
-func (s *session) lastHere(runs []runlog.Summary) *fold.State {
-	for _, r := range runs { // newest first
+// lastIn returns the first of these runs that worked in a worktree, or in the workspace itself if that is nil. It
+// returns nil if there is none.
+func (s *session) lastIn(worktree *ralph.Worktree, runs []runlog.Summary) *fold.State {
+	for _, r := range runs {
 		if r.Run == s.run || r.Broken != "" {
 			continue
 		}
 		state, err := stateOf(s.store, r.Run)
-		if err == nil && pathOf(state.Started.Worktree) == pathOf(s.plan.Worktree) {
+		if err == nil && pathOf(state.Started.Worktree) == pathOf(worktree) {
 			return state
 		}
 	}
@@ -198,9 +279,9 @@ func acceptedFiles(store *runlog.Store) []string {
 	return files
 }
 
-// committed reports whether a file is as in HEAD, and was committed after the run ended. An agent chooses the dates
-// of its commits, so the commit must also be missing from the history that the run left. If the run died, that
-// history is unknown.
+// committed reports whether a file is as in HEAD, and was committed after the run ended, or in that second. An agent
+// chooses the dates of its commits, so the commit must also be missing from the history that the run left. If the run
+// died, that history is unknown.
 func (l *lookBack) committed(ctx context.Context, name string) bool {
 	repo := l.plan.Workspace.Repo
 	if repo == nil || !l.recorded {
@@ -217,7 +298,7 @@ func (l *lookBack) committed(ctx context.Context, name string) bool {
 	}
 	at, err := repo.Ask(ctx, slices.Concat([]string{"log", "-1", "--format=%ct"}, commits, []string{"--", name})...)
 	seconds, failed := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
-	return err == nil && failed == nil && seconds > l.last.UpdatedAt.Unix()
+	return err == nil && failed == nil && seconds >= l.last.UpdatedAt.Unix()
 }
 
 // acceptFiles sends the names of files whose changes are the user's own to the current run or the next one.

@@ -10,24 +10,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // mergeCommand is `ralph merge`.
-type mergeCommand struct{ *app }
+type mergeCommand struct {
+	*app
+	force bool
+}
 
 func newMergeCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &mergeCommand{app: a}
+	cmd := &cobra.Command{
 		Use: "merge [RUN]", Short: "Merge a worktree's branch", GroupID: "work", Annotations: outside,
 		Long: `Merge the branch of a run's worktree (default: the newest run) into the current
 branch: a fast-forward if possible, else a merge commit. On a conflict, Ralph
-merges nothing.`,
+merges nothing. A run that did not complete needs --force.`,
 		Args: atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return mergeCommand{a}.run(cmd.Context(), firstOf(args))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
+	cmd.Flags().BoolVar(&c.force, "force", false, "also merge work that is not proven")
+	return cmd
 }
 
 // cleanCommand is `ralph clean`.
@@ -52,7 +58,7 @@ func newCleanCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (c mergeCommand) run(ctx context.Context, name string) error {
+func (c *mergeCommand) run(ctx context.Context, name string) error {
 	found, err := c.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
@@ -71,12 +77,15 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	if worktree == nil {
 		return usage("run %s did not use a worktree; nothing to merge", run)
 	}
+	if err := c.mergeable(state); err != nil {
+		return err
+	}
 	result, err := found.workspace.Merge(ctx, *worktree)
 	if err != nil {
 		return err
 	}
-	for _, text := range result.Warnings {
-		fmt.Fprintf(c.streams.Err, "ralph: %s\n", term.Clean(text))
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(c.streams.Err, "ralph: %s\n", term.Clean(warning))
 	}
 	var refused error
 	switch {
@@ -100,8 +109,21 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	return refused
 }
 
+// mergeable refuses work that was not proven, unless the user insists: merged, it is part of the next run's base.
+func (c *mergeCommand) mergeable(state *fold.State) error {
+	if c.force || state.LiveStatus() == ralph.StatusCompleted {
+		return nil
+	}
+	problem := fmt.Sprintf("not merged: run %s did not complete (%s)", state.Run, state.LiveStatus())
+	if files := state.RefusedFiles(); len(files) > 0 {
+		problem += ", and it refused the changes to " + term.Clean(text.List(files))
+	}
+	return usage("%s; continue it with: ralph resume %s; to merge it as it is: ralph merge %s --force",
+		problem, state.Run, state.Run)
+}
+
 // findRunOrWorktree finds a run by its id, or the newest run in the worktree with that name.
-func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (foundRun, error) {
+func (c *mergeCommand) findRunOrWorktree(ctx context.Context, name string) (foundRun, error) {
 	run, err := c.findRun(ctx, name)
 	if err == nil || name == "" || run.store == nil {
 		return run, err
@@ -120,7 +142,7 @@ func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (found
 }
 
 // printResult prints one JSON object for a merge or a refusal.
-func (c mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
+func (c *mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
 		"run_id": run,
 		"result": result.End,

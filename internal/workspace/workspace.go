@@ -64,6 +64,29 @@ func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
 	return keeper, nil
 }
 
+// ImportSnapshots copies snapshots from one folder of Keep to another, and returns their names there. An empty name
+// stays empty.
+func (w Workspace) ImportSnapshots(ctx context.Context, from, to string, ids []string) ([]string, error) {
+	theirs, err := snapshot.Open(w.Repo.Git, from)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := snapshot.New(ctx, w.Repo, to)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]string, len(ids))
+	for i, id := range ids {
+		if id == "" {
+			continue
+		}
+		if made[i], err = ours.Import(ctx, theirs, id); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
 // Find returns the workspace: -C DIR, else the nearest folder upward with .ralph, else the top of
 // the git repository, else the current folder.
 func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
