@@ -178,7 +178,7 @@ func (s *State) RefusedFiles() []string {
 }
 
 // RefusedLists returns the task lists among the files that an earlier run refused.
-func (s *State) RefusedLists() []string {
+func RefusedLists(s *State) []string {
 	refused := s.Started.Refused
 	if refused == nil {
 		return nil

@@ -10,20 +10,20 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 )
 
-// Import copies a snapshot from another store of the same repository and returns its name here. Its history stays
-// there.
-func (s *Store) Import(ctx context.Context, from *Store, id string) (string, error) {
+// Import copies a snapshot to another store of the same repository and returns its name there. Its history stays
+// where it is.
+func Import(ctx context.Context, to, from *Store, id string) (string, error) {
 	c, err := from.read(ctx, id)
 	if err == nil {
-		err = s.importTree(ctx, from, c.tree)
+		err = importTree(ctx, to, from, c.tree)
 	}
 	made := ""
 	if err == nil {
 		message := snapshotTitle + "\n\nrun " + c.run + belowLine(c.prefix) + c.left.String()
-		made, err = s.putCommit(c.tree, nil, time.Unix(0, 0), message)
+		made, err = to.putCommit(c.tree, nil, time.Unix(0, 0), message)
 	}
 	if err == nil {
-		err = s.setRef(runRefs(c.run)+"base-"+made, made)
+		err = to.setRef(runRefs(c.run)+"base-"+made, made)
 	}
 	if err != nil {
 		return "", fmt.Errorf("import snapshot %s: %w", id, err)
@@ -31,8 +31,8 @@ func (s *Store) Import(ctx context.Context, from *Store, id string) (string, err
 	return made, nil
 }
 
-func (s *Store) importTree(ctx context.Context, from *Store, tree string) (err error) {
-	pack, err := os.CreateTemp(s.path("tmp"), "pack-*")
+func importTree(ctx context.Context, to, from *Store, tree string) (err error) {
+	pack, err := os.CreateTemp(to.path("tmp"), "pack-*")
 	if err != nil {
 		return err
 	}
@@ -43,6 +43,6 @@ func (s *Store) importTree(ctx context.Context, from *Store, tree string) (err e
 	if err = errors.Join(err, pack.Close()); err != nil {
 		return err
 	}
-	_, err = s.call(ctx, git.Call{Args: []string{"unpack-objects", "-q"}, Stdin: pack.Name()})
+	_, err = to.call(ctx, git.Call{Args: []string{"unpack-objects", "-q"}, Stdin: pack.Name()})
 	return err
 }

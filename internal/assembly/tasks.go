@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -74,6 +75,9 @@ func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedComman
 	}
 	return commands
 }
+
+// TaskPlaces lists the paths where a task list is searched if none is named.
+func TaskPlaces() []string { return slices.Clone(plan.Places) }
 
 // checkOf is the prefix of the key of a task's own check. The task's id follows.
 const checkOf = "check of task "

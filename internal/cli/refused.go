@@ -17,7 +17,6 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
-	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -142,7 +141,7 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 	case fold.Unproven(l.last):
 		files = append(files, left.Matters...)
 	}
-	l.lists = l.last.RefusedLists()
+	l.lists = fold.RefusedLists(l.last)
 	files = slices.DeleteFunc(files, func(name string) bool { // no base has a list as it was before
 		return !slices.Contains(l.lists, name) && !slices.Contains(left.Changed, name)
 	})
@@ -201,7 +200,7 @@ func (l *lookBack) changedLists(left assembly.Leftovers) []string {
 		return nil
 	}
 	var lists []string
-	for _, name := range append(slices.Clone(plan.Places), path.Clean(l.plan.TaskFile)) {
+	for _, name := range append(assembly.TaskPlaces(), path.Clean(l.plan.TaskFile)) {
 		if name != path.Clean(l.last.Started.TaskFile) && slices.Contains(left.Changed, name) {
 			lists = append(lists, name)
 		}
