@@ -80,7 +80,7 @@ func (w Workspace) ImportSnapshots(ctx context.Context, from, to string, ids []s
 		if id == "" {
 			continue
 		}
-		if made[i], err = snapshot.Import(ctx, ours, theirs, id); err != nil {
+		if made[i], err = snapshot.Import(ctx, ours.Store, theirs, id); err != nil {
 			return nil, err
 		}
 	}
