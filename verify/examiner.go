@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/canary"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
@@ -28,9 +29,8 @@ type Examiner struct {
 	Snapshots ralph.Snapshots
 	// Rules decide which files are protected and which are tests.
 	Rules protect.Rules
-	// Folder is outside the workspace and holds temporary files of views. Proofs caches canary
-	// results of the base.
-	Folder, Proofs string
+	// Folder is outside the workspace and holds temporary files of views.
+	Folder string
 	// Isolation is the mode that the user asked for; "" means the strongest one that works.
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
@@ -40,6 +40,8 @@ type Examiner struct {
 	// Canary is a command that plants a failing test; "" plants one that fits the project's test
 	// runner.
 	Canary string
+	// Quick skips two comparisons of a proof: the environment now and before, and changed literals.
+	Quick bool
 	// HiddenDir holds the files of hidden checks; "" if there are none.
 	HiddenDir string
 	// GivenDir holds tests that an author wrote before any work; "" if nobody does. GivenHidden adds them to the
@@ -55,6 +57,11 @@ type Examiner struct {
 	baseRules   rulesAtBase
 	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
 	testStamps  testStamps
+	runs        map[runKey]namedRun // runs of the iteration runsOf
+	runsOf      int
+	before      map[runKey]canary.Outcome // runs before any agent worked
+	bytecode    string                    // compiled Python of the baseline
+	today       map[string]canary.Outcome // how checks react to planted tests at the base, for quick proofs
 }
 
 // rulesAtBase are rules that know the files of the snapshot named base.
@@ -70,7 +77,7 @@ type classifiedChanges struct {
 	base, now string
 	all       []ralph.FileChange
 	meaning   protect.Sorted
-	newTests  []ralph.FileChange // newTests are new tests that need files which old tests do without.
+	newTests  []ralph.FileChange // newTests are test files that were added.
 }
 
 // ErrNoSnapshot means that there is no snapshot of the current tree, so changes to protected files
@@ -133,12 +140,9 @@ func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (cla
 		return none, err
 	}
 	none.all, none.meaning = changes, meaning
-	if slices.ContainsFunc(meaning.Tests, func(c ralph.FileChange) bool { return c.Kind == ralph.FileAdded }) {
-		// tests that were added together with a setup file cannot pass without it
-		for _, c := range changes {
-			if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
-				none.newTests = append(none.newTests, c)
-			}
+	for _, c := range changes {
+		if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
+			none.newTests = append(none.newTests, c)
 		}
 	}
 	e.lastChanges = none

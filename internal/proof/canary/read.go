@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -28,33 +27,35 @@ const (
 	maxLine  = 256 << 10
 )
 
-// Outcome is the result of one run with canaries. It can be stored as JSON. The zero value means
-// that nothing is known about the run.
+// Outcome is the result of one run. The zero value means that nothing is known about it.
 type Outcome struct {
-	Exit int  `json:"exit"`
-	Red  bool `json:"red"`
+	Exit int
+	Red  bool
 	// Tests are the tests by name, without canaries. Complete means that all of them are listed.
-	Tests    map[string]State `json:"tests,omitempty"`
-	Complete bool             `json:"complete,omitempty"`
+	Tests    map[string]State
+	Complete bool
 	// Total is how many tests ran, without canaries and skipped ones; -1 if unknown.
-	Total int `json:"total"`
+	Total int
+	// Sum replaces Tests if the log does not have all of their names.
+	Sum string
 	// Formats are the kinds of output that names and numbers were read from.
-	Formats []string `json:"formats,omitempty"`
+	Formats []string
 	// Unstable is how many tests have names that may differ between runs. They are not in Tests.
-	Unstable int `json:"unstable,omitempty"`
+	Unstable int
 
-	Planted []string `json:"planted,omitempty"` // keys of all canaries
-	Failing []string `json:"failing,omitempty"` // keys of canaries seen failing
-	Passing []string `json:"passing,omitempty"` // keys of canaries seen passing
+	Planted []string // keys of all canaries
+	Failing []string // keys of canaries seen failing
+	Passing []string // keys of canaries seen passing
 	// keys of canaries whose folder certainly ran without them
-	Silent []string `json:"silent,omitempty"`
+	Silent []string
 	// keys of canaries that failed although their package was reported as passed
-	Hidden []string `json:"hidden,omitempty"`
-	Claims []string `json:"claims,omitempty"` // keys of canaries that repeat a test of the project
+	Hidden   []string
+	Literals []string        // keys of the project's own tests in which a literal was changed
+	skewed   map[string]bool // names of these tests
 
-	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
-	Cut     bool `json:"cut,omitempty"`     // the runner said that it stopped early
-	Named   bool `json:"named,omitempty"`   // a planted file is mentioned
+	Unbuilt bool // something could not be built or loaded
+	Cut     bool // the runner said that it stopped early
+	Named   bool // a planted file is mentioned
 }
 
 // Read makes an outcome from one run: its exit status, its output, and its reports.
@@ -70,18 +71,8 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 	return out
 }
 
-// OwnFailures returns the project's own tests that failed, sorted, at most as many as a proof
-// names. If the check passes without canaries, they deserve a second look: see [Unmask].
-func (o Outcome) OwnFailures() []string {
-	var fell []string
-	for name, state := range o.Tests {
-		if state == Failed {
-			fell = append(fell, name)
-		}
-	}
-	slices.Sort(fell)
-	return fell[:min(len(fell), maxMissing)]
-}
+// isLiteral reports whether a literal was changed in a test.
+func (o Outcome) isLiteral(name string) bool { return o.skewed[name] }
 
 // reading is what was understood of one run so far.
 type reading struct {
@@ -196,11 +187,12 @@ func (r *reading) test(format, name string, state State) {
 
 // judge records what happened to the canaries.
 func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
+	out.skewed = r.skewed
 	for _, p := range plants {
 		for _, m := range p.Marks {
 			out.Planted = append(out.Planted, m.Key)
 			ecosystem, _, _ := strings.Cut(m.Key, " ")
-			silent := inv.Known && inv.Runs == ecosystem && !m.Claims && !(m.Guarded && out.Red)
+			silent := inv.Known && inv.Runs == ecosystem && !m.Literal && !(m.Guarded && out.Red)
 			if m.Scope != "" {
 				silent = silent && r.packages[m.Scope]
 			} else {
@@ -217,8 +209,8 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 			case silent:
 				out.Silent = append(out.Silent, m.Key)
 			}
-			if m.Claims {
-				out.Claims = append(out.Claims, m.Key)
+			if m.Literal {
+				out.Literals = append(out.Literals, m.Key)
 			}
 		}
 	}
