@@ -1,8 +1,6 @@
 package canary
 
 import (
-	"bufio"
-	"errors"
 	"io"
 	"strings"
 
@@ -21,10 +19,11 @@ const (
 )
 
 // maxNames limits the tests that an outcome names, and maxLine how much of a line is examined at
-// once.
+// once. The pieces of a longer line overlap, because a token may be at the seam.
 const (
 	maxNames = 20_000
 	maxLine  = 256 << 10
+	overlap  = 64
 )
 
 // Outcome is the result of one run. The zero value means that nothing is known about it.
@@ -58,17 +57,15 @@ type Outcome struct {
 	Named   bool // a planted file is mentioned
 }
 
-// Read makes an outcome from one run: its exit status, its output, and its reports.
+// Read makes an outcome from one run: its exit status, its output, and its reports. A [Listener] does the same while
+// the run lasts.
 func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports [][]byte) Outcome {
-	r := newReading(plants)
-	r.lines(output)
-	for _, report := range reports {
-		r.report(report)
+	l := &Listener{inv: inv, plants: plants, read: newReading(plants), out: &printer{to: io.Discard}}
+	if output != nil {
+		_, _ = io.Copy(l, output) // an outcome is made of as much as can be read
 	}
-	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Cut: r.cut || r.cargoCut, Named: r.named}
-	r.judge(&out, inv, plants)
-	r.count(&out)
-	return out
+	_ = l.Close() // io.Discard never fails
+	return l.Outcome(exit, reports)
 }
 
 // isLiteral reports whether a literal was changed in a test.
@@ -115,29 +112,6 @@ func newReading(plants []Plant) *reading {
 	}
 }
 
-// lines reads the whole output. A very long line is read in pieces that overlap by the length of a
-// token.
-func (r *reading) lines(output io.Reader) {
-	if output == nil {
-		return
-	}
-	reader := bufio.NewReaderSize(output, maxLine)
-	rest := ""
-	for {
-		piece, err := reader.ReadSlice('\n')
-		text := rest + string(piece)
-		rest = ""
-		r.line(plain(text))
-		if errors.Is(err, bufio.ErrBufferFull) {
-			rest = text[max(0, len(text)-64):]
-			continue
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 var escapes = text.LazyRegexp(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
 // plain returns a line as a person sees it: without colors, and split where a carriage return went
@@ -154,17 +128,21 @@ func plain(line string) string {
 	return line
 }
 
-func (r *reading) line(line string) {
+// line reads one line. It returns the event of the go command that the line is, if it is one.
+func (r *reading) line(line string) (goEvent, bool) {
 	r.findTokens(line)
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
 	if strings.HasPrefix(line, "{") && strings.Contains(line, `"Action":"`) {
-		r.goEvent(line)
-		return
+		event, ok := parseGoEvent(line)
+		if ok {
+			r.goEvent(event)
+		}
+		return event, ok
 	}
 	if len(line) > 4096 {
-		return
+		return goEvent{}, false
 	}
 	r.goLine(line)
 	r.unittestLine(line)
@@ -173,6 +151,7 @@ func (r *reading) line(line string) {
 	r.cargoLine(line)
 	r.summaryLine(line)
 	r.troubleLine(line)
+	return goEvent{}, false
 }
 
 // test records a test by its name.
