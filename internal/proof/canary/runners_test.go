@@ -276,7 +276,6 @@ var pythonDone = project{"calc/sums.py": "def add(a, b):\n    return a + b\n"}
 
 // pythonAttempts are for both of Python's runners, which have the same naming rules for tests.
 func pythonAttempts() []attempt {
-	everything := "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef add(a, b):\n    return Any()\n"
 	patched := "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n"
 	missing := []string{"tests.test_sums.TestSums.test_add", "tests.test_sums.TestSums.test_described"}
 	return []attempt{
@@ -301,12 +300,6 @@ func pythonAttempts() []attempt {
 			now: pythonBase.with(project{
 				"calc/sums.py": "import os\nos._exit(0)\n",
 			}), canary: ralph.CanaryGreen, says: "The check passed with"},
-		{
-			name: "equal to everything", now: pythonBase.with(project{"calc/sums.py": everything}),
-			canary: ralph.CanaryGreen, says: "test_add",
-		},
-		{name: "equal to everything where the base did not load", base: pythonBase.with(project{"calc/sums.py": ""}),
-			now: pythonBase.with(project{"calc/sums.py": everything}), canary: ralph.CanaryGreen, says: "test_add"},
 		{
 			name: "patched assertion", now: pythonBase.with(project{"calc/sums.py": patched}), canary: ralph.CanaryGreen,
 			says: "passed",
@@ -380,7 +373,7 @@ func TestPytest(t *testing.T) {
 	// would only take time.
 	attempts := slices.DeleteFunc(pythonAttempts(), func(a attempt) bool {
 		return !slices.Contains(
-			[]string{"honest with more tests", "exit at import", "equal to everything", "skipped"}, a.name,
+			[]string{"honest with more tests", "exit at import", "skipped"}, a.name,
 		)
 	})
 	tryAll(t, pythonBase, python+" -m pytest -q", attempts)
