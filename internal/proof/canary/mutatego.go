@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxParsed limits the Go files that are parsed to find tests.
@@ -53,8 +55,10 @@ func (m *mutator) findGo() []candidate {
 	return all
 }
 
-// goTest is one test while its literals are searched.
-type goTest struct {
+var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
+
+// goTestBody is one test while its literals are searched.
+type goTestBody struct {
 	fset    *token.FileSet
 	file    *ast.File
 	body    *ast.BlockStmt
@@ -93,7 +97,7 @@ func goTests(file, text, command string) []candidate {
 			continue
 		}
 		if t := testingParameter(f.Type); t != "" {
-			search := &goTest{
+			search := &goTestBody{
 				fset: fset, file: parsed, body: f.Body, testify: testify, contexts: contextNames(f), filtered: filtered,
 			}
 			search.block(f.Body.List, goScope{t: t, certain: true})
@@ -141,7 +145,7 @@ type goScope struct {
 }
 
 // block searches the statements of the test itself, of a loop over its table, or of a subtest.
-func (g *goTest) block(list []ast.Stmt, in goScope) {
+func (g *goTestBody) block(list []ast.Stmt, in goScope) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.IfStmt:
@@ -160,7 +164,7 @@ func (g *goTest) block(list []ast.Stmt, in goScope) {
 }
 
 // branch searches a condition under which a test fails.
-func (g *goTest) branch(s *ast.IfStmt, in goScope) {
+func (g *goTestBody) branch(s *ast.IfStmt, in goScope) {
 	if reports(s.Body, in.t) {
 		g.condition(s.Cond, token.NEQ, in)
 		if next, ok := s.Else.(*ast.IfStmt); ok {
@@ -175,7 +179,7 @@ func (g *goTest) branch(s *ast.IfStmt, in goScope) {
 
 // condition searches the comparisons that decide alone whether a test fails: it fails if one of them
 // is unequal. op is != where the test fails if the condition is true, and == where it fails if not.
-func (g *goTest) condition(e ast.Expr, op token.Token, in goScope) {
+func (g *goTestBody) condition(e ast.Expr, op token.Token, in goScope) {
 	joined, opposite := token.LOR, token.EQL
 	if op == token.EQL {
 		joined, opposite = token.LAND, token.NEQ
@@ -199,7 +203,7 @@ func (g *goTest) condition(e ast.Expr, op token.Token, in goScope) {
 }
 
 // call searches a subtest, or a comparison of testify.
-func (g *goTest) call(e ast.Expr, in goScope) {
+func (g *goTestBody) call(e ast.Expr, in goScope) {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
 		return
@@ -221,7 +225,7 @@ func (g *goTest) call(e ast.Expr, in goScope) {
 	}
 }
 
-func (g *goTest) testifyEqual(call *ast.CallExpr) bool {
+func (g *goTestBody) testifyEqual(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) < 3 || !slices.Contains([]string{"Equal", "EqualValues", "Equalf"}, selector.Sel.Name) {
 		return false
@@ -231,7 +235,7 @@ func (g *goTest) testifyEqual(call *ast.CallExpr) bool {
 
 // compare searches the literal of a comparison: one of the two values, or what one of them stands
 // for.
-func (g *goTest) compare(one, two ast.Expr, in goScope) {
+func (g *goTestBody) compare(one, two ast.Expr, in goScope) {
 	for _, pair := range [][2]ast.Expr{{one, two}, {two, one}} {
 		expected, actual := pair[0], pair[1]
 		if isConstant(actual) {
@@ -249,7 +253,7 @@ func (g *goTest) compare(one, two ast.Expr, in goScope) {
 // literals returns the literals that an expression stands for: itself, the only value of a local
 // name, or a column of a table. A name that is used for anything but comparing and reporting may
 // change what the test does.
-func (g *goTest) literals(e ast.Expr, table *goTable) []ast.Expr {
+func (g *goTestBody) literals(e ast.Expr, table *goTable) []ast.Expr {
 	if isConstant(e) {
 		return []ast.Expr{e}
 	}

@@ -42,15 +42,10 @@ type Mark struct {
 	// Guarded is true if the project's own code decides whether tests run at all, such as a
 	// TestMain that needs a database.
 	Guarded bool
-	// Claims is true for a test that repeats one of the project's own with a wrong expectation. It
-	// proves something only if it passes.
-	Claims bool
 	// Literal is true for an existing test of the project in which one compared literal was changed.
-	// Such a test prints no token. [Mark.Matches] finds it in a report by its name.
+	// The literal is certainly compared where the test runs, so the test must fail. It prints no token;
+	// [Mark.Matches] finds it in a report by its name.
 	Literal bool
-	// Certain is true if the changed literal is certainly compared where the test runs, so the test
-	// must fail.
-	Certain bool
 }
 
 // maxPlaces limits the folders of one ecosystem that get a canary, and maxText how much of a file

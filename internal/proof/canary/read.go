@@ -50,7 +50,7 @@ type Outcome struct {
 	// keys of canaries that failed although their package was reported as passed
 	Hidden   []string
 	Literals []string        // keys of the project's own tests in which a literal was changed
-	skewed   map[string]bool // names of these tests
+	Skewed   map[string]bool // names of these tests
 
 	Unbuilt bool // something could not be built or loaded
 	Cut     bool // the runner said that it stopped early
@@ -69,7 +69,7 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 }
 
 // isLiteral reports whether a literal was changed in a test.
-func (o Outcome) isLiteral(name string) bool { return o.skewed[name] }
+func (o Outcome) isLiteral(name string) bool { return o.Skewed[name] }
 
 // reading is what was understood of one run so far.
 type reading struct {
@@ -166,7 +166,9 @@ func (r *reading) test(format, name string, state State) {
 
 // judge records what happened to the canaries.
 func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
-	out.skewed = r.skewed
+	if len(r.skewed) > 0 {
+		out.Skewed = r.skewed
+	}
 	for _, p := range plants {
 		for _, m := range p.Marks {
 			out.Planted = append(out.Planted, m.Key)

@@ -80,12 +80,6 @@ func TestJudgeCanary(t *testing.T) {
 			red, func(o *canary.Outcome) { o.Failing = []string{goFatal} },
 		), stops: true,
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "another place comes first and the run stopped", base: with(red, func(o *canary.Outcome) {
-			o.Failing = []string{goOther}
-		}),
-			now: with(red, func(o *canary.Outcome) {
-				o.Planted, o.Failing = []string{newFatal, goFatal, goTable, goOther}, []string{newFatal}
-			}), want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{
 			name: "never at the base, now",
 			base: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }), now: red,
