@@ -234,7 +234,8 @@ func TestListenerDropsNotesAboutAddedReports(t *testing.T) {
 		"Test results written to: " + filepath.Join("..", "..", "reports", "jest.json") + "\n" +
 		"\x1b[2mJSON report written to " + filepath.Join(out, "vitest.json") + "\x1b[0m\n" +
 		"---- generated xml file: own.xml ----\ncannot read " + filepath.Join(out, "pytest.xml") + "\nlast"
-	want := "..F\n1 failed\n---- generated xml file: own.xml ----\ncannot read " + filepath.Join(out, "pytest.xml") + "\nlast"
+	want := "..F\n1 failed\n---- generated xml file: own.xml ----\n" +
+		"cannot read " + filepath.Join(out, "pytest.xml") + "\nlast"
 	if got := heard(t, inv, []byte(raw), 5); got != want {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 	}

@@ -90,10 +90,20 @@ import ("syscall"; "testing")
 func TestP(t *testing.T) { t.Log("x"); syscall.Exit(0) }
 `,
 	"broken/x_test.go": "package broken\n\nimport \"testing\"\n\nfunc TestP(t *testing.T) { undefined() }\n",
-	"vetted/x_test.go": "package vetted\n\nimport (\"fmt\"; \"testing\")\n\nfunc TestP(t *testing.T) { fmt.Printf(\"%d\", \"x\") }\n",
-	"unset/x_test.go":  "package unset\n\nimport (\"testing\"; \"example.com/m/nowhere\")\n\nfunc TestP(t *testing.T) { nowhere.X() }\n",
-	"none/x.go":        "package none\n",
-	"norun/x_test.go":  "package norun\n",
+	"vetted/x_test.go": `package vetted
+
+import ("fmt"; "testing")
+
+func TestP(t *testing.T) { fmt.Printf("%d", "x") }
+`,
+	"unset/x_test.go": `package unset
+
+import ("testing"; "example.com/m/nowhere")
+
+func TestP(t *testing.T) { nowhere.X() }
+`,
+	"none/x.go":       "package none\n",
+	"norun/x_test.go": "package norun\n",
 	"slow/x_test.go": `package slow
 
 import ("testing"; "time")
