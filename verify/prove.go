@@ -3,11 +3,8 @@ package verify
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
-	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/canary"
