@@ -39,15 +39,10 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 			return shutGate(code, "%s", strings.Join(found[code], "; "))
 		}
 	}
+	if !asked {
+		return noteGate(whyNoTable(p, h))
+	}
 	switch {
-	case !p.Canary:
-		return noteGate("checks.canary is off")
-	case !asked && slices.ContainsFunc(h.Now.Checks, failsUnder(p)):
-		return noteGate("not tried, because a check failed")
-	case !asked && slices.ContainsFunc(h.Now.Checks, cannotRun):
-		return noteGate("not tried, because a check cannot run")
-	case !asked:
-		return noteGate("not tried in this iteration")
 	case len(mute) > 0:
 		return noteGate("unknown whether a check can fail: " + strings.Join(mute, "; "))
 	case len(quick) > 0:
@@ -55,6 +50,19 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 			"the environment was not compared, and no literals were changed")
 	}
 	return openGate("a deliberately failing test made every check fail, and no test of the base is missing")
+}
+
+// whyNoTable says why no check was proven.
+func whyNoTable(p ralph.Policy, h History) string {
+	switch {
+	case !p.Canary:
+		return "checks.canary is off"
+	case slices.ContainsFunc(h.Now.Checks, failsUnder(p)):
+		return "not tried, because a check failed"
+	case slices.ContainsFunc(h.Now.Checks, cannotRun):
+		return "not tried, because a check cannot run"
+	}
+	return "not tried in this iteration"
 }
 
 // proofRefusal returns why a check proves nothing. The code is "" if it proves something.

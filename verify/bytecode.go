@@ -20,18 +20,18 @@ func bytecodeFolder(folder string) string { return filepath.Join(folder, "pycach
 func (v *view) keepBytecode() {
 	e := v.examiner
 	isBaseline := v.in.Iteration == 0 && v.in.Kind == ralph.ViewClaimed
-	if compiled := bytecodeFolder(v.folder); isBaseline && e.bytecode == "" && isSmall(compiled) {
+	if compiled := bytecodeFolder(v.folder); isBaseline && e.memory.bytecode == "" && isSmall(compiled) {
 		kept := bytecodeFolder(e.Folder)
 		if os.Rename(compiled, kept) == nil {
-			e.bytecode = kept
+			e.memory.bytecode = kept
 		}
 	}
 }
 
 // warmBytecode gives a view its own copy of compiled files. Without it checks are slower, and nothing else.
 func (e *Examiner) warmBytecode(folder string) {
-	if e.bytecode != "" {
-		_ = os.CopyFS(bytecodeFolder(folder), os.DirFS(e.bytecode))
+	if e.memory.bytecode != "" {
+		_ = os.CopyFS(bytecodeFolder(folder), os.DirFS(e.memory.bytecode))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/proof/canary"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
@@ -57,11 +56,7 @@ type Examiner struct {
 	baseRules   rulesAtBase
 	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
 	testStamps  testStamps
-	runs        map[runKey]namedRun // runs of the iteration runsOf
-	runsOf      int
-	before      map[runKey]canary.Outcome // runs before any agent worked
-	bytecode    string                    // compiled Python of the baseline
-	today       map[string]canary.Outcome // how checks react to planted tests at the base, for quick proofs
+	memory      memory
 }
 
 // rulesAtBase are rules that know the files of the snapshot named base.

@@ -327,7 +327,7 @@ func TestProve(t *testing.T) {
 			want: ralph.Proof{
 				Canary: ralph.CanaryNone, Lost: 2,
 				Detail: "The tests next to which Ralph planted a failing one are gone: the " +
-					"workspace's root (python).",
+					"workspace's root (python). 2 tests ran at the base, 0 now.",
 			}},
 		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +
 			"unittest -v)) && python3 -m unittest -v test_calc*",

@@ -31,52 +31,6 @@ type namedRun struct {
 	result     ralph.CheckResult
 }
 
-// runKey identifies a run that need not be repeated: the same command on the same files in the same iteration.
-type runKey struct {
-	kind      ralph.ViewKind
-	base, now string
-	access    ralph.Access
-	command   string
-	iteration int
-}
-
-func keyOf(in ralph.ViewInput, check ralph.CheckInput) runKey {
-	return runKey{in.Kind, in.Base.Snapshot, in.Now.Snapshot, in.Access, command(check), in.Iteration}
-}
-
-// remember keeps a run for the rest of its iteration.
-func (e *Examiner) remember(in ralph.ViewInput, check ralph.CheckInput, run namedRun) {
-	if e.runs == nil || e.runsOf != in.Iteration {
-		e.runs, e.runsOf = map[runKey]namedRun{}, in.Iteration
-	}
-	e.runs[keyOf(in, check)] = run
-	if in.Iteration == 0 {
-		if e.before == nil {
-			e.before = map[runKey]canary.Outcome{}
-		}
-		e.before[keyOf(in, check)] = run.outcome
-	}
-}
-
-// beforeAgent returns how a check ended before any agent worked. The log does not name the tests of hidden checks.
-func (e *Examiner) beforeAgent(in ralph.ViewInput, check ralph.CheckInput) canary.Outcome {
-	result := *in.Then
-	in.Iteration, in.Base, in.Now = 0, in.First, in.First
-	if in.Kind != ralph.ViewHidden {
-		in.Kind = ralph.ViewClaimed
-	}
-	if known, ok := e.before[keyOf(in, check)]; ok && known.Red == (canary.ExitOf(result) != 0) {
-		return known
-	}
-	return canary.OutcomeOf(result)
-}
-
-// remembered returns a run of the same iteration.
-func (e *Examiner) remembered(in ralph.ViewInput, check ralph.CheckInput) (namedRun, bool) {
-	run, ok := e.runs[keyOf(in, check)]
-	return run, ok
-}
-
 // runNamed runs a check in a new view, with planted tests if there are any.
 func (e *Examiner) runNamed(
 	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,

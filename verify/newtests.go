@@ -34,14 +34,14 @@ func (e *Examiner) WrittenTests(ctx context.Context, base, now ralph.TreeState) 
 
 // RunTests names the tests of a check in a view. It runs the check only if that did not happen in this iteration.
 func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.TestRun, error) {
-	run, known := e.remembered(in, check)
+	run, known := e.memory.runs[keyOf(in, check)]
 	if !known || in.Again {
 		var err error
 		if run, err = e.runNamed(ctx, in, check, nil); err != nil {
 			return ralph.TestRun{}, fmt.Errorf("run tests: %w", err)
 		}
 		if ctx.Err() == nil {
-			e.remember(in, check, run)
+			e.memory.keep(keyOf(in, check), run)
 		}
 	}
 	named := ralph.TestRun{Result: run.result, Total: run.outcome.Total}

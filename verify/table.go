@@ -37,7 +37,7 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 	}
 	if in.Then != nil && in.First.Snapshot != "" {
 		t.base.Base = in.First
-		then := e.beforeAgent(in, check)
+		then := e.memory.beforeAgent(in, check)
 		t.row.Then = &then
 	}
 	baseTree, err := e.viewTree(ctx, t.base)
@@ -103,13 +103,13 @@ func (t *table) baseRanNothing() bool { return t.row.Then != nil && t.row.Then.T
 
 // runClaimed finds out how the check ended on the claimed tree. It ran already, to judge the claim.
 func (t *table) runClaimed(ctx context.Context) error {
-	run, known := t.examiner.remembered(t.claimed, t.check)
+	run, known := t.examiner.memory.runs[keyOf(t.claimed, t.check)]
 	if !known {
 		var err error
 		if run, err = t.runColumn(ctx, ralph.ColumnClaimed, t.claimed, nil); err != nil {
 			return err
 		}
-		t.examiner.remember(t.claimed, t.check, run)
+		t.examiner.memory.keep(keyOf(t.claimed, t.check), run)
 	}
 	t.row.Claimed = run.outcome
 	return nil
@@ -120,7 +120,7 @@ func (t *table) runToday(ctx context.Context) error {
 	if t.examiner.Quick && len(t.planted) == 0 {
 		return nil
 	}
-	if known, ok := t.examiner.today[t.todayKey()]; ok && t.examiner.Quick {
+	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && t.examiner.Quick {
 		t.row.Today = known
 		return nil
 	}
@@ -128,18 +128,17 @@ func (t *table) runToday(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	if t.row.Today = run.outcome; t.examiner.Quick {
-		if t.examiner.today == nil {
-			t.examiner.today = map[string]canary.Outcome{}
-		}
-		t.examiner.today[t.todayKey()] = run.outcome
-	}
+	t.row.Today = run.outcome
+	t.examiner.memory.keepToday(t.todayKey(), run.outcome)
 	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnToday))
 	return nil
 }
 
-func (t *table) todayKey() string {
-	return strings.Join([]string{t.base.Base.Snapshot, string(t.base.Kind), command(t.check)}, "\x00")
+// todayKey is the same for all claims of a run.
+func (t *table) todayKey() runKey {
+	in := t.base
+	in.Iteration, in.Now = 0, ralph.TreeState{}
+	return keyOf(in, t.check)
 }
 
 // planting says what a run with canaries gets.

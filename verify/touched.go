@@ -30,7 +30,7 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	if run.result, err = v.distrustRewrites(ctx, in, run.result); err == nil && ctx.Err() == nil {
 		run.outcome.Exit = canary.ExitOf(run.result)
 		run.outcome.Red = run.outcome.Exit != 0
-		v.examiner.remember(v.in, in, run)
+		v.examiner.memory.keep(keyOf(v.in, in), run)
 	}
 	return run.result, err
 }
