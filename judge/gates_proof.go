@@ -82,7 +82,8 @@ func proofRefusal(p ralph.Policy, proof ralph.Proof) (code, why string) {
 
 func describeEnvironment(different []string) string {
 	return "on the files of the base, something outside of them changed since the run began: " + text.List(different) +
-		"; undo what changed outside of the tree: installed programs, libraries, settings"
+		"; undo what changed outside of the tree (programs, libraries, settings); if the goal is outside of the tree, " +
+		"start a run with --proof quick"
 }
 
 // DescribeProof says why a check proves nothing.
