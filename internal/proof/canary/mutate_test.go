@@ -192,7 +192,9 @@ func TestMutatePython(t *testing.T) {
 func TestMutateJavaScript(t *testing.T) {
 	for _, c := range []changedCase{
 		{"equal", "assert.equal(f(1), 2);", []string{"assert.equal(f(1), 2);"}},
-		{"strict, with a message", "assert.strictEqual(f(1), 'a, b', 'm')", []string{"assert.strictEqual(f(1), 'a, b', 'm')"}},
+		{"strict, with a message", "assert.strictEqual(f(1), 'a, b', 'm')", []string{
+			"assert.strictEqual(f(1), 'a, b', 'm')",
+		}},
 		{"expect", "expect(f(1)).toBe(\"a\");", []string{"expect(f(1)).toBe(\"a\");"}},
 		{"several lines", "expect(\nf(1),\n).toEqual(\n2,\n);", []string{"2,"}},
 		{"ava", "t.is(f(1), -2)", []string{"t.is(f(1), -2)"}},
@@ -240,7 +242,9 @@ func TestMutateRust(t *testing.T) {
 		{"unequal", "    assert_ne!(f(1), 2);", nil},
 		{"block", "    if g() {\n        assert_eq!(f(1), 2);\n    }", nil},
 		{"wrapped", "    assert_eq!(f(1), Some(2));", nil},
-		{"after return", "    if g() {\n        return;\n    }\n    assert_eq!(f(1), 2);", []string{"assert_eq!(f(1), 2); ?"}},
+		{"after return", "    if g() {\n        return;\n    }\n    assert_eq!(f(1), 2);", []string{
+			"assert_eq!(f(1), 2); ?",
+		}},
 		{"text", "    let x = r#\"\n    assert_eq!(f(1), 2);\n\"#;", nil},
 		{"comment", "    /*\n    assert_eq!(f(1), 2);\n    */", nil},
 		{"lifetime", "    let x: &'static str = g();\n    assert_eq!(x, \"it's\");", []string{"assert_eq!(x, \"it's\");"}},

@@ -199,7 +199,8 @@ class TestForms(unittest.TestCase):
 
 // pythonEqual is a program whose values are equal to everything.
 var pythonEqual = pythonForms.with(project{
-	"calc/sums.py": "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef add(a, b):\n    return Any()\n",
+	"calc/sums.py": "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef add(a, b):\n    " +
+		"return Any()\n",
 })
 
 func TestMutatedUnittest(t *testing.T) {
@@ -217,7 +218,9 @@ func TestMutatedPytest(t *testing.T) {
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
 	}
-	functions := project{"tests/test_plain.py": "from calc.sums import add\n\n\ndef test_plain():\n    assert add(2, 2) == 4\n"}
+	functions := project{
+		"tests/test_plain.py": "from calc.sums import add\n\n\ndef test_plain():\n    assert add(2, 2) == 4\n",
+	}
 	if n := mutatedFail(t, pythonForms.with(functions), python+" -m pytest -q", 6); n != 6 {
 		t.Errorf("%d tests were changed, want all 6", n)
 	}
