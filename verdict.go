@@ -105,6 +105,7 @@ const (
 	RefusedCheckBroken   = "check_broken"
 	RefusedCheckInert    = "check_inert"
 	RefusedTestsMissing  = "tests_missing"
+	RefusedEnvironment   = "environment_changed"
 	RefusedTampered      = "tampered"
 	RefusedTestsChanged  = "tests_changed"
 	RefusedTestAware     = "test_aware"

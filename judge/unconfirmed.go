@@ -17,7 +17,7 @@ func mayAsk(p ralph.Policy, id, code string) bool {
 		return p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownWarn && id != ""
 	case ralph.RefusedNotShown:
 		return p.Shown == ralph.ShownAsk
-	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
+	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment:
 		return p.TestChange == ralph.TestsAsk
 	}
 	return false
@@ -41,7 +41,7 @@ func (h History) claimsAgain(id string) bool {
 func PersonSettles(code string) bool {
 	switch code {
 	case ralph.RefusedNotShown, ralph.RefusedNoChange,
-		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing:
+		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment:
 		return true
 	}
 	return false

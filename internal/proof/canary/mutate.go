@@ -15,15 +15,22 @@ import (
 // a few are enough to find code that lets tests pass.
 const maxMutated = 5
 
+// Limits for the files that are searched for literals. A larger file is not one that a person wrote,
+// and searching it takes long.
+const (
+	maxSearched  = 256 << 10
+	maxFileTests = 1000
+)
+
 // Mutate changes one compared literal in a few existing tests, chosen at random. Code that lets the
 // tests it knows pass lets these pass as well: a value that is equal to everything, an assertion that
 // was replaced, code that recognizes the names of its tests.
 //
 // It reads 32 bytes from random. The same bytes give the same choice in two trees, as far as both
 // have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
-// only its limited number on the rest of the tree. The result is nil if nothing can be changed, or
-// if random fails.
-func Mutate(t Tree, command string, random io.Reader) []Plant {
+// only its limited number on the rest of the tree. Only tests that wanted accepts are changed. The
+// result is nil if nothing can be changed, or if random fails.
+func Mutate(t Tree, command string, random io.Reader, wanted func(Mark) bool) []Plant {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return nil
@@ -32,7 +39,7 @@ func Mutate(t Tree, command string, random io.Reader) []Plant {
 	if g == nil {
 		return nil
 	}
-	m := &mutator{planner: g, seed: seed}
+	m := &mutator{planner: g, seed: seed, wanted: wanted}
 	var queues [][]candidate
 	for _, e := range []struct {
 		ecosystem string
@@ -48,7 +55,8 @@ func Mutate(t Tree, command string, random io.Reader) []Plant {
 // mutator makes the plants of [Mutate].
 type mutator struct {
 	*planner
-	seed [32]byte
+	seed   [32]byte
+	wanted func(Mark) bool
 }
 
 // candidate is a test of the project with the literals that it compares.
@@ -62,10 +70,10 @@ type candidate struct {
 	key     string
 }
 
-// spot is one literal of a test. certain is as in [Mark].
+// spot is one literal of a test.
 type spot struct {
 	span
-	certain bool
+	certain bool // it is certainly compared where the test runs, so a wrong one makes the test fail
 	char    bool // a single character, not a text
 }
 
@@ -76,46 +84,31 @@ func (m *mutator) hash(purpose, name string) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// rank brings the tests of an ecosystem into the order in which they are taken: certain ones first,
-// then one of each file, then a second one of each file, and so on. Within these groups the order is
-// random. A test never loses its place because another one was removed, so what is chosen in a tree
-// is also chosen in any part of it.
+// rank brings the tests of an ecosystem into the order in which they are taken: one of each file, then a second one of
+// each file, and so on, otherwise at random. A test never loses its place because another one was removed, so what is
+// chosen in a tree is also chosen in any part of it. Literals that may not be compared are left out: a test that passes
+// with a changed one would prove nothing.
 func (m *mutator) rank(ecosystem string, all []candidate) []candidate {
 	type place struct {
 		candidate
-		certain bool
-		turn    int
-		hash    [32]byte
+		turn int
+		hash [32]byte
 	}
 	var places []place
 	for _, c := range all {
-		if len(c.spots) == 0 {
-			continue
-		}
 		c.key = ecosystem + " " + c.file + " literal " + c.test
-		certain := slices.ContainsFunc(c.spots, func(s spot) bool { return s.certain })
-		places = append(places, place{candidate: c, certain: certain, hash: m.hash("rank", c.key)})
-	}
-	certainFirst := func(a, b place) int {
-		switch {
-		case a.certain == b.certain:
-			return 0
-		case a.certain:
-			return -1
+		c.spots = slices.DeleteFunc(slices.Clone(c.spots), func(s spot) bool { return !s.certain })
+		if len(c.spots) > 0 && m.wanted(c.mark()) {
+			places = append(places, place{candidate: c, hash: m.hash("rank", c.key)})
 		}
-		return 1
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(certainFirst(a, b), bytes.Compare(a.hash[:], b.hash[:]))
-	})
+	slices.SortFunc(places, func(a, b place) int { return bytes.Compare(a.hash[:], b.hash[:]) })
 	turns := map[string]int{}
 	for i, p := range places {
 		places[i].turn = turns[p.file]
 		turns[p.file]++
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
-		return cmp.Or(certainFirst(a, b), cmp.Compare(a.turn, b.turn))
-	})
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.turn, b.turn) })
 	ranked := make([]candidate, len(places))
 	for i, p := range places {
 		ranked[i] = p.candidate
@@ -175,21 +168,19 @@ func (m *mutator) apply(chosen []candidate) []Plant {
 	return plants
 }
 
-// change chooses one of a test's literals, a certain one if there is any, and what it becomes.
+// change chooses one of a test's literals, and what it becomes.
 func (m *mutator) change(c candidate, text string) (Mark, change) {
 	dice := rand.New(rand.NewChaCha8(m.hash("literal", c.key)))
-	spots := slices.DeleteFunc(slices.Clone(c.spots), func(s spot) bool { return !s.certain })
-	if len(spots) == 0 {
-		spots = c.spots
-	}
-	s := spots[dice.IntN(len(spots))]
+	s := c.spots[dice.IntN(len(c.spots))]
 	// The token is never printed. It keeps this mark from being found by another one's.
 	token := drawLetters(dice, 14)
-	mark := Mark{
-		Token: token, Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Literal: true,
-		Certain: s.certain,
-	}
+	mark := c.mark()
+	mark.Token = token
 	return mark, change{s.span, otherLiteral(s, text, dice)}
+}
+
+func (c candidate) mark() Mark {
+	return Mark{Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Literal: true}
 }
 
 // Matches reports whether a name in a runner's report is that of a literal mark's test, or of a part
@@ -247,6 +238,14 @@ func (m *mutator) files(choose func(name string) bool) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// search returns a file's text, or "" if the file is not searched.
+func (m *mutator) search(file string) string {
+	if text := m.read(file); len(text) <= maxSearched {
+		return text
+	}
+	return ""
 }
 
 // unique removes the literals of tests whose name another test has, because a report cannot tell the

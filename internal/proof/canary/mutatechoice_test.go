@@ -34,7 +34,7 @@ func TestMutateText(t *testing.T) {
 		for _, p := range mutateWith(mutable, command, 1) {
 			var marks strings.Builder
 			for _, m := range p.Marks {
-				fmt.Fprintf(&marks, "%s %q %s certain=%v\n", m.Key, m.Test, m.Scope, m.Certain)
+				fmt.Fprintf(&marks, "%s %q %s\n", m.Key, m.Test, m.Scope)
 			}
 			got.Files = append(got.Files, txtar.File{Name: command + ": " + p.Name, Data: []byte(p.Text)}, txtar.File{
 				Name: command + ": " + p.Name + " (marks)", Data: []byte(marks.String()),
@@ -114,7 +114,7 @@ func TestMutateHolds(t *testing.T) {
 	tests, texts := map[string]bool{}, map[string]bool{}
 	for range 50 {
 		keys := map[string]bool{}
-		for _, p := range canary.Mutate(mutable.tree(), "make test", rand.Reader) {
+		for _, p := range canary.Mutate(mutable.tree(), "make test", rand.Reader, anyTest) {
 			texts[p.Text] = true
 			if p.Text == mutable[p.Name] || !p.Inside || len(p.Marks) == 0 {
 				t.Errorf("%s is not changed: %+v", p.Name, p.Marks)
@@ -122,7 +122,7 @@ func TestMutateHolds(t *testing.T) {
 			parses(t, p)
 			for _, m := range p.Marks {
 				keys[m.Key], tests[m.Key] = true, true
-				if !m.Literal || !m.Certain || len(m.Token) < 6 || strings.Contains(p.Text, m.Token) {
+				if !m.Literal || len(m.Token) < 6 || strings.Contains(p.Text, m.Token) {
 					t.Errorf("mark %+v", m)
 				}
 			}
@@ -161,16 +161,17 @@ func TestMutateSpreads(t *testing.T) {
 }
 
 func TestMutateNothing(t *testing.T) {
-	if got := canary.Mutate(mutable.tree(), "make test", iotest.ErrReader(os.ErrClosed)); got != nil {
+	if got := canary.Mutate(mutable.tree(), "make test", iotest.ErrReader(os.ErrClosed), anyTest); got != nil {
 		t.Errorf("without randomness: %v", got)
 	}
-	if got := canary.Mutate(mutable.tree(), "make test", strings.NewReader("short")); got != nil {
+	if got := canary.Mutate(mutable.tree(), "make test", strings.NewReader("short"), anyTest); got != nil {
 		t.Errorf("with too little randomness: %v", got)
 	}
-	if got := canary.Mutate(mutable.tree(), "go vet ./...", rand.Reader); got != nil {
+	if got := canary.Mutate(mutable.tree(), "go vet ./...", rand.Reader, anyTest); got != nil {
 		t.Errorf("for a linter: %v", got)
 	}
-	if got := canary.Mutate(canary.Tree{Files: []string{"a_test.go", "test_a.py"}}, "make", rand.Reader); got != nil {
+	unread := canary.Tree{Files: []string{"a_test.go", "test_a.py"}}
+	if got := canary.Mutate(unread, "make", rand.Reader, anyTest); got != nil {
 		t.Errorf("for a tree that cannot be read: %v", got)
 	}
 }
@@ -228,6 +229,28 @@ func TestMatches(t *testing.T) {
 		if got := c.mark.Matches(c.name); got != c.want {
 			t.Errorf("%s matches %q: %v", c.mark.Test[0], c.name, got)
 		}
+	}
+}
+
+// Searching took minutes: for every test it looked at the whole file, or twice at every nested
+// branch.
+func TestMutateLongFiles(t *testing.T) {
+	deep := strings.Repeat("if g() {\n", 60) + strings.Repeat("}\n", 60)
+	p := project{
+		"a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n" + deep +
+			"if f() != 2 {\nt.Fatal()\n}\n}\n",
+		"a.test.js": strings.Repeat("it('a', () => { g(", 10_000),
+		"b.test.js": "it('b', () => {\n" + strings.Repeat("  expect(f()).toBe(2);\n", 10_000) + "});\n",
+	}
+	for i := range 5000 {
+		p["test_a.py"] += fmt.Sprintf("def test_%d():\n    assert f() == 2\n\n", i)
+	}
+	var names []string
+	for _, plant := range mutateWith(p, "make test", 1) {
+		names = append(names, plant.Name)
+	}
+	if diff := cmp.Diff([]string{"a_test.go", "b.test.js", "test_a.py"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxParsed limits the Go files that are parsed to find tests.
@@ -42,7 +44,7 @@ func (m *mutator) findGo() []candidate {
 				names[dir][name]++
 			}
 		}
-		for _, c := range goTests(file, m.read(file), m.command) {
+		for _, c := range goTests(file, m.search(file), m.command) {
 			c.scope, c.guarded = m.goImportPath(dir), guarded[dir]
 			// A folder's second package may have a test of the same name.
 			if names[dir][c.test] == 1 {
@@ -53,8 +55,10 @@ func (m *mutator) findGo() []candidate {
 	return all
 }
 
-// goTest is one test while its literals are searched.
-type goTest struct {
+var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
+
+// goTestBody is one test while its literals are searched.
+type goTestBody struct {
 	fset    *token.FileSet
 	file    *ast.File
 	body    *ast.BlockStmt
@@ -62,6 +66,9 @@ type goTest struct {
 	// contexts are the names of the test's and its subtests' *testing.T.
 	contexts []string
 	spots    []spot
+	// values and reporting hold what was found out before, because nested code is asked about often.
+	values    map[string][]ast.Expr
+	reporting map[*ast.BlockStmt]bool
 	// filtered is true if the command may leave out subtests.
 	filtered bool
 }
@@ -93,8 +100,9 @@ func goTests(file, text, command string) []candidate {
 			continue
 		}
 		if t := testingParameter(f.Type); t != "" {
-			search := &goTest{
+			search := &goTestBody{
 				fset: fset, file: parsed, body: f.Body, testify: testify, contexts: contextNames(f), filtered: filtered,
+				values: map[string][]ast.Expr{}, reporting: map[*ast.BlockStmt]bool{},
 			}
 			search.block(f.Body.List, goScope{t: t, certain: true})
 			tests = append(tests, candidate{file: file, test: f.Name.Name, spots: search.spots})
@@ -141,7 +149,7 @@ type goScope struct {
 }
 
 // block searches the statements of the test itself, of a loop over its table, or of a subtest.
-func (g *goTest) block(list []ast.Stmt, in goScope) {
+func (g *goTestBody) block(list []ast.Stmt, in goScope) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.IfStmt:
@@ -155,27 +163,27 @@ func (g *goTest) block(list []ast.Stmt, in goScope) {
 		case *ast.ExprStmt:
 			g.call(s.X, in)
 		}
-		in.certain = in.certain && !mayEnd(s, in.t)
+		in.certain = in.certain && !g.mayEnd(s, in.t)
 	}
 }
 
 // branch searches a condition under which a test fails.
-func (g *goTest) branch(s *ast.IfStmt, in goScope) {
-	if reports(s.Body, in.t) {
+func (g *goTestBody) branch(s *ast.IfStmt, in goScope) {
+	if g.reports(s.Body, in.t) {
 		g.condition(s.Cond, token.NEQ, in)
 		if next, ok := s.Else.(*ast.IfStmt); ok {
 			g.branch(next, in)
 		}
 		return
 	}
-	if other, ok := s.Else.(*ast.BlockStmt); ok && reports(other, in.t) {
+	if other, ok := s.Else.(*ast.BlockStmt); ok && g.reports(other, in.t) {
 		g.condition(s.Cond, token.EQL, in)
 	}
 }
 
 // condition searches the comparisons that decide alone whether a test fails: it fails if one of them
 // is unequal. op is != where the test fails if the condition is true, and == where it fails if not.
-func (g *goTest) condition(e ast.Expr, op token.Token, in goScope) {
+func (g *goTestBody) condition(e ast.Expr, op token.Token, in goScope) {
 	joined, opposite := token.LOR, token.EQL
 	if op == token.EQL {
 		joined, opposite = token.LAND, token.NEQ
@@ -199,7 +207,7 @@ func (g *goTest) condition(e ast.Expr, op token.Token, in goScope) {
 }
 
 // call searches a subtest, or a comparison of testify.
-func (g *goTest) call(e ast.Expr, in goScope) {
+func (g *goTestBody) call(e ast.Expr, in goScope) {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
 		return
@@ -221,7 +229,7 @@ func (g *goTest) call(e ast.Expr, in goScope) {
 	}
 }
 
-func (g *goTest) testifyEqual(call *ast.CallExpr) bool {
+func (g *goTestBody) testifyEqual(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) < 3 || !slices.Contains([]string{"Equal", "EqualValues", "Equalf"}, selector.Sel.Name) {
 		return false
@@ -231,7 +239,7 @@ func (g *goTest) testifyEqual(call *ast.CallExpr) bool {
 
 // compare searches the literal of a comparison: one of the two values, or what one of them stands
 // for.
-func (g *goTest) compare(one, two ast.Expr, in goScope) {
+func (g *goTestBody) compare(one, two ast.Expr, in goScope) {
 	for _, pair := range [][2]ast.Expr{{one, two}, {two, one}} {
 		expected, actual := pair[0], pair[1]
 		if isConstant(actual) {
@@ -249,20 +257,37 @@ func (g *goTest) compare(one, two ast.Expr, in goScope) {
 // literals returns the literals that an expression stands for: itself, the only value of a local
 // name, or a column of a table. A name that is used for anything but comparing and reporting may
 // change what the test does.
-func (g *goTest) literals(e ast.Expr, table *goTable) []ast.Expr {
+func (g *goTestBody) literals(e ast.Expr, table *goTable) []ast.Expr {
 	if isConstant(e) {
 		return []ast.Expr{e}
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
 		if table != nil && e.Name == table.value {
-			return table.column("", g)
+			return g.remember(".", func() []ast.Expr { return table.column("", g) }, table)
 		}
-		return g.localValue(e.Name)
+		return g.remember(e.Name, func() []ast.Expr { return g.localValue(e.Name) }, nil)
 	case *ast.SelectorExpr:
 		if table != nil && isIdent(e.X, table.value) {
-			return table.column(e.Sel.Name, g)
+			return g.remember(e.Sel.Name, func() []ast.Expr { return table.column(e.Sel.Name, g) }, table)
 		}
 	}
 	return nil
+}
+
+// maxValues limits the names of a test whose values are searched. Each takes a look at the whole
+// test.
+const maxValues = 200
+
+// remember returns what find returns for a name of the test, or for a column of a table.
+func (g *goTestBody) remember(name string, find func() []ast.Expr, table *goTable) []ast.Expr {
+	if table != nil {
+		name = strconv.Itoa(int(table.loop.Pos())) + " " + name
+	}
+	found, known := g.values[name]
+	if !known && len(g.values) < maxValues {
+		found = find()
+		g.values[name] = found
+	}
+	return found
 }

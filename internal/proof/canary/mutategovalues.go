@@ -18,7 +18,7 @@ type goTable struct {
 }
 
 // tableOf returns the table that a loop is about, if it is written in the test.
-func (g *goTest) tableOf(s *ast.RangeStmt) *goTable {
+func (g *goTestBody) tableOf(s *ast.RangeStmt) *goTable {
 	value, ok := s.Value.(*ast.Ident)
 	if !ok || s.Tok != token.DEFINE || value.Name == "_" {
 		return nil
@@ -53,7 +53,7 @@ func (g *goTest) tableOf(s *ast.RangeStmt) *goTable {
 }
 
 // fieldsOf returns the names of a struct's fields, if the struct is written in the same file.
-func (g *goTest) fieldsOf(e ast.Expr) []string {
+func (g *goTestBody) fieldsOf(e ast.Expr) []string {
 	if pointer, ok := e.(*ast.StarExpr); ok {
 		e = pointer.X
 	}
@@ -81,7 +81,7 @@ func (g *goTest) fieldsOf(e ast.Expr) []string {
 }
 
 // column returns the literals of one column, or of rows that are literals themselves.
-func (t *goTable) column(field string, g *goTest) []ast.Expr {
+func (t *goTable) column(field string, g *goTestBody) []ast.Expr {
 	matches := func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
 		return ok && selector.Sel.Name == field && isIdent(selector.X, t.value)
@@ -120,7 +120,7 @@ func (t *goTable) column(field string, g *goTest) []ast.Expr {
 }
 
 // localValue returns the literal that a name of the test stands for.
-func (g *goTest) localValue(name string) []ast.Expr {
+func (g *goTestBody) localValue(name string) []ast.Expr {
 	value, at := g.definition(name)
 	if value == nil {
 		return nil
@@ -133,7 +133,7 @@ func (g *goTest) localValue(name string) []ast.Expr {
 }
 
 // definition returns the value of a name that is defined exactly once in the test, and where.
-func (g *goTest) definition(name string) (ast.Expr, token.Pos) {
+func (g *goTestBody) definition(name string) (ast.Expr, token.Pos) {
 	var value ast.Expr
 	var at token.Pos
 	times := 0
@@ -167,7 +167,7 @@ func (g *goTest) definition(name string) (ast.Expr, token.Pos) {
 }
 
 // count returns how often a name occurs in the test.
-func (g *goTest) count(name string) int {
+func (g *goTestBody) count(name string) int {
 	n := 0
 	ast.Inspect(g.body, func(node ast.Node) bool {
 		if isIdentNode(node, name) {
@@ -180,7 +180,7 @@ func (g *goTest) count(name string) int {
 
 // usage finds out whether something is used for anything but comparing and reporting.
 type usage struct {
-	test    *goTest
+	test    *goTestBody
 	matches func(ast.Node) bool
 	// whole matches the row of a column. A row that is used as a whole is used otherwise, too.
 	whole func(ast.Node) bool
@@ -245,14 +245,23 @@ func copiesItself(s *ast.AssignStmt) bool {
 var reporting = strings.Fields("Error Errorf Fatal Fatalf Fail FailNow")
 
 // isReport reports whether a call prints something about a test.
-func (g *goTest) isReport(call *ast.CallExpr) bool {
+func (g *goTestBody) isReport(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	return ok && slices.ContainsFunc(g.contexts, func(t string) bool { return isIdent(selector.X, t) }) &&
 		(slices.Contains(reporting, selector.Sel.Name) || selector.Sel.Name == "Log" || selector.Sel.Name == "Logf")
 }
 
 // reports reports whether a block certainly makes a test fail.
-func reports(block *ast.BlockStmt, t string) bool {
+func (g *goTestBody) reports(block *ast.BlockStmt, t string) bool {
+	found, known := g.reporting[block]
+	if !known {
+		found = g.certainlyReports(block, t)
+		g.reporting[block] = found
+	}
+	return found
+}
+
+func (g *goTestBody) certainlyReports(block *ast.BlockStmt, t string) bool {
 	for _, s := range block.List {
 		if e, ok := s.(*ast.ExprStmt); ok {
 			if call, ok := e.X.(*ast.CallExpr); ok {
@@ -262,7 +271,7 @@ func reports(block *ast.BlockStmt, t string) bool {
 				}
 			}
 		}
-		if mayEnd(s, t) {
+		if g.mayEnd(s, t) {
 			return false
 		}
 	}
@@ -270,7 +279,7 @@ func reports(block *ast.BlockStmt, t string) bool {
 }
 
 // mayEnd reports whether a statement may end a test, or one turn of its loop, without a failure.
-func mayEnd(s ast.Stmt, t string) bool {
+func (g *goTestBody) mayEnd(s ast.Stmt, t string) bool {
 	ends := false
 	var loops []ast.Node
 	ast.Inspect(s, func(n ast.Node) bool {
@@ -283,9 +292,9 @@ func mayEnd(s ast.Stmt, t string) bool {
 			inner := slices.ContainsFunc(loops, func(loop ast.Node) bool { return n.Pos() < loop.End() })
 			ends = ends || !inner || n.Label != nil
 		case *ast.IfStmt:
-			if reports(n.Body, t) {
+			if g.reports(n.Body, t) {
 				for _, part := range []ast.Stmt{n.Init, n.Else} {
-					ends = ends || part != nil && mayEnd(part, t)
+					ends = ends || part != nil && g.mayEnd(part, t)
 				}
 				return false
 			}
@@ -346,7 +355,7 @@ func isConstant(e ast.Expr) bool {
 }
 
 // spot returns the place of a literal that can be changed.
-func (g *goTest) spot(e ast.Expr) (spot, bool) {
+func (g *goTestBody) spot(e ast.Expr) (spot, bool) {
 	e = unconverted(e)
 	at := span{g.fset.Position(e.Pos()).Offset, g.fset.Position(e.End()).Offset}
 	sign := ""
