@@ -15,6 +15,13 @@ import (
 // a few are enough to find code that lets tests pass.
 const maxMutated = 5
 
+// Limits for the files that are searched for literals. A larger file is not one that a person wrote,
+// and searching it takes long.
+const (
+	maxSearched  = 256 << 10
+	maxFileTests = 1000
+)
+
 // Mutate changes one compared literal in a few existing tests, chosen at random. Code that lets the
 // tests it knows pass lets these pass as well: a value that is equal to everything, an assertion that
 // was replaced, code that recognizes the names of its tests.
@@ -231,6 +238,14 @@ func (m *mutator) files(choose func(name string) bool) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// search returns a file's text, or "" if the file is not searched.
+func (m *mutator) search(file string) string {
+	if text := m.read(file); len(text) <= maxSearched {
+		return text
+	}
+	return ""
 }
 
 // unique removes the literals of tests whose name another test has, because a report cannot tell the

@@ -44,7 +44,7 @@ func (m *mutator) findGo() []candidate {
 				names[dir][name]++
 			}
 		}
-		for _, c := range goTests(file, m.read(file), m.command) {
+		for _, c := range goTests(file, m.search(file), m.command) {
 			c.scope, c.guarded = m.goImportPath(dir), guarded[dir]
 			// A folder's second package may have a test of the same name.
 			if names[dir][c.test] == 1 {
@@ -66,6 +66,9 @@ type goTestBody struct {
 	// contexts are the names of the test's and its subtests' *testing.T.
 	contexts []string
 	spots    []spot
+	// values and reporting hold what was found out before, because nested code is asked about often.
+	values    map[string][]ast.Expr
+	reporting map[*ast.BlockStmt]bool
 	// filtered is true if the command may leave out subtests.
 	filtered bool
 }
@@ -99,6 +102,7 @@ func goTests(file, text, command string) []candidate {
 		if t := testingParameter(f.Type); t != "" {
 			search := &goTestBody{
 				fset: fset, file: parsed, body: f.Body, testify: testify, contexts: contextNames(f), filtered: filtered,
+				values: map[string][]ast.Expr{}, reporting: map[*ast.BlockStmt]bool{},
 			}
 			search.block(f.Body.List, goScope{t: t, certain: true})
 			tests = append(tests, candidate{file: file, test: f.Name.Name, spots: search.spots})
@@ -159,20 +163,20 @@ func (g *goTestBody) block(list []ast.Stmt, in goScope) {
 		case *ast.ExprStmt:
 			g.call(s.X, in)
 		}
-		in.certain = in.certain && !mayEnd(s, in.t)
+		in.certain = in.certain && !g.mayEnd(s, in.t)
 	}
 }
 
 // branch searches a condition under which a test fails.
 func (g *goTestBody) branch(s *ast.IfStmt, in goScope) {
-	if reports(s.Body, in.t) {
+	if g.reports(s.Body, in.t) {
 		g.condition(s.Cond, token.NEQ, in)
 		if next, ok := s.Else.(*ast.IfStmt); ok {
 			g.branch(next, in)
 		}
 		return
 	}
-	if other, ok := s.Else.(*ast.BlockStmt); ok && reports(other, in.t) {
+	if other, ok := s.Else.(*ast.BlockStmt); ok && g.reports(other, in.t) {
 		g.condition(s.Cond, token.EQL, in)
 	}
 }
@@ -260,13 +264,30 @@ func (g *goTestBody) literals(e ast.Expr, table *goTable) []ast.Expr {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if table != nil && e.Name == table.value {
-			return table.column("", g)
+			return g.remember(".", func() []ast.Expr { return table.column("", g) }, table)
 		}
-		return g.localValue(e.Name)
+		return g.remember(e.Name, func() []ast.Expr { return g.localValue(e.Name) }, nil)
 	case *ast.SelectorExpr:
 		if table != nil && isIdent(e.X, table.value) {
-			return table.column(e.Sel.Name, g)
+			return g.remember(e.Sel.Name, func() []ast.Expr { return table.column(e.Sel.Name, g) }, table)
 		}
 	}
 	return nil
+}
+
+// maxValues limits the names of a test whose values are searched. Each takes a look at the whole
+// test.
+const maxValues = 200
+
+// remember returns what find returns for a name of the test, or for a column of a table.
+func (g *goTestBody) remember(name string, find func() []ast.Expr, table *goTable) []ast.Expr {
+	if table != nil {
+		name = strconv.Itoa(int(table.loop.Pos())) + " " + name
+	}
+	found, known := g.values[name]
+	if !known && len(g.values) < maxValues {
+		found = find()
+		g.values[name] = found
+	}
+	return found
 }

@@ -252,7 +252,16 @@ func (g *goTestBody) isReport(call *ast.CallExpr) bool {
 }
 
 // reports reports whether a block certainly makes a test fail.
-func reports(block *ast.BlockStmt, t string) bool {
+func (g *goTestBody) reports(block *ast.BlockStmt, t string) bool {
+	found, known := g.reporting[block]
+	if !known {
+		found = g.certainlyReports(block, t)
+		g.reporting[block] = found
+	}
+	return found
+}
+
+func (g *goTestBody) certainlyReports(block *ast.BlockStmt, t string) bool {
 	for _, s := range block.List {
 		if e, ok := s.(*ast.ExprStmt); ok {
 			if call, ok := e.X.(*ast.CallExpr); ok {
@@ -262,7 +271,7 @@ func reports(block *ast.BlockStmt, t string) bool {
 				}
 			}
 		}
-		if mayEnd(s, t) {
+		if g.mayEnd(s, t) {
 			return false
 		}
 	}
@@ -270,7 +279,7 @@ func reports(block *ast.BlockStmt, t string) bool {
 }
 
 // mayEnd reports whether a statement may end a test, or one turn of its loop, without a failure.
-func mayEnd(s ast.Stmt, t string) bool {
+func (g *goTestBody) mayEnd(s ast.Stmt, t string) bool {
 	ends := false
 	var loops []ast.Node
 	ast.Inspect(s, func(n ast.Node) bool {
@@ -283,9 +292,9 @@ func mayEnd(s ast.Stmt, t string) bool {
 			inner := slices.ContainsFunc(loops, func(loop ast.Node) bool { return n.Pos() < loop.End() })
 			ends = ends || !inner || n.Label != nil
 		case *ast.IfStmt:
-			if reports(n.Body, t) {
+			if g.reports(n.Body, t) {
 				for _, part := range []ast.Stmt{n.Init, n.Else} {
-					ends = ends || part != nil && mayEnd(part, t)
+					ends = ends || part != nil && g.mayEnd(part, t)
 				}
 				return false
 			}

@@ -24,7 +24,7 @@ func (m *mutator) findJavaScript() []candidate {
 	var all []candidate
 	endings := map[string]int{}
 	for _, file := range m.files(m.jsTest) {
-		text := m.read(file)
+		text := m.search(file)
 		if jsOtherRunner().MatchString(text) {
 			continue
 		}
@@ -50,8 +50,10 @@ func (m *mutator) findJavaScript() []candidate {
 func jsTitled(file string, s source) []candidate {
 	var tests []candidate
 	for _, at := range jsTestCall().FindAllStringSubmatchIndex(s.code, -1) {
-		open := at[3]
-		args, _ := s.arguments(open)
+		args, end := s.arguments(at[3])
+		if end < 0 || len(tests) == maxFileTests {
+			return nil // this is no code that can be understood
+		}
 		if len(args) == 0 {
 			continue
 		}
@@ -95,11 +97,11 @@ func jsSpots(s source, args []span) []spot {
 	}
 	body = span{body.from + 1, body.to - 1}
 	var spots []spot
+	doubt := s.first(jsDoubt(), body)
 	for _, start := range s.statements(body) {
-		before := s.code[body.from:start]
 		at, ok := jsCompared(s, start)
-		if ok && at.to <= body.to && jsReached(before) {
-			spots = append(spots, spot{span: at, certain: !jsDoubt().MatchString(before)})
+		if ok && at.to <= body.to && jsReached(s.code[body.from:start]) {
+			spots = append(spots, spot{span: at, certain: start < doubt})
 		}
 	}
 	return spots

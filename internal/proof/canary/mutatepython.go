@@ -26,7 +26,7 @@ func (m *mutator) findPython() []candidate {
 	var all []candidate
 	bases := map[string]bool{}
 	for _, file := range m.files(pythonTest) {
-		s := maskPython(m.read(file))
+		s := maskPython(m.search(file))
 		for _, match := range pythonBases().FindAllStringSubmatch(s.code, -1) {
 			for _, name := range pythonWord().FindAllString(match[1], -1) {
 				bases[name] = true
@@ -47,6 +47,7 @@ func (m *mutator) findPython() []candidate {
 func pythonTests(file string, s source) []candidate {
 	var tests []candidate
 	lines := linesOf(s.code)
+	certain := !failureExpected().MatchString(s.code)
 	module := strings.TrimSuffix(path.Base(file), ".py")
 	for i, line := range lines {
 		def := pythonDef().FindStringSubmatch(line.text)
@@ -64,7 +65,7 @@ func pythonTests(file string, s source) []candidate {
 		}
 		name := strings.Join(append(append([]string{module}, classes...), def[2]), ".")
 		c := candidate{file: file, test: name}
-		if !decorated(lines, i) {
+		if certain && !decorated(lines, i) {
 			c.spots = pythonSpots(s, lines[i:])
 		}
 		tests = append(tests, c)
@@ -77,16 +78,15 @@ type sourceLine struct {
 	at     int
 	text   string
 	indent int
+	blank  bool
 }
-
-func (l sourceLine) blank() bool { return strings.TrimSpace(l.text) == "" }
 
 func linesOf(code string) []sourceLine {
 	var lines []sourceLine
 	at := 0
 	for text := range strings.SplitSeq(code, "\n") {
 		indent := len(text) - len(strings.TrimLeft(text, " \t"))
-		lines = append(lines, sourceLine{at, text, indent})
+		lines = append(lines, sourceLine{at, text, indent, strings.TrimSpace(text) == ""})
 		at += len(text) + 1
 	}
 	return lines
@@ -97,7 +97,7 @@ func linesOf(code string) []sourceLine {
 func enclosing(lines []sourceLine, at int, name func(text string) string) (names []string, ok bool) {
 	indent := lines[at].indent
 	for i := at - 1; i >= 0 && indent > 0; i-- {
-		if lines[i].blank() || lines[i].indent >= indent {
+		if lines[i].blank || lines[i].indent >= indent {
 			continue
 		}
 		block := name(lines[i].text)
@@ -111,7 +111,7 @@ func enclosing(lines []sourceLine, at int, name func(text string) string) (names
 
 // decorated reports whether a decorator decides how often, or whether, a test runs.
 func decorated(lines []sourceLine, def int) bool {
-	for i := def - 1; i >= 0 && !lines[i].blank(); i-- {
+	for i := def - 1; i >= 0 && !lines[i].blank; i-- {
 		if strings.HasPrefix(strings.TrimSpace(lines[i].text), "@") {
 			return true
 		}
@@ -123,9 +123,9 @@ func decorated(lines []sourceLine, def int) bool {
 // after something that may end the test are not certain. lines begins with the test's definition.
 func pythonSpots(s source, lines []sourceLine) []spot {
 	var spots []spot
-	certain, body := !failureExpected().MatchString(s.code), 0
+	certain, body := true, 0
 	for _, line := range lines[1:] {
-		if line.blank() {
+		if line.blank {
 			continue
 		}
 		if line.indent <= lines[0].indent {

@@ -21,7 +21,7 @@ func (m *mutator) findRust() []candidate {
 	var all []candidate
 	for _, file := range m.files(func(name string) bool { return strings.HasSuffix(name, ".rs") }) {
 		modules, ok := m.rustModules(file)
-		text := m.read(file)
+		text := m.search(file)
 		if !ok || !rustTests().MatchString(text) {
 			continue
 		}
@@ -119,7 +119,9 @@ func rustSpots(s source, open int) []spot {
 		return nil
 	}
 	var spots []spot
-	for _, start := range s.statements(span{open + 1, end - 1}) {
+	body := span{open + 1, end - 1}
+	doubt := s.first(rustDoubt(), body)
+	for _, start := range s.statements(body) {
 		call := rustAssert().FindString(s.code[start:end])
 		if call == "" {
 			continue
@@ -132,8 +134,7 @@ func rustSpots(s source, open int) []spot {
 		if !ok {
 			continue
 		}
-		certain := !rustDoubt().MatchString(s.code[open:start])
-		spots = append(spots, spot{span: at, certain: certain, char: s.code[at.from] == '\''})
+		spots = append(spots, spot{span: at, certain: start < doubt, char: s.code[at.from] == '\''})
 	}
 	return spots
 }

@@ -1,6 +1,7 @@
 package canary
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -220,6 +221,14 @@ func (s source) arguments(open int) (args []span, end int) {
 		}
 	}
 	return nil, -1
+}
+
+// first returns where an expression first matches inside a block, or where the block ends.
+func (s source) first(expression *regexp.Regexp, block span) int {
+	if at := expression.FindStringIndex(s.code[block.from:block.to]); at != nil {
+		return block.from + at[0]
+	}
+	return block.to
 }
 
 // literal is what can be changed: a number, or a text in one line.
