@@ -34,6 +34,8 @@ type Shell struct {
 	// Enter changes a command so that it runs in a view of the workspace; nil runs it in the
 	// workspace itself.
 	Enter func(*process.Spec)
+
+	secret string // an assignment for the shell that runs a hidden check
 }
 
 var _ ralph.Checker = Shell{}
@@ -62,11 +64,20 @@ func (s Shell) run(
 		return result, err
 	}
 	listener := listen(kept)
-	ended, err := process.Run(ctx, s.inView(process.Spec{
-		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
+	command := cmp.Or(in.Command, in.Name)
+	spec := process.Spec{
+		Argv: process.Shell(command), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
 		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
-	}))
+	}
+	if s.secret != "" {
+		stdin, err := sendSecret(&spec, s.secret+"\n"+command)
+		if err != nil {
+			return result, runError(in.Name, cmp.Or(err, kept.Close()))
+		}
+		defer stdin.Close()
+	}
+	ended, err := process.Run(ctx, s.inView(spec))
 	if err = cmp.Or(err, listener.Close(), kept.Close()); err != nil {
 		return result, runError(in.Name, err)
 	}
