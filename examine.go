@@ -33,6 +33,12 @@ type PathStripper interface {
 	StripsPath() bool
 }
 
+// Forker is an optional interface of an Examiner that can prove several checks side by side. Fork returns an Examiner
+// for another goroutine. It knows what the original knows.
+type Forker interface {
+	Fork() Examiner
+}
+
 // Tampering describes what happened to the files that matter to checks.
 type Tampering struct {
 	Known    bool

@@ -27,8 +27,9 @@ type Policy struct {
 	ChecksWhen  CheckTime `json:"checks_when"`
 	Baseline    bool      `json:"baseline"`
 
-	Retries  int      `json:"retries,omitempty"` // of a failing check that passed on the same tree
-	Canary   bool     `json:"canary,omitempty"`  // before exit 0, prove that passing checks can fail
+	Retries  int      `json:"retries,omitempty"`  // of a failing check that passed on the same tree
+	Canary   bool     `json:"canary,omitempty"`   // before exit 0, prove that passing checks can fail
+	Parallel int      `json:"parallel,omitempty"` // how many checks are proven side by side; 0 means 1
 	Protects []string `json:"protects,omitempty"`
 
 	Evaluator     string `json:"evaluator,omitempty"`      // the agent that gives the second opinion; "" for none
@@ -177,6 +178,7 @@ func DefaultPolicy() Policy {
 		Shown:         ShownAsk,
 		Proof:         ProofShown,
 		Retries:       2,
+		Parallel:      1,
 		Canary:        true,
 		Breaker: BreakerPolicy{
 			NoProgress:        3,

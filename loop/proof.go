@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ralphloop/ralph"
 )
@@ -79,28 +80,70 @@ func (r *checkRunner) proveChecks(ctx context.Context, isFailing func(check) boo
 		r.storageFailed(err)
 		return nil
 	}
-	var proofs []ralph.Proof
+	var rows []proofRow
 	for i, c := range slices.Concat(r.suite.checksToRun(true), r.suite.hiddenChecks()) {
-		if r.suite.whyBarred(c) != "" || c.missing != "" || isFailing(c) {
-			continue
+		if r.suite.whyBarred(c) == "" && c.missing == "" && !isFailing(c) {
+			rows = append(rows, proofRow{check: c, input: r.checkInput(c, folder, checkFile("proof").name(i))})
 		}
-		proof, ok := r.proveCheck(ctx, c, r.checkInput(c, folder, checkFile("proof").name(i)))
-		if !ok {
-			return proofs
+	}
+	var proofs []ralph.Proof
+	for batch := range slices.Chunk(rows, max(1, r.policy.Parallel)) {
+		r.proveRows(ctx, batch)
+		for _, row := range batch {
+			proof, ok := r.judgeRow(ctx, row)
+			if !ok {
+				return proofs
+			}
+			r.emit(ralph.EvCheckProof, proof)
+			proofs = append(proofs, proof)
 		}
-		r.emit(ralph.EvCheckProof, proof)
-		proofs = append(proofs, proof)
 	}
 	return proofs
 }
 
-// proveCheck fills the table of one check. It reports false if the run must end.
-func (r *checkRunner) proveCheck(ctx context.Context, c check, input ralph.CheckInput) (ralph.Proof, bool) {
-	var proof ralph.Proof
-	var err error
-	r.withHeartbeat(ctx, func(ctx context.Context) {
-		proof, err = r.tree.examiner.Prove(ctx, r.proofInput(c), input)
+// proofRow is a check whose table is filled.
+type proofRow struct {
+	check check
+	input ralph.CheckInput
+	proof ralph.Proof
+	err   error
+}
+
+// proveRows fills the tables of checks side by side. Only this goroutine may record what they do.
+func (r *checkRunner) proveRows(ctx context.Context, rows []proofRow) {
+	calls := make(chan func())
+	ask := make([]func(context.Context), len(rows))
+	for i := range rows {
+		row, examiner := &rows[i], r.tree.examiner
+		if forker, can := examiner.(ralph.Forker); can && len(rows) > 1 {
+			examiner = forker.Fork()
+		}
+		in := r.proofInput(row.check)
+		in.Started = func(column ralph.ProofColumn) {
+			calls <- func() {
+				started := ralph.CheckStarted{Name: row.check.name, Task: row.check.task, Column: column}
+				r.emit(ralph.EvCheckStarted, started)
+			}
+		}
+		ask[i] = func(ctx context.Context) { row.proof, row.err = examiner.Prove(ctx, in, row.input) }
+	}
+	elapsed := func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }
+	r.runWithHeartbeat(ctx, calls, elapsed, func(ctx context.Context) {
+		if len(ask) == 1 {
+			ask[0](ctx)
+			return
+		}
+		var all sync.WaitGroup
+		for _, prove := range ask {
+			all.Go(func() { prove(ctx) })
+		}
+		all.Wait()
 	})
+}
+
+// judgeRow returns what the proof of a check found. It reports false if the run must end.
+func (r *checkRunner) judgeRow(ctx context.Context, row proofRow) (ralph.Proof, bool) {
+	proof, err := row.proof, row.err
 	switch {
 	case ctx.Err() != nil:
 		return proof, false
@@ -115,8 +158,8 @@ func (r *checkRunner) proveCheck(ctx context.Context, c check, input ralph.Check
 			Detail: fmt.Sprintf("cannot test whether it can fail: %v; checks.canary: off skips this test", err),
 		}
 	}
-	proof.Name, proof.Task = c.name, c.task
-	if c.hidden {
+	proof.Name, proof.Task = row.check.name, row.check.task
+	if row.check.hidden {
 		proof = withoutDetails(proof)
 	}
 	return proof, true
@@ -151,8 +194,5 @@ func (r *checkRunner) proofInput(c check) ralph.ViewInput {
 	}
 	in := r.viewInput(kind, h.AccessOf(c.name, c.task))
 	in.First, in.Then = h.BeforeAgent(c.name, c.task)
-	in.Started = func(column ralph.ProofColumn) {
-		r.emit(ralph.EvCheckStarted, ralph.CheckStarted{Name: c.name, Task: c.task, Column: column})
-	}
 	return in
 }

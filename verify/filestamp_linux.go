@@ -13,7 +13,9 @@ type fileStamp struct {
 	changed syscall.Timespec
 }
 
-func (s fileStamp) String() string { return fmt.Sprintf("%d@%d.%09d", s.inode, s.changed.Sec, s.changed.Nsec) }
+func (s fileStamp) String() string {
+	return fmt.Sprintf("%d@%d.%09d", s.inode, s.changed.Sec, s.changed.Nsec)
+}
 
 func fileStampOf(file string) (fileStamp, bool) {
 	info, err := os.Lstat(file)

@@ -164,6 +164,8 @@ var keyTable = []Key{
 			"the others among the files of the workspace"},
 	{Name: "checks.retries", Kind: Count, Default: "2", Metavar: "N", Max: 100, Zero: "never",
 		Doc: "how many times to rerun a failing check that passed on the same tree"},
+	{Name: "checks.parallel", Kind: Count, Default: "1", Metavar: "N", Max: 64,
+		Doc: "how many checks are proven side by side before exit 0"},
 	{Name: "checks.canary", Kind: Text, Default: "auto", Metavar: "CMD", Command: true,
 		Doc: "before exit 0, test whether a passing check can still fail: auto, off, or a command that " +
 			"plants a failing test in its folder"},

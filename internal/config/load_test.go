@@ -509,13 +509,13 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
 		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
-		"checks.canary=off", "evaluator.max_calls_per_task=22",
+		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop,
 		Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
-		Shown: ralph.ShownRefuse, Proof: ralph.ProofUnbroken, Retries: 21, MaxRejections: 22,
+		Shown: ralph.ShownRefuse, Proof: ralph.ProofUnbroken, Retries: 21, Parallel: 23, MaxRejections: 22,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),

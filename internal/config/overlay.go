@@ -83,6 +83,7 @@ func settingsOf(p ralph.Policy) Settings {
 			MaxBroken: p.MaxBroken,
 			Retries:   p.Retries,
 			Canary:    map[bool]string{true: "auto", false: "off"}[p.Canary],
+			Parallel:  p.Parallel,
 		},
 		Evaluator: EvaluatorSettings{MaxCallsPerTask: p.MaxRejections},
 		Tasks:     TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},

@@ -98,6 +98,7 @@ type CheckSettings struct {
 	HiddenDir string     `json:"hidden_dir,omitempty"`
 	Retries   int        `json:"retries,omitempty"`
 	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
+	Parallel  int        `json:"parallel,omitempty"`
 }
 
 // EvaluatorSettings says which agent or model reviews claims.
@@ -276,6 +277,7 @@ func (s Settings) Policy() ralph.Policy {
 		Baseline:      s.Checks.Baseline,
 		Retries:       s.Checks.Retries,
 		Canary:        s.Checks.Canary != "off",
+		Parallel:      s.Checks.Parallel,
 		MaxRejections: s.Evaluator.MaxCallsPerTask,
 
 		Rules: ralph.CurrentRules,

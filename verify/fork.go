@@ -1,0 +1,54 @@
+package verify
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Fork returns an examiner for another goroutine. Both share their snapshots, one question at a time.
+func (e *Examiner) Fork() ralph.Examiner {
+	shared, ok := e.Snapshots.(*sharedSnapshots)
+	if !ok && e.Snapshots != nil {
+		shared = &sharedSnapshots{Snapshots: e.Snapshots}
+		e.Snapshots = shared
+	}
+	fork := *e
+	fork.baseWrites = maps.Clone(e.baseWrites)
+	fork.memory.runs = maps.Clone(e.memory.runs)
+	fork.memory.before = maps.Clone(e.memory.before)
+	fork.memory.today = maps.Clone(e.memory.today)
+	return &fork
+}
+
+// sharedSnapshots answers one question at a time.
+type sharedSnapshots struct {
+	ralph.Snapshots
+	mu sync.Mutex
+}
+
+func (s *sharedSnapshots) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Snapshots.Changes(ctx, from, to)
+}
+
+func (s *sharedSnapshots) Files(ctx context.Context, id string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Snapshots.Files(ctx, id)
+}
+
+func (s *sharedSnapshots) Read(ctx context.Context, id, name string, limit int) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Snapshots.Read(ctx, id, name, limit)
+}
+
+func (s *sharedSnapshots) Extract(ctx context.Context, id, dir string, names []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Snapshots.Extract(ctx, id, dir, names)
+}
