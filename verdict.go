@@ -108,6 +108,8 @@ const (
 	RefusedTampered      = "tampered"
 	RefusedTestsChanged  = "tests_changed"
 	RefusedTestAware     = "test_aware"
+	RefusedEnvironment   = "environment_changed"
+	RefusedDependencies  = "dependencies_changed"
 	RefusedStale         = "stale_evidence"
 	RefusedUnfinished    = "unfinished"
 	RefusedEvaluator     = "evaluator_rejected"

@@ -27,7 +27,10 @@ func GateKinds() []GateKind {
 		{"a check can still fail", []string{ralph.RefusedCheckInert, ralph.RefusedTestsMissing}, askCanaries},
 		{
 			"nothing protected was changed",
-			[]string{ralph.RefusedTampered, ralph.RefusedTestsChanged, ralph.RefusedTestAware},
+			[]string{
+				ralph.RefusedTampered, ralph.RefusedEnvironment, ralph.RefusedTestsChanged, ralph.RefusedTestAware,
+				ralph.RefusedDependencies,
+			},
 			askTampered,
 		},
 		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh},
@@ -166,7 +169,7 @@ func askChecks(p ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(failed) > 0 {
-		return shutGate(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
+		return shutGate(ralph.RefusedCheckFailed, "%s failed%s", strings.Join(failed, ", "), whyNotInTree(checks))
 	}
 	if len(broken) > 0 {
 		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))

@@ -35,6 +35,8 @@ type Examiner struct {
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
 	Surroundings *pristine.Surroundings
+	// OfTree keeps files that are not part of the tree out of views.
+	OfTree
 	// NoNetwork limits checks to the loopback interface.
 	NoNetwork bool
 	// Canary is a command that plants a failing test; "" plants one that fits the project's test
@@ -89,6 +91,9 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 		Unseen:    changeNames(found.meaning.Unseen),
 		Tests:     changeNames(found.meaning.Tests),
 		TestAware: formatAware(found.meaning.Aware),
+	}
+	if err := (outside{e}).compare(ctx, found, &seen); err != nil {
+		return seen, err
 	}
 	if err := e.stampTests(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
 		return seen, err
@@ -206,6 +211,11 @@ func (e *Examiner) edits(
 		return nil, err
 	}
 	edits = append(edits, old...)
+	absent, err := outside{e}.absentEdits(ctx, kind, found)
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, absent...)
 	if kind == ralph.ViewOldTests {
 		if err := e.blendTests(ctx, found, edits); err != nil {
 			return nil, err

@@ -98,6 +98,7 @@ type CheckSettings struct {
 	HiddenDir string     `json:"hidden_dir,omitempty"`
 	Retries   int        `json:"retries,omitempty"`
 	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
+	Setup     string     `json:"setup,omitempty"`  // a command
 }
 
 // EvaluatorSettings says which agent or model reviews claims.

@@ -85,6 +85,16 @@ func describe(name, path string, entry fs.DirEntry) (File, bool) {
 	return file, true
 }
 
+// CountLinks returns how many names a file has; 0 if that is not known.
+func CountLinks(path string) uint64 {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	_, _, links := system(info)
+	return links
+}
+
 // Find returns the file with a name.
 func (l List) Find(name string) (File, bool) {
 	i, ok := slices.BinarySearchFunc(l, name, func(f File, name string) int { return strings.Compare(f.Name, name) })

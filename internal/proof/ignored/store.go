@@ -62,25 +62,29 @@ func (w *Watch) Adopt() error {
 	if w.settled == nil {
 		return nil
 	}
-	now, err := Record(w.Dir, nil)
-	if err != nil {
+	if err := w.AdoptInMemory(); err != nil {
 		return err
 	}
-	joined := Join(w.Base, w.settled, now)
-	if err := joined.write(w.file); err != nil {
+	if err := w.Base.write(w.file); err != nil {
 		return err
 	}
-	w.Base = joined
-	return w.Forget()
-}
-
-// Forget drops what Settle recorded, because an agent starts to work.
-func (w *Watch) Forget() error {
-	w.settled = nil
+	w.settled = nil // an agent starts to work
 	if err := os.Remove(w.settledFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget ignored files: %w", err)
 	}
 	return nil
+}
+
+// AdoptInMemory is Adopt for a process that only looks at a run that has ended.
+func (w *Watch) AdoptInMemory() error {
+	if w == nil || w.settled == nil {
+		return nil
+	}
+	now, err := Record(w.Dir, nil)
+	if err == nil {
+		w.Base = Join(w.Base, w.settled, now)
+	}
+	return err
 }
 
 // write stores a list, one file a line. Names are quoted because they may hold any bytes.

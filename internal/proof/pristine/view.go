@@ -133,6 +133,9 @@ func (v *View) OnDisk() bool {
 	return ok && !o.inMemory
 }
 
+// Mode is how the view was made.
+func (v *View) Mode() Mode { return v.options.Mode }
+
 // Dir is where checks find the workspace.
 func (v *View) Dir() string { return v.backend.dir() }
 
