@@ -17,8 +17,8 @@ func describeEnvironment(lines []string) string {
 // askDependencies judges installed dependencies that changed with their lock file and that no command
 // installs again: the tree alone does not say what checks ran with.
 func askDependencies(p ralph.Policy, folders []string) ralph.Gate {
-	detail := "checks ran with dependencies that the agent installed, and the tree alone does not prove what is in them: " +
-		text.List(folders) + "; with checks.setup Ralph installs them itself"
+	detail := "checks ran with dependencies that the agent installed, and the tree alone does not prove what is in " +
+		"them: " + text.List(folders) + "; with checks.setup Ralph installs them itself"
 	switch p.TestChange {
 	case ralph.TestsRefuse, ralph.TestsAsk:
 		return shutGate(ralph.RefusedDependencies, "%s", detail)

@@ -23,14 +23,15 @@ func TestChangedEnvironmentIsRefused(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", rule, diff)
 		}
 	}
-	if PersonSettles(ralph.RefusedEnvironment) || mayAsk(ralph.Policy{TestChange: ralph.TestsAsk}, "", ralph.RefusedEnvironment) {
+	asks := ralph.Policy{TestChange: ralph.TestsAsk}
+	if PersonSettles(ralph.RefusedEnvironment) || mayAsk(asks, "", ralph.RefusedEnvironment) {
 		t.Error("a person can accept a changed environment")
 	}
 }
 
 func TestInstalledDependenciesFollowTheRuleForTests(t *testing.T) {
-	detail := "checks ran with dependencies that the agent installed, and the tree alone does not prove what is in them: " +
-		"node_modules; with checks.setup Ralph installs them itself"
+	detail := "checks ran with dependencies that the agent installed, and the tree alone does not prove what is in " +
+		"them: node_modules; with checks.setup Ralph installs them itself"
 	shut := ralph.Gate{State: ralph.GateShut, Refusal: ralph.RefusedDependencies, Detail: detail}
 	h := History{Base: ralph.TreeState{Snapshot: "base"}}
 	h.Now.Dependencies = []string{"node_modules"}

@@ -80,8 +80,9 @@ func TestChecksInPlaceSeeIgnoredFiles(t *testing.T) {
 }
 
 func TestSetupInstallsDependenciesInViews(t *testing.T) {
-	was := files{"package-lock.json": "1", "install.sh": "mkdir node_modules && cp package-lock.json node_modules/installed"}
-	is := files{"package-lock.json": "2", "install.sh": was["install.sh"]}
+	const install = "mkdir node_modules && cp package-lock.json node_modules/installed"
+	was := files{"package-lock.json": "1", "install.sh": install}
+	is := files{"package-lock.json": "2", "install.sh": install}
 	installed := files{"node_modules/a": "old"}
 	const look = "echo $(ls node_modules) $(cat node_modules/installed 2>&1)"
 	change := func(b *bench) { write(t, 0o644, filepath.Join(b.Dir, "node_modules/a"), "of the agent") }

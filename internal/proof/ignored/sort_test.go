@@ -60,8 +60,8 @@ func TestSort(t *testing.T) {
 		"deleted build output does not matter": {base: "dist/a dist/b", now: "dist/a"},
 		"caches are absent and do not count": {
 			base: "node_modules/a/i.js .venv/pyvenv.cfg .venv/lib/x.py",
-			now: ".pytest_cache/v .ralph/notes/x .ralph/progress.md .venv/lib/__pycache__/x.pyc .venv/lib/x.py .venv/lib/y.pyc " +
-				".venv/pyvenv.cfg node_modules/.cache/b node_modules/.package-lock.json node_modules/a/i.js",
+			now: ".pytest_cache/v .ralph/notes/x .ralph/progress.md .venv/lib/__pycache__/x.pyc .venv/lib/x.py " +
+				".venv/lib/y.pyc .venv/pyvenv.cfg node_modules/.cache/b node_modules/.package-lock.json node_modules/a/i.js",
 			tree: node,
 			want: Sorted{Absent: []string{
 				".pytest_cache", ".ralph/notes", ".venv/lib/__pycache__", ".venv/lib/y.pyc", "node_modules/.cache",

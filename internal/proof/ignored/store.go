@@ -125,7 +125,7 @@ func parseLine(line string) (f File, ok bool) {
 	for i := range numbers {
 		number, err := strconv.ParseInt(parts[i], 10, 64)
 		if unsigned, again := strconv.ParseUint(parts[i], 10, 64); err != nil && again == nil {
-			number, err = int64(unsigned), nil //nolint:gosec // an inode, turned back below
+			number, err = int64(unsigned), nil // an inode, turned back below
 		}
 		if err != nil {
 			return f, false
@@ -139,7 +139,7 @@ func parseLine(line string) (f File, ok bool) {
 	name, nameErr := strconv.Unquote(quoted)
 	target, targetErr := strconv.Unquote(strings.TrimPrefix(parts[6][len(quoted):], " "))
 	return File{
-		Name: name, Size: numbers[0], Mode: fs.FileMode(numbers[1]), Written: numbers[2], //nolint:gosec // as written
-		Changed: numbers[3], Inode: uint64(numbers[4]), Links: uint64(numbers[5]), Target: target, //nolint:gosec // as written
+		Name: name, Size: numbers[0], Mode: fs.FileMode(numbers[1]), Written: numbers[2], Changed: numbers[3],
+		Inode: uint64(numbers[4]), Links: uint64(numbers[5]), Target: target,
 	}, nameErr == nil && targetErr == nil
 }
