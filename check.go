@@ -52,6 +52,8 @@ type CheckResult struct {
 	Tree        string      `json:"tree,omitempty"`          // the tree that it ran on
 	Attribution Attribution `json:"attribution,omitempty"`   // computed from the baseline, not recorded
 	Proof       *Proof      `json:"proof,omitempty"`         // recorded as a separate event, not here
+	// Tests names the tests that ran. The log has them only for checks that ran before any agent worked.
+	Tests *TestsSeen `json:"tests,omitempty"`
 }
 
 // FullName returns the check's name, prefixed with its task if it belongs to one.

@@ -14,13 +14,14 @@ type Examiner interface {
 	Compare(ctx context.Context, base, now TreeState) (Tampering, error)
 	// Open makes a view. The caller must close it. Only one view may be open at a time.
 	Open(ctx context.Context, in ViewInput) (View, error)
-	// Prove finds out whether a check that passes in such a view can still fail, and whether the tests
-	// that ran at the base still run. No view may be open.
+	// Prove fills the table of a check that passes in such a view: whether the check can still fail, whether
+	// the tests that ran at the base still run, and whether the environment is the same as before. No view
+	// may be open.
 	Prove(ctx context.Context, in ViewInput, check CheckInput) (Proof, error)
 	// WrittenTests lists the test files that were added or changed between two trees.
 	WrittenTests(ctx context.Context, base, now TreeState) ([]string, error)
-	// RunTests runs a check in such a view so that it names its tests. If it cannot name them and passed in
-	// such a view before, RunTests only counts them in what it printed then. No view may be open.
+	// RunTests names the tests of a check in such a view. It runs the check only if it did not run in such a
+	// view in the same iteration before. No view may be open.
 	RunTests(ctx context.Context, in ViewInput, check CheckInput) (TestRun, error)
 	// BaseText returns the text of a protected file at the base.
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
@@ -97,10 +98,16 @@ type ViewInput struct {
 	Base   TreeState
 	Now    TreeState
 	Access Access
-	// BaseRed tells Prove that the check failed before any agent worked.
-	BaseRed bool
-	// Passed tells RunTests how the check ended in such a view before.
-	Passed *CheckResult
+	// Iteration is the iteration that asks. What an earlier one saw may no longer be true.
+	Iteration int
+	// Again asks RunTests to run the check even if it ran in such a view before.
+	Again bool
+	// First and Then tell Prove how the check ended before any agent worked, and in which tree. Then is nil
+	// if that is not known.
+	First TreeState
+	Then  *CheckResult
+	// Started is called when Prove starts to run a column of the table; nil is allowed.
+	Started func(ProofColumn)
 }
 
 // Access is how much of the workspace a check needs to reach. Isolation must not fail a check that
@@ -143,6 +150,40 @@ type TestRun struct {
 	Passed []string // those that passed
 }
 
+// TestsSeen names the tests that a check ran, and how they ended.
+type TestsSeen struct {
+	Passed  []string `json:"passed,omitempty"` // sorted, as all lists here
+	Failed  []string `json:"failed,omitempty"`
+	Skipped []string `json:"skipped,omitempty"`
+	// Sum replaces the names if there are too many of them for the log.
+	Sum   string `json:"sum,omitempty"`
+	Total int    `json:"total"` // how many ran; -1 if that is not known
+}
+
+// ProofColumn names a run in the table of a proof.
+type ProofColumn string
+
+// The columns of the table.
+const (
+	ColumnThen    ProofColumn = "then"    // the base, before any agent worked
+	ColumnToday   ProofColumn = "today"   // the base with planted tests, at the time of the claim
+	ColumnClaimed ProofColumn = "claimed" // the claimed tree
+	ColumnCanary  ProofColumn = "canary"  // the claimed product, with planted tests and changed literals
+)
+
+// ProofRun is one run in the table of a proof.
+type ProofRun struct {
+	Column  ProofColumn `json:"column"`
+	Exit    int         `json:"exit"`
+	Passed  int         `json:"passed,omitempty"` // how many tests of the project passed, if they have names
+	Failed  int         `json:"failed,omitempty"`
+	Skipped int         `json:"skipped,omitempty"`
+	Tests   int         `json:"tests"`             // how many tests of the project ran; -1 if that is not known
+	Planted int         `json:"planted,omitempty"` // how many tests were planted, or got a wrong literal
+	Fired   int         `json:"fired,omitempty"`   // how many of these failed
+	Repeats bool        `json:"repeats,omitempty"` // it repeats a run in which something looked wrong
+}
+
 // Proof reports whether a check that passes could have failed.
 type Proof struct {
 	Name    string      `json:"name"`
@@ -152,6 +193,16 @@ type Proof struct {
 	Tests   int         `json:"tests,omitempty"`   // how many tests ran, if known
 	Missing []string    `json:"missing,omitempty"` // the first tests that ran at the base and no longer run
 	Lost    int         `json:"lost,omitempty"`    // how many tests are missing
+	// Environment lists what differs between the base before any agent worked and the base today.
+	Environment []string `json:"environment,omitempty"`
+	// Needs lists added test files without which tests of the base fail.
+	Needs []string `json:"needs,omitempty"`
+	// Flaky lists tests that passed and failed on one tree.
+	Flaky []string `json:"flaky,omitempty"`
+	// Quick says that the environment was not compared, and that no literals were changed.
+	Quick bool `json:"quick,omitempty"`
+	// Table lists the runs that were compared.
+	Table []ProofRun `json:"table,omitempty"`
 }
 
 // CanaryState is the effect of a canary: a planted test that must fail.

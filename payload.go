@@ -262,6 +262,8 @@ type ClaimRefused struct {
 type CheckStarted struct {
 	Name string `json:"name"`
 	Task string `json:"task,omitempty"`
+	// Column is set if the check runs again to prove a claim.
+	Column ProofColumn `json:"column,omitempty"`
 }
 
 // VerdictReached is phase two of an iteration: the verdict and the moment of the decision.

@@ -135,6 +135,8 @@ const (
 
 	ProofShown    ProofRule = "shown"
 	ProofUnbroken ProofRule = "unbroken" // checks that pass before and after are enough
+	// ProofQuick is ProofShown with fewer runs: the environment is not compared, and no literals are changed.
+	ProofQuick ProofRule = "quick"
 
 	ChecksAlways  CheckTime = "always"
 	ChecksOnClaim CheckTime = "claim"

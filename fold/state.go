@@ -281,9 +281,9 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	h := &s.History
 	switch {
 	case iteration == 0:
-		h.Base, h.Tree = tree, tree
-		if tree.Base != "" { // an earlier run refused some of the files
-			h.Base.Snapshot = tree.Base
+		h.Base, h.Tree, h.First = tree, tree, tree
+		if tree.Base != "" { // an earlier run refused some of the files, so checks do not see this tree
+			h.Base.Snapshot, h.First = tree.Base, ralph.TreeState{}
 		}
 	case tree.AfterChecks:
 		if h.Now.Stale = !tree.Same(h.Now.Tree); h.Now.Stale {

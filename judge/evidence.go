@@ -187,6 +187,16 @@ func (h History) FailedAtBase(name, task string) bool {
 	return ran && before.FailedInTime()
 }
 
+// BeforeAgent returns how a check ended before any agent worked, and on which tree. The result is nil if that is not
+// known: the check first ran later, or could not run.
+func (h History) BeforeAgent(name, task string) (ralph.TreeState, *ralph.CheckResult) {
+	before, ran := findCheck(h.Baseline, name, task)
+	if !ran || before.Broken || h.First.Snapshot == "" || before.Tree != h.First.ID() {
+		return ralph.TreeState{}, nil
+	}
+	return h.First, &before
+}
+
 // AccessOf returns the access that a check needs, according to its baseline.
 func (h History) AccessOf(name, task string) ralph.Access {
 	for _, before := range h.Baseline {
@@ -246,7 +256,7 @@ func ProvenBy(h History) []string {
 	var turned, unchanged []string
 	for _, c := range checks {
 		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and no canary made it fail
-		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
+		worthless := c.Proof != nil && isWorthless(*c.Proof)
 		switch {
 		case !c.Passed || worthless:
 		case h.Started > 0 && failedBefore(h, c) && !mute:
@@ -265,6 +275,11 @@ func ProvenBy(h History) []string {
 		return append(turned, ralph.VerifiedEvaluator)
 	}
 	return append(turned, unchanged...)
+}
+
+// isWorthless reports whether a proof shows that a check proves nothing.
+func isWorthless(proof ralph.Proof) bool {
+	return proof.Canary == ralph.CanaryGreen || proof.Lost > 0 || len(proof.Environment)+len(proof.Needs) > 0
 }
 
 // FaultPrint returns a fingerprint of what went wrong in an iteration. Equal faults have equal

@@ -24,7 +24,9 @@ func GateKinds() []GateKind {
 		{"it does not contradict itself", []string{ralph.RefusedContradiction}, askContradiction},
 		{"no task is open", []string{ralph.RefusedTasksOpen}, askTasks},
 		{"checks pass", []string{ralph.RefusedCheckFailed, ralph.RefusedCheckBroken}, askChecks},
-		{"a check can still fail", []string{ralph.RefusedCheckInert, ralph.RefusedTestsMissing}, askCanaries},
+		{"a check can still fail", []string{
+			ralph.RefusedCheckInert, ralph.RefusedEnvironment, ralph.RefusedTestsMissing, ralph.RefusedTestsChanged,
+		}, askCanaries},
 		{
 			"nothing protected was changed",
 			[]string{

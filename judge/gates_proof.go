@@ -10,47 +10,86 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// askCanaries refuses if a passing check cannot fail, or if tests of the base no longer run.
+// askCanaries refuses if the table of a passing check does not hold: the check cannot fail, its environment was
+// changed, or tests of the base no longer run or need added files.
 func askCanaries(p ralph.Policy, h History) ralph.Gate {
-	var inert, missing, mute []string
+	found := map[string][]string{} // why checks prove nothing, by code
+	var mute, quick []string
 	asked := false
 	for _, c := range countedChecks(h) {
 		if c.Proof == nil {
 			continue
 		}
 		asked = true
-		switch {
-		case c.Proof.Canary == ralph.CanaryGreen:
-			inert = append(inert, c.Name+": "+c.Proof.Detail)
-		case c.Proof.Lost > 0:
-			missing = append(missing, c.Name+": "+describeLostTests(p, *c.Proof))
-		case c.Proof.Canary == ralph.CanaryNone, c.Proof.Canary == ralph.CanaryMute:
+		if code, why := proofRefusal(p, *c.Proof); code != "" {
+			found[code] = append(found[code], c.Name+": "+why)
+			continue
+		}
+		if c.Proof.Canary == ralph.CanaryNone || c.Proof.Canary == ralph.CanaryMute {
 			mute = append(mute, c.Name+": "+cmp.Or(c.Proof.Detail, "no failing test could be planted"))
 		}
+		if c.Proof.Quick {
+			quick = append(quick, c.Name)
+		}
+	}
+	for _, code := range []string{
+		ralph.RefusedCheckInert, ralph.RefusedEnvironment, ralph.RefusedTestsMissing, ralph.RefusedTestsChanged,
+	} {
+		if len(found[code]) > 0 {
+			return shutGate(code, "%s", strings.Join(found[code], "; "))
+		}
+	}
+	if !asked {
+		return noteGate(whyNoTable(p, h))
 	}
 	switch {
-	case len(inert) > 0:
-		return shutGate(ralph.RefusedCheckInert, "%s", strings.Join(inert, "; "))
-	case len(missing) > 0:
-		return shutGate(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
-	case !p.Canary:
-		return noteGate("checks.canary is off")
-	case !asked && slices.ContainsFunc(h.Now.Checks, failsUnder(p)):
-		return noteGate("not tried, because a check failed")
-	case !asked && slices.ContainsFunc(h.Now.Checks, cannotRun):
-		return noteGate("not tried, because a check cannot run")
-	case !asked:
-		return noteGate("not tried in this iteration")
 	case len(mute) > 0:
 		return noteGate("unknown whether a check can fail: " + strings.Join(mute, "; "))
+	case len(quick) > 0:
+		return openGate("a deliberately failing test made every check fail, and no test of the base is missing; quick: " +
+			"the environment was not compared, and no literals were changed")
 	}
 	return openGate("a deliberately failing test made every check fail, and no test of the base is missing")
 }
 
+// whyNoTable says why no check was proven.
+func whyNoTable(p ralph.Policy, h History) string {
+	switch {
+	case !p.Canary:
+		return "checks.canary is off"
+	case slices.ContainsFunc(h.Now.Checks, failsUnder(p)):
+		return "not tried, because a check failed"
+	case slices.ContainsFunc(h.Now.Checks, cannotRun):
+		return "not tried, because a check cannot run"
+	}
+	return "not tried in this iteration"
+}
+
+// proofRefusal returns why a check proves nothing. The code is "" if it proves something.
+func proofRefusal(p ralph.Policy, proof ralph.Proof) (code, why string) {
+	switch {
+	case proof.Canary == ralph.CanaryGreen:
+		return ralph.RefusedCheckInert, proof.Detail
+	case len(proof.Environment) > 0:
+		return ralph.RefusedEnvironment, describeEnvironment(proof.Environment)
+	case proof.Lost > 0:
+		return ralph.RefusedTestsMissing, describeLostTests(p, proof)
+	case len(proof.Needs) > 0:
+		return ralph.RefusedTestsChanged, "tests of the base fail without added test files: " + text.List(proof.Needs)
+	}
+	return "", ""
+}
+
+func describeEnvironment(different []string) string {
+	return "on the files of the base, something outside of them changed since the run began: " + text.List(different) +
+		"; undo what changed outside of the tree (programs, libraries, settings); if the goal is outside of the tree, " +
+		"start a run with --proof quick"
+}
+
 // DescribeProof says why a check proves nothing.
 func DescribeProof(p ralph.Policy, proof ralph.Proof) string {
-	if proof.Lost > 0 {
-		return describeLostTests(p, proof)
+	if _, why := proofRefusal(p, proof); why != "" {
+		return why
 	}
 	return proof.Detail
 }
@@ -93,7 +132,7 @@ func askFiles(p ralph.Policy, h History) ralph.Gate {
 	case len(p.Protects) > 0 && h.Base.Snapshot == "":
 		return shutGate(ralph.RefusedTampered, "%s", NoBase+"; start a new run")
 	case len(h.Now.Environment) > 0:
-		return shutGate(ralph.RefusedEnvironment, "%s", describeEnvironment(h.Now.Environment))
+		return shutGate(ralph.RefusedEnvironment, "%s", describeOutside(h.Now.Environment))
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:

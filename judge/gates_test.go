@@ -329,7 +329,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 		{"contradiction"},
 		{"tasks_open"},
 		{"check_failed", "check_broken"},
-		{"check_inert", "tests_missing"},
+		{"check_inert", "environment_changed", "tests_missing", "tests_changed"},
 		{"tampered", "environment_changed", "tests_changed", "test_aware", "dependencies_changed"},
 		{"stale_evidence"},
 		{"unfinished"},

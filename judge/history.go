@@ -17,6 +17,7 @@ type History struct {
 	Tokens  ralph.Tokens `json:"tokens,omitzero"`
 
 	Baseline       []ralph.CheckResult `json:"baseline,omitempty"`
+	First          ralph.TreeState     `json:"first,omitzero"` // the tree that the run's baseline ran on
 	Base           ralph.TreeState     `json:"base,omitzero"`
 	LastProvenTree string              `json:"settled,omitempty"` // its snapshot
 	LastSeen

@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// describeEnvironment says which changes outside of the tree decide what checks do.
-func describeEnvironment(lines []string) string {
+// describeOutside says which changes outside of the tree decide what checks do.
+func describeOutside(lines []string) string {
 	return "files that are not part of the tree decide what checks do: " + text.List(lines) +
 		"; restore them; installed dependencies may change only with their lock file; if you changed them yourself, " +
 		"start a new run"

@@ -111,6 +111,8 @@ func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.
 		Base:   base,
 		Now:    r.tree.treeUnderCheck(),
 		Access: access,
+
+		Iteration: r.iteration,
 	}
 }
 
@@ -157,7 +159,7 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	r.notice("isolation", text)
 }
 
-// session runs checks in a view and opens a new view only for a check that needs different access.
+// session runs checks, each in a view of its own: what one writes must not reach the next.
 type session struct {
 	runner *checkRunner
 	kind   ralph.ViewKind
@@ -167,7 +169,6 @@ type session struct {
 
 	folder     string
 	view       ralph.View
-	access     ralph.Access
 	ranInPlace bool // a check ran in the workspace itself
 }
 
@@ -233,7 +234,7 @@ func (s *session) rerunFailed(ctx context.Context, i int, c check, failed ralph.
 func (s *session) rerunLessIsolated(
 	ctx context.Context, i int, c check, failed ralph.CheckResult,
 ) (ralph.CheckResult, bool) {
-	if s.view == nil || c.hidden {
+	if s.runner.tree.examiner == nil || c.hidden {
 		return failed, true
 	}
 	// The check may need programs of the workspace that are on PATH.
@@ -306,6 +307,9 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 		result.Command = c.command
 	}
 	result.Tree = r.tree.treeUnderCheck().ID()
+	if r.iteration > 0 || c.hidden {
+		result.Tests = nil // the log keeps names only from before any agent worked
+	}
 	if c.hidden {
 		result.Output, result.FailingTests = "", 0 // they stay in the run's folder, for people
 	}
@@ -318,16 +322,12 @@ func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Chec
 	if s.runner.tree.examiner == nil {
 		return s.runner.checker, "", nil
 	}
-	if s.view != nil && s.access == access {
-		mode, _ := s.view.Isolation()
-		return s.view, mode, nil
-	}
 	s.close()
 	view, err := s.runner.tree.examiner.Open(ctx, s.runner.viewInput(s.kind, access))
 	if err != nil {
 		return nil, "", err
 	}
-	s.view, s.access = view, access
+	s.view = view
 	mode, why := view.Isolation()
 	if access != ralph.AccessInPlace && access != ralph.AccessCopy { // the check's own notice reports these
 		s.runner.noticeIsolation(mode, why)

@@ -69,48 +69,90 @@ func (r *checkRunner) prove(ctx context.Context) {
 	}
 }
 
-// proveChecks tests whether the checks that do not fail now can fail, and returns what it found.
+// proveChecks fills the tables of the checks that do not fail now, and returns what it found.
 func (r *checkRunner) proveChecks(ctx context.Context, isFailing func(check) bool) []ralph.Proof {
 	if r.tree.examiner == nil || !r.policy.Canary {
 		return nil
-	}
-	var proofs []ralph.Proof
-	kind := ralph.ViewClaimed
-	if w := r.state.History.Now.BaseTests; w != nil && w.OldPassed && len(w.Files) > 0 {
-		kind = ralph.ViewOldTests // because these must be the tests of the base
 	}
 	folder, err := r.checkFolder()
 	if err != nil {
 		r.storageFailed(err)
 		return nil
 	}
-	for i, c := range r.suite.checksToRun(true) {
+	var proofs []ralph.Proof
+	for i, c := range slices.Concat(r.suite.checksToRun(true), r.suite.hiddenChecks()) {
 		if r.suite.whyBarred(c) != "" || c.missing != "" || isFailing(c) {
 			continue
 		}
-		var proof ralph.Proof
-		in := r.viewInput(kind, r.state.History.AccessOf(c.name, c.task))
-		in.BaseRed = r.state.History.FailedAtBase(c.name, c.task)
-		r.withHeartbeat(ctx, func(ctx context.Context) {
-			proof, err = r.tree.examiner.Prove(ctx, in, r.checkInput(c, folder, checkFile("canary").name(i)))
-		})
-		switch {
-		case ctx.Err() != nil:
+		proof, ok := r.proveCheck(ctx, c, r.checkInput(c, folder, checkFile("proof").name(i)))
+		if !ok {
 			return proofs
-		case errors.Is(err, ralph.ErrIO):
-			r.storageFailed(err)
-			return proofs
-		case errors.Is(err, ralph.ErrNoView) && r.state.History.CheckedInPlace(): // as before any agent worked
-			proof = ralph.Proof{Canary: ralph.CanaryNone, Detail: err.Error()}
-		case err != nil:
-			proof = ralph.Proof{
-				Canary: ralph.CanaryGreen,
-				Detail: fmt.Sprintf("cannot test whether it can fail: %v; checks.canary: off skips this test", err),
-			}
 		}
-		proof.Name, proof.Task = c.name, c.task
 		r.emit(ralph.EvCheckProof, proof)
 		proofs = append(proofs, proof)
 	}
 	return proofs
+}
+
+// proveCheck fills the table of one check. It reports false if the run must end.
+func (r *checkRunner) proveCheck(ctx context.Context, c check, input ralph.CheckInput) (ralph.Proof, bool) {
+	var proof ralph.Proof
+	var err error
+	r.withHeartbeat(ctx, func(ctx context.Context) {
+		proof, err = r.tree.examiner.Prove(ctx, r.proofInput(c), input)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return proof, false
+	case errors.Is(err, ralph.ErrIO):
+		r.storageFailed(err)
+		return proof, false
+	case errors.Is(err, ralph.ErrNoView) && r.state.History.CheckedInPlace(): // as before any agent worked
+		proof = ralph.Proof{Canary: ralph.CanaryNone, Detail: err.Error()}
+	case err != nil:
+		proof = ralph.Proof{
+			Canary: ralph.CanaryGreen,
+			Detail: fmt.Sprintf("cannot test whether it can fail: %v; checks.canary: off skips this test", err),
+		}
+	}
+	proof.Name, proof.Task = c.name, c.task
+	if c.hidden {
+		proof = withoutDetails(proof)
+	}
+	return proof, true
+}
+
+// withoutDetails removes what an agent must not learn about a hidden check.
+func withoutDetails(proof ralph.Proof) ralph.Proof {
+	proof.Missing, proof.Flaky = nil, nil
+	if proof.Canary == ralph.CanaryGreen {
+		proof.Detail = "A deliberately failing test beside its own did not make it fail."
+	} else {
+		proof.Detail = ""
+	}
+	if proof.Lost > 0 {
+		proof.Detail = "Fewer tests run than before."
+	}
+	if len(proof.Environment) > 0 {
+		proof.Environment = []string{"its tests end differently"}
+	}
+	return proof
+}
+
+// proofInput asks for the proof of a check: in the view in which it passed, against how it ended before any agent worked.
+func (r *checkRunner) proofInput(c check) ralph.ViewInput {
+	h := r.state.History
+	kind := ralph.ViewClaimed
+	switch w := h.Now.BaseTests; {
+	case c.hidden:
+		kind = ralph.ViewHidden
+	case w != nil && w.OldPassed && len(w.Files) > 0:
+		kind = ralph.ViewOldTests // because these must be the tests of the base
+	}
+	in := r.viewInput(kind, h.AccessOf(c.name, c.task))
+	in.First, in.Then = h.BeforeAgent(c.name, c.task)
+	in.Started = func(column ralph.ProofColumn) {
+		r.emit(ralph.EvCheckStarted, ralph.CheckStarted{Name: c.name, Task: c.task, Column: column})
+	}
+	return in
 }

@@ -69,7 +69,6 @@ type workSearch struct {
 	runner *checkRunner
 	base   ralph.TreeState
 	work   ralph.WorkSeen
-	named  map[string]ralph.TestRun // runs on the claimed tree, by the check's key
 	folder string
 }
 
@@ -77,7 +76,6 @@ func (s *workSearch) run(ctx context.Context) {
 	if !judge.NeedsEvidence(s.runner.policy, s.history()) {
 		return
 	}
-	s.named = map[string]ralph.TestRun{}
 	var err error
 	if s.folder, err = s.runner.checkFolder(); err != nil {
 		s.runner.storageFailed(err)
@@ -118,30 +116,21 @@ func (s *workSearch) countTests(ctx context.Context) {
 	for i, c := range s.checks() {
 		spent := c.task == "" && slices.Contains(h.SpentChecks, c.name)
 		if h.FailedAtBase(c.name, c.task) && !spent {
-			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
+			s.claimedRun(ctx, i, c)
 		}
 	}
 }
 
-// claimedRun runs a check on the claimed tree so that it names its tests, and counts them. If passed is given,
-// only the count matters: a check that cannot name its tests does not run again.
-func (s *workSearch) claimedRun(ctx context.Context, i int, c check, passed *ralph.CheckResult) ralph.TestRun {
-	key := judge.CheckKey(ralph.CheckResult{Name: c.name, Task: c.task})
-	if run, ok := s.named[key]; ok {
-		return run
-	}
+// claimedRun names the tests of a check on the claimed tree, and counts them.
+func (s *workSearch) claimedRun(ctx context.Context, i int, c check) ralph.TestRun {
 	kind := ralph.ViewClaimed
 	if c.hidden {
 		kind = ralph.ViewHidden
 	}
 	in := s.runner.viewInput(kind, s.runner.state.History.AccessOf(c.name, c.task))
-	in.Passed = passed
 	run, ok := s.runTests(ctx, in, c, checkFile("named").name(i))
 	if !ok {
 		run.Total = -1
-	}
-	if passed == nil || run.Passed != nil {
-		s.named[key] = run
 	}
 	s.noteCount(c, run.Total)
 	return run
@@ -171,7 +160,7 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		}
 		s.work.AtBase = append(s.work.AtBase, run.Result)
 		if !run.Result.Passed {
-			s.claimedRun(ctx, i, c, s.runner.passedNow(c))
+			s.claimedRun(ctx, i, c)
 		}
 	}
 }
@@ -204,6 +193,7 @@ func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen 
 	run, ok := s.runTests(ctx, in, c, checkFile("new-tests").name(i))
 	if ok && run.Result.FailedInTime() {
 		var again ralph.TestRun
+		in.Again = true
 		again, ok = s.runTests(ctx, in, c, checkFile("new-tests-again").name(i))
 		run.Result.Passed, run.Result.Broken, run.Result.TimedOut = again.Result.Passed, again.Result.Broken,
 			again.Result.TimedOut
@@ -216,7 +206,7 @@ func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen 
 	if seen.Passed {
 		return seen, true
 	}
-	claimed := s.claimedRun(ctx, i, c, nil)
+	claimed := s.claimedRun(ctx, i, c)
 	failing, ok := s.failingWithoutWork(ctx, i, c, run, claimed)
 	seen.Failing, seen.Count = failing[:min(len(failing), maxShownTests)], len(failing)
 	return seen, ok && claimed.Result.Passed

@@ -275,7 +275,7 @@ func TestTwoTasksClaimedAtOnce(t *testing.T) {
 			same(t, "done", tt.done, v.Tasks.Done)
 			same(t, "refused", tt.refused, v.Tasks.Refused)
 			same(t, "tests named", []string{
-				"claimed: go test", "new_tests: go test", "new_tests: go test", "base: go test",
+				"claimed: go test", "new_tests: go test", "new_tests: go test", "claimed: go test", "base: go test",
 			}, e.named)
 		})
 	}

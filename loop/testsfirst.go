@@ -251,6 +251,7 @@ func (t *testsFirst) runTests(ctx context.Context, kind ralph.ViewKind, c check,
 	h := t.state.History
 	view := ralph.ViewInput{
 		Kind: kind, Dir: t.cfg.Dir, Marker: t.about.Marker, Base: h.Base, Now: h.Base, Access: h.AccessOf(c.name, c.task),
+		Again: kind == ralph.ViewGiven, // the author may have written other tests since
 	}
 	in := ralph.CheckInput{
 		Name: c.name, Command: c.command, Dir: t.cfg.Dir, Folder: filepath.Dir(file), File: filepath.Base(file),

@@ -28,9 +28,8 @@ type Examiner struct {
 	Snapshots ralph.Snapshots
 	// Rules decide which files are protected and which are tests.
 	Rules protect.Rules
-	// Folder is outside the workspace and holds temporary files of views. Proofs caches canary
-	// results of the base.
-	Folder, Proofs string
+	// Folder is outside the workspace and holds temporary files of views.
+	Folder string
 	// Isolation is the mode that the user asked for; "" means the strongest one that works.
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
@@ -42,6 +41,8 @@ type Examiner struct {
 	// Canary is a command that plants a failing test; "" plants one that fits the project's test
 	// runner.
 	Canary string
+	// Quick skips two comparisons of a proof: the environment now and before, and changed literals.
+	Quick bool
 	// HiddenDir holds the files of hidden checks; "" if there are none.
 	HiddenDir string
 	// GivenDir holds tests that an author wrote before any work; "" if nobody does. GivenHidden adds them to the
@@ -52,11 +53,17 @@ type Examiner struct {
 	// otherwise "".
 	WorkspaceSnapshot string
 
-	best        isolation
+	best isolation
+	comparison
+	baseWrites map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
+	testStamps testStamps
+	memory     memory
+}
+
+// comparison is what the last comparison of two trees found.
+type comparison struct {
 	lastChanges classifiedChanges
 	baseRules   rulesAtBase
-	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
-	testStamps  testStamps
 }
 
 // rulesAtBase are rules that know the files of the snapshot named base.
@@ -72,7 +79,7 @@ type classifiedChanges struct {
 	base, now string
 	all       []ralph.FileChange
 	meaning   protect.Sorted
-	newTests  []ralph.FileChange // newTests are new tests that need files which old tests do without.
+	newTests  []ralph.FileChange // newTests are test files that were added.
 }
 
 // ErrNoSnapshot means that there is no snapshot of the current tree, so changes to protected files
@@ -138,12 +145,9 @@ func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (cla
 		return none, err
 	}
 	none.all, none.meaning = changes, meaning
-	if slices.ContainsFunc(meaning.Tests, func(c ralph.FileChange) bool { return c.Kind == ralph.FileAdded }) {
-		// tests that were added together with a setup file cannot pass without it
-		for _, c := range changes {
-			if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
-				none.newTests = append(none.newTests, c)
-			}
+	for _, c := range changes {
+		if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
+			none.newTests = append(none.newTests, c)
 		}
 	}
 	e.lastChanges = none

@@ -100,6 +100,7 @@ func (folders) Join(context.Context, string, string, string) (string, error) {
 type bench struct {
 	*verify.Examiner
 	base, now ralph.TreeState
+	then      *ralph.CheckResult // before any agent worked; nil: as now
 }
 
 type files map[string]string
@@ -122,16 +123,12 @@ func examine(t *testing.T, was, is files, config protect.Config) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proofs := filepath.Join(state, "proofs")
-	if err := os.Mkdir(proofs, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	return &bench{
 		&verify.Examiner{
 			Shell: shell(), Dir: now, Snapshots: folders{}, Rules: rules, Isolation: pristine.InPlace,
-			Folder: filepath.Join(state, "views"), Proofs: proofs,
+			Folder: filepath.Join(state, "views"),
 		},
-		ralph.TreeState{Known: true, Snapshot: base}, ralph.TreeState{Known: true, Snapshot: now},
+		ralph.TreeState{Known: true, Snapshot: base}, ralph.TreeState{Known: true, Snapshot: now}, nil,
 	}
 }
 
@@ -169,9 +166,17 @@ func (b *bench) sees(t *testing.T, kind ralph.ViewKind, command string) string {
 
 func (b *bench) proves(t *testing.T, kind ralph.ViewKind, command string) ralph.Proof {
 	t.Helper()
-	proof, err := b.Prove(t.Context(), b.input(kind), ralph.CheckInput{
-		Name: command, Dir: b.Dir, Folder: t.TempDir(), File: "x.txt", Timeout: time.Minute,
-	})
+	check := ralph.CheckInput{Name: command, Dir: b.Dir, Folder: t.TempDir(), File: "x.txt", Timeout: time.Minute}
+	in := b.input(kind)
+	in.First, in.Then, in.Iteration = b.base, b.then, 1
+	if in.Then == nil {
+		before, err := b.RunTests(t.Context(), b.input(ralph.ViewBase), check)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Then = &before.Result
+	}
+	proof, err := b.Prove(t.Context(), in, check)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +327,7 @@ func TestProve(t *testing.T) {
 			want: ralph.Proof{
 				Canary: ralph.CanaryNone, Lost: 2,
 				Detail: "The tests next to which Ralph planted a failing one are gone: the " +
-					"workspace's root (python).",
+					"workspace's root (python). 2 tests ran at the base, 0 now.",
 			}},
 		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m " +
 			"unittest -v)) && python3 -m unittest -v test_calc*",
@@ -348,10 +353,42 @@ func TestProve(t *testing.T) {
 			}
 			b := examine(t, c.was, c.is, protect.Config{}).apart(t)
 			b.Shell.Env = append(b.Shell.Env, "PYTHONDONTWRITEBYTECODE=1")
-			if diff := cmp.Diff(c.want, b.proves(t, ralph.ViewClaimed, c.check)); diff != "" {
+			got := b.proves(t, ralph.ViewClaimed, c.check)
+			got.Table = nil
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// The table has a run for each column, and a claim that holds needs no other.
+func TestTheTableOfAProof(t *testing.T) {
+	const check = "sh -c 'test \"$(cat prod)\" = right'"
+	b := examine(t, files{"prod": "wrong"}, files{"prod": "right"}, protect.Config{}).apart(t)
+	b.Isolation = pristine.Copy
+	want := []ralph.ProofRun{
+		{Column: ralph.ColumnThen, Exit: 1, Tests: -1},
+		{Column: ralph.ColumnClaimed, Tests: -1},
+		{Column: ralph.ColumnToday, Exit: 1, Tests: -1},
+	}
+	if diff := cmp.Diff(want, b.proves(t, ralph.ViewClaimed, check).Table); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The base failed before any agent worked. If it passes today, something outside of the tree was changed.
+func TestAChangedEnvironment(t *testing.T) {
+	b := examine(t, files{"prod": "wrong"}, files{"prod": "right"}, protect.Config{}).apart(t)
+	b.Isolation, b.then = pristine.Copy, &ralph.CheckResult{ExitCode: 1}
+	got := b.proves(t, ralph.ViewClaimed, "true")
+	want := []string{"it ended with exit 1, and today with exit 0"}
+	if diff := cmp.Diff(want, got.Environment); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	b.Quick = true
+	if got := b.proves(t, ralph.ViewClaimed, "true"); len(got.Environment) > 0 || !got.Quick {
+		t.Errorf("a quick proof: %+v", got)
 	}
 }
 
@@ -378,7 +415,9 @@ func TestProveByCommand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := examine(t, files{"a": "1"}, c.is, protect.Config{}).apart(t)
 			b.Canary, b.Isolation = c.plant, pristine.Copy
-			if diff := cmp.Diff(c.want, b.proves(t, ralph.ViewClaimed, c.check)); diff != "" {
+			got := b.proves(t, ralph.ViewClaimed, c.check)
+			got.Table = nil
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -11,6 +12,8 @@ type fileStamp struct {
 	inode   uint64
 	changed syscall.Timespec
 }
+
+func (s fileStamp) String() string { return fmt.Sprintf("%d@%d.%09d", s.inode, s.changed.Sec, s.changed.Nsec) }
 
 func fileStampOf(file string) (fileStamp, bool) {
 	info, err := os.Lstat(file)

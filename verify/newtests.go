@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/canary"
@@ -33,36 +32,26 @@ func (e *Examiner) WrittenTests(ctx context.Context, base, now ralph.TreeState) 
 	return names, nil
 }
 
-// RunTests runs a check in a view so that it names its tests, with nothing planted. A check that cannot name
-// them and passed before does not run again.
+// RunTests names the tests of a check in a view. It runs the check only if that did not happen in this iteration.
 func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.TestRun, error) {
-	tree, err := e.viewTree(ctx, in)
-	if err != nil {
-		return ralph.TestRun{}, fmt.Errorf("run tests: %w", err)
-	}
-	if how := canary.Invoke(tree, command(check), ""); in.Passed != nil && !how.NamesTests(command(check)) {
-		printed := canary.Read(how, nil, in.Passed.ExitCode, strings.NewReader(in.Passed.Output), nil)
-		return ralph.TestRun{Result: *in.Passed, Total: printed.Total}, nil
-	}
-	var named canaryRun
-	err = e.withView(ctx, in, func(v *view) (err error) {
-		named, err = v.tryCanaries(ctx, tree, nil, check)
-		return err
-	})
-	if err != nil {
-		return ralph.TestRun{}, fmt.Errorf("run tests: %w", err)
-	}
-	run := ralph.TestRun{Result: named.result, Total: named.outcome.Total}
-	if canary.RanNoTests(tree, command(check), named.invocation, named.outcome) {
-		run.Total = 0
-	}
-	for _, name := range slices.Sorted(maps.Keys(named.outcome.Tests)) {
-		run.Ran = append(run.Ran, name)
-		if named.outcome.Tests[name] == canary.Passed {
-			run.Passed = append(run.Passed, name)
+	run, known := e.memory.runs[keyOf(in, check)]
+	if !known || in.Again {
+		var err error
+		if run, err = e.runNamed(ctx, in, check, nil); err != nil {
+			return ralph.TestRun{}, fmt.Errorf("run tests: %w", err)
+		}
+		if ctx.Err() == nil {
+			e.memory.keep(keyOf(in, check), run)
 		}
 	}
-	return run, nil
+	named := ralph.TestRun{Result: run.result, Total: run.outcome.Total}
+	for _, name := range slices.Sorted(maps.Keys(run.outcome.Tests)) {
+		named.Ran = append(named.Ran, name)
+		if run.outcome.Tests[name] == canary.Passed {
+			named.Passed = append(named.Passed, name)
+		}
+	}
+	return named, nil
 }
 
 // revertedForNewTests lists the changes that are missing where new tests run with the base's product code:

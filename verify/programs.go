@@ -30,8 +30,9 @@ type knownProgram struct {
 	Size int64  `json:"size"`
 	Time int64  `json:"time"`
 	// Digest is set for scripts only: package managers rewrite them unchanged, which alters their
-	// times.
+	// times. Larger programs have a Stamp, which changes with their content, whatever their times say.
 	Digest string `json:"digest,omitempty"`
+	Stamp  string `json:"stamp,omitempty"`
 }
 
 // runners are programs that checks start indirectly: from a script, a Makefile or a shebang.
@@ -93,6 +94,8 @@ func (p *Programs) lookUp(name string) (knownProgram, bool) {
 	known := knownProgram{Name: name, Path: path, Size: info.Size(), Time: info.ModTime().UnixNano()}
 	if info.Size() <= scriptLimit {
 		known.Digest = digestOf(path)
+	} else if stamp, ok := fileStampOf(resolveLinks(path)); ok {
+		known.Stamp = stamp.String()
 	}
 	return known, true
 }
@@ -110,6 +113,14 @@ func digestOf(path string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// isSame reports whether nobody wrote to a program. Records of earlier versions have no stamp.
+func (p knownProgram) isSame(then knownProgram) bool {
+	if then.Stamp == "" {
+		p.Stamp = ""
+	}
+	return p == then
+}
+
 // Changed lists the programs that changed, and those whose names now lead elsewhere.
 func (p *Programs) Changed() []ralph.FileChange {
 	var changed []ralph.FileChange
@@ -121,7 +132,7 @@ func (p *Programs) Changed() []ralph.FileChange {
 		case now.Path != then.Path:
 			changed = append(changed, ralph.FileChange{Name: now.Path, Kind: ralph.FileAdded})
 		case then.Digest != "" && now.Digest == then.Digest:
-		case now != then:
+		case !now.isSame(then):
 			changed = append(changed, ralph.FileChange{Name: now.Path, Kind: ralph.FileChanged})
 		}
 	}

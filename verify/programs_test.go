@@ -3,6 +3,8 @@ package verify_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,5 +62,35 @@ func TestProgramsThatChecksRun(t *testing.T) {
 		if diff := cmp.Diff(step.want, remember().Changed()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
+	}
+}
+
+// A program over 1 MiB was known by its size and time only, which anyone can set.
+func TestALargeProgramThatKeepsItsSizeAndTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells when a file was last changed")
+	}
+	folder, workspace := t.TempDir(), t.TempDir()
+	path := filepath.Join(folder, "runner")
+	fill := func(with byte) {
+		write(t, 0o755, path, strings.Repeat(string(with), 2<<20))
+		if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill('a')
+	programs, err := verify.RememberPrograms(
+		filepath.Join(t.TempDir(), "programs"), []string{"PATH=" + folder}, workspace, []string{"runner"},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := programs.Changed(); changed != nil {
+		t.Errorf("changed before anyone wrote: %v", changed)
+	}
+	fill('b')
+	want := []ralph.FileChange{{Name: path, Kind: ralph.FileChanged}}
+	if diff := cmp.Diff(want, programs.Changed()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -3,8 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +46,15 @@ var _ ralph.Checker = Shell{}
 // check ends as a failure that says so, and the caller must not draw conclusions about the
 // workspace.
 func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
+	return s.run(ctx, in, func(out io.Writer) io.WriteCloser { return unchanged{out} })
+}
+
+// run runs one check like [Shell.Check]. listen returns the writer that gets the output of the check's processes. What
+// that writer writes to out, until it is closed, is the output that is stored and returned. It is not called for a
+// check that is empty or whose output cannot be stored.
+func (s Shell) run(
+	ctx context.Context, in ralph.CheckInput, listen func(out io.Writer) io.WriteCloser,
+) (ralph.CheckResult, error) {
 	result := ralph.CheckResult{Name: in.Name}
 	if strings.TrimSpace(in.Name) == "" {
 		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty; it would run nothing"
@@ -63,25 +70,33 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		}
 		in = prepared
 	}
-	path, err := outputPath(in)
+	kept, err := s.keepOutput(ctx, in)
 	if err != nil {
-		return result, fmt.Errorf("keep output of check %q: %w: %w", in.Name, ralph.ErrIO, err)
+		return result, err
 	}
-	var seen tail
-	whole := sha256.New()
+	listener := listen(kept)
 	ended, err := process.Run(ctx, s.inView(process.Spec{
 		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
-		Stdout: process.Sink{Path: path, Limit: s.outputLimit(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
+		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}))
-	if err != nil {
+	if err = cmp.Or(err, listener.Close(), kept.Close()); err != nil {
 		return result, runError(in.Name, err)
 	}
+	s.describe(ctx, in, ended, kept, &result)
+	return result, nil
+}
+
+// describe fills in how a check ended.
+func (s Shell) describe(
+	ctx context.Context, in ralph.CheckInput, ended process.Result, kept *keptOutput, result *ralph.CheckResult,
+) {
+	seen := &kept.seen
 	result.ExitCode = ended.ExitCode
-	result.OutputHash = hex.EncodeToString(whole.Sum(nil))
+	result.OutputHash = kept.hash()
 	result.Duration = ralph.Span(ended.Duration)
 	result.Survivors = ended.Survivors
-	result.Truncated = ended.StdoutBytes > s.outputLimit()
+	result.Truncated = kept.bytes > s.outputLimit()
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
 	result.Output = seen.text(endRemark(ended, in.Timeout))
@@ -97,7 +112,6 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 			result.Broken = !seen.cut && lacksModule(cmp.Or(in.Command, in.Name), string(seen.kept))
 		}
 	}
-	return result, nil
 }
 
 // StripsPath reports whether the environment's PATH leads into a workspace.

@@ -22,11 +22,37 @@ const viewHiddenBase ralph.ViewKind = "hidden_base"
 // Check runs one check. A check that passes after tests from the base were rewritten in its view
 // counts as failed, because it is unknown what it ran. The tests may have been restored since.
 func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
-	result, err := v.Shell.Check(ctx, in)
+	run, err := v.runUnplanted(ctx, in)
 	v.planted = v.planted || v.examiner.Canary != "" && in.Command == v.examiner.Canary
 	if err != nil || v.planted || ctx.Err() != nil {
-		return result, err
+		return run.result, err
 	}
+	if run.result, err = v.distrustRewrites(ctx, in, run.result); err == nil && ctx.Err() == nil {
+		run.outcome.Exit = canary.ExitOf(run.result)
+		run.outcome.Red = run.outcome.Exit != 0
+		v.examiner.memory.keep(keyOf(v.in, in), run)
+	}
+	return run.result, err
+}
+
+// runUnplanted runs a check with nothing planted.
+func (v *view) runUnplanted(ctx context.Context, in ralph.CheckInput) (run namedRun, err error) {
+	if v.examiner.Snapshots == nil || v.in.Now.Snapshot == "" { // it is unknown which files belong to the tree
+		run.result, err = v.Shell.Check(ctx, in)
+		run.outcome = canary.OutcomeOf(run.result)
+		return run, err
+	}
+	tree, err := v.examiner.viewTree(ctx, v.in)
+	if err != nil {
+		return run, err
+	}
+	return v.run(ctx, tree, in, nil)
+}
+
+// distrustRewrites counts a check as failed if it passed after tests were rewritten while it ran.
+func (v *view) distrustRewrites(
+	ctx context.Context, in ralph.CheckInput, result ralph.CheckResult,
+) (ralph.CheckResult, error) {
 	touched, err := v.rewrittenTests(ctx)
 	if err != nil {
 		return result, err
@@ -224,7 +250,7 @@ func (e *Examiner) writesAtBase(ctx context.Context, in ralph.ViewInput, check r
 
 func (v *view) writes(ctx context.Context, tree canary.Tree, check ralph.CheckInput) (baseWrites, error) {
 	check.Folder, check.File = "", ""
-	run, err := v.tryCanaries(ctx, tree, nil, check)
+	run, err := v.run(ctx, tree, check, nil)
 	if err != nil {
 		return baseWrites{}, err
 	}

@@ -47,6 +47,7 @@ func (v *view) Close() error {
 	if v.mode == pristine.InPlace {
 		v.examiner.testStamps = testStamps{} // the checks may have written tests
 	}
+	v.keepBytecode()
 	if err := v.isolated.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}
@@ -134,9 +135,8 @@ func (e *Examiner) openIn(
 	}
 	e.best.overlayWorked = e.best.overlayWorked || made.OnDisk()
 	shell := e.Shell
-	// Compiled files in the workspace are ignored by git, so their content is unknown. Checks must
-	// not leave any there either.
-	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
+	e.warmBytecode(folder)
+	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+bytecodeFolder(folder))
 	if asked.Access == ralph.AccessIsolated {
 		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}

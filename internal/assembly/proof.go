@@ -156,7 +156,6 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 		Snapshots: snapshots,
 		Rules:     p.protect,
 		Folder:    places.Views,
-		Proofs:    places.Proofs,
 		NoNetwork: s.Network == "off",
 		HiddenDir: p.hiddenDir,
 		OfTree:    verify.OfTree{Setup: s.Setup},
@@ -164,6 +163,7 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 	if p.Settings.Tests.Enabled() {
 		e.GivenDir, e.GivenHidden = places.Given, p.Settings.Tests.Hidden
 	}
+	e.Quick = p.Settings.Gate.Proof == string(ralph.ProofQuick)
 	if s.Isolation != "auto" {
 		e.Isolation = pristine.Mode(s.Isolation)
 	}

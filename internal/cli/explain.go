@@ -168,6 +168,7 @@ func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 	if len(j.Again.Gates) == 0 && j.Judged {
 		fmt.Fprintf(out, "  %s, so the gates were not checked%s\n", whyNoGate(j), passedText(j))
 	}
+	printTables(out, j.Seen.Checks)
 	printFailedChecks(out, j.Seen.Checks)
 	if !j.Same() {
 		fmt.Fprintf(out, "  ! the log recorded a different verdict: %s\n", verdictText(j.Recorded))

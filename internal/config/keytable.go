@@ -196,8 +196,9 @@ var keyTable = []Key{
 		Doc: "what happens to a claim that nothing shows: no check failed before, and no new test fails " +
 			"without the work; ask: end with 7, for a person"},
 	{Name: "gate.proof", Kind: Text, Default: "shown", Flag: "proof", Metavar: "WORD",
-		Choices: []string{"shown", "unbroken"},
-		Doc:     "what a claim must prove; unbroken: checks that pass before and after are enough"},
+		Choices: []string{"shown", "unbroken", "quick"},
+		Doc: "what a claim must prove; unbroken: checks that pass before and after are enough; " +
+			"quick: shown, with fewer comparisons"},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what happens when an added line looks unfinished"},
 

@@ -44,7 +44,7 @@ type output struct {
 type stream struct {
 	name             string
 	read, write      *os.File
-	file             *CappedFile
+	file             *OutputFile
 	sink             Sink
 	bytes            int64
 	err              error
@@ -77,8 +77,8 @@ func (o *output) add(name string, sink Sink) error {
 	o.streams = append(o.streams, st)
 	var err error
 	if sink.Path != "" {
-		if st.file, err = CreateCapped(sink.Path, sink.Limit); err != nil {
-			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: withoutPath(err)}
+		if st.file, err = CreateOutput(name, sink.Path, sink.Limit); err != nil {
+			return err
 		}
 	}
 	if st.read, st.write, err = os.Pipe(); err != nil {
@@ -129,9 +129,7 @@ func (o *output) finish() error {
 	for _, st := range o.streams {
 		_ = st.read.Close()
 		if st.file != nil {
-			if err := st.file.Close(); err != nil && st.err == nil {
-				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)}
-			}
+			st.err = cmp.Or(st.err, st.file.Close())
 		}
 		first = cmp.Or(first, st.err)
 	}
@@ -204,7 +202,7 @@ func (o *output) take(st *stream, p []byte) {
 	}
 	if st.file != nil && st.file.err == nil {
 		if _, err := st.file.Write(p); err != nil {
-			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)})
+			o.fail(st, err)
 		}
 	}
 	if !st.tapOff {
@@ -222,7 +220,10 @@ func (o *output) tap(st *stream, p []byte) {
 	}()
 	if _, err := st.sink.Tap.Write(p); err != nil {
 		st.tapOff = true
-		o.fail(st, &IOError{Op: "pass on " + st.name, Err: err})
+		if _, described := errors.AsType[*IOError](err); !described {
+			err = &IOError{Op: "pass on " + st.name, Err: err}
+		}
+		o.fail(st, err)
 	}
 }
 
@@ -247,12 +248,4 @@ func (o *output) describe(r *Result) {
 
 func (st *stream) figures() (bytes int64, truncated bool) {
 	return st.bytes, st.file != nil && st.file.Truncated()
-}
-
-// withoutPath removes the path from an error that is shown with it anyway.
-func withoutPath(err error) error {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }

@@ -72,7 +72,8 @@ type Sink struct {
 	Limit int64
 	// Tap sees every byte, also those that the file does not keep. It is called from one goroutine per
 	// stream and must not block for long or keep the slice. An error ends the tree, and Run returns
-	// it. A panic also ends the tree, and continues in the goroutine that called Run as a *TapPanic.
+	// it as an *IOError. A panic also ends the tree, and continues in the goroutine that called Run as
+	// a *TapPanic.
 	Tap io.Writer
 }
 

@@ -255,13 +255,17 @@ func (b *Builder) finish(results []ralph.CheckResult) {
 }
 
 func proofOf(r ralph.CheckResult) *Proof {
-	switch {
-	case r.Proof == nil:
+	if r.Proof == nil {
 		return nil
-	case r.Hidden: // the names of hidden tests stay secret
-		return &Proof{Canary: r.Proof.Canary, Tests: r.Proof.Tests, Lost: r.Proof.Lost}
 	}
-	return &Proof{r.Proof.Canary, clean(r.Proof.Detail), r.Proof.Tests, r.Proof.Lost, cleanAll(r.Proof.Missing)}
+	proof := &Proof{
+		Canary: r.Proof.Canary, Tests: r.Proof.Tests, Lost: r.Proof.Lost, Quick: r.Proof.Quick, Table: r.Proof.Table,
+	}
+	if !r.Hidden { // the names of hidden tests stay secret
+		proof.Detail, proof.Missing, proof.Flaky = clean(r.Proof.Detail), cleanAll(r.Proof.Missing), cleanAll(r.Proof.Flaky)
+		proof.Environment, proof.Needs = cleanAll(r.Proof.Environment), cleanAll(r.Proof.Needs)
+	}
+	return proof
 }
 
 func (b *Builder) task(id string) *Task {

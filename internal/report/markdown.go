@@ -19,6 +19,7 @@ func (r Report) Markdown(out io.Writer) error {
 	for _, section := range []func(*page){
 		r.head,
 		r.evidence,
+		r.proofTables,
 		r.gates,
 		r.tasks,
 		r.claims,

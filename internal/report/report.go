@@ -111,6 +111,12 @@ type Proof struct {
 	Tests   int               `json:"tests,omitempty"` // that ran, if known
 	Lost    int               `json:"lost,omitempty"`  // ran at the base, but not now
 	Missing []string          `json:"missing,omitempty"`
+
+	Environment []string         `json:"environment,omitempty"` // what differs at the base since the run began
+	Needs       []string         `json:"needs,omitempty"`       // added test files that tests of the base need
+	Flaky       []string         `json:"flaky,omitempty"`
+	Quick       bool             `json:"quick,omitempty"` // the environment was not compared
+	Table       []ralph.ProofRun `json:"table,omitempty"` // the runs that were compared
 }
 
 // Task is one task of the list.

@@ -151,6 +151,13 @@ func wholeStory() *story {
 	})
 	s.add(ralph.EvCheckProof, ralph.Proof{
 		Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12,
+		Environment: []string{"TestPath failed, and today it passed"}, Flaky: []string{"TestClock"},
+		Table: []ralph.ProofRun{
+			{Column: ralph.ColumnThen, Exit: 1, Passed: 10, Failed: 2, Tests: 12},
+			{Column: ralph.ColumnClaimed, Passed: 12, Tests: 12},
+			{Column: ralph.ColumnToday, Exit: 1, Passed: 11, Failed: 1, Tests: 12, Planted: 2, Fired: 2},
+			{Column: ralph.ColumnCanary, Exit: 1, Passed: 9, Tests: 9, Planted: 5, Fired: 5, Repeats: true},
+		},
 	})
 	s.add(ralph.EvCheckProof, ralph.Proof{
 		Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1,

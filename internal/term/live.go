@@ -95,7 +95,7 @@ func (v *Live) See(e ralph.Event) {
 			v.doing = Clean(data.Text)
 		}
 	case ralph.CheckStarted:
-		v.doing = "check " + Clean(data.Name)
+		v.doing = "check " + Clean(data.Name) + columnReason(data.Column)
 	case ralph.Waiting:
 		v.doing, v.deadline = "waiting: "+Clean(data.Detail), time.Now().Add(data.Wait.Duration())
 		return

@@ -38,6 +38,19 @@ func (l *Lines) proofLines(e ralph.Event) []string {
 	return nil
 }
 
+// columnReason says why a check runs again to prove a claim.
+func columnReason(column ralph.ProofColumn) string {
+	switch column {
+	case ralph.ColumnToday:
+		return " on the base, to see whether the environment changed and planted tests fail"
+	case ralph.ColumnClaimed:
+		return " on the claimed tree"
+	case ralph.ColumnCanary:
+		return " with planted tests, to see whether exactly these fail"
+	}
+	return ""
+}
+
 // testsWritten says which tests were written before any work, and whether they are used.
 func (l *Lines) testsWritten(data ralph.TestsWritten) []string {
 	if data.Used {
@@ -120,6 +133,10 @@ func (l *Lines) canary(p ralph.Proof) []string {
 	switch {
 	case p.Canary == ralph.CanaryGreen:
 		return []string{"  " + l.Style.Red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
+	case len(p.Environment) > 0:
+		return []string{"  " + l.Style.Red("✗ "+name+" runs in a changed environment") + ": " + names(p.Environment)}
+	case len(p.Needs) > 0 && p.Lost == 0:
+		return []string{"  " + l.Style.Yellow("tests changed") + ": " + name + " fails without added test files: " + names(p.Needs)}
 	case p.Lost > 0:
 		missing := Clean(strings.TrimSpace(p.Detail + " " + strings.Join(p.Missing, ", ")))
 		return []string{"  " + l.Style.Red("✗ "+name+" misses tests") + ": " + missing}

@@ -13,20 +13,26 @@ type canaries struct {
 	files    []string          // the planted files' names without folder and extension
 	marks    []Mark
 
-	seen    map[string]bool // keys whose token was seen
+	skewed  map[string]bool // names of tests in which a literal was changed
+	seen    map[string]bool // keys whose token was seen, or whose test failed because of a changed literal
 	passing map[string]bool // keys whose test was seen passing
 	named   bool            // a planted file is mentioned in the output
 }
 
 func newCanaries(plants []Plant) canaries {
-	c := canaries{tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}}
+	c := canaries{
+		tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}, skewed: map[string]bool{},
+	}
 	for _, p := range plants {
 		if base, _, _ := strings.Cut(path.Base(p.Name), "."); !p.Inside {
 			c.files = append(c.files, base)
 		}
 		for _, m := range p.Marks {
-			c.tokens[m.Token] = m.Key
 			c.marks = append(c.marks, m)
+			if m.Literal {
+				continue
+			}
+			c.tokens[m.Token] = m.Key
 			if prefix := m.Token[:min(6, len(m.Token))]; !slices.Contains(c.prefixes, prefix) {
 				c.prefixes = append(c.prefixes, prefix)
 			}
@@ -63,6 +69,10 @@ func (c *canaries) isCanary(name string, state State) bool {
 	contained := func(part string) bool { return strings.Contains(name, part) }
 	own := slices.ContainsFunc(c.files, contained) || slices.ContainsFunc(c.prefixes, contained)
 	for _, m := range c.marks {
+		if m.Literal {
+			own = c.noteLiteral(m, name, state) || own
+			continue
+		}
 		if !contained(m.Test[0]) {
 			continue
 		}
@@ -72,4 +82,20 @@ func (c *canaries) isCanary(name string, state State) bool {
 		}
 	}
 	return own
+}
+
+// noteLiteral records how a test ended in which a literal was changed. It fails if a part of it does.
+func (c *canaries) noteLiteral(m Mark, name string, state State) bool {
+	if !m.Matches(name) {
+		return false
+	}
+	c.skewed[name] = true
+	switch {
+	case state == Failed:
+		c.seen[m.Key] = true
+		delete(c.passing, m.Key)
+	case state == Passed && !c.seen[m.Key]:
+		c.passing[m.Key] = true
+	}
+	return true
 }

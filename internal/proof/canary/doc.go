@@ -9,9 +9,10 @@
 // # Use
 //
 // [Plan] looks at a tree and returns files to put into a view of it: the canaries. [Invoke] returns
-// how to run the check's command so that the runner names its tests. [Read] turns the results into
-// an [Outcome]. This happens once at the base, and on the claimed tree. [Compare] judges the two
-// outcomes together. The package runs nothing and writes nothing.
+// how to run the check's command so that the runner names its tests. A [Listener] turns the results
+// into an [Outcome] while the check runs, and into what the user's own command would have printed;
+// [Read] does the first of these afterwards. This happens once at the base, and on the claimed tree.
+// [Compare] judges the two outcomes together. The package runs nothing and writes nothing.
 //
 // # Canaries
 //

@@ -27,6 +27,14 @@ type Invocation struct {
 	// Stops is true if the command may stop at its first failure. Then a test that did not run
 	// means nothing.
 	Stops bool `json:"stops,omitempty"`
+
+	// GoJSON is true if -json was added to go test. Then GoVerbose is true if one of these commands has -v, and
+	// GoLocal if one names no packages: go prints what passing packages print only in these two cases.
+	GoJSON    bool `json:"go_json,omitempty"`
+	GoVerbose bool `json:"go_verbose,omitempty"`
+	GoLocal   bool `json:"go_local,omitempty"`
+	// UnittestVerbose is true if -v was added to unittest.
+	UnittestVerbose bool `json:"unittest_verbose,omitempty"`
 }
 
 // NamesTests reports whether the invocation makes a command name its tests, or looks for their reports.
@@ -47,6 +55,10 @@ func Invoke(t Tree, command, dir string) Invocation {
 	v.jvm(segments)
 	v.found.Command = insert(command, v.insertions)
 	v.found.Stops = v.found.Stops || v.stopsElsewhere(segments)
+	if v.ownJSON {
+		v.found.GoJSON, v.found.GoVerbose, v.found.GoLocal = false, false, false
+	}
+	v.found.UnittestVerbose = v.found.UnittestVerbose && !v.ownVerbose
 	return v.found
 }
 
@@ -74,6 +86,9 @@ type invoker struct {
 	moved      bool // the command changed its folder
 	insertions []insertion
 	found      Invocation
+	// The user's own options already give the output that would be added. The two cannot be told apart in it, so
+	// nothing is undone.
+	ownJSON, ownVerbose bool
 }
 
 // runner is a test runner that a segment starts.
@@ -220,44 +235,6 @@ func (v *invoker) rspec(s segment, r runner) {
 	if v.add(s, r.last, " --format progress --format json --out "+shell.Quote(report)) {
 		v.found.Reports = append(v.found.Reports, report)
 	}
-}
-
-func (v *invoker) goTest(s segment, r runner) {
-	words := r.args
-	for i, word := range words {
-		if word == "-args" || word == "--args" {
-			words = words[:i]
-			break
-		}
-	}
-	has := func(names ...string) bool { return hasFlag(words, names...) }
-	if has("c", "list", "n", "h") {
-		return
-	}
-	if has("failfast") {
-		v.found.Stops = true
-	}
-	named := has("json")
-	if !named && !has("bench") {
-		named = v.add(s, r.last, " -json")
-	}
-	filtered := has("run", "skip", "bench", "fuzz", "exec", "o")
-	v.setKnown("go", named && s.plain && !filtered)
-}
-
-// hasFlag looks for flags in Go's style: with one dash or two, with or without a value.
-func hasFlag(words []string, names ...string) bool {
-	for _, word := range words {
-		flag := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
-		if flag == word {
-			continue
-		}
-		flag, _, _ = strings.Cut(flag, "=")
-		if slices.Contains(names, flag) || slices.Contains(names, strings.TrimPrefix(flag, "test.")) {
-			return true
-		}
-	}
-	return false
 }
 
 // pythonManagers are the tools that run a command in a project's environment.

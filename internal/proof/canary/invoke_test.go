@@ -21,29 +21,31 @@ func TestInvoke(t *testing.T) {
 		want invocation
 	}{
 		"go test ./...": {want: invocation{
-			Command: "go test -json ./...", Known: true, Runs: "go",
+			Command: "go test -json ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"CGO_ENABLED=0 go test -race ./...": {want: invocation{
-			Command: "CGO_ENABLED=0 go test -json -race ./...", Known: true, Runs: "go",
+			Command: "CGO_ENABLED=0 go test -json -race ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"go vet ./... && go test ./...": {want: invocation{
-			Command: "go vet ./... && go test -json ./...", Known: true, Runs: "go",
+			Command: "go vet ./... && go test -json ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
-		"cd sub && go test ./...":          {want: invocation{Command: "cd sub && go test -json ./..."}},
-		"go test -run 'TestA|TestB' ./...": {want: invocation{Command: "go test -json -run 'TestA|TestB' ./..."}},
+		"cd sub && go test ./...": {want: invocation{Command: "cd sub && go test -json ./...", GoJSON: true}},
+		"go test -run 'TestA|TestB' ./...": {want: invocation{
+			Command: "go test -json -run 'TestA|TestB' ./...", GoJSON: true,
+		}},
 		"go test -failfast ./...": {want: invocation{
-			Command: "go test -json -failfast ./...", Known: true, Runs: "go", Stops: true,
+			Command: "go test -json -failfast ./...", GoJSON: true, Known: true, Runs: "go", Stops: true,
 		}},
 		"go test ./... | tee log":  {want: invocation{Command: "go test ./... | tee log"}},
 		"go test ./... > log 2>&1": {want: invocation{Command: "go test ./... > log 2>&1"}},
-		"go test ./... || true":    {want: invocation{Command: "go test -json ./... || true"}},
-		"go test ./...; echo done": {want: invocation{Command: "go test -json ./...; echo done"}},
+		"go test ./... || true":    {want: invocation{Command: "go test -json ./... || true", GoJSON: true}},
+		"go test ./...; echo done": {want: invocation{Command: "go test -json ./...; echo done", GoJSON: true}},
 		"(go test ./...)":          {want: invocation{Command: "(go test ./...)"}},
 		"sh -c 'go test ./...'":    {want: invocation{Command: "sh -c 'go test ./...'"}},
 		"go test -c .":             {want: invocation{Command: "go test -c ."}},
 		"go test -bench . ./...":   {want: invocation{Command: "go test -bench . ./..."}},
 		"go test ./... -args -run x": {want: invocation{
-			Command: "go test -json ./... -args -run x", Known: true, Runs: "go",
+			Command: "go test -json ./... -args -run x", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"make test": {want: invocation{Command: "make test"}},
 		"":          {want: invocation{}},
@@ -61,15 +63,17 @@ func TestInvoke(t *testing.T) {
 			Command: "python3 -m pytest -k fast", Env: addopts, Reports: report,
 		}},
 		"python -W error -m unittest": {python, invocation{
-			Command: "python -W error -m unittest -v", Known: true, Runs: "python",
+			Command: "python -W error -m unittest -v", UnittestVerbose: true, Known: true, Runs: "python",
 		}},
 		"python -m unittest": {python, invocation{
-			Command: "python -m unittest -v", Known: true, Runs: "python",
+			Command: "python -m unittest -v", UnittestVerbose: true, Known: true, Runs: "python",
 		}},
 		"python -m unittest discover -s tests": {python, invocation{
-			Command: "python -m unittest discover -v -s tests",
+			Command: "python -m unittest discover -v -s tests", UnittestVerbose: true,
 		}},
-		"python -m unittest -f": {python, invocation{Command: "python -m unittest -v -f", Stops: true}},
+		"python -m unittest -f": {python, invocation{
+			Command: "python -m unittest -v -f", UnittestVerbose: true, Stops: true,
+		}},
 		"npm test": {script("node --test"), invocation{
 			Command: "npm test", Known: true, Runs: "javascript",
 		}},
@@ -106,25 +110,25 @@ func TestInvoke(t *testing.T) {
 		"for d in a b; do go test ./$d; done": {want: invocation{Command: "for d in a b; do go test ./$d; done"}},
 		"go test ./... & wait":                {want: invocation{Command: "go test ./... & wait"}},
 		"A=1; go test ./...": {want: invocation{
-			Command: "A=1; go test -json ./...", Known: true, Runs: "go",
+			Command: "A=1; go test -json ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
-		"A=1 || go test ./...":                 {want: invocation{Command: "A=1 || go test -json ./..."}},
+		"A=1 || go test ./...":                 {want: invocation{Command: "A=1 || go test -json ./...", GoJSON: true}},
 		"go test -ldflags \"-X a=$(b)\" ./...": {want: invocation{Command: "go test -ldflags \"-X a=$(b)\" ./..."}},
 		"go test ./... &> log":                 {want: invocation{Command: "go test ./... &> log"}},
 		"go test ./... |& tee log":             {want: invocation{Command: "go test ./... |& tee log"}},
 		"go test './...' # all": {want: invocation{
-			Command: "go test -json './...' # all", Known: true, Runs: "go",
+			Command: "go test -json './...' # all", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"go test \\\n ./...": {want: invocation{
-			Command: "go test -json \\\n ./...", Known: true, Runs: "go",
+			Command: "go test -json \\\n ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"time go test ./...": {want: invocation{
-			Command: "time go test -json ./...", Known: true, Runs: "go",
+			Command: "time go test -json ./...", GoJSON: true, Known: true, Runs: "go",
 		}},
 		"go test 'open":  {want: invocation{Command: "go test 'open"}},
 		"turbo run test": {want: invocation{Command: "turbo run test", Stops: true}},
 		"go test ./... && go test -tags slow ./it/.": {want: invocation{
-			Command: "go test -json ./... && go test -json -tags slow ./it/.", Known: true, Runs: "go",
+			Command: "go test -json ./... && go test -json -tags slow ./it/.", GoJSON: true, Known: true, Runs: "go",
 		}},
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -132,5 +136,39 @@ func TestInvoke(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestInvokeRemembersWhatItAdded has commands whose own options decide what the user would have seen.
+func TestInvokeRemembersWhatItAdded(t *testing.T) {
+	type added struct{ JSON, Verbose, Local, Unittest bool }
+	for command, want := range map[string]added{
+		"go test ./...":                                  {JSON: true},
+		"go test -v ./...":                               {JSON: true, Verbose: true},
+		"go test -v=false ./...":                         {JSON: true},
+		"go test -test.v ./...":                          {JSON: true, Verbose: true},
+		"go test ./... -args -v":                         {JSON: true},
+		"go test":                                        {JSON: true, Local: true},
+		"go test .":                                      {JSON: true},
+		"go test -race -count 1":                         {JSON: true, Local: true},
+		"go test -race -count=1 x":                       {JSON: true},
+		"go test -run TestA":                             {JSON: true, Local: true},
+		"go test -run TestA . -own flag":                 {JSON: true},
+		"go test -own ./...":                             {JSON: true, Local: true},
+		"go test -fuzz FuzzA ./a":                        {JSON: true, Local: true},
+		"go test ./a && go test -v":                      {JSON: true, Verbose: true, Local: true},
+		"go test -json ./...":                            {},
+		"go test -json ./a && go test ./b":               {},
+		"go test ./... | cat":                            {},
+		"python -m unittest -v":                          {},
+		"python -m unittest -q":                          {},
+		"python -m unittest a -v; python -m unittest b":  {},
+		"python -m unittest a; python -m unittest -q b":  {Unittest: true},
+		"go test ./... && python -m unittest discover a": {JSON: true, Unittest: true},
+	} {
+		inv := canary.Invoke(project{}.tree(), command, "/out")
+		if got := (added{inv.GoJSON, inv.GoVerbose, inv.GoLocal, inv.UnittestVerbose}); got != want {
+			t.Errorf("%s: got %+v, want %+v", command, got, want)
+		}
 	}
 }

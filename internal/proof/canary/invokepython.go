@@ -71,21 +71,23 @@ func (v *invoker) unittest(s segment, r runner) {
 	if len(r.args) > 0 && strings.EqualFold(r.args[0], "discover") {
 		at++
 	}
-	verbose := false
+	verbose, quiet := false, false
 	for i, arg := range r.args {
 		switch arg {
 		case "-v", "--verbose":
 			verbose = true
 		case "-f", "--failfast":
 			v.found.Stops, certain = true, false
-		case "-b", "--buffer", "-q", "--quiet":
-			verbose = verbose || arg == "-q" || arg == "--quiet"
+		case "-q", "--quiet":
+			quiet = true
+		case "-b", "--buffer":
 		default:
 			certain = certain && i == 0 && at > r.last
 		}
 	}
-	if !verbose {
-		v.add(s, at, " -v")
+	v.ownVerbose = v.ownVerbose || verbose
+	if !verbose && !quiet && v.add(s, at, " -v") {
+		v.found.UnittestVerbose = true
 	}
 	v.setKnown("python", certain && v.discoverable())
 }

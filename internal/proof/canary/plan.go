@@ -42,9 +42,10 @@ type Mark struct {
 	// Guarded is true if the project's own code decides whether tests run at all, such as a
 	// TestMain that needs a database.
 	Guarded bool
-	// Claims is true for a test that repeats one of the project's own with a wrong expectation. It
-	// proves something only if it passes.
-	Claims bool
+	// Literal is true for an existing test of the project in which one compared literal was changed.
+	// The literal is certainly compared where the test runs, so the test must fail. It prints no token;
+	// [Mark.Matches] finds it in a report by its name.
+	Literal bool
 }
 
 // maxPlaces limits the folders of one ecosystem that get a canary, and maxText how much of a file
@@ -95,14 +96,16 @@ func newPlanner(t Tree, command string, random io.Reader) *planner {
 
 // SameFolders keeps only plants in folders that had a canary at the base. One in a new folder could
 // end a command before it reaches the old folders, which are what the base is compared with. If no
-// folder had one, it keeps all. Of canaries inside files it keeps only those that the base had.
-func SameFolders(plants []Plant, base Outcome) []Plant {
-	plants = slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool {
-		return p.Inside && !slices.ContainsFunc(p.Marks, func(m Mark) bool { return slices.Contains(base.Planted, m.Key) })
-	})
-	folders := map[string]bool{}
+// folder had one, it keeps all.
+func SameFolders(plants, base []Plant) []Plant {
+	keys, folders := map[string]bool{}, map[string]bool{}
+	for _, p := range base {
+		for _, m := range p.Marks {
+			keys[m.Key] = true
+		}
+	}
 	for _, p := range plants {
-		if slices.ContainsFunc(p.Marks, func(m Mark) bool { return !m.Claims && slices.Contains(base.Planted, m.Key) }) {
+		if slices.ContainsFunc(p.Marks, func(m Mark) bool { return keys[m.Key] }) {
 			folders[path.Dir(p.Name)] = true
 		}
 	}

@@ -31,9 +31,6 @@ func (g *planner) plantPython() {
 		text, marks := g.pythonCase(p, class, "python "+p.dir+" ", module, class)
 		g.plant(file, text, marks...)
 	}
-	if g.namesPython() {
-		g.plantClaims()
-	}
 }
 
 // pythonCase writes the tests of a class. Their keys begin with key, and their names contain test.

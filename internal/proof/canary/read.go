@@ -1,10 +1,7 @@
 package canary
 
 import (
-	"bufio"
-	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -22,66 +19,57 @@ const (
 )
 
 // maxNames limits the tests that an outcome names, and maxLine how much of a line is examined at
-// once.
+// once. The pieces of a longer line overlap, because a token may be at the seam.
 const (
 	maxNames = 20_000
 	maxLine  = 256 << 10
+	overlap  = 64
 )
 
-// Outcome is the result of one run with canaries. It can be stored as JSON. The zero value means
-// that nothing is known about the run.
+// Outcome is the result of one run. The zero value means that nothing is known about it.
 type Outcome struct {
-	Exit int  `json:"exit"`
-	Red  bool `json:"red"`
+	Exit int
+	Red  bool
 	// Tests are the tests by name, without canaries. Complete means that all of them are listed.
-	Tests    map[string]State `json:"tests,omitempty"`
-	Complete bool             `json:"complete,omitempty"`
+	Tests    map[string]State
+	Complete bool
 	// Total is how many tests ran, without canaries and skipped ones; -1 if unknown.
-	Total int `json:"total"`
+	Total int
+	// Sum replaces Tests if the log does not have all of their names.
+	Sum string
 	// Formats are the kinds of output that names and numbers were read from.
-	Formats []string `json:"formats,omitempty"`
+	Formats []string
 	// Unstable is how many tests have names that may differ between runs. They are not in Tests.
-	Unstable int `json:"unstable,omitempty"`
+	Unstable int
 
-	Planted []string `json:"planted,omitempty"` // keys of all canaries
-	Failing []string `json:"failing,omitempty"` // keys of canaries seen failing
-	Passing []string `json:"passing,omitempty"` // keys of canaries seen passing
+	Planted []string // keys of all canaries
+	Failing []string // keys of canaries seen failing
+	Passing []string // keys of canaries seen passing
 	// keys of canaries whose folder certainly ran without them
-	Silent []string `json:"silent,omitempty"`
+	Silent []string
 	// keys of canaries that failed although their package was reported as passed
-	Hidden []string `json:"hidden,omitempty"`
-	Claims []string `json:"claims,omitempty"` // keys of canaries that repeat a test of the project
+	Hidden   []string
+	Literals []string        // keys of the project's own tests in which a literal was changed
+	Skewed   map[string]bool // names of these tests
 
-	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
-	Cut     bool `json:"cut,omitempty"`     // the runner said that it stopped early
-	Named   bool `json:"named,omitempty"`   // a planted file is mentioned
+	Unbuilt bool // something could not be built or loaded
+	Cut     bool // the runner said that it stopped early
+	Named   bool // a planted file is mentioned
 }
 
-// Read makes an outcome from one run: its exit status, its output, and its reports.
+// Read makes an outcome from one run: its exit status, its output, and its reports. A [Listener] does the same while
+// the run lasts.
 func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports [][]byte) Outcome {
-	r := newReading(plants)
-	r.lines(output)
-	for _, report := range reports {
-		r.report(report)
+	l := &Listener{inv: inv, plants: plants, read: newReading(plants), out: &printer{to: io.Discard}}
+	if output != nil {
+		_, _ = io.Copy(l, output) // an outcome is made of as much as can be read
 	}
-	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Cut: r.cut || r.cargoCut, Named: r.named}
-	r.judge(&out, inv, plants)
-	r.count(&out)
-	return out
+	_ = l.Close() // io.Discard never fails
+	return l.Outcome(exit, reports)
 }
 
-// OwnFailures returns the project's own tests that failed, sorted, at most as many as a proof
-// names. If the check passes without canaries, they deserve a second look: see [Unmask].
-func (o Outcome) OwnFailures() []string {
-	var fell []string
-	for name, state := range o.Tests {
-		if state == Failed {
-			fell = append(fell, name)
-		}
-	}
-	slices.Sort(fell)
-	return fell[:min(len(fell), maxMissing)]
-}
+// isLiteral reports whether a literal was changed in a test.
+func (o Outcome) isLiteral(name string) bool { return o.Skewed[name] }
 
 // reading is what was understood of one run so far.
 type reading struct {
@@ -124,29 +112,6 @@ func newReading(plants []Plant) *reading {
 	}
 }
 
-// lines reads the whole output. A very long line is read in pieces that overlap by the length of a
-// token.
-func (r *reading) lines(output io.Reader) {
-	if output == nil {
-		return
-	}
-	reader := bufio.NewReaderSize(output, maxLine)
-	rest := ""
-	for {
-		piece, err := reader.ReadSlice('\n')
-		text := rest + string(piece)
-		rest = ""
-		r.line(plain(text))
-		if errors.Is(err, bufio.ErrBufferFull) {
-			rest = text[max(0, len(text)-64):]
-			continue
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 var escapes = text.LazyRegexp(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
 // plain returns a line as a person sees it: without colors, and split where a carriage return went
@@ -163,17 +128,21 @@ func plain(line string) string {
 	return line
 }
 
-func (r *reading) line(line string) {
+// line reads one line. It returns the event of the go command that the line is, if it is one.
+func (r *reading) line(line string) (goEvent, bool) {
 	r.findTokens(line)
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
 	if strings.HasPrefix(line, "{") && strings.Contains(line, `"Action":"`) {
-		r.goEvent(line)
-		return
+		event, ok := parseGoEvent(line)
+		if ok {
+			r.goEvent(event)
+		}
+		return event, ok
 	}
 	if len(line) > 4096 {
-		return
+		return goEvent{}, false
 	}
 	r.goLine(line)
 	r.unittestLine(line)
@@ -182,6 +151,7 @@ func (r *reading) line(line string) {
 	r.cargoLine(line)
 	r.summaryLine(line)
 	r.troubleLine(line)
+	return goEvent{}, false
 }
 
 // test records a test by its name.
@@ -196,11 +166,14 @@ func (r *reading) test(format, name string, state State) {
 
 // judge records what happened to the canaries.
 func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
+	if len(r.skewed) > 0 {
+		out.Skewed = r.skewed
+	}
 	for _, p := range plants {
 		for _, m := range p.Marks {
 			out.Planted = append(out.Planted, m.Key)
 			ecosystem, _, _ := strings.Cut(m.Key, " ")
-			silent := inv.Known && inv.Runs == ecosystem && !m.Claims && !(m.Guarded && out.Red)
+			silent := inv.Known && inv.Runs == ecosystem && !m.Literal && !(m.Guarded && out.Red)
 			if m.Scope != "" {
 				silent = silent && r.packages[m.Scope]
 			} else {
@@ -217,8 +190,8 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 			case silent:
 				out.Silent = append(out.Silent, m.Key)
 			}
-			if m.Claims {
-				out.Claims = append(out.Claims, m.Key)
+			if m.Literal {
+				out.Literals = append(out.Literals, m.Key)
 			}
 		}
 	}

@@ -12,12 +12,27 @@ var (
 	goPackage = text.LazyRegexp(`^(ok|FAIL|---|\?)\s+(\S+)\s*(.*)$`)
 )
 
-// goEvent reads a line of `go test -json`.
-func (r *reading) goEvent(line string) {
-	var event struct{ Action, Package, Test, Output string }
-	if json.Unmarshal([]byte(line), &event) != nil {
-		return
+// goEvent is a line of `go test -json`.
+type goEvent struct{ Action, Package, ImportPath, Test, Output string }
+
+func parseGoEvent(line string) (goEvent, bool) {
+	var event goEvent
+	err := json.Unmarshal([]byte(line), &event)
+	return event, err == nil
+}
+
+// goEventStart returns where an event begins in a line; -1 if there is none.
+func goEventStart(line string) int {
+	for _, start := range []string{`{"Time":"`, `{"ImportPath":"`} {
+		if at := strings.Index(line, start); at >= 0 {
+			return at
+		}
 	}
+	return -1
+}
+
+// goEvent reads a line of `go test -json`.
+func (r *reading) goEvent(event goEvent) {
 	states := map[string]State{"pass": Passed, "fail": Failed, "skip": Skipped, "run": Ran}
 	state, ends := states[event.Action]
 	switch {

@@ -1,0 +1,264 @@
+package canary
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// maxMutated limits the tests in which a literal is changed. Each of them makes the check fail, and
+// a few are enough to find code that lets tests pass.
+const maxMutated = 5
+
+// Limits for the files that are searched for literals. A larger file is not one that a person wrote,
+// and searching it takes long.
+const (
+	maxSearched  = 256 << 10
+	maxFileTests = 1000
+)
+
+// Mutate changes one compared literal in a few existing tests, chosen at random. Code that lets the
+// tests it knows pass lets these pass as well: a value that is equal to everything, an assertion that
+// was replaced, code that recognizes the names of its tests.
+//
+// It reads 32 bytes from random. The same bytes give the same choice in two trees, as far as both
+// have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
+// only its limited number on the rest of the tree. Only tests that wanted accepts are changed. The
+// result is nil if nothing can be changed, or if random fails.
+func Mutate(t Tree, command string, random io.Reader, wanted func(Mark) bool) []Plant {
+	var seed [32]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return nil
+	}
+	g := newPlanner(t, command, bytes.NewReader(seed[:]))
+	if g == nil {
+		return nil
+	}
+	m := &mutator{planner: g, seed: seed, wanted: wanted}
+	var queues [][]candidate
+	for _, e := range []struct {
+		ecosystem string
+		find      func() []candidate
+	}{{"go", m.findGo}, {"python", m.findPython}, {"javascript", m.findJavaScript}, {"rust", m.findRust}} {
+		if g.mayRun(e.ecosystem) {
+			queues = append(queues, m.rank(e.ecosystem, e.find()))
+		}
+	}
+	return m.apply(m.choose(queues))
+}
+
+// mutator makes the plants of [Mutate].
+type mutator struct {
+	*planner
+	seed   [32]byte
+	wanted func(Mark) bool
+}
+
+// candidate is a test of the project with the literals that it compares.
+type candidate struct {
+	file  string
+	test  string // its name, as the runner's report ends with it
+	scope string
+	// guarded is as in [Mark].
+	guarded bool
+	spots   []spot
+	key     string
+}
+
+// spot is one literal of a test.
+type spot struct {
+	span
+	certain bool // it is certainly compared where the test runs, so a wrong one makes the test fail
+	char    bool // a single character, not a text
+}
+
+// hash returns a number that only those who know the seed can compute.
+func (m *mutator) hash(purpose, name string) [32]byte {
+	h := hmac.New(sha256.New, m.seed[:])
+	_, _ = io.WriteString(h, purpose+"\x00"+name)
+	return [32]byte(h.Sum(nil))
+}
+
+// rank brings the tests of an ecosystem into the order in which they are taken: one of each file, then a second one of
+// each file, and so on, otherwise at random. A test never loses its place because another one was removed, so what is
+// chosen in a tree is also chosen in any part of it. Literals that may not be compared are left out: a test that passes
+// with a changed one would prove nothing.
+func (m *mutator) rank(ecosystem string, all []candidate) []candidate {
+	type place struct {
+		candidate
+		turn int
+		hash [32]byte
+	}
+	var places []place
+	for _, c := range all {
+		c.key = ecosystem + " " + c.file + " literal " + c.test
+		c.spots = slices.DeleteFunc(slices.Clone(c.spots), func(s spot) bool { return !s.certain })
+		if len(c.spots) > 0 && m.wanted(c.mark()) {
+			places = append(places, place{candidate: c, hash: m.hash("rank", c.key)})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return bytes.Compare(a.hash[:], b.hash[:]) })
+	turns := map[string]int{}
+	for i, p := range places {
+		places[i].turn = turns[p.file]
+		turns[p.file]++
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.turn, b.turn) })
+	ranked := make([]candidate, len(places))
+	for i, p := range places {
+		ranked[i] = p.candidate
+	}
+	return ranked
+}
+
+// choose takes tests from the ecosystems in turn.
+func (m *mutator) choose(queues [][]candidate) []candidate {
+	queues = slices.DeleteFunc(queues, func(q []candidate) bool { return len(q) == 0 })
+	order := func(q []candidate) []byte {
+		ecosystem, _, _ := strings.Cut(q[0].key, " ")
+		h := m.hash("ecosystem", ecosystem)
+		return h[:]
+	}
+	slices.SortFunc(queues, func(a, b []candidate) int { return bytes.Compare(order(a), order(b)) })
+	var chosen []candidate
+	for i := 0; ; i++ {
+		before := len(chosen)
+		for _, q := range queues {
+			if i < len(q) && len(chosen) < maxMutated {
+				chosen = append(chosen, q[i])
+			}
+		}
+		if len(chosen) == before {
+			return chosen
+		}
+	}
+}
+
+// change is one literal and what replaces it.
+type change struct {
+	span
+	text string
+}
+
+// apply changes one literal of every chosen test.
+func (m *mutator) apply(chosen []candidate) []Plant {
+	slices.SortFunc(chosen, func(a, b candidate) int {
+		return cmp.Or(strings.Compare(a.file, b.file), strings.Compare(a.key, b.key))
+	})
+	var plants []Plant
+	for i := 0; i < len(chosen); {
+		file := chosen[i].file
+		plant := Plant{Name: file, Text: m.read(file), Inside: true}
+		var changes []change
+		for ; i < len(chosen) && chosen[i].file == file; i++ {
+			mark, change := m.change(chosen[i], plant.Text)
+			plant.Marks, changes = append(plant.Marks, mark), append(changes, change)
+		}
+		slices.SortFunc(changes, func(a, b change) int { return b.from - a.from })
+		for _, c := range changes {
+			plant.Text = plant.Text[:c.from] + c.text + plant.Text[c.to:]
+		}
+		plants = append(plants, plant)
+	}
+	return plants
+}
+
+// change chooses one of a test's literals, and what it becomes.
+func (m *mutator) change(c candidate, text string) (Mark, change) {
+	dice := rand.New(rand.NewChaCha8(m.hash("literal", c.key)))
+	s := c.spots[dice.IntN(len(c.spots))]
+	// The token is never printed. It keeps this mark from being found by another one's.
+	token := drawLetters(dice, 14)
+	mark := c.mark()
+	mark.Token = token
+	return mark, change{s.span, otherLiteral(s, text, dice)}
+}
+
+func (c candidate) mark() Mark {
+	return Mark{Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Literal: true}
+}
+
+// Matches reports whether a name in a runner's report is that of a literal mark's test, or of a part
+// of it, such as a Go subtest or a set of pytest's parameters.
+func (m Mark) Matches(name string) bool {
+	if !m.Literal || len(m.Test) == 0 {
+		return false
+	}
+	var before, after []string
+	switch ecosystem, _, _ := strings.Cut(m.Key, " "); ecosystem {
+	case "go":
+		if m.Scope != "" {
+			rest, ok := strings.CutPrefix(name, m.Scope+".")
+			return ok && (rest == m.Test[0] || strings.HasPrefix(rest, m.Test[0]+"/"))
+		}
+		before, after = []string{"."}, []string{"/"}
+	case "python":
+		before, after = []string{"."}, []string{"[", " ("}
+	case "javascript":
+		before, after = []string{" "}, []string{" > "}
+	case "rust":
+		before = []string{" "}
+	}
+	return containsName(name, m.Test[0], before, after)
+}
+
+// containsName reports whether a name contains a test's name between one of the texts before it, or
+// the beginning, and one of the texts after it, or the end.
+func containsName(name, test string, before, after []string) bool {
+	for from := 0; ; {
+		i := strings.Index(name[from:], test)
+		if i < 0 {
+			return false
+		}
+		left, right := name[:from+i], name[from+i+len(test):]
+		begins := left == "" || slices.ContainsFunc(before, func(s string) bool { return strings.HasSuffix(left, s) })
+		ends := right == "" || slices.ContainsFunc(after, func(s string) bool { return strings.HasPrefix(right, s) })
+		if begins && ends {
+			return true
+		}
+		from += i + 1
+		if from > len(name) {
+			return false
+		}
+	}
+}
+
+// files returns the test files of the tree that choose accepts.
+func (m *mutator) files(choose func(name string) bool) []string {
+	var all []string
+	for _, name := range m.tree.Files {
+		if !isForeign(name) && choose(name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// search returns a file's text, or "" if the file is not searched.
+func (m *mutator) search(file string) string {
+	if text := m.read(file); len(text) <= maxSearched {
+		return text
+	}
+	return ""
+}
+
+// unique removes the literals of tests whose name another test has, because a report cannot tell the
+// two apart.
+func unique(all []candidate) []candidate {
+	count := map[string]int{}
+	for _, c := range all {
+		count[c.test]++
+	}
+	for i, c := range all {
+		if count[c.test] > 1 {
+			all[i].spots = nil
+		}
+	}
+	return all
+}

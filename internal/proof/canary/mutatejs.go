@@ -1,0 +1,146 @@
+package canary
+
+import (
+	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+var (
+	jsTestCall   = text.LazyRegexp("\\b(?:test|it)((?:\\.\\w+)*)\\(\\s*['\"`]")
+	jsFunction   = text.LazyRegexp(`^(?:async\s+)?(?:function\b\s*\w*\s*\([^()]*\)\s*|(?:\([^()]*\)|\w+)\s*=>\s*)`)
+	jsAssertCall = text.LazyRegexp(`^(?:assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)|t\.is)\(`)
+	jsExpectCall = text.LazyRegexp(`^(await\s+)?expect\(`)
+	jsExpects    = text.LazyRegexp(`^\s*(\.resolves\s*)?\.(?:toBe|toEqual|toStrictEqual)\(`)
+	jsDoubt      = text.LazyRegexp(`\b(?:return|yield|skip|todo|try|exit)\b`)
+	jsBranch     = text.LazyRegexp(`^(?:\}\s*)?(?:if|else|for|while|do)\b.*[^;{}\s]$`)
+	jsUnfinished = text.LazyRegexp(`[=>,+&|?:(]$`)
+	jsNext       = text.LazyRegexp(`^(?:[ \t\r]*(?:[;\n})]|$))`)
+)
+
+// findJavaScript returns the tests of all JavaScript and TypeScript files. Reports put the names of
+// groups before a test's title, so a title must not be the end of another one.
+func (m *mutator) findJavaScript() []candidate {
+	var all []candidate
+	endings := map[string]int{}
+	for _, file := range m.files(m.jsTest) {
+		text := m.search(file)
+		if jsOtherRunner().MatchString(text) {
+			continue
+		}
+		for _, c := range jsTitled(file, maskJavaScript(text)) {
+			all = append(all, c)
+			endings[c.test]++
+			for i, r := range c.test {
+				if r == ' ' {
+					endings[c.test[i+1:]]++
+				}
+			}
+		}
+	}
+	for i, c := range all {
+		if endings[c.test] > 1 {
+			all[i].spots = nil
+		}
+	}
+	return all
+}
+
+// jsTitled returns the tests of one file that have a title.
+func jsTitled(file string, s source) []candidate {
+	var tests []candidate
+	for _, at := range jsTestCall().FindAllStringSubmatchIndex(s.code, -1) {
+		args, end := s.arguments(at[3])
+		if end < 0 || len(tests) == maxFileTests {
+			return nil // this is no code that can be understood
+		}
+		if len(args) == 0 {
+			continue
+		}
+		title := s.text[args[0].from:args[0].to]
+		if len(title) < 3 || strings.ContainsAny(title, "\\\n") || strings.Contains(title, "${") {
+			continue
+		}
+		c := candidate{file: file, test: title[1 : len(title)-1]}
+		plain := at[2] == at[3] && !precededByDot(s.code, at[0]) && literal().MatchString(s.code[args[0].from:args[0].to])
+		if plain && strings.TrimSpace(c.test) == c.test {
+			c.spots = jsSpots(s, args[1:])
+		}
+		tests = append(tests, c)
+	}
+	return tests
+}
+
+func precededByDot(code string, at int) bool {
+	return at > 0 && (code[at-1] == '.' || code[at-1] == '$')
+}
+
+// jsSpots returns the literals that the function of a test compares. A test with options may be
+// skipped, or expected to fail.
+func jsSpots(s source, args []span) []spot {
+	if len(args) == 0 {
+		return nil
+	}
+	head := jsFunction().FindString(s.code[args[0].from:args[0].to])
+	if head == "" {
+		return nil
+	}
+	body := span{args[0].from + len(head), args[0].to}
+	if body.from >= body.to {
+		return nil
+	}
+	if s.code[body.from] != '{' {
+		if at, ok := jsCompared(s, body.from); ok {
+			return []spot{{span: at, certain: true}}
+		}
+		return nil
+	}
+	body = span{body.from + 1, body.to - 1}
+	var spots []spot
+	doubt := s.first(jsDoubt(), body)
+	for _, start := range s.statements(body) {
+		at, ok := jsCompared(s, start)
+		if ok && at.to <= body.to && jsReached(s.code[body.from:start]) {
+			spots = append(spots, spot{span: at, certain: start < doubt})
+		}
+	}
+	return spots
+}
+
+// jsReached reports whether a statement is one by itself: not the rest of an expression, nor a
+// branch without braces.
+func jsReached(before string) bool {
+	before = strings.TrimRight(before, " \t\r\n")
+	last := strings.TrimSpace(before[strings.LastIndexByte(before, '\n')+1:])
+	return !jsUnfinished().MatchString(last) && !jsBranch().MatchString(last)
+}
+
+// jsCompared returns the expected value of the comparison that begins at start.
+func jsCompared(s source, start int) (span, bool) {
+	rest := s.code[start:]
+	if call := jsAssertCall().FindString(rest); call != "" {
+		args, end := s.arguments(start + len(call) - 1)
+		if len(args) < 2 || !jsNext().MatchString(s.code[end:]) {
+			return span{}, false
+		}
+		return s.compared(args[0], args[1])
+	}
+	call := jsExpectCall().FindStringSubmatch(rest)
+	if call == nil {
+		return span{}, false
+	}
+	actual, end := s.arguments(start + len(call[0]) - 1)
+	if len(actual) != 1 {
+		return span{}, false
+	}
+	expects := jsExpects().FindStringSubmatch(s.code[end:])
+	if expects == nil || expects[1] != "" && call[1] == "" {
+		return span{}, false
+	}
+	expected, end := s.arguments(end + len(expects[0]) - 1)
+	if len(expected) != 1 || !jsNext().MatchString(s.code[end:]) {
+		return span{}, false
+	}
+	at, ok := s.compared(actual[0], expected[0])
+	return at, ok && at == expected[0]
+}

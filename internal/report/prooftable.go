@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/ralphloop/ralph"
+)
+
+var columnTexts = map[ralph.ProofColumn]string{
+	ralph.ColumnThen:    "the base, before any agent worked",
+	ralph.ColumnToday:   "the base, at the time of the claim",
+	ralph.ColumnClaimed: "the claimed tree",
+	ralph.ColumnCanary:  "the claimed product, with planted tests",
+}
+
+// proofTables shows the runs that prove the checks of the last verdict.
+func (r Report) proofTables(p *page) {
+	titled := false
+	for _, c := range r.Evidence {
+		if c.Proof == nil || len(c.Proof.Table) == 0 {
+			continue
+		}
+		if !titled {
+			p.title("Runs compared")
+			p.table("check", "run", "exit", "passed", "failed", "skipped", "planted tests that failed")
+			titled = true
+		}
+		for _, run := range c.Proof.Table {
+			column := columnTexts[run.Column]
+			if run.Repeats {
+				column += ", again"
+			}
+			p.row(c.named(), prose(column), strconv.Itoa(run.Exit), number(run.Passed), number(run.Failed),
+				number(run.Skipped), planted(run))
+		}
+	}
+	for _, c := range r.Evidence {
+		if c.Proof == nil {
+			continue
+		}
+		if len(c.Proof.Environment) > 0 {
+			p.line("\n%s: **the environment changed**: %s.", c.named(), proses(c.Proof.Environment))
+		}
+		if len(c.Proof.Flaky) > 0 {
+			p.line("\n%s: flaky: %s.", c.named(), codes(c.Proof.Flaky))
+		}
+		if c.Proof.Quick {
+			p.line("\n%s: a quick proof: the environment was not compared, and no literals were changed.", c.named())
+		}
+	}
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func planted(run ralph.ProofRun) string {
+	if run.Planted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", run.Fired, run.Planted)
+}

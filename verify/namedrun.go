@@ -1,0 +1,161 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/canary"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+)
+
+const (
+	// collectTimeout bounds the search for reports.
+	collectTimeout = time.Minute
+	// reportLimit and reportsLimit bound the size and the number of reports that are read.
+	reportLimit, reportsLimit = 32 << 20, 2000
+)
+
+// namedRun is one run of a check whose tests are known by name.
+type namedRun struct {
+	outcome    canary.Outcome
+	invocation canary.Invocation
+	result     ralph.CheckResult
+}
+
+// runNamed runs a check in a new view, with planted tests if there are any.
+func (e *Examiner) runNamed(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
+) (run namedRun, err error) {
+	tree, err := e.viewTree(ctx, in)
+	if err != nil {
+		return run, err
+	}
+	err = e.withView(ctx, in, func(v *view) (err error) {
+		run, err = v.run(ctx, tree, check, plants)
+		return err
+	})
+	return run, err
+}
+
+// run plants tests, runs a check so that it names its tests, and reads the results. Every check of a view runs like
+// this, with planted tests or without, so that nothing tells the runs apart.
+func (v *view) run(
+	ctx context.Context, tree canary.Tree, check ralph.CheckInput, plants []canary.Plant,
+) (namedRun, error) {
+	if err := v.plant(plants); err != nil {
+		return namedRun{}, err
+	}
+	reports := filepath.Join(v.folder, "reports")
+	run := namedRun{invocation: canary.Invoke(tree, command(check), reports)}
+	if err := os.WriteFile(filepath.Join(reports, "begun"), nil, 0o600); err != nil {
+		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
+	}
+	shell := v.Shell
+	shell.Env = addVariables(shell.Env, run.invocation.Env)
+	runs := check
+	runs.Command = run.invocation.Command
+	var listener *canary.Listener
+	result, err := shell.run(ctx, runs, func(out io.Writer) io.WriteCloser {
+		listener = canary.NewListener(run.invocation, plants, out)
+		return listener
+	})
+	run.result = result
+	if err != nil || ctx.Err() != nil {
+		return run, err
+	}
+	if listener != nil { // otherwise nothing was started
+		run.outcome = listener.Outcome(canary.ExitOf(result), v.reports(ctx, run.invocation, check, reports))
+	}
+	if canary.RanNoTests(tree, command(check), run.invocation, run.outcome) {
+		run.outcome.Total = 0
+	}
+	run.result.Tests = run.outcome.Seen()
+	return run, nil
+}
+
+// plant writes tests into the view.
+func (v *view) plant(plants []canary.Plant) error {
+	planted := filepath.Join(v.folder, "planted")
+	for _, folder := range []string{planted, filepath.Join(v.folder, "reports")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+		}
+	}
+	var edits []pristine.Edit
+	for i, plant := range plants {
+		source := filepath.Join(planted, strconv.Itoa(i))
+		if err := os.WriteFile(source, []byte(plant.Text), 0o644); err != nil {
+			return fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+		}
+		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
+	}
+	if err := v.isolated.ApplyEdits(edits); err != nil {
+		return fmt.Errorf("plant: %w", err)
+	}
+	return nil
+}
+
+// addVariables adds variables to an environment. Options for pytest join those of the user.
+func addVariables(env, added []string) []string {
+	env = slices.Clone(env)
+	for _, variable := range added {
+		name, value, _ := strings.Cut(variable, "=")
+		if own, set := (Shell{Env: env}).variable(name); set && name == "PYTEST_ADDOPTS" {
+			value = own + " " + value
+		}
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// collectScript copies the reports that a run wrote out of its view, which is not visible from
+// outside.
+const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c ` +
+	`'d=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
+
+// reports reads the reports of a run: those that it was asked to write, and those that its tools
+// write by default.
+func (v *view) reports(
+	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string,
+) [][]byte {
+	var files []string
+	for _, report := range invocation.Reports {
+		if filepath.IsAbs(report) {
+			found, _ := filepath.Glob(report)
+			files = append(files, found...)
+			continue
+		}
+		argv := append(
+			process.Shell(collectScript), "sh", v.isolated.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder,
+		)
+		spec := v.inView(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
+		_, _ = process.Run(ctx, spec) // a missing report proves nothing
+	}
+	found, _ := filepath.Glob(filepath.Join(folder, "found.*"))
+	files = append(files, found...)
+	var texts [][]byte
+	for _, file := range files[:min(len(files), reportsLimit)] {
+		if text, err := readReport(file); err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func readReport(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, reportLimit))
+}

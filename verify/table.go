@@ -1,0 +1,273 @@
+package verify
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/canary"
+)
+
+// table holds the runs that prove one check.
+type table struct {
+	examiner *Examiner
+	check    ralph.CheckInput
+	claimed  ralph.ViewInput // the view in which the check passed
+	base     ralph.ViewInput // the tree of the baseline, or the base of the claim
+	canary   ralph.ViewInput // the view that gets planted tests
+	added    []string        // test files that the agent added, and that the canary's view lacks
+
+	row     canary.Row
+	planted []canary.Plant // at the base
+	runs    []ralph.ProofRun
+	flaky   []string
+}
+
+// newTable finds out what to compare.
+func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (*table, error) {
+	t := &table{examiner: e, check: check, claimed: in, base: in, canary: in}
+	t.base.Kind = ralph.ViewBase
+	if in.Kind == ralph.ViewHidden {
+		t.base.Kind = viewHiddenBase
+	}
+	if in.Then != nil && in.First.Snapshot != "" {
+		t.base.Base = in.First
+		then := e.memory.beforeAgent(in, check)
+		t.row.Then = &then
+	}
+	baseTree, err := e.viewTree(ctx, t.base)
+	if err != nil {
+		return nil, err
+	}
+	t.row.Stops = canary.Invoke(baseTree, command(check), "").Stops
+	if e.Canary == "" {
+		t.planted = canary.Plan(baseTree, command(check), rand.Reader)
+	}
+	found, err := e.classify(ctx, in.Base, in.Now)
+	if err != nil {
+		return nil, err
+	}
+	t.row.Changed = in.Kind == ralph.ViewClaimed && len(found.meaning.Tests) > 0
+	if in.Kind == ralph.ViewClaimed && !t.row.Changed && !t.names(found.newTests) {
+		t.added, t.canary.Kind = changeNames(found.newTests), ralph.ViewOldTests
+	}
+	return t, nil
+}
+
+// names reports whether the check names one of these files, so that it cannot run without them.
+func (t *table) names(files []ralph.FileChange) bool {
+	return slices.ContainsFunc(files, func(c ralph.FileChange) bool {
+		stem, _, _ := strings.Cut(path.Base(c.Name), ".")
+		return strings.Contains(command(t.check), stem)
+	})
+}
+
+// prove runs the columns and judges them. What looks wrong is looked at once more.
+func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
+	if err := t.runClaimed(ctx); err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
+	if t.row.Then != nil {
+		t.runs = append(t.runs, t.row.Then.Run(ralph.ColumnThen))
+	}
+	t.runs = append(t.runs, t.row.Claimed.Run(ralph.ColumnClaimed))
+	if t.baseRanNothing() {
+		t.added, t.canary.Kind = nil, t.claimed.Kind
+	}
+	columns := []func(context.Context) error{t.runToday, t.runCanary}
+	if coin, err := rand.Int(rand.Reader, big.NewInt(2)); err == nil && coin.Sign() > 0 {
+		slices.Reverse(columns)
+	}
+	for _, run := range columns {
+		if err := run(ctx); err != nil || ctx.Err() != nil {
+			return ralph.Proof{}, err
+		}
+	}
+	environment, err := t.compareEnvironment(ctx)
+	if err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
+	proof, err := t.judge(ctx)
+	proof.Environment, proof.Quick = environment, t.examiner.Quick
+	proof.Table, proof.Flaky = t.runs, t.flaky
+	return proof, err
+}
+
+// baseRanNothing reports whether the base is known to have run no test, so that only the agent's tests are left.
+func (t *table) baseRanNothing() bool { return t.row.Then != nil && t.row.Then.Total == 0 }
+
+// runClaimed finds out how the check ended on the claimed tree. It ran already, to judge the claim.
+func (t *table) runClaimed(ctx context.Context) error {
+	run, known := t.examiner.memory.runs[keyOf(t.claimed, t.check)]
+	if !known {
+		var err error
+		if run, err = t.runColumn(ctx, ralph.ColumnClaimed, t.claimed, nil); err != nil {
+			return err
+		}
+		t.examiner.memory.keep(keyOf(t.claimed, t.check), run)
+	}
+	t.row.Claimed = run.outcome
+	return nil
+}
+
+// runToday runs the base with planted tests.
+func (t *table) runToday(ctx context.Context) error {
+	if len(t.planted) == 0 && (t.row.Then == nil || t.examiner.Quick) {
+		return nil // there is nothing to compare it with
+	}
+	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && t.examiner.Quick {
+		t.row.Today = known
+		return nil
+	}
+	run, err := t.runColumn(ctx, ralph.ColumnToday, t.base, t.planted)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	t.row.Today = run.outcome
+	t.examiner.memory.keepToday(t.todayKey(), run.outcome)
+	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnToday))
+	return nil
+}
+
+// todayKey is the same for all claims of a run.
+func (t *table) todayKey() runKey {
+	in := t.base
+	in.Iteration, in.Now = 0, ralph.TreeState{}
+	return keyOf(in, t.check)
+}
+
+// planting says what a run with canaries gets.
+type planting struct{ tests, literals bool }
+
+// runCanary runs the claimed product with planted tests and changed literals.
+func (t *table) runCanary(ctx context.Context) error {
+	return t.tryCanary(ctx, planting{tests: true, literals: !t.examiner.Quick})
+}
+
+func (t *table) tryCanary(ctx context.Context, what planting) error {
+	if t.examiner.Canary != "" {
+		return nil
+	}
+	tree, err := t.examiner.viewTree(ctx, t.canary)
+	if err != nil {
+		return err
+	}
+	var plants []canary.Plant
+	if what.tests {
+		plants = canary.SameFolders(canary.Plan(tree, command(t.check), rand.Reader), t.planted)
+	}
+	if what.literals {
+		plants = append(plants, canary.Mutate(tree, command(t.check), rand.Reader, t.passesClaimed)...)
+	}
+	if len(plants) == 0 {
+		t.row.Canary = canary.Outcome{}
+		return nil
+	}
+	run, err := t.runColumn(ctx, ralph.ColumnCanary, t.canary, plants)
+	if err == nil && ctx.Err() == nil && run.outcome.BrokeOff() { // a slow machine is not a cheat
+		t.check.Timeout *= 2
+		run, err = t.runColumn(ctx, ralph.ColumnCanary, t.canary, plants)
+	}
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	t.row.Canary = run.outcome
+	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnCanary))
+	return nil
+}
+
+// passesClaimed reports whether a test passes on the claimed tree, so that it must fail with a wrong literal.
+func (t *table) passesClaimed(m canary.Mark) bool {
+	for name, state := range t.row.Claimed.Tests {
+		if state == canary.Passed && m.Matches(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// runColumn runs the check once, and says so.
+func (t *table) runColumn(
+	ctx context.Context, column ralph.ProofColumn, in ralph.ViewInput, plants []canary.Plant,
+) (namedRun, error) {
+	if t.claimed.Started != nil {
+		t.claimed.Started(column)
+	}
+	check := t.check
+	if check.File != "" {
+		check.File = fmt.Sprintf("%s-%d-%s", column, len(t.runs)+1, check.File)
+	}
+	return t.examiner.runNamed(ctx, in, check, plants)
+}
+
+// compareEnvironment returns what differs between the base before any agent worked and the base today. If something
+// does, the check runs on the base again, with nothing planted.
+func (t *table) compareEnvironment(ctx context.Context) ([]string, error) {
+	if t.row.Then == nil || t.examiner.Quick {
+		return nil, nil
+	}
+	different, comparable := canary.Differences(*t.row.Then, t.row.Today, t.row.Stops, nil)
+	if comparable && len(different) == 0 {
+		return nil, nil
+	}
+	again, err := t.runColumn(ctx, ralph.ColumnToday, t.base, nil)
+	if err != nil || ctx.Err() != nil {
+		return nil, err
+	}
+	run := again.outcome.Run(ralph.ColumnToday)
+	run.Repeats = true
+	t.runs = append(t.runs, run)
+	// What a planted test disturbs is not flaky, but it does not count, either: it ends as before without it.
+	different, _ = canary.Differences(*t.row.Then, again.outcome, t.row.Stops, nil)
+	if len(different) == 0 {
+		return nil, nil
+	}
+	if flaky := canary.FlakyIn(t.row.Today, again.outcome); len(flaky) > 0 {
+		t.flaky = flaky
+		different, _ = canary.Differences(*t.row.Then, again.outcome, t.row.Stops, flaky)
+	}
+	return different, nil
+}
+
+// judge judges the row. If it refuses, the run with canaries is repeated first.
+func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
+	if t.examiner.Canary != "" {
+		return t.examiner.proveByCommand(ctx, t.claimed, t.check)
+	}
+	proof := t.row.Judge()
+	if proof.Canary != ralph.CanaryGreen || len(t.row.Canary.Planted) == 0 {
+		return proof, nil
+	}
+	failed, gone := t.row.OwnFailures()
+	first := t.row.Canary
+	what := planting{tests: true, literals: len(first.Literals) > 0}
+	switch {
+	case len(t.added) > 0:
+		t.canary.Kind = t.claimed.Kind // perhaps only the added test files are missing
+	case first.Unbuilt:
+		what.literals = false
+	case len(failed)+len(gone) > 0 && what.literals:
+		what.tests = false // a new file may disturb tests that look at all files
+	}
+	if err := t.tryCanary(ctx, what); err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
+	if n := len(t.runs); n > 0 {
+		t.runs[n-1].Repeats = true
+	}
+	t.row.Excused = canary.FlakyIn(first, t.row.Canary)
+	again := t.row.Judge()
+	if again.Canary == ralph.CanaryGreen || len(t.row.Canary.Planted) == 0 {
+		return proof, nil
+	}
+	t.flaky = append(t.flaky, t.row.Excused...)
+	if len(t.added) > 0 {
+		again.Needs = t.added
+	}
+	return again, nil
+}
