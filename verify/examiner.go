@@ -242,15 +242,10 @@ func (e *Examiner) edits(
 
 // addedDirs lists the folders whose files a view shows beside those of the tree.
 func addedDirs(e *Examiner, kind ralph.ViewKind) []string {
-	var dirs []string
-	hidden := kind == ralph.ViewHidden || kind == viewHiddenBase
-	if hidden && e.HiddenDir != "" {
-		dirs = append(dirs, e.HiddenDir)
+	if e.GivenDir != "" && (kind == ralph.ViewGiven || isHidden(kind) && e.GivenHidden) {
+		return []string{e.GivenDir}
 	}
-	if e.GivenDir != "" && (kind == ralph.ViewGiven || hidden && e.GivenHidden) {
-		dirs = append(dirs, e.GivenDir)
-	}
-	return dirs
+	return nil
 }
 
 // blendTests puts old tests into files that hold both product code and tests. Restoring such a file

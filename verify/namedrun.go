@@ -51,6 +51,11 @@ func (e *Examiner) runNamed(
 func (v *view) run(
 	ctx context.Context, tree canary.Tree, check ralph.CheckInput, plants []canary.Plant,
 ) (namedRun, error) {
+	shell, discard, err := v.prepareHidden(command(check))
+	if err != nil {
+		return namedRun{}, err
+	}
+	defer discard()
 	if err := v.plant(plants); err != nil {
 		return namedRun{}, err
 	}
@@ -59,7 +64,6 @@ func (v *view) run(
 	if err := os.WriteFile(filepath.Join(reports, "begun"), nil, 0o600); err != nil {
 		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
 	}
-	shell := v.Shell
 	shell.Env = addVariables(shell.Env, run.invocation.Env)
 	runs := check
 	runs.Command = run.invocation.Command

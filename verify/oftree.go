@@ -230,7 +230,7 @@ func (s *setup) prepare(
 		return check, nil, nil
 	}
 	if !s.done {
-		shell.Prepare = nil
+		shell.Prepare, shell.secret = nil, "" // installing needs nothing that is hidden
 		enter := shell.Enter
 		shell.Enter = func(spec *process.Spec) {
 			enter(spec)

@@ -77,7 +77,6 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 		old[c.Name] = true
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { return absent[name] })
-	slices.Sort(files)
 	read := func(name string) ([]byte, error) {
 		id := in.Now.Snapshot
 		if old[name] {
@@ -86,7 +85,7 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 		const most = 1 << 20 // per file
 		return e.Snapshots.Read(ctx, id, name, most)
 	}
-	return canary.Tree{Files: files, Read: read}, nil
+	return e.withHidden(canary.Tree{Files: files, Read: read}, in.Kind)
 }
 
 // proveByCommand lets the user's own command plant a failing test. If the planted test does not

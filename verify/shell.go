@@ -37,6 +37,8 @@ type Shell struct {
 	// Prepare runs before each check and returns the check to run, or the result of a check that cannot
 	// be prepared; nil prepares nothing.
 	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
+
+	secret string // an assignment for the shell that runs a hidden check
 }
 
 var _ ralph.Checker = Shell{}
@@ -75,11 +77,20 @@ func (s Shell) run(
 		return result, err
 	}
 	listener := listen(kept)
-	ended, err := process.Run(ctx, s.inView(process.Spec{
-		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
+	command := cmp.Or(in.Command, in.Name)
+	spec := process.Spec{
+		Argv: process.Shell(command), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
 		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
-	}))
+	}
+	if s.secret != "" {
+		stdin, err := sendSecret(&spec, s.secret+"\n"+command)
+		if err != nil {
+			return result, runError(in.Name, cmp.Or(err, kept.Close()))
+		}
+		defer stdin.Close()
+	}
+	ended, err := process.Run(ctx, s.inView(spec))
 	if err = cmp.Or(err, listener.Close(), kept.Close()); err != nil {
 		return result, runError(in.Name, err)
 	}

@@ -21,6 +21,7 @@ type table struct {
 	base     ralph.ViewInput // the tree of the baseline, or the base of the claim
 	canary   ralph.ViewInput // the view that gets planted tests
 	added    []string        // test files that the agent added, and that the canary's view lacks
+	plants   bool            // tests are planted
 
 	row     canary.Row
 	planted []canary.Plant // at the base
@@ -45,7 +46,8 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 		return nil, err
 	}
 	t.row.Stops = canary.Invoke(baseTree, command(check), "").Stops
-	if e.Canary == "" {
+	t.plants = e.Canary == "" && (!isHidden(in.Kind) || canary.KnowsRunner(baseTree, command(check)))
+	if t.plants {
 		t.planted = canary.Plan(baseTree, command(check), rand.Reader)
 	}
 	found, err := e.classify(ctx, in.Base, in.Now)
@@ -150,7 +152,7 @@ func (t *table) runCanary(ctx context.Context) error {
 }
 
 func (t *table) tryCanary(ctx context.Context, what planting) error {
-	if t.examiner.Canary != "" {
+	if !t.plants {
 		return nil
 	}
 	tree, err := t.examiner.viewTree(ctx, t.canary)

@@ -38,7 +38,12 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 // runUnplanted runs a check with nothing planted.
 func (v *view) runUnplanted(ctx context.Context, in ralph.CheckInput) (run namedRun, err error) {
 	if v.examiner.Snapshots == nil || v.in.Now.Snapshot == "" { // it is unknown which files belong to the tree
-		run.result, err = v.Shell.Check(ctx, in)
+		shell, discard, err := v.prepareHidden(command(in))
+		if err != nil {
+			return run, err
+		}
+		defer discard()
+		run.result, err = shell.Check(ctx, in)
 		run.outcome = canary.OutcomeOf(run.result)
 		return run, err
 	}

@@ -72,7 +72,7 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 	switch in.Kind {
 	case ralph.ViewClaimed:
 	case ralph.ViewHidden:
-		asked.apart = asked.apart || len(addedDirs(e, in.Kind)) > 0
+		asked.apart = asked.apart || e.HiddenDir != "" || len(addedDirs(e, in.Kind)) > 0
 	default:
 		asked.apart = true
 	}
@@ -139,9 +139,6 @@ func (e *Examiner) openIn(
 	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+bytecodeFolder(folder))
 	if asked.Access == ralph.AccessIsolated {
 		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
-	}
-	if asked.Kind == ralph.ViewHidden || asked.Kind == viewHiddenBase {
-		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
 	}
 	shell.Enter = made.Enter
 	if e.setsUp(e.looked) && mode != pristine.InPlace && asked.Kind != ralph.ViewAsLeft {

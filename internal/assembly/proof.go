@@ -107,7 +107,7 @@ func (p *Plan) checkHidden() error {
 	if len(p.Settings.Checks.Hidden) == 0 {
 		return &config.UsageError{
 			Msg:  "checks.hidden_dir is set, but checks.hidden is empty",
-			Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`,
+			Hint: `checks.hidden: [". $RALPH_HIDDEN_DIR/check.sh"]`,
 		}
 	}
 	real, err := filepath.EvalSymlinks(dir)

@@ -37,7 +37,7 @@ func Variables() []Variable {
 func RunVariables() []Variable {
 	return []Variable{
 		{InsideRunVariable, "id of the run, for agents, checks and hooks"},
-		{"RALPH_HIDDEN_DIR", "folder of checks.hidden_dir, for hidden checks"},
+		{"RALPH_HIDDEN_DIR", "a copy of checks.hidden_dir, in the commands of hidden checks; not exported"},
 		{"RALPH_NOTIFY_RUN", "id of the run, for notify.command"},
 		{"RALPH_NOTIFY_STATUS", "status of the run, for notify.command"},
 		{"RALPH_NOTIFY_TEXT", "why a person is needed, for notify.command"},

@@ -86,6 +86,13 @@ func (c *canaries) isCanary(name string, state State) bool {
 
 // noteLiteral records how a test ended in which a literal was changed. It fails if a part of it does.
 func (c *canaries) noteLiteral(m Mark, name string, state State) bool {
+	isGroup := slices.ContainsFunc(m.Groups, func(title string) bool {
+		return name == title || strings.HasSuffix(name, " > "+title)
+	})
+	if isGroup {
+		c.skewed[name] = true
+		return true
+	}
 	if !m.Matches(name) {
 		return false
 	}

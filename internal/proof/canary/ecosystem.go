@@ -39,6 +39,9 @@ func runnersIn(t Tree, segments []segment) []runner {
 	return found
 }
 
+// KnowsRunner reports whether a command names a test runner, so that tests can be planted where it finds them.
+func KnowsRunner(t Tree, command string) bool { return len(runnersIn(t, split(command))) > 0 }
+
 // RanNoTests reports whether a run that ended well started a test runner that names its tests, and named
 // none.
 func RanNoTests(t Tree, command string, inv Invocation, out Outcome) bool {

@@ -64,8 +64,9 @@ type candidate struct {
 	file  string
 	test  string // its name, as the runner's report ends with it
 	scope string
-	// guarded is as in [Mark].
+	// guarded and groups are as in [Mark].
 	guarded bool
+	groups  []string
 	spots   []spot
 	key     string
 }
@@ -180,7 +181,7 @@ func (m *mutator) change(c candidate, text string) (Mark, change) {
 }
 
 func (c candidate) mark() Mark {
-	return Mark{Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Literal: true}
+	return Mark{Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Groups: c.groups, Literal: true}
 }
 
 // Matches reports whether a name in a runner's report is that of a literal mark's test, or of a part

@@ -7,6 +7,7 @@ import (
 )
 
 var (
+	jsGroupCall  = text.LazyRegexp("\\b(?:describe|suite|context|test|it)(?:\\.\\w+)*\\(\\s*['\"`]")
 	jsTestCall   = text.LazyRegexp("\\b(?:test|it)((?:\\.\\w+)*)\\(\\s*['\"`]")
 	jsFunction   = text.LazyRegexp(`^(?:async\s+)?(?:function\b\s*\w*\s*\([^()]*\)\s*|(?:\([^()]*\)|\w+)\s*=>\s*)`)
 	jsAssertCall = text.LazyRegexp(`^(?:assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)|t\.is)\(`)
@@ -49,6 +50,7 @@ func (m *mutator) findJavaScript() []candidate {
 // jsTitled returns the tests of one file that have a title.
 func jsTitled(file string, s source) []candidate {
 	var tests []candidate
+	groups := jsGroups(s)
 	for _, at := range jsTestCall().FindAllStringSubmatchIndex(s.code, -1) {
 		args, end := s.arguments(at[3])
 		if end < 0 || len(tests) == maxFileTests {
@@ -61,7 +63,7 @@ func jsTitled(file string, s source) []candidate {
 		if len(title) < 3 || strings.ContainsAny(title, "\\\n") || strings.Contains(title, "${") {
 			continue
 		}
-		c := candidate{file: file, test: title[1 : len(title)-1]}
+		c := candidate{file: file, test: title[1 : len(title)-1], groups: around(groups, at[0])}
 		plain := at[2] == at[3] && !precededByDot(s.code, at[0]) && literal().MatchString(s.code[args[0].from:args[0].to])
 		if plain && strings.TrimSpace(c.test) == c.test {
 			c.spots = jsSpots(s, args[1:])
@@ -69,6 +71,38 @@ func jsTitled(file string, s source) []candidate {
 		tests = append(tests, c)
 	}
 	return tests
+}
+
+// jsGroup is a call with a title, and what is between its parentheses: a group of tests, or a test with parts.
+type jsGroup struct {
+	span
+	title string
+}
+
+func jsGroups(s source) []jsGroup {
+	var groups []jsGroup
+	for _, at := range jsGroupCall().FindAllStringIndex(s.code, maxFileTests) {
+		open := at[0] + strings.IndexByte(s.code[at[0]:at[1]], '(')
+		args, end := s.arguments(open)
+		if end < 0 || len(args) < 2 {
+			continue
+		}
+		if title := s.text[args[0].from:args[0].to]; len(title) > 2 {
+			groups = append(groups, jsGroup{span{open, end}, title[1 : len(title)-1]})
+		}
+	}
+	return groups
+}
+
+// around returns the titles of the groups that contain a place. They fail with each of their tests.
+func around(groups []jsGroup, place int) []string {
+	var titles []string
+	for _, g := range groups {
+		if g.from < place && place < g.to {
+			titles = append(titles, g.title)
+		}
+	}
+	return titles
 }
 
 func precededByDot(code string, at int) bool {

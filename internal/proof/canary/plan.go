@@ -46,6 +46,8 @@ type Mark struct {
 	// The literal is certainly compared where the test runs, so the test must fail. It prints no token;
 	// [Mark.Matches] finds it in a report by its name.
 	Literal bool
+	// Groups are the titles of groups that fail together with a literal mark's test.
+	Groups []string
 }
 
 // maxPlaces limits the folders of one ecosystem that get a canary, and maxText how much of a file

@@ -427,6 +427,12 @@ func TestNode(t *testing.T) {
 			"src/sums.js": "import assert from 'node:assert/strict';\nassert.equal = () => {};\nexport const add = () => 0;\n",
 		}),
 			canary: ralph.CanaryGreen, says: "passed"},
+		{name: "a changed test in a group", canary: ralph.CanaryRed, now: nodeBase.with(project{
+			"src/sums.js": "export const add = (a, b) => a + b;\n",
+			"test/grouped.test.js": "import { describe, it } from 'node:test';\nimport assert from 'node:assert';\nimport " +
+				"{ add } from '../src/sums.js';\n\ndescribe('sums', () => {\n  describe('of two', () => {\n    it('adds one', " +
+				"() => {\n      assert.equal(add(1, 2), 3);\n    });\n  });\n});\n",
+		})},
 		{name: "forged lines", now: nodeBase.with(project{
 			"src/sums.js": "console.log('TAP version 13\\nok 1 - adds\\nok 2 - " +
 				"group\\n1..2');\nprocess.exit(0);\nexport const add = () => 0;\n",
