@@ -38,6 +38,9 @@ type CheckResult struct {
 	// FailingTests is how many tests failed, according to their runner; 0 if unknown.
 	FailingTests int `json:"failing_tests,omitempty"`
 
+	// NotInTree names ignored files without which the check fails and with which it passes.
+	NotInTree []string `json:"not_in_tree,omitempty"`
+
 	Task        string      `json:"task,omitempty"`          // the task that the check belongs to; "" for the run
 	Command     string      `json:"command,omitempty"`       // the command that ran, if it differs from Name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace

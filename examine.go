@@ -39,6 +39,14 @@ type Forker interface {
 	Fork() Examiner
 }
 
+// IgnoredWatcher is an optional interface of an Examiner that watches files outside the tree.
+type IgnoredWatcher interface {
+	// SettleIgnored records these files as a judgement left them.
+	SettleIgnored() error
+	// AdoptIgnored makes what changed since SettleIgnored the user's own, because no agent was at work.
+	AdoptIgnored() error
+}
+
 // Tampering describes what happened to the files that matter to checks.
 type Tampering struct {
 	Known    bool
@@ -48,6 +56,13 @@ type Tampering struct {
 	// TestAware lists product code that detects whether it is being tested and did not at the base. Each
 	// entry has the line.
 	TestAware []string
+	// LeftOut lists ignored files that were added or changed, so that checks do not see them.
+	LeftOut []string
+	// Environment lists changes that are not part of the tree and decide what checks do: installed
+	// libraries that changed while their lock file did not, and links that leave the workspace.
+	Environment []string
+	// Dependencies lists folders that changed with their lock file and that checks see as they are.
+	Dependencies []string
 	// OutsideFiles lists changed files outside the tree that affect checks and that this isolation
 	// cannot show in their old state. Each entry has the reason.
 	OutsideFiles []string
@@ -77,6 +92,7 @@ const (
 	ViewNewTests ViewKind = "new_tests" // the base, with the tests of the claimed tree
 	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
 	ViewGiven    ViewKind = "given"     // the base, plus the tests that an author wrote
+	ViewAsLeft   ViewKind = "as_left"   // claimed, with the ignored files that the agent added or changed
 	ViewReviewed ViewKind = "reviewed"  // as the agent left it, with agent instructions as at the base
 )
 

@@ -173,6 +173,9 @@ type FilesTampered struct {
 	Restored bool     `json:"restored"`
 	Files    []string `json:"files,omitempty"`  // protected files that were changed or deleted
 	Unseen   []string `json:"unseen,omitempty"` // added files that checks do not see
+	// Environment and Dependencies are those of Tampering.
+	Environment  []string `json:"environment,omitempty"`
+	Dependencies []string `json:"dependencies,omitempty"`
 }
 
 // The values of FilesTampered.What.

@@ -87,6 +87,12 @@ type Snapshots interface {
 	WithFiles(ctx context.Context, id, from string, names []string) (string, error)
 }
 
+// IgnoredKeeper is an optional interface of Snapshots. IgnoredFiles lists files that the newest snapshot has
+// although a commit would not have them: git ignores them, but checks may depend on them.
+type IgnoredKeeper interface {
+	IgnoredFiles() []string
+}
+
 // FileChange is one file that differs between two snapshots.
 type FileChange struct {
 	Name string     `json:"name"`
@@ -105,6 +111,9 @@ const (
 	FileChanged ChangeKind = "changed"
 	FileDeleted ChangeKind = "deleted"
 )
+
+// FileLinked means that a file got another name by a hard link, through which it can be written unseen.
+const FileLinked ChangeKind = "has another hard link"
 
 // Switcher is an optional interface of a Tree that keeps snapshots. It removes work from the workspace
 // and restores it. File names are slash-separated paths relative to the workspace.

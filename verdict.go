@@ -109,6 +109,7 @@ const (
 	RefusedTampered      = "tampered"
 	RefusedTestsChanged  = "tests_changed"
 	RefusedTestAware     = "test_aware"
+	RefusedDependencies  = "dependencies_changed"
 	RefusedStale         = "stale_evidence"
 	RefusedUnfinished    = "unfinished"
 	RefusedEvaluator     = "evaluator_rejected"

@@ -19,6 +19,7 @@ func (s *State) noteTampering(data ralph.FilesTampered) {
 	}
 	s.Tampered = data.Files
 	s.History.Now.Tampered, s.History.Now.Unseen = data.Details, data.Unseen
+	s.History.Now.Environment, s.History.Now.Dependencies = data.Environment, data.Dependencies
 	if !s.History.Judging { // there is a verdict already, so this is feedback for the next agent
 		s.Last.Tampered, s.Last.Unseen = data.Details, data.Unseen
 	}

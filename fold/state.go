@@ -241,6 +241,7 @@ func (s *State) resume(data ralph.RunResumed) {
 		now := &s.History.Now
 		now.ClearEvidence()
 		now.Tree, now.Tampered, now.Unseen = ralph.TreeState{}, nil, nil
+		now.Environment, now.Dependencies = nil, nil
 	}
 	if data.Interrupted > 0 {
 		s.History.Now.ClearEvidence() // the evidence of a round may not apply to the tree that was left

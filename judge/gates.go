@@ -29,7 +29,10 @@ func GateKinds() []GateKind {
 		}, askCanaries},
 		{
 			"nothing protected was changed",
-			[]string{ralph.RefusedTampered, ralph.RefusedTestsChanged, ralph.RefusedTestAware},
+			[]string{
+				ralph.RefusedTampered, ralph.RefusedEnvironment, ralph.RefusedTestsChanged, ralph.RefusedTestAware,
+				ralph.RefusedDependencies,
+			},
 			askTampered,
 		},
 		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh},
@@ -168,7 +171,7 @@ func askChecks(p ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(failed) > 0 {
-		return shutGate(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
+		return shutGate(ralph.RefusedCheckFailed, "%s failed%s", strings.Join(failed, ", "), whyNotInTree(checks))
 	}
 	if len(broken) > 0 {
 		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))

@@ -113,6 +113,14 @@ func describeLostTests(p ralph.Policy, proof ralph.Proof) string {
 const NoBase = "there is no snapshot of the tree at the start of the run, so changes to protected files are unknown"
 
 func askTampered(p ralph.Policy, h History) ralph.Gate {
+	gate := askFiles(p, h)
+	if gate.State == ralph.GateShut || len(h.Now.Dependencies) == 0 {
+		return gate
+	}
+	return askDependencies(p, h.Now.Dependencies)
+}
+
+func askFiles(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
 		yours := ""
@@ -123,6 +131,8 @@ func askTampered(p ralph.Policy, h History) ralph.Gate {
 			"protected files were changed during the run: %s; restore them%s", text.List(h.Now.Tampered), yours)
 	case len(p.Protects) > 0 && h.Base.Snapshot == "":
 		return shutGate(ralph.RefusedTampered, "%s", NoBase+"; start a new run")
+	case len(h.Now.Environment) > 0:
+		return shutGate(ralph.RefusedEnvironment, "%s", describeOutside(h.Now.Environment))
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:

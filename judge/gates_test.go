@@ -330,7 +330,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 		{"tasks_open"},
 		{"check_failed", "check_broken"},
 		{"check_inert", "environment_changed", "tests_missing", "tests_changed"},
-		{"tampered", "tests_changed", "test_aware"},
+		{"tampered", "environment_changed", "tests_changed", "test_aware", "dependencies_changed"},
 		{"stale_evidence"},
 		{"unfinished"},
 		{"evaluator_rejected"},

@@ -105,8 +105,15 @@ type Observation struct {
 	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
 	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
 
+	OutsideTree
 	CaseLog
 	Committed bool `json:"committed,omitempty"` // the harness committed in this iteration
+}
+
+// OutsideTree is what changed outside of the tree and matters to checks.
+type OutsideTree struct {
+	Environment  []string `json:"environment,omitempty"`  // what decides what checks do
+	Dependencies []string `json:"dependencies,omitempty"` // folders that changed with their lock file
 }
 
 // CaseLog holds the cases that an agent submitted in one iteration.

@@ -210,7 +210,7 @@ func refuseByChecks(p ralph.Policy, h History, id string) (code, detail string) 
 	}
 	switch {
 	case len(failed) > 0:
-		return ralph.RefusedCheckFailed, strings.Join(slices.Compact(failed), ", ") + " failed"
+		return ralph.RefusedCheckFailed, strings.Join(slices.Compact(failed), ", ") + " failed" + whyNotInTree(h.Now.Checks)
 	case len(regressed) > 0:
 		return ralph.RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
 	case len(broken) > 0:

@@ -17,7 +17,8 @@ func mayAsk(p ralph.Policy, id, code string) bool {
 		return p.Shown == ralph.ShownAsk || p.Shown == ralph.ShownWarn && id != ""
 	case ralph.RefusedNotShown:
 		return p.Shown == ralph.ShownAsk
-	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment:
+	case ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment,
+		ralph.RefusedDependencies:
 		return p.TestChange == ralph.TestsAsk
 	}
 	return false
@@ -41,7 +42,8 @@ func (h History) claimsAgain(id string) bool {
 func PersonSettles(code string) bool {
 	switch code {
 	case ralph.RefusedNotShown, ralph.RefusedNoChange,
-		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment:
+		ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedTestsMissing, ralph.RefusedEnvironment,
+		ralph.RefusedDependencies:
 		return true
 	}
 	return false
@@ -241,7 +243,7 @@ func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
 	case ralph.ShownByNothing:
 		return ralph.ProvenNone
 	}
-	if slices.ContainsFunc(h.Now.Checks, ranInPlace) {
+	if slices.ContainsFunc(h.Now.Checks, ranInPlace) || len(h.Now.Dependencies) > 0 {
 		return ralph.ProvenWorkspace
 	}
 	return ralph.ProvenShown

@@ -204,7 +204,10 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	case !s.strict && h.PassedBefore(result):
 		result, ok = s.rerunFailed(ctx, i, c, result)
 	}
-	return result, ok
+	if !ok {
+		return result, false
+	}
+	return s.explainFailure(ctx, i, c, result)
 }
 
 // rerunFailed reruns a failed check that has passed on this exact tree: it may be flaky.

@@ -138,6 +138,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	l.tree.acceptJudged(ctx)
+	l.tree.settleIgnored(v)
 	l.recordTasks(ctx, v)
 	l.run.noticeForecast(v)
 	if before != v.Breaker.State {

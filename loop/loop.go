@@ -95,6 +95,9 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
+		if l.accepts.yes == nil {
+			l.tree.adoptIgnored()
+		}
 		// the tree that the last agent left was never recorded
 		unseen := l.run.state.History.TreeOf != l.run.state.History.Started
 		// A check that was killed may have written these files.
@@ -202,9 +205,11 @@ func (l *Loop) work(ctx context.Context) ralph.Verdict {
 		case ralph.Wait:
 			if v.WaitFor == ralph.WaitAnswer {
 				l.inbox.awaitAnswer(ctx, v.Detail)
+				l.tree.adoptIgnored()
 				continue
 			}
 			l.wait.wait(ctx, ralph.Waiting{For: v.WaitFor, Wait: v.Wait, Detail: v.Detail})
+			l.tree.adoptIgnored()
 		}
 	}
 }

@@ -57,11 +57,12 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 		w.warnOnce("surroundings_changed", text)
 	}
 	known := w.state.History.Now
-	if len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 {
+	if len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 && !outsideMatters(found, known) {
 		return
 	}
 	names, lines := changeNames(found.Tampered)
-	if !w.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
+	if !w.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) &&
+		!outsideDiffers(found, known) {
 		return
 	}
 	w.emit(ralph.EvTampered, ralph.FilesTampered{
@@ -69,6 +70,9 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 		Files:   names,
 		Details: append([]string{}, lines...),
 		Unseen:  found.Unseen,
+
+		Environment:  found.Environment[:min(len(found.Environment), maxMovedFiles)],
+		Dependencies: found.Dependencies,
 	})
 }
 

@@ -34,6 +34,8 @@ type Examiner struct {
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
 	Surroundings *pristine.Surroundings
+	// OfTree keeps files that are not part of the tree out of views.
+	OfTree
 	// NoNetwork limits checks to the loopback interface.
 	NoNetwork bool
 	// Canary is a command that plants a failing test; "" plants one that fits the project's test
@@ -51,12 +53,17 @@ type Examiner struct {
 	// otherwise "".
 	WorkspaceSnapshot string
 
-	best        isolation
+	best isolation
+	comparison
+	baseWrites map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
+	testStamps testStamps
+	memory     memory
+}
+
+// comparison is what the last comparison of two trees found.
+type comparison struct {
 	lastChanges classifiedChanges
 	baseRules   rulesAtBase
-	baseWrites  map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
-	testStamps  testStamps
-	memory      memory
 }
 
 // rulesAtBase are rules that know the files of the snapshot named base.
@@ -91,6 +98,9 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 		Unseen:    changeNames(found.meaning.Unseen),
 		Tests:     changeNames(found.meaning.Tests),
 		TestAware: formatAware(found.meaning.Aware),
+	}
+	if err := (outside{e}).compare(ctx, found, &seen); err != nil {
+		return seen, err
 	}
 	if err := e.stampTests(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
 		return seen, err
@@ -205,6 +215,11 @@ func (e *Examiner) edits(
 		return nil, err
 	}
 	edits = append(edits, old...)
+	absent, err := outside{e}.absentEdits(ctx, kind, found)
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, absent...)
 	if kind == ralph.ViewOldTests {
 		if err := e.blendTests(ctx, found, edits); err != nil {
 			return nil, err

@@ -34,6 +34,9 @@ type Shell struct {
 	// Enter changes a command so that it runs in a view of the workspace; nil runs it in the
 	// workspace itself.
 	Enter func(*process.Spec)
+	// Prepare runs before each check and returns the check to run, or the result of a check that cannot
+	// be prepared; nil prepares nothing.
+	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
 
 	secret string // an assignment for the shell that runs a hidden check
 }
@@ -58,6 +61,16 @@ func (s Shell) run(
 	if strings.TrimSpace(in.Name) == "" {
 		result.Broken, result.ExitCode, result.Output = true, -1, "the check is empty; it would run nothing"
 		return result, nil
+	}
+	if s.Prepare != nil {
+		prepared, failed, err := s.Prepare(ctx, s, in)
+		if failed != nil {
+			result = *failed
+		}
+		if err != nil || failed != nil {
+			return result, err
+		}
+		in = prepared
 	}
 	kept, err := s.keepOutput(ctx, in)
 	if err != nil {

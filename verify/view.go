@@ -141,6 +141,9 @@ func (e *Examiner) openIn(
 		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}
 	shell.Enter = made.Enter
+	if e.setsUp(e.looked) && mode != pristine.InPlace && asked.Kind != ralph.ViewAsLeft {
+		shell.Prepare = (&setup{command: e.Setup, view: made}).prepare
+	}
 	v := &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: asked.ViewInput}
 	if mode == pristine.InPlace {
 		v.unhidden = changeNames(found.meaning.Unseen)

@@ -113,3 +113,17 @@ func (a *always) due(folder string) (sum string, due []string) {
 	}
 	return sum, a.files
 }
+
+// IgnoredFiles lists the files below the workspace that the last snapshot includes only because
+// AlwaysLike picks them. A commit would not have them.
+func (k *Keeper) IgnoredFiles() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var names []string
+	for _, name := range k.always.files {
+		if below, ok := strings.CutPrefix(name, k.repo.Prefix); ok && !slices.Contains(k.always.named, name) {
+			names = append(names, below)
+		}
+	}
+	return names
+}

@@ -127,6 +127,7 @@ func TestAlwaysLikeKeepsWhatAnAgentHadIgnored(t *testing.T) {
 		k.wantEqual(step.script+": the rest", before.ID(), now.ID())
 		before = now
 	}
+	k.wantEqual("ignored files", []string{"xdir/deep/z.py"}, keeper.IgnoredFiles())
 	again := reopen(w, dir) // as after a crash: what is in a copy is no stranger to git any more
 	again.AlwaysLike(like)
 	w.Fingerprint(again, input)

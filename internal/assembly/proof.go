@@ -158,6 +158,7 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 		Folder:    places.Views,
 		NoNetwork: s.Network == "off",
 		HiddenDir: p.hiddenDir,
+		OfTree:    verify.OfTree{Setup: s.Setup},
 	}
 	if p.Settings.Tests.Enabled() {
 		e.GivenDir, e.GivenHidden = places.Given, p.Settings.Tests.Hidden
@@ -180,6 +181,9 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
 		text := fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err)
 		p.notice("surroundings_unknown", text)
+	}
+	if e.Ignored, err = watchIgnored(p, places); err != nil {
+		p.notice("ignored_unknown", fmt.Sprintf("checks see ignored files as the agent leaves them: %v", err))
 	}
 	return e
 }
@@ -215,6 +219,9 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	examiner.WorkspaceSnapshot = asIs.Snapshot
+	if err := examiner.Ignored.AdoptInMemory(); err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
 	return examiner, nil
 }
 

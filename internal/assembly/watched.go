@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/ignored"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -51,6 +52,16 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 		return w, fmt.Errorf("read checks.hidden_dir: %w", err)
 	}
 	return w, os.WriteFile(noted, []byte(w.hidden), 0o600)
+}
+
+// watchIgnored records the files of the workspace that are not part of the tree, or reads the record
+// when a run resumes. A run of an earlier version has none: after its agent worked, it is too late.
+func watchIgnored(p *Plan, places Places) (*ignored.Watch, error) {
+	file := filepath.Join(places.Proofs, "ignored.txt")
+	if _, err := os.Stat(file); p.Resumed && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return ignored.Open(file, p.Workspace.Dir)
 }
 
 // Compare adds programs that have changed since the run began.

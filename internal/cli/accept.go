@@ -258,6 +258,7 @@ func whyNothing(state *fold.State) string {
 		ralph.RefusedNotShown: "gate.shown", ralph.RefusedNoChange: "gate.shown",
 		ralph.RefusedTestsChanged: "gate.test_change", ralph.RefusedTestAware: "gate.test_change",
 		ralph.RefusedTestsMissing: "gate.test_change",
+		ralph.RefusedDependencies: "gate.test_change",
 	}
 	values := map[string]string{
 		"gate.shown": string(state.Policy.Shown), "gate.test_change": string(state.Policy.TestChange),

@@ -169,6 +169,9 @@ var keyTable = []Key{
 	{Name: "checks.canary", Kind: Text, Default: "auto", Metavar: "CMD", Command: true,
 		Doc: "before exit 0, test whether a passing check can still fail: auto, off, or a command that " +
 			"plants a failing test in its folder"},
+	{Name: "checks.setup", Kind: Text, Metavar: "CMD", Command: true,
+		Doc: "installs dependencies before a check, if the agent changed an installed folder with its lock file, " +
+			"such as npm ci; it may use the network"},
 	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB",
 		Doc: "test files of a task, such as tests/test_{id}_*.py; {tests} in a check expands to those " +
 			"of the current and all done tasks"},

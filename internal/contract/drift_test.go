@@ -140,6 +140,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.flaked",
 	"iterations.check_results.hidden",
 	"iterations.check_results.isolation",
+	"iterations.check_results.not_in_tree",
 	"iterations.check_results.output_sha256",
 	"iterations.check_results.proof",
 	"iterations.check_results.proof.canary",

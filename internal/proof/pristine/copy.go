@@ -30,7 +30,8 @@ type treeCopy struct {
 	// use.
 	root      string
 	files     map[string]bool
-	folders   map[string]bool // folders that hold files of the tree
+	folders   map[string]bool  // folders that hold files of the tree
+	stamps    map[string]stamp // stamps of the copied files
 	filesLeft int
 	bytesLeft int64
 	noReflink bool
@@ -121,7 +122,14 @@ func (d *treeCopy) copyFile(name string, entry fs.DirEntry) error {
 	if err := d.copyContent(name, info.Mode().Perm()); err != nil {
 		return err
 	}
-	return os.Chtimes(d.copyPath(name), info.ModTime(), info.ModTime())
+	if err := os.Chtimes(d.copyPath(name), info.ModTime(), info.ModTime()); err != nil {
+		return err
+	}
+	if d.stamps == nil {
+		d.stamps = make(map[string]stamp, len(d.files))
+	}
+	d.stamps[name], _ = stampOf(d.copyPath(name))
+	return nil
 }
 
 func (d *treeCopy) copyContent(name string, perm fs.FileMode) error {
@@ -236,6 +244,11 @@ func (d *treeCopy) writtenFinder() func(name string) (file string, own bool) {
 		}
 		return d.copyPath(name), true
 	}
+}
+
+func (d *treeCopy) firstStamp(name string) (stamp, bool) {
+	first, ok := d.stamps[name]
+	return first, ok
 }
 
 func (d *treeCopy) close() error { return removeAll(d.folder, copyName) }

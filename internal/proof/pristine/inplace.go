@@ -24,6 +24,8 @@ func (v *inPlace) enter(*process.Spec) {}
 
 func (v *inPlace) writtenFinder() func(name string) (file string, own bool) { return nil }
 
+func (v *inPlace) firstStamp(string) (stamp, bool) { return stamp{}, false }
+
 func (v *inPlace) applyEdits(_ context.Context, edits []Edit) error {
 	if len(edits) > 0 {
 		return ErrInPlace

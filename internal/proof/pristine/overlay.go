@@ -101,6 +101,9 @@ func (v *overlay) writtenFinder() func(name string) (file string, own bool) {
 	return l.find
 }
 
+// firstStamp knows none: the upper layer has only files that were written.
+func (v *overlay) firstStamp(string) (stamp, bool) { return stamp{}, false }
+
 func (v *overlay) close() error { return removeAll(v.folder, upperName, workName, scratchName) }
 
 // StrongestMode tries which mode works for a workspace with a folder for its views. why explains

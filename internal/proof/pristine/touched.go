@@ -1,7 +1,6 @@
 package pristine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Change is a file that commands in a view wrote or removed.
@@ -21,10 +19,11 @@ type Change struct {
 }
 
 // Touched returns those of the named files that commands in a view wrote since the last edit or the
-// last call. A file that was written and then restored is included, because its time differs. A
-// file that only got other permissions is not. Names that the view did not show as files at first
-// are skipped. Views in place and in memory do not record writes; they return
-// [errors.ErrUnsupported].
+// last call. In an overlay every file that the kernel copied up counts as written, in a copy every
+// file whose change time differs: a program can set back a file's content, size and modification
+// time, but not these. So a file that was opened for writing in an overlay counts, and in both modes
+// one that only got other permissions. Names that the view did not show as files at first are
+// skipped. Views in place and in memory do not record writes; they return [errors.ErrUnsupported].
 func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 	find := v.backend.writtenFinder()
 	if find == nil {
@@ -53,26 +52,38 @@ func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 
 // differs compares a file with its first state or, after an earlier call, with its state then.
 func (v *View) differs(name, before, after string) bool {
-	first, isFile := stampOf(before)
-	if !isFile {
+	if _, isFile := stampOf(before); !isFile {
 		return false
 	}
 	now, _ := stampOf(after)
 	was, stamped := v.edits.stamps[name]
 	if !stamped {
-		was = first
+		was, stamped = v.backend.firstStamp(name)
 	}
-	if now.matches(was) && (stamped || sameText(before, after)) {
+	if stamped && now == was || !stamped && isSameFile(before, after) {
 		return false
 	}
 	v.edits.stamps[name] = now
 	return true
 }
 
+// isSameFile reports whether two names lead to one file. A copy shares ignored files with the
+// workspace, so writes to them cannot be told from those of other programs.
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
 // stamp detects whether a file was written. The zero value means that the file is gone.
 type stamp struct {
-	size int64
-	time time.Time
+	size    int64
+	written int64
+	changed int64 // the change time, which cannot be set; 0 if this system has none
+	inode   uint64
 }
 
 func stampOf(file string) (s stamp, isFile bool) {
@@ -83,30 +94,8 @@ func stampOf(file string) (s stamp, isFile bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return stamp{}, false
 	}
-	return stamp{info.Size(), info.ModTime().Round(0).UTC()}, true
-}
-
-// matches compares with an earlier stamp, which may come from a file system with finer timestamps.
-func (s stamp) matches(earlier stamp) bool {
-	if s.size != earlier.size {
-		return false
-	}
-	for _, grain := range []time.Duration{1, 100, time.Microsecond, time.Millisecond, time.Second, 2 * time.Second} {
-		if s.time.Equal(s.time.Truncate(grain)) && s.time.Equal(earlier.time.Truncate(grain)) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameText compares the contents of two files.
-func sameText(a, b string) bool {
-	one, err := os.ReadFile(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.ReadFile(b)
-	return err == nil && bytes.Equal(one, other)
+	changed, inode := changeTime(info)
+	return stamp{info.Size(), info.ModTime().UnixNano(), changed, inode}, true
 }
 
 // editLog records how edits changed a view.
@@ -202,8 +191,8 @@ func (l *upperLayer) find(name string) (file string, own bool) {
 		return "", false
 	case !info.Mode().IsRegular(): // a link, a folder, or a whiteout
 		return "", true
-	case overlayAttr(file, "metacopy") != nil: // only permissions or times changed
-		return "", false
+	case overlayAttr(file, "metacopy") != nil: // the content is elsewhere, perhaps in another file that was renamed
+		return "", true
 	}
 	return file, true
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Files that commands wrote are found, even if they were restored. Files that only got other
-// permissions, and files that edits added, are not.
+// Files that commands wrote are found, even if content, size and time were restored. Files that only
+// got other permissions count as written, too. Files that were read, and files that edits added, do
+// not.
 func TestTouched(t *testing.T) {
 	for _, mode := range []Mode{Overlay, Copy} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -17,8 +18,8 @@ func TestTouched(t *testing.T) {
 				top := u.folder(t)
 				dir := filepath.Join(top, "ws")
 				names := []string{
-					"absent", "back", "deleted", "dir/a", "dir/b", "dir/sub/c", "linked", "put", "put-again", "read", "rights",
-					"same-size", "taken", "under/x", "written",
+					"absent", "back", "deleted", "dir/a", "dir/b", "dir/sub/c", "linked", "put", "put-again", "put-back", "read",
+					"restored", "rights", "same-size", "taken", "under/x", "written",
 				}
 				write(t, top, map[string]string{"base": "base"})
 				files := map[string]string{}
@@ -33,12 +34,14 @@ func TestTouched(t *testing.T) {
 				got := u.act(t, scene{
 					Options: Options{
 						Dir: dir, Folder: u.folder(t), Mode: mode, Files: names,
-						Edits: pairs("put", base, "put-again", base, "taken", "", "under/x/now-a-folder", base),
+						Edits: pairs("put", base, "put-again", base, "put-back", base, "taken", "", "under/x/now-a-folder", base),
 					},
 					Scripts: []string{
 						`cat read >/dev/null; chmod 600 rights; echo new >absent; echo new >taken; ` +
 							`cp -p back kept; echo x >back; cat kept >back; rm deleted linked; ln -s read linked; ` +
 							`echo x >put-again; cp -p same-size kept; tr t T <kept >same-size; touch -r kept same-size; ` +
+							`cp -p restored kept; echo x >restored; cat kept >restored; touch -r kept restored; ` +
+							`cp -p put-back kept; echo x >put-back; cat kept >put-back; touch -r kept put-back; ` +
 							`echo x >>written; rm -r dir; mkdir dir; echo b >dir/b`,
 						"echo x >>written",
 						"true",
@@ -47,8 +50,8 @@ func TestTouched(t *testing.T) {
 				})
 				same(t, "scene", seen{Mode: got.Mode, Outputs: []string{"", "", ""}, Exits: []int{0, 0, 0}, Touched: [][]string{
 					{
-						"back", "deleted gone", "dir/a gone", "dir/b", "dir/sub/c gone", "linked gone", "put-again", "same-size",
-						"written",
+						"back", "deleted gone", "dir/a gone", "dir/b", "dir/sub/c gone", "linked gone", "put-again", "put-back",
+						"restored", "rights", "same-size", "written",
 					},
 					{"written"}, nil,
 				}}, got)

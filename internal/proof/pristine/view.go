@@ -67,6 +67,9 @@ type backend interface {
 	// writtenFinder returns a function that looks up what commands wrote at a name, or nil if the
 	// mode does not record it.
 	writtenFinder() func(name string) (file string, own bool)
+	// firstStamp returns the stamp of a file as the view showed it at first. It reports false for a
+	// file that becomes the view's own only when it is written.
+	firstStamp(name string) (stamp, bool)
 	close() error
 }
 
@@ -129,6 +132,9 @@ func (v *View) OnDisk() bool {
 	o, ok := v.backend.(*overlay)
 	return ok && !o.inMemory
 }
+
+// Mode is how the view was made.
+func (v *View) Mode() Mode { return v.options.Mode }
 
 // Dir is where checks find the workspace.
 func (v *View) Dir() string { return v.backend.dir() }

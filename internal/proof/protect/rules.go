@@ -191,6 +191,13 @@ func (in *inspection) classify(change ralph.FileChange) (meaning, error) {
 	return state, err
 }
 
+// Protected reports whether a file is protected by its name alone: by a pattern of the user, or
+// because the harness relies on it.
+func (r Rules) Protected(name string) bool {
+	chosen, _ := r.match(name)
+	return chosen || r.own(name)
+}
+
 // match applies the user's patterns. The last one that matches decides.
 func (r Rules) match(name string) (chosen, taken bool) {
 	for _, p := range slices.Backward(r.globs) {
