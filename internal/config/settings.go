@@ -99,7 +99,7 @@ type CheckSettings struct {
 	Retries   int        `json:"retries,omitempty"`
 	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
 	Parallel  int        `json:"parallel,omitempty"`
-	Setup     string     `json:"setup,omitempty"`  // a command
+	Setup     string     `json:"setup,omitempty"` // a command
 }
 
 // EvaluatorSettings says which agent or model reviews claims.
