@@ -194,7 +194,7 @@ var keyTable = []Key{
 		Doc: "what a change to a protected file does: refuse the claim, or stop the run"},
 	{Name: "gate.test_change", Kind: Text, Metavar: "RULE", Choices: []string{"warn", "ask", "evaluate", "refuse"},
 		Doc: "what happens when original tests fail but edited ones pass; default: evaluate with an " +
-			"evaluator, refuse with protect: tests, else as gate.shown"},
+			"evaluator, else as gate.shown"},
 	{Name: "gate.shown", Kind: Text, Default: "ask", Metavar: "RULE", Choices: []string{"off", "warn", "ask", "refuse"},
 		Doc: "what happens to a claim that nothing shows: no check failed before, and no new test fails " +
 			"without the work; ask: end with 7, for a person"},

@@ -121,9 +121,6 @@ func (s Settings) testChange() ralph.TestRule {
 		return ralph.TestRule(s.Gate.TestChange)
 	case s.Evaluator.Enabled():
 		return ralph.TestsEvaluate
-	case slices.Contains(s.Protect, "tests"):
-		// The preset cannot protect tests that share a file with other code, as in Rust.
-		return ralph.TestsRefuse
 	case s.Gate.Shown == string(ralph.ShownRefuse):
 		return ralph.TestsRefuse
 	case s.Gate.Shown == string(ralph.ShownAsk):

@@ -17,8 +17,9 @@
 //
 // # The preset tests
 //
-// It protects tests that exist at the base, and the files that configure them. The principle: a
-// file that is both product and configuration is protected only in the part that affects tests.
+// It protects tests that exist at the base. The files that configure them may change for good reasons, so
+// they are not protected: the caller compares their effect with that of the base's versions. The principle: a
+// file that is both product and configuration counts only in the part that affects tests.
 // Honest work (new tests with their fixtures and helpers, new dependencies, new scripts) is not a
 // violation.
 //
@@ -38,7 +39,7 @@
 //	                   configuration and setup of jest, vitest, mocha and similar tools, babel, .npmrc, .yarnrc,
 //	                   .pnpmfile.cjs; .cargo/config, rust-toolchain, nextest.toml; go.work; .mvn, wrappers of Maven
 //	                   and Gradle; .rspec and spec_helper.rb; phpunit.xml; test_helper.exs; *.runsettings;
-//	                   .env.test, .envrc. Changed, deleted: tampered. Added: unseen.
+//	                   .env.test, .envrc. Compared, as everything below.
 //	pyproject.toml     [tool.pytest], coverage, tox, nox, hatch.envs, and plugins for pytest
 //	setup.cfg          [tool:…], coverage, aliases
 //	package.json       keys of test tools, known private imports, a test tool from another source, and the scripts that
@@ -46,21 +47,20 @@
 //	                   can run a script. The first `test`, or one that replaces npm's empty one, is honest. `type` and
 //	                   `exports` cannot make a failing test pass.
 //	go.mod             exclude, toolchain, godebug, ignore, and replace of a module that the base knows. A new go.mod
-//	                   is unseen if it cuts off a folder with tests from ./...
+//	                   counts if it cuts off a folder with tests from ./...
 //	Cargo.toml         [[test]], [profile.test], [profile.dev], [patch], [replace], test, harness and doctest of [lib],
 //	                   autotests, excluded members
 //	pom.xml, gradle    plugins and properties, or statements, that affect tests; never dependencies
 //	*.csproj, mix.exs  what affects tests or excludes files; never references or dependencies
 //	vite.config        only if it mentions tests, or a check runs vitest: otherwise it is the product's build
 //	Makefile, justfile only if a check uses the tool, directly or through a script, a Makefile or a package.json. A new
-//	and similar        one is unseen if there was one beside it, under any of its names
+//	and similar        one counts if there was one beside it, under any of its names
 //	TestMain           a new Go test file with it, or one that exits before tests run, is unseen if the folder had
 //	                   tests
-//	shadows            a new module that Python would take for its test runner (pytest.py, unittest/__init__.py) is
-//	                   unseen, and so are programs in node_modules/.bin that hide the user's, and compiled Python that
-//	                   is not compared with its source
-//	test libraries     in vendor or node_modules, if these are kept in the tree: changed is tampered, new ones were
-//	                   installed
+//	shadows            a new module that Python would take for its test runner (pytest.py, unittest/__init__.py),
+//	                   programs in node_modules/.bin that hide the user's, and compiled Python that is not compared
+//	                   with its source
+//	test libraries     in vendor or node_modules, if these are kept in the tree and changed; new ones were installed
 //	not protected      tsconfig.json, build.rs, settings.gradle, .gitattributes: these belong to the product. Their
 //	                   effects on tests are left to the canary and the list of tests that ran
 //
@@ -78,9 +78,8 @@
 //
 // # Without the preset
 //
-// Without the preset the same files, by the same rules, are in Sorted.Tests: tests that were
-// changed or deleted, and files that configure them, including added ones. The caller runs the
-// checks with the base's versions, and without what was added. With the preset only two kinds
-// remain there: files that the user exempted, and Rust sources whose inner tests were changed.
-// These are product code and cannot be protected as a whole; WithOldTests restores only the tests.
+// Without the preset, changed and deleted tests are in Sorted.Tests, too, beside the files that configure
+// them. The caller runs the checks with the base's versions, and without what was added. Rust sources
+// whose inner tests were changed are always there: they are product code and cannot be protected as a
+// whole; WithOldTests restores only the tests.
 package protect

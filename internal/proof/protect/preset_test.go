@@ -43,6 +43,9 @@ func with(base, change files) files {
 func tampered(names ...string) short { return short{Tampered: names} }
 func unseen(names ...string) short   { return short{Unseen: names} }
 
+// weighed is for changes that are compared with the base's version.
+func weighed(names ...string) short { return short{Tests: names} }
+
 var honest = short{}
 
 func runPreset(t *testing.T, cases []preset) {
@@ -116,16 +119,16 @@ func TestGo(t *testing.T) {
 		{
 			"a known module replaced", nil, goBase,
 			files{"go.mod": goBase["go.mod"] + "replace (\n\texample.com/x => ./fake // local\n)\n"},
-			tampered("go.mod changed"),
+			weighed("go.mod changed"),
 		},
 		{
 			"tests ignored by go.mod", nil, goBase, files{"go.mod": goBase["go.mod"] + "ignore ./sub\n"},
-			tampered("go.mod changed"),
+			weighed("go.mod changed"),
 		},
-		{"go.mod is a link", nil, goBase, files{"go.mod": "other/go.mod"}, tampered("go.mod changed")},
-		{"a module that cuts off tests", nil, goBase, files{"sub/go.mod": "module sub\n"}, unseen("sub/go.mod added")},
+		{"go.mod is a link", nil, goBase, files{"go.mod": "other/go.mod"}, weighed("go.mod changed")},
+		{"a module that cuts off tests", nil, goBase, files{"sub/go.mod": "module sub\n"}, weighed("sub/go.mod added")},
 		{"a new module", nil, goBase, files{"tool/go.mod": "module tool\n"}, honest},
-		{"a workspace", nil, goBase, files{"go.work": "go 1.24\nuse ./fake\n"}, unseen("go.work added")},
+		{"a workspace", nil, goBase, files{"go.work": "go 1.24\nuse ./fake\n"}, weighed("go.work added")},
 		{"a link in place of a folder", nil, goBase, files{"sub/s_test.go": gone, "sub/s.go": gone, "sub": "elsewhere"},
 			short{Tampered: []string{"sub/s_test.go deleted"}, Unseen: []string{"sub added"}}},
 		{"a folder in place of a test", nil, goBase, files{"m_test.go": gone, "m_test.go/x": "1"},
@@ -133,7 +136,7 @@ func TestGo(t *testing.T) {
 		{"a test library in vendor", nil, with(goBase, files{
 			"vendor/github.com/stretchr/testify/assert/a.go": "1",
 		}), files{"vendor/github.com/stretchr/testify/assert/a.go": "2"},
-			tampered("vendor/github.com/stretchr/testify/assert/a.go changed")},
+			weighed("vendor/github.com/stretchr/testify/assert/a.go changed")},
 		{"projects that are data of tests", nil, with(goBase, files{"testdata/old/go.mod": "module a\n"}),
 			files{
 				"testdata/old/go.mod": "module b\n", "testdata/new/go.mod": "module n\n", "testdata/new/go.work": "",
@@ -170,16 +173,16 @@ func TestPython(t *testing.T) {
 		{"data is edited", nil, pyBase, files{"tests/data.json": "[]"}, tampered("tests/data.json changed")},
 		{
 			"an added conftest", nil, pyBase, files{"conftest.py": "", "tests/conftest.py": ""},
-			unseen("conftest.py added", "tests/conftest.py added"),
+			weighed("conftest.py added", "tests/conftest.py added"),
 		},
 		{"added customization", nil, pyBase, files{
 			"sitecustomize.py": "", "x.pth": "import os", "pytest.ini": "", ".coveragerc": "",
 		},
-			unseen(".coveragerc added", "pytest.ini added", "sitecustomize.py added", "x.pth added")},
+			weighed(".coveragerc added", "pytest.ini added", "sitecustomize.py added", "x.pth added")},
 		{"a shadow of the runner", nil, pyBase, files{
 			"pytest.py": "", "unittest/__init__.py": "", "tests/_pytest/__init__.py": "", "src/traceback.py": "",
 		},
-			unseen(
+			weighed(
 				"pytest.py added", "src/traceback.py added", "tests/_pytest/__init__.py added",
 				"unittest/__init__.py added",
 			)},
@@ -187,38 +190,38 @@ func TestPython(t *testing.T) {
 			"tests/__pycache__/a.pyc": "\xcb\r\r\n\x01\x00\x00\x00x",
 			"tests/__pycache__/b.pyc": "\xcb\r\r\n\x00\x00\x00\x00x",
 		},
-			unseen("tests/__pycache__/a.pyc added")},
+			weighed("tests/__pycache__/a.pyc added")},
 		{
 			"modules of a package with names of the library", nil, pyBase,
 			files{"pkg/logging.py": "", "pkg/types.py": "", "queue.py": ""}, honest,
 		},
 		{
 			"settings of pytest", nil, pyBase, edit("pyproject.toml", "-q", "--collect-only"),
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{
 			"new settings of coverage", nil, pyBase,
 			files{"pyproject.toml": pyBase["pyproject.toml"] + "[tool.coverage.run]\nomit = [\"*\"]\n"},
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{
 			"settings as keys of the table above", nil, pyBase,
 			files{"pyproject.toml": pyBase["pyproject.toml"] + "[tool]\npytest.x = 1\n"},
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{
 			"settings with quoted names", nil, pyBase,
 			files{"pyproject.toml": pyBase["pyproject.toml"] + "[ tool . \"pytest\" . 'x' ]\na = 1\n"},
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{
 			"a broken pyproject", nil, pyBase, files{"pyproject.toml": pyBase["pyproject.toml"] + "x = [\n"},
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{
 			"a plugin for pytest", nil, pyBase,
 			files{"pyproject.toml": pyBase["pyproject.toml"] + "[project.entry-points.pytest11]\nx = \"lib\"\n"},
-			tampered("pyproject.toml changed"),
+			weighed("pyproject.toml changed"),
 		},
 		{"a new dependency", nil, pyBase, edit("pyproject.toml", "\"a\", # one", "\"a\",\n  \"b\","), honest},
 		{
@@ -228,11 +231,11 @@ func TestPython(t *testing.T) {
 		{"a comment among the settings", nil, pyBase, edit("pyproject.toml", "addopts", "# quiet\naddopts"), honest},
 		{
 			"setup.cfg for pytest", nil, pyBase, edit("setup.cfg", "addopts = -q", "addopts = -q\n  --collect-only"),
-			tampered("setup.cfg changed"),
+			weighed("setup.cfg changed"),
 		},
 		{"setup.cfg for the package", nil, pyBase, edit("setup.cfg", "name = p", "name = p\nversion = 2"), honest},
-		{"setup.cfg is a link", nil, pyBase, files{"setup.cfg": "../x"}, tampered("setup.cfg changed")},
-		{"setup.cfg is deleted", nil, pyBase, files{"setup.cfg": gone}, tampered("setup.cfg deleted")},
+		{"setup.cfg is a link", nil, pyBase, files{"setup.cfg": "../x"}, weighed("setup.cfg changed")},
+		{"setup.cfg is deleted", nil, pyBase, files{"setup.cfg": gone}, weighed("setup.cfg deleted")},
 		{
 			"new tests and a helper beside them", nil, pyBase,
 			files{
@@ -252,12 +255,12 @@ func TestPython(t *testing.T) {
 		},
 		{
 			"a pyproject beside tests", nil, files{"test_a.py": ""}, files{"pyproject.toml": pyBase["pyproject.toml"]},
-			unseen("pyproject.toml added"),
+			weighed("pyproject.toml added"),
 		},
 		{
 			"a conftest among fixtures", nil, pyBase,
 			files{"tests/fixtures/conftest.py": "", "tests/fixtures/pyproject.toml": pyBase["pyproject.toml"]},
-			unseen("tests/fixtures/conftest.py added"),
+			weighed("tests/fixtures/conftest.py added"),
 		},
 		{
 			"a plain pyproject beside tests", nil, files{"test_a.py": ""},
@@ -291,7 +294,7 @@ func TestJavaScript(t *testing.T) {
 		return files{"package.json": strings.Replace(packageJSON, from, to, 1)}
 	}
 	npm := []string{"npm test"}
-	changed := tampered("package.json changed")
+	changed := weighed("package.json changed")
 	runPreset(t, []preset{
 		{"tests are edited", npm, jsBase, files{
 			"lib.test.ts": "2", "test/a.js": "2", "src/__tests__/x.js": "2", "src/__snapshots__/x.js.snap": gone,
@@ -304,7 +307,7 @@ func TestJavaScript(t *testing.T) {
 			"jest.config.js": "", "vitest.setup.ts": "", ".mocharc.json": "", ".npmrc": "script-shell=true",
 			"__mocks__/fs.js": "", "babel.config.js": "",
 		},
-			unseen(
+			weighed(
 				".mocharc.json added", ".npmrc added", "__mocks__/fs.js added", "babel.config.js added",
 				"jest.config.js added", "vitest.setup.ts added",
 			)},
@@ -345,7 +348,7 @@ func TestJavaScript(t *testing.T) {
 		{"modules", npm, jsBase, edit(`"imports"`, `"type": "module", "imports"`), honest},
 		{"a broken package.json", npm, jsBase, files{"package.json": packageJSON + "}"}, changed},
 		{"package.json is a link", npm, jsBase, files{"package.json": "fake.json"}, changed},
-		{"package.json is deleted", npm, jsBase, files{"package.json": gone}, tampered("package.json deleted")},
+		{"package.json is deleted", npm, jsBase, files{"package.json": gone}, weighed("package.json deleted")},
 		{
 			"the first test script", npm, with(jsBase, files{"package.json": `{"scripts": {"build": "tsc"}}`}),
 			files{"package.json": `{"scripts": {"build": "tsc", "test": "npm run unit", "unit": "node --test"}}`},
@@ -362,28 +365,28 @@ func TestJavaScript(t *testing.T) {
 		},
 		{
 			"a new package with a runner", npm, jsBase, files{"packages/b/package.json": `{"jest": {}}`},
-			unseen("packages/b/package.json added"),
+			weighed("packages/b/package.json added"),
 		},
 		{"vite for the product", npm, jsBase, files{"vite.config.ts": "export default { plugins: [react()] }\n"}, honest},
 		{
 			"vite for the product and vitest", npm, jsBase,
-			files{"vite.config.ts": "export default { test: { include: [] } }\n"}, tampered("vite.config.ts changed"),
+			files{"vite.config.ts": "export default { test: { include: [] } }\n"}, weighed("vite.config.ts changed"),
 		},
 		{
 			"vite with tests", npm, jsBase, files{"packages/a/vite.config.js": "export default {}\n"},
-			tampered("packages/a/vite.config.js changed"),
+			weighed("packages/a/vite.config.js changed"),
 		},
 		{
 			"vite where vitest is the check", []string{"npx vitest run"}, jsBase,
-			files{"vite.config.ts": "export default { plugins: [react()] }\n"}, tampered("vite.config.ts changed"),
+			files{"vite.config.ts": "export default { plugins: [react()] }\n"}, weighed("vite.config.ts changed"),
 		},
 		{
 			"an installed runner is edited", npm, jsBase, files{"node_modules/jest/bin/jest.js": "process.exit(0)"},
-			tampered("node_modules/jest/bin/jest.js changed"),
+			weighed("node_modules/jest/bin/jest.js changed"),
 		},
 		{
 			"a program in front of the user's", npm, jsBase, files{"node_modules/.bin/node": "#!/bin/sh"},
-			unseen("node_modules/.bin/node added"),
+			weighed("node_modules/.bin/node added"),
 		},
 		{
 			"packages are installed", npm, jsBase,
@@ -409,16 +412,16 @@ func TestJavaScript(t *testing.T) {
 		{
 			"settings of pnpm", npm, with(jsBase, files{"pnpm-workspace.yaml": "packages: [a]\n"}),
 			files{"pnpm-workspace.yaml": "packages: [a]\nscriptShell: ./fake\n"},
-			tampered("pnpm-workspace.yaml changed"),
+			weighed("pnpm-workspace.yaml changed"),
 		},
 		{
 			"preloaded by bun", npm, with(jsBase, files{"bunfig.toml": "[install]\nexact = true\n"}),
-			files{"bunfig.toml": "preload = [\"x\"]\n[install]\nexact = true\n"}, tampered("bunfig.toml changed"),
+			files{"bunfig.toml": "preload = [\"x\"]\n[install]\nexact = true\n"}, weighed("bunfig.toml changed"),
 		},
 		{
 			"tasks of deno", []string{"deno task test"},
 			with(jsBase, files{"deno.json": `{"tasks": {"test": "deno test"}}`}),
-			files{"deno.json": `{"tasks": {"test": "true"}}`}, tampered("deno.json changed"),
+			files{"deno.json": `{"tasks": {"test": "true"}}`}, weighed("deno.json changed"),
 		},
 	})
 }
@@ -486,35 +489,35 @@ func TestRust(t *testing.T) {
 		},
 		{
 			"a profile for tests", nil, rustBase,
-			files{"Cargo.toml": cargoTOML + "[profile.test]\noverflow-checks = false\n"}, tampered("Cargo.toml changed"),
+			files{"Cargo.toml": cargoTOML + "[profile.test]\noverflow-checks = false\n"}, weighed("Cargo.toml changed"),
 		},
 		{
 			"a profile for tests in one line", nil, rustBase,
-			files{"Cargo.toml": "profile.dev.debug-assertions = false\n" + cargoTOML}, tampered("Cargo.toml changed"),
+			files{"Cargo.toml": "profile.dev.debug-assertions = false\n" + cargoTOML}, weighed("Cargo.toml changed"),
 		},
 		{
 			"a target that is no test", nil, rustBase,
 			files{"Cargo.toml": cargoTOML + "[[test]]\nname = \"it\"\nharness = false\n"},
-			tampered("Cargo.toml changed"),
+			weighed("Cargo.toml changed"),
 		},
 		{
 			"tests not looked for", nil, rustBase,
 			files{"Cargo.toml": strings.Replace(cargoTOML, "edition", "autotests = false\nedition", 1)},
-			tampered("Cargo.toml changed"),
+			weighed("Cargo.toml changed"),
 		},
 		{
 			"no tests of the library", nil, rustBase, files{"Cargo.toml": cargoTOML + "[lib]\ntest = false\n"},
-			tampered("Cargo.toml changed"),
+			weighed("Cargo.toml changed"),
 		},
 		{"a library with a path", nil, rustBase, files{"Cargo.toml": cargoTOML + "[lib]\npath = \"src/l.rs\"\n"}, honest},
 		{
 			"a patch", nil, rustBase, files{"Cargo.toml": cargoTOML + "[patch.crates-io]\na = { path = \"fake\" }\n"},
-			tampered("Cargo.toml changed"),
+			weighed("Cargo.toml changed"),
 		},
 		{
 			"a runner", nil, rustBase,
 			files{".cargo/config.toml": "[target.x]\nrunner = \"true\"\n", "rust-toolchain": "x"},
-			unseen(".cargo/config.toml added", "rust-toolchain added"),
+			weighed(".cargo/config.toml added", "rust-toolchain added"),
 		},
 		{
 			"a build script and a crate", nil, rustBase,
@@ -553,14 +556,14 @@ func TestOtherEcosystems(t *testing.T) {
 		{
 			"java: tests skipped by maven", nil, java,
 			edit("pom.xml", "<build>", "<properties><skipTests>true</skipTests></properties><build>"),
-			tampered("pom.xml changed"),
+			weighed("pom.xml changed"),
 		},
 		{
 			"java: surefire is edited", nil, java,
 			edit("pom.xml", "</artifactId>", "</artifactId><configuration><skip>true</skip></configuration>"),
-			tampered("pom.xml changed"),
+			weighed("pom.xml changed"),
 		},
-		{"java: a broken pom", nil, java, files{"pom.xml": pom + "<"}, tampered("pom.xml changed")},
+		{"java: a broken pom", nil, java, files{"pom.xml": pom + "<"}, weighed("pom.xml changed")},
 		{
 			"java: a dependency for gradle", nil, java, edit("build.gradle", "'a'\n", "'a'\n  testImplementation 'b'\n"),
 			honest,
@@ -568,15 +571,13 @@ func TestOtherEcosystems(t *testing.T) {
 		{
 			"java: failures ignored by gradle", nil, java,
 			edit("build.gradle", "useJUnitPlatform()", "useJUnitPlatform()\n  ignoreFailures = true"),
-			tampered("build.gradle changed"),
+			weighed("build.gradle changed"),
 		},
 		{
 			"java: a task without tests", nil, java,
 			files{"build.gradle": gradle + "tasks.register('hello') {\n  doLast { println 'hi' }\n}\n"}, honest,
 		},
-		{"java: the wrapper", nil, java, files{"gradlew": "exit 0", ".mvn/maven.config": "-DskipTests"}, short{
-			Tampered: []string{"gradlew changed"}, Unseen: []string{".mvn/maven.config added"},
-		}},
+		{"java: the wrapper", nil, java, files{"gradlew": "exit 0", ".mvn/maven.config": "-DskipTests"}, weighed(".mvn/maven.config added", "gradlew changed")},
 		{
 			"ruby: tests are edited", nil, rb, files{"spec/a_spec.rb": "2", "test/a_test.rb": "2"},
 			tampered("spec/a_spec.rb changed", "test/a_test.rb changed"),
@@ -585,39 +586,39 @@ func TestOtherEcosystems(t *testing.T) {
 		{
 			"ruby: added helpers", nil, rb,
 			files{".rspec": "--dry-run", "spec/spec_helper.rb": "exit!", "lib/minitest/x_plugin.rb": ""},
-			unseen(".rspec added", "lib/minitest/x_plugin.rb added", "spec/spec_helper.rb added"),
+			weighed(".rspec added", "lib/minitest/x_plugin.rb added", "spec/spec_helper.rb added"),
 		},
 		{
 			"ruby: a Rakefile that is used", []string{"bundle exec rake test"}, rb, files{"Rakefile": "2"},
-			tampered("Rakefile changed"),
+			weighed("Rakefile changed"),
 		},
 		{
 			"ruby: a Rakefile that is not used", []string{"bundle exec rspec"}, rb,
 			files{"Rakefile": "2", "Gemfile": "x"}, honest,
 		},
-		{"make: used", []string{"make -s test"}, rb, files{"Makefile": "2", "justfile": "2"}, tampered("Makefile changed")},
+		{"make: used", []string{"make -s test"}, rb, files{"Makefile": "2", "justfile": "2"}, weighed("Makefile changed")},
 		{
 			"make: hidden by another name", []string{"make test"}, rb, files{"GNUmakefile": "test:", "local.mk": ""},
-			unseen("GNUmakefile added", "local.mk added"),
+			weighed("GNUmakefile added", "local.mk added"),
 		},
 		{
 			"make: hidden by another name without tests", []string{"make test"}, files{"Makefile": "1"},
-			files{"makefile": "test:"}, unseen("makefile added"),
+			files{"makefile": "test:"}, weighed("makefile added"),
 		},
 		{"make: not used", []string{"go test ./..."}, rb, files{"Makefile": "2"}, honest},
 		{
 			"make: used by a script", []string{"./check.sh"},
 			with(rb, files{"check.sh": "#!/bin/sh\nset -e; make test\n"}), files{"Makefile": "2"},
-			tampered("Makefile changed"),
+			weighed("Makefile changed"),
 		},
 		{
 			"make: used by just", []string{"just test"}, with(rb, files{"justfile": "test:\n  make test\n"}),
-			files{"Makefile": "2"}, tampered("Makefile changed"),
+			files{"Makefile": "2"}, weighed("Makefile changed"),
 		},
 		{"make: the first Makefile", []string{"make test"}, files{"a.c": ""}, files{"Makefile": "test:"}, honest},
-		{"environment", nil, rb, files{".env.test": "", ".envrc": ""}, unseen(".env.test added", ".envrc added")},
+		{"environment", nil, rb, files{".env.test": "", ".envrc": ""}, weighed(".env.test added", ".envrc added")},
 		{"c#: a test is edited", nil, cs, files{"App.Tests/AppTests.cs": "2", "x.runsettings": ""}, short{
-			Tampered: []string{"App.Tests/AppTests.cs changed"}, Unseen: []string{"x.runsettings added"},
+			Tampered: []string{"App.Tests/AppTests.cs changed"}, Tests: []string{"x.runsettings added"},
 		}},
 		{
 			"c#: a dependency", nil, cs,
@@ -631,12 +632,12 @@ func TestOtherEcosystems(t *testing.T) {
 			files{"App.Tests/App.Tests.csproj": strings.Replace(
 				cs["App.Tests/App.Tests.csproj"], "</Item", "<Compile Remove=\"AppTests.cs\" />\n</Item", 1,
 			)},
-			tampered("App.Tests/App.Tests.csproj changed"),
+			weighed("App.Tests/App.Tests.csproj changed"),
 		},
 		{
 			"php: configuration and tests", nil, files{"tests/ATest.php": "1", "phpunit.xml": "1"},
 			files{"tests/ATest.php": "2", "phpunit.xml": "2"},
-			tampered("phpunit.xml changed", "tests/ATest.php changed"),
+			short{Tampered: []string{"tests/ATest.php changed"}, Tests: []string{"phpunit.xml changed"}},
 		},
 		{
 			"php: a dependency", []string{"composer test"},
@@ -646,7 +647,7 @@ func TestOtherEcosystems(t *testing.T) {
 		{
 			"php: a script", []string{"composer test"},
 			files{"tests/ATest.php": "1", "composer.json": `{"scripts": {"test": ["phpunit"]}}`},
-			files{"composer.json": `{"scripts": {"test": ["true"]}}`}, tampered("composer.json changed"),
+			files{"composer.json": `{"scripts": {"test": ["true"]}}`}, weighed("composer.json changed"),
 		},
 		{
 			"elixir: a dependency", nil, ex,
@@ -656,7 +657,7 @@ func TestOtherEcosystems(t *testing.T) {
 			"mix.exs":              strings.Replace(mix, "defp deps", "defp aliases, do: [test: \"run\"]\n  defp deps", 1),
 			"test/test_helper.exs": "System.halt(0)",
 		},
-			short{Tampered: []string{"mix.exs changed"}, Unseen: []string{"test/test_helper.exs added"}}},
+			weighed("mix.exs changed", "test/test_helper.exs added")},
 		{
 			"c: a list of tests grows", nil, files{"tests/CMakeLists.txt": "add_test(a a)\n"},
 			files{"tests/CMakeLists.txt": "add_test(a a)\nadd_test(b b)\n", "tests/b.c": ""}, honest,

@@ -218,13 +218,13 @@ func (r Rules) exemptedByName(name string) bool {
 	return slices.ContainsFunc(r.globs, func(p pattern) bool { return p.exempts && p.plain && p.matches(name) })
 }
 
-// byKind classifies a change by the conventions of ecosystems: guarded for tests of the base and
-// their configuration, runWithBase for tests inside product code.
+// byKind classifies a change by the conventions of ecosystems: guarded for tests of the base,
+// runWithBase for their configuration and for tests inside product code.
 func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
 	if rule, steers := steeringRule(change.Name); steers {
 		counts, err := in.steers(rule, change)
 		if counts {
-			return guarded, err
+			return runWithBase, err // it may be honest, so it is compared with the base's version instead of refused
 		}
 		return ignored, err
 	}

@@ -110,9 +110,11 @@ func TestWithoutThePresetTestsAreWeighed(t *testing.T) {
 
 func TestWhatTheUserTakesOutIsWeighed(t *testing.T) {
 	want := short{
-		Tampered: []string{"conftest.py deleted", "package.json changed", "sub/x changed", "tests/test_a.py deleted"},
-		Unseen:   []string{"pytest.ini added"},
-		Tests:    []string{"a_test.go changed", "main_test.go added", "src/lib.rs changed"},
+		Tampered: []string{"sub/x changed", "tests/test_a.py deleted"},
+		Tests: []string{
+			"a_test.go changed", "conftest.py deleted", "main_test.go added", "package.json changed", "pytest.ini added",
+			"src/lib.rs changed",
+		},
 	}
 	// A wildcard does not exempt the harness's own files; their exact name does.
 	got := sorted(
@@ -172,7 +174,9 @@ func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := unseen("conftest.py added", "sub/go.mod added", "x/main_test.go added")
+	want := short{
+		Unseen: []string{"x/main_test.go added"}, Tests: []string{"conftest.py added", "sub/go.mod added"},
+	}
 	if diff := cmp.Diff(want, shorten(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -211,7 +215,7 @@ func TestLargeFilesAreReadInPart(t *testing.T) {
 	}
 	got := sorted(t, protect.Config{Globs: []string{"tests"}}, trees{base, with(base, change)})
 	// A file that could not be read to its end may hide anything there.
-	want := short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}
+	want := short{Tests: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -237,6 +241,16 @@ func TestTroubleIsAnError(t *testing.T) {
 	}
 }
 
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCheckScripts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -244,12 +258,7 @@ func TestCheckScripts(t *testing.T) {
 		"scripts/lint.sh": "x", "t.py": "x", "check.py": "x", "main.py": "x", "scripts/verify-all.js": "x",
 		"sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, text)
 	}
 	got := protect.CheckScripts(dir, []string{
 		"./check.sh --all", "A=1 timeout -k 5 60s './scripts/a b.sh' | tee x", "cd sub && ./run", "plain", "./app",
@@ -275,6 +284,28 @@ func TestCheckScripts(t *testing.T) {
 	})
 	if len(got) > 0 {
 		t.Errorf("taken for checks: %q", got)
+	}
+	for name, text := range map[string]string{
+		"Makefile":        "test:\n\t@sh ./tools/verify.sh && sh build.sh\n",
+		"package.json":    `{"scripts": {"test": "bash tools/smoke.sh && node main.js"}}`,
+		"tools/verify.sh": ". ./tools/lib.sh\nsh product.sh\n", "tools/lib.sh": "assert_equal() {\n\ttest \"$1\" = \"$2\"\n}\n",
+		"tools/smoke.sh": "x", "build.sh": "x", "product.sh": "x", "main.js": "x", "deep/real.sh": "x",
+	} {
+		write(t, dir, name, text)
+	}
+	if err := os.Symlink("deep/real.sh", filepath.Join(dir, "linked.sh")); err != nil {
+		t.Fatal(err)
+	}
+	for check, want := range map[string][]string{
+		"make test": {"tools/verify.sh"}, "npm test": {"tools/smoke.sh"},
+		"sh $PWD/check.sh": {"check.sh"}, `sh "${PWD}/check.sh"`: {"check.sh"}, "$(pwd)/check.sh": {"check.sh"},
+		"sh ch*.sh": {"check.sh"}, "eval 'sh check.sh'": {"check.sh"}, "echo check.sh | xargs sh": {"check.sh"},
+		"find . -name x -exec sh check.sh ;": {"check.sh"}, "./linked.sh": {"linked.sh", "deep/real.sh"},
+		"sh tools/verify.sh": {"tools/verify.sh", "tools/lib.sh"}, "sh product.sh | grep x": {"product.sh"},
+	} {
+		if diff := cmp.Diff(want, protect.CheckScripts(dir, []string{check})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", check, diff)
+		}
 	}
 	if got := protect.CheckScripts(filepath.Join(dir, "none"), []string{"./check.sh"}); got != nil {
 		t.Errorf("without a folder there is %q", got)

@@ -1,11 +1,7 @@
 package protect
 
 import (
-	"bytes"
-	"io"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -150,60 +146,4 @@ func operand(words []string) (text string, isCommand bool) {
 		}
 	}
 	return "", false
-}
-
-// CheckScripts names the scripts below dir that the checks start: files that are the first word of
-// a command, that a shell is told to read, or that an interpreter is given if their name says that
-// they check something. A built program is not a script: it is a product of the work.
-func CheckScripts(dir string, checks []string) []string {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil // without a workspace there are no scripts
-	}
-	defer func() { _ = root.Close() }()
-	var found []string
-	for _, name := range withAbsolute(dir, checks) {
-		if !slices.Contains(found, name) && isScript(root, name) {
-			found = append(found, name)
-		}
-	}
-	return found
-}
-
-// withAbsolute adds scripts that a check names by their absolute path.
-func withAbsolute(dir string, checks []string) []string {
-	names := scriptNames(checks)
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return names
-	}
-	for _, check := range checks {
-		for _, words := range simpleCommands(check) {
-			words = program(words)
-			if len(words) > 1 && slices.Contains(shells, words[0]) {
-				words = words[1:]
-			}
-			if len(words) == 0 || !filepath.IsAbs(words[0]) {
-				continue
-			}
-			if rel, err := filepath.Rel(whole, words[0]); err == nil && filepath.IsLocal(rel) {
-				names = append(names, filepath.ToSlash(rel))
-			}
-		}
-	}
-	return names
-}
-
-func isScript(root *os.Root, name string) bool {
-	info, err := root.Stat(filepath.FromSlash(name))
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	file, err := root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = file.Close() }()
-	head, err := io.ReadAll(io.LimitReader(file, 512))
-	return err == nil && !bytes.Contains(head, []byte{0})
 }
