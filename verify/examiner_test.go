@@ -539,6 +539,29 @@ func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	}
 }
 
+// Files of a shared folder often have another group than the user. Every claim was refused as check_inert, because no test
+// could be planted there in an overlay.
+func TestTestsArePlantedInAFolderOfAnotherGroup(t *testing.T) {
+	const asked = "RALPH_TEST_FOREIGN_GROUP"
+	if os.Getenv(asked) == "" {
+		if os.Getuid() != 0 {
+			t.Skip("only root can become somebody else")
+		}
+		rerunUnprivileged(t, asked)
+		return
+	}
+	tree := files{"sub/keep/k": "new", "a": "2", "sub/test_k.py": "import unittest\n"}
+	b := examine(t, tree, tree, protect.Config{})
+	b.Dir, b.Isolation = os.Getenv(asked), ""
+	if mode, why, _ := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
+		t.Skip("no overlay: " + why)
+	}
+	got := b.proves(t, ralph.ViewClaimed, "cat sub/keep/k")
+	if got.Canary != ralph.CanaryMute || len(got.Environment) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // rerunUnprivileged runs this test again as an unprivileged user, in a workspace with folders of a
 // group that is not the user's.
 func rerunUnprivileged(t *testing.T, variable string) {

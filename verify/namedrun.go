@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,11 @@ type namedRun struct {
 	result     ralph.CheckResult
 }
 
-// runNamed runs a check in a new view, with planted tests if there are any.
+// errNotPlanted means that a view cannot be changed where tests are planted.
+var errNotPlanted = errors.New("cannot plant tests")
+
+// runNamed runs a check in a new view, with planted tests if there are any. An overlay may be refused in one folder of
+// the workspace, for example because of its group, and work in all others. Then the rest of the run uses copies.
 func (e *Examiner) runNamed(
 	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
 ) (run namedRun, err error) {
@@ -39,10 +44,17 @@ func (e *Examiner) runNamed(
 	if err != nil {
 		return run, err
 	}
-	err = e.withView(ctx, in, func(v *view) (err error) {
+	overlay := false
+	try := func(v *view) (err error) {
+		overlay = v.mode == pristine.Overlay
 		run, err = v.run(ctx, tree, check, plants)
 		return err
-	})
+	}
+	err = e.withView(ctx, in, try)
+	if errors.Is(err, errNotPlanted) && overlay && !e.isNamed(request{ViewInput: in, apart: true}) {
+		e.best = isolation{mode: pristine.Copy, why: "no overlay: " + err.Error()}
+		err = e.withView(ctx, in, try)
+	}
 	return run, err
 }
 
@@ -102,10 +114,14 @@ func (v *view) plant(plants []canary.Plant) error {
 		}
 		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
 	}
-	if err := v.isolated.ApplyEdits(edits); err != nil {
-		return fmt.Errorf("plant: %w", err)
+	switch err := v.isolated.ApplyEdits(edits); {
+	case err == nil:
+		return nil
+	case isStorageFailure(err):
+		return fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+	default:
+		return fmt.Errorf("%w: %w", errNotPlanted, err)
 	}
-	return nil
 }
 
 // addVariables adds variables to an environment. Options for pytest join those of the user.
