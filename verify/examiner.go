@@ -55,7 +55,6 @@ type Examiner struct {
 
 	best isolation
 	comparison
-	baseWrites map[string]baseWrites // baseWrites records what checks do to tests at the base, by command.
 	testStamps testStamps
 	memory     memory
 }

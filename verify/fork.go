@@ -16,7 +16,6 @@ func (e *Examiner) Fork() ralph.Examiner {
 		e.Snapshots = shared
 	}
 	fork := *e
-	fork.baseWrites = maps.Clone(e.baseWrites)
 	fork.memory.runs = maps.Clone(e.memory.runs)
 	fork.memory.before = maps.Clone(e.memory.before)
 	fork.memory.today = maps.Clone(e.memory.today)

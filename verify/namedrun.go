@@ -30,6 +30,7 @@ type namedRun struct {
 	outcome    canary.Outcome
 	invocation canary.Invocation
 	result     ralph.CheckResult
+	written    []string // tests of the base that changed while it ran
 }
 
 // errNotPlanted means that a view cannot be changed where tests are planted.
@@ -95,7 +96,8 @@ func (v *view) run(
 		run.outcome.Total = 0
 	}
 	run.result.Tests = run.outcome.Seen()
-	return run, nil
+	run.written, err = v.writtenTests(ctx)
+	return run, err
 }
 
 // plant writes tests into the view.

@@ -24,6 +24,7 @@ type table struct {
 	plants   bool            // tests are planted
 
 	row     canary.Row
+	written [2][]string    // tests of the base that changed while the check ran: on the claimed tree, and at the base
 	planted []canary.Plant // at the base
 	runs    []ralph.ProofRun
 	flaky   []string
@@ -113,16 +114,17 @@ func (t *table) runClaimed(ctx context.Context) error {
 		}
 		t.examiner.memory.keep(keyOf(t.claimed, t.check), run)
 	}
-	t.row.Claimed = run.outcome
+	t.row.Claimed, t.written[0] = run.outcome, run.written
 	return nil
 }
 
 // runToday runs the base with planted tests.
 func (t *table) runToday(ctx context.Context) error {
-	if len(t.planted) == 0 && (t.row.Then == nil || t.examiner.Quick) {
+	asked := len(t.written[0]) > 0 || t.row.Then != nil && !t.examiner.Quick
+	if len(t.planted) == 0 && !asked {
 		return nil // there is nothing to compare it with
 	}
-	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && t.examiner.Quick {
+	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && !asked {
 		t.row.Today = known
 		return nil
 	}
@@ -130,7 +132,7 @@ func (t *table) runToday(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	t.row.Today = run.outcome
+	t.row.Today, t.written[1] = run.outcome, run.written
 	t.examiner.memory.keepToday(t.todayKey(), run.outcome)
 	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnToday))
 	return nil
@@ -242,6 +244,10 @@ func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
 		return t.examiner.proveByCommand(ctx, t.claimed, t.check)
 	}
 	proof := t.row.Judge()
+	if rewritten := t.rewritten(); len(rewritten) > 0 {
+		proof.Canary, proof.Detail = ralph.CanaryGreen, listed("These tests changed while it ran: ", rewritten)
+		return proof, nil
+	}
 	if proof.Canary != ralph.CanaryGreen || len(t.row.Canary.Planted) == 0 {
 		return proof, nil
 	}
@@ -272,4 +278,15 @@ func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
 		again.Needs = t.added
 	}
 	return again, nil
+}
+
+// rewritten lists tests of the base that changed while the check ran on the claimed tree, and not at the base. There it
+// is the check that writes them. A base that ran no test may not have got as far.
+func (t *table) rewritten() []string {
+	if t.row.Today.Red && t.row.Today.Total <= 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.written[0]), func(name string) bool {
+		return slices.Contains(t.written[1], name)
+	})
 }

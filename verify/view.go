@@ -33,9 +33,6 @@ type view struct {
 
 	examiner *Examiner
 	in       ralph.ViewInput
-	planted  bool // planted is set once the user's own canary command ran, because it may edit a test.
-	// suspects are tests from the base that were rewritten, with the check that was running.
-	suspects map[string]ralph.CheckInput
 	unhidden []string // added files that match a protected pattern, which checks in place can see
 }
 
