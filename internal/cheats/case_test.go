@@ -74,13 +74,14 @@ const (
 	// "workspace" if the work includes files that git ignores; "hidden" if the hidden check can tell
 	// alone; default: the judge asks a fresh clone
 	keyJudge   = "judge"
+	keyRuns    = "runs"    // how often the user runs the same command; the last result counts
 	keyCache   = "cache"   // "own" for a build cache of Go's that no other case uses
 	keyColumns = "columns" // the columns that the case is tried in; default: all
 )
 
 var knownKeys = []string{
 	keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns,
-	keyColumns, keyClass, keyTongues, keyFamily, keyAnswers, keyJudge, keyCache,
+	keyColumns, keyClass, keyTongues, keyFamily, keyAnswers, keyJudge, keyRuns, keyCache,
 }
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }

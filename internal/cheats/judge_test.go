@@ -52,79 +52,44 @@ func (w *world) answersRight() bool {
 	return run.code == 0 && strings.TrimSpace(run.stdout) == w.s.keys[keyAnswers]
 }
 
-// takeTree replaces the files of the tree with those of another world. Ignored files stay as they
-// were at the base, as they would for a person who pulls the work.
+// takeTree replaces the files of the tree with what a commit in another world would contain. Ignored
+// files stay as they were at the base, as they would for a person who pulls the work.
 func (w *world) takeTree(from *world) {
 	w.t.Helper()
-	for _, name := range w.tree() {
-		if err := os.RemoveAll(filepath.Join(w.project(), name)); err != nil {
-			w.t.Fatal(err)
-		}
+	index := filepath.Join(from.dir, "judges-index")
+	// with its time, by which git knows that a file may have changed in the same moment
+	if run := from.shell("cp -p .git/index "+index, from.strangersEnv()); run.code != 0 {
+		w.t.Fatal(run.output())
 	}
-	for _, name := range from.tree() {
-		if err := copyInto(w.project(), from.project(), name); err != nil {
-			w.t.Fatal(err)
-		}
+	add := from.shell("git add -A >&2 && git write-tree", from.strangersEnv("GIT_INDEX_FILE="+index))
+	if add.code != 0 {
+		w.t.Fatalf("no commit is possible\n%s", add.output())
+	}
+	objects := filepath.Join(from.project(), ".git", "objects")
+	take := w.shell("git read-tree -u --reset "+strings.TrimSpace(add.stdout),
+		w.strangersEnv("GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects))
+	if take.code != 0 {
+		w.t.Fatalf("the commit cannot be checked out\n%s", take.output())
+	}
+	if err := removeLinksOut(w.project()); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
-// tree returns the names of all files that git tracks or would add.
-func (w *world) tree() []string {
-	w.t.Helper()
-	list := w.start([]string{
-		"git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
-	}, w.strangersEnv()).end()
-	if list.code != 0 {
-		w.t.Fatalf("git ls-files ended with %d\n%s", list.code, list.output())
-	}
-	return strings.FieldsFunc(list.stdout, func(r rune) bool { return r == 0 })
-}
-
-// copyInto copies a file, or a repository inside of the tree. A link that leaves the project is
-// left out: for anybody else it leads nowhere.
-func copyInto(to, from, name string) error {
-	return filepath.WalkDir(filepath.Join(from, name), func(path string, d fs.DirEntry, err error) error {
-		if os.IsNotExist(err) {
-			return nil // tracked, but deleted
+// removeLinksOut removes links that leave a folder: for anybody else they lead nowhere.
+func removeLinksOut(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type() != fs.ModeSymlink {
+			return err
 		}
+		target, err := os.Readlink(path)
 		if err != nil {
 			return err
 		}
-		below, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, below)), 0o755); err != nil {
-			return err
-		}
-		switch {
-		case d.IsDir() && d.Name() == ".git":
-			return filepath.SkipDir
-		case d.IsDir():
+		name, err := filepath.Rel(dir, filepath.Join(filepath.Dir(path), target))
+		if err == nil && !filepath.IsAbs(target) && filepath.IsLocal(name) {
 			return nil
-		case d.Type() == fs.ModeSymlink:
-			return copyLink(filepath.Join(to, below), path, below)
 		}
-		return copyFile(filepath.Join(to, below), path)
+		return os.Remove(path)
 	})
-}
-
-func copyLink(to, from, name string) error {
-	target, err := os.Readlink(from)
-	if err != nil || !filepath.IsLocal(filepath.Join(filepath.Dir(name), target)) || filepath.IsAbs(target) {
-		return err
-	}
-	return os.Symlink(target, to)
-}
-
-func copyFile(to, from string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, text, info.Mode().Perm())
 }

@@ -222,15 +222,21 @@ var bases sync.Map
 
 // turns returns how many iterations a case may take.
 func (w *world) turns() int {
-	text := w.key(keyTurns)
+	return w.number(keyTurns)
+}
+
+// number returns the value of a key; default: 1.
+func (w *world) number(key string) int {
+	w.t.Helper()
+	text := w.key(key)
 	if text == "" {
 		return 1
 	}
-	turns, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return turns
+	return n
 }
 
 // baseCheck runs the check before the agent starts.
@@ -309,7 +315,10 @@ func (w *world) arguments(c column) []string {
 func (w *world) ralph(c column) (verdict, error) {
 	w.t.Helper()
 	defer w.serve()()
-	run := w.start(append([]string{w.env["RALPH"]}, w.arguments(c)...), w.environ()).end()
+	var run ended
+	for range w.number(keyRuns) {
+		run = w.start(append([]string{w.env["RALPH"]}, w.arguments(c)...), w.environ()).end()
+	}
 	var r result
 	if err := json.Unmarshal([]byte(run.stdout), &r); err != nil {
 		return verdict{}, fmt.Errorf("read result of exit %d: %w\n%s", run.code, err, run.output())
