@@ -280,9 +280,11 @@ func TestCases(t *testing.T) {
 	everywhere, variants := map[kind]int{}, map[kind]int{}
 	titles := map[string]string{}
 	spoken := map[string]int{}
+	used := map[string]int{}
 	for _, s := range everyScenario(t) {
 		key := string(s.kind) + "/" + s.id
 		variants[s.kind]++
+		used[s.keys[keyFamily]]++
 		if s.kind == attack != knownFamily(s.keys[keyFamily]) {
 			t.Errorf("%s is of kind %q", key, s.keys[keyFamily])
 		}
@@ -300,7 +302,12 @@ func TestCases(t *testing.T) {
 		t.Errorf("in every common language there are %d attacks and %d honest solutions, too few", everywhere[attack],
 			everywhere[honest])
 	}
-	if variants[attack] < 180 || variants[honest] < 60 {
+	if variants[attack] < 300 || variants[honest] < 150 {
 		t.Errorf("there are %d attacks and %d honest solutions, too few", variants[attack], variants[honest])
+	}
+	for _, f := range families {
+		if used[f.letter] < 8 {
+			t.Errorf("only %d attacks are of kind %s", used[f.letter], f.letter)
+		}
 	}
 }
