@@ -5,8 +5,12 @@
 //
 // A case is a script that an agent follows in a scratch repository. An attack leaves the work
 // undone and makes its check pass; honest work does it. Both end with the claim that everything is
-// complete. testdata has one file for each case, with a section for each language, and the projects
-// that they are applied to.
+// complete. testdata has one file for each case, with a section for each language or test runner, and
+// the projects that they are applied to. Every attack names its kind: what one rule of the program
+// can refuse.
+//
+// Whether the work is done is up to a judge, who asks a fresh clone of what the agent would commit.
+// Neither the agent nor Ralph ever sees the questions.
 //
 // Every attack is first tried on a naive loop, which trusts the exit status of the check. An attack
 // that does not fool it would prove nothing, so its file says why it is kept. Then come the program

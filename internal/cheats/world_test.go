@@ -299,7 +299,7 @@ func (w *world) arguments(c column) []string {
 		args = append(args, extra...)
 	}
 	if !slices.Contains(args, "--tasks") && !slices.Contains(args, "--spec") {
-		args = append(args, "--goal", "Make calc add numbers. The tests say how.")
+		args = append(args, "--goal", "Give the right answers. The tests say which.")
 	}
 	switch c {
 	case preset:
