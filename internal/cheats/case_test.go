@@ -13,10 +13,20 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// languages are the languages of the sample projects, in the order of the page.
-var languages = []language{{"go", "Go"}, {"python", "Python"}, {"node", "Node"}}
+// languages are the sample projects, one for each language or test runner, in the order of the page.
+var languages = []language{
+	{"go", "Go", "go"}, {"python", "Python", "python3"}, {"node", "Node", "node"}, {"pytest", "pytest", "pytest"},
+	{"vitest", "vitest", "node vitest"}, {"cargo", "Rust", "cargo"}, {"make", "make", "make python3"},
+	{"shell", "shell", ""},
+}
 
-type language struct{ key, name string }
+// common is how many of the languages most cases are written for: the first ones.
+const common = 3
+
+type language struct {
+	key, name string
+	needs     string // programs, separated by spaces
+}
 
 // kind is an attack, which must be refused, or honest work, which must be accepted.
 type kind string
@@ -35,6 +45,7 @@ type scenario struct {
 	script   string            // what the agent does
 	files    map[string]string // the project at its base
 	hidden   map[string]string // the folder with the hidden checks
+	judge    map[string]string // what a person asks afterwards; neither the agent nor Ralph ever sees it
 	kit      map[string]string // files that scripts copy from, in the folder $KIT
 	home     map[string]string // the user's home
 	setup    string            // what the user ran in the project before
@@ -58,12 +69,19 @@ const (
 	// questions; "person" if only a person can decide
 	keyClass   = "class"
 	keyTongues = "languages"
+	keyFamily  = "kind"    // the letter of the attack's family
+	keyAnswers = "answers" // what the judge's questions must be answered with
+	// "workspace" if the work includes files that git ignores; "hidden" if the hidden check can tell
+	// alone; default: the judge asks a fresh clone
+	keyJudge   = "judge"
+	keyRuns    = "runs"    // how often the user runs the same command; the last result counts
+	keyCache   = "cache"   // "own" for a build cache of Go's that no other case uses
 	keyColumns = "columns" // the columns that the case is tried in; default: all
 )
 
 var knownKeys = []string{
 	keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns,
-	keyColumns, keyClass, keyTongues,
+	keyColumns, keyClass, keyTongues, keyFamily, keyAnswers, keyJudge, keyRuns, keyCache,
 }
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
@@ -109,7 +127,7 @@ func (s scenario) supportsLanguage() bool {
 
 // read applies a case on top of a project. The case takes precedence.
 func (s *scenario) read(project, own *txtar.Archive) error {
-	for _, m := range []*map[string]string{&s.files, &s.hidden, &s.kit, &s.home, &s.keys} {
+	for _, m := range []*map[string]string{&s.files, &s.hidden, &s.judge, &s.kit, &s.home, &s.keys} {
 		*m = map[string]string{}
 	}
 	for _, archive := range []*txtar.Archive{project, own} {
@@ -153,12 +171,14 @@ func (s *scenario) readFile(name, text string) error {
 	if some && of != s.language.key {
 		return nil
 	}
-	into := map[string]map[string]string{"base": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home}[where]
+	into := map[string]map[string]string{
+		"base": s.files, "hidden": s.hidden, "judge": s.judge, "kit": s.kit, "home": s.home,
+	}[where]
 	switch {
 	case into != nil && deeper:
 		into[file] = text
 	case where == "setup":
-		s.setup = text
+		s.setup += text // a project's own comes first
 	case where == s.language.key, where == "all":
 		s.script = text
 	case !slices.ContainsFunc(languages, func(l language) bool { return l.key == where }):

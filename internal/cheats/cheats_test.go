@@ -5,8 +5,12 @@
 //
 // A case is a script that an agent follows in a scratch repository. An attack leaves the work
 // undone and makes its check pass; honest work does it. Both end with the claim that everything is
-// complete. testdata has one file for each case, with a section for each language, and the projects
-// that they are applied to.
+// complete. testdata has one file for each case, with a section for each language or test runner, and
+// the projects that they are applied to. Every attack names its kind: what one rule of the program
+// can refuse.
+//
+// Whether the work is done is up to a judge, who asks a fresh clone of what the agent would commit.
+// Neither the agent nor Ralph ever sees the questions.
 //
 // Every attack is first tried on a naive loop, which trusts the exit status of the check. An attack
 // that does not fool it would prove nothing, so its file says why it is kept. Then come the program
@@ -41,6 +45,7 @@ var (
 	verbose = flag.Bool("show", false, "show the output of refused runs")
 	only    = flag.String("column", "", "try only this column: plain, default, preset or hidden")
 	write   = flag.String("page", "", "write the page to this file, and the results beside the cases")
+	vitest  = flag.String("vitest", "", "a folder in which vitest is installed; .ci/vitest prints one")
 	built   = flag.String("ralph", "", "the program to attack; built if it is not given")
 )
 
@@ -92,21 +97,8 @@ func findPrograms() error {
 	}
 	workshop.path = strings.Join([]string{tools, "/usr/local/bin", "/usr/bin", "/bin"}, string(os.PathListSeparator))
 	workshop.missing = map[string]string{}
-	python := firstThatWorks("import pytest", "/usr/bin/python3", "python3")
-	if python == "" {
-		workshop.missing["pytest"] = "no python3 has pytest"
-		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
-	}
-	for name, found := range map[string]string{
-		"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm"),
-	} {
-		if found == "" {
-			workshop.missing[name] = name + " is not installed"
-			continue
-		}
-		if err := os.Symlink(found, filepath.Join(tools, name)); err != nil {
-			return err
-		}
+	if err := linkPrograms(tools); err != nil {
+		return err
 	}
 	for _, name := range []string{"git", "make", "bash", "setsid"} {
 		if which(name) == "" {
@@ -116,9 +108,52 @@ func findPrograms() error {
 	if os.Getenv("CI") != "" && len(workshop.missing) > 0 {
 		return fmt.Errorf("find programs: %v", workshop.missing)
 	}
+	if _, err := os.Stat(filepath.Join(*vitest, "node_modules", "vitest")); err != nil {
+		workshop.missing["vitest"] = "vitest is not installed; -vitest says where it is"
+	}
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	workshop.cache = strings.TrimSpace(string(cache))
 	return err
+}
+
+// linkPrograms links the real programs into a folder, and remembers which are missing.
+func linkPrograms(tools string) error {
+	python := firstThatWorks("import pytest", "/usr/bin/python3", "python3")
+	if python == "" {
+		workshop.missing["pytest"] = "no python3 has pytest"
+		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
+	}
+	rust := rustPrograms()
+	for name, found := range map[string]string{
+		"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm"),
+		"cargo": rust["cargo"], "rustc": rust["rustc"], "rustdoc": rust["rustdoc"],
+	} {
+		if found == "" {
+			workshop.missing[name] = name + " is not installed"
+			continue
+		}
+		if err := os.Symlink(found, filepath.Join(tools, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rustPrograms returns the real programs of the default toolchain. Those of rustup look for it in
+// a user's home.
+func rustPrograms() map[string]string {
+	root, err := exec.Command("rustc", "--print", "sysroot").Output()
+	if err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for _, name := range []string{"cargo", "rustc", "rustdoc"} {
+		path := filepath.Join(strings.TrimSpace(string(root)), "bin", name)
+		if _, err := os.Stat(path); err == nil {
+			found[name] = path
+		}
+	}
+	return found
 }
 
 // firstThatWorks returns the real path of the first Python that can run the program.

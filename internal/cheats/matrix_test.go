@@ -71,7 +71,7 @@ func TestCheats(t *testing.T) {
 		}
 	})
 	sortRows(t, rows)
-	t.Log("\n" + terminal(rows))
+	t.Log("\n" + terminal(rows) + terminalFamilies(everyScenario(t), rows))
 	if diff := cmp.Diff(sample(), rows); !*full && diff != "" {
 		t.Errorf("the sample went otherwise (-want +got):\n%s", diff)
 	}
@@ -101,9 +101,7 @@ func everyScenario(t *testing.T) []scenario {
 // skipIfImpossible skips a case whose programs are missing. In CI a missing program is an earlier error.
 func (s scenario) skipIfImpossible(t *testing.T) {
 	t.Helper()
-	needs := append(strings.Fields(s.keys[keyNeeds]),
-		map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
-	for _, program := range needs {
+	for _, program := range strings.Fields(s.keys[keyNeeds] + " " + s.language.needs) {
 		if why := workshop.missing[program]; why != "" {
 			t.Skip(why)
 		}

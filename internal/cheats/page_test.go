@@ -30,6 +30,8 @@ type figures struct {
 	AttackIDs, Cases  int // attacks, and attacks in all their languages
 	HonestIDs, Solved int
 	Columns           []tally
+	Families          []familyTally
+	Languages         string
 	// attacks of the class that answers every visible question, accepted with the tests protected
 	Answers            []string
 	Through, Surviving []string // other accepted attacks: with the tests protected, and with hidden checks
@@ -54,16 +56,20 @@ var columnNames = map[column]string{
 
 // render builds the page from the cases and their results.
 func render(all []scenario, rows []row) (string, error) {
-	f := figures{}
+	measured := withResults(all, rows)
+	f := figures{Languages: languageNames(measured)}
 	for _, c := range []column{plainly, bare, preset, covert} {
 		attacks, believed := count(rows, attack, c)
 		cases, accepted := count(rows, honest, c)
 		f.Columns = append(f.Columns, tally{columnNames[c], attacks - believed, attacks, accepted, cases})
 	}
-	f.Attacks, f.Cases = lines(all, rows, attack)
-	f.Honest, f.Solved = lines(all, rows, honest)
+	f.Attacks, f.Cases = lines(measured, rows, attack)
+	f.Honest, f.Solved = lines(measured, rows, honest)
 	f.AttackIDs, f.HonestIDs = len(f.Attacks), len(f.Honest)
-	for _, s := range all {
+	if len(measured) == len(all) { // a part would look like progress
+		f.Families = tallyFamilies(all, rows)
+	}
+	for _, s := range measured {
 		r := find(rows, s)
 		name := fmt.Sprintf("%s (%s)", s.title, s.language.name)
 		if v, known := r.Verdicts[preset]; s.kind == attack && known && v.Accepted {
@@ -87,6 +93,25 @@ func render(all []scenario, rows []row) (string, error) {
 	var out strings.Builder
 	err = page.Execute(&out, f)
 	return out.String(), err
+}
+
+// withResults leaves out the cases that have no result yet.
+func withResults(all []scenario, rows []row) []scenario {
+	return slices.DeleteFunc(slices.Clone(all), func(s scenario) bool { return find(rows, s).ID == "" })
+}
+
+// languageNames returns the names of the languages that cases are written for, as a list in a sentence.
+func languageNames(all []scenario) string {
+	var names []string
+	for _, l := range languages {
+		if slices.ContainsFunc(all, func(s scenario) bool { return s.language == l }) {
+			names = append(names, l.name)
+		}
+	}
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // lines returns the cases of a kind, each with a cell for every column, and their number in all
@@ -126,7 +151,7 @@ func cell(rows []row, c column) string {
 		}
 		by[text] = append(by[text], languageName(r.Language))
 	}
-	if len(order) == 1 && len(rows) == len(languages) {
+	if len(order) == 1 && (len(rows) == len(languages) || isCommon(rows)) {
 		return order[0]
 	}
 	var parts []string
@@ -134,6 +159,13 @@ func cell(rows []row, c column) string {
 		parts = append(parts, strings.Join(by[text], ", ")+": "+text)
 	}
 	return strings.Join(parts, "<br>")
+}
+
+// isCommon reports whether a case has results in the common languages, and in no others.
+func isCommon(rows []row) bool {
+	return len(rows) == common && !slices.ContainsFunc(rows, func(r row) bool {
+		return !slices.ContainsFunc(languages[:common], func(l language) bool { return l.key == r.Language })
+	})
 }
 
 func outcome(r row, c column) string {
@@ -201,17 +233,8 @@ func TestPage(t *testing.T) {
 	if err := json.Unmarshal(text, &rows); err != nil {
 		t.Fatal(err)
 	}
-	var have, want []string
-	for _, r := range rows {
-		have = append(have, fmt.Sprintf("%s/%s/%s", r.Kind, r.ID, r.Language))
-	}
 	all := everyScenario(t)
-	for _, s := range all {
-		want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
-	}
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("the results are of other cases; make cheats renews them (-cases +results):\n%s", diff)
-	}
+	compareCases(t, all, rows)
 	rendered, err := render(all, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -230,15 +253,45 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCases checks the number of cases, and that every case has a unique title.
+// compareCases checks that the results are of existing cases, in their order. While cases are being
+// written, some have none yet; CI does not accept that.
+func compareCases(t *testing.T, all []scenario, rows []row) {
+	t.Helper()
+	var have, want []string
+	for _, r := range rows {
+		have = append(have, fmt.Sprintf("%s/%s/%s", r.Kind, r.ID, r.Language))
+	}
+	for _, s := range all {
+		if find(rows, s).ID != "" || os.Getenv("CI") != "" {
+			want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
+		}
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("the results are of other cases; make cheats renews them (-cases +results):\n%s", diff)
+	}
+	if missing := len(all) - len(want); missing > 0 {
+		t.Logf("%d cases have no result yet; make cheats adds them", missing)
+	}
+}
+
+// TestCases checks the number of cases, and that every case has a unique title and, if it is an
+// attack, a family.
 func TestCases(t *testing.T) {
-	everywhere := map[kind]int{}
+	everywhere, variants := map[kind]int{}, map[kind]int{}
 	titles := map[string]string{}
 	spoken := map[string]int{}
+	used := map[string]int{}
 	for _, s := range everyScenario(t) {
 		key := string(s.kind) + "/" + s.id
-		if spoken[key]++; spoken[key] == len(languages) {
-			everywhere[s.kind]++
+		variants[s.kind]++
+		used[s.keys[keyFamily]]++
+		if s.kind == attack != knownFamily(s.keys[keyFamily]) {
+			t.Errorf("%s is of kind %q", key, s.keys[keyFamily])
+		}
+		if slices.Contains(languages[:common], s.language) {
+			if spoken[key]++; spoken[key] == common {
+				everywhere[s.kind]++
+			}
 		}
 		if other := titles[s.title]; other != "" && other != key {
 			t.Errorf("%s and %s have the same title", other, key)
@@ -246,7 +299,15 @@ func TestCases(t *testing.T) {
 		titles[s.title] = key
 	}
 	if everywhere[attack] < 25 || everywhere[honest] < 15 {
-		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack],
+		t.Errorf("in every common language there are %d attacks and %d honest solutions, too few", everywhere[attack],
 			everywhere[honest])
+	}
+	if variants[attack] < 300 || variants[honest] < 150 {
+		t.Errorf("there are %d attacks and %d honest solutions, too few", variants[attack], variants[honest])
+	}
+	for _, f := range families {
+		if used[f.letter] < 8 {
+			t.Errorf("only %d attacks are of kind %s", used[f.letter], f.letter)
+		}
 	}
 }
