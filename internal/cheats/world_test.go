@@ -253,7 +253,7 @@ func (w *world) baseCheck() ended {
 	return run
 }
 
-const hiddenCheck = `sh "$RALPH_HIDDEN_DIR/hidden_answers/ask.sh"`
+const hiddenCheck = `. "$RALPH_HIDDEN_DIR/hidden_answers/ask.sh"`
 
 // column is one way of running.
 type column string
