@@ -1,18 +1,18 @@
-// Package canary finds out whether a check can still fail, and whether the tests that ran at the
-// base still run.
+// Package canary compares runs of a check, and finds out whether the check can still fail.
 //
 // A passing check proves something only if it would fail for a wrong program. An agent can break
 // that with one line: a program that exits with 0 before its tests begin, an assertion that was
 // replaced, a value that is equal to everything. The ways to do this cannot all be found by reading
-// source code. A test that must fail, placed beside the project's own, finds them by their effect.
+// source code. Tests that must fail, placed beside and inside the project's own, find them by their
+// effect.
 //
 // # Use
 //
-// [Plan] looks at a tree and returns files to put into a view of it: the canaries. [Invoke] returns
-// how to run the check's command so that the runner names its tests. A [Listener] turns the results
-// into an [Outcome] while the check runs, and into what the user's own command would have printed;
-// [Read] does the first of these afterwards. This happens once at the base, and on the claimed tree.
-// [Compare] judges the two outcomes together. The package runs nothing and writes nothing.
+// [Plan] looks at a tree and returns files to put into a view of it: the canaries. [Mutate] returns
+// existing tests in which one compared literal was changed. [Invoke] returns how to run the check's
+// command so that the runner names its tests. A [Listener] reads the output while the check runs, and
+// makes an [Outcome] of it. [Row] judges the outcomes of the columns of a table; [Differences] compares
+// two runs of one tree. The package runs nothing and writes nothing.
 //
 // # Canaries
 //
@@ -24,9 +24,6 @@
 //
 //   - Go: every folder with tests, in the package of these tests.
 //   - Python: every folder with tests, as a unittest.TestCase, which pytest also runs.
-//     If the command names its tests, up to ten of the project's own test files are repeated with
-//     wrong expected numbers and texts. If one of these passes, it met a value that is equal to
-//     everything.
 //   - JavaScript and TypeScript: every folder with tests, for node's own runner, jest, vitest,
 //     mocha or ava, whichever those tests use.
 //   - Rust: tests/ of every package that has one, or that has tests in its source. Tests inside
@@ -37,31 +34,27 @@
 // At most fifty folders of an ecosystem get one, always the same ones for a tree, and later only
 // where the base had one ([SameFolders]).
 //
-// # What is no proof
+// Code that lets the tests it knows pass is caught by changed literals: a few tests that pass on the
+// claimed tree, chosen at random, compare with a value that no honest program returns. Only literals
+// that are certainly compared are changed, in Go, Python, JavaScript, TypeScript and Rust.
+//
+// # What holds
 //
 // The base decides. A canary that made the check fail there and does not now was silenced. A canary
 // that did not make it fail at the base either is mute: the check is a linter, or does not run the
 // folder. Only for a few commands, such as `go test ./...`, is it certain from their words that
-// canaries must run ([Invocation.Known]); these need no base. A run that may stop at its first
+// canaries must run ([Invocation.Known]); these need no base. A command that may stop at its first
 // failure says nothing about the tests that it did not run.
 //
+// Beside canaries every test of the project ends as it does without them. Code that looks around
+// and behaves while it is watched fails the project's own tests then ([Row.OwnFailures]), and code that
+// ends the process takes the names of other tests with it. A test that a canary disturbs at the base,
+// too, because it looks at every file of its folder, does not count.
+//
 // Test names are compared if the runner gives them and they look stable from run to run; otherwise
-// only their number is. A test that ran at the base and is skipped now is missing. Before a test is
-// reported missing, the check is run without canaries, because they may have kept others from
-// running ([Recount]). Changed tests whose old versions are run separately may have new names, so
-// only their number counts.
+// only their number is, or the exit code. A test that ran at the base and is skipped now is missing.
+// Changed tests whose old versions are run separately may have new names, so only their number counts.
 //
-// # Code that looks around
-//
-// Names and texts of canaries are random and unremarkable. But code that knows all of its test
-// files notices a new one, and can behave honestly while it is there. Then it is wrong in the open:
-// tests of the project fail beside the canary, although the check passes without it
-// ([Outcome.OwnFailures]). An honest test that looks at every file of its folder can fail in the
-// same way. So the run is repeated with canaries at the end of the project's own files
-// ([PlanInside]), also at the base. Only a check that still passes with those is no proof
-// ([Unmask]).
-//
-// Answers that are hard-coded for the visible tests are right answers to all of them; a canary
-// cannot detect that. Nor can it detect code that knows the text of its tests and behaves honestly
-// when one of them has changed.
+// Answers that are hard-coded for the visible tests are right answers to all of them. Neither a canary
+// nor a changed literal can detect that.
 package canary
