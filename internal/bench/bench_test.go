@@ -87,7 +87,7 @@ func TestTable(t *testing.T) {
 			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
 			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).thousandIterations},
-		{"a worker's turn", (*bench).workerTurn},
+		{"a worker's turn", (*bench).workerTurn}, {"proofs", (*bench).proofs},
 	} {
 		t.Run(part.name, func(t *testing.T) { // its players end before the next part starts
 			b.T = t
