@@ -78,6 +78,9 @@ func (v *view) run(
 		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
 	}
 	shell.Env = addVariables(shell.Env, run.invocation.Env)
+	if usesCargoTarget(tree, command(check)) {
+		shell.Env = append(shell.Env, v.warm(cargoTarget))
+	}
 	runs := check
 	runs.Command = run.invocation.Command
 	var listener *canary.Listener

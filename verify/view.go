@@ -44,7 +44,7 @@ func (v *view) Close() error {
 	if v.mode == pristine.InPlace {
 		v.examiner.testStamps = testStamps{} // the checks may have written tests
 	}
-	v.keepBytecode()
+	v.keepCaches()
 	if err := v.isolated.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}
@@ -132,8 +132,6 @@ func (e *Examiner) openIn(
 	}
 	e.best.overlayWorked = e.best.overlayWorked || made.OnDisk()
 	shell := e.Shell
-	e.warmBytecode(folder)
-	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+bytecodeFolder(folder))
 	if asked.Access == ralph.AccessIsolated {
 		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}
@@ -142,6 +140,7 @@ func (e *Examiner) openIn(
 		shell.Prepare = (&setup{command: e.Setup, view: made}).prepare
 	}
 	v := &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: asked.ViewInput}
+	v.Env = append(slices.Clip(v.Env), v.warm(bytecode))
 	if mode == pristine.InPlace {
 		v.unhidden = changeNames(found.meaning.Unseen)
 	}
