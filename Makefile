@@ -32,7 +32,7 @@ bench: build
 # Runs attacks and honest work, with and without protection, and writes the results to
 # docs/proof.md.
 cheats: build
-	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^TestCheats$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
+	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
 
 # e2e runs the built program, the tests that make test shortens, and the real claude and codex.
 # e2e-all runs all CLIs. npm installs them, once per set.

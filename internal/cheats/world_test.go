@@ -30,6 +30,8 @@ type world struct {
 	s   scenario
 	dir string // contains everything
 	env map[string]string
+
+	user uint32 // who runs programs; 0 for the user of the tests
 }
 
 func (w *world) project() string { return filepath.Join(w.dir, "project") }
@@ -149,6 +151,9 @@ func (w *world) start(argv, env []string) *running {
 	r := &running{w: w, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), cancel: cancel}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = w.project(), env, &r.stdout, &r.stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if w.user != 0 {
+		r.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: w.user, Gid: w.user}
+	}
 	r.cmd.WaitDelay = time.Second // a process left behind may hold the pipes
 	if err := r.cmd.Start(); err != nil {
 		w.t.Fatal(err)
