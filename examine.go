@@ -174,7 +174,9 @@ const (
 	ColumnThen    ProofColumn = "then"    // the base, before any agent worked
 	ColumnToday   ProofColumn = "today"   // the base with planted tests, at the time of the claim
 	ColumnClaimed ProofColumn = "claimed" // the claimed tree
-	ColumnCanary  ProofColumn = "canary"  // the claimed product, with planted tests and changed literals
+	ColumnCanary  ProofColumn = "canary"  // the claimed product with the base's tests, and planted ones
+	// ColumnLiterals is the claimed tree with a wrong expected value in a few tests.
+	ColumnLiterals ProofColumn = "literals"
 )
 
 // ProofRun is one run in the table of a proof.

@@ -82,12 +82,9 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 	if t.baseRanNothing() {
 		t.added, t.canary.Kind = nil, t.claimed.Kind
 	}
-	columns := []func(context.Context) error{t.runToday, t.runCanary}
-	if coin, err := rand.Int(rand.Reader, big.NewInt(2)); err == nil && coin.Sign() > 0 {
-		slices.Reverse(columns)
-	}
-	for _, run := range columns {
-		if err := run(ctx); err != nil || ctx.Err() != nil {
+	columns := []func(context.Context) error{t.runToday, t.runCanary, t.runLiterals}
+	for _, i := range shuffled(len(columns)) {
+		if err := columns[i](ctx); err != nil || ctx.Err() != nil {
 			return ralph.Proof{}, err
 		}
 	}
@@ -145,15 +142,21 @@ func (t *table) todayKey() runKey {
 	return keyOf(in, t.check)
 }
 
-// planting says what a run with canaries gets.
-type planting struct{ tests, literals bool }
-
-// runCanary runs the claimed product with planted tests and changed literals.
-func (t *table) runCanary(ctx context.Context) error {
-	return t.tryCanary(ctx, planting{tests: true, literals: !t.examiner.Quick})
+// shuffled returns the numbers below n in random order.
+func shuffled(n int) []int {
+	order := make([]int, 0, n)
+	for i := range n {
+		at := 0
+		if coin, err := rand.Int(rand.Reader, big.NewInt(int64(i+1))); err == nil {
+			at = int(coin.Int64())
+		}
+		order = slices.Insert(order, at, i)
+	}
+	return order
 }
 
-func (t *table) tryCanary(ctx context.Context, what planting) error {
+// runCanary runs the claimed product with planted tests.
+func (t *table) runCanary(ctx context.Context) error {
 	if !t.plants {
 		return nil
 	}
@@ -161,28 +164,42 @@ func (t *table) tryCanary(ctx context.Context, what planting) error {
 	if err != nil {
 		return err
 	}
-	var plants []canary.Plant
-	if what.tests {
-		plants = canary.SameFolders(canary.Plan(tree, command(t.check), rand.Reader), t.planted)
-	}
-	if what.literals {
-		plants = append(plants, canary.Mutate(tree, command(t.check), rand.Reader, t.passesClaimed)...)
-	}
-	if len(plants) == 0 {
-		t.row.Canary = canary.Outcome{}
+	plants := canary.SameFolders(canary.Plan(tree, command(t.check), rand.Reader), t.planted)
+	t.row.Canary, err = t.runPlanted(ctx, ralph.ColumnCanary, t.canary, plants)
+	return err
+}
+
+// runLiterals runs the claimed tree with changed literals. It adds no file, so code that looks for one sees nothing.
+func (t *table) runLiterals(ctx context.Context) error {
+	if !t.plants || t.examiner.Quick {
 		return nil
 	}
-	run, err := t.runColumn(ctx, ralph.ColumnCanary, t.canary, plants)
-	if err == nil && ctx.Err() == nil && run.outcome.BrokeOff() { // a slow machine is not a cheat
-		t.check.Timeout *= 2
-		run, err = t.runColumn(ctx, ralph.ColumnCanary, t.canary, plants)
-	}
-	if err != nil || ctx.Err() != nil {
+	tree, err := t.examiner.viewTree(ctx, t.claimed)
+	if err != nil {
 		return err
 	}
-	t.row.Canary = run.outcome
-	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnCanary))
-	return nil
+	changed := canary.Mutate(tree, command(t.check), rand.Reader, t.passesClaimed)
+	t.row.Literals, err = t.runPlanted(ctx, ralph.ColumnLiterals, t.claimed, changed)
+	return err
+}
+
+// runPlanted runs a column with planted tests, if there are any.
+func (t *table) runPlanted(
+	ctx context.Context, column ralph.ProofColumn, in ralph.ViewInput, plants []canary.Plant,
+) (canary.Outcome, error) {
+	if len(plants) == 0 {
+		return canary.Outcome{}, nil
+	}
+	run, err := t.runColumn(ctx, column, in, plants)
+	if err == nil && ctx.Err() == nil && run.outcome.BrokeOff() { // a slow machine is not a cheat
+		t.check.Timeout *= 2
+		run, err = t.runColumn(ctx, column, in, plants)
+	}
+	if err != nil || ctx.Err() != nil {
+		return canary.Outcome{}, err
+	}
+	t.runs = append(t.runs, run.outcome.Run(column))
+	return run.outcome, nil
 }
 
 // passesClaimed reports whether a test passes on the claimed tree, so that it must fail with a wrong literal.
@@ -248,33 +265,41 @@ func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
 		proof.Canary, proof.Detail = ralph.CanaryGreen, listed("These tests changed while it ran: ", rewritten)
 		return proof, nil
 	}
-	if proof.Canary != ralph.CanaryGreen || len(t.row.Canary.Planted) == 0 {
+	if proof.Canary != ralph.CanaryGreen {
 		return proof, nil
 	}
-	failed, gone := t.row.OwnFailures()
-	first := t.row.Canary
-	what := planting{tests: true, literals: len(first.Literals) > 0}
-	switch {
-	case len(t.added) > 0:
-		t.canary.Kind = t.claimed.Kind // perhaps only the added test files are missing
-	case first.Unbuilt:
-		what.literals = false
-	case len(failed)+len(gone) > 0 && what.literals:
-		what.tests = false // a new file may disturb tests that look at all files
-	}
-	if err := t.tryCanary(ctx, what); err != nil || ctx.Err() != nil {
+	again, err := t.lookAgain(ctx)
+	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
-	if n := len(t.runs); n > 0 {
-		t.runs[n-1].Repeats = true
-	}
-	t.row.Excused = canary.FlakyIn(first, t.row.Canary)
-	again := t.row.Judge()
-	if again.Canary == ralph.CanaryGreen || len(t.row.Canary.Planted) == 0 {
+	if again.Canary == ralph.CanaryGreen {
 		return proof, nil
 	}
+	return again, nil
+}
+
+// lookAgain repeats the runs with planted tests and changed literals, with other ones. If the agent added test files, they
+// are there this time: perhaps nothing else is wrong.
+func (t *table) lookAgain(ctx context.Context) (ralph.Proof, error) {
+	first := t.row
+	t.canary.Kind = t.claimed.Kind
+	before := len(t.runs)
+	for _, run := range []func(context.Context) error{t.runCanary, t.runLiterals} {
+		if err := run(ctx); err != nil || ctx.Err() != nil {
+			return ralph.Proof{}, err
+		}
+	}
+	for i := range t.runs[before:] {
+		t.runs[before+i].Repeats = true
+	}
+	t.row.Excused = canary.FlakyIn(first.Literals, t.row.Literals)
+	if len(t.added) == 0 {
+		t.row.Excused = append(t.row.Excused, canary.FlakyIn(first.Canary, t.row.Canary)...)
+		slices.Sort(t.row.Excused)
+	}
+	again := t.row.Judge()
 	t.flaky = append(t.flaky, t.row.Excused...)
-	if len(t.added) > 0 {
+	if first.Literals = (canary.Outcome{}); first.Judge().Canary == ralph.CanaryGreen {
 		again.Needs = t.added
 	}
 	return again, nil

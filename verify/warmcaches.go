@@ -50,6 +50,10 @@ func (v *view) keepCaches() {
 	known := &v.examiner.memory.caches
 	for _, c := range []warmCache{bytecode, cargoTarget} {
 		filled, kept := filepath.Join(v.folder, c.name), filepath.Join(v.examiner.Folder, c.name)
+		for _, project := range []string{v.in.Dir, v.isolated.Dir()} {
+			// Python takes a file for unchanged if it has the same size and was written in the same second.
+			_ = os.RemoveAll(filepath.Join(filled, project))
+		}
 		if (*known)[c.name] != "" || !c.fits(filled) || os.Rename(filled, kept) != nil {
 			continue
 		}

@@ -68,9 +68,6 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 	return l.Outcome(exit, reports)
 }
 
-// isLiteral reports whether a literal was changed in a test.
-func (o Outcome) isLiteral(name string) bool { return o.Skewed[name] }
-
 // reading is what was understood of one run so far.
 type reading struct {
 	canaries

@@ -196,16 +196,15 @@ func prove(t *testing.T, today canary.Outcome, now project, command string) ralp
 	var inv canary.Invocation
 	row.Claimed, inv = runWith(t, now, command, nil)
 	row.Stops = inv.Stops
-	plants := canary.Plan(now.tree(), command, rand.Reader)
-	plants = append(plants, canary.Mutate(now.tree(), command, rand.Reader, func(m canary.Mark) bool {
+	row.Canary, _ = run(t, now, command)
+	row.Literals, _ = runWith(t, now, command, canary.Mutate(now.tree(), command, rand.Reader, func(m canary.Mark) bool {
 		for name, state := range row.Claimed.Tests {
 			if state == canary.Passed && m.Matches(name) {
 				return true
 			}
 		}
 		return false
-	})...)
-	row.Canary, _ = runWith(t, now, command, plants)
+	}))
 	return row.Judge()
 }
 

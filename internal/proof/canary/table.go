@@ -18,8 +18,8 @@ type Row struct {
 	// Then is the base before any agent worked; nil if that is not known.
 	Then *Outcome
 	// Today is the base with planted tests. Claimed is the claimed tree. Canary is the claimed tree with
-	// planted tests and changed literals.
-	Today, Claimed, Canary Outcome
+	// planted tests, Literals that with changed literals.
+	Today, Claimed, Canary, Literals Outcome
 	// Stops is true if the command may stop at its first failure. Then a test that did not run means
 	// nothing. It follows from the command and the base, because the product must not decide it.
 	Stops bool
@@ -34,6 +34,9 @@ type Row struct {
 func (r Row) Judge() ralph.Proof {
 	proof := ralph.Proof{Tests: max(0, r.Claimed.Total)}
 	proof.Canary, proof.Detail = r.judgeCanary()
+	if why := r.judgeLiterals(); why != "" && proof.Canary != ralph.CanaryGreen {
+		proof.Canary, proof.Detail = ralph.CanaryGreen, why
+	}
 	missing, lost, why := r.missingTests()
 	if len(r.Canary.Planted) == 0 && r.firedAtBase() {
 		lost = max(1, lost)
@@ -81,10 +84,31 @@ func (r Row) judgeCanary() (ralph.CanaryState, string) {
 	case len(now.Failing) == 0:
 		return ralph.CanaryMute, "The check failed with a deliberately failing test, but that test was not seen."
 	}
-	if why := cmp.Or(r.silenced(fired), r.notAsClaimed()); why != "" {
+	if why := cmp.Or(r.silenced(fired), r.notAsClaimed(now)); why != "" {
 		return ralph.CanaryGreen, why
 	}
 	return ralph.CanaryRed, ""
+}
+
+// judgeLiterals judges the run with changed literals. It returns "" if exactly the changed tests failed.
+func (r Row) judgeLiterals() string {
+	now := r.Literals
+	if len(now.Literals) == 0 {
+		return ""
+	}
+	if len(now.Passing) > 0 {
+		return fmt.Sprintf("A test passed although its expected value was changed: %s.", describe(now.Passing[0]))
+	}
+	unread := without(now.Literals, now.Failing)
+	switch {
+	case now.BrokeOff() && !r.Claimed.BrokeOff():
+		return fmt.Sprintf("The run with changed expected values stopped with status %d.", now.Exit)
+	case len(unread) > 0 && !r.Stops:
+		return fmt.Sprintf("A test did not run when its expected value was changed: %s.", describe(unread[0]))
+	case !now.Red && r.firedAtBase():
+		return fmt.Sprintf("The check passed although a test failed: %s.", describe(now.Failing[0]))
+	}
+	return r.notAsClaimed(now)
 }
 
 // judgeNoPlace judges a tree that has no place for a canary. If one made the check fail at the base, the
@@ -101,15 +125,10 @@ func (r Row) judgeNoPlace() (ralph.CanaryState, string) {
 // firedAtBase reports whether planted tests made the check fail at the base.
 func (r Row) firedAtBase() bool { return r.Today.Red && len(r.Today.Failing) > 0 }
 
-// liar describes a planted test that passed, or a test that passed with a wrong literal.
+// liar describes a planted test that passed.
 func (r Row) liar() string {
-	for _, key := range r.Canary.Passing {
-		switch {
-		case slices.Contains(r.Canary.Literals, key):
-			return fmt.Sprintf("A test passed although its expected value was changed: %s.", describe(key))
-		case !slices.Contains(r.Today.Passing, key):
-			return fmt.Sprintf("A deliberately failing test passed: %s.", describe(key))
-		}
+	for _, key := range without(r.Canary.Passing, r.Today.Passing) {
+		return fmt.Sprintf("A deliberately failing test passed: %s.", describe(key))
 	}
 	return ""
 }
@@ -151,16 +170,13 @@ func (r Row) silenced(fired []string) string {
 	if dark := without(without(now.Silent, base.Silent), now.Failing); len(dark) > 0 && base.Red {
 		return fmt.Sprintf("The tests of %s passed without running the deliberately failing one.", describe(dark[0]))
 	}
-	if unread := without(now.Literals, now.Failing); len(unread) > 0 {
-		return fmt.Sprintf("A test did not run when its expected value was changed: %s.", describe(unread[0]))
-	}
 	return ""
 }
 
-// notAsClaimed describes a test of the project that passes on the claimed tree, and not while a deliberately
-// failing test is beside it. A test that a canary disturbs at the base, too, does not count.
-func (r Row) notAsClaimed() string {
-	failed, gone := r.OwnFailures()
+// notAsClaimed describes a test of the project that passes on the claimed tree, and not while another test must fail. A
+// test that a canary disturbs at the base, too, does not count.
+func (r Row) notAsClaimed(now Outcome) string {
+	failed, gone := r.beside(now)
 	switch {
 	case len(failed) > 0:
 		return fmt.Sprintf("%s passes on the claimed tree, but not beside a deliberately failing test.", text.List(failed))
@@ -170,15 +186,15 @@ func (r Row) notAsClaimed() string {
 	return ""
 }
 
-// OwnFailures returns the project's own tests that pass on the claimed tree and fail, or did not run, in the run
-// with planted tests. Both lists are sorted and have at most as many names as a proof lists.
-func (r Row) OwnFailures() (failed, gone []string) {
+// beside returns the project's own tests that pass on the claimed tree and fail, or did not run, where another test must
+// fail. Both lists are sorted and have at most as many names as a proof lists.
+func (r Row) beside(now Outcome) (failed, gone []string) {
 	for name, state := range r.Claimed.Tests {
 		_, excused := slices.BinarySearch(r.Excused, name)
-		if state != Passed || excused || r.disturbed(name) || r.Canary.isLiteral(name) {
+		if state != Passed || excused || r.disturbed(name) || now.Skewed[name] {
 			continue
 		}
-		switch is, ran := r.Canary.Tests[name]; {
+		switch is, ran := now.Tests[name]; {
 		case is == Failed || is == Ran:
 			failed = append(failed, name)
 		case (!ran || is == Skipped) && !r.Stops && r.Today.ran(name):

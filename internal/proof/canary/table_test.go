@@ -136,24 +136,57 @@ func TestJudgeCanary(t *testing.T) {
 		}),
 			now:  with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
 			want: ralph.Proof{Canary: ralph.CanaryRed}},
-		{name: "a test passes with a wrong literal", base: red, now: with(red, func(o *canary.Outcome) {
-			o.Planted, o.Literals = append(three, literal), []string{literal}
-			o.Passing = []string{literal}
-		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test passed although its expected value was changed: TestAdd in pkg/a_test.go."}},
-		{name: "a test with a wrong literal does not run", base: red, now: with(red, func(o *canary.Outcome) {
-			o.Planted, o.Literals = append(three, literal), []string{literal}
-		}), want: ralph.Proof{Canary: ralph.CanaryGreen,
-			Detail: "A test did not run when its expected value was changed: TestAdd in pkg/a_test.go."}},
-		{name: "a test with a wrong literal fails", base: red, now: with(red, func(o *canary.Outcome) {
-			o.Planted, o.Literals = append(three, literal), []string{literal}
-			o.Failing = append(three, literal)
-		}), want: ralph.Proof{Canary: ralph.CanaryRed}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := canary.Row{Today: c.base, Canary: c.now, Stops: c.stops}
 			row.Claimed.Total = -1
 			if diff := cmp.Diff(c.want, row.Judge()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeLiterals(t *testing.T) {
+	plants := []string{goFatal}
+	red := canary.Outcome{Exit: 1, Red: true, Total: -1, Planted: plants, Failing: plants}
+	changed := func(change func(*canary.Outcome)) canary.Outcome {
+		out := tests(states{"b": canary.Passed}, nil)
+		out.Exit, out.Red, out.Planted, out.Literals = 1, true, []string{literal}, []string{literal}
+		out.Failing, out.Skewed = out.Literals, map[string]bool{"a": true}
+		change(&out)
+		return out
+	}
+	for _, c := range []struct {
+		name     string
+		literals canary.Outcome
+		stops    bool
+		want     string
+	}{
+		{"none changed", canary.Outcome{}, false, ""},
+		{"exactly the changed test fails", changed(func(*canary.Outcome) {}), false, ""},
+		{"it passes", changed(func(o *canary.Outcome) { o.Failing, o.Passing = nil, o.Literals }), false,
+			"A test passed although its expected value was changed: TestAdd in pkg/a_test.go."},
+		{"it does not run", changed(func(o *canary.Outcome) { o.Failing = nil }), false,
+			"A test did not run when its expected value was changed: TestAdd in pkg/a_test.go."},
+		{"it does not run, and the command may stop", changed(func(o *canary.Outcome) { o.Failing = nil }), true, ""},
+		{"the check passes", changed(func(o *canary.Outcome) { o.Exit, o.Red = 0, false }), false,
+			"The check passed although a test failed: TestAdd in pkg/a_test.go."},
+		{"out of time", changed(func(o *canary.Outcome) { o.Exit = -1 }), false,
+			"The run with changed expected values stopped with status -1."},
+		{"another test fails, too", changed(func(o *canary.Outcome) { o.Tests = states{"b": canary.Failed} }), false,
+			"b passes on the claimed tree, but not beside a deliberately failing test."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			row := canary.Row{
+				Today: red, Canary: red, Literals: c.literals, Stops: c.stops,
+				Claimed: tests(states{"a": canary.Passed, "b": canary.Passed}, nil),
+			}
+			want := ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}
+			if c.want != "" {
+				want.Canary, want.Detail = ralph.CanaryGreen, c.want
+			}
+			if diff := cmp.Diff(want, row.Judge()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
