@@ -88,7 +88,7 @@ type ViewKind string
 const (
 	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, without files added under protected names
 	ViewBase     ViewKind = "base"      // everything as at the base
-	ViewOldTests ViewKind = "old_tests" // claimed, with every test from the base as it was then
+	ViewOldTests ViewKind = "old_tests" // claimed, with every test as at the base, and no other
 	ViewNewTests ViewKind = "new_tests" // the base, with the tests of the claimed tree
 	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
 	ViewGiven    ViewKind = "given"     // the base, plus the tests that an author wrote
@@ -164,6 +164,8 @@ type TestsSeen struct {
 	// Sum replaces the names if there are too many of them for the log.
 	Sum   string `json:"sum,omitempty"`
 	Total int    `json:"total"` // how many ran; -1 if that is not known
+	// Unstable is how many tests have names that differ from run to run. They are not in the lists.
+	Unstable int `json:"unstable,omitempty"`
 }
 
 // ProofColumn names a run in the table of a proof.

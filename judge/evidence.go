@@ -188,10 +188,10 @@ func (h History) FailedAtBase(name, task string) bool {
 }
 
 // BeforeAgent returns how a check ended before any agent worked, and on which tree. The result is nil if that is not
-// known: the check first ran later, or could not run.
-func (h History) BeforeAgent(name, task string) (ralph.TreeState, *ralph.CheckResult) {
+// known: the check first ran later, could not run, or was another command, because {tests} named other files.
+func (h History) BeforeAgent(name, task, command string) (ralph.TreeState, *ralph.CheckResult) {
 	before, ran := findCheck(h.Baseline, name, task)
-	if !ran || before.Broken || h.First.Snapshot == "" || before.Tree != h.First.ID() {
+	if !ran || before.Broken || !before.Hidden && before.Command != command || h.First.Snapshot == "" || before.Tree != h.First.ID() {
 		return ralph.TreeState{}, nil
 	}
 	return h.First, &before

@@ -35,8 +35,12 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	for _, code := range []string{
 		ralph.RefusedCheckInert, ralph.RefusedEnvironment, ralph.RefusedTestsMissing, ralph.RefusedTestsChanged,
 	} {
-		if len(found[code]) > 0 {
-			return shutGate(code, "%s", strings.Join(found[code], "; "))
+		switch detail := strings.Join(found[code], "; "); {
+		case detail == "":
+		case code == ralph.RefusedTestsChanged:
+			return testsGate(p, code, detail)
+		default:
+			return shutGate(code, "%s", detail)
 		}
 	}
 	if !asked {
@@ -147,7 +151,7 @@ func askFiles(p ralph.Policy, h History) ralph.Gate {
 func changedNames(lines []string) []string {
 	var names []string
 	for _, line := range lines {
-		for _, kind := range []ralph.ChangeKind{ralph.FileAdded, ralph.FileChanged, ralph.FileDeleted} {
+		for _, kind := range []ralph.ChangeKind{ralph.FileAdded, ralph.FileChanged, ralph.FileDeleted, ralph.FileLinked} {
 			if name, ok := strings.CutSuffix(line, ralph.FileChange{Kind: kind}.String()); ok {
 				names = append(names, name)
 			}
@@ -170,6 +174,11 @@ func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
 	default:
 		return openGate("tests were changed, and the original ones pass as well: " + text.List(baseTests.Files))
 	}
+	return testsGate(p, code, detail)
+}
+
+// testsGate does with changed tests what the policy says.
+func testsGate(p ralph.Policy, code, detail string) ralph.Gate {
 	switch p.TestChange {
 	case ralph.TestsRefuse, ralph.TestsAsk:
 		return shutGate(code, "%s", detail)

@@ -29,11 +29,21 @@ func (r *checkRunner) examine(ctx context.Context, claimed bool) {
 	}
 	r.runHidden(ctx)
 	r.runBaseTests(ctx)
-	if r.couldStillPass(ctx) && judge.WouldEnd(r.policy, r.state.History) {
-		r.confirmFlaked(ctx)
-		r.prove(ctx)
-	}
+	proven := r.proveIfLast(ctx)
 	r.showWork(ctx)
+	if !proven { // only what was just shown may complete a list
+		r.proveIfLast(ctx)
+	}
+}
+
+// proveIfLast proves the checks of a claim that would end the run. It reports whether the claim would.
+func (r *checkRunner) proveIfLast(ctx context.Context) bool {
+	if !r.couldStillPass(ctx) || !judge.WouldEnd(r.policy, r.state.History) {
+		return false
+	}
+	r.confirmFlaked(ctx)
+	r.prove(ctx)
+	return true
 }
 
 // lookAtBase takes a snapshot of the base and runs the checks on it.

@@ -120,9 +120,10 @@ func (r *checkRunner) proveRows(ctx context.Context, rows []proofRow) {
 		}
 		in := r.proofInput(row.check)
 		in.Started = func(column ralph.ProofColumn) {
-			calls <- func() {
-				started := ralph.CheckStarted{Name: row.check.name, Task: row.check.task, Column: column}
-				r.emit(ralph.EvCheckStarted, started)
+			started := ralph.CheckStarted{Name: row.check.name, Task: row.check.task, Column: column}
+			select {
+			case calls <- func() { r.emit(ralph.EvCheckStarted, started) }:
+			case <-ctx.Done():
 			}
 		}
 		ask[i] = func(ctx context.Context) { row.proof, row.err = examiner.Prove(ctx, in, row.input) }
@@ -193,6 +194,6 @@ func (r *checkRunner) proofInput(c check) ralph.ViewInput {
 		kind = ralph.ViewOldTests // because these must be the tests of the base
 	}
 	in := r.viewInput(kind, h.AccessOf(c.name, c.task))
-	in.First, in.Then = h.BeforeAgent(c.name, c.task)
+	in.First, in.Then = h.BeforeAgent(c.name, c.task, c.command)
 	return in
 }

@@ -209,7 +209,8 @@ func (e *Examiner) edits(
 	if err != nil {
 		return nil, err
 	}
-	old, err := e.revert(ctx, found.base, e.reverted(found, kind), extracted)
+	reverted := e.reverted(found, kind)
+	old, err := e.revert(ctx, found.base, reverted, extracted)
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +230,11 @@ func (e *Examiner) edits(
 			return nil, err
 		}
 	}
+	renewed, err := e.renewals(ctx, found, reverted, extracted+"-renewed")
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, renewed...)
 	for _, dir := range addedDirs(e, kind) {
 		added, err := fileEdits(dir)
 		if err != nil {
@@ -237,6 +243,20 @@ func (e *Examiner) edits(
 		edits = append(edits, added...)
 	}
 	return edits, nil
+}
+
+// renewals shows changed files that are not reverted with a new time. With an old one, tools would take what they built
+// from the base for fresh, and test that.
+func (e *Examiner) renewals(
+	ctx context.Context, found classifiedChanges, reverted []ralph.FileChange, extracted string,
+) ([]pristine.Edit, error) {
+	if e.WorkspaceSnapshot != "" {
+		return nil, nil // those files are extracted
+	}
+	shown := slices.DeleteFunc(slices.Clone(found.all), func(c ralph.FileChange) bool {
+		return c.Kind != ralph.FileChanged || slices.Contains(reverted, c)
+	})
+	return e.revert(ctx, found.now, shown, extracted)
 }
 
 // addedDirs lists the folders whose files a view shows beside those of the tree.

@@ -51,3 +51,13 @@ func (s *sharedSnapshots) Extract(ctx context.Context, id, dir string, names []s
 	defer s.mu.Unlock()
 	return s.Snapshots.Extract(ctx, id, dir, names)
 }
+
+// IgnoredFiles implements [ralph.IgnoredKeeper].
+func (s *sharedSnapshots) IgnoredFiles() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if keeper, ok := s.Snapshots.(ralph.IgnoredKeeper); ok {
+		return keeper.IgnoredFiles()
+	}
+	return nil
+}

@@ -31,15 +31,16 @@ func (v *view) prepareHidden(command string) (Shell, func(), error) {
 	if !strings.Contains(command, hiddenVariable) {
 		edits, err := fileEdits(dir)
 		if err == nil {
-			err = v.isolated.ApplyEdits(edits)
+			err = v.layOver(edits)
 		}
 		return own, func() {}, err
 	}
-	folder, err := v.examiner.tempFolder("")
+	folder, err := os.MkdirTemp("", "")
 	if err == nil {
 		err = os.CopyFS(filepath.Join(folder, "files"), os.DirFS(dir))
 	}
 	if err != nil {
+		_ = os.RemoveAll(folder)
 		return own, func() {}, fmt.Errorf("copy files of hidden checks: %w: %w", ralph.ErrIO, err)
 	}
 	own.secret = hiddenVariable + "=" + shell.Quote(filepath.Join(folder, "files"))

@@ -12,7 +12,7 @@ type memory struct {
 	iteration int
 	before    map[runKey]canary.Outcome // before any agent worked
 	today     map[runKey]canary.Outcome // with planted tests at the base, for quick proofs
-	caches    map[string]string         // folders with what the baseline compiled, by name
+	caches    map[string]keptCache      // what the baseline compiled, by name
 }
 
 // runKey identifies a run: the same command on the same files in the same iteration.

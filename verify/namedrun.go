@@ -78,7 +78,7 @@ func (v *view) run(
 		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
 	}
 	shell.Env = addVariables(shell.Env, run.invocation.Env)
-	if usesCargoTarget(tree, command(check)) {
+	if usesCargoTarget(shell, tree, command(check)) {
 		shell.Env = append(shell.Env, v.warm(cargoTarget))
 	}
 	runs := check
@@ -92,7 +92,7 @@ func (v *view) run(
 	if err != nil || ctx.Err() != nil {
 		return run, err
 	}
-	if listener != nil { // otherwise nothing was started
+	if run.outcome = canary.OutcomeOf(result); listener != nil { // otherwise nothing was started
 		run.outcome = listener.Outcome(canary.ExitOf(result), v.reports(ctx, run.invocation, check, reports))
 	}
 	if canary.RanNoTests(tree, command(check), run.invocation, run.outcome) {
@@ -119,6 +119,11 @@ func (v *view) plant(plants []canary.Plant) error {
 		}
 		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
 	}
+	return v.layOver(edits)
+}
+
+// layOver adds files to the view.
+func (v *view) layOver(edits []pristine.Edit) error {
 	switch err := v.isolated.ApplyEdits(edits); {
 	case err == nil:
 		return nil

@@ -175,8 +175,9 @@ func (e outside) linksOut(changes []ralph.FileChange) []string {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			target = real
 		}
-		if !isInside(target, e.Dir) && !isInside(target, resolveLinks(e.Dir)) {
-			lines = append(lines, fmt.Sprintf("%s (a link to %s, outside of the workspace)", c.Name, target))
+		isOut := !isInside(target, e.Dir) && !isInside(target, resolveLinks(e.Dir))
+		if isOut || slices.Contains(strings.Split(filepath.ToSlash(target), "/"), ".git") {
+			lines = append(lines, fmt.Sprintf("%s (a link to %s, which is not part of the tree)", c.Name, target))
 		}
 	}
 	return lines

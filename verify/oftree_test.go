@@ -28,7 +28,7 @@ func watched(t *testing.T, was, is, outside files) *bench {
 		write(t, 0o644, filepath.Join(b.Dir, name), text)
 	}
 	var err error
-	if b.Ignored, err = ignored.Open(filepath.Join(t.TempDir(), "ignored.txt"), b.Dir); err != nil {
+	if b.Ignored, err = ignored.Open(filepath.Join(t.TempDir(), "ignored.txt"), b.Dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -133,7 +133,7 @@ func TestLinksThatLeaveTheWorkspace(t *testing.T) {
 	var names []string
 	for _, line := range b.compare(t).Environment {
 		name, why, _ := strings.Cut(line, " (a link to ")
-		if !strings.HasSuffix(why, ", outside of the workspace)") {
+		if !strings.HasSuffix(why, ", which is not part of the tree)") {
 			t.Error(line)
 		}
 		names = append(names, name)
@@ -154,7 +154,7 @@ func TestHardLinksToTestsAreTampering(t *testing.T) {
 	}
 	link("linked_test.go") // the user's own
 	var err error
-	if b.Ignored, err = ignored.Open(filepath.Join(t.TempDir(), "ignored.txt"), b.Dir); err != nil {
+	if b.Ignored, err = ignored.Open(filepath.Join(t.TempDir(), "ignored.txt"), b.Dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "before", []ralph.FileChange(nil), b.compare(t).Tampered)

@@ -52,7 +52,10 @@ func (e *Examiner) withView(ctx context.Context, in ralph.ViewInput, do func(*vi
 		return err
 	}
 	err = do(v)
-	return cmp.Or(err, v.Close())
+	if closed := v.Close(); err == nil && isStorageFailure(closed) {
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, closed)
+	}
+	return err // files that cannot be removed now are removed when the next run starts
 }
 
 // viewTree returns the tree that a view shows.
@@ -97,7 +100,11 @@ func (e *Examiner) proveByCommand(
 	if err != nil || proof.Canary != ralph.CanaryGreen {
 		return proof, err
 	}
-	in.Kind, check.File = ralph.ViewBase, "base-"+check.File
+	if check.File = "base-" + check.File; isHidden(in.Kind) {
+		in.Kind = viewHiddenBase
+	} else {
+		in.Kind = ralph.ViewBase
+	}
 	base, err := e.plantByCommand(ctx, in, check)
 	if err == nil && base.Canary == ralph.CanaryGreen {
 		proof = ralph.Proof{
@@ -121,17 +128,18 @@ func (e *Examiner) plantByCommand(
 func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.CheckInput) (ralph.Proof, error) {
 	planting := check
 	planting.Name, planting.Command, planting.File = plant, plant, "plant-"+check.File
-	planted, err := v.Check(ctx, planting)
+	planted, err := v.runUnplanted(ctx, planting)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
-	if !planted.Passed {
+	if !planted.result.Passed {
 		return ralph.Proof{
 			Canary: ralph.CanaryNone,
-			Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode),
+			Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.result.ExitCode),
 		}, nil
 	}
-	result, err := v.Check(ctx, check)
+	run, err := v.runUnplanted(ctx, check)
+	result := run.result
 	if err != nil {
 		return ralph.Proof{}, err
 	}

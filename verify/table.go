@@ -64,9 +64,13 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 
 // names reports whether the check names one of these files, so that it cannot run without them.
 func (t *table) names(files []ralph.FileChange) bool {
+	words := strings.FieldsFunc(command(t.check), func(r rune) bool { return strings.ContainsRune(" \t\n'\";&|()<>=:,", r) })
 	return slices.ContainsFunc(files, func(c ralph.FileChange) bool {
-		stem, _, _ := strings.Cut(path.Base(c.Name), ".")
-		return strings.Contains(command(t.check), stem)
+		module := strings.ReplaceAll(strings.TrimSuffix(c.Name, ".py"), "/", ".")
+		return slices.ContainsFunc(words, func(word string) bool {
+			word = path.Clean(word)
+			return word == c.Name || word == module || strings.HasPrefix(word, module+".") || path.Dir(c.Name) == word && word != "."
+		})
 	})
 }
 
@@ -125,7 +129,7 @@ func (t *table) runToday(ctx context.Context) error {
 		t.row.Today = known
 		return nil
 	}
-	run, err := t.runColumn(ctx, ralph.ColumnToday, t.base, t.planted)
+	run, err := t.runPatiently(ctx, ralph.ColumnToday, t.base, t.planted)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -190,11 +194,7 @@ func (t *table) runPlanted(
 	if len(plants) == 0 {
 		return canary.Outcome{}, nil
 	}
-	run, err := t.runColumn(ctx, column, in, plants)
-	if err == nil && ctx.Err() == nil && run.outcome.BrokeOff() { // a slow machine is not a cheat
-		t.check.Timeout *= 2
-		run, err = t.runColumn(ctx, column, in, plants)
-	}
+	run, err := t.runPatiently(ctx, column, in, plants)
 	if err != nil || ctx.Err() != nil {
 		return canary.Outcome{}, err
 	}
@@ -210,6 +210,18 @@ func (t *table) passesClaimed(m canary.Mark) bool {
 		}
 	}
 	return false
+}
+
+// runPatiently runs a column. If that takes too long, it tries again with twice the time: a slow machine is not a cheat.
+func (t *table) runPatiently(
+	ctx context.Context, column ralph.ProofColumn, in ralph.ViewInput, plants []canary.Plant,
+) (namedRun, error) {
+	run, err := t.runColumn(ctx, column, in, plants)
+	if err == nil && ctx.Err() == nil && run.result.TimedOut && (t.row.Then == nil || !t.row.Then.BrokeOff()) {
+		t.check.Timeout *= 2
+		return t.runColumn(ctx, column, in, plants)
+	}
+	return run, err
 }
 
 // runColumn runs the check once, and says so.
@@ -236,7 +248,7 @@ func (t *table) compareEnvironment(ctx context.Context) ([]string, error) {
 	if comparable && len(different) == 0 {
 		return nil, nil
 	}
-	again, err := t.runColumn(ctx, ralph.ColumnToday, t.base, nil)
+	again, err := t.runPatiently(ctx, ralph.ColumnToday, t.base, nil)
 	if err != nil || ctx.Err() != nil {
 		return nil, err
 	}
@@ -257,18 +269,28 @@ func (t *table) compareEnvironment(ctx context.Context) ([]string, error) {
 
 // judge judges the row. If it refuses, the run with canaries is repeated first.
 func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
-	if t.examiner.Canary != "" {
-		return t.examiner.proveByCommand(ctx, t.claimed, t.check)
-	}
 	proof := t.row.Judge()
 	if rewritten := t.rewritten(); len(rewritten) > 0 {
 		proof.Canary, proof.Detail = ralph.CanaryGreen, listed("These tests changed while it ran: ", rewritten)
 		return proof, nil
 	}
+	if t.examiner.Canary != "" {
+		planted, err := t.examiner.proveByCommand(ctx, t.claimed, t.check)
+		if proof.Canary = planted.Canary; proof.Lost == 0 {
+			proof.Detail = planted.Detail
+		}
+		return proof, err
+	}
 	if proof.Canary != ralph.CanaryGreen {
 		return proof, nil
 	}
 	again, err := t.lookAgain(ctx)
+	if err == nil && ctx.Err() == nil && again.Canary == ralph.CanaryGreen && len(t.added) > 0 {
+		t.canary.Kind = t.claimed.Kind // perhaps only the added test files are missing
+		if again, err = t.lookAgain(ctx); again.Canary != ralph.CanaryGreen {
+			again.Needs = t.added
+		}
+	}
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
@@ -278,12 +300,9 @@ func (t *table) judge(ctx context.Context) (ralph.Proof, error) {
 	return again, nil
 }
 
-// lookAgain repeats the runs with planted tests and changed literals, with other ones. If the agent added test files, they
-// are there this time: perhaps nothing else is wrong.
+// lookAgain repeats the runs with planted tests and changed literals, with other ones.
 func (t *table) lookAgain(ctx context.Context) (ralph.Proof, error) {
-	first := t.row
-	t.canary.Kind = t.claimed.Kind
-	before := len(t.runs)
+	first, before := t.row, len(t.runs)
 	for _, run := range []func(context.Context) error{t.runCanary, t.runLiterals} {
 		if err := run(ctx); err != nil || ctx.Err() != nil {
 			return ralph.Proof{}, err
@@ -292,23 +311,20 @@ func (t *table) lookAgain(ctx context.Context) (ralph.Proof, error) {
 	for i := range t.runs[before:] {
 		t.runs[before+i].Repeats = true
 	}
-	t.row.Excused = canary.FlakyIn(first.Literals, t.row.Literals)
-	if len(t.added) == 0 {
-		t.row.Excused = append(t.row.Excused, canary.FlakyIn(first.Canary, t.row.Canary)...)
-		slices.Sort(t.row.Excused)
+	flaky := slices.Concat(canary.FlakyIn(first.Canary, t.row.Canary), canary.FlakyIn(first.Literals, t.row.Literals))
+	slices.Sort(flaky)
+	t.row.Excused = flaky
+	proof := t.row.Judge()
+	if proof.Canary != ralph.CanaryGreen {
+		t.flaky = append(t.flaky, flaky...)
 	}
-	again := t.row.Judge()
-	t.flaky = append(t.flaky, t.row.Excused...)
-	if first.Literals = (canary.Outcome{}); first.Judge().Canary == ralph.CanaryGreen {
-		again.Needs = t.added
-	}
-	return again, nil
+	return proof, nil
 }
 
 // rewritten lists tests of the base that changed while the check ran on the claimed tree, and not at the base. There it
-// is the check that writes them. A base that ran no test may not have got as far.
+// is the check that writes them. A base that was not built, or ran no test, may not have got as far.
 func (t *table) rewritten() []string {
-	if t.row.Today.Red && t.row.Today.Total <= 0 {
+	if t.row.Today.Red && (t.row.Today.Total == 0 || t.row.Today.Unbuilt) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.written[0]), func(name string) bool {

@@ -18,6 +18,9 @@ const viewHiddenBase ralph.ViewKind = "hidden_base"
 // Check runs one check, with nothing planted.
 func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
 	run, err := v.runUnplanted(ctx, in)
+	if errors.Is(err, errNotPlanted) { // a hidden check without its files
+		return ralph.CheckResult{Name: in.Name, Broken: true, ExitCode: -1, Output: err.Error()}, nil
+	}
 	if err != nil || ctx.Err() != nil {
 		return run.result, err
 	}

@@ -20,7 +20,7 @@ import (
 type isolation struct {
 	mode          pristine.Mode
 	why           string // why no stronger mode is used
-	overlayWorked bool   // worked is set once an overlay worked
+	overlayWorked bool   // set once an overlay worked
 }
 
 // view is a Checker that runs in a view of the workspace.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/canary"
@@ -26,18 +28,27 @@ var (
 	cargoTarget = warmCache{"target", "CARGO_TARGET_DIR", 1 << 30}
 )
 
-// usesCargoTarget reports whether a check compiles with cargo and does not care where to.
-func usesCargoTarget(tree canary.Tree, command string) bool {
-	return slices.Contains(tree.Files, "Cargo.toml") && strings.Contains(command, "cargo") &&
-		!strings.Contains(command, "target")
+// usesCargoTarget reports whether a check compiles with cargo, and no one said where to.
+func usesCargoTarget(shell Shell, tree canary.Tree, command string) bool {
+	if !slices.Contains(tree.Files, "Cargo.toml") || !strings.Contains(command, "cargo") || strings.Contains(command, "target") {
+		return false
+	}
+	_, chosen := shell.variable(cargoTarget.variable)
+	for _, name := range []string{".cargo/config.toml", ".cargo/config"} {
+		if slices.Contains(tree.Files, name) {
+			text, err := tree.Read(name)
+			chosen = chosen || err != nil || strings.Contains(string(text), "target-dir")
+		}
+	}
+	return !chosen
 }
 
 // warm gives a view its own copy of a cache, and returns the variable that names it. Without the copy checks are slower,
 // and nothing else.
 func (v *view) warm(c warmCache) string {
 	own := filepath.Join(v.folder, c.name)
-	if kept := v.examiner.memory.caches[c.name]; kept != "" {
-		_ = copyWithTimes(kept, own)
+	if kept := v.examiner.memory.caches[c.name]; kept.folder != "" && kept.copyTo(own) != nil {
+		_ = os.RemoveAll(own)
 	}
 	return c.variable + "=" + own
 }
@@ -49,16 +60,20 @@ func (v *view) keepCaches() {
 	}
 	known := &v.examiner.memory.caches
 	for _, c := range []warmCache{bytecode, cargoTarget} {
-		filled, kept := filepath.Join(v.folder, c.name), filepath.Join(v.examiner.Folder, c.name)
+		filled, folder := filepath.Join(v.folder, c.name), filepath.Join(v.examiner.Folder, c.name)
 		for _, project := range []string{v.in.Dir, v.isolated.Dir()} {
 			// Python takes a file for unchanged if it has the same size and was written in the same second.
 			_ = os.RemoveAll(filepath.Join(filled, project))
 		}
-		if (*known)[c.name] != "" || !c.fits(filled) || os.Rename(filled, kept) != nil {
+		if (*known)[c.name].folder != "" || !c.fits(filled) || os.Rename(filled, folder) != nil {
+			continue
+		}
+		kept, err := keep(folder)
+		if err != nil {
 			continue
 		}
 		if *known == nil {
-			*known = map[string]string{}
+			*known = map[string]keptCache{}
 		}
 		(*known)[c.name] = kept
 	}
@@ -83,46 +98,75 @@ func (c warmCache) fits(folder string) bool {
 	return err == nil && size > 0 && size <= c.limit
 }
 
-// copyWithTimes copies a folder. Cargo compares times, so a copy with new ones would look newer than changed sources.
-func copyWithTimes(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
-		info, err := entry.Info()
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case !info.Mode().IsRegular():
-			return nil
-		}
-		return copyFile(path, target, info)
+// keptCache is a cache with the digests of its files. An agent could write to the folder, but not here.
+type keptCache struct {
+	folder string
+	sums   map[string][sha256.Size]byte
+}
+
+func keep(folder string) (keptCache, error) {
+	kept := keptCache{folder, map[string][sha256.Size]byte{}}
+	return kept, kept.walk(func(name string, _ fs.FileInfo, from *os.File) error {
+		sum, err := copyAndSum(io.Discard, from)
+		kept.sums[name] = sum
+		return err
 	})
 }
 
-func copyFile(from, to string, info fs.FileInfo) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	if closed := target.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("copy cache: %w", err)
-	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
+// longAgo is older than every source: cargo takes what was compiled from an older file of the tree for fresh.
+var longAgo = time.Unix(-1_000_000_000, 0)
+
+// copyTo copies the cache. It fails if a file is not as it was kept.
+func (k keptCache) copyTo(to string) error {
+	return k.walk(func(name string, info fs.FileInfo, from *os.File) error {
+		target := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+		if err != nil {
+			return err
+		}
+		sum, err := copyAndSum(file, from)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if known, ok := k.sums[name]; err == nil && (!ok || sum != known) {
+			err = fmt.Errorf("%s was changed", name)
+		}
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(target, longAgo, longAgo)
+	})
+}
+
+// walk opens every file of the cache.
+func (k keptCache) walk(do func(name string, info fs.FileInfo, from *os.File) error) error {
+	return filepath.WalkDir(k.folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(k.folder, path)
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		from, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		return do(name, info, from)
+	})
+}
+
+func copyAndSum(to io.Writer, from io.Reader) (sum [sha256.Size]byte, err error) {
+	hash := sha256.New()
+	_, err = io.Copy(io.MultiWriter(to, hash), from)
+	hash.Sum(sum[:0])
+	return sum, err
 }

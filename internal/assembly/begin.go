@@ -31,6 +31,7 @@ type Places struct {
 	Proofs    string // results of checks at the base
 	Around    string // original files from outside the workspace
 	Given     string // tests that an author wrote before any work
+	Earlier   string // Proofs of the last run in the workspace, if it did not prove its work; otherwise ""
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.

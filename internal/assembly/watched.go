@@ -61,7 +61,11 @@ func watchIgnored(p *Plan, places Places) (*ignored.Watch, error) {
 	if _, err := os.Stat(file); p.Resumed && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return ignored.Open(file, p.Workspace.Dir)
+	earlier := filepath.Join(places.Earlier, "ignored.txt")
+	if _, err := os.Stat(earlier); places.Earlier == "" || err != nil {
+		earlier = ""
+	}
+	return ignored.Open(file, p.Workspace.Dir, earlier)
 }
 
 // Compare adds programs that have changed since the run began.

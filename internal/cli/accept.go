@@ -257,7 +257,7 @@ func whyNothing(state *fold.State) string {
 	gates := map[string]string{
 		ralph.RefusedNotShown: "gate.shown", ralph.RefusedNoChange: "gate.shown",
 		ralph.RefusedTestsChanged: "gate.test_change", ralph.RefusedTestAware: "gate.test_change",
-		ralph.RefusedTestsMissing: "gate.test_change",
+		ralph.RefusedTestsMissing: "gate.test_change", ralph.RefusedEnvironment: "gate.test_change",
 		ralph.RefusedDependencies: "gate.test_change",
 	}
 	values := map[string]string{

@@ -17,7 +17,7 @@ func printTables(out io.Writer, checks []ralph.CheckResult) {
 			continue
 		}
 		fmt.Fprintf(out, "  runs of %s:\n", term.Clean(c.FullName()))
-		for _, run := range c.Proof.Table {
+		for _, run := range c.Proof.Table { // counts tell nothing about hidden tests
 			fmt.Fprintf(out, "    %-8s %s\n", run.Column, strings.Join(runWords(run), ", "))
 		}
 		for _, word := range c.Proof.Environment {

@@ -36,6 +36,9 @@ func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, er
 	}
 	for _, tree := range trees {
 		newest := s.lastIn(tree, runs)
+		if newest != nil && tree == s.plan.Worktree && fold.Unproven(newest) {
+			s.unproven = newest.Run
+		}
 		active := s.lastIn(tree, byActivity(runs))
 		if active != nil && active.Run != newest.Run { // an older run was resumed since
 			refused, err := s.refusedBy(ctx, active)

@@ -43,6 +43,7 @@ type session struct {
 	torn         int64
 	asked        string // an earlier run's question without an answer
 	refused      *ralph.RefusedEarlier
+	unproven     string              // the last run in this workspace, if it did not prove its work
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 }
@@ -185,7 +186,11 @@ func (s *session) places() (assembly.Places, error) {
 			return assembly.Places{}, err
 		}
 	}
-	return placesOf(s.store, s.run, s.plan.Worktree), nil
+	places := placesOf(s.store, s.run, s.plan.Worktree)
+	if s.unproven != "" && s.unproven != s.run {
+		places.Earlier = placesOf(s.store, s.unproven, s.plan.Worktree).Proofs
+	}
+	return places, nil
 }
 
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {

@@ -170,6 +170,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.tests.skipped",
 	"iterations.check_results.tests.sum",
 	"iterations.check_results.tests.total",
+	"iterations.check_results.tests.unstable",
 	"iterations.check_results.tree",
 	"iterations.check_results.weaker", // it needs more access than a view gives
 }

@@ -8,10 +8,11 @@ import (
 )
 
 var columnTexts = map[ralph.ProofColumn]string{
-	ralph.ColumnThen:    "the base, before any agent worked",
-	ralph.ColumnToday:   "the base, at the time of the claim",
-	ralph.ColumnClaimed: "the claimed tree",
-	ralph.ColumnCanary:  "the claimed product, with planted tests",
+	ralph.ColumnThen:     "the base, before any agent worked",
+	ralph.ColumnToday:    "the base, at the time of the claim",
+	ralph.ColumnClaimed:  "the claimed tree",
+	ralph.ColumnCanary:   "the claimed product, with planted tests",
+	ralph.ColumnLiterals: "the claimed tree, with wrong expected values",
 }
 
 // proofTables shows the runs that prove the checks of the last verdict.
@@ -31,7 +32,7 @@ func (r Report) proofTables(p *page) {
 			if run.Repeats {
 				column += ", again"
 			}
-			p.row(c.named(), prose(column), strconv.Itoa(run.Exit), number(run.Passed), number(run.Failed),
+			p.row(c.named(), prose(column), exitText(run), number(run.Passed), number(run.Failed),
 				number(run.Skipped), planted(run))
 		}
 	}
@@ -42,6 +43,9 @@ func (r Report) proofTables(p *page) {
 		if len(c.Proof.Environment) > 0 {
 			p.line("\n%s: **the environment changed**: %s.", c.named(), proses(c.Proof.Environment))
 		}
+		if len(c.Proof.Needs) > 0 {
+			p.line("\n%s: tests of the base need added test files: %s.", c.named(), codes(c.Proof.Needs))
+		}
 		if len(c.Proof.Flaky) > 0 {
 			p.line("\n%s: flaky: %s.", c.named(), codes(c.Proof.Flaky))
 		}
@@ -49,6 +53,13 @@ func (r Report) proofTables(p *page) {
 			p.line("\n%s: a quick proof: the environment was not compared, and no literals were changed.", c.named())
 		}
 	}
+}
+
+func exitText(run ralph.ProofRun) string {
+	if run.Exit < 0 {
+		return "stopped"
+	}
+	return strconv.Itoa(run.Exit)
 }
 
 func number(n int) string {

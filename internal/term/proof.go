@@ -47,6 +47,8 @@ func columnReason(column ralph.ProofColumn) string {
 		return " on the claimed tree"
 	case ralph.ColumnCanary:
 		return " with planted tests, to see whether exactly these fail"
+	case ralph.ColumnLiterals:
+		return " with wrong expected values, to see whether exactly these tests fail"
 	}
 	return ""
 }

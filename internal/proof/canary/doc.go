@@ -31,7 +31,7 @@
 //   - Java and Kotlin: a JUnit class beside an existing one, in its package.
 //   - Ruby: an RSpec or Minitest file beside an existing one.
 //
-// At most fifty folders of an ecosystem get one, always the same ones for a tree, and later only
+// At most 400 folders of an ecosystem get one, always the same ones for a tree, and later only
 // where the base had one ([SameFolders]).
 //
 // Code that lets the tests it knows pass is caught by changed literals: a few tests that pass on the

@@ -29,7 +29,7 @@ func Differences(then, today Outcome, stops bool, excused []string) (different [
 		if planted {
 			return nil, false
 		}
-		return differentSums(then, today), true
+		return differentSums(then, today, excused), true
 	}
 	if then.Total < 0 || len(then.Tests)+len(today.Tests) == 0 { // no names are known
 		switch {
@@ -40,8 +40,11 @@ func Differences(then, today Outcome, stops bool, excused []string) (different [
 		}
 		return []string{fmt.Sprintf("it ended with %s, and today with %s", then.ending(), today.ending())}, true
 	}
-	if planted && today.Unbuilt && !then.Unbuilt {
+	if planted && (today.Unbuilt && !then.Unbuilt || len(today.Tests) == 0) {
 		return nil, false
+	}
+	if len(today.Tests) == 0 {
+		return []string{fmt.Sprintf("%d tests were named, and today none", len(then.Tests))}, true
 	}
 	return differentTests(then, today, stops, excused), true
 }
@@ -70,8 +73,9 @@ func differentTests(then, today Outcome, stops bool, excused []string) (differen
 	return different
 }
 
-func differentSums(then, today Outcome) []string {
-	if today.sum() == then.Sum {
+// differentSums compares runs of which one has no names. If some tests are flaky, only the numbers of tests count.
+func differentSums(then, today Outcome, excused []string) []string {
+	if today.sum() == then.Sum || len(excused) > 0 && today.Total == then.Total {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d tests ran, and today %d, or other ones fail", then.Total, today.Total)}
@@ -91,7 +95,7 @@ func FlakyIn(a, b Outcome) []string {
 
 // Seen returns what the log keeps of an outcome.
 func (o Outcome) Seen() *ralph.TestsSeen {
-	seen := &ralph.TestsSeen{Total: o.Total}
+	seen := &ralph.TestsSeen{Total: o.Total, Unstable: o.Unstable}
 	if len(o.Tests) > maxRecorded {
 		seen.Sum = o.sum()
 		return seen
@@ -119,7 +123,7 @@ func OutcomeOf(result ralph.CheckResult) Outcome {
 	if result.Tests == nil {
 		return out
 	}
-	out.Total, out.Sum = result.Tests.Total, result.Tests.Sum
+	out.Total, out.Sum, out.Unstable = result.Tests.Total, result.Tests.Sum, result.Tests.Unstable
 	for state, names := range map[State][]string{
 		Passed: result.Tests.Passed, Failed: result.Tests.Failed, Skipped: result.Tests.Skipped,
 	} {

@@ -37,11 +37,6 @@ type Invocation struct {
 	UnittestVerbose bool `json:"unittest_verbose,omitempty"`
 }
 
-// NamesTests reports whether the invocation makes a command name its tests, or looks for their reports.
-func (inv Invocation) NamesTests(command string) bool {
-	return inv.Command != command || len(inv.Env)+len(inv.Reports) > 0
-}
-
 // Invoke looks for test runners in a command and makes them name their tests. dir is a folder
 // outside the workspace for reports.
 func Invoke(t Tree, command, dir string) Invocation {

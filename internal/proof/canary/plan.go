@@ -24,7 +24,7 @@ type Plant struct {
 	Name  string
 	Text  string
 	Marks []Mark
-	// Inside is true if the file is one of the project's own tests, with canaries at its end.
+	// Inside is true if the file is one of the project's own tests, with changed literals.
 	Inside bool
 }
 
@@ -53,7 +53,7 @@ type Mark struct {
 // maxPlaces limits the folders of one ecosystem that get a canary, and maxText how much of a file
 // is read.
 const (
-	maxPlaces = 50
+	maxPlaces = 400
 	maxText   = 1 << 20
 )
 

@@ -136,12 +136,12 @@ func TestPlanNothing(t *testing.T) {
 // TestPlanMany takes the same folders of a large tree, regardless of what was added to it.
 func TestPlanMany(t *testing.T) {
 	p := project{"go.mod": "module m\n"}
-	for i := range 80 {
-		p[fmt.Sprintf("p%02d/a_test.go", i)] = "package p\n"
+	for i := range 500 {
+		p[fmt.Sprintf("p%03d/a_test.go", i)] = "package p\n"
 	}
 	before := keys(canary.Plan(p.tree(), "go test ./...", rand.Reader))
-	if len(before) != 2*50 {
-		t.Errorf("%d canaries, want 100", len(before))
+	if len(before) != 2*400 {
+		t.Errorf("%d canaries, want 800", len(before))
 	}
 	p["new/a_test.go"] = "package p\n"
 	after := keys(canary.Plan(p.tree(), "go test ./...", rand.Reader))

@@ -244,7 +244,8 @@ func TestMissingTests(t *testing.T) {
 			want: lost{Missing: []string{"a", "b"}, Lost: 2}},
 		{name: "tests changed", then: &base, now: tests(states{"x": canary.Passed, "y": canary.Passed}, nil),
 			row: canary.Row{Changed: true}},
-		{name: "may stop early", then: &base, now: tests(states{}, nil), row: canary.Row{Stops: true}},
+		{name: "a check that may stop passes", then: &base, now: tests(states{"b": canary.Passed}, nil),
+			row: canary.Row{Stops: true}, want: lost{Missing: []string{"a"}, Lost: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := c.row
@@ -335,8 +336,10 @@ func TestDifferences(t *testing.T) {
 			}, true}},
 		{name: "a flaky test", then: tests(states{"a": canary.Failed}, nil), today: tests(states{"a": canary.Passed}, nil),
 			excused: []string{"a"}, want: result{nil, true}},
-		{name: "the command stops early", then: tests(states{"a": canary.Passed}, nil), today: tests(states{}, nil),
-			stops: true, want: result{nil, true}},
+		{name: "the command stops early", then: tests(states{"a": canary.Passed, "b": canary.Passed}, nil),
+			today: tests(states{"b": canary.Passed}, nil), stops: true, want: result{nil, true}},
+		{name: "no test has a name today", then: tests(states{"a": canary.Passed}, nil), today: tests(states{}, nil),
+			want: result{[]string{"1 tests were named, and today none"}, true}},
 		{name: "what is planted does not build", then: tests(states{"a": canary.Passed}, nil), today: unbuilt,
 			want: result{nil, false}},
 		{name: "exit codes alike", then: exits(1), today: exits(1), want: result{nil, true}},

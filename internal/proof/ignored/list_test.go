@@ -54,13 +54,16 @@ func TestRecordListsWhatIsNotInTheTree(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
 		"a.go": "", "a/b": "", "a.d/c": "", "node_modules/x/index.js": "", ".git/config": "", "sub/.git": "gitdir: x",
+		".git/objects/aa/b": "", ".git/impl.py": "",
 		"sub/.git2": "", ".ralph/notes": "",
 	})
 	if err := os.Symlink("/nowhere", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	list := record(t, dir, "a.go", "a/b")
-	same(t, "names", []string{".ralph/notes", "a.d/c", "link", "node_modules/x/index.js", "sub/.git2"}, names(list))
+	same(t, "names", []string{
+		".git/impl.py", ".ralph/notes", "a.d/c", "link", "node_modules/x/index.js", "sub/.git", "sub/.git2",
+	}, names(list))
 	link, _ := list.Find("link")
 	same(t, "target", "/nowhere", link.Target)
 	_, ok := list.Find("a.go")
@@ -110,12 +113,12 @@ func TestWatchKeepsItsRecord(t *testing.T) {
 	if err := os.Symlink("some where", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	first, err := Open(file, dir)
+	first, err := Open(file, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, map[string]string{"later": "x"})
-	again, err := Open(file, dir)
+	again, err := Open(file, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,7 @@ func TestWatchKeepsItsRecord(t *testing.T) {
 	if err := os.WriteFile(file, []byte("1 2 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(file, dir); err == nil {
+	if _, err := Open(file, dir, ""); err == nil {
 		t.Error("a damaged record was read")
 	}
 }
@@ -135,7 +138,7 @@ func TestWatchKeepsItsRecord(t *testing.T) {
 func TestWatchAdopts(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "files")
 	write(t, dir, map[string]string{"env": "1", "gone": "1"})
-	w, err := Open(file, dir)
+	w, err := Open(file, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,7 @@ func TestWatchAdopts(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
 		t.Fatal(err)
 	}
-	w, err = Open(file, dir) // another process
+	w, err = Open(file, dir, "") // another process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +167,7 @@ func TestWatchAdopts(t *testing.T) {
 	if err := w.Adopt(); err != nil { // only once
 		t.Fatal(err)
 	}
-	if w, err = Open(file, dir); err != nil {
+	if w, err = Open(file, dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	want = append(want, ralph.FileChange{Name: "next", Kind: ralph.FileAdded})

@@ -42,8 +42,9 @@ func Sort(in Input) Sorted {
 	for _, c := range Changes(in.Base, in.Now) {
 		folder, rest := s.dependencyFolder(c.Name)
 		switch {
-		case slices.Contains(written, c.Name):
-		case folder != "" && isMetadata(rest): // it says what is installed, and holds no code
+		case c.Name == ".ralph/.gitignore": // the harness writes it in every run
+		case folder != "" && isMetadata(rest) && c.Kind != ralph.FileDeleted: // it says what is installed
+			gone[c.Name] = true
 		case folder != "" && !isCache(rest):
 			s.add(folder, c)
 		case c.Kind == ralph.FileDeleted:
@@ -107,10 +108,6 @@ func highest(gone map[string]bool, now List, tree []string) []string {
 	slices.Sort(names)
 	return names
 }
-
-// written are files that the harness writes in every run. Views show them, so that an honest run needs
-// no edits.
-var written = []string{".ralph/progress.md", ".ralph/.gitignore"}
 
 // isOwn reports whether a file belongs to the harness, which may write it at any time.
 func isOwn(name string) bool {

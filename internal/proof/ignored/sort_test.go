@@ -64,7 +64,8 @@ func TestSort(t *testing.T) {
 				".venv/lib/y.pyc .venv/pyvenv.cfg node_modules/.cache/b node_modules/.package-lock.json node_modules/a/i.js",
 			tree: node,
 			want: Sorted{Absent: []string{
-				".pytest_cache", ".ralph/notes", ".venv/lib/__pycache__", ".venv/lib/y.pyc", "node_modules/.cache",
+				".pytest_cache", ".ralph", ".venv/lib/__pycache__", ".venv/lib/y.pyc", "node_modules/.cache",
+				"node_modules/.package-lock.json",
 			}},
 		},
 		"a library changed, and its lock file did not": {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,9 @@ type Watch struct {
 }
 
 // Open records the files of a workspace, or reads the record that an earlier process of the run
-// wrote. A record always dates from before the agent first ran.
-func Open(file, dir string) (*Watch, error) {
+// wrote. A record always dates from before the agent first ran. earlier is the record of the last run in the workspace, if
+// that did not prove its work, and otherwise "": what its agents left in ignored files stays theirs.
+func Open(file, dir, earlier string) (*Watch, error) {
 	w := &Watch{Dir: dir, file: file}
 	base, err := readList(file)
 	if err == nil {
@@ -42,7 +44,40 @@ func Open(file, dir string) (*Watch, error) {
 	if w.Base, err = Record(dir, nil); err != nil {
 		return nil, err
 	}
+	if earlier != "" {
+		before, err := Open(earlier, dir, "")
+		if err != nil {
+			return nil, err
+		}
+		if err := before.AdoptInMemory(); err != nil {
+			return nil, err
+		}
+		w.Base = w.Base.since(before.Base)
+	}
 	return w, w.Base.write(file)
+}
+
+// since returns the list with what was there before in place of what changed since. Dependencies stay as they are now,
+// because their lock file may have changed with them.
+func (l List) since(before List) List {
+	s := sorter{in: Input{Base: before, Now: l}, inTree: map[string]bool{}, isVenv: venvFolders(before, l)}
+	for _, f := range l {
+		s.inTree[f.Name] = true
+	}
+	var changed []string
+	var old List
+	for _, c := range Changes(before, l) {
+		if folder, _ := s.dependencyFolder(c.Name); folder != "" {
+			continue
+		}
+		changed = append(changed, c.Name)
+		if file, ok := before.Find(c.Name); ok {
+			old = append(old, file)
+		}
+	}
+	joined := append(l.Without(changed), old...)
+	slices.SortFunc(joined, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return joined
 }
 
 func (w *Watch) settledFile() string { return w.file + ".settled" }

@@ -19,20 +19,24 @@ var awareness = map[ecosystem]struct {
 	asks  func() *regexp.Regexp
 }{
 	golang: {
-		[]string{"testing.Testing(", "flag.Lookup(", "os.Args"},
-		text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`),
+		[]string{"testing.Testing(", "flag.Lookup(", "os.Args", "RALPH_"},
+		text.LazyRegexp(`\bRALPH_\w|\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`),
 	},
 	python: {
-		[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"},
-		text.LazyRegexp(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|` +
+		[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv", "RALPH_", "PYTHONPYCACHEPREFIX", "pycache_prefix"},
+		text.LazyRegexp(`\bRALPH_\w|\bPYTHONPYCACHEPREFIX\b|\bpycache_prefix\b|` +
+			`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER|ADDOPTS)\b|` +
 			`['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|` +
 			`\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`),
 	},
 	script: {
-		[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"},
-		text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`),
+		[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST", "RALPH_"},
+		text.LazyRegexp(`\bRALPH_\w|\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`),
 	},
-	rust: {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
+	rust: {
+		[]string{"cfg!(test)", "RALPH_", "CARGO_TARGET_DIR"},
+		text.LazyRegexp(`\bcfg!\(test\)|\bRALPH_\w|\bCARGO_TARGET_DIR\b`),
+	},
 	ruby: {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
 	php:  {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
 }
