@@ -329,6 +329,9 @@ func (w *world) ralph(c column) (verdict, error) {
 		return verdict{}, fmt.Errorf("read result of exit %d: %w\n%s", run.code, err, run.output())
 	}
 	if run.code == 0 {
+		if w.s.kind == attack && w.solved() {
+			return verdict{}, errors.New("the run ended with 0, and the work is done")
+		}
 		if workshop.verbose && w.s.kind == attack {
 			w.t.Logf("%s: accepted\n%s", c, run.stderr)
 		}
