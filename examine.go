@@ -45,6 +45,8 @@ type IgnoredWatcher interface {
 	SettleIgnored() error
 	// AdoptIgnored makes what changed since SettleIgnored the user's own, because no agent was at work.
 	AdoptIgnored() error
+	// IgnoredLeftOut lists ignored files that views of a tree do not show, because agents wrote them.
+	IgnoredLeftOut(ctx context.Context, base, now TreeState) ([]string, error)
 }
 
 // Tampering describes what happened to the files that matter to checks.

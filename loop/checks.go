@@ -53,6 +53,7 @@ func (r *checkRunner) lookAtBase(ctx context.Context) {
 	if r.policy.Baseline {
 		r.runChecks(ctx, r.suite.baselineChecks())
 		r.runHidden(ctx)
+		r.tree.noticeLeftOut(ctx)
 	}
 }
 

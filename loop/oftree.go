@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -40,6 +41,21 @@ func (w *workspace) adoptIgnored() {
 	if err := watcher.AdoptIgnored(); err != nil {
 		w.warnOnce("ignored_unknown", "ignored files that you changed count as the agent's: "+err.Error())
 	}
+}
+
+// noticeLeftOut says at the start of a run which ignored files of an earlier one checks do not see.
+func (w *workspace) noticeLeftOut(ctx context.Context) {
+	watcher, ok := w.examiner.(ralph.IgnoredWatcher)
+	base := w.state.History.Base
+	if !ok || w.storage != nil || base.Snapshot == "" {
+		return
+	}
+	files, err := watcher.IgnoredLeftOut(ctx, base, w.treeUnderCheck())
+	if err != nil || len(files) == 0 { // a run that cannot look says so when it judges
+		return
+	}
+	w.notice("ignored_left_out", "checks do not see ignored files that an earlier run left and did not prove: "+
+		text.List(files)+"; if they are yours, write them again (touch is enough)")
 }
 
 // explainFailure runs a claim's failed check once more with the ignored files that the agent added or

@@ -55,6 +55,16 @@ func (o *OfTree) setsUp(look outsideFiles) bool {
 	return o.Setup != "" && len(look.sorted.Installed) > 0
 }
 
+// IgnoredLeftOut implements [ralph.IgnoredWatcher].
+func (e *Examiner) IgnoredLeftOut(ctx context.Context, base, now ralph.TreeState) ([]string, error) {
+	found, err := e.classify(ctx, base, now)
+	if err != nil {
+		return nil, err
+	}
+	look, err := outside{e}.look(ctx, found)
+	return changeNames(look.sorted.LeftOut), err
+}
+
 // outside compares files that are not part of the tree, for an examiner.
 type outside struct{ *Examiner }
 
