@@ -261,7 +261,7 @@ func (t *table) compareEnvironment(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	if flaky := canary.FlakyIn(t.row.Today, again.outcome); len(flaky) > 0 {
-		t.flaky = flaky
+		t.flaky, t.row.Excused = flaky, flaky
 		different, _ = canary.Differences(*t.row.Then, again.outcome, t.row.Stops, flaky)
 	}
 	return different, nil
@@ -312,8 +312,9 @@ func (t *table) lookAgain(ctx context.Context) (ralph.Proof, error) {
 		t.runs[before+i].Repeats = true
 	}
 	flaky := slices.Concat(canary.FlakyIn(first.Canary, t.row.Canary), canary.FlakyIn(first.Literals, t.row.Literals))
-	slices.Sort(flaky)
-	t.row.Excused = flaky
+	// Only the base may say which names come and go: the product could print any.
+	flaky = slices.DeleteFunc(flaky, func(name string) bool { return t.row.Claimed.Tests[name] == "" })
+	t.row.Excused = slices.Sorted(slices.Values(slices.Concat(first.Excused, flaky)))
 	proof := t.row.Judge()
 	if proof.Canary != ralph.CanaryGreen {
 		t.flaky = append(t.flaky, flaky...)

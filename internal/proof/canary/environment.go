@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxRecorded limits the names of tests that the log has for one check.
@@ -58,9 +59,8 @@ func differentTests(then, today Outcome, stops bool, excused []string) (differen
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		before, ranThen := then.Tests[name]
 		now, ranToday := today.Tests[name]
-		_, isExcused := slices.BinarySearch(excused, name)
 		switch {
-		case isExcused, then.ended(name) == today.ended(name):
+		case isExcused(excused, name), then.ended(name) == today.ended(name):
 		case !ranThen && !then.Complete, !ranToday && !today.Complete, stops && !(ranThen && ranToday):
 		case !ranThen:
 			different = append(different, fmt.Sprintf("%s did not run, and today it %s", name, now))
@@ -81,16 +81,38 @@ func differentSums(then, today Outcome, excused []string) []string {
 	return []string{fmt.Sprintf("%d tests ran, and today %d, or other ones fail", then.Total, today.Total)}
 }
 
-// FlakyIn returns the tests that ended differently in two runs of one tree, sorted.
+// FlakyIn returns the tests that ended differently in two runs of one tree, sorted. A test with a number in its name that
+// occurs in one of them only, such as TestPort/41234, is listed by its form.
 func FlakyIn(a, b Outcome) []string {
-	var flaky []string
-	for name := range a.Tests {
-		if _, both := b.Tests[name]; both && a.ended(name) != b.ended(name) {
-			flaky = append(flaky, name)
+	flaky := map[string]bool{}
+	for _, runs := range [][2]Outcome{{a, b}, {b, a}} {
+		for name := range runs[0].Tests {
+			switch _, both := runs[1].Tests[name]; {
+			case both && a.ended(name) != b.ended(name):
+				flaky[name] = true
+			case !both && nameForm(name) != name && len(runs[1].Tests) > 0:
+				flaky[nameForm(name)] = true
+			}
 		}
 	}
-	slices.Sort(flaky)
-	return flaky
+	return slices.Sorted(maps.Keys(flaky))
+}
+
+var digits = text.LazyRegexp(`[0-9]+`)
+
+// nameForm returns a test's name without its numbers.
+func nameForm(name string) string { return digits().ReplaceAllString(name, "#") }
+
+// isExcused reports whether a test, or the form of its name, is in a sorted list.
+func isExcused(excused []string, name string) bool {
+	_, byName := slices.BinarySearch(excused, name)
+	return byName || hasForm(excused, name)
+}
+
+// hasForm reports whether tests with names of the same form come and go.
+func hasForm(excused []string, name string) bool {
+	_, found := slices.BinarySearch(excused, nameForm(name))
+	return found && nameForm(name) != name
 }
 
 // Seen returns what the log keeps of an outcome.

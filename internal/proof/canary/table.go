@@ -26,7 +26,7 @@ type Row struct {
 	// Changed is true if the claimed tree has other versions of the base's tests. They may have new names,
 	// so only their number counts.
 	Changed bool
-	// Excused lists tests that passed and failed on one tree, sorted.
+	// Excused lists tests that passed and failed on one tree, and forms of names that come and go, sorted.
 	Excused []string
 }
 
@@ -190,8 +190,7 @@ func (r Row) notAsClaimed(now Outcome) string {
 // fail. Both lists are sorted and have at most as many names as a proof lists.
 func (r Row) beside(now Outcome) (failed, gone []string) {
 	for name, state := range r.Claimed.Tests {
-		_, excused := slices.BinarySearch(r.Excused, name)
-		if state != Passed || excused || r.disturbed(name) || now.Skewed[name] {
+		if state != Passed || isExcused(r.Excused, name) || r.disturbed(name) || now.Skewed[name] {
 			continue
 		}
 		switch is, ran := now.Tests[name]; {
@@ -227,7 +226,7 @@ func (r Row) missingTests() (missing []string, lost int, why string) {
 		return nil, 0, ""
 	}
 	for name, state := range base.Tests {
-		if state == Skipped {
+		if state == Skipped || hasForm(r.Excused, name) {
 			continue
 		}
 		switch is, known := now.Tests[name]; {

@@ -359,6 +359,29 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// Names that hold a port or another number of the moment differ in every run.
+func TestNamesThatComeAndGo(t *testing.T) {
+	run := func(port string) canary.Outcome {
+		return tests(states{"TestPort/" + port: canary.Passed, "TestA": canary.Passed}, nil)
+	}
+	flaky := canary.FlakyIn(run("41001"), run("41002"))
+	if diff := cmp.Diff([]string{"TestPort/#"}, flaky); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if different, _ := canary.Differences(run("41000"), run("41002"), false, flaky); len(different) > 0 {
+		t.Errorf("different: %q", different)
+	}
+	then := run("41000")
+	row := canary.Row{Then: &then, Today: run("41001"), Claimed: run("41003"), Excused: flaky}
+	if proof := row.Judge(); proof.Lost > 0 {
+		t.Errorf("missing: %q", proof.Missing)
+	}
+	row.Claimed = tests(states{"TestPort/41003": canary.Passed}, nil)
+	if diff := cmp.Diff([]string{"TestA"}, row.Judge().Missing); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The log keeps the names of tests, so that the base can be compared after a resume. Of very many it keeps a sum.
 func TestOutcomesInTheLog(t *testing.T) {
 	few := tests(states{"a": canary.Passed, "b": canary.Failed, "c": canary.Skipped, "d": canary.Ran}, nil)
