@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ralphloop/ralph"
@@ -73,6 +74,10 @@ func TestChangedEnvironmentIsRecorded(t *testing.T) {
 type settlingExaminer struct {
 	*fakeExaminer
 	calls []string
+}
+
+func (*settlingExaminer) IgnoredLeftOut(context.Context, ralph.TreeState, ralph.TreeState) ([]string, error) {
+	return nil, nil
 }
 
 func (e *settlingExaminer) SettleIgnored() error {
