@@ -80,7 +80,8 @@ func (l *LastSeen) NoteChecks(checks []ralph.CheckResult) {
 	l.Checks = l.Checks.With(l.byRules(checks))
 }
 
-// byRules returns results as the rules of the run see them. In logs of older versions, a check that cannot run failed.
+// byRules returns results as the rules of the run see them. In logs of older versions, a check that cannot run
+// failed.
 func (l *LastSeen) byRules(checks []ralph.CheckResult) []ralph.CheckResult {
 	if l.Rules > 0 {
 		return checks
@@ -126,7 +127,8 @@ func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.
 	return append(checks, result)
 }
 
-// Attribute compares a result with its baseline. It returns "" if there is no baseline, or if the check could not run.
+// Attribute compares a result with its baseline. It returns "" if there is no baseline, or if the check could not
+// run.
 func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attribution {
 	for _, before := range baseline {
 		if before.Name != now.Name || before.Task != now.Task || before.Broken || now.Broken {
@@ -191,7 +193,8 @@ func (h History) FailedAtBase(name, task string) bool {
 // known: the check first ran later, could not run, or was another command, because {tests} named other files.
 func (h History) BeforeAgent(name, task, command string) (ralph.TreeState, *ralph.CheckResult) {
 	before, ran := findCheck(h.Baseline, name, task)
-	if !ran || before.Broken || !before.Hidden && before.Command != command || h.First.Snapshot == "" || before.Tree != h.First.ID() {
+	isOther := !before.Hidden && before.Command != command
+	if !ran || before.Broken || isOther || h.First.Snapshot == "" || before.Tree != h.First.ID() {
 		return ralph.TreeState{}, nil
 	}
 	return h.First, &before

@@ -183,7 +183,8 @@ func withoutDetails(proof ralph.Proof) ralph.Proof {
 	return proof
 }
 
-// proofInput asks for the proof of a check: in the view in which it passed, against how it ended before any agent worked.
+// proofInput asks for the proof of a check: in the view in which it passed, against how it ended before any agent
+// worked.
 func (r *checkRunner) proofInput(c check) ralph.ViewInput {
 	h := r.state.History
 	kind := ralph.ViewClaimed

@@ -458,7 +458,10 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				"done; echo '1 passed in 0.01s'",
 			prod: "new",
 		},
-		{name: "a base that runs no test", check: "grep -q new prod && echo pass >tests/test_a.py", prod: "new"},
+		{
+			name: "a base that ends before", check: "grep -q new prod && echo pass >tests/test_a.py", prod: "new",
+			want: left,
+		},
 	} {
 		for _, mode := range []pristine.Mode{pristine.Copy, pristine.Overlay} {
 			t.Run(c.name+" "+string(mode), func(t *testing.T) {
@@ -472,7 +475,8 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 					}
 				}
 				proof := b.proves(t, ralph.ViewClaimed, c.check)
-				if isRefused := proof.Canary == ralph.CanaryGreen; isRefused != (c.want != "") || isRefused && proof.Detail != c.want {
+				isRefused := proof.Canary == ralph.CanaryGreen
+				if isRefused != (c.want != "") || isRefused && proof.Detail != c.want {
 					t.Errorf("%+v", proof)
 				}
 			})
@@ -515,8 +519,8 @@ func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
 	}
 }
 
-// Files of a shared folder often have another group than the user. Every claim was refused as check_inert, because no test
-// could be planted there in an overlay.
+// Files of a shared folder often have another group than the user. Every claim was refused as check_inert, because
+// no test could be planted there in an overlay.
 func TestTestsArePlantedInAFolderOfAnotherGroup(t *testing.T) {
 	const asked = "RALPH_TEST_FOREIGN_GROUP"
 	if os.Getenv(asked) == "" {

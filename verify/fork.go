@@ -10,10 +10,8 @@ import (
 
 // Fork returns an examiner for another goroutine. Both share their snapshots, one question at a time.
 func (e *Examiner) Fork() ralph.Examiner {
-	shared, ok := e.Snapshots.(*sharedSnapshots)
-	if !ok && e.Snapshots != nil {
-		shared = &sharedSnapshots{Snapshots: e.Snapshots}
-		e.Snapshots = shared
+	if _, ok := e.Snapshots.(*sharedSnapshots); !ok && e.Snapshots != nil {
+		e.Snapshots = &sharedSnapshots{Snapshots: e.Snapshots}
 	}
 	fork := *e
 	fork.memory.runs = maps.Clone(e.memory.runs)

@@ -36,8 +36,9 @@ type namedRun struct {
 // errNotPlanted means that a view cannot be changed where tests are planted.
 var errNotPlanted = errors.New("cannot plant tests")
 
-// runNamed runs a check in a new view, with planted tests if there are any. An overlay may be refused in one folder of
-// the workspace, for example because of its group, and work in all others. Then the rest of the run uses copies.
+// runNamed runs a check in a new view, with planted tests if there are any. An overlay may be refused in one
+// folder of the workspace, for example because of its group, and work in all others. Then the rest of the run uses
+// copies.
 func (e *Examiner) runNamed(
 	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
 ) (run namedRun, err error) {

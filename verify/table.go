@@ -64,12 +64,14 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 
 // names reports whether the check names one of these files, so that it cannot run without them.
 func (t *table) names(files []ralph.FileChange) bool {
-	words := strings.FieldsFunc(command(t.check), func(r rune) bool { return strings.ContainsRune(" \t\n'\";&|()<>=:,", r) })
+	breaks := func(r rune) bool { return strings.ContainsRune(" \t\n'\";&|()<>=:,", r) }
+	words := strings.FieldsFunc(command(t.check), breaks)
 	return slices.ContainsFunc(files, func(c ralph.FileChange) bool {
 		module := strings.ReplaceAll(strings.TrimSuffix(c.Name, ".py"), "/", ".")
 		return slices.ContainsFunc(words, func(word string) bool {
 			word = path.Clean(word)
-			return word == c.Name || word == module || strings.HasPrefix(word, module+".") || path.Dir(c.Name) == word && word != "."
+			isFolder := word == path.Dir(c.Name) && word != "."
+			return word == c.Name || word == module || strings.HasPrefix(word, module+".") || isFolder
 		})
 	})
 }
@@ -182,7 +184,9 @@ func (t *table) runLiterals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed := canary.Mutate(tree, command(t.check), rand.Reader, t.passesClaimed)
+	changed := canary.Mutate(tree, command(t.check), rand.Reader, func(m canary.Mark) bool {
+		return t.passesClaimed(m) && canary.InFoldersOf(m, t.planted)
+	})
 	t.row.Literals, err = t.runPlanted(ctx, ralph.ColumnLiterals, t.claimed, changed)
 	return err
 }
@@ -212,7 +216,8 @@ func (t *table) passesClaimed(m canary.Mark) bool {
 	return false
 }
 
-// runPatiently runs a column. If that takes too long, it tries again with twice the time: a slow machine is not a cheat.
+// runPatiently runs a column. If that takes too long, it tries again with twice the time: a slow machine is not a
+// cheat.
 func (t *table) runPatiently(
 	ctx context.Context, column ralph.ProofColumn, in ralph.ViewInput, plants []canary.Plant,
 ) (namedRun, error) {
@@ -322,8 +327,8 @@ func (t *table) lookAgain(ctx context.Context) (ralph.Proof, error) {
 	return proof, nil
 }
 
-// rewritten lists tests of the base that changed while the check ran on the claimed tree, and not at the base. There it
-// is the check that writes them. A base that was not built, or ran no test, may not have got as far.
+// rewritten lists tests of the base that changed while the check ran on the claimed tree, and not at the base.
+// There it is the check that writes them. A base that was not built, or ran no test, may not have got as far.
 func (t *table) rewritten() []string {
 	if t.row.Today.Red && (t.row.Today.Total == 0 || t.row.Today.Unbuilt) {
 		return nil

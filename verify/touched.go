@@ -73,8 +73,8 @@ func listed(what string, names []string) string {
 	return what
 }
 
-// writtenTests names the tests shown as at the base, and files that steer them, that commands have written in this view.
-// It names none in views that do not record writes.
+// writtenTests names the tests shown as at the base, and files that steer them, that commands have written in this
+// view. It names none in views that do not record writes.
 func (v *view) writtenTests(ctx context.Context) ([]string, error) {
 	tests, err := v.examiner.testsAsAtBase(ctx, v.in)
 	if err != nil || len(tests) == 0 {

@@ -15,9 +15,9 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
-// warmCache is a folder that a tool fills with what it compiled. Each view has its own, which starts as the baseline left
-// it: what later checks compile is not kept, because the product that they run could have written it. Those of the
-// workspace are ignored by git, so their content is unknown.
+// warmCache is a folder that a tool fills with what it compiled. Each view has its own, which starts as the
+// baseline left it: what later checks compile is not kept, because the product that they run could have written
+// it. Those of the workspace are ignored by git, so their content is unknown.
 type warmCache struct {
 	name, variable string
 	limit          int64 // copying more costs more than compiling it
@@ -30,10 +30,11 @@ var (
 
 // usesCargoTarget reports whether a check compiles with cargo, and no one said where to.
 func usesCargoTarget(shell Shell, tree canary.Tree, command string) bool {
-	if !slices.Contains(tree.Files, "Cargo.toml") || !strings.Contains(command, "cargo") || strings.Contains(command, "target") {
+	if !slices.Contains(tree.Files, "Cargo.toml") || !strings.Contains(command, "cargo") {
 		return false
 	}
 	_, chosen := shell.variable(cargoTarget.variable)
+	chosen = chosen || strings.Contains(command, "target")
 	for _, name := range []string{".cargo/config.toml", ".cargo/config"} {
 		if slices.Contains(tree.Files, name) {
 			text, err := tree.Read(name)
@@ -43,8 +44,8 @@ func usesCargoTarget(shell Shell, tree canary.Tree, command string) bool {
 	return !chosen
 }
 
-// warm gives a view its own copy of a cache, and returns the variable that names it. Without the copy checks are slower,
-// and nothing else.
+// warm gives a view its own copy of a cache, and returns the variable that names it. Without the copy checks are
+// slower, and nothing else.
 func (v *view) warm(c warmCache) string {
 	own := filepath.Join(v.folder, c.name)
 	if kept := v.examiner.memory.caches[c.name]; kept.folder != "" && kept.copyTo(own) != nil {

@@ -43,19 +43,20 @@ var provenProjects = []provenProject{
 			"const { add } = require('./sums.js');\n\ntest('adds', () => { assert.equal(add(1, 2), 3); });\n",
 	}},
 	{"go", "go test -count=1 ./...", "go version", map[string]string{
-		"go.mod": "module example.com/sums\n\ngo 1.24\n", "sums.go": "package sums\n\nfunc Add(a, b int) int { return a + b }\n",
+		"go.mod":  "module example.com/sums\n\ngo 1.24\n",
+		"sums.go": "package sums\n\nfunc Add(a, b int) int { return a + b }\n",
 		"sums_test.go": "package sums\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\t" +
 			"t.Fatal()\n\t}\n}\n",
 	}},
 	{"cargo", "cargo test --offline -q", "cargo --version", map[string]string{
 		"Cargo.toml": "[package]\nname = \"sums\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", ".gitignore": "target/\n",
-		"src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() " +
-			"{ assert_eq!(super::add(1, 2), 3); }\n}\n",
+		"src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    " +
+			"fn adds() { assert_eq!(super::add(1, 2), 3); }\n}\n",
 	}},
 }
 
-// proofs measures what it takes to prove a claim, for one runner after the other. The claims show nothing, so that a run
-// has two of them: the first one, with the baseline, and a later one.
+// proofs measures what it takes to prove a claim, for one runner after the other. The claims show nothing, so that
+// a run has two of them: the first one, with the baseline, and a later one.
 func (b *bench) proofs() {
 	projects := provenProjects
 	if !*full {

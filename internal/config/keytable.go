@@ -160,8 +160,8 @@ var keyTable = []Key{
 	{Name: "checks.hidden", Kind: List, Metavar: "CMD", Command: true,
 		Doc: "hidden checks; the agent learns only that one failed; keep them in your own configuration"},
 	{Name: "checks.hidden_dir", Kind: Text, Metavar: "DIR", Command: true,
-		Doc: "folder outside the workspace with files for hidden checks; those that name $RALPH_HIDDEN_DIR find a copy there, " +
-			"the others among the files of the workspace"},
+		Doc: "folder outside the workspace with files for hidden checks; those that name $RALPH_HIDDEN_DIR find a copy " +
+			"there, the others among the files of the workspace"},
 	{Name: "checks.retries", Kind: Count, Default: "2", Metavar: "N", Max: 100, Zero: "never",
 		Doc: "how many times to rerun a failing check that passed on the same tree"},
 	{Name: "checks.parallel", Kind: Count, Default: "1", Metavar: "N", Max: 64,

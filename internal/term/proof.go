@@ -138,7 +138,8 @@ func (l *Lines) canary(p ralph.Proof) []string {
 	case len(p.Environment) > 0:
 		return []string{"  " + l.Style.Red("✗ "+name+" runs in a changed environment") + ": " + names(p.Environment)}
 	case len(p.Needs) > 0 && p.Lost == 0:
-		return []string{"  " + l.Style.Yellow("tests changed") + ": " + name + " fails without added test files: " + names(p.Needs)}
+		changed := l.Style.Yellow("tests changed")
+		return []string{"  " + changed + ": " + name + " fails without added test files: " + names(p.Needs)}
 	case p.Lost > 0:
 		missing := Clean(strings.TrimSpace(p.Detail + " " + strings.Join(p.Missing, ", ")))
 		return []string{"  " + l.Style.Red("✗ "+name+" misses tests") + ": " + missing}

@@ -81,8 +81,8 @@ func differentSums(then, today Outcome, excused []string) []string {
 	return []string{fmt.Sprintf("%d tests ran, and today %d, or other ones fail", then.Total, today.Total)}
 }
 
-// FlakyIn returns the tests that ended differently in two runs of one tree, sorted. A test with a number in its name that
-// occurs in one of them only, such as TestPort/41234, is listed by its form.
+// FlakyIn returns the tests that ended differently in two runs of one tree, sorted. A test with a number in its
+// name that occurs in one of them only, such as TestPort/41234, is listed by its form.
 func FlakyIn(a, b Outcome) []string {
 	flaky := map[string]bool{}
 	for _, runs := range [][2]Outcome{{a, b}, {b, a}} {

@@ -38,7 +38,7 @@ func NewListener(inv Invocation, plants []Plant, out io.Writer) *Listener {
 // keeps reading after one.
 func (l *Listener) Write(p []byte) (int, error) {
 	if l.passesAll() {
-		l.out.print(p)
+		l.out.printBytes(p)
 	}
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), maxLine-len(l.held))
@@ -159,10 +159,10 @@ type printer struct {
 	err error
 }
 
-func (p *printer) print(text []byte) {
+func (p *printer) printBytes(text []byte) {
 	if p.err == nil && len(text) > 0 {
 		_, p.err = p.to.Write(text)
 	}
 }
 
-func (p *printer) printText(text string) { p.print([]byte(text)) }
+func (p *printer) printText(text string) { p.printBytes([]byte(text)) }

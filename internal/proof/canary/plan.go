@@ -88,7 +88,7 @@ func newPlanner(t Tree, command string, random io.Reader) *planner {
 	for _, name := range t.Files {
 		g.taken[name] = true
 	}
-	g.letters, g.digits = g.draw("bcdfghjklmnpqrstvwxz", 6), "7"+g.draw("123456789", 5)
+	g.letters = g.draw("bcdfghjklmnpqrstvwxz", 6)
 	g.segments = split(command)
 	if onlyLints(g.segments) {
 		return nil
@@ -117,6 +117,15 @@ func SameFolders(plants, base []Plant) []Plant {
 	return slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool { return !folders[path.Dir(p.Name)] })
 }
 
+// InFoldersOf reports whether a changed test is in a folder that had a canary at the base, for the same reason. Canaries
+// of Rust are in a folder of their own.
+func InFoldersOf(m Mark, base []Plant) bool {
+	place, _, _ := strings.Cut(m.Key, " literal ")
+	ecosystem, file, _ := strings.Cut(place, " ")
+	return len(base) == 0 || ecosystem == "rust" ||
+		slices.ContainsFunc(base, func(p Plant) bool { return path.Dir(p.Name) == path.Dir(file) })
+}
+
 // planner builds one plan.
 type planner struct {
 	tree     Tree
@@ -126,7 +135,6 @@ type planner struct {
 	taken    map[string]bool // names of files, and suffixes already used
 	sources  map[string]bool // Python files and folders
 	letters  string          // prefix of every token made of letters
-	digits   string          // prefix of every token made of digits
 	plants   []Plant
 }
 
@@ -148,9 +156,6 @@ func (g *planner) mark(key string, test ...string) (m Mark, left, right string) 
 func (g *planner) plant(name, text string, marks ...Mark) {
 	g.plants = append(g.plants, Plant{Name: name, Text: text, Marks: marks})
 }
-
-// number returns a token that is a number unknown to any honest program.
-func (g *planner) number() string { return g.digits + g.draw("0123456789", 6) }
 
 // words are suffixes that people use for one more test.
 var words = strings.Fields(`

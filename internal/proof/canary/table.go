@@ -173,8 +173,8 @@ func (r Row) silenced(fired []string) string {
 	return ""
 }
 
-// notAsClaimed describes a test of the project that passes on the claimed tree, and not while another test must fail. A
-// test that a canary disturbs at the base, too, does not count.
+// notAsClaimed describes a test of the project that passes on the claimed tree, and not while another test must
+// fail. A test that a canary disturbs at the base, too, does not count.
 func (r Row) notAsClaimed(now Outcome) string {
 	failed, gone := r.beside(now)
 	switch {
@@ -186,8 +186,8 @@ func (r Row) notAsClaimed(now Outcome) string {
 	return ""
 }
 
-// beside returns the project's own tests that pass on the claimed tree and fail, or did not run, where another test must
-// fail. Both lists are sorted and have at most as many names as a proof lists.
+// beside returns the project's own tests that pass on the claimed tree and fail, or did not run, where another
+// test must fail. Both lists are sorted and have at most as many names as a proof lists.
 func (r Row) beside(now Outcome) (failed, gone []string) {
 	for name, state := range r.Claimed.Tests {
 		if state != Passed || isExcused(r.Excused, name) || r.disturbed(name) || now.Skewed[name] {

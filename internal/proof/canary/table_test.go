@@ -35,8 +35,10 @@ func TestJudgeCanary(t *testing.T) {
 	}{
 		{name: "nothing planted", now: canary.Outcome{Total: -1},
 			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "It runs no tests that Ralph knows."}},
-		{name: "no place left", base: red, now: canary.Outcome{Total: -1}, want: ralph.Proof{Canary: ralph.CanaryNone, Lost: 1,
-			Detail: "The tests next to which Ralph planted a failing one are gone: pkg (go)."}},
+		{name: "no place left", base: red, now: canary.Outcome{Total: -1}, want: ralph.Proof{
+			Canary: ralph.CanaryNone, Lost: 1,
+			Detail: "The tests next to which Ralph planted a failing one are gone: pkg (go).",
+		}},
 		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
 		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
 			Detail: "The check passed with a deliberately failing test in pkg (go); at the base that test " +
@@ -240,7 +242,8 @@ func TestMissingTests(t *testing.T) {
 		{name: "number unknown at the base", today: counted(-1), now: counted(3)},
 		{name: "number unknown now", today: counted(5), now: counted(-1),
 			want: lost{Lost: 5, Detail: "5 tests ran at the base, 0 now."}},
-		{name: "the product prints that it stopped", then: &base, now: tests(states{}, func(o *canary.Outcome) { o.Cut = true }),
+		{name: "the product prints that it stopped", then: &base,
+			now:  tests(states{}, func(o *canary.Outcome) { o.Cut = true }),
 			want: lost{Missing: []string{"a", "b"}, Lost: 2}},
 		{name: "tests changed", then: &base, now: tests(states{"x": canary.Passed, "y": canary.Passed}, nil),
 			row: canary.Row{Changed: true}},
@@ -446,7 +449,8 @@ func TestWhereTheBaseHadCanaries(t *testing.T) {
 	plant := func(name, key string) canary.Plant {
 		return canary.Plant{Name: name, Marks: []canary.Mark{{Key: key}}}
 	}
-	old, other, fresh := plant("pkg/a_test.go", goFatal), plant("other/a_test.go", goOther), plant("fresh/b_test.go", newFatal)
+	old, other := plant("pkg/a_test.go", goFatal), plant("other/a_test.go", goOther)
+	fresh := plant("fresh/b_test.go", newFatal)
 	all := []canary.Plant{old, fresh}
 	for _, c := range []struct {
 		name string

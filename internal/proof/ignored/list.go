@@ -45,9 +45,9 @@ func Record(dir string, tree []string) (List, error) {
 		switch {
 		case path == dir:
 			return err
-		case isFolder && err == nil && filepath.Dir(filepath.Dir(path)) == dir && isGit(entry.Name(), filepath.Dir(path)):
+		case isFolder && err == nil && isGit(dir, path):
 			return fs.SkipDir
-		case isFolder && err == nil, entry == nil, isGit(entry.Name(), filepath.Dir(path)) && filepath.Dir(filepath.Dir(path)) == dir:
+		case isFolder && err == nil, entry == nil, isGit(dir, path):
 			return nil
 		}
 		name, relErr := filepath.Rel(dir, path)
@@ -70,13 +70,13 @@ func Record(dir string, tree []string) (List, error) {
 }
 
 // gitOwn matches the names of git's own files and folders in a repository. Others may hold anything.
-var gitOwn = text.LazyRegexp(`^(?:HEAD|\w+_HEAD|config|config\.worktree|description|index|packed-refs|shallow|commondir|gitdir|` +
-	`objects|refs|logs|hooks|info|branches|lfs|modules|worktrees|rebase-\w+|sequencer|annex|gc\.\w+|\w+_(?:MSG|EDITMSG|MODE|RR)|` +
-	`AUTO_MERGE|BISECT_\w+|sharedindex\..*|fsmonitor.*|.*\.lock)$`)
+var gitOwn = text.LazyRegexp(`^(?:HEAD|\w+_HEAD|config|config\.worktree|description|index|packed-refs|shallow|` +
+	`commondir|gitdir|objects|refs|logs|hooks|info|branches|lfs|modules|worktrees|rebase-\w+|sequencer|annex|` +
+	`gc\.\w+|\w+_(?:MSG|EDITMSG|MODE|RR)|AUTO_MERGE|BISECT_\w+|sharedindex\..*|fsmonitor.*|.*\.lock)$`)
 
-// isGit reports whether a name in a folder is one of git's own, in the repository of the workspace.
-func isGit(name, folder string) bool {
-	return filepath.Base(folder) == ".git" && gitOwn().MatchString(name)
+// isGit reports whether a path is one of git's own, in the repository of the workspace.
+func isGit(dir, path string) bool {
+	return filepath.Dir(path) == filepath.Join(dir, ".git") && gitOwn().MatchString(filepath.Base(path))
 }
 
 // describe returns what is known about a file. It reports false if the file is gone.

@@ -24,9 +24,9 @@ type Watch struct {
 	settled List   // the files as the last judgement left them; nil if that is not known
 }
 
-// Open records the files of a workspace, or reads the record that an earlier process of the run
-// wrote. A record always dates from before the agent first ran. earlier is the record of the last run in the workspace, if
-// that did not prove its work, and otherwise "": what its agents left in ignored files stays theirs.
+// Open records the files of a workspace, or reads the record that an earlier process of the run wrote. A record
+// always dates from before the agent first ran. earlier is the record of the last run in the workspace, if that
+// did not prove its work, and otherwise "": what its agents left in ignored files stays theirs.
 func Open(file, dir, earlier string) (*Watch, error) {
 	w := &Watch{Dir: dir, file: file}
 	base, err := readList(file)
@@ -57,8 +57,8 @@ func Open(file, dir, earlier string) (*Watch, error) {
 	return w, w.Base.write(file)
 }
 
-// since returns the list with what was there before in place of what changed since. Dependencies stay as they are now,
-// because their lock file may have changed with them.
+// since returns the list with what was there before in place of what changed since. Dependencies stay as they are
+// now, because their lock file may have changed with them.
 func (l List) since(before List) List {
 	s := sorter{in: Input{Base: before, Now: l}, inTree: map[string]bool{}, isVenv: venvFolders(before, l)}
 	for _, f := range l {

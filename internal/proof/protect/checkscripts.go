@@ -14,11 +14,11 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// CheckScripts names the scripts below dir that the checks start: files that are the first word of
-// a command, that a shell is told to read, or that an interpreter is given if their name says that
-// they check something. So do scripts with such a name anywhere in a command with eval or xargs, scripts that make, npm or
-// a script of a check start in turn, and files with assertions that such a script reads. A built program is not a script:
-// it is a product of the work.
+// CheckScripts names the scripts below dir that the checks start: files that are the first word of a command, that
+// a shell is told to read, or that an interpreter is given if their name says that they check something. So do
+// scripts with such a name anywhere in a command with eval or xargs, scripts that make, npm or a script of a check
+// start in turn, and files with assertions that such a script reads. A built program is not a script: it is a
+// product of the work.
 func CheckScripts(dir string, checks []string) []string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -85,7 +85,8 @@ func (s *scriptSearch) addWords(command string) {
 	if !runsWords().MatchString(command) {
 		return
 	}
-	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\";&|()<>`={}$,", r) }) {
+	breaks := func(r rune) bool { return strings.ContainsRune(" \t\n'\";&|()<>`={}$,", r) }
+	for _, word := range strings.FieldsFunc(command, breaks) {
 		if checksByName().MatchString(path.Base(word)) && filepath.IsLocal(filepath.FromSlash(word)) && !testName(word) {
 			s.add(word, anyScript)
 		}
@@ -102,8 +103,8 @@ func checksSomething(name, text string) bool {
 	return checksByName().MatchString(path.Base(name)) || assertionFunction().MatchString(text)
 }
 
-// reachedTexts returns the texts from which scripts are started: those of the scripts that were found, and the settings
-// of make and npm if a check uses them.
+// reachedTexts returns the texts from which scripts are started: those of the scripts that were found, and the
+// settings of make and npm if a check uses them.
 func (s *scriptSearch) reachedTexts(checks []string) []string {
 	var texts []string
 	for _, name := range s.found {

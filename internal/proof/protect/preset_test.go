@@ -577,7 +577,10 @@ func TestOtherEcosystems(t *testing.T) {
 			"java: a task without tests", nil, java,
 			files{"build.gradle": gradle + "tasks.register('hello') {\n  doLast { println 'hi' }\n}\n"}, honest,
 		},
-		{"java: the wrapper", nil, java, files{"gradlew": "exit 0", ".mvn/maven.config": "-DskipTests"}, weighed(".mvn/maven.config added", "gradlew changed")},
+		{
+			"java: the wrapper", nil, java, files{"gradlew": "exit 0", ".mvn/maven.config": "-DskipTests"},
+			weighed(".mvn/maven.config added", "gradlew changed"),
+		},
 		{
 			"ruby: tests are edited", nil, rb, files{"spec/a_spec.rb": "2", "test/a_test.rb": "2"},
 			tampered("spec/a_spec.rb changed", "test/a_test.rb changed"),

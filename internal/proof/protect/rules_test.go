@@ -288,8 +288,9 @@ func TestCheckScripts(t *testing.T) {
 	for name, text := range map[string]string{
 		"Makefile":        "test:\n\t@sh ./tools/verify.sh && sh build.sh\n",
 		"package.json":    `{"scripts": {"test": "bash tools/smoke.sh && node main.js"}}`,
-		"tools/verify.sh": ". ./tools/lib.sh\nsh product.sh\n", "tools/lib.sh": "assert_equal() {\n\ttest \"$1\" = \"$2\"\n}\n",
-		"tools/smoke.sh": "x", "build.sh": "x", "product.sh": "x", "main.js": "x", "deep/real.sh": "x",
+		"tools/verify.sh": ". ./tools/lib.sh\nsh product.sh\n",
+		"tools/lib.sh":    "assert_equal() {\n\ttest \"$1\" = \"$2\"\n}\n",
+		"tools/smoke.sh":  "x", "build.sh": "x", "product.sh": "x", "main.js": "x", "deep/real.sh": "x",
 	} {
 		write(t, dir, name, text)
 	}
