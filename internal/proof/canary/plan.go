@@ -88,7 +88,7 @@ func newPlanner(t Tree, command string, random io.Reader) *planner {
 	for _, name := range t.Files {
 		g.taken[name] = true
 	}
-	g.letters = g.draw("bcdfghjklmnpqrstvwxz", 6)
+	g.letters = g.draw(6)
 	g.segments = split(command)
 	if onlyLints(g.segments) {
 		return nil
@@ -117,8 +117,8 @@ func SameFolders(plants, base []Plant) []Plant {
 	return slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool { return !folders[path.Dir(p.Name)] })
 }
 
-// InFoldersOf reports whether a changed test is in a folder that had a canary at the base, for the same reason. Canaries
-// of Rust are in a folder of their own.
+// InFoldersOf reports whether a changed test is in a folder that had a canary at the base, for the same reason.
+// Canaries of Rust are in a folder of their own.
 func InFoldersOf(m Mark, base []Plant) bool {
 	place, _, _ := strings.Cut(m.Key, " literal ")
 	ecosystem, file, _ := strings.Cut(place, " ")
@@ -138,18 +138,13 @@ type planner struct {
 	plants   []Plant
 }
 
-func (g *planner) draw(alphabet string, n int) string {
-	text := make([]byte, n)
-	for i := range text {
-		text[i] = alphabet[g.dice.IntN(len(alphabet))]
-	}
-	return string(text)
-}
+// draw returns random letters.
+func (g *planner) draw(n int) string { return drawLetters(g.dice, n) }
 
 // mark makes a test that fails with a new token of letters, and returns the two halves that the
 // planted file contains.
 func (g *planner) mark(key string, test ...string) (m Mark, left, right string) {
-	left, right = g.letters, g.draw("bcdfghjklmnpqrstvwxz", 8)
+	left, right = g.letters, g.draw(8)
 	return Mark{Token: left + right, Key: key, Test: test}, left, right
 }
 
@@ -174,7 +169,7 @@ func (g *planner) suffix() (first, second string) {
 			return first, second
 		}
 	}
-	return g.draw("bcdfghjklmnpqrstvwxz", 6), g.draw("bcdfghjklmnpqrstvwxz", 6)
+	return g.draw(6), g.draw(6)
 }
 
 // read returns a file's text, or "" if it cannot be read or is too long.
