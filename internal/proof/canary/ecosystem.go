@@ -42,6 +42,9 @@ func runnersIn(t Tree, segments []segment) []runner {
 // KnowsRunner reports whether a command names a test runner, so that tests can be planted where it finds them.
 func KnowsRunner(t Tree, command string) bool { return len(runnersIn(t, split(command))) > 0 }
 
+// IsChain reports whether a check is more than one command.
+func IsChain(command string) bool { return len(split(command)) > 1 }
+
 // RanNoTests reports whether a run that ended well started a test runner that names its tests, and named
 // none.
 func RanNoTests(t Tree, command string, inv Invocation, out Outcome) bool {

@@ -9,6 +9,7 @@ import (
 
 var (
 	unittestName = text.LazyRegexp(`^(test\w*) \(([\w.]+)\)(?: \.\.\. (.*))?$`)
+	unittestFell = text.LazyRegexp(`^(?:FAIL|ERROR): (test\w*) \(([\w.]+)\)`)
 	unittestEnd  = text.LazyRegexp(`(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped .*)$`)
 	tapResult    = text.LazyRegexp(`^( *)(not )?ok \d+ - (.*?)(?: # time=\S+)?(?: # (SKIP|TODO)\b.*)?$`)
 	tapSubtest   = text.LazyRegexp(`^( *)# Subtest: (.*)$`)
@@ -26,11 +27,15 @@ var (
 // unittestLine reads the output of `python -m unittest -v`. A test with a description has its
 // result on the line after its name.
 func (r *reading) unittestLine(line string) {
-	if m := unittestName().FindStringSubmatch(line); m != nil {
-		name := m[2]
-		if !strings.HasSuffix(name, "."+m[1]) {
-			name += "." + m[1]
+	// What a test prints may look like its result. The list of failures at the end decides.
+	if m := unittestFell().FindStringSubmatch(line); m != nil {
+		if name := unittestFullName(m[1], m[2]); r.formats["unittest"] && !strings.HasPrefix(name, "unittest.loader.") {
+			r.test("unittest", name, Failed)
 		}
+		return
+	}
+	if m := unittestName().FindStringSubmatch(line); m != nil {
+		name := unittestFullName(m[1], m[2])
 		if strings.HasPrefix(name, "unittest.loader.") {
 			return // a file that could not be loaded is not a test
 		}
@@ -53,6 +58,14 @@ func (r *reading) unittestLine(line string) {
 		r.test("unittest", r.unittest, state)
 		r.unittest = ""
 	}
+}
+
+// unittestFullName returns the whole name of a test. Python 3.11 and later print it, earlier versions print the class.
+func unittestFullName(test, place string) string {
+	if strings.HasSuffix(place, "."+test) {
+		return place
+	}
+	return place + "." + test
 }
 
 // tapLine reads the Test Anything Protocol with node's nesting.
