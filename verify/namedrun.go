@@ -27,10 +27,9 @@ const (
 
 // namedRun is one run of a check whose tests are known by name.
 type namedRun struct {
-	outcome    canary.Outcome
-	invocation canary.Invocation
-	result     ralph.CheckResult
-	written    []string // tests of the base that changed while it ran
+	outcome canary.Outcome
+	result  ralph.CheckResult
+	written []string // tests of the base that changed while it ran
 }
 
 // errNotPlanted means that a view cannot be changed where tests are planted.
@@ -74,19 +73,20 @@ func (v *view) run(
 		return namedRun{}, err
 	}
 	reports := filepath.Join(v.folder, "reports")
-	run := namedRun{invocation: canary.Invoke(tree, command(check), reports)}
+	invocation := canary.Invoke(tree, command(check), reports)
+	var run namedRun
 	if err := os.WriteFile(filepath.Join(reports, "begun"), nil, 0o600); err != nil {
 		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
 	}
-	shell.Env = addVariables(shell.Env, run.invocation.Env)
+	shell.Env = addVariables(shell.Env, invocation.Env)
 	if usesCargoTarget(shell, tree, command(check)) {
 		shell.Env = append(shell.Env, v.warm(cargoTarget))
 	}
 	runs := check
-	runs.Command = run.invocation.Command
+	runs.Command = invocation.Command
 	var listener *canary.Listener
 	result, err := shell.run(ctx, runs, func(out io.Writer) io.WriteCloser {
-		listener = canary.NewListener(run.invocation, plants, out)
+		listener = canary.NewListener(invocation, plants, out)
 		return listener
 	})
 	run.result = result
@@ -94,9 +94,9 @@ func (v *view) run(
 		return run, err
 	}
 	if run.outcome = canary.OutcomeOf(result); listener != nil { // otherwise nothing was started
-		run.outcome = listener.Outcome(canary.ExitOf(result), v.reports(ctx, run.invocation, check, reports))
+		run.outcome = listener.Outcome(canary.ExitOf(result), v.reports(ctx, invocation, check, reports))
 	}
-	if canary.RanNoTests(tree, command(check), run.invocation, run.outcome) {
+	if canary.RanNoTests(tree, command(check), invocation, run.outcome) {
 		run.outcome.Total = 0
 	}
 	run.result.Tests = run.outcome.Seen()

@@ -126,11 +126,11 @@ func (t *table) runClaimed(ctx context.Context) error {
 
 // runToday runs the base with planted tests.
 func (t *table) runToday(ctx context.Context) error {
-	asked := len(t.written[0]) > 0 || t.row.Then != nil && !t.examiner.Quick
-	if len(t.planted) == 0 && !asked {
-		return nil // there is nothing to compare it with
+	compared := len(t.written[0]) > 0 || t.row.Then != nil && !t.examiner.Quick
+	if len(t.planted) == 0 && !compared {
+		return nil
 	}
-	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && !asked {
+	if known, ok := t.examiner.memory.today[t.todayKey()]; ok && !compared {
 		t.row.Today = known
 		return nil
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,6 +28,18 @@ var (
 	bytecode    = warmCache{"pycache", "PYTHONPYCACHEPREFIX", 64 << 20}
 	cargoTarget = warmCache{"target", "CARGO_TARGET_DIR", 1 << 30}
 )
+
+// RemoveCaches removes the kept caches of a run that has ended. folder is that of [Examiner.Folder].
+func RemoveCaches(folder string) error {
+	var err error
+	for _, c := range []warmCache{bytecode, cargoTarget} {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, c.name)))
+	}
+	if err != nil {
+		return fmt.Errorf("remove caches: %w", err)
+	}
+	return nil
+}
 
 // usesCargoTarget reports whether a check compiles with cargo, and no one said where to.
 func usesCargoTarget(shell Shell, tree canary.Tree, command string) bool {

@@ -140,6 +140,9 @@ func (p *Plan) checkHidden() error {
 	return nil
 }
 
+// RemoveCaches removes what checks compiled before any agent worked.
+func RemoveCaches(places Places) error { return verify.RemoveCaches(places.Views) }
+
 // examiner returns what examines the work where the agent cannot reach it. snapshots is nil if none
 // are kept.
 func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.Shell) *verify.Examiner {

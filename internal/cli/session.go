@@ -166,6 +166,9 @@ func (s *session) runLoop(ctx context.Context) error {
 	ctx, release := watchSignals(ctx, loop, v)
 	result, err := loop.Run(ctx)
 	release()
+	if left := assembly.RemoveCaches(places); left != nil {
+		v.Say("warning: " + left.Error())
+	}
 	v.Close()
 	if err != nil {
 		return err
