@@ -17,7 +17,7 @@ func printTables(out io.Writer, checks []ralph.CheckResult) {
 			continue
 		}
 		fmt.Fprintf(out, "  runs of %s:\n", term.Clean(c.FullName()))
-		for _, run := range c.Proof.Table { // counts tell nothing about hidden tests
+		for _, run := range c.Proof.Table {
 			fmt.Fprintf(out, "    %-8s %s\n", run.Column, strings.Join(runWords(run), ", "))
 		}
 		for _, word := range c.Proof.Environment {
@@ -51,7 +51,11 @@ func runWords(run ralph.ProofRun) []string {
 		}
 	}
 	if run.Planted > 0 {
-		words = append(words, fmt.Sprintf("%d of %s failed", run.Fired, text.Count(run.Planted, "planted test")))
+		kind := "planted test"
+		if run.Column == ralph.ColumnLiterals {
+			kind = "changed test"
+		}
+		words = append(words, fmt.Sprintf("%d of %s failed", run.Fired, text.Count(run.Planted, kind)))
 	}
 	if run.Repeats {
 		words = append(words, "a repetition")

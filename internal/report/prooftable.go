@@ -24,7 +24,7 @@ func (r Report) proofTables(p *page) {
 		}
 		if !titled {
 			p.title("Runs compared")
-			p.table("check", "run", "exit", "passed", "failed", "skipped", "planted tests that failed")
+			p.table("check", "run", "exit", "passed", "failed", "skipped", "planted or changed tests that failed")
 			titled = true
 		}
 		for _, run := range c.Proof.Table {

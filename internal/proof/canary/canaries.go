@@ -16,7 +16,6 @@ type canaries struct {
 	skewed  map[string]bool // names of tests in which a literal was changed
 	seen    map[string]bool // keys whose token was seen, or whose test failed because of a changed literal
 	passing map[string]bool // keys whose test was seen passing
-	named   bool            // a planted file is mentioned in the output
 }
 
 func newCanaries(plants []Plant) canaries {
@@ -58,9 +57,6 @@ func (c *canaries) findTokens(text string) {
 			}
 			rest = rest[len(prefix):]
 		}
-	}
-	if !c.named {
-		c.named = slices.ContainsFunc(c.files, func(file string) bool { return strings.Contains(text, file) })
 	}
 }
 

@@ -53,8 +53,6 @@ type Outcome struct {
 	Skewed   map[string]bool // names of these tests
 
 	Unbuilt bool // something could not be built or loaded
-	Cut     bool // the runner said that it stopped early
-	Named   bool // a planted file is mentioned
 }
 
 // Read makes an outcome from one run: its exit status, its output, and its reports. A [Listener] does the same while
@@ -76,7 +74,7 @@ type reading struct {
 	// ended maps Go packages to the go command's result. FAIL wins if it printed both.
 	ended map[string]string
 
-	unbuilt, cut, cargoCut bool
+	unbuilt bool
 
 	pending
 }

@@ -80,20 +80,10 @@ var (
 			`COMPILATION ERROR|Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|` +
 			`Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`,
 	)
-	cargoContinued = text.LazyRegexp(`^error: \d+ targets? failed:`)
-	cutLine        = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
+	cutLine = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
-// troubleLine detects that tests were not run for a reason that the runner printed.
+// troubleLine detects that something could not be built or loaded.
 func (r *reading) troubleLine(line string) {
 	r.unbuilt = r.unbuilt || unbuiltLine().MatchString(line)
-	r.cut = r.cut || cutLine().MatchString(line)
-	// Cargo names the target that failed and exits. With --no-fail-fast it counts them at the end
-	// instead.
-	switch {
-	case strings.HasPrefix(line, "error: test failed, to rerun pass"):
-		r.cargoCut = true
-	case cargoContinued().MatchString(line):
-		r.cargoCut = false
-	}
 }
