@@ -18,6 +18,8 @@ func otherLiteral(s spot, text string, dice *rand.Rand) string {
 		// Before the closing quote no escape sequence is open, and letters of this alphabet
 		// continue none.
 		return literal[:len(literal)-1] + drawLetters(dice, 8) + literal[len(literal)-1:]
+	case s.word:
+		return literal + drawLetters(dice, 8)
 	}
 	return otherNumber(literal, dice)
 }

@@ -49,7 +49,11 @@ func Mutate(t Tree, command string, random io.Reader, wanted func(Mark) bool) []
 			queues = append(queues, m.rank(e.ecosystem, e.find()))
 		}
 	}
-	return m.apply(m.choose(queues))
+	if chosen := m.choose(queues); len(chosen) > 0 {
+		return m.apply(chosen)
+	}
+	scripts := m.rank(scriptKey, m.findScripts())
+	return m.apply(scripts[:min(len(scripts), maxScripts)])
 }
 
 // mutator makes the plants of [Mutate].
@@ -76,6 +80,7 @@ type spot struct {
 	span
 	certain bool // it is certainly compared where the test runs, so a wrong one makes the test fail
 	char    bool // a single character, not a text
+	word    bool // a word of a shell script, with quotes or without
 }
 
 // hash returns a number that only those who know the seed can compute.
@@ -177,6 +182,9 @@ func (m *mutator) change(c candidate, text string) (Mark, change) {
 	token := drawLetters(dice, 14)
 	mark := c.mark()
 	mark.Token = token
+	if mark.ByStatus() {
+		mark.Key = scriptKey + " " + c.file + " literal " + placeOf(text, s.from)
+	}
 	return mark, change{s.span, otherLiteral(s, text, dice)}
 }
 

@@ -12,7 +12,7 @@ var (
 	pythonClass = text.LazyRegexp(`^[ \t]*class (\w+)[ \t]*(?:\(.*\))?:[ \t\r]*$`)
 	pythonBases = text.LazyRegexp(`(?m)^[ \t]*class \w+[ \t]*\(([^)]*)\)`)
 	pythonWord  = text.LazyRegexp(`\w+`)
-	claimAssert = text.LazyRegexp(`^([ \t]+assert )(\S.*) == ([^\s,]+)[ \t\r]*(?:,.*)?$`)
+	claimAssert = text.LazyRegexp(`^([ \t]*assert )(\S.*) == ([^\s,]+)[ \t\r]*(?:,.*)?$`)
 	claimEqual  = text.LazyRegexp(`^[ \t]+self\.assertEquals?\(`)
 	claimDoubt  = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
 	// claimLogic matches operators with which a comparison does not decide an assertion alone.

@@ -36,8 +36,11 @@ type Row struct {
 func (r Row) Judge() ralph.Proof {
 	proof := ralph.Proof{Tests: max(0, r.Claimed.Total)}
 	proof.Canary, proof.Detail = r.judgeCanary()
-	if why := r.judgeLiterals(); why != "" && proof.Canary != ralph.CanaryGreen {
+	switch why := r.judgeLiterals(); {
+	case why != "" && proof.Canary != ralph.CanaryGreen:
 		proof.Canary, proof.Detail = ralph.CanaryGreen, why
+	case proof.Canary == ralph.CanaryNone && len(r.Literals.Failing) > 0 && !r.firedAtBase():
+		proof.Canary, proof.Detail = ralph.CanaryRed, "" // a script noticed that its expected value was changed
 	}
 	missing, lost, why := r.missingTests()
 	if len(r.Canary.Planted) == 0 && r.firedAtBase() {

@@ -1,0 +1,119 @@
+package canary
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func treeOf(files map[string]string) Tree {
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return Tree{Files: names, Read: func(name string) ([]byte, error) {
+		text, ok := files[name]
+		if !ok {
+			return nil, os.ErrNotExist
+		}
+		return []byte(text), nil
+	}}
+}
+
+// TestScriptsAreChanged draws often enough that every literal that may be changed is, and compares the lines.
+func TestScriptsAreChanged(t *testing.T) {
+	shellFiles := map[string]string{
+		"slug.sh":            "slugify() { [ \"$1\" = x ] || exit 3; }\n",
+		"tests/run.sh":       "for file in tests/test_*.sh; do\n  sh \"$file\" || failed=1\ndone\nexit $failed\n",
+		"tests/same.sh":      "same() {\n  if [ \"$1\" != \"$2\" ]; then\n    exit 1\n  fi\n}\n",
+		"tests/test_slug.sh": ". ./slug.sh\n. ./tests/same.sh\nsame \"$(slugify 'A b')\" a-b\n",
+		"tests/test_name.sh": ". ./slug.sh\n. ./tests/same.sh\nsame \"$(name)\" 'slug'\n",
+		"tests/other.sh":     "[ \"$(name)\" = slug ]\n",
+	}
+	for name, test := range map[string]struct {
+		files   map[string]string
+		command string
+		want    []string
+	}{
+		"shell": {shellFiles, "sh tests/run.sh", []string{"tests/test_name.sh:3", "tests/test_slug.sh:3"}},
+		"itself": {
+			map[string]string{"check": "#!/bin/sh\n[ \"$(./slug)\" -eq 3 ] || exit 1\n", "slug": "#!/bin/sh\necho 3\n"},
+			"./check", []string{"check:2"},
+		},
+		"python": {
+			map[string]string{"check.py": "import slug\nassert slug.of('A') == 'a'\ntry:\n    pass\nfinally:\n    pass\nassert slug.of('B') == 'b'\n"},
+			"python3 check.py", []string{"check.py:2"},
+		},
+		"node": {
+			map[string]string{"check.js": "const assert = require('assert')\nassert.equal(slug('A'), 'a')\nif (x) {\n  assert.equal(slug('B'), 'b')\n}\n"},
+			"node check.js", []string{"check.js:2"},
+		},
+		"make": {
+			map[string]string{"Makefile": "all: test\n\ttest \"$$(./slug x)\" = no\n\ncheck:\n\t@test \"$$(./slug x)\" = y\n\t-test \"$$(./slug z)\" = z\n"},
+			"make -s check", []string{"Makefile:5"},
+		},
+		"product": {map[string]string{"slug.sh": "[ \"$(x)\" = y ] || exit 1\n", "run.sh": "sh slug.sh | cat\n"}, "sh run.sh", nil},
+		"none":    {shellFiles, "bats tests", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := map[string]bool{}
+			for i := range 50 {
+				seed := sha256.Sum256(fmt.Append(nil, name, i))
+				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), func(Mark) bool { return true })
+				for _, p := range plants {
+					changed[changedLine(t, p, test.files[p.Name])] = true
+				}
+			}
+			var lines []string
+			for line := range changed {
+				lines = append(lines, line)
+			}
+			slices.Sort(lines)
+			if diff := cmp.Diff(test.want, lines); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// changedLine returns the only line in which a plant differs from the file, and checks that its mark says so.
+func changedLine(t *testing.T, p Plant, before string) string {
+	t.Helper()
+	old, now := strings.Split(before, "\n"), strings.Split(p.Text, "\n")
+	if len(old) != len(now) {
+		t.Fatalf("%s has other lines:\n%s", p.Name, p.Text)
+	}
+	found := ""
+	for i := range old {
+		if old[i] != now[i] {
+			if found += fmt.Sprintf("%s:%d", p.Name, i+1); !strings.HasSuffix(p.Marks[0].Key, fmt.Sprintf(" line %d", i+1)) {
+				t.Errorf("the mark is %q", p.Marks[0].Key)
+			}
+		}
+	}
+	return found
+}
+
+func TestStatusTellsOfScripts(t *testing.T) {
+	plants := []Plant{{Name: "check.sh", Marks: []Mark{{Key: "script check.sh literal line 2", Literal: true}}, Inside: true}}
+	red, green := Read(Invocation{}, plants, 1, nil, nil), Read(Invocation{}, plants, 0, nil, nil)
+	for _, test := range []struct {
+		row  Row
+		want string
+	}{
+		{Row{Literals: red}, ""},
+		{Row{Literals: green}, "A test passed although its expected value was changed: line 2 in check.sh."},
+		{Row{Literals: green.With(red)}, "A test passed although its expected value was changed: line 2 in check.sh."},
+	} {
+		if got := test.row.Judge(); got.Detail != test.want {
+			t.Errorf("got %+v, want %q", got, test.want)
+		}
+	}
+}
