@@ -93,6 +93,12 @@ type IgnoredKeeper interface {
 	IgnoredFiles() []string
 }
 
+// CommitKeeper is an optional interface of Snapshots. Uncommitted describes changes that a commit of the workspace would
+// not have as they are there: git was told to skip the file or to convert it, or it belongs to another repository.
+type CommitKeeper interface {
+	Uncommitted(ctx context.Context, changes []FileChange) ([]string, error)
+}
+
 // FileChange is one file that differs between two snapshots.
 type FileChange struct {
 	Name string     `json:"name"`

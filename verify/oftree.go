@@ -164,6 +164,13 @@ func (e outside) compare(ctx context.Context, found classifiedChanges, seen *ral
 		return nil
 	}
 	seen.Environment = append(seen.Environment, e.linksOut(found.all)...)
+	if keeper, ok := e.Snapshots.(ralph.CommitKeeper); ok && e.isWatched() {
+		lines, err := keeper.Uncommitted(ctx, found.all)
+		if err != nil {
+			return err
+		}
+		seen.Environment = append(seen.Environment, lines...)
+	}
 	linked, err := e.linkedElsewhere(ctx, found)
 	seen.Tampered = append(slices.Clip(seen.Tampered), linked...)
 	return err

@@ -92,7 +92,11 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 		t.added, t.canary.Kind = nil, t.claimed.Kind
 	}
 	columns := []func(context.Context) error{t.runToday, t.runCanary, t.runLiterals}
-	for _, i := range shuffled(len(columns)) {
+	order := shuffled(len(columns))
+	if t.row.Then == nil || len(t.row.Then.Tests) == 0 { // runLiterals needs to know what failed in runToday
+		slices.Sort(order)
+	}
+	for _, i := range order {
 		if err := columns[i](ctx); err != nil || ctx.Err() != nil {
 			return ralph.Proof{}, err
 		}
@@ -187,9 +191,13 @@ func (t *table) runLiterals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failedAtBase []string
+	if base := t.row.Base(); len(base.Tests) == 0 {
+		failedAtBase = t.row.Today.Failing
+	}
 	changed := canary.Mutate(tree, command(t.check), rand.Reader, func(m canary.Mark) bool {
-		return m.ByStatus() || t.passesClaimed(m) && canary.InFoldersOf(m, t.planted)
-	})
+		return t.passesClaimed(m) && canary.InFoldersOf(m, t.planted)
+	}, failedAtBase)
 	t.row.Literals = canary.Outcome{}
 	// A test that fails early may leave a server open that keeps its process alive.
 	patience := t.check.Timeout

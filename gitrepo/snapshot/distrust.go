@@ -154,8 +154,9 @@ func recordedTime(text string) (at [2]uint32) {
 // configuration names. If an agent changes them, the effect outlives its run: the user's next git
 // command runs them, and the next run of ralph takes them for the user's.
 type runnable struct {
-	hooks  git.Hooks
-	config []byte
+	hooks      git.Hooks
+	config     []byte
+	attributes []byte // which of these programs files go through
 }
 
 // namesPrograms are parts of the names of settings whose value git may run.
@@ -165,7 +166,10 @@ var namesPrograms = []string{
 }
 
 func (k *Keeper) runnable() runnable {
-	return runnable{hooks: git.HooksIn(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
+	attributes, _ := scan.ReadSmall(filepath.Join(k.home.Common, "info", "attributes"))
+	return runnable{
+		hooks: git.HooksIn(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config(), attributes: attributes,
+	}
 }
 
 // planted describes what was added since before, one sentence each.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 )
@@ -28,9 +29,11 @@ const (
 //
 // It reads 32 bytes from random. The same bytes give the same choice in two trees, as far as both
 // have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
-// only its limited number on the rest of the tree. Only tests that wanted accepts are changed. The
-// result is nil if nothing can be changed, or if random fails.
-func Mutate(t Tree, command string, random io.Reader, wanted func(Mark) bool) []Plant {
+// only its limited number on the rest of the tree. Only tests that named accepts are changed. If there are none, because
+// the runner does not name its tests, those beside canaries that failed at the base are changed, and otherwise scripts:
+// then only the status of the check tells whether it noticed. The result is nil if nothing can be changed, or if random
+// fails.
+func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, failedAtBase []string) []Plant {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return nil
@@ -39,28 +42,51 @@ func Mutate(t Tree, command string, random io.Reader, wanted func(Mark) bool) []
 	if g == nil {
 		return nil
 	}
-	m := &mutator{planner: g, seed: seed, wanted: wanted}
-	var queues [][]candidate
+	m := &mutator{planner: g, seed: seed}
+	var all []candidate
 	for _, e := range []struct {
 		ecosystem string
 		find      func() []candidate
 	}{{"go", m.findGo}, {"python", m.findPython}, {"javascript", m.findJavaScript}, {"rust", m.findRust}} {
 		if g.mayRun(e.ecosystem) {
-			queues = append(queues, m.rank(e.ecosystem, e.find()))
+			all = append(all, certain(e.ecosystem, e.find())...)
 		}
 	}
-	if chosen := m.choose(queues); len(chosen) > 0 {
+	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
 	}
-	scripts := m.rank(scriptKey, m.findScripts())
-	return m.apply(scripts[:min(len(scripts), maxScripts)])
+	beside := m.choose(all, func(c candidate) bool { return c.besideOne(failedAtBase) }, maxByStatus)
+	if len(beside) == 0 {
+		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxByStatus)
+	}
+	for i := range beside {
+		beside[i].byStatus = true
+	}
+	return m.apply(beside)
+}
+
+// certain gives candidates their keys, and leaves out literals that may not be compared: a test that passes with a
+// changed one would prove nothing.
+func certain(ecosystem string, all []candidate) []candidate {
+	for i, c := range all {
+		all[i].ecosystem, all[i].key = ecosystem, ecosystem+" "+c.file+" literal "+c.test
+		all[i].spots = slices.DeleteFunc(slices.Clone(c.spots), func(s spot) bool { return !s.certain })
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool { return len(c.spots) == 0 })
+}
+
+// besideOne reports whether a test is in the folder of a canary. Canaries of Rust have a folder of their own.
+func (c candidate) besideOne(canaries []string) bool {
+	return slices.ContainsFunc(canaries, func(key string) bool {
+		parts := strings.SplitN(key, " ", 3)
+		return len(parts) == 3 && parts[0] == c.ecosystem && (parts[0] == "rust" || parts[1] == path.Dir(c.file))
+	})
 }
 
 // mutator makes the plants of [Mutate].
 type mutator struct {
 	*planner
-	seed   [32]byte
-	wanted func(Mark) bool
+	seed [32]byte
 }
 
 // candidate is a test of the project with the literals that it compares.
@@ -69,10 +95,12 @@ type candidate struct {
 	test  string // its name, as the runner's report ends with it
 	scope string
 	// guarded and groups are as in [Mark].
-	guarded bool
-	groups  []string
-	spots   []spot
-	key     string
+	guarded   bool
+	groups    []string
+	spots     []spot
+	ecosystem string
+	key       string
+	byStatus  bool // as in [Mark]
 }
 
 // spot is one literal of a test.
@@ -90,59 +118,40 @@ func (m *mutator) hash(purpose, name string) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// rank brings the tests of an ecosystem into the order in which they are taken: one of each file, then a second one of
-// each file, and so on, otherwise at random. A test never loses its place because another one was removed, so what is
-// chosen in a tree is also chosen in any part of it. Literals that may not be compared are left out: a test that passes
-// with a changed one would prove nothing.
-func (m *mutator) rank(ecosystem string, all []candidate) []candidate {
+// choose chooses tests: one of each file, then a second one of each file, and so on, from the ecosystems in turn,
+// otherwise at random. A test never loses its place because another one was removed, so what is chosen in a tree is also
+// chosen in any part of it.
+func (m *mutator) choose(all []candidate, wanted func(candidate) bool, most int) []candidate {
 	type place struct {
 		candidate
-		turn int
-		hash [32]byte
+		turn      int
+		own, kind [32]byte
 	}
 	var places []place
 	for _, c := range all {
-		c.key = ecosystem + " " + c.file + " literal " + c.test
-		c.spots = slices.DeleteFunc(slices.Clone(c.spots), func(s spot) bool { return !s.certain })
-		if len(c.spots) > 0 && m.wanted(c.mark()) {
-			places = append(places, place{candidate: c, hash: m.hash("rank", c.key)})
+		if wanted(c) {
+			places = append(places, place{candidate: c, own: m.hash("rank", c.key), kind: m.hash("ecosystem", c.ecosystem)})
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int { return bytes.Compare(a.hash[:], b.hash[:]) })
-	turns := map[string]int{}
+	slices.SortFunc(places, func(a, b place) int { return bytes.Compare(a.own[:], b.own[:]) })
+	inFile, inEcosystem := map[string]int{}, map[string]int{}
 	for i, p := range places {
-		places[i].turn = turns[p.file]
-		turns[p.file]++
+		places[i].turn = inFile[p.file]
+		inFile[p.file]++
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.turn, b.turn) })
-	ranked := make([]candidate, len(places))
 	for i, p := range places {
-		ranked[i] = p.candidate
+		places[i].turn = inEcosystem[p.ecosystem]
+		inEcosystem[p.ecosystem]++
 	}
-	return ranked
-}
-
-// choose takes tests from the ecosystems in turn.
-func (m *mutator) choose(queues [][]candidate) []candidate {
-	queues = slices.DeleteFunc(queues, func(q []candidate) bool { return len(q) == 0 })
-	order := func(q []candidate) []byte {
-		ecosystem, _, _ := strings.Cut(q[0].key, " ")
-		h := m.hash("ecosystem", ecosystem)
-		return h[:]
+	slices.SortStableFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.turn, b.turn), bytes.Compare(a.kind[:], b.kind[:]))
+	})
+	chosen := make([]candidate, 0, most)
+	for _, p := range places[:min(len(places), most)] {
+		chosen = append(chosen, p.candidate)
 	}
-	slices.SortFunc(queues, func(a, b []candidate) int { return bytes.Compare(order(a), order(b)) })
-	var chosen []candidate
-	for i := 0; ; i++ {
-		before := len(chosen)
-		for _, q := range queues {
-			if i < len(q) && len(chosen) < maxMutated {
-				chosen = append(chosen, q[i])
-			}
-		}
-		if len(chosen) == before {
-			return chosen
-		}
-	}
+	return chosen
 }
 
 // change is one literal and what replaces it.
@@ -182,14 +191,17 @@ func (m *mutator) change(c candidate, text string) (Mark, change) {
 	token := drawLetters(dice, 14)
 	mark := c.mark()
 	mark.Token = token
-	if mark.ByStatus() {
+	if c.ecosystem == scriptKey {
 		mark.Key = scriptKey + " " + c.file + " literal " + placeOf(text, s.from)
 	}
 	return mark, change{s.span, otherLiteral(s, text, dice)}
 }
 
 func (c candidate) mark() Mark {
-	return Mark{Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Groups: c.groups, Literal: true}
+	return Mark{
+		Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Groups: c.groups, Literal: true,
+		ByStatus: c.byStatus,
+	}
 }
 
 // Matches reports whether a name in a runner's report is that of a literal mark's test, or of a part

@@ -10,15 +10,12 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxScripts limits the scripts in which a literal is changed. Each needs a run of its own, because only the status of
-// the check tells whether it noticed.
-const maxScripts = 2
+// maxByStatus limits the literals that are changed where only the status of the check tells whether it noticed. Each
+// needs a run of its own.
+const maxByStatus = 2
 
 // scriptKey begins the key of a mark in a script.
 const scriptKey = "script"
-
-// ByStatus reports whether only the status of the check tells if this test failed.
-func (m Mark) ByStatus() bool { return strings.HasPrefix(m.Key, scriptKey+" ") }
 
 // findScripts returns the scripts that the command runs without a test runner. Each counts as one test.
 func (m *mutator) findScripts() []candidate {
@@ -211,7 +208,7 @@ func Separate(plants []Plant) [][]Plant {
 	switch {
 	case len(plants) == 0:
 		return nil
-	case !plants[0].Marks[0].ByStatus():
+	case !plants[0].Marks[0].ByStatus:
 		return [][]Plant{plants}
 	}
 	return slices.Collect(slices.Chunk(plants, 1))

@@ -66,7 +66,7 @@ func TestScriptsAreChanged(t *testing.T) {
 			changed := map[string]bool{}
 			for i := range 50 {
 				seed := sha256.Sum256(fmt.Append(nil, name, i))
-				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), func(Mark) bool { return true })
+				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), func(Mark) bool { return true }, nil)
 				for _, p := range plants {
 					changed[changedLine(t, p, test.files[p.Name])] = true
 				}
@@ -102,7 +102,7 @@ func changedLine(t *testing.T, p Plant, before string) string {
 }
 
 func TestStatusTellsOfScripts(t *testing.T) {
-	plants := []Plant{{Name: "check.sh", Marks: []Mark{{Key: "script check.sh literal line 2", Literal: true}}, Inside: true}}
+	plants := []Plant{{Name: "check.sh", Marks: []Mark{{Key: "script check.sh literal line 2", Literal: true, ByStatus: true}}, Inside: true}}
 	red, green := Read(Invocation{}, plants, 1, nil, nil), Read(Invocation{}, plants, 0, nil, nil)
 	for _, test := range []struct {
 		row  Row

@@ -46,6 +46,8 @@ type Mark struct {
 	// The literal is certainly compared where the test runs, so the test must fail. It prints no token;
 	// [Mark.Matches] finds it in a report by its name.
 	Literal bool
+	// ByStatus is true for a literal mark if only the status of the check tells whether the test failed.
+	ByStatus bool
 	// Groups are the titles of groups that fail together with a literal mark's test.
 	Groups []string
 }

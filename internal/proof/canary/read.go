@@ -175,9 +175,9 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 				silent = silent && ecosystem != "go" && !out.Red
 			}
 			switch {
-			case m.ByStatus() && out.Red:
+			case m.ByStatus && out.Red:
 				out.Failing = append(out.Failing, m.Key)
-			case m.ByStatus():
+			case m.ByStatus:
 				out.Passing = append(out.Passing, m.Key)
 			case r.seen[m.Key]:
 				out.Failing = append(out.Failing, m.Key)

@@ -51,8 +51,8 @@ func (r Row) Judge() ralph.Proof {
 	return proof
 }
 
-// base returns the run that tells which tests the base has.
-func (r Row) base() Outcome {
+// Base returns the run that tells which tests the base has.
+func (r Row) Base() Outcome {
 	if r.Then != nil && (r.Then.Total >= 0 || r.Today.Total < 0) {
 		return *r.Then
 	}
@@ -220,7 +220,7 @@ func listed(names []string) []string {
 
 // missingTests returns the tests of the base that did not run on the claimed tree.
 func (r Row) missingTests() (missing []string, lost int, why string) {
-	base, now := r.base(), r.Claimed
+	base, now := r.Base(), r.Claimed
 	if base.Total <= 0 || base.BrokeOff() { // a passing check stops nowhere
 		return nil, 0, ""
 	}

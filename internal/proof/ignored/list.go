@@ -32,7 +32,7 @@ type File struct {
 // List is a list of files, sorted by name.
 type List []File
 
-// Record lists the files of a workspace that are not in the tree, except git's own. It does not
+// Record lists the files and empty folders of a workspace that are not in the tree, except git's own. It does not
 // follow links and reads no file.
 func Record(dir string, tree []string) (List, error) {
 	inTree := make(map[string]bool, len(tree))
@@ -40,14 +40,25 @@ func Record(dir string, tree []string) (List, error) {
 		inTree[name] = true
 	}
 	var list List
+	empty := "" // the last folder, as long as nothing was found in it
+	noteEmpty := func(next string) {
+		if name, err := filepath.Rel(dir, empty); empty != "" && err == nil && filepath.Dir(next) != empty {
+			list = append(list, File{Name: filepath.ToSlash(name), Mode: fs.ModeDir})
+		}
+		empty = ""
+	}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		isFolder := entry != nil && entry.IsDir()
+		noteEmpty(path)
 		switch {
 		case path == dir:
 			return err
 		case isFolder && err == nil && isGit(dir, path):
 			return fs.SkipDir
-		case isFolder && err == nil, entry == nil, isGit(dir, path):
+		case isFolder && err == nil:
+			empty = path
+			return nil
+		case entry == nil, isGit(dir, path):
 			return nil
 		}
 		name, relErr := filepath.Rel(dir, path)
@@ -62,6 +73,7 @@ func Record(dir string, tree []string) (List, error) {
 		}
 		return nil // what cannot be read is listed as the folder that it is
 	})
+	noteEmpty(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list ignored files: %w", err)
 	}

@@ -41,8 +41,13 @@ func Sort(in Input) Sorted {
 	gone := map[string]bool{}
 	for _, c := range Changes(in.Base, in.Now) {
 		folder, rest := s.dependencyFolder(c.Name)
+		file, _ := in.Now.Find(c.Name)
 		switch {
 		case c.Name == ".ralph/.gitignore": // the harness writes it in every run
+		case file.Mode.IsDir(): // nothing is in it, but no commit has it
+			if folder == "" && !isOwn(c.Name) {
+				gone[c.Name] = true
+			}
 		case folder != "" && isMetadata(rest) && c.Kind != ralph.FileDeleted: // it says what is installed
 			gone[c.Name] = true
 		case folder != "" && !isCache(rest):
