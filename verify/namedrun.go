@@ -79,6 +79,9 @@ func (v *view) run(
 		return run, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
 	}
 	shell.Env = addVariables(shell.Env, invocation.Env)
+	if usesPython(tree, command(check)) {
+		shell.Env = append(shell.Env, v.warm(bytecode))
+	}
 	if usesCargoTarget(shell, tree, command(check)) {
 		shell.Env = append(shell.Env, v.warm(cargoTarget))
 	}

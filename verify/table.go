@@ -24,12 +24,15 @@ type table struct {
 	added    []string        // test files that the agent added, and that the canary's view lacks
 	plants   bool            // tests are planted
 
-	row     canary.Row
-	took    time.Duration  // on the claimed tree
-	written [2][]string    // tests of the base that changed while the check ran: on the claimed tree, and at the base
-	planted []canary.Plant // at the base
-	runs    []ralph.ProofRun
-	flaky   []string
+	row  canary.Row
+	took time.Duration // on the claimed tree
+	// needsAdded is true if the check fails without the added test files, where no test has a name.
+	needsAdded bool
+	written    [2][]string    // tests of the base that changed while the check ran: on the claimed tree, and at the base
+	planted    []canary.Plant // at the base
+	remarks    []canary.Plant // at the base
+	runs       []ralph.ProofRun
+	flaky      []string
 }
 
 // newTable finds out what to compare.
@@ -53,6 +56,7 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 	t.plants = e.Canary == "" && (!isHidden(in.Kind) || canary.KnowsRunner(baseTree, command(check)))
 	if t.plants {
 		t.planted = canary.Plan(baseTree, command(check), rand.Reader)
+		t.remarks = canary.Remark(baseTree, command(check), rand.Reader, t.planted)
 	}
 	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil {
@@ -93,7 +97,7 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 	}
 	columns := []func(context.Context) error{t.runToday, t.runCanary, t.runLiterals}
 	order := shuffled(len(columns))
-	if t.row.Then == nil || len(t.row.Then.Tests) == 0 { // runLiterals needs to know what failed in runToday
+	if t.row.Then == nil || !t.row.Then.Names() { // runLiterals needs to know what failed in runToday
 		slices.Sort(order)
 	}
 	for _, i := range order {
@@ -101,11 +105,17 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 			return ralph.Proof{}, err
 		}
 	}
+	if err := t.runWithoutAdded(ctx); err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
 	environment, err := t.compareEnvironment(ctx)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
 	proof, err := t.judge(ctx)
+	if t.needsAdded {
+		proof.Needs = t.added
+	}
 	proof.Environment, proof.Quick = environment, t.examiner.Quick
 	proof.Table, proof.Flaky = t.runs, t.flaky
 	return proof, err
@@ -138,7 +148,7 @@ func (t *table) runToday(ctx context.Context) error {
 		t.row.Today = known
 		return nil
 	}
-	run, err := t.runPatiently(ctx, ralph.ColumnToday, t.base, t.planted)
+	run, err := t.runPatiently(ctx, ralph.ColumnToday, t.base, slices.Concat(t.planted, t.remarks))
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -178,7 +188,11 @@ func (t *table) runCanary(ctx context.Context) error {
 		return err
 	}
 	plants := canary.SameFolders(canary.Plan(tree, command(t.check), rand.Reader), t.planted)
-	t.row.Canary, err = t.runPlanted(ctx, ralph.ColumnCanary, t.canary, plants)
+	remarks := canary.Remark(tree, command(t.check), rand.Reader, plants)
+	t.row.Canary, err = t.runPlanted(ctx, ralph.ColumnCanary, t.canary, slices.Concat(plants, remarks))
+	if base := t.row.Base(); err == nil && base.Unbuilt && t.row.Claimed.Names() {
+		t.row.Unheard = canary.Unheard(tree, command(t.check), t.row.Canary.Failing, t.row.Claimed, base)
+	}
 	return err
 }
 
@@ -192,7 +206,7 @@ func (t *table) runLiterals(ctx context.Context) error {
 		return err
 	}
 	var failedAtBase []string
-	if base := t.row.Base(); len(base.Tests) == 0 {
+	if base := t.row.Base(); !base.Names() {
 		failedAtBase = t.row.Today.Failing
 	}
 	changed := canary.Mutate(tree, command(t.check), rand.Reader, func(m canary.Mark) bool {
@@ -229,6 +243,21 @@ func (t *table) runPlanted(
 	}
 	t.runs = append(t.runs, run.outcome.Run(column))
 	return run.outcome, nil
+}
+
+// runWithoutAdded runs the claimed product without the added test files. Where tests have names, the run with planted
+// tests tells the same.
+func (t *table) runWithoutAdded(ctx context.Context) error {
+	if len(t.added) == 0 || t.row.Today.Names() || t.row.Canary.Names() {
+		return nil
+	}
+	run, err := t.runPatiently(ctx, ralph.ColumnClaimed, t.canary, nil)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	t.needsAdded = run.outcome.Red
+	t.runs = append(t.runs, run.outcome.Run(ralph.ColumnClaimed))
+	return nil
 }
 
 // passesClaimed reports whether a test passes on the claimed tree, so that it must fail with a wrong literal.

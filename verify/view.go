@@ -140,7 +140,6 @@ func (e *Examiner) openIn(
 		shell.Prepare = (&setup{command: e.Setup, view: made}).prepare
 	}
 	v := &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: asked.ViewInput}
-	v.Env = append(slices.Clip(v.Env), v.warm(bytecode))
 	if mode == pristine.InPlace {
 		v.unhidden = changeNames(found.meaning.Unseen)
 	}

@@ -41,6 +41,13 @@ func RemoveCaches(folder string) error {
 	return nil
 }
 
+// usesPython reports whether a check may compile Python.
+func usesPython(tree canary.Tree, command string) bool {
+	return strings.Contains(command, "py") || slices.ContainsFunc(tree.Files, func(name string) bool {
+		return strings.HasSuffix(name, ".py")
+	})
+}
+
 // usesCargoTarget reports whether a check compiles with cargo, and no one said where to.
 func usesCargoTarget(shell Shell, tree canary.Tree, command string) bool {
 	if !slices.Contains(tree.Files, "Cargo.toml") || !strings.Contains(command, "cargo") {

@@ -201,6 +201,9 @@ func (o Outcome) ending() string {
 // BrokeOff reports whether a run did not end by itself: it timed out or was killed.
 func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
+// Names reports whether the runner names all of its tests.
+func (o Outcome) Names() bool { return o.Complete && len(o.Tests) > 0 }
+
 // stableNames reports whether few enough names change between runs. If many do, names that look harmless may change,
 // too.
 func (o Outcome) stableNames() bool { return o.Unstable*100 <= 3*(len(o.Tests)+o.Unstable) }

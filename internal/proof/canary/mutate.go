@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -44,13 +45,8 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 	}
 	m := &mutator{planner: g, seed: seed}
 	var all []candidate
-	for _, e := range []struct {
-		ecosystem string
-		find      func() []candidate
-	}{{"go", m.findGo}, {"python", m.findPython}, {"javascript", m.findJavaScript}, {"rust", m.findRust}} {
-		if g.mayRun(e.ecosystem) {
-			all = append(all, certain(e.ecosystem, e.find())...)
-		}
+	for ecosystem, find := range m.finders() {
+		all = append(all, certain(ecosystem, find())...)
 	}
 	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
@@ -63,6 +59,15 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 		beside[i].byStatus = true
 	}
 	return m.apply(beside)
+}
+
+// finders returns what finds the tests of each ecosystem that the command may run.
+func (m *mutator) finders() map[string]func() []candidate {
+	finders := map[string]func() []candidate{
+		"go": m.findGo, "python": m.findPython, "javascript": m.findJavaScript, "rust": m.findRust,
+	}
+	maps.DeleteFunc(finders, func(ecosystem string, _ func() []candidate) bool { return !m.mayRun(ecosystem) })
+	return finders
 }
 
 // certain gives candidates their keys, and leaves out literals that may not be compared: a test that passes with a

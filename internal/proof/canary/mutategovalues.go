@@ -26,7 +26,9 @@ func (g *goTestBody) tableOf(s *ast.RangeStmt) *goTable {
 	content := s.X
 	if name, ok := content.(*ast.Ident); ok {
 		// Code that gets the whole table may change it.
-		if content, _ = g.definition(name.Name); content == nil || g.count(name.Name) > 2 {
+		if content, _ = g.definition(name.Name); content == nil {
+			content = g.ofPackage(name.Name)
+		} else if g.count(name.Name) > 2 {
 			return nil
 		}
 	}
@@ -164,6 +166,33 @@ func (g *goTestBody) definition(name string) (ast.Expr, token.Pos) {
 		return nil, token.NoPos
 	}
 	return value, at
+}
+
+// ofPackage returns the value of a variable of the package that the file mentions only here.
+func (g *goTestBody) ofPackage(name string) (value ast.Expr) {
+	for _, decl := range g.file.Decls {
+		variables, ok := decl.(*ast.GenDecl)
+		if !ok || variables.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range variables.Specs {
+			spec := spec.(*ast.ValueSpec)
+			if i := slices.IndexFunc(spec.Names, func(n *ast.Ident) bool { return n.Name == name }); i >= 0 && i < len(spec.Values) {
+				value = spec.Values[i]
+			}
+		}
+	}
+	mentions := 0
+	ast.Inspect(g.file, func(node ast.Node) bool {
+		if isIdentNode(node, name) {
+			mentions++
+		}
+		return true
+	})
+	if mentions != 2 {
+		return nil
+	}
+	return value
 }
 
 // count returns how often a name occurs in the test.

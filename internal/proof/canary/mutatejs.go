@@ -11,6 +11,9 @@ var (
 	jsTestCall   = text.LazyRegexp("\\b(?:test|it)((?:\\.\\w+)*)\\(\\s*['\"`]")
 	jsFunction   = text.LazyRegexp(`^(?:async\s+)?(?:function\b\s*\w*\s*\([^()]*\)\s*|(?:\([^()]*\)|\w+)\s*=>\s*)`)
 	jsAssertCall = text.LazyRegexp(`^(?:assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)|t\.is)\(`)
+	jsTruthCall  = text.LazyRegexp(`^assert(?:\.ok)?\(`)
+	jsEqual      = text.LazyRegexp(`\s*===?\s*`)
+	jsLogic      = text.LazyRegexp(`&&|\|\||[?<>!]|=>|\?\?`)
 	jsExpectCall = text.LazyRegexp(`^(await\s+)?expect\(`)
 	jsExpects    = text.LazyRegexp(`^\s*(\.resolves\s*)?\.(?:toBe|toEqual|toStrictEqual)\(`)
 	jsDoubt      = text.LazyRegexp(`\b(?:return|yield|skip|todo|try|exit)\b`)
@@ -158,6 +161,13 @@ func jsCompared(s source, start int) (span, bool) {
 			return span{}, false
 		}
 		return s.compared(args[0], args[1])
+	}
+	if call := jsTruthCall().FindString(rest); call != "" {
+		args, end := s.arguments(start + len(call) - 1)
+		if len(args) == 0 || !jsNext().MatchString(s.code[end:]) {
+			return span{}, false
+		}
+		return s.equation(args[0], jsEqual(), jsLogic())
 	}
 	call := jsExpectCall().FindStringSubmatch(rest)
 	if call == nil {

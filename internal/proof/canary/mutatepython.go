@@ -14,9 +14,11 @@ var (
 	pythonWord  = text.LazyRegexp(`\w+`)
 	claimAssert = text.LazyRegexp(`^([ \t]*assert )(\S.*) == ([^\s,]+)[ \t\r]*(?:,.*)?$`)
 	claimEqual  = text.LazyRegexp(`^[ \t]+self\.assertEquals?\(`)
+	claimTrue   = text.LazyRegexp(`^[ \t]+self\.assertTrue\(`)
+	claimSign   = text.LazyRegexp(`\s*==\s*`)
 	claimDoubt  = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
 	// claimLogic matches operators with which a comparison does not decide an assertion alone.
-	claimLogic = text.LazyRegexp(`[=!<>]=|[<>]|:=|\b(?:or|and|not|if|else|lambda|in|is|for)\b`)
+	claimLogic = text.LazyRegexp(`[!<>]=|[<>]|:=|\b(?:or|and|not|if|else|lambda|in|is|for)\b`)
 	// failureExpected matches texts of files in which a test that fails may count as passed.
 	failureExpected = text.LazyRegexp(`\bxfail\b|\bexpectedFailure\b`)
 )
@@ -149,11 +151,18 @@ func pythonSpots(s source, lines []sourceLine) []spot {
 func pythonCompared(s source, line sourceLine) (span, bool) {
 	if parts := claimAssert().FindStringSubmatchIndex(line.text); parts != nil {
 		value := line.text[parts[4]:parts[5]]
-		if claimLogic().MatchString(value) || !balanced(value) {
+		if claimLogic().MatchString(value) || claimSign().MatchString(value) || !balanced(value) {
 			return span{}, false
 		}
 		at := span{line.at + parts[6], line.at + parts[7]}
 		return s.compared(span{line.at + parts[4], line.at + parts[5]}, at)
+	}
+	if call := claimTrue().FindString(line.text); call != "" {
+		args, end := s.arguments(line.at + len(call) - 1)
+		if len(args) == 0 || !endsLine(s.code[end:]) {
+			return span{}, false
+		}
+		return s.equation(args[0], claimSign(), claimLogic())
 	}
 	call := claimEqual().FindString(line.text)
 	if call == "" {

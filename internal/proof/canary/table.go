@@ -28,6 +28,8 @@ type Row struct {
 	// Changed is true if the claimed tree has other versions of the base's tests. They may have new names,
 	// so only their number counts.
 	Changed bool
+	// Unheard lists test files that name no test on the claimed tree, nor at the base, where something could not be loaded.
+	Unheard []string
 	// Excused lists tests that passed and failed on one tree, and forms of names that come and go, sorted.
 	Excused []string
 }
@@ -41,6 +43,12 @@ func (r Row) Judge() ralph.Proof {
 		proof.Canary, proof.Detail = ralph.CanaryGreen, why
 	case proof.Canary == ralph.CanaryNone && len(r.Literals.Failing) > 0 && !r.firedAtBase():
 		proof.Canary, proof.Detail = ralph.CanaryRed, "" // a script noticed that its expected value was changed
+	}
+	if len(r.Unheard) > 0 && proof.Canary != ralph.CanaryGreen {
+		proof.Canary = ralph.CanaryGreen
+		proof.Detail = fmt.Sprintf(
+			"No test of %s ran on the claimed tree; at the base it could not be loaded.", text.List(r.Unheard),
+		)
 	}
 	missing, lost, why := r.missingTests()
 	if len(r.Canary.Planted) == 0 && r.firedAtBase() {

@@ -12,7 +12,7 @@ import (
 var (
 	nodeLocks   = strings.Fields("package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb")
 	pythonLocks = strings.Fields("requirements*.txt poetry.lock uv.lock pdm.lock Pipfile.lock pyproject.toml")
-	vendorLocks = strings.Fields("go.sum Cargo.lock Gemfile.lock composer.lock")
+	vendorLocks = strings.Fields("go.mod go.sum Cargo.lock Gemfile.lock composer.lock")
 	podLocks    = []string{"Podfile.lock"}
 	gemLocks    = []string{"Gemfile.lock"}
 	mixLocks    = []string{"mix.lock", "rebar.lock"}
