@@ -189,6 +189,11 @@ func (g *goTestBody) condition(e ast.Expr, op token.Token, in goScope) {
 		joined, opposite = token.LAND, token.NEQ
 	}
 	switch e := e.(type) {
+	case *ast.CallExpr:
+		// a method that compares, as in !got.Equal(Money{5})
+		if selector, ok := e.Fun.(*ast.SelectorExpr); ok && op == token.EQL && selector.Sel.Name == "Equal" && len(e.Args) == 1 {
+			g.compareAll(selector.X, e.Args[0], in)
+		}
 	case *ast.ParenExpr:
 		g.condition(e.X, op, in)
 	case *ast.UnaryExpr:
@@ -250,6 +255,22 @@ func (g *goTestBody) compare(one, two ast.Expr, in goScope) {
 				s.certain = in.certain
 				g.spots = append(g.spots, s)
 			}
+		}
+	}
+}
+
+// compareAll searches the literals inside a composite value that is compared.
+func (g *goTestBody) compareAll(actual, expected ast.Expr, in goScope) {
+	composite, ok := expected.(*ast.CompositeLit)
+	if !ok {
+		return
+	}
+	for _, e := range composite.Elts {
+		if pair, keyed := e.(*ast.KeyValueExpr); keyed {
+			e = pair.Value
+		}
+		if isConstant(e) {
+			g.compare(actual, e, in)
 		}
 	}
 }

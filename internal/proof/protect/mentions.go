@@ -32,10 +32,15 @@ type testPart struct {
 func (in *inspection) possibleParts(changes []ralph.FileChange) ([]testPart, error) {
 	var found []testPart
 	for _, change := range changes {
-		if change.Kind == ralph.FileAdded || in.rules.base == nil {
+		if in.rules.base == nil {
 			continue
 		}
 		switch {
+		case change.Kind == ralph.FileAdded:
+			// In another current folder, tests would read it instead of the data that has its name.
+			if k, ok := in.dataPart(change); ok && in.isDouble(change.Name) {
+				found = append(found, k)
+			}
 		case expectedData(change.Name):
 			if k, ok := in.dataPart(change); ok {
 				found = append(found, k)
@@ -74,6 +79,12 @@ func expectedData(name string) bool {
 	return !slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
 		return slices.Contains(productFolders, folder)
 	})
+}
+
+// isDouble reports whether data has the name of other data at the base.
+func (in *inspection) isDouble(name string) bool {
+	return in.rules.base.baseNames[path.Base(name)] > 0 && slices.Contains(dataFormats, path.Ext(name)) &&
+		!slices.Contains(dependencyFiles, path.Base(name))
 }
 
 // dataPart is mentioned by its name, and also by its folder if other files share the name.
