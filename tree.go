@@ -97,6 +97,8 @@ type IgnoredKeeper interface {
 // not have as they are there: git was told to skip the file or to convert it, or it belongs to another repository.
 type CommitKeeper interface {
 	Uncommitted(ctx context.Context, changes []FileChange) ([]string, error)
+	// Unreachable lists files of the workspace with objects of git's that are new and that no commit or branch leads to.
+	Unreachable(ctx context.Context) ([]string, error)
 }
 
 // FileChange is one file that differs between two snapshots.

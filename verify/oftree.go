@@ -21,6 +21,7 @@ type outsideFiles struct {
 	sorted ignored.Sorted
 	list   ignored.List
 	tree   []string
+	lost   []string // objects of git's that no commit leads to
 }
 
 // OfTree says what views show of files that are not part of the tree.
@@ -105,6 +106,11 @@ func (e outside) look(ctx context.Context, found classifiedChanges) (outsideFile
 	look.sorted = ignored.Sort(ignored.Input{
 		Base: e.Ignored.Base.Without(base), Now: look.list, Tree: look.tree, TreeChanges: found.all,
 	})
+	if keeper, ok := e.Snapshots.(ralph.CommitKeeper); ok {
+		if look.lost, err = keeper.Unreachable(ctx); err != nil {
+			return outsideFiles{}, err
+		}
+	}
 	e.looked = look
 	return look, nil
 }
@@ -139,7 +145,7 @@ func (e outside) absentEdits(
 		names = look.sorted.Without(look.sorted.Installed, look.list, look.tree)
 	}
 	var edits []pristine.Edit
-	for _, name := range names {
+	for _, name := range slices.Concat(names, look.lost) {
 		edits = append(edits, pristine.Edit{Name: name})
 	}
 	return edits, nil

@@ -36,6 +36,8 @@ type Keeper struct {
 	forced   map[string]bool // files known to be tracked though ignored
 	index    scan.Stamp      // the user's index when forced was last updated
 	before   runnable        // what git could run when this process started
+	head     string          // the commit at that time; "" if there was none
+	loose    map[string]bool // the repository's loose objects at that time
 	refs     []ref           // as last read
 	refsAt   string          // the stamp of refs
 	linkedAt string          // hash of the refs whose objects are all linked
@@ -91,7 +93,9 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
-	k.before = k.runnable()
+	k.before, k.loose = k.runnable(), k.looseObjects()
+	head, _ := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
+	k.head = strings.TrimSpace(head)
 	return k, nil
 }
 

@@ -49,6 +49,9 @@ func CompareLeftovers(
 	}
 	l := Leftovers{Matters: found.Names()}
 	for _, c := range changes {
+		if c.Kind == ralph.FileAdded && examiner.Rules.Test(c.Name) {
+			l.Matters = append(l.Matters, c.Name)
+		}
 		if slices.ContainsFunc(still, func(now ralph.FileChange) bool { return now.Name == c.Name }) {
 			l.Changed = append(l.Changed, c.Name)
 		}

@@ -104,8 +104,10 @@ func statementEnds(s source) (ends []lineEnd) {
 	return ends
 }
 
-// Unheard returns the test files beside planted tests that failed, of which a run names no test.
-func Unheard(t Tree, command string, failed []string, runs ...Outcome) []string {
+// Unheard returns the test files of which no run names a test. If the claimed tree ran some, those beside planted tests
+// that failed are examined, and otherwise all.
+func Unheard(t Tree, command string, failed []string, claimed, base Outcome) []string {
+	runs, ranNothing := []Outcome{claimed, base}, claimed.Total == 0
 	g := newPlanner(t, command, bytes.NewReader(make([]byte, 32)))
 	if g == nil {
 		return nil
@@ -115,7 +117,7 @@ func Unheard(t Tree, command string, failed []string, runs ...Outcome) []string 
 	for ecosystem, find := range m.finders() {
 		for _, c := range find() {
 			c.ecosystem, c.key = ecosystem, ecosystem+" "+c.file+" literal "+c.test
-			if !c.besideOne(failed) {
+			if !ranNothing && !c.besideOne(failed) {
 				continue
 			}
 			heard[c.file] = heard[c.file] || slices.ContainsFunc(runs, func(o Outcome) bool {

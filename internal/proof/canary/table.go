@@ -3,6 +3,7 @@ package canary
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -159,6 +160,8 @@ func (r Row) judgePass(fired []string) (ralph.CanaryState, string) {
 		return ralph.CanaryGreen, fmt.Sprintf(
 			"The check passed without running the deliberately failing test in %s.", describe(now.Silent[0]),
 		)
+	case len(now.Failing) > 0 && base.Red && slices.Contains(slices.Collect(maps.Values(base.Tests)), Failed):
+		return ralph.CanaryGreen, "Tests fail inside the check, but it exits with 0; at the base it failed with them."
 	case len(now.Failing) > 0:
 		return ralph.CanaryMute, "Tests fail inside the check, but it still exits with 0."
 	}

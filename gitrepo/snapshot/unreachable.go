@@ -1,0 +1,65 @@
+package snapshot
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxUnreachable limits the objects that are hidden, because hiding each costs a view some time.
+const maxUnreachable = 5000
+
+// looseObjects lists the objects of the repository that have a file of their own, as "ab/cdef…".
+func (k *Keeper) looseObjects() map[string]bool {
+	found := map[string]bool{}
+	objects := filepath.Join(k.home.Common, "objects")
+	folders, _ := os.ReadDir(objects) // without objects nothing is hidden
+	for _, folder := range folders {
+		if len(folder.Name()) != 2 {
+			continue
+		}
+		files, _ := os.ReadDir(filepath.Join(objects, folder.Name()))
+		for _, file := range files {
+			found[folder.Name()+"/"+file.Name()] = true
+		}
+	}
+	return found
+}
+
+// Unreachable implements [ralph.CommitKeeper].
+func (k *Keeper) Unreachable(ctx context.Context) ([]string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	inside, err := filepath.Rel(k.repo.Dir, filepath.Join(k.home.Common, "objects"))
+	if err != nil || !filepath.IsLocal(inside) {
+		return nil, nil // it is in no view
+	}
+	added := k.looseObjects()
+	for name := range k.loose {
+		delete(added, name)
+	}
+	if len(added) == 0 {
+		return nil, nil
+	}
+	args := []string{"rev-list", "--objects", "--no-object-names", "--indexed-objects", "--all"}
+	if k.head != "" {
+		args = append(args, "HEAD", "^"+k.head)
+	}
+	out, err := k.repo.Ask(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	for id := range strings.Lines(out) {
+		if id = strings.TrimSpace(id); len(id) > 2 {
+			delete(added, id[:2]+"/"+id[2:])
+		}
+	}
+	var names []string
+	for name := range added {
+		if len(names) < maxUnreachable {
+			names = append(names, filepath.ToSlash(filepath.Join(inside, filepath.FromSlash(name))))
+		}
+	}
+	return names, nil
+}
