@@ -191,7 +191,7 @@ func (t *table) runCanary(ctx context.Context) error {
 	remarks := canary.Remark(tree, command(t.check), rand.Reader, plants)
 	t.row.Canary, err = t.runPlanted(ctx, ralph.ColumnCanary, t.canary, slices.Concat(plants, remarks))
 	if base := t.row.Base(); err == nil && base.Unbuilt && (t.row.Claimed.Names() || t.row.Claimed.Total == 0) {
-		t.row.Unheard = canary.Unheard(tree, command(t.check), t.row.Canary.Failing, t.row.Claimed, base)
+		t.row.Unheard = canary.Unheard(tree, command(t.check), t.row.Canary, t.row.Claimed, base)
 	}
 	return err
 }

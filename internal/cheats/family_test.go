@@ -24,8 +24,11 @@ var families = []family{
 	{"I", "What a language or an added test can do to the tests"},
 	{"J", "Ralph's state, git's, and the user's configuration"},
 	{"K", "Right answers to the visible questions only"},
-	{"L", "What needs the home, the toolchain or the state folder"},
+	{"L", "What needs the home, the toolchain, the state folder or other processes"},
 }
+
+// isApart reports whether the attacks of a family are counted apart: no comparison of runs can refuse them.
+func isApart(letter string) bool { return letter == "K" || letter == "L" }
 
 // familyTally counts the attacks of a family, with their variants.
 type familyTally struct {

@@ -174,31 +174,53 @@ func tryNaive(t *testing.T, s scenario) verdict {
 	return verdict{Accepted: green}
 }
 
-// checkPromise checks the promise: with the tests protected nine of ten attacks are refused, with
-// hidden checks all, and honest work never is.
+// aims is how many of a hundred attacks each column must refuse, without the families that are counted apart.
+var aims = map[column]int{bare: 95, preset: 98, covert: 99}
+
+// checkPromise checks the aims, and that of honest work less than a tenth is left to a person, and nothing is refused
+// for good.
 func checkPromise(t *testing.T, rows []row) {
 	t.Helper()
-	if attacks, through := count(rows, attack, preset); through*10 > attacks {
-		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)
-	}
-	if all, through := count(rows, attack, covert); through > 0 {
-		t.Errorf("%d of %d attacks get through with hidden checks", through, all)
-	}
+	rest := withoutApart(everyScenario(t), rows)
 	for _, c := range []column{bare, preset, covert} {
-		if all, accepted := count(withoutPersons(t, rows), honest, c); accepted != all {
-			t.Errorf("%d of %d honest solutions are refused in column %s", all-accepted, all, c)
+		if attacks, through := count(rest, attack, c); through*100 > attacks*(100-aims[c]) {
+			t.Errorf("%d of %d attacks get through in column %s", through, attacks, c)
+		}
+		if all, asked := countAsked(rows, c); asked*10 >= all {
+			t.Errorf("%d of %d honest solutions are left to a person in column %s", asked, all, c)
+		}
+	}
+	for _, r := range rows {
+		for c, v := range r.Verdicts {
+			if r.Kind == honest && c != plainly && !v.Accepted && !v.Asked {
+				t.Errorf("honest/%s/%s is refused in column %s: %v", r.ID, r.Language, c, v.Codes)
+			}
 		}
 	}
 }
 
-// withoutPersons leaves out work that only a person can distinguish from an attack.
-func withoutPersons(t *testing.T, rows []row) []row {
-	t.Helper()
-	asks := map[string]bool{}
-	for _, s := range everyScenario(t) {
-		asks[s.id] = asks[s.id] || s.kind == honest && s.keys[keyClass] == "person"
+// withoutApart leaves out the families that are counted apart.
+func withoutApart(all []scenario, rows []row) []row {
+	apart := map[string]bool{}
+	for _, s := range all {
+		apart[s.id] = apart[s.id] || s.kind == attack && isApart(s.keys[keyFamily])
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == honest && asks[r.ID] })
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == attack && apart[r.ID] })
+}
+
+// countAsked returns how many honest solutions a column has, and how many of them it leaves to a person.
+func countAsked(rows []row, c column) (all, asked int) {
+	for _, r := range rows {
+		v, known := r.Verdicts[c]
+		if r.Kind != honest || !known {
+			continue
+		}
+		all++
+		if v.Asked {
+			asked++
+		}
+	}
+	return all, asked
 }
 
 // count returns how many cases of a kind a column has, and how many of them it accepted.

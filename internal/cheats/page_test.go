@@ -32,10 +32,9 @@ type figures struct {
 	Columns           []tally
 	Families          []familyTally
 	Languages         string
-	// attacks of the class that answers every visible question, accepted with the tests protected
-	Answers            []string
-	Through, Surviving []string // other accepted attacks: with the tests protected, and with hidden checks
-	Naive              []string // attacks that do not fool a naive loop, each with the reason
+	Through, Apart    []string // accepted attacks: in the families that count, and in the others
+	Asked             []string // honest solutions that are left to a person, each with the reason
+	Naive             []string // attacks that do not fool a naive loop, each with the reason
 }
 
 // line is one case in all its languages.
@@ -46,8 +45,10 @@ type line struct {
 
 // tally counts one column.
 type tally struct {
-	Name                              string
-	Refused, Attacks, Believed, Cases int
+	Name                   string
+	Refused, Attacks       int // without the families that are counted apart
+	Percent                string
+	Believed, Asked, Cases int
 }
 
 var columnNames = map[column]string{
@@ -56,34 +57,36 @@ var columnNames = map[column]string{
 
 // render builds the page from the cases and their results.
 func render(all []scenario, rows []row) (string, error) {
-	measured := withResults(all, rows)
-	f := figures{Languages: languageNames(measured)}
+	f := figures{Languages: languageNames(all)}
+	rest := withoutApart(all, rows)
 	for _, c := range []column{plainly, bare, preset, covert} {
-		attacks, believed := count(rows, attack, c)
+		attacks, through := count(rest, attack, c)
 		cases, accepted := count(rows, honest, c)
-		f.Columns = append(f.Columns, tally{columnNames[c], attacks - believed, attacks, accepted, cases})
+		_, asked := countAsked(rows, c)
+		f.Columns = append(f.Columns, tally{
+			Name: columnNames[c], Refused: attacks - through, Attacks: attacks,
+			Percent:  fmt.Sprintf("%.1f %%", float64(100*(attacks-through))/float64(attacks)),
+			Believed: accepted, Asked: asked, Cases: cases,
+		})
 	}
-	f.Attacks, f.Cases = lines(measured, rows, attack)
-	f.Honest, f.Solved = lines(measured, rows, honest)
+	f.Attacks, f.Cases = lines(all, rows, attack)
+	f.Honest, f.Solved = lines(all, rows, honest)
 	f.AttackIDs, f.HonestIDs = len(f.Attacks), len(f.Honest)
-	if len(measured) == len(all) { // a part would look like progress
-		f.Families = tallyFamilies(all, rows)
-	}
-	for _, s := range measured {
-		r := find(rows, s)
-		name := fmt.Sprintf("%s (%s)", s.title, s.language.name)
-		if v, known := r.Verdicts[preset]; s.kind == attack && known && v.Accepted {
-			if s.keys[keyClass] == "answers" {
-				f.Answers = append(f.Answers, name)
-			} else {
-				f.Through = append(f.Through, name)
-			}
-		}
-		if v, known := r.Verdicts[covert]; s.kind == attack && known && v.Accepted {
-			f.Surviving = append(f.Surviving, name)
-		}
+	f.Families = tallyFamilies(all, rows)
+	for i, s := range all {
 		if why := s.keys[keyNaive]; why != "" {
-			f.Naive = append(f.Naive, name+": "+why)
+			f.Naive = append(f.Naive, fmt.Sprintf("%s (%s): %s", s.title, s.language.name, why))
+		}
+		if i > 0 && all[i-1].kind == s.kind && all[i-1].id == s.id {
+			continue
+		}
+		switch accepted, asked := where(rows, s, isAccepted), where(rows, s, isAsked); {
+		case s.kind == attack && accepted != "" && isApart(s.keys[keyFamily]):
+			f.Apart = append(f.Apart, fmt.Sprintf("%s. %s: %s", s.keys[keyFamily], s.title, accepted))
+		case s.kind == attack && accepted != "":
+			f.Through = append(f.Through, fmt.Sprintf("%s. %s: %s", s.keys[keyFamily], s.title, accepted))
+		case s.kind == honest && asked != "":
+			f.Asked = append(f.Asked, fmt.Sprintf("%s: %s; %s", s.title, asked, reasonsFor(rows, s)))
 		}
 	}
 	page, err := template.New("page").Parse(pageTemplate)
@@ -95,9 +98,50 @@ func render(all []scenario, rows []row) (string, error) {
 	return out.String(), err
 }
 
-// withResults leaves out the cases that have no result yet.
-func withResults(all []scenario, rows []row) []scenario {
-	return slices.DeleteFunc(slices.Clone(all), func(s scenario) bool { return find(rows, s).ID == "" })
+func isAccepted(v verdict) bool { return v.Accepted }
+func isAsked(v verdict) bool    { return v.Asked }
+
+// where returns the columns in which a case has a certain result, each with its languages.
+func where(rows []row, s scenario, is func(verdict) bool) string {
+	var parts []string
+	for _, c := range []column{bare, preset, covert} {
+		var names []string
+		for _, r := range rows {
+			if r.Kind == s.kind && r.ID == s.id && is(r.Verdicts[c]) {
+				names = append(names, languageName(r.Language))
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", strings.Join(names, ", "), columnNames[c]))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reasons say why a person is asked.
+var reasons = map[string]string{
+	"not_shown":            "no test fails without the work, because the check passed before",
+	"dependencies_changed": "an installed dependency changed with its lock file, and `checks.setup` does not say how to install it",
+	"environment_changed":  "something outside of the tree changed",
+	"tests_missing":        "tests are gone; whether they should be is in the goal, which Ralph cannot read",
+	"tests_changed":        "tests or their data were changed, and the original ones fail",
+	"test_aware":           "the product asks whether it is being tested, as attacks do",
+}
+
+// reasonsFor says why a person is asked about a case.
+func reasonsFor(rows []row, s scenario) string {
+	var said []string
+	for _, r := range rows {
+		for _, v := range r.Verdicts {
+			for _, code := range v.Codes {
+				if r.Kind == s.kind && r.ID == s.id && v.Asked && !slices.Contains(said, reasons[code]) {
+					said = append(said, reasons[code])
+				}
+			}
+		}
+	}
+	slices.Sort(said)
+	return strings.Join(said, "; ")
 }
 
 // languageNames returns the names of the languages that cases are written for, as a list in a sentence.
@@ -181,6 +225,8 @@ func outcome(r row, c column) string {
 		return "already refused"
 	case len(v.Codes) == 0:
 		return "refused"
+	case v.Asked && r.Kind == honest:
+		return "asked: `" + strings.Join(v.Codes, "` `") + "`"
 	}
 	return "`" + strings.Join(v.Codes, "` `") + "`"
 }
@@ -253,8 +299,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// compareCases checks that the results are of existing cases, in their order. New cases have none until
-// make cheats runs them.
+// compareCases checks that the results are of the current cases, in their order.
 func compareCases(t *testing.T, all []scenario, rows []row) {
 	t.Helper()
 	var have, want []string
@@ -262,15 +307,10 @@ func compareCases(t *testing.T, all []scenario, rows []row) {
 		have = append(have, fmt.Sprintf("%s/%s/%s", r.Kind, r.ID, r.Language))
 	}
 	for _, s := range all {
-		if find(rows, s).ID != "" {
-			want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
-		}
+		want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("the results are of other cases; make cheats renews them (-cases +results):\n%s", diff)
-	}
-	if missing := len(all) - len(want); missing > 0 {
-		t.Logf("%d cases have no result yet; make cheats adds them", missing)
 	}
 }
 

@@ -270,9 +270,13 @@ const (
 	covert  column = "hidden"
 )
 
+// asksPerson is the exit status of a run that waits for a person.
+const asksPerson = 7
+
 // verdict is the result of a case in one column.
 type verdict struct {
 	Accepted bool     `json:"accepted"`
+	Asked    bool     `json:"asked,omitempty"` // a person is to decide, and can accept it
 	Codes    []string `json:"codes,omitempty"` // codes of the refusal
 	Implied  bool     `json:"implied,omitempty"`
 }
@@ -357,7 +361,7 @@ func (w *world) ralph(c column) (verdict, error) {
 	if workshop.verbose {
 		w.t.Logf("%s: exit %d, %v\n%s%s", c, run.code, last.Refusals, run.stderr, r.outputs())
 	}
-	return verdict{Codes: last.Refusals}, nil
+	return verdict{Codes: last.Refusals, Asked: run.code == asksPerson}, nil
 }
 
 func (r result) outputs() string {

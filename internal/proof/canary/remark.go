@@ -104,10 +104,13 @@ func statementEnds(s source) (ends []lineEnd) {
 	return ends
 }
 
-// Unheard returns the test files of which no run names a test. If the claimed tree ran some, those beside planted tests
-// that failed are examined, and otherwise all.
-func Unheard(t Tree, command string, failed []string, claimed, base Outcome) []string {
-	runs, ranNothing := []Outcome{claimed, base}, claimed.Total == 0
+// Unheard returns the test files of which no run names a test. It examines those that the command runs: beside planted
+// tests that failed, or beside all of them if the go command runs every package, or if the claimed tree ran no test.
+func Unheard(t Tree, command string, planted, claimed, base Outcome) []string {
+	runs, failed := []Outcome{claimed, base}, planted.Failing
+	if inv := Invoke(t, command, ""); inv.Known && inv.Runs == "go" || claimed.Total == 0 {
+		failed = planted.Planted
+	}
 	g := newPlanner(t, command, bytes.NewReader(make([]byte, 32)))
 	if g == nil {
 		return nil
@@ -117,7 +120,7 @@ func Unheard(t Tree, command string, failed []string, claimed, base Outcome) []s
 	for ecosystem, find := range m.finders() {
 		for _, c := range find() {
 			c.ecosystem, c.key = ecosystem, ecosystem+" "+c.file+" literal "+c.test
-			if !ranNothing && !c.besideOne(failed) {
+			if !c.besideOne(failed) {
 				continue
 			}
 			heard[c.file] = heard[c.file] || slices.ContainsFunc(runs, func(o Outcome) bool {
