@@ -161,15 +161,17 @@ func UnfinishedYes(s *State) *ralph.WorkAccepted {
 }
 
 // RefusedFiles returns the files whose changes the run refuses: protected files, tests that were weakened, and
-// what an earlier run refused. A completed run refuses only the latter, because it may not have judged them. If
-// tests were weakened in a completed run, a person accepted that.
+// what an earlier run refused. A completed run refuses only the latter, because it may not have judged them; it judged
+// tests that the earlier run added. If tests were weakened in a completed run, a person accepted that.
 func (s *State) RefusedFiles() []string {
 	var files []string
 	if s.Started.Refused != nil {
 		files = slices.Clone(s.Started.Refused.Files)
 	}
 	if s.LiveStatus() == ralph.StatusCompleted {
-		isAccepted := func(name string) bool { return slices.Contains(s.Weakened, name) }
+		isAccepted := func(name string) bool {
+			return slices.Contains(s.Weakened, name) || slices.Contains(s.Started.Refused.Added, name)
+		}
 		return slices.DeleteFunc(files, isAccepted)
 	}
 	files = slices.Concat(files, s.Tampered, s.Weakened)

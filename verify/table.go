@@ -248,7 +248,8 @@ func (t *table) runPlanted(
 // runWithoutAdded runs the claimed product without the added test files. Where tests have names, the run with planted
 // tests tells the same.
 func (t *table) runWithoutAdded(ctx context.Context) error {
-	if len(t.added) == 0 || t.row.Today.Names() || t.row.Canary.Names() {
+	runsTests := len(t.row.Today.Failing) > 0
+	if len(t.added) == 0 || !runsTests || t.row.Today.Names() || t.row.Canary.Names() {
 		return nil
 	}
 	run, err := t.runPatiently(ctx, ralph.ColumnClaimed, t.canary, nil)

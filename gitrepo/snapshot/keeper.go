@@ -38,6 +38,7 @@ type Keeper struct {
 	before   runnable        // what git could run when this process started
 	head     string          // the commit at that time; "" if there was none
 	loose    map[string]bool // the repository's loose objects at that time
+	indexAt  scan.Stamp      // its index at that time
 	refs     []ref           // as last read
 	refsAt   string          // the stamp of refs
 	linkedAt string          // hash of the refs whose objects are all linked
@@ -93,7 +94,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
-	k.before, k.loose = k.runnable(), k.looseObjects()
+	k.before, k.loose, k.indexAt = k.runnable(), k.looseObjects(), scan.StampAt(filepath.Join(k.home.GitDir, "index"))
 	head, _ := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
 	k.head = strings.TrimSpace(head)
 	return k, nil

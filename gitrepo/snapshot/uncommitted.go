@@ -30,11 +30,18 @@ func (k *Keeper) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([
 	}
 	lines := k.repositories(names)
 	skipped, err := k.skipped(ctx, names)
-	if err != nil {
+	if err == nil {
+		var converted []string
+		converted, err = k.converted(ctx, names, changes)
+		lines = slices.Concat(lines, skipped, converted)
+	}
+	if ctx.Err() != nil {
 		return nil, err
 	}
-	converted, err := k.converted(ctx, names, changes)
-	return slices.Concat(lines, skipped, converted), err
+	if err != nil { // an agent can break its repository
+		lines = append(lines, "git's repository (it cannot be asked what a commit would have: "+err.Error()+")")
+	}
+	return lines, nil
 }
 
 // repositories describes the repositories inside the workspace in which files changed.
@@ -52,13 +59,16 @@ func (k *Keeper) repositories(names map[string]bool) (lines []string) {
 	return lines
 }
 
-// skipped describes files that git was told not to look at.
+// skipped describes files that a flag makes git skip, if its index changed.
 func (k *Keeper) skipped(ctx context.Context, names map[string]bool) (lines []string, err error) {
+	if scan.StampAt(filepath.Join(k.home.GitDir, "index")) == k.indexAt {
+		return nil, nil
+	}
 	out, err := k.repo.Ask(ctx, "ls-files", "-v", "-z")
 	for entry := range strings.SplitSeq(out, "\x00") {
 		flag, name, ok := strings.Cut(entry, " ")
 		if ok && names[name] && (flag == "S" || flag == strings.ToLower(flag)) {
-			lines = append(lines, name+" (git was told to skip it, so a commit lacks the change)")
+			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change)")
 		}
 	}
 	return lines, err

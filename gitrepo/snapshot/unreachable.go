@@ -47,8 +47,11 @@ func (k *Keeper) Unreachable(ctx context.Context) ([]string, error) {
 		args = append(args, "HEAD", "^"+k.head)
 	}
 	out, err := k.repo.Ask(ctx, args...)
-	if err != nil {
+	if ctx.Err() != nil {
 		return nil, err
+	}
+	if err != nil {
+		out = "" // in a repository that cannot be read, no commit leads to them
 	}
 	for id := range strings.Lines(out) {
 		if id = strings.TrimSpace(id); len(id) > 2 {

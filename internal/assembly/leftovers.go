@@ -16,6 +16,7 @@ import (
 type Leftovers struct {
 	Changed []string // every file that differed, and still does in the workspace
 	Matters []string // protected files, tests, and code that detects tests
+	Added   []string // tests among them that were added
 }
 
 // SnapshotPair names two snapshots of a workspace.
@@ -50,7 +51,7 @@ func CompareLeftovers(
 	l := Leftovers{Matters: found.Names()}
 	for _, c := range changes {
 		if c.Kind == ralph.FileAdded && examiner.Rules.Test(c.Name) {
-			l.Matters = append(l.Matters, c.Name)
+			l.Matters, l.Added = append(l.Matters, c.Name), append(l.Added, c.Name)
 		}
 		if slices.ContainsFunc(still, func(now ralph.FileChange) bool { return now.Name == c.Name }) {
 			l.Changed = append(l.Changed, c.Name)

@@ -83,7 +83,7 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	}
 	refused := last.RefusedFiles()
 	return &ralph.RefusedEarlier{
-		Run: last.Run, Base: left.base, Files: files, Lists: left.lists,
+		Run: last.Run, Base: left.base, Files: files, Lists: left.lists, Added: left.added,
 		Unjudged: fold.Unjudged(last), Dead: !left.recorded,
 		Unproven: slices.ContainsFunc(files, func(name string) bool { return !slices.Contains(refused, name) }),
 	}, left.refuseList(files)
@@ -96,6 +96,7 @@ type lookBack struct {
 	base     string          // the snapshot that it is compared with
 	tree     ralph.TreeState // what its last agent left
 	recorded bool            // false if the run died: the tree is then unknown
+	added    []string        // tests that it added
 	lists    []string        // task lists that it or an earlier run changed without a judgement
 	edits    []string        // how its own list changed
 }
@@ -143,6 +144,7 @@ func (l *lookBack) refusedFiles(ctx context.Context) ([]string, error) {
 		return files, nil
 	case fold.Unproven(l.last):
 		files = append(files, left.Matters...)
+		l.added = slices.Compact(slices.Sorted(slices.Values(left.Added)))
 	}
 	l.lists = fold.RefusedLists(l.last)
 	files = slices.DeleteFunc(files, func(name string) bool { // no base has a list as it was before
@@ -177,6 +179,7 @@ func (l *lookBack) compare(ctx context.Context) (assembly.Leftovers, error) {
 	byNow, err := l.compareBy(ctx, l.plan.Settings, &now)
 	left.Changed = append(left.Changed, byNow.Changed...)
 	left.Matters = append(left.Matters, byNow.Matters...)
+	left.Added = append(left.Added, byNow.Added...)
 	return left, err
 }
 

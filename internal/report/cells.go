@@ -13,7 +13,7 @@ import (
 )
 
 var canaryTexts = map[ralph.CanaryState]string{
-	ralph.CanaryRed:   "yes, it failed with a planted test",
+	ralph.CanaryRed:   "yes, it failed with a test that must fail",
 	ralph.CanaryGreen: "**no, it passed with a planted test**",
 	ralph.CanaryMute:  "unknown",
 	ralph.CanaryNone:  "unknown",

@@ -146,7 +146,7 @@ func (l *Lines) canary(p ralph.Proof) []string {
 	case p.Canary == ralph.CanaryRed && p.Tests > 0:
 		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test, %s ran", name, Count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
-		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with a planted test", name)}
+		return []string{fmt.Sprintf("  ✓ %s can fail: it failed with %s", name, failedWith(p))}
 	case p.Canary == ralph.CanaryNone:
 		return nil // in small projects this is the usual case; ralph explain shows it
 	}
@@ -217,4 +217,14 @@ func (b *screen) proof(s *fold.State) {
 			b.row("But", Clean(gate.Detail))
 		}
 	}
+}
+
+// failedWith says what made a check fail.
+func failedWith(p ralph.Proof) string {
+	isLiteral := func(run ralph.ProofRun) bool { return run.Column == ralph.ColumnLiterals }
+	isCanary := func(run ralph.ProofRun) bool { return run.Column == ralph.ColumnCanary }
+	if slices.ContainsFunc(p.Table, isLiteral) && !slices.ContainsFunc(p.Table, isCanary) {
+		return "a wrong expected value"
+	}
+	return "a planted test"
 }

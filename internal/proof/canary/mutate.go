@@ -51,9 +51,9 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
 	}
-	beside := m.choose(all, func(c candidate) bool { return c.besideOne(failedAtBase) }, maxByStatus)
+	beside := m.choose(all, func(c candidate) bool { return c.besideOne(failedAtBase) }, maxUnnamed)
 	if len(beside) == 0 {
-		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxByStatus)
+		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxScripts)
 	}
 	for i := range beside {
 		beside[i].byStatus = true

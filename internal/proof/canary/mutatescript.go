@@ -10,9 +10,12 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// maxByStatus limits the literals that are changed where only the status of the check tells whether it noticed. Each
-// needs a run of its own.
-const maxByStatus = 2
+// Limits for literals that are changed where only the status of the check tells whether it noticed. Each needs a run of
+// its own, and a check with planted tests has one run more.
+const (
+	maxScripts = 2
+	maxUnnamed = 1
+)
 
 // scriptKey begins the key of a mark in a script.
 const scriptKey = "script"
