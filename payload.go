@@ -36,7 +36,7 @@ type RefusedEarlier struct {
 	Base     string   `json:"base"` // the snapshot
 	Files    []string `json:"files"`
 	Lists    []string `json:"lists,omitempty"`    // task lists among the files: the base keeps them as they are
-	Added    []string `json:"added,omitempty"`    // tests among the files that the run added: a run that completes settles them
+	Added    []string `json:"added,omitempty"`    // tests among the files that the run added
 	List     string   `json:"list,omitempty"`     // instead of Lists in older logs
 	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
 	Unproven bool     `json:"unproven,omitempty"` // the run did not refuse all of them, but did not prove its work

@@ -121,7 +121,7 @@ func where(rows []row, s scenario, is func(verdict) bool) string {
 // reasons say why a person is asked.
 var reasons = map[string]string{
 	"not_shown":            "no test fails without the work, because the check passed before",
-	"dependencies_changed": "an installed dependency changed with its lock file, and `checks.setup` does not say how to install it",
+	"dependencies_changed": "an installed dependency changed with its lock file, and `checks.setup` cannot install it",
 	"environment_changed":  "something outside of the tree changed",
 	"tests_missing":        "tests are gone; whether they should be is in the goal, which Ralph cannot read",
 	"tests_changed":        "tests or their data were changed, and the original ones fail",

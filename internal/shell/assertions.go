@@ -288,8 +288,8 @@ func (a *asserter) callFails(call *syntax.CallExpr) (fails, ends bool) {
 	return known.fails, known.ends
 }
 
-// require notes the comparisons of a statement that must be true, or false, so that the script does not fail. decides is
-// false if the script goes on either way. ends says that the script fails by itself, not just the function.
+// require notes the comparisons of a statement that must be true, or false, so that the script does not fail. decides
+// is false if the script goes on either way. ends says that the script fails by itself, not just the function.
 func (w *walker) require(s *syntax.Stmt, want, decides, ends bool) {
 	if s == nil || s.Background {
 		return

@@ -54,17 +54,21 @@ func TestAssertions(t *testing.T) {
 		"several":          {`[ "$a" = 1x ] && [ "$b" = 2x ] || exit 1`, []string{"1x", "2x"}},
 		"function":         {"same() { [ \"$1\" = \"$2\" ] || exit 1; }\nsame \"$(slug x)\" y\necho ok", []string{"y"}},
 		"function counts": {
-			"check() {\n  got=$(slug \"$1\")\n  if [ \"$got\" != \"$2\" ]; then failed=$((failed + 1)); fi\n}\ncheck 'A b' a-b\nexit $failed",
+			"check() {\n  got=$(slug \"$1\")\n" +
+				"  if [ \"$got\" != \"$2\" ]; then failed=$((failed + 1)); fi\n}\n" +
+				"check 'A b' a-b\nexit $failed",
 			[]string{"a-b"},
 		},
 		"function returns":         {"same() { [ \"$1\" = \"$2\" ]; }\nsame \"$(slug x)\" y || exit 1", []string{"y"}},
 		"function returns to none": {"same() { [ \"$1\" = \"$2\" ]; }\nsame \"$(slug x)\" y\necho ok", nil},
 		"function shifts": {
-			"is() {\n  local want=$1\n  shift\n  [ \"$(\"$@\")\" = \"$want\" ] || die wrong\n}\nis a-b slug 'A b'\necho ok",
+			"is() {\n  local want=$1\n  shift\n  [ \"$(\"$@\")\" = \"$want\" ] || die wrong\n" +
+				"}\nis a-b slug 'A b'\necho ok",
 			[]string{"a-b"},
 		},
 		"function calls": {
-			"die() { echo \"$1\"; exit 1; }\nsame() { [ \"$1\" = \"$2\" ] || die no; }\nslugs() { same \"$(slug \"$1\")\" \"$2\"; }\nslugs 'A b' a-b\necho ok",
+			"die() { echo \"$1\"; exit 1; }\nsame() { [ \"$1\" = \"$2\" ] || die no; }\n" +
+				"slugs() { same \"$(slug \"$1\")\" \"$2\"; }\nslugs 'A b' a-b\necho ok",
 			[]string{"a-b"},
 		},
 		"recursion":    {"same() { same \"$1\"; [ \"$1\" = y ] || same; }\nsame x", nil},

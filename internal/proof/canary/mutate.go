@@ -30,10 +30,10 @@ const (
 //
 // It reads 32 bytes from random. The same bytes give the same choice in two trees, as far as both
 // have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
-// only its limited number on the rest of the tree. Only tests that named accepts are changed. If there are none, because
-// the runner does not name its tests, those beside canaries that failed at the base are changed, and otherwise scripts:
-// then only the status of the check tells whether it noticed. The result is nil if nothing can be changed, or if random
-// fails.
+// only its limited number on the rest of the tree. Only tests that named accepts are changed. If there are none,
+// because the runner does not name its tests, those beside canaries that failed at the base are changed, and otherwise
+// scripts: then only the status of the check tells whether it noticed. The result is nil if nothing can be changed, or
+// if random fails.
 func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, failedAtBase []string) []Plant {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
@@ -124,8 +124,8 @@ func (m *mutator) hash(purpose, name string) [32]byte {
 }
 
 // choose chooses tests: one of each file, then a second one of each file, and so on, from the ecosystems in turn,
-// otherwise at random. A test never loses its place because another one was removed, so what is chosen in a tree is also
-// chosen in any part of it.
+// otherwise at random. A test never loses its place because another one was removed, so what is chosen in a tree is
+// also chosen in any part of it.
 func (m *mutator) choose(all []candidate, wanted func(candidate) bool, most int) []candidate {
 	type place struct {
 		candidate

@@ -83,6 +83,9 @@ var goCases = []changedCase{
 	{"text", "if got := f(1); got != \"a\" {\nt.Errorf(\"got %q\", got)\n}", []string{`if got := f(1); got != "a" {`}},
 	{"converted", "if f() != int8(-3) {\nt.Fail()\n}", []string{`if f() != int8(-3) {`}},
 	{"either", "if err != nil || f() != 'x' {\nt.Fail()\n}", []string{`if err != nil || f() != 'x' {`}},
+	{"method", "if !f().Equal(M{Cents: 5}) {\nt.Fail()\n}", []string{`if !f().Equal(M{Cents: 5}) {`}},
+	{"method that must not", "if f().Equal(M{5}) {\nt.Fail()\n}", nil},
+	{"method with a name", "if !f().Equal(m) {\nt.Fail()\n}", nil},
 	{"both", "if f() != 2 && g() != 3 {\nt.Fail()\n}", nil},
 	{"equal", "if f() == 2 {\nt.Fail()\n}", nil},
 	{"equal or else", "if f() == 2 && g() {\nlog()\n} else {\nt.Fail()\n}", []string{`if f() == 2 && g() {`}},
@@ -150,6 +153,11 @@ func TestMutatePython(t *testing.T) {
 		{"message", "    assert f(1) == 'a', 'why, so'  # ==", []string{"assert f(1) == 'a', 'why, so'  # =="}},
 		{"name", "    got = f(1)\n    assert got == -2.5", []string{"assert got == -2.5"}},
 		{"assertEqual", "    self.assertEqual(f(1), 2)", []string{"self.assertEqual(f(1), 2)"}},
+		{"assertTrue", "    self.assertTrue(f(1) == 2)", []string{"self.assertTrue(f(1) == 2)"}},
+		{"assertTrue with a message", "    self.assertTrue('a' == f(1), 'm')", []string{
+			"self.assertTrue('a' == f(1), 'm')",
+		}},
+		{"assertTrue of more", "    self.assertTrue(f(1) == 2 or g())\n    self.assertTrue(g(x == 2))", nil},
 		{"reversed", "    self.assertEqual(\"a, (b\", f(1), 'm')", []string{"self.assertEqual(\"a, (b\", f(1), 'm')"}},
 		{"several lines", "    self.assertEqual(\n        f(1),\n        2,\n    )", []string{"2,"}},
 		{"unequal", "    assert f(1) != 2\n    self.assertNotEqual(f(1), 2)", nil},
@@ -191,6 +199,10 @@ func TestMutateJavaScript(t *testing.T) {
 		{"strict, with a message", "assert.strictEqual(f(1), 'a, b', 'm')", []string{
 			"assert.strictEqual(f(1), 'a, b', 'm')",
 		}},
+		{"ok", "assert.ok(f(1) === 'a');\nassert(2 == f(1), 'm');", []string{
+			"assert(2 == f(1), 'm');", "assert.ok(f(1) === 'a');",
+		}},
+		{"ok of more", "assert.ok(f(1) === 2 || g());\nassert(g(x === 2));\nassert.ok(f(1) !== 2);", nil},
 		{"expect", "expect(f(1)).toBe(\"a\");", []string{"expect(f(1)).toBe(\"a\");"}},
 		{"several lines", "expect(\nf(1),\n).toEqual(\n2,\n);", []string{"2,"}},
 		{"ava", "t.is(f(1), -2)", []string{"t.is(f(1), -2)"}},
@@ -254,4 +266,13 @@ func TestMutateRust(t *testing.T) {
 	} {
 		changedCase{name: name}.check(t, project{"Cargo.toml": "", "tests/a.rs": text}, "cargo test")
 	}
+}
+
+func TestMutateTablesOfPackages(t *testing.T) {
+	const text = "package a\n\nimport \"testing\"\n\nvar sums = []struct{ a, want int }{{1, 2}, {3, 4}}\n\n" +
+		"func TestA(t *testing.T) {\n\tfor _, c := range sums {\n\t\tif f(c.a) != c.want {\n\t\t\tt.Fail()\n\t\t}\n\t}\n}\n"
+	changedCase{"table of the package", "", []string{"var sums = []struct{ a, want int }{{1, 2}, {3, 4}}"}}.check(
+		t, project{"go.mod": "module m\n", "a_test.go": text}, "go test")
+	changedCase{"table that others use", "", nil}.check(
+		t, project{"go.mod": "module m\n", "a_test.go": text + "\nfunc init() { sums = nil }\n"}, "go test")
 }

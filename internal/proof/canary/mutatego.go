@@ -191,7 +191,8 @@ func (g *goTestBody) condition(e ast.Expr, op token.Token, in goScope) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		// a method that compares, as in !got.Equal(Money{5})
-		if selector, ok := e.Fun.(*ast.SelectorExpr); ok && op == token.EQL && selector.Sel.Name == "Equal" && len(e.Args) == 1 {
+		selector, ok := e.Fun.(*ast.SelectorExpr)
+		if ok && op == token.EQL && selector.Sel.Name == "Equal" && len(e.Args) == 1 {
 			g.compareAll(selector.X, e.Args[0], in)
 		}
 	case *ast.ParenExpr:

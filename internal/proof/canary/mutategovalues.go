@@ -177,7 +177,8 @@ func (g *goTestBody) ofPackage(name string) (value ast.Expr) {
 		}
 		for _, spec := range variables.Specs {
 			spec := spec.(*ast.ValueSpec)
-			if i := slices.IndexFunc(spec.Names, func(n *ast.Ident) bool { return n.Name == name }); i >= 0 && i < len(spec.Values) {
+			i := slices.IndexFunc(spec.Names, func(n *ast.Ident) bool { return n.Name == name })
+			if i >= 0 && i < len(spec.Values) {
 				value = spec.Values[i]
 			}
 		}

@@ -48,19 +48,24 @@ func TestScriptsAreChanged(t *testing.T) {
 			"./check", []string{"check:2"},
 		},
 		"python": {
-			map[string]string{"check.py": "import slug\nassert slug.of('A') == 'a'\ntry:\n    pass\nfinally:\n    pass\nassert slug.of('B') == 'b'\n"},
+			map[string]string{"check.py": "import slug\nassert slug.of('A') == 'a'\ntry:\n    pass\nfinally:\n    pass\n" +
+				"assert slug.of('B') == 'b'\n"},
 			"python3 check.py", []string{"check.py:2"},
 		},
 		"node": {
-			map[string]string{"check.js": "const assert = require('assert')\nassert.equal(slug('A'), 'a')\nif (x) {\n  assert.equal(slug('B'), 'b')\n}\n"},
+			map[string]string{"check.js": "const assert = require('assert')\nassert.equal(slug('A'), 'a')\nif (x) {\n" +
+				"  assert.equal(slug('B'), 'b')\n}\n"},
 			"node check.js", []string{"check.js:2"},
 		},
 		"make": {
-			map[string]string{"Makefile": "all: test\n\ttest \"$$(./slug x)\" = no\n\ncheck:\n\t@test \"$$(./slug x)\" = y\n\t-test \"$$(./slug z)\" = z\n"},
+			map[string]string{"Makefile": "all: test\n\ttest \"$$(./slug x)\" = no\n\ncheck:\n" +
+				"\t@test \"$$(./slug x)\" = y\n\t-test \"$$(./slug z)\" = z\n"},
 			"make -s check", []string{"Makefile:5"},
 		},
-		"product": {map[string]string{"slug.sh": "[ \"$(x)\" = y ] || exit 1\n", "run.sh": "sh slug.sh | cat\n"}, "sh run.sh", nil},
-		"none":    {shellFiles, "bats tests", nil},
+		"product": {
+			map[string]string{"slug.sh": "[ \"$(x)\" = y ] || exit 1\n", "run.sh": "sh slug.sh | cat\n"}, "sh run.sh", nil,
+		},
+		"none": {shellFiles, "bats tests", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := map[string]bool{}
@@ -102,7 +107,8 @@ func changedLine(t *testing.T, p Plant, before string) string {
 }
 
 func TestStatusTellsOfScripts(t *testing.T) {
-	plants := []Plant{{Name: "check.sh", Marks: []Mark{{Key: "script check.sh literal line 2", Literal: true, ByStatus: true}}, Inside: true}}
+	mark := Mark{Key: "script check.sh literal line 2", Literal: true, ByStatus: true}
+	plants := []Plant{{Name: "check.sh", Marks: []Mark{mark}, Inside: true}}
 	red, green := Read(Invocation{}, plants, 1, nil, nil), Read(Invocation{}, plants, 0, nil, nil)
 	for _, test := range []struct {
 		row  Row

@@ -29,7 +29,7 @@ type Row struct {
 	// Changed is true if the claimed tree has other versions of the base's tests. They may have new names,
 	// so only their number counts.
 	Changed bool
-	// Unheard lists test files that name no test on the claimed tree, nor at the base, where something could not be loaded.
+	// Unheard lists test files that name no test on the claimed tree, nor at the base, which could not load something.
 	Unheard []string
 	// Excused lists tests that passed and failed on one tree, and forms of names that come and go, sorted.
 	Excused []string

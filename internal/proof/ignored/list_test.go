@@ -60,10 +60,18 @@ func TestRecordListsWhatIsNotInTheTree(t *testing.T) {
 	if err := os.Symlink("/nowhere", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+	for _, folder := range []string{"empty", "a/deep/folder", "node_modules/x/none", ".git/refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	list := record(t, dir, "a.go", "a/b")
 	same(t, "names", []string{
-		".git/impl.py", ".ralph/notes", "a.d/c", "link", "node_modules/x/index.js", "sub/.git", "sub/.git2",
+		".git/impl.py", ".ralph/notes", "a.d/c", "a/deep/folder", "empty", "link", "node_modules/x/index.js", "node_modules/x/none",
+		"sub/.git", "sub/.git2",
 	}, names(list))
+	empty, _ := list.Find("empty")
+	same(t, "empty folder", File{Name: "empty", Mode: os.ModeDir}, empty)
 	link, _ := list.Find("link")
 	same(t, "target", "/nowhere", link.Target)
 	_, ok := list.Find("a.go")

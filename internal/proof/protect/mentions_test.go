@@ -212,3 +212,26 @@ func TestWhatCannotBeSearchedIsAnError(t *testing.T) {
 		t.Errorf("Sort says %v", err)
 	}
 }
+
+// A product that changes the current folder makes tests read other data with the same name.
+func TestNewDataWithTheNameOfTestDataIsAPartOfTests(t *testing.T) {
+	base := files{"cases.json": "1", "a.py": "", "tests/test_a.py": `open("cases.json")`}
+	for name, c := range map[string]struct {
+		change files
+		added  []string
+	}{
+		"same name":  {files{"lib/cases.json": "2"}, []string{"lib/cases.json added"}},
+		"other name": {files{"lib/data.json": "2"}, nil},
+		"its own":    {files{"package.json": "{}"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := trees{base, with(base, c.change)}
+			if diff := cmp.Diff(short{Unseen: c.added}, sorted(t, protect.Config{Globs: []string{"tests"}}, tree)); diff != "" {
+				t.Errorf("with the preset: %s", diff)
+			}
+			if diff := cmp.Diff(short{Tests: c.added}, sorted(t, protect.Config{}, tree)); diff != "" {
+				t.Errorf("without: %s", diff)
+			}
+		})
+	}
+}
