@@ -79,45 +79,102 @@ func (k *Keeper) converted(
 	ctx context.Context, names map[string]bool, changes []ralph.FileChange,
 ) (lines []string, err error) {
 	now := k.runnable()
-	isNew := !bytes.Equal(now.attributes, k.before.attributes) || !bytes.Equal(now.config, k.before.config) ||
-		slices.ContainsFunc(changes, func(c ralph.FileChange) bool { return path.Base(c.Name) == ".gitattributes" })
-	if !isNew {
+	isNew := !bytes.Equal(now.attributes, k.before.attributes)
+	newSettings := !slices.Equal(converting(now.config), converting(k.before.config))
+	if !isNew && !newSettings && !slices.ContainsFunc(changes, func(c ralph.FileChange) bool {
+		return path.Base(c.Name) == ".gitattributes"
+	}) {
 		return nil, nil
 	}
-	list := strings.Join(slices.Sorted(maps.Keys(names)), "\x00") + "\x00"
-	out, err := k.feed(ctx, k.repo.Call, list, git.Call{
-		Args: []string{"check-attr", "-z", "--stdin", "filter", "ident", "text", "eol", "working-tree-encoding"},
-	})
+	rules, err := k.attributes(ctx, names, git.Call{Args: []string{"check-attr"}})
 	if err != nil {
 		return nil, err
 	}
-	rules := map[string]map[string]string{}
-	for fields := strings.Split(out, "\x00"); len(fields) > 3; fields = fields[3:] {
-		if rules[fields[0]] == nil {
-			rules[fields[0]] = map[string]string{}
-		}
-		if fields[2] != "unspecified" && fields[2] != "unset" {
-			rules[fields[0]][fields[1]] = fields[2]
+	var before map[string]string
+	if k.head != "" && !isNew && !newSettings {
+		if before, err = k.attributesAt(ctx, names, k.head); err != nil {
+			return nil, err
 		}
 	}
-	for name, set := range rules {
-		if k.converts(name, set) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if (newSettings || rules[name] != before[name]) && k.converts(name, rules[name], newSettings) {
 			lines = append(lines, name+" (by new rules, git commits or checks out another text)")
 		}
 	}
-	slices.Sort(lines)
 	return lines, nil
 }
 
-// converts reports whether attributes change what a file contains.
-func (k *Keeper) converts(name string, set map[string]string) bool {
+// converting returns the lines of a configuration that may say how git converts files.
+func converting(config []byte) []string {
+	var lines []string
+	for line := range strings.Lines(strings.ToLower(string(config))) {
+		if slices.ContainsFunc([]string{"filter", "clean", "smudge", "process", "crlf", "eol", "attributesfile"},
+			func(word string) bool { return strings.Contains(line, word) }) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// attributes returns the attributes of files that may convert them, as "filter=lfs text=auto".
+func (k *Keeper) attributes(
+	ctx context.Context, names map[string]bool, ask git.Call,
+) (map[string]string, error) {
+	list := strings.Join(slices.Sorted(maps.Keys(names)), "\x00") + "\x00"
+	ask.Args = append(ask.Args, "-z", "--stdin", "filter", "ident", "text", "eol", "working-tree-encoding")
+	out, err := k.feed(ctx, k.repo.Call, list, ask)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for fields := strings.Split(out, "\x00"); len(fields) > 3; fields = fields[3:] {
+		if fields[2] != "unspecified" {
+			found[fields[0]] += fields[1] + "=" + fields[2] + " "
+		}
+	}
+	return found, nil
+}
+
+// attributesAt returns the attributes of files by the rules of a commit.
+func (k *Keeper) attributesAt(ctx context.Context, names map[string]bool, commit string) (map[string]string, error) {
+	folder, err := os.MkdirTemp(k.path("tmp"), "rules-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
+	if _, err := k.repo.Call(ctx, git.Call{Env: env, Args: []string{"read-tree", commit}}); err != nil {
+		return nil, err
+	}
+	return k.attributes(ctx, names, git.Call{Env: env, Args: []string{"check-attr", "--cached"}})
+}
+
+// converts reports whether attributes change what a file contains. newSettings says that the repository's settings for
+// line ends may be new.
+func (k *Keeper) converts(name, attributes string, newSettings bool) bool {
+	file := filepath.Join(k.repo.Dir, filepath.FromSlash(name))
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	set := map[string]string{}
+	for rule := range strings.FieldsSeq(attributes) {
+		if key, value, _ := strings.Cut(rule, "="); value != "unset" {
+			set[key] = value
+		}
+	}
 	if set["filter"] != "" || set["working-tree-encoding"] != "" {
 		return true
+	}
+	if newSettings && !strings.Contains(attributes, "text=") {
+		set["text"] = "auto"
 	}
 	if set["ident"] == "" && set["text"] == "" && set["eol"] == "" {
 		return false
 	}
-	text, known := scan.ReadSmall(filepath.Join(k.repo.Dir, filepath.FromSlash(name)))
+	text, known := scan.ReadSmall(file)
+	if set["text"] == "auto" && bytes.IndexByte(text, 0) >= 0 {
+		return set["ident"] != "" && bytes.Contains(text, []byte("$Id"))
+	}
 	hasReturns := bytes.Contains(text, []byte("\r\n"))
 	return !known || set["ident"] != "" && bytes.Contains(text, []byte("$Id")) ||
 		hasReturns && set["eol"] != "crlf" || !hasReturns && set["eol"] == "crlf"

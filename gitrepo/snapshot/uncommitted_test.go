@@ -11,30 +11,37 @@ import (
 )
 
 func TestChangesThatACommitLacks(t *testing.T) {
+	flagged, converted := []string{"a (a flag makes git skip it"}, []string{"a (by new rules"}
 	for name, c := range map[string]struct {
 		script, changed string
 		want            []string
 	}{
 		"nothing":         {"echo new >a", "a", nil},
 		"staged":          {"echo new >a; git add a", "a", nil},
-		"skipped":         {"echo new >a; git update-index --skip-worktree a", "a", []string{"a (a flag makes git skip it"}},
-		"unchanged":       {"echo new >a; git update-index --assume-unchanged a", "a", []string{"a (a flag makes git skip it"}},
+		"skipped":         {"echo new >a; git update-index --skip-worktree a", "a", flagged},
+		"unchanged":       {"echo new >a; git update-index --assume-unchanged a", "a", flagged},
 		"another skipped": {"echo new >a; git update-index --skip-worktree b", "a", nil},
 		"filtered": {
 			"echo new >a; echo 'a filter=x' >.gitattributes; git config filter.x.clean cat", "a .gitattributes",
-			[]string{"a (by new rules"},
+			converted,
 		},
 		"filtered by git's own file": {
-			"echo new >a; echo 'a filter=x' >.git/info/attributes", "a", []string{"a (by new rules"},
+			"echo new >a; echo 'a filter=x' >.git/info/attributes", "a", converted,
 		},
-		"keyword":       {"echo '$Id$' >a; echo '* ident' >.gitattributes", "a .gitattributes", []string{"a (by new rules"}},
-		"no keyword":    {"echo new >a; echo '* ident text=auto' >.gitattributes", "a .gitattributes", nil},
-		"line ends":     {`printf 'new\r\n' >a; echo 'a text' >.gitattributes`, "a .gitattributes", []string{"a (by new rules"}},
-		"kept ends":     {`printf 'new\r\n' >a; echo 'a eol=crlf' >.gitattributes`, "a .gitattributes", nil},
-		"other ends":    {"echo new >a; echo 'a eol=crlf' >.gitattributes", "a .gitattributes", []string{"a (by new rules"}},
-		"rules of old":  {"printf 'new\\r\\n' >old.txt", "old.txt", nil},
-		"own":           {"git init -q in; echo new >in/a", "in/a", []string{"in (a repository of its own"}},
-		"no repository": {"rm -rf .git; echo new >a", "a", []string{"git's repository (it cannot be asked"}},
+		"keyword":      {"echo '$Id$' >a; echo '* ident' >.gitattributes", "a .gitattributes", converted},
+		"no keyword":   {"echo new >a; echo '* ident text=auto' >.gitattributes", "a .gitattributes", nil},
+		"line ends":    {`printf 'new\r\n' >a; echo 'a text' >.gitattributes`, "a .gitattributes", converted},
+		"kept ends":    {`printf 'new\r\n' >a; echo 'a eol=crlf' >.gitattributes`, "a .gitattributes", nil},
+		"other ends":   {"echo new >a; echo 'a eol=crlf' >.gitattributes", "a .gitattributes", converted},
+		"rules of old": {"printf 'new\\r\\n' >old.txt", "old.txt", nil},
+		"unrelated rule": {
+			"printf 'new\\r\\n' >old.txt; echo '*.x eol=lf' >>.gitattributes", "old.txt .gitattributes", nil,
+		},
+		"unrelated setting": {"printf 'new\\r\\n' >old.txt; git config user.email me@example.com", "old.txt", nil},
+		"setting":           {"printf 'new\\r\\n' >a; git config core.autocrlf input", "a", converted},
+		"binary":            {"printf 'x\\r\\n\\000' >a; echo '* text=auto' >.gitattributes", "a .gitattributes", nil},
+		"own":               {"git init -q in; echo new >in/a", "in/a", []string{"in (a repository of its own"}},
+		"no repository":     {"rm -rf .git; echo new >a", "a", []string{"git's repository (it cannot be asked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gittest.NewRepo(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -42,11 +43,15 @@ func (k *Keeper) Unreachable(ctx context.Context) ([]string, error) {
 	if len(added) == 0 {
 		return nil, nil
 	}
-	args := []string{"rev-list", "--objects", "--no-object-names", "--indexed-objects", "--all"}
+	list := []string{"rev-list", "--objects", "--no-object-names", "--indexed-objects"}
+	branches := []string{"--branches", "--remotes", "--tags"}
 	if k.head != "" {
-		args = append(args, "HEAD", "^"+k.head)
+		list = append(list, "HEAD", "^"+k.head)
 	}
-	out, err := k.repo.Ask(ctx, args...)
+	out, err := k.repo.Ask(ctx, slices.Concat(list, branches)...)
+	if err != nil && ctx.Err() == nil {
+		out, err = k.repo.Ask(ctx, list...) // a branch may be broken
+	}
 	if ctx.Err() != nil {
 		return nil, err
 	}

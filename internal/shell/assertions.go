@@ -9,23 +9,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Script is a shell script. Errexit is true if it ends at the first command that fails, although it does not say so.
+// Script is a shell script.
 type Script struct {
 	Text    string
-	Errexit bool
+	Program bool // it is started as a program or by a shell, so its last status is its own
+	Errexit bool // it ends at the first command that fails, although it does not say so
 }
 
 // Assertion is a constant word of a script that certainly makes it fail once it is another word.
 type Assertion struct {
-	From, To, Line int
-	Number         bool // it is compared as a number
+	From, To int
+	Number   bool // it is compared as a number
 }
 
 // Assertions returns what scripts that belong together assert: words in comparisons whose failure fails the script, and
-// such words among the arguments of a function that compares them.
+// such words among the arguments of a function that compares them. It returns only what certainly runs: nothing after a
+// statement that may end a script with success, and nothing inside of branches and of loops over unknown words.
 func Assertions(scripts []Script) [][]Assertion {
 	a := &asserter{
-		bodies: map[string]*syntax.Stmt{}, known: map[string]function{}, failing: map[string]failure{},
+		bodies: map[string]*syntax.Stmt{}, twice: map[string]bool{}, known: map[string]function{},
+		failing: map[string]failure{},
 	}
 	files := make([]*syntax.File, len(scripts))
 	for i, s := range scripts {
@@ -38,28 +41,86 @@ func Assertions(scripts []Script) [][]Assertion {
 		if file == nil {
 			continue
 		}
-		w := &walker{asserter: a, errexit: scripts[i].Errexit || errexitLine.MatchString(scripts[i].Text)}
-		w.statements(file.Stmts, true)
+		w := &walker{asserter: a, errexit: scripts[i].Errexit}
+		w.statements(file.Stmts, scripts[i].Program)
 		found[i] = w.found
 	}
 	return found
 }
 
-// Mentioned returns the words of a script that consist of letters alone, such as names and patterns of files.
-func Mentioned(text string) (words []string) {
+// shells are programs that run a script, and commands that read one.
+var shells = []string{"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"}
+
+// Started returns the names and patterns of the scripts that a script certainly starts or reads.
+func Started(text string) []string {
 	file := parseFile(text)
 	if file == nil {
 		return nil
 	}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if word, ok := node.(*syntax.Word); ok {
-			if name := word.Lit(); name != "" {
-				words = append(words, name)
+	var names []string
+	startedBy(file.Stmts, &names)
+	return names
+}
+
+func startedBy(list []*syntax.Stmt, names *[]string) {
+	for _, s := range list {
+		switch command := s.Cmd.(type) {
+		case *syntax.CallExpr:
+			*names = append(*names, scriptsOf(command)...)
+		case *syntax.BinaryCmd:
+			startedBy([]*syntax.Stmt{command.X}, names)
+			if command.Op == syntax.AndStmt {
+				startedBy([]*syntax.Stmt{command.Y}, names)
+			}
+		case *syntax.IfClause:
+			startedBy(command.Cond, names)
+		case *syntax.Block:
+			startedBy(command.Stmts, names)
+		case *syntax.Subshell:
+			startedBy(command.Stmts, names)
+		case *syntax.ForClause:
+			if loop, ok := command.Loop.(*syntax.WordIter); ok && startsVariable(command.Do, loop.Name.Value) {
+				for _, word := range loop.Items {
+					*names = append(*names, wordText(word))
+				}
 			}
 		}
-		return true
-	})
-	return words
+	}
+}
+
+// scriptsOf returns the scripts that a simple command names: itself, or a word after a shell.
+func scriptsOf(call *syntax.CallExpr) (names []string) {
+	name := nameOf(call)
+	if strings.Contains(name, "/") {
+		names = append(names, name)
+	}
+	if name == "echo" || name == "printf" {
+		return names
+	}
+	for i, word := range call.Args[:max(len(call.Args)-1, 0)] {
+		if next := call.Args[i+1]; slices.Contains(shells, word.Lit()) && isConstant(next) {
+			names = append(names, wordText(next))
+		}
+	}
+	return names
+}
+
+// startsVariable reports whether a loop starts the script that its variable names.
+func startsVariable(body []*syntax.Stmt, name string) (starts bool) {
+	for _, s := range body {
+		syntax.Walk(s, func(node syntax.Node) bool {
+			call, ok := node.(*syntax.CallExpr)
+			if !ok {
+				return true
+			}
+			for i, word := range call.Args {
+				isShell := i == 0 || slices.Contains(shells, call.Args[i-1].Lit())
+				starts = starts || isShell && variableOf(word) == name
+			}
+			return true
+		})
+	}
+	return starts
 }
 
 func parseFile(text string) (file *syntax.File) {
@@ -80,12 +141,10 @@ func parseFile(text string) (file *syntax.File) {
 	return nil
 }
 
-// errexitLine matches a script whose first line asks for errexit.
-var errexitLine = regexp.MustCompile(`\A#!\S*sh\s+-\w*e`)
-
 // asserter knows the functions of the scripts.
 type asserter struct {
 	bodies map[string]*syntax.Stmt
+	twice  map[string]bool // functions that are defined more than once
 	known  map[string]function
 	// failing says of functions whether they make the script fail.
 	failing map[string]failure
@@ -95,21 +154,30 @@ type failure struct{ fails, ends bool }
 
 // function is what a function asserts.
 type function struct {
-	compared []int // positions of the parameters that it compares
-	ends     bool  // it ends or fails the script by itself; otherwise its status must be looked at
+	compared []comparison
+	ends     bool // it ends or fails the script by itself; otherwise its status must be looked at
+}
+
+// comparison is a parameter that a function compares.
+type comparison struct {
+	position        int
+	number, pattern bool
 }
 
 func (a *asserter) collectFunctions(file *syntax.File) {
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil {
-			a.bodies[f.Name.Value] = f.Body
+			name := f.Name.Value
+			a.twice[name] = a.bodies[name] != nil
+			a.bodies[name] = f.Body
 		}
 		return true
 	})
 }
 
+// function returns what a function asserts. One that is defined twice may be either.
 func (a *asserter) function(name string) function {
-	if known, ok := a.known[name]; ok {
+	if known, ok := a.known[name]; ok || a.twice[name] {
 		return known
 	}
 	a.known[name] = function{} // as long as it is not known: it may call itself
@@ -127,25 +195,47 @@ type walker struct {
 	found    []Assertion
 	holds    map[string]int // in a function: the variables that hold a parameter
 	shifted  int
-	compared []int
+	compared []comparison
 	ends     bool
+	stopped  bool // what comes now may not run
 }
 
 // statements walks over a list. The status of the last statement may be that of the whole list, which then decides.
 func (w *walker) statements(list []*syntax.Stmt, decides bool) {
 	for i, s := range list {
-		w.statement(s, w.errexit || decides && i == len(list)-1)
-		if call, ok := s.Cmd.(*syntax.CallExpr); ok && slices.Contains([]string{"exit", "exec", "return"}, nameOf(call)) {
+		if w.stopped {
 			return
 		}
+		w.statement(s, decides && i == len(list)-1)
+		w.stopped = w.stopped || w.mayEnd(s)
 	}
 }
 
-// statement walks over one statement. decides is true if the script fails when the statement does.
-func (w *walker) statement(s *syntax.Stmt, decides bool) {
+// mayEnd reports whether a statement may end the script, the function or the loop with success.
+func (a *asserter) mayEnd(s *syntax.Stmt) (ends bool) {
+	syntax.Walk(s, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.FuncDecl, *syntax.CmdSubst:
+			return false
+		case *syntax.CallExpr:
+			switch name := nameOf(n); name {
+			case "exit", "return":
+				ends = ends || len(n.Args) < 2 || n.Args[1].Lit() == "" || n.Args[1].Lit() == "0"
+			case "exec", "continue", "break":
+				ends = true
+			}
+		}
+		return true
+	})
+	return ends
+}
+
+// statement walks over one statement. last is true if its status is that of the script or the function.
+func (w *walker) statement(s *syntax.Stmt, last bool) {
 	if s == nil || s.Background {
 		return
 	}
+	decides := last || w.errexit && !s.Negated
 	switch command := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		w.simple(command)
@@ -155,15 +245,16 @@ func (w *walker) statement(s *syntax.Stmt, decides bool) {
 			w.assign(assign)
 		}
 	case *syntax.BinaryCmd:
-		w.binary(s, command, decides)
+		w.binary(s, command, last)
 	case *syntax.IfClause:
 		w.branch(command)
 	case *syntax.ForClause:
-		w.statements(command.Do, false)
-	case *syntax.WhileClause:
-		w.statements(command.Do, false)
+		loop, ok := command.Loop.(*syntax.WordIter)
+		if ok && len(loop.Items) > 0 && !slices.ContainsFunc(loop.Items, isUnknown) {
+			w.statements(command.Do, false)
+		}
 	case *syntax.Block:
-		w.statements(command.Stmts, decides)
+		w.statements(command.Stmts, last)
 	case *syntax.Subshell:
 		if decides {
 			w.statements(command.Stmts, true)
@@ -173,6 +264,8 @@ func (w *walker) statement(s *syntax.Stmt, decides bool) {
 	}
 }
 
+func isUnknown(word *syntax.Word) bool { return !isConstant(word) }
+
 // simple notes what a simple command means for those after it.
 func (w *walker) simple(call *syntax.CallExpr) {
 	switch name := nameOf(call); {
@@ -181,11 +274,29 @@ func (w *walker) simple(call *syntax.CallExpr) {
 			w.assign(assign)
 		}
 	case name == "shift":
-		w.shifted++
+		by := 1
+		if len(call.Args) > 1 {
+			n, err := strconv.Atoi(call.Args[1].Lit())
+			w.stopped = w.stopped || err != nil
+			by = n
+		}
+		w.shifted += by
 	case name == "set" && w.holds == nil:
-		for _, word := range call.Args[1:] {
-			option := word.Lit()
-			w.errexit = w.errexit || strings.HasPrefix(option, "-") && strings.Contains(option, "e") || option == "errexit"
+		w.set(call.Args[1:])
+	}
+}
+
+// set notes whether the script ends at the first command that fails.
+func (w *walker) set(args []*syntax.Word) {
+	for i, word := range args {
+		option := word.Lit()
+		switch {
+		case option == "--":
+			return
+		case option == "errexit" && i > 0:
+			w.errexit = strings.HasPrefix(args[i-1].Lit(), "-")
+		case len(option) > 1 && (option[0] == '-' || option[0] == '+') && strings.Contains(option, "e"):
+			w.errexit = option[0] == '-'
 		}
 	}
 }
@@ -200,15 +311,20 @@ func (w *walker) assign(assign *syntax.Assign) {
 	}
 }
 
-func (w *walker) binary(s *syntax.Stmt, command *syntax.BinaryCmd, decides bool) {
-	fails, ends := w.fails(command.Y)
+// binary walks over a list with && or ||. If its first part fails, errexit does not apply.
+func (w *walker) binary(s *syntax.Stmt, command *syntax.BinaryCmd, last bool) {
+	fails, ends := w.fails([]*syntax.Stmt{command.Y})
 	switch {
 	case command.Op == syntax.OrStmt && fails:
 		w.require(command.X, true, true, ends)
 	case command.Op == syntax.AndStmt && fails:
 		w.require(command.X, false, true, ends)
+	case command.Op == syntax.AndStmt && w.errexit && !last:
+		w.require(command.Y, true, true, false)
+	case command.Op == syntax.Pipe || command.Op == syntax.PipeAll:
+		w.require(s, true, last || w.errexit && !s.Negated, false)
 	default:
-		w.require(s, true, decides, false)
+		w.require(s, true, last, false)
 	}
 }
 
@@ -217,72 +333,75 @@ func (w *walker) branch(command *syntax.IfClause) {
 		return
 	}
 	condition := command.Cond[len(command.Cond)-1]
-	if fails, ends := w.failsOne(command.Then); fails {
+	if fails, ends := w.fails(command.Then); fails {
 		w.require(condition, false, true, ends)
 	}
 	if other := command.Else; other != nil && len(other.Cond) == 0 {
-		if fails, ends := w.failsOne(other.Then); fails {
+		if fails, ends := w.fails(other.Then); fails {
 			w.require(condition, true, true, ends)
 		}
 	}
 }
 
-func (a *asserter) failsOne(list []*syntax.Stmt) (fails, ends bool) {
+var (
+	failingName  = regexp.MustCompile(`(?i)^(?:die|fail|failed|abort|bail)$`)
+	countingName = regexp.MustCompile(`(?i)fail|err|status|bad|^(?:rc|ret|code)$`)
+)
+
+// fails reports whether a list of statements certainly makes the script fail. ends is false if it only makes its
+// function fail.
+func (a *asserter) fails(list []*syntax.Stmt) (fails, ends bool) {
 	for _, s := range list {
-		one, hard := a.fails(s)
+		var one, hard bool
+		switch command := s.Cmd.(type) {
+		case *syntax.Block:
+			one, hard = a.fails(command.Stmts)
+		case *syntax.ArithmCmd:
+			one, hard = true, true
+		case *syntax.CallExpr:
+			one, hard = a.callFails(command)
+		}
 		fails, ends = fails || one, ends || hard
 	}
 	return fails, ends
 }
 
-var failingName = regexp.MustCompile(`(?i)fail|die|abort|error|bail|wrong|bad`)
-
-// fails reports whether a statement makes the script fail. ends is false if it only makes its function fail.
-func (a *asserter) fails(s *syntax.Stmt) (fails, ends bool) {
-	syntax.Walk(s, func(node syntax.Node) bool {
-		switch n := node.(type) {
-		case *syntax.FuncDecl, *syntax.CmdSubst:
-			return false
-		case *syntax.Assign:
-			value := ""
-			if n.Value != nil {
-				value = n.Value.Lit()
-			}
-			counts := value == "1" || value == "false" || n.Value != nil && isArithmetic(n.Value)
-			fails, ends = fails || counts, ends || counts
-		case *syntax.ArithmCmd, *syntax.LetClause:
-			fails, ends = true, true
-		case *syntax.CallExpr:
-			one, hard := a.callFails(n)
-			fails, ends = fails || one, ends || hard
-		}
-		return true
-	})
-	return fails, ends
-}
-
 func isArithmetic(word *syntax.Word) bool {
+	if len(word.Parts) != 1 {
+		return false
+	}
 	_, ok := word.Parts[0].(*syntax.ArithmExp)
-	return ok && len(word.Parts) == 1
+	return ok
 }
 
 func (a *asserter) callFails(call *syntax.CallExpr) (fails, ends bool) {
+	if len(call.Args) == 0 {
+		counts := slices.ContainsFunc(call.Assigns, func(n *syntax.Assign) bool {
+			return n.Value != nil && n.Name != nil && countingName.MatchString(n.Name.Value) &&
+				(n.Value.Lit() == "1" || n.Value.Lit() == "false" || isArithmetic(n.Value))
+		})
+		return counts, counts
+	}
 	name := nameOf(call)
 	switch name {
 	case "exit", "return":
-		fails = len(call.Args) < 2 || call.Args[1].Lit() != "0"
+		number := ""
+		if len(call.Args) > 1 {
+			number = call.Args[1].Lit()
+		}
+		fails = number != "" && number != "0"
 		return fails, fails && name == "exit"
 	case "false":
 		return true, false
 	}
 	body, defined := a.bodies[name]
-	if !defined {
+	if !defined || a.twice[name] {
 		return failingName.MatchString(name), failingName.MatchString(name)
 	}
 	known, ok := a.failing[name]
 	if !ok {
 		a.failing[name] = failure{} // as long as it is not known: it may call itself
-		known.fails, known.ends = a.fails(body)
+		known.fails, known.ends = a.fails([]*syntax.Stmt{body})
 		a.failing[name] = known
 	}
 	return known.fails, known.ends
@@ -327,9 +446,9 @@ func (w *walker) requireCall(call *syntax.CallExpr, want, decides, ends bool) {
 		if !f.ends && !(want && decides) {
 			return
 		}
-		for _, position := range f.compared {
-			if position < len(args) {
-				w.expect(args[position], false, ends || f.ends)
+		for _, c := range f.compared {
+			if c.position < len(args) {
+				w.expect(args[c.position], c, ends || f.ends)
 			}
 		}
 	}
@@ -343,10 +462,10 @@ func (w *walker) compare(left syntax.TestExpr, operator string, right syntax.Tes
 	if !ok || !also || equal != want || !equal && operator != "!=" && operator != "-ne" {
 		return
 	}
-	number := operator == "-eq" || operator == "-ne"
+	kind := comparison{number: operator == "-eq" || operator == "-ne"}
 	for _, sides := range [][2]*syntax.Word{{one, two}, {two, one}} {
 		if !isConstant(sides[0]) {
-			w.expect(sides[1], number, ends)
+			w.expect(sides[1], kind, ends)
 		}
 	}
 }
@@ -356,9 +475,7 @@ func (w *walker) pattern(args []*syntax.Word, ends bool) {
 	for _, word := range args {
 		option := word.Lit()
 		if !strings.HasPrefix(option, "-") {
-			if !strings.Contains(wordText(word), "|") {
-				w.expect(word, false, ends)
-			}
+			w.expect(word, comparison{pattern: true}, ends)
 			return
 		}
 		if strings.HasPrefix(option, "--") || strings.ContainsAny(option, "vcefL") {
@@ -368,23 +485,36 @@ func (w *walker) pattern(args []*syntax.Word, ends bool) {
 }
 
 // expect notes a word that must be as it is: a constant, or a parameter of the function.
-func (w *walker) expect(word *syntax.Word, number, ends bool) {
-	if position := w.parameter(word); position > 0 {
-		if !slices.Contains(w.compared, position) {
-			w.compared = append(w.compared, position)
+func (w *walker) expect(word *syntax.Word, kind comparison, ends bool) {
+	if kind.position = w.parameter(word); kind.position > 0 {
+		if !slices.Contains(w.compared, kind) {
+			w.compared = append(w.compared, kind)
 		}
 		w.ends = w.ends || ends
 		return
 	}
-	if w.holds == nil && isConstant(word) {
-		w.found = append(w.found, Assertion{offset(word.Pos()), offset(word.End()), int(word.Pos().Line()), number})
+	// An alternative may match instead.
+	if w.holds == nil && isConstant(word) && !(kind.pattern && strings.Contains(wordText(word), "|")) {
+		w.found = append(w.found, Assertion{offset(word.Pos()), offset(word.End()), kind.number})
 	}
 }
 
 // parameter returns which parameter of the function a word is; 0 if it is none.
 func (w *walker) parameter(word *syntax.Word) int {
-	if w.holds == nil || word == nil || len(word.Parts) != 1 {
+	name := variableOf(word)
+	if w.holds == nil || name == "" {
 		return 0
+	}
+	if n, err := strconv.Atoi(name); err == nil && n > 0 {
+		return n + w.shifted
+	}
+	return w.holds[name]
+}
+
+// variableOf returns the variable that a word consists of, or "".
+func variableOf(word *syntax.Word) string {
+	if word == nil || len(word.Parts) != 1 {
+		return ""
 	}
 	part := word.Parts[0]
 	if quoted, ok := part.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
@@ -392,12 +522,9 @@ func (w *walker) parameter(word *syntax.Word) int {
 	}
 	expansion, ok := part.(*syntax.ParamExp)
 	if !ok || expansion.Param == nil || expansion.Exp != nil || expansion.Length || expansion.Slice != nil {
-		return 0
+		return ""
 	}
-	if n, err := strconv.Atoi(expansion.Param.Value); err == nil && n > 0 {
-		return n + w.shifted
-	}
-	return w.holds[expansion.Param.Value]
+	return expansion.Param.Value
 }
 
 // isConstant reports whether a word is the same in every run, and not a pattern.

@@ -9,8 +9,8 @@ import (
 // asserted returns the words that scripts assert.
 func asserted(scripts ...string) [][]string {
 	var list []Script
-	for _, text := range scripts {
-		list = append(list, Script{Text: text})
+	for i, text := range scripts {
+		list = append(list, Script{Text: text, Program: i == 0})
 	}
 	words := make([][]string, len(scripts))
 	for i, found := range Assertions(list) {
@@ -33,7 +33,25 @@ func TestAssertions(t *testing.T) {
 		"last":             {"x=$(slug x)\n[ \"$x\" = 'a-b' ]", []string{"'a-b'"}},
 		"not last":         {"[ \"$x\" = 'a-b' ]\necho done", nil},
 		"errexit":          {"set -eu\n[ \"$x\" = 'a-b' ]\necho done", []string{"'a-b'"}},
-		"errexit in line":  {"#!/bin/bash -e\n[ \"$x\" = 'a-b' ]\necho done", []string{"'a-b'"}},
+		"errexit off":      {"set -e\nset +e\n[ \"$x\" = 'a-b' ]\necho done", nil},
+		"errexit by name":  {"set -o errexit\n[ \"$x\" = y ]\necho done", []string{"y"}},
+		"no option":        {"set -- -e\n[ \"$x\" = y ]\necho done", nil},
+		"errexit and":      {"set -e\n[ \"$x\" = y ] && echo z\necho done", nil},
+		"errexit and last": {"set -e\nmake && [ \"$x\" = y ]\necho done", []string{"y"}},
+		"errexit not":      {"set -e\n! [ \"$x\" != y ]\necho done", nil},
+		"nested failure":   {"if [ \"$x\" != y ]; then go vet ./... || exit 1; fi", nil},
+		"other variable":   {"[ \"$x\" = y ] || quiet=1", nil},
+		"counted":          {"[ \"$x\" = y ] || failed=1\nexit $failed", []string{"y"}},
+		"other name":       {"if [ \"$x\" != y ]; then ./test_errors.sh; fi", nil},
+		"numbers":          {"same() { if [ \"$1\" -ne \"$2\" ]; then exit 1; fi; }\n./p\nsame $? 0", []string{"0"}},
+		"alternatives":     {"has() { echo \"$1\" | grep -qE \"$2\" || exit 1; }\nhas \"$x\" 'a|b'", nil},
+		"after a skip":     {"[ -f x ] || exit 0\n[ \"$x\" = y ] || exit 1", nil},
+		"after a bare end": {"[ -f x ] || exit\n[ \"$x\" = y ] || exit 1", nil},
+		"unknown loop":     {"for f in *.none; do [ \"$(slug $f)\" = y ] || exit 1; done", nil},
+		"while":            {"while read -r a; do [ \"$a\" = y ] || exit 1; done <cases", nil},
+		"shift two": {
+			"eq() {\n  shift 2\n  [ \"$1\" = \"$2\" ] || exit 1\n}\neq title cmd \"$x\" want", []string{"want"},
+		},
 		"if unequal":       {`if [ "$x" != y ]; then echo no; exit 1; fi; echo ok`, []string{"y"}},
 		"if equal":         {`if [ "$x" = y ]; then echo yes; exit 1; fi; echo ok`, nil},
 		"if else":          {`if [ "$x" = y ]; then echo ok; else failed=1; fi; exit $failed`, []string{"y"}},
@@ -81,6 +99,29 @@ func TestAssertions(t *testing.T) {
 				t.Errorf("%s\n%s", test.script, diff)
 			}
 		})
+	}
+}
+
+func TestStarted(t *testing.T) {
+	for script, want := range map[string][]string{
+		"sh tests/a.sh && . ./b.sh || source c.sh":                      {"tests/a.sh", "./b.sh"},
+		"sh \"tests/a.sh\"\nif bash tests/b.sh; then sh tests/c.sh; fi": {"tests/a.sh", "tests/b.sh"},
+		"for f in tests/*.sh; do if sh \"$f\"; then echo ok; fi; done":  {"tests/*.sh"},
+		"for f in tests/*.sh; do chmod +x \"$f\"; done":                 nil,
+		"echo sh tests/a.sh; shellcheck tests/a.sh":                     nil,
+		"run sh tests/run.sh":                                           {"tests/run.sh"},
+		"./tests/a.sh":                                                  {"./tests/a.sh"},
+	} {
+		if diff := cmp.Diff(want, Started(script)); diff != "" {
+			t.Errorf("%s\n%s", script, diff)
+		}
+	}
+}
+
+func TestFunctionsThatAreDefinedTwiceAreUnknown(t *testing.T) {
+	got := asserted("same() { [ \"$1\" = \"$2\" ] || exit 1; }\nsame \"$x\" y", "same() { :; }")
+	if diff := cmp.Diff([][]string{nil, nil}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

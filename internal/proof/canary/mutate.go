@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxMutated limits the tests in which a literal is changed. Each of them makes the check fail, and
@@ -51,6 +53,9 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
 	}
+	if m.filtersElsewhere() {
+		failedAtBase = nil
+	}
 	beside := m.choose(all, func(c candidate) bool { return c.besideOne(failedAtBase) }, maxUnnamed)
 	if len(beside) == 0 {
 		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxScripts)
@@ -68,6 +73,15 @@ func (m *mutator) finders() map[string]func() []candidate {
 	}
 	maps.DeleteFunc(finders, func(ecosystem string, _ func() []candidate) bool { return !m.mayRun(ecosystem) })
 	return finders
+}
+
+var namesTests = text.LazyRegexp(`\s(?:-run|-skip|-k|-t|-m|--grep|--filter|--deselect|--ignore)\b`)
+
+// filtersElsewhere reports whether a Makefile or package.json may choose tests by name: it is unknown which run.
+func (m *mutator) filtersElsewhere() bool {
+	return slices.ContainsFunc([]string{"Makefile", "makefile", "GNUmakefile", "package.json"}, func(name string) bool {
+		return namesTests().MatchString(strings.ReplaceAll(m.read(name), "-m unittest", ""))
+	})
 }
 
 // certain gives candidates their keys, and leaves out literals that may not be compared: a test that passes with a
@@ -132,11 +146,9 @@ func (m *mutator) choose(all []candidate, wanted func(candidate) bool, most int)
 		turn      int
 		own, kind [32]byte
 	}
-	var places []place
+	places := make([]place, 0, len(all))
 	for _, c := range all {
-		if wanted(c) {
-			places = append(places, place{candidate: c, own: m.hash("rank", c.key), kind: m.hash("ecosystem", c.ecosystem)})
-		}
+		places = append(places, place{candidate: c, own: m.hash("rank", c.key), kind: m.hash("ecosystem", c.ecosystem)})
 	}
 	slices.SortFunc(places, func(a, b place) int { return bytes.Compare(a.own[:], b.own[:]) })
 	inFile, inEcosystem := map[string]int{}, map[string]int{}
@@ -153,8 +165,10 @@ func (m *mutator) choose(all []candidate, wanted func(candidate) bool, most int)
 		return cmp.Or(cmp.Compare(a.turn, b.turn), bytes.Compare(a.kind[:], b.kind[:]))
 	})
 	chosen := make([]candidate, 0, most)
-	for _, p := range places[:min(len(places), most)] {
-		chosen = append(chosen, p.candidate)
+	for _, p := range places {
+		if len(chosen) < most && wanted(p.candidate) {
+			chosen = append(chosen, p.candidate)
+		}
 	}
 	return chosen
 }
@@ -180,7 +194,7 @@ func (m *mutator) apply(chosen []candidate) []Plant {
 			plant.Marks, changes = append(plant.Marks, mark), append(changes, change)
 		}
 		slices.SortFunc(changes, func(a, b change) int { return b.from - a.from })
-		for _, c := range changes {
+		for _, c := range slices.CompactFunc(changes, func(a, b change) bool { return a.from == b.from }) {
 			plant.Text = plant.Text[:c.from] + c.text + plant.Text[c.to:]
 		}
 		plants = append(plants, plant)

@@ -273,6 +273,11 @@ func TestMutateTablesOfPackages(t *testing.T) {
 		"func TestA(t *testing.T) {\n\tfor _, c := range sums {\n\t\tif f(c.a) != c.want {\n\t\t\tt.Fail()\n\t\t}\n\t}\n}\n"
 	changedCase{"table of the package", "", []string{"var sums = []struct{ a, want int }{{1, 2}, {3, 4}}"}}.check(
 		t, project{"go.mod": "module m\n", "a_test.go": text}, "go test")
+	mod := "module m\n"
+	changedCase{"table of two files", "", nil}.check(
+		t, project{"go.mod": mod, "a_test.go": text, "b_test.go": "package a\n\nvar other = len(sums)\n"}, "go test")
+	changedCase{"table that the product knows", "", []string{"var sums = []struct{ a, want int }{{1, 2}, {3, 4}}"}}.check(
+		t, project{"go.mod": mod, "a_test.go": text, "b.go": "package a\n\nfunc init() { sums = nil }\n"}, "go test")
 	changedCase{"table that others use", "", nil}.check(
 		t, project{"go.mod": "module m\n", "a_test.go": text + "\nfunc init() { sums = nil }\n"}, "go test")
 }

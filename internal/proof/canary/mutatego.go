@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,13 @@ func (m *mutator) findGo() []candidate {
 				names[dir][name]++
 			}
 		}
-		for _, c := range goTests(file, m.search(file), m.command) {
+		elsewhere := func(name string) bool {
+			word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+			return slices.ContainsFunc(folders[dir].tests, func(other string) bool {
+				return other != file && word.MatchString(m.search(other))
+			})
+		}
+		for _, c := range goTests(file, m.search(file), m.command, elsewhere) {
 			c.scope, c.guarded = m.goImportPath(dir), guarded[dir]
 			// A folder's second package may have a test of the same name.
 			if names[dir][c.test] == 1 {
@@ -71,10 +78,12 @@ type goTestBody struct {
 	reporting map[*ast.BlockStmt]bool
 	// filtered is true if the command may leave out subtests.
 	filtered bool
+	// elsewhere reports whether other tests of the folder mention a name.
+	elsewhere func(name string) bool
 }
 
 // goTests returns the tests of one file with the literals that they compare.
-func goTests(file, text, command string) []candidate {
+func goTests(file, text, command string, elsewhere func(name string) bool) []candidate {
 	if text == "" || goBuild().MatchString(text) || constraintFree(file) != file {
 		return nil
 	}
@@ -102,7 +111,8 @@ func goTests(file, text, command string) []candidate {
 		if t := testingParameter(f.Type); t != "" {
 			search := &goTestBody{
 				fset: fset, file: parsed, body: f.Body, testify: testify, contexts: contextNames(f), filtered: filtered,
-				values: map[string][]ast.Expr{}, reporting: map[*ast.BlockStmt]bool{},
+				elsewhere: elsewhere,
+				values:    map[string][]ast.Expr{}, reporting: map[*ast.BlockStmt]bool{},
 			}
 			search.block(f.Body.List, goScope{t: t, certain: true})
 			tests = append(tests, candidate{file: file, test: f.Name.Name, spots: search.spots})
@@ -193,7 +203,7 @@ func (g *goTestBody) condition(e ast.Expr, op token.Token, in goScope) {
 		// a method that compares, as in !got.Equal(Money{5})
 		selector, ok := e.Fun.(*ast.SelectorExpr)
 		if ok && op == token.EQL && selector.Sel.Name == "Equal" && len(e.Args) == 1 {
-			g.compareAll(selector.X, e.Args[0], in)
+			g.compareOnly(selector.X, e.Args[0], in)
 		}
 	case *ast.ParenExpr:
 		g.condition(e.X, op, in)
@@ -260,19 +270,18 @@ func (g *goTestBody) compare(one, two ast.Expr, in goScope) {
 	}
 }
 
-// compareAll searches the literals inside a composite value that is compared.
-func (g *goTestBody) compareAll(actual, expected ast.Expr, in goScope) {
+// compareOnly searches the literal of a composite value with one element that is compared.
+func (g *goTestBody) compareOnly(actual, expected ast.Expr, in goScope) {
 	composite, ok := expected.(*ast.CompositeLit)
-	if !ok {
+	if !ok || len(composite.Elts) != 1 { // of several, the method may ignore some
 		return
 	}
-	for _, e := range composite.Elts {
-		if pair, keyed := e.(*ast.KeyValueExpr); keyed {
-			e = pair.Value
-		}
-		if isConstant(e) {
-			g.compare(actual, e, in)
-		}
+	only := composite.Elts[0]
+	if pair, keyed := only.(*ast.KeyValueExpr); keyed {
+		only = pair.Value
+	}
+	if isConstant(only) {
+		g.compare(actual, only, in)
 	}
 }
 

@@ -168,7 +168,7 @@ func (g *goTestBody) definition(name string) (ast.Expr, token.Pos) {
 	return value, at
 }
 
-// ofPackage returns the value of a variable of the package that the file mentions only here.
+// ofPackage returns the value of a variable of the package that no other test mentions.
 func (g *goTestBody) ofPackage(name string) (value ast.Expr) {
 	for _, decl := range g.file.Decls {
 		variables, ok := decl.(*ast.GenDecl)
@@ -190,7 +190,7 @@ func (g *goTestBody) ofPackage(name string) (value ast.Expr) {
 		}
 		return true
 	})
-	if mentions != 2 {
+	if mentions != 2 || g.elsewhere(name) {
 		return nil
 	}
 	return value

@@ -16,7 +16,7 @@ var (
 	claimEqual  = text.LazyRegexp(`^[ \t]+self\.assertEquals?\(`)
 	claimTrue   = text.LazyRegexp(`^[ \t]+self\.assertTrue\(`)
 	claimSign   = text.LazyRegexp(`\s*==\s*`)
-	claimDoubt  = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
+	claimDoubt  = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|_?exit|SystemExit|try|raises)\b`)
 	// claimLogic matches operators with which a comparison does not decide an assertion alone.
 	claimLogic = text.LazyRegexp(`[!<>]=|[<>]|:=|\b(?:or|and|not|if|else|lambda|in|is|for)\b`)
 	// failureExpected matches texts of files in which a test that fails may count as passed.

@@ -20,61 +20,85 @@ const (
 // scriptKey begins the key of a mark in a script.
 const scriptKey = "script"
 
-// findScripts returns the scripts that the command runs without a test runner. Each counts as one test.
+// findScripts returns the scripts that the command runs without a test runner, and whose status is that of the command.
+// Each counts as one test.
 func (m *mutator) findScripts() []candidate {
 	var all []candidate
-	for _, s := range m.segments {
+	for i, s := range m.segments {
 		words := s.texts()
 		if len(words) == 0 {
 			continue
 		}
-		program, file := path.Base(words[0]), firstFile(words)
-		switch {
-		case program == "make" || program == "gmake":
-			all = append(all, m.findRecipes(words[1:])...)
-		case pythonProgram().MatchString(program) && m.taken[file]:
-			all = append(all, m.scriptOf(file, pythonScript(maskPython(m.search(file)))))
-		case program == "node" && m.taken[file]:
-			all = append(all, m.scriptOf(file, jsScript(maskJavaScript(m.search(file)))))
-		case shellProgram().MatchString(program) && m.taken[file]:
-			all = append(all, m.findShell(file)...)
-		case m.taken[path.Clean(words[0])] && isShell(words[0], m.search(path.Clean(words[0]))):
-			all = append(all, m.findShell(path.Clean(words[0]))...)
+		if slices.Contains([]string{"cd", "pushd"}, words[0]) {
+			break // the names after it mean other files
+		}
+		if !s.plain || !decides(m.segments, i) {
+			continue
+		}
+		for _, c := range m.findStarted(words) {
+			if !slices.ContainsFunc(all, func(other candidate) bool { return other.file == c.file }) {
+				all = append(all, c)
+			}
 		}
 	}
 	return all
+}
+
+// findStarted returns the scripts that a simple command runs.
+func (m *mutator) findStarted(words []string) []candidate {
+	program, file := path.Base(words[0]), path.Clean(words[0])
+	isMake := program == "make" || program == "gmake"
+	if isMake {
+		return m.findRecipes(words[1:])
+	}
+	interprets := shellProgram().MatchString(program) || pythonProgram().MatchString(program) || program == "node"
+	if interprets {
+		rest := words[1:]
+		for len(rest) > 0 && harmlessOption().MatchString(rest[0]) {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		file = path.Clean(rest[0])
+	}
+	text := m.search(file)
+	switch {
+	case !m.taken[file]:
+		return nil
+	case pythonProgram().MatchString(program):
+		return []candidate{scriptOf(file, pythonScript(maskPython(text)))}
+	case program == "node":
+		return []candidate{scriptOf(file, jsScript(maskJavaScript(text)))}
+	case shellProgram().MatchString(program) || isShell(file, text):
+		return m.findShell(file, slices.Contains(words[1:], "-e") || !interprets && errexitLine().MatchString(text))
+	}
+	return nil
 }
 
 var (
 	pythonProgram = text.LazyRegexp(`^python[\d.]*$`)
 	shellProgram  = text.LazyRegexp(`^(?:ba|da|k|z|a)?sh$`)
 	shellLine     = text.LazyRegexp(`\A#!\S*(?:sh|env (?:-S )?\w*sh)\b`)
+	errexitLine   = text.LazyRegexp(`\A#!\S*sh\s+-\w*e`)
 	testLike      = text.LazyRegexp(`(?i)(?:^|[/._-])(?:tests?|checks?|specs?|verify|smoke|assert\w*)(?:[/._-]|$)`)
+	// harmlessOption matches options of shells that change nothing about what a script does.
+	harmlessOption = text.LazyRegexp(`^-[eux]+$`)
 )
-
-// firstFile returns the first word after the program that is no option.
-func firstFile(words []string) string {
-	for _, word := range words[1:] {
-		if !strings.HasPrefix(word, "-") {
-			return path.Clean(word)
-		}
-	}
-	return ""
-}
 
 func isShell(name, text string) bool {
 	return slices.Contains([]string{".sh", ".bash"}, path.Ext(name)) || shellLine().MatchString(text)
 }
 
-func (m *mutator) scriptOf(file string, spots []spot) candidate {
+func scriptOf(file string, spots []spot) candidate {
 	return candidate{file: file, test: "a comparison", spots: spots}
 }
 
-// findShell returns a shell script and the tests that it mentions.
-func (m *mutator) findShell(file string) []candidate {
+// findShell returns a shell script and the tests that it starts or reads.
+func (m *mutator) findShell(file string, errexit bool) []candidate {
 	files := []string{file}
 	for i := 0; i < len(files) && len(files) < maxFileTests; i++ {
-		for _, word := range shell.Mentioned(m.search(files[i])) {
+		for _, word := range shell.Started(m.search(files[i])) {
 			for _, name := range m.matching(path.Clean(word)) {
 				if testLike().MatchString(name) && !slices.Contains(files, name) && isShell(name, m.search(name)) {
 					files = append(files, name)
@@ -84,11 +108,11 @@ func (m *mutator) findShell(file string) []candidate {
 	}
 	scripts := make([]shell.Script, len(files))
 	for i, name := range files {
-		scripts[i].Text = m.search(name)
+		scripts[i] = shell.Script{Text: m.search(name), Program: i == 0, Errexit: i == 0 && errexit}
 	}
 	var all []candidate
 	for i, found := range shell.Assertions(scripts) {
-		all = append(all, m.scriptOf(files[i], shellSpots(scripts[i].Text, found)))
+		all = append(all, scriptOf(files[i], shellSpots(scripts[i].Text, found)))
 	}
 	return all
 }
@@ -118,12 +142,19 @@ func shellSpots(text string, found []shell.Assertion) []spot {
 	return spots
 }
 
+// quietOption matches options of make that change nothing about what it runs.
+var quietOption = text.LazyRegexp(`^(?:-[sk]|--silent|--quiet|--no-print-directory|-j\d*)$`)
+
 // findRecipes returns a Makefile whose recipes compare something. Only the recipes of the targets that the command
 // names count, or else that of the first target.
 func (m *mutator) findRecipes(words []string) []candidate {
 	var targets []string
 	for _, word := range words {
-		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+		switch {
+		case quietOption().MatchString(word):
+		case strings.HasPrefix(word, "-"), strings.Contains(word, "="):
+			return nil
+		default:
 			targets = append(targets, word)
 		}
 	}
@@ -132,53 +163,65 @@ func (m *mutator) findRecipes(words []string) []candidate {
 			continue
 		}
 		text := m.search(file)
-		script := recipes(text, targets)
-		found := shell.Assertions([]shell.Script{{Text: script, Errexit: true}})
-		return []candidate{m.scriptOf(file, shellSpots(text, found[0]))}
+		var spots []spot
+		for _, line := range recipeLines(text, targets) {
+			script := strings.Repeat(" ", line.at) + line.text
+			found := shell.Assertions([]shell.Script{{Text: script, Program: true}})
+			spots = append(spots, shellSpots(text, found[0])...)
+		}
+		return []candidate{scriptOf(file, spots)}
 	}
 	return nil
 }
 
-var makeRule = text.LazyRegexp(`^([\w./ -]+?)\s*::?(?:[^=]|$)`)
+var (
+	makeRule        = text.LazyRegexp(`^([\w./-][\w./ -]*?)\s*::?(?:[^=]|$)`)
+	makeConditional = text.LazyRegexp(`^\s*(?:ifn?eq|ifn?def|else|endif|define)\b`)
+)
 
-// recipes returns a Makefile in which everything but the recipes of some targets is blank, so that it is a script.
-func recipes(makefile string, targets []string) string {
-	var b strings.Builder
-	wanted, continued := false, false
+// recipeLines returns the lines of recipes that are one command each: make only looks at the status of a whole line.
+func recipeLines(makefile string, targets []string) []sourceLine {
+	var found []sourceLine
+	wanted, at := false, 0
 	for line := range strings.Lines(makefile) {
+		start := at
+		at += len(line)
+		line = strings.TrimRight(line, "\r\n")
 		rule := makeRule().FindStringSubmatch(line)
 		switch {
-		case strings.HasPrefix(line, "\t") || continued:
-			continued = strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`)
+		case makeConditional().MatchString(line):
+			return nil
+		case strings.HasPrefix(line, "\t"):
 			body := strings.TrimLeft(line, "\t@+ ")
-			if !wanted || strings.HasPrefix(body, "-") && !continued {
-				break
+			if isOne := !strings.HasPrefix(body, "-") && !strings.ContainsAny(body, ";&|\\"); wanted && isOne {
+				start += len(line) - len(body)
+				found = append(found, sourceLine{at: start, text: strings.ReplaceAll(body, "$$", " $")})
 			}
-			b.WriteString(strings.Repeat(" ", len(line)-len(body)))
-			b.WriteString(strings.ReplaceAll(body, "$$", " $"))
-			continue
-		case rule != nil && !strings.HasPrefix(line, "."):
+		case rule != nil:
 			names := strings.Fields(rule[1])
 			if len(targets) == 0 {
 				targets = names
 			}
 			wanted = slices.ContainsFunc(names, func(name string) bool { return slices.Contains(targets, name) })
+		case strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#"):
+			wanted = false
 		}
-		blank := strings.TrimRight(line, "\n")
-		b.WriteString(strings.Repeat(" ", len(blank)) + line[len(blank):])
 	}
-	return b.String()
+	return found
 }
+
+// scriptEnd matches lines that may end a Python program with success.
+var scriptEnd = text.LazyRegexp(`\b(?:_?exit|SystemExit|skip\w*)\b`)
 
 // pythonScript returns the literals that a Python program compares outside of its functions.
 func pythonScript(s source) []spot {
 	var spots []spot
 	for _, line := range linesOf(s.code) {
+		if claimDoubt().MatchString(line.text) && (line.indent == 0 || scriptEnd().MatchString(line.text)) {
+			break
+		}
 		if line.indent > 0 || line.blank {
 			continue
-		}
-		if claimDoubt().MatchString(line.text) {
-			break
 		}
 		if at, ok := pythonCompared(s, line); ok {
 			spots = append(spots, spot{span: at, certain: true})

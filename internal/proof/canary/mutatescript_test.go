@@ -37,6 +37,8 @@ func TestScriptsAreChanged(t *testing.T) {
 		"tests/test_name.sh": ". ./slug.sh\n. ./tests/same.sh\nsame \"$(name)\" 'slug'\n",
 		"tests/other.sh":     "[ \"$(name)\" = slug ]\n",
 	}
+	once := map[string]string{"t.sh": "test \"$(./p)\" -eq 10000"}
+	recipe := map[string]string{"Makefile": "check:\n\ttest \"$$(./p)\" = y\n"}
 	for name, test := range map[string]struct {
 		files   map[string]string
 		command string
@@ -64,6 +66,21 @@ func TestScriptsAreChanged(t *testing.T) {
 		},
 		"product": {
 			map[string]string{"slug.sh": "[ \"$(x)\" = y ] || exit 1\n", "run.sh": "sh slug.sh | cat\n"}, "sh run.sh", nil,
+		},
+		"twice":           {once, "bash t.sh a && bash t.sh b", []string{"t.sh:1"}},
+		"not run":         {once, "bash -n t.sh", nil},
+		"status lost":     {once, "bash t.sh || true", nil},
+		"status replaced": {once, "bash t.sh; true", nil},
+		"elsewhere":       {once, "cd sub && bash t.sh", nil},
+		"make elsewhere":  {recipe, "make -C sub check", nil},
+		"pattern rule": {
+			map[string]string{"Makefile": "check:\n\techo\n%.o: %.c\n\ttest \"$$(x)\" = y\n"}, "make check", nil,
+		},
+		"conditional": {
+			map[string]string{"Makefile": "check:\nifeq ($(OS),x)\n\ttest \"$$(x)\" = y\nendif\n"}, "make check", nil,
+		},
+		"skipped python": {
+			map[string]string{"t.py": "if not found():\n    sys.exit(0)\nassert run() == 'ok'\n"}, "python3 t.py", nil,
 		},
 		"none": {shellFiles, "bats tests", nil},
 	} {
@@ -110,10 +127,14 @@ func TestStatusTellsOfScripts(t *testing.T) {
 	mark := Mark{Key: "script check.sh literal line 2", Literal: true, ByStatus: true}
 	plants := []Plant{{Name: "check.sh", Marks: []Mark{mark}, Inside: true}}
 	red, green := Read(Invocation{}, plants, 1, nil, nil), Read(Invocation{}, plants, 0, nil, nil)
+	tap := red
+	tap.Tests = map[string]State{"adds": Passed}
+	both := Outcome{Tests: map[string]State{"adds": Passed, "subs": Passed}, Complete: true, Total: 2}
 	for _, test := range []struct {
 		row  Row
 		want string
 	}{
+		{Row{Literals: tap, Claimed: both, Today: both}, ""},
 		{Row{Literals: red}, ""},
 		{Row{Literals: green}, "A test passed although its expected value was changed: line 2 in check.sh."},
 		{Row{Literals: green.With(red)}, "A test passed although its expected value was changed: line 2 in check.sh."},

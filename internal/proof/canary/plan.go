@@ -24,7 +24,7 @@ type Plant struct {
 	Name  string
 	Text  string
 	Marks []Mark
-	// Inside is true if the file is one of the project's own tests, with changed literals.
+	// Inside is true if the file is one of the project's own tests, with changed literals or added comments.
 	Inside bool
 }
 

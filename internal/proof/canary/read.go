@@ -51,6 +51,7 @@ type Outcome struct {
 	Hidden   []string
 	Literals []string        // keys of the project's own tests in which a literal was changed
 	Skewed   map[string]bool // names of these tests
+	ByStatus bool            // only the status tells whether they failed
 
 	Unbuilt bool // something could not be built or loaded
 }
@@ -176,9 +177,9 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 			}
 			switch {
 			case m.ByStatus && out.Red:
-				out.Failing = append(out.Failing, m.Key)
+				out.Failing, out.ByStatus = append(out.Failing, m.Key), true
 			case m.ByStatus:
-				out.Passing = append(out.Passing, m.Key)
+				out.Passing, out.ByStatus = append(out.Passing, m.Key), true
 			case r.seen[m.Key]:
 				out.Failing = append(out.Failing, m.Key)
 				if m.Scope != "" && r.ended[m.Scope] == "ok" {

@@ -83,7 +83,7 @@ func Record(dir string, tree []string) (List, error) {
 
 // gitOwn matches the names of git's own files and folders in a repository. Others may hold anything.
 var gitOwn = text.LazyRegexp(`^(?:HEAD|\w+_HEAD|config|config\.worktree|description|index|packed-refs|shallow|` +
-	`commondir|gitdir|objects|refs|logs|hooks|info|branches|lfs|modules|worktrees|rebase-\w+|sequencer|annex|` +
+	`rr-cache|commondir|gitdir|objects|refs|logs|hooks|info|branches|lfs|modules|worktrees|rebase-\w+|sequencer|annex|` +
 	`gc\.\w+|\w+_(?:MSG|EDITMSG|MODE|RR)|AUTO_MERGE|BISECT_\w+|sharedindex\..*|fsmonitor.*|.*\.lock)$`)
 
 // isGit reports whether a path is one of git's own, in the repository of the workspace.

@@ -67,8 +67,8 @@ func TestRecordListsWhatIsNotInTheTree(t *testing.T) {
 	}
 	list := record(t, dir, "a.go", "a/b")
 	same(t, "names", []string{
-		".git/impl.py", ".ralph/notes", "a.d/c", "a/deep/folder", "empty", "link", "node_modules/x/index.js", "node_modules/x/none",
-		"sub/.git", "sub/.git2",
+		".git/impl.py", ".ralph/notes", "a.d/c", "a/deep/folder", "empty", "link", "node_modules/x/index.js",
+		"node_modules/x/none", "sub/.git", "sub/.git2",
 	}, names(list))
 	empty, _ := list.Find("empty")
 	same(t, "empty folder", File{Name: "empty", Mode: os.ModeDir}, empty)

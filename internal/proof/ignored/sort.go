@@ -85,7 +85,7 @@ func highest(gone map[string]bool, now List, tree []string) []string {
 	if len(gone) == 0 {
 		return nil
 	}
-	kept := map[string]bool{}
+	kept := map[string]bool{".git": true}
 	keep := func(name string) {
 		for folder := path.Dir(name); folder != "." && !kept[folder]; folder = path.Dir(folder) {
 			kept[folder] = true

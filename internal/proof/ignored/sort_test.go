@@ -1,6 +1,7 @@
 package ignored
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -134,4 +135,20 @@ func TestWithoutDropsWholeFolders(t *testing.T) {
 		s.Without([]string{"node_modules", "vendor/other"}, now, []string{"src/a.js"}))
 	same(t, "absent beside files of the tree", []string{"dist", "vendor/mine", "vendor/other/x"},
 		s.Without([]string{"vendor"}, now, []string{"vendor/kept", "vendor/other/kept"}))
+}
+
+// A folder of git's that is new and empty must not hide the repository.
+func TestEmptyFoldersAreAbsent(t *testing.T) {
+	empty := func(names ...string) (list List) {
+		for _, name := range names {
+			list = append(list, File{Name: name, Mode: os.ModeDir})
+		}
+		return list
+	}
+	got := Sort(Input{
+		Base: empty("old"), Now: empty(".git/foo", "a/new", "node_modules/x", "old"),
+		Tree: []string{"a/b", "package-lock.json"},
+	})
+	same(t, "absent", []string{".git/foo", "a/new"}, got.Absent)
+	same(t, "changed dependencies", 0, len(got.Environment))
 }

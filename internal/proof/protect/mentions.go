@@ -84,8 +84,11 @@ func expectedData(name string) bool {
 // isDouble reports whether data has the name of other data at the base.
 func (in *inspection) isDouble(name string) bool {
 	return in.rules.base.baseNames[path.Base(name)] > 0 && slices.Contains(dataFormats, path.Ext(name)) &&
-		!slices.Contains(dependencyFiles, path.Base(name))
+		!slices.Contains(dependencyFiles, path.Base(name)) && !usualName().MatchString(path.Base(name))
 }
+
+// usualName matches names of data that many folders have.
+var usualName = text.LazyRegexp(`(?i)^(?:(?:ts)?config|settings|index|main|app|manifest|default|package|data)\b`)
 
 // dataPart is mentioned by its name, and also by its folder if other files share the name.
 func (in *inspection) dataPart(change ralph.FileChange) (testPart, bool) {
