@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -9,8 +10,8 @@ import (
 
 // describeOutside says which changes outside of the tree decide what checks do.
 func describeOutside(lines []string) string {
-	return "files that are not part of the tree decide what checks do: " + text.List(lines) +
-		"; restore them; installed dependencies may change only with their lock file; if you changed them yourself, " +
+	return "checks depend on what a commit of the tree would not have: " + text.List(lines) +
+		"; undo that; installed dependencies may change only with their lock file; if you changed them yourself, " +
 		"start a new run"
 }
 
@@ -30,8 +31,12 @@ func askDependencies(p ralph.Policy, folders []string) ralph.Gate {
 
 // DescribeNotInTree says that work is in ignored files only.
 func DescribeNotInTree(files []string) string {
-	return "the work is not in the tree: these ignored files were added or changed and are not part of it: " +
-		text.List(files) + "; commit them, or remove them from .gitignore"
+	advice := "add them with git add -f, or remove them from .gitignore"
+	if slices.ContainsFunc(files, func(name string) bool { return strings.HasSuffix(name, "/") }) {
+		advice += "; git keeps no empty folder, so put a file into it"
+	}
+	return "the work is not in the tree: a commit would not have these ignored files and empty folders: " +
+		text.List(files) + "; " + advice
 }
 
 // whyNotInTree says why checks fail that pass with ignored files. It returns "" if there are none.

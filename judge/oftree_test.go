@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,7 @@ func TestChangedEnvironmentIsRefused(t *testing.T) {
 		got := askTampered(ralph.Policy{TestChange: rule}, h)
 		want := ralph.Gate{
 			State: ralph.GateShut, Refusal: ralph.RefusedEnvironment,
-			Detail: "files that are not part of the tree decide what checks do: node_modules/a/i.js (changed); restore them; " +
+			Detail: "checks depend on what a commit of the tree would not have: node_modules/a/i.js (changed); undo that; " +
 				"installed dependencies may change only with their lock file; if you changed them yourself, start a new run",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -63,13 +64,17 @@ func TestFailuresForLackOfIgnoredFilesSaySo(t *testing.T) {
 		{Name: "vet", Passed: true},
 		{Name: "test", ExitCode: 1, NotInTree: []string{"dist/a", "dist/b"}},
 	}
-	const want = "test (exit 1) failed: the work is not in the tree: these ignored files were added or changed and are " +
-		"not part of it: dist/a, dist/b; commit them, or remove them from .gitignore"
+	const want = "test (exit 1) failed: the work is not in the tree: a commit would not have these ignored files and " +
+		"empty folders: dist/a, dist/b; add them with git add -f, or remove them from .gitignore"
 	if got := askChecks(ralph.Policy{}, h); got.Refusal != ralph.RefusedCheckFailed || got.Detail != want {
 		t.Errorf("goal: %+v", got)
 	}
 	if code, detail := refuseByChecks(ralph.Policy{}, h, "A"); code != ralph.RefusedCheckFailed || detail != want {
 		t.Errorf("task: %s %s", code, detail)
+	}
+	h.Now.Checks[1].NotInTree = []string{"out/"}
+	if got := askChecks(ralph.Policy{}, h).Detail; !strings.HasSuffix(got, "git keeps no empty folder, so put a file into it") {
+		t.Errorf("empty folder: %s", got)
 	}
 	h.Now.Checks[1].Hidden = true // the agent learns nothing about it
 	if got := askChecks(ralph.Policy{}, h).Detail; got != HiddenCheckName+" failed" {

@@ -68,7 +68,7 @@ func (k *Keeper) skipped(ctx context.Context, names map[string]bool) (lines []st
 	for entry := range strings.SplitSeq(out, "\x00") {
 		flag, name, ok := strings.Cut(entry, " ")
 		if ok && names[name] && (flag == "S" || flag == strings.ToLower(flag)) {
-			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change)")
+			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change; git update-index --no-skip-worktree --no-assume-unchanged removes it)")
 		}
 	}
 	return lines, err
@@ -98,7 +98,7 @@ func (k *Keeper) converted(
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if (newSettings || rules[name] != before[name]) && k.converts(name, rules[name], newSettings) {
-			lines = append(lines, name+" (by new rules, git commits or checks out another text)")
+			lines = append(lines, name+" (by new rules in .gitattributes or in git's settings, a commit or a checkout has another text)")
 		}
 	}
 	return lines, nil

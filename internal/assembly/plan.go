@@ -110,7 +110,11 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if worst, known := p.worstCaseNotice(); known {
 		p.Notices = append(p.Notices, worst)
 	}
-	if weak := weakGates(p.Policy); len(weak) > 0 && !req.Demo {
+	weak := weakGates(p.Policy)
+	if req.Settings.Gate.Proof == string(ralph.ProofQuick) {
+		weak = append(weak, "gate.proof quick")
+	}
+	if len(weak) > 0 && !req.Demo {
 		p.notice("weak_gates", "weaker than the default: "+strings.Join(weak, ", "))
 	}
 	if !p.Workspace.Git {

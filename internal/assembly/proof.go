@@ -72,6 +72,7 @@ func (p *Plan) toProtect() []string {
 		}
 	}
 	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)
+	checks = append(checks, p.Settings.Checks.Setup)
 	if p.list != nil {
 		for _, t := range p.list.Tasks() {
 			checks = append(checks, t.Checks...)

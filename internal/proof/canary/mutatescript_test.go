@@ -136,8 +136,8 @@ func TestStatusTellsOfScripts(t *testing.T) {
 	}{
 		{Row{Literals: tap, Claimed: both, Today: both}, ""},
 		{Row{Literals: red}, ""},
-		{Row{Literals: green}, "A test passed although its expected value was changed: line 2 in check.sh."},
-		{Row{Literals: green.With(red)}, "A test passed although its expected value was changed: line 2 in check.sh."},
+		{Row{Literals: green}, "It passed although Ralph had changed an expected value in its copy: line 2 in check.sh."},
+		{Row{Literals: green.With(red)}, "It passed although Ralph had changed an expected value in its copy: line 2 in check.sh."},
 	} {
 		if got := test.row.Judge(); got.Detail != test.want {
 			t.Errorf("got %+v, want %q", got, test.want)

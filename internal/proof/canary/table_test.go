@@ -168,7 +168,7 @@ func TestJudgeLiterals(t *testing.T) {
 		{"none changed", canary.Outcome{}, false, ""},
 		{"exactly the changed test fails", changed(func(*canary.Outcome) {}), false, ""},
 		{"it passes", changed(func(o *canary.Outcome) { o.Failing, o.Passing = nil, o.Literals }), false,
-			"A test passed although its expected value was changed: TestAdd in pkg/a_test.go."},
+			"It passed although Ralph had changed an expected value in its copy: TestAdd in pkg/a_test.go."},
 		{"it does not run", changed(func(o *canary.Outcome) { o.Failing = nil }), false,
 			"A test did not run when its expected value was changed: TestAdd in pkg/a_test.go."},
 		{"it does not run, and the command may stop", changed(func(o *canary.Outcome) { o.Failing = nil }), true, ""},

@@ -47,7 +47,7 @@ func Sort(in Input) Sorted {
 		case file.Mode.IsDir(): // nothing is in it, but no commit has it
 			if folder == "" && !isOwn(c.Name) && !isCache(c.Name) {
 				gone[c.Name] = true
-				s.out.LeftOut = append(s.out.LeftOut, c)
+				s.out.LeftOut = append(s.out.LeftOut, ralph.FileChange{Name: c.Name + "/", Kind: c.Kind})
 			}
 		case folder != "" && isMetadata(rest) && c.Kind != ralph.FileDeleted: // it says what is installed
 			gone[c.Name] = true
