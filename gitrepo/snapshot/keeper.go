@@ -29,20 +29,18 @@ type Keeper struct {
 	*Store
 	repo *gitrepo.Repo
 
-	mu       sync.Mutex
-	begun    bool
-	last     header          // the last snapshot in the folder, by any process
-	seen     seenTree        // the last tree seen by this process
-	forced   map[string]bool // files known to be tracked though ignored
-	index    scan.Stamp      // the user's index when forced was last updated
-	before   runnable        // what git could run when this process started
-	head     string          // the commit at that time; "" if there was none
-	loose    map[string]bool // the repository's loose objects at that time
-	indexAt  scan.Stamp      // its index at that time
-	refs     []ref           // as last read
-	refsAt   string          // the stamp of refs
-	linkedAt string          // hash of the refs whose objects are all linked
-	unlinked error           // why linking failed for linkedAt
+	mu     sync.Mutex
+	begun  bool
+	last   header          // the last snapshot in the folder, by any process
+	seen   seenTree        // the last tree seen by this process
+	forced map[string]bool // files known to be tracked though ignored
+	index  scan.Stamp      // the user's index when forced was last updated
+	before runnable        // what git could run when this process started
+	*commits
+	refs     []ref  // as last read
+	refsAt   string // the stamp of refs
+	linkedAt string // hash of the refs whose objects are all linked
+	unlinked error  // why linking failed for linkedAt
 	always   always
 	distrust distrust
 	hasher   manifest.Hasher
@@ -94,9 +92,8 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
-	k.before, k.loose, k.indexAt = k.runnable(), k.looseObjects(), scan.StampAt(filepath.Join(k.home.GitDir, "index"))
-	head, _ := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
-	k.head = strings.TrimSpace(head)
+	k.before, k.commits = k.runnable(), &commits{keeper: k}
+	k.commits.begin(ctx)
 	return k, nil
 }
 
@@ -121,7 +118,9 @@ func Reopen(g git.Program, gitDir string) (*Keeper, error) {
 		Format: h.Format,
 	}
 	repo.Git.Timeout = g.Timeout
-	return &Keeper{repo: repo, Store: snaps}, nil
+	k := &Keeper{repo: repo, Store: snaps}
+	k.commits = &commits{keeper: k}
+	return k, nil
 }
 
 // homeOf returns what must be known about a repository in case it disappears.

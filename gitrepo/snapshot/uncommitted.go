@@ -15,24 +15,39 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
+// commits knows what a commit of the workspace would have.
+type commits struct {
+	keeper  *Keeper
+	head    string          // the commit when this process started; "" if there was none
+	loose   map[string]bool // the repository's loose objects at that time
+	indexAt scan.Stamp      // its index at that time
+}
+
+// begin notes what there is before an agent works.
+func (c *commits) begin(ctx context.Context) {
+	head, _ := c.keeper.repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
+	c.head, c.loose = strings.TrimSpace(head), c.looseObjects()
+	c.indexAt = scan.StampAt(filepath.Join(c.keeper.home.GitDir, "index"))
+}
+
 // Uncommitted implements [ralph.CommitKeeper].
-func (k *Keeper) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([]string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (c *commits) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([]string, error) {
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
 	names := map[string]bool{}
-	for _, c := range changes {
-		if c.Kind != ralph.FileDeleted {
-			names[c.Name] = true
+	for _, change := range changes {
+		if change.Kind != ralph.FileDeleted {
+			names[change.Name] = true
 		}
 	}
 	if len(names) == 0 {
 		return nil, nil
 	}
-	lines := k.repositories(names)
-	skipped, err := k.skipped(ctx, names)
+	lines := c.repositories(names)
+	skipped, err := c.skipped(ctx, names)
 	if err == nil {
 		var converted []string
-		converted, err = k.converted(ctx, names, changes)
+		converted, err = c.converted(ctx, names, changes)
 		lines = slices.Concat(lines, skipped, converted)
 	}
 	if ctx.Err() != nil {
@@ -45,12 +60,12 @@ func (k *Keeper) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([
 }
 
 // repositories describes the repositories inside the workspace in which files changed.
-func (k *Keeper) repositories(names map[string]bool) (lines []string) {
+func (c *commits) repositories(names map[string]bool) (lines []string) {
 	looked := map[string]bool{}
 	for name := range names {
 		for folder := path.Dir(name); folder != "." && !looked[folder]; folder = path.Dir(folder) {
 			looked[folder] = true
-			if _, err := os.Lstat(filepath.Join(k.repo.Dir, filepath.FromSlash(folder), ".git")); err == nil {
+			if _, err := os.Lstat(filepath.Join(c.keeper.repo.Dir, filepath.FromSlash(folder), ".git")); err == nil {
 				lines = append(lines, folder+" (a repository of its own, of which a commit has only a link)")
 			}
 		}
@@ -60,11 +75,11 @@ func (k *Keeper) repositories(names map[string]bool) (lines []string) {
 }
 
 // skipped describes files that a flag makes git skip, if its index changed.
-func (k *Keeper) skipped(ctx context.Context, names map[string]bool) (lines []string, err error) {
-	if scan.StampAt(filepath.Join(k.home.GitDir, "index")) == k.indexAt {
+func (c *commits) skipped(ctx context.Context, names map[string]bool) (lines []string, err error) {
+	if scan.StampAt(filepath.Join(c.keeper.home.GitDir, "index")) == c.indexAt {
 		return nil, nil
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-v", "-z")
+	out, err := c.keeper.repo.Ask(ctx, "ls-files", "-v", "-z")
 	for entry := range strings.SplitSeq(out, "\x00") {
 		flag, name, ok := strings.Cut(entry, " ")
 		if ok && names[name] && (flag == "S" || flag == strings.ToLower(flag)) {
@@ -75,29 +90,29 @@ func (k *Keeper) skipped(ctx context.Context, names map[string]bool) (lines []st
 }
 
 // converted describes files that git changes when it commits them or checks them out, if the rules for that are new.
-func (k *Keeper) converted(
+func (c *commits) converted(
 	ctx context.Context, names map[string]bool, changes []ralph.FileChange,
 ) (lines []string, err error) {
-	now := k.runnable()
-	isNew := !bytes.Equal(now.attributes, k.before.attributes)
-	newSettings := !slices.Equal(converting(now.config), converting(k.before.config))
+	now := c.keeper.runnable()
+	isNew := !bytes.Equal(now.attributes, c.keeper.before.attributes)
+	newSettings := !slices.Equal(converting(now.config), converting(c.keeper.before.config))
 	if !isNew && !newSettings && !slices.ContainsFunc(changes, func(c ralph.FileChange) bool {
 		return path.Base(c.Name) == ".gitattributes"
 	}) {
 		return nil, nil
 	}
-	rules, err := k.attributes(ctx, names, git.Call{Args: []string{"check-attr"}})
+	rules, err := c.attributes(ctx, names, git.Call{Args: []string{"check-attr"}})
 	if err != nil {
 		return nil, err
 	}
 	var before map[string]string
-	if k.head != "" && !isNew && !newSettings {
-		if before, err = k.attributesAt(ctx, names, k.head); err != nil {
+	if c.head != "" && !isNew && !newSettings {
+		if before, err = c.attributesAt(ctx, names, c.head); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if (newSettings || rules[name] != before[name]) && k.converts(name, rules[name], newSettings) {
+		if (newSettings || rules[name] != before[name]) && c.converts(name, rules[name], newSettings) {
 			lines = append(lines, name+" (by new rules in .gitattributes or in git's settings, a commit or a checkout has another text)")
 		}
 	}
@@ -117,12 +132,12 @@ func converting(config []byte) []string {
 }
 
 // attributes returns the attributes of files that may convert them, as "filter=lfs text=auto".
-func (k *Keeper) attributes(
+func (c *commits) attributes(
 	ctx context.Context, names map[string]bool, ask git.Call,
 ) (map[string]string, error) {
 	list := strings.Join(slices.Sorted(maps.Keys(names)), "\x00") + "\x00"
 	ask.Args = append(ask.Args, "-z", "--stdin", "filter", "ident", "text", "eol", "working-tree-encoding")
-	out, err := k.feed(ctx, k.repo.Call, list, ask)
+	out, err := c.keeper.feed(ctx, c.keeper.repo.Call, list, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -136,23 +151,23 @@ func (k *Keeper) attributes(
 }
 
 // attributesAt returns the attributes of files by the rules of a commit.
-func (k *Keeper) attributesAt(ctx context.Context, names map[string]bool, commit string) (map[string]string, error) {
-	folder, err := os.MkdirTemp(k.path("tmp"), "rules-")
+func (c *commits) attributesAt(ctx context.Context, names map[string]bool, commit string) (map[string]string, error) {
+	folder, err := os.MkdirTemp(c.keeper.path("tmp"), "rules-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
-	if _, err := k.repo.Call(ctx, git.Call{Env: env, Args: []string{"read-tree", commit}}); err != nil {
+	if _, err := c.keeper.repo.Call(ctx, git.Call{Env: env, Args: []string{"read-tree", commit}}); err != nil {
 		return nil, err
 	}
-	return k.attributes(ctx, names, git.Call{Env: env, Args: []string{"check-attr", "--cached"}})
+	return c.attributes(ctx, names, git.Call{Env: env, Args: []string{"check-attr", "--cached"}})
 }
 
 // converts reports whether attributes change what a file contains. newSettings says that the repository's settings for
 // line ends may be new.
-func (k *Keeper) converts(name, attributes string, newSettings bool) bool {
-	file := filepath.Join(k.repo.Dir, filepath.FromSlash(name))
+func (c *commits) converts(name, attributes string, newSettings bool) bool {
+	file := filepath.Join(c.keeper.repo.Dir, filepath.FromSlash(name))
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
 		return false
 	}

@@ -12,9 +12,9 @@ import (
 const maxUnreachable = 5000
 
 // looseObjects lists the objects of the repository that have a file of their own, as "ab/cdef…".
-func (k *Keeper) looseObjects() map[string]bool {
+func (c *commits) looseObjects() map[string]bool {
 	found := map[string]bool{}
-	objects := filepath.Join(k.home.Common, "objects")
+	objects := filepath.Join(c.keeper.home.Common, "objects")
 	folders, _ := os.ReadDir(objects) // without objects nothing is hidden
 	for _, folder := range folders {
 		if len(folder.Name()) != 2 {
@@ -29,15 +29,15 @@ func (k *Keeper) looseObjects() map[string]bool {
 }
 
 // Unreachable implements [ralph.CommitKeeper].
-func (k *Keeper) Unreachable(ctx context.Context) ([]string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	inside, err := filepath.Rel(k.repo.Dir, filepath.Join(k.home.Common, "objects"))
+func (c *commits) Unreachable(ctx context.Context) ([]string, error) {
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
+	inside, err := filepath.Rel(c.keeper.repo.Dir, filepath.Join(c.keeper.home.Common, "objects"))
 	if err != nil || !filepath.IsLocal(inside) {
 		return nil, nil // it is in no view
 	}
-	added := k.looseObjects()
-	for name := range k.loose {
+	added := c.looseObjects()
+	for name := range c.loose {
 		delete(added, name)
 	}
 	if len(added) == 0 {
@@ -45,12 +45,12 @@ func (k *Keeper) Unreachable(ctx context.Context) ([]string, error) {
 	}
 	list := []string{"rev-list", "--objects", "--no-object-names", "--indexed-objects"}
 	branches := []string{"--branches", "--remotes", "--tags"}
-	if k.head != "" {
-		list = append(list, "HEAD", "^"+k.head)
+	if c.head != "" {
+		list = append(list, "HEAD", "^"+c.head)
 	}
-	out, err := k.repo.Ask(ctx, slices.Concat(list, branches)...)
+	out, err := c.keeper.repo.Ask(ctx, slices.Concat(list, branches)...)
 	if err != nil && ctx.Err() == nil {
-		out, err = k.repo.Ask(ctx, list...) // a branch may be broken
+		out, err = c.keeper.repo.Ask(ctx, list...) // a branch may be broken
 	}
 	if ctx.Err() != nil {
 		return nil, err
