@@ -73,7 +73,8 @@ func TestFailuresForLackOfIgnoredFilesSaySo(t *testing.T) {
 		t.Errorf("task: %s %s", code, detail)
 	}
 	h.Now.Checks[1].NotInTree = []string{"out/"}
-	if got := askChecks(ralph.Policy{}, h).Detail; !strings.HasSuffix(got, "git keeps no empty folder, so put a file into it") {
+	const advice = "git keeps no empty folder, so put a file into it"
+	if got := askChecks(ralph.Policy{}, h).Detail; !strings.HasSuffix(got, advice) {
 		t.Errorf("empty folder: %s", got)
 	}
 	h.Now.Checks[1].Hidden = true // the agent learns nothing about it

@@ -83,7 +83,8 @@ func (c *commits) skipped(ctx context.Context, names map[string]bool) (lines []s
 	for entry := range strings.SplitSeq(out, "\x00") {
 		flag, name, ok := strings.Cut(entry, " ")
 		if ok && names[name] && (flag == "S" || flag == strings.ToLower(flag)) {
-			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change; git update-index --no-skip-worktree --no-assume-unchanged removes it)")
+			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change; "+
+				"git update-index --no-skip-worktree --no-assume-unchanged removes it)")
 		}
 	}
 	return lines, err
@@ -113,7 +114,8 @@ func (c *commits) converted(
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if (newSettings || rules[name] != before[name]) && c.converts(name, rules[name], newSettings) {
-			lines = append(lines, name+" (by new rules in .gitattributes or in git's settings, a commit or a checkout has another text)")
+			lines = append(lines, name+" (by new rules in .gitattributes or in git's settings, "+
+				"a commit or a checkout has another text)")
 		}
 	}
 	return lines, nil

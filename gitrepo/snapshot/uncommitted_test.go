@@ -11,7 +11,8 @@ import (
 )
 
 func TestChangesThatACommitLacks(t *testing.T) {
-	flagged, converted := []string{"a (a flag makes git skip it"}, []string{"a (by new rules in .gitattributes or in git's settings"}
+	flagged := []string{"a (a flag makes git skip it"}
+	converted := []string{"a (by new rules in .gitattributes or in git's settings"}
 	for name, c := range map[string]struct {
 		script, changed string
 		want            []string

@@ -59,7 +59,8 @@ func withSection(t *testing.T, page, name, section string) string {
 var groupTitles = map[string]string{
 	"": "Run", "agent": "Agent", "checks": "Checks", "gate": "Gates", "tasks": "Tasks", "breaker": "Breaker",
 	"limits": "Limits", "notify": "Notifications", "prompt": "Prompt", "evaluator": "Evaluator",
-	"sandbox": "Sandbox", "hooks": "Hooks of a run", "worker": "Built-in worker", "planner": "Planner", "tests": "Tests by another agent",
+	"sandbox": "Sandbox", "hooks": "Hooks of a run", "worker": "Built-in worker", "planner": "Planner",
+	"tests": "Tests by another agent",
 }
 
 // keyTables has one table per group, in the order of the program's table.

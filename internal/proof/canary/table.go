@@ -111,7 +111,7 @@ func (r Row) judgeLiterals() string {
 		return ""
 	}
 	if len(now.Passing) > 0 {
-		return fmt.Sprintf("It passed although Ralph had changed an expected value in its copy: %s.", describe(now.Passing[0]))
+		return "It passed although Ralph had changed an expected value in its copy: " + describe(now.Passing[0]) + "."
 	}
 	unread := without(now.Literals, now.Failing)
 	switch {
