@@ -205,13 +205,13 @@ func (t *table) runLiterals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failedAtBase []string
+	var unnamed canary.Unnamed
 	if base := t.row.Base(); !base.Names() {
-		failedAtBase = t.row.Today.Failing
+		unnamed = canary.Unnamed{Failed: t.row.Today.Failing, Counts: t.row.Today.Counted > 1 && !t.row.Stops}
 	}
 	changed := canary.Mutate(tree, command(t.check), rand.Reader, func(m canary.Mark) bool {
 		return t.passesClaimed(m) && canary.InFoldersOf(m, t.planted)
-	}, failedAtBase)
+	}, unnamed)
 	t.row.Literals = canary.Outcome{}
 	// A test that fails early may leave a server open that keeps its process alive.
 	patience := t.check.Timeout

@@ -278,6 +278,8 @@ func word(r row, c column) string {
 		return "(refused)"
 	case len(v.Codes) == 0:
 		return "red"
+	case v.Asked:
+		return "asked: " + strings.Join(v.Codes, ",")
 	}
 	return strings.Join(v.Codes, ",")
 }

@@ -74,7 +74,7 @@ func newWorld(t *testing.T, s scenario) *world {
 		}
 	}
 	if err := writeAll(dir, map[string]string{
-		"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n",
+		"home/.keep": "", "kit/agent.sh": s.agentScript(),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +83,19 @@ func newWorld(t *testing.T, s scenario) *world {
 	w.must("git", "add", "-A")
 	w.must("git", "commit", "-q", "-m", "begin")
 	return w
+}
+
+// insists reports whether the agent claims a second time what was refused, without working again. A person is only
+// asked about a claim that the agent stands by.
+func (s scenario) insists() bool { return s.kind == honest && s.keys[keyTurns] == "" }
+
+func (s scenario) agentScript() string {
+	const claim = "\necho '<promise>COMPLETE</promise>'\n"
+	if s.insists() {
+		return `[ ! -e "$KIT/worked" ] || { echo '<promise>COMPLETE</promise>'; exit 0; }` + "\n" + s.script +
+			"\n: >\"$KIT/worked\"" + claim
+	}
+	return s.script + claim
 }
 
 // remove deletes the world. Processes that a case left behind end as soon as the project is gone.
@@ -300,7 +313,11 @@ type result struct {
 
 // arguments returns the arguments of `ralph run` in a column.
 func (w *world) arguments(c column) []string {
-	args := []string{"run", "--json", "-n", strconv.Itoa(w.turns()), "--trust", "--agent-cmd", "sh -eu " + w.agent()}
+	turns := w.turns()
+	if w.s.insists() {
+		turns = 2
+	}
+	args := []string{"run", "--json", "-n", strconv.Itoa(turns), "--trust", "--agent-cmd", "sh -eu " + w.agent()}
 	if w.key(keyChecks) != "none" {
 		args = append(args, "--check", w.key(keyCheck))
 	}

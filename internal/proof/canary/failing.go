@@ -32,18 +32,36 @@ var failures = []failure{
 	{text.LazyRegexp(`^[#ℹ] fail \d+$`), text.LazyRegexp(`(\d+)`)}, // node, tap
 }
 
-// CountFailing returns how many tests failed, according to their runners. It returns 0 if that is unknown. It is also
-// unknown if something could not be built or the runner stopped early: fewer tests failed only because fewer ran.
+// CountFailing returns how many tests failed, according to their runners. It returns 0 if that is unknown.
 func CountFailing(output string) int {
-	failing := 0
+	var seen failing
 	for line := range strings.Lines(output) {
-		line = plain(line)
-		if unbuiltLine().MatchString(line) || cutLine().MatchString(line) || strings.HasSuffix(line, " failed]") {
-			return 0
-		}
-		failing += failingIn(line)
+		seen.line(plain(line))
 	}
-	return failing
+	return seen.count()
+}
+
+// failing counts the tests that failed. Their number is unknown if something could not be built or the runner stopped
+// early: fewer tests failed only because fewer ran.
+type failing struct {
+	tests   int
+	unknown bool
+}
+
+func (f *failing) line(line string) {
+	f.unknown = f.unknown || unbuiltLine().MatchString(line) || cutLine().MatchString(line) ||
+		strings.HasSuffix(line, " failed]")
+	if strings.Contains(line, "ail") || strings.Contains(line, "AIL") || strings.Contains(line, "rror") {
+		f.tests += failingIn(line)
+	}
+}
+
+// count returns 0 if the number is unknown.
+func (f *failing) count() int {
+	if f.unknown {
+		return 0
+	}
+	return f.tests
 }
 
 func failingIn(line string) int {

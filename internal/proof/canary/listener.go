@@ -82,7 +82,7 @@ func (l *Listener) Outcome(exit int, reports [][]byte) Outcome {
 	for _, report := range reports {
 		r.report(report)
 	}
-	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt}
+	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Counted: r.failing.count()}
 	r.judge(&out, l.inv, l.plants)
 	r.count(&out)
 	return out

@@ -34,9 +34,9 @@ const (
 // have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
 // only its limited number on the rest of the tree. Only tests that named accepts are changed. If there are none,
 // because the runner does not name its tests, those beside canaries that failed at the base are changed, and otherwise
-// scripts: then only the status of the check tells whether it noticed. The result is nil if nothing can be changed, or
-// if random fails.
-func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, failedAtBase []string) []Plant {
+// scripts: then only the status of the check tells whether it noticed, or the number of failing tests. The result is
+// nil if nothing can be changed, or if random fails.
+func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, unnamed Unnamed) []Plant {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return nil
@@ -53,10 +53,7 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
 	}
-	if m.filtersElsewhere() {
-		failedAtBase = nil
-	}
-	beside := m.choose(all, func(c candidate) bool { return c.besideOne(failedAtBase) }, maxUnnamed)
+	beside := m.besideCanaries(all, unnamed)
 	if len(beside) == 0 {
 		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxScripts)
 	}
@@ -64,6 +61,32 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, fai
 		beside[i].byStatus = true
 	}
 	return m.apply(beside)
+}
+
+// Unnamed is what the base tells about a runner that does not name its tests.
+type Unnamed struct {
+	Failed []string // keys of canaries that failed
+	Counts bool     // it counts failing tests, and goes on after the first one
+}
+
+// besideCanaries chooses tests in folders in which canaries failed at the base. If the runner counts, several tests can
+// fail in one run. They are of one ecosystem, and in Rust of one file, because cargo stops after a program that fails.
+func (m *mutator) besideCanaries(all []candidate, unnamed Unnamed) []candidate {
+	if m.filtersElsewhere() {
+		return nil
+	}
+	beside := func(c candidate) bool { return c.besideOne(unnamed.Failed) }
+	one := m.choose(all, beside, maxUnnamed)
+	if len(one) == 0 || !unnamed.Counts {
+		return one
+	}
+	several := m.choose(all, func(c candidate) bool {
+		return beside(c) && c.ecosystem == one[0].ecosystem && (c.ecosystem != "rust" || c.file == one[0].file)
+	}, maxMutated)
+	for i := range several {
+		several[i].byCount = true
+	}
+	return several
 }
 
 // finders returns what finds the tests of each ecosystem that the command may run.
@@ -120,6 +143,7 @@ type candidate struct {
 	ecosystem string
 	key       string
 	byStatus  bool // as in [Mark]
+	byCount   bool // as in [Mark]
 }
 
 // spot is one literal of a test.
@@ -219,7 +243,7 @@ func (m *mutator) change(c candidate, text string) (Mark, change) {
 func (c candidate) mark() Mark {
 	return Mark{
 		Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Groups: c.groups, Literal: true,
-		ByStatus: c.byStatus,
+		ByStatus: c.byStatus, ByCount: c.byCount,
 	}
 }
 

@@ -20,7 +20,7 @@ func anyTest(canary.Mark) bool { return true }
 // mutateWith changes literals with randomness that depends only on n.
 func mutateWith(p project, command string, n int) []canary.Plant {
 	seed := sha256.Sum256([]byte{byte(n), byte(n >> 8)})
-	return canary.Mutate(p.tree(), command, bytes.NewReader(seed[:]), anyTest, nil)
+	return canary.Mutate(p.tree(), command, bytes.NewReader(seed[:]), anyTest, canary.Unnamed{})
 }
 
 // changedLines lists every changed line as it was. It tries many random choices.

@@ -254,7 +254,7 @@ func Separate(plants []Plant) [][]Plant {
 	switch {
 	case len(plants) == 0:
 		return nil
-	case !plants[0].Marks[0].ByStatus:
+	case !plants[0].Marks[0].ByStatus, plants[0].Marks[0].ByCount:
 		return [][]Plant{plants}
 	}
 	return slices.Collect(slices.Chunk(plants, 1))

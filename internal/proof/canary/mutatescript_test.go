@@ -88,7 +88,8 @@ func TestScriptsAreChanged(t *testing.T) {
 			changed := map[string]bool{}
 			for i := range 50 {
 				seed := sha256.Sum256(fmt.Append(nil, name, i))
-				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), func(Mark) bool { return true }, nil)
+				any := func(Mark) bool { return true }
+				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), any, Unnamed{})
 				for _, p := range plants {
 					changed[changedLine(t, p, test.files[p.Name])] = true
 				}

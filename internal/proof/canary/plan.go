@@ -48,6 +48,8 @@ type Mark struct {
 	Literal bool
 	// ByStatus is true for a literal mark if only the status of the check tells whether the test failed.
 	ByStatus bool
+	// ByCount is true for one of several such marks if the runner counts the tests that fail.
+	ByCount bool
 	// Groups are the titles of groups that fail together with a literal mark's test.
 	Groups []string
 }

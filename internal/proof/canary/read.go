@@ -52,6 +52,9 @@ type Outcome struct {
 	Literals []string        // keys of the project's own tests in which a literal was changed
 	Skewed   map[string]bool // names of these tests
 	ByStatus bool            // only the status tells whether they failed
+	// Counted is how many tests failed, canaries included, in the runner's own words; 0 if unknown. Wanted is how many
+	// of them must.
+	Counted, Wanted int
 
 	Unbuilt bool // something could not be built or loaded
 }
@@ -71,6 +74,7 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 type reading struct {
 	canaries
 	tally
+	failing  failing
 	packages map[string]bool // Go packages that passed, having run tests
 	// ended maps Go packages to the go command's result. FAIL wins if it printed both.
 	ended map[string]string
@@ -147,6 +151,7 @@ func (r *reading) line(line string) (goEvent, bool) {
 	r.cargoLine(line)
 	r.summaryLine(line)
 	r.troubleLine(line)
+	r.failing.line(line)
 	return goEvent{}, false
 }
 
@@ -168,6 +173,9 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 	for _, p := range plants {
 		for _, m := range p.Marks {
 			out.Planted = append(out.Planted, m.Key)
+			if m.ByCount {
+				out.Wanted++
+			}
 			ecosystem, _, _ := strings.Cut(m.Key, " ")
 			silent := inv.Known && inv.Runs == ecosystem && !m.Literal && !(m.Guarded && out.Red)
 			if m.Scope != "" {

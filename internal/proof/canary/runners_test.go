@@ -204,7 +204,7 @@ func prove(t *testing.T, today canary.Outcome, now project, command string) ralp
 			}
 		}
 		return false
-	}, nil))
+	}, canary.Unnamed{}))
 	return row.Judge()
 }
 

@@ -440,9 +440,11 @@ func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 		output string
 		want   canary.Outcome
 	}{
-		{text, canary.Outcome{Exit: 1, Red: true, Total: -1}},
-		{"=== RUN   TestAdd\n" + text, canary.Outcome{Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"go"},
-			Tests: map[string]canary.State{"example.com/p.TestAdd": canary.Failed}}},
+		{text, canary.Outcome{Exit: 1, Red: true, Total: -1, Counted: 1}},
+		{"=== RUN   TestAdd\n" + text, canary.Outcome{
+			Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"go"}, Counted: 1,
+			Tests: map[string]canary.State{"example.com/p.TestAdd": canary.Failed},
+		}},
 	} {
 		got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(c.output), nil)
 		if diff := cmp.Diff(c.want, got); diff != "" {
