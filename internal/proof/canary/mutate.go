@@ -128,7 +128,8 @@ func (c candidate) besideOne(canaries []string) bool {
 // mutator makes the plants of [Mutate].
 type mutator struct {
 	*planner
-	seed [32]byte
+	seed    [32]byte
+	reading map[string]int // how often tests name a file of data; "" for those that read folders
 }
 
 // candidate is a test of the project with the literals that it compares.
@@ -149,9 +150,10 @@ type candidate struct {
 // spot is one literal of a test.
 type spot struct {
 	span
-	certain bool // it is certainly compared where the test runs, so a wrong one makes the test fail
-	char    bool // a single character, not a text
-	word    bool // a word of a shell script, with quotes or without
+	file    string // a file of data that the test reads; "" for the test itself
+	certain bool   // it is certainly compared where the test runs, so a wrong one makes the test fail
+	char    bool   // a single character, not a text
+	word    bool   // a word of a shell script, with quotes or without
 }
 
 // hash returns a number that only those who know the seed can compute.
@@ -208,17 +210,16 @@ func (m *mutator) apply(chosen []candidate) []Plant {
 	slices.SortFunc(chosen, func(a, b candidate) int {
 		return cmp.Or(strings.Compare(a.file, b.file), strings.Compare(a.key, b.key))
 	})
+	marks, changes := map[string][]Mark{}, map[string][]change{}
+	for _, c := range chosen {
+		file, mark, change := m.change(c)
+		marks[file], changes[file] = append(marks[file], mark), append(changes[file], change)
+	}
 	var plants []Plant
-	for i := 0; i < len(chosen); {
-		file := chosen[i].file
-		plant := Plant{Name: file, Text: m.read(file), Inside: true}
-		var changes []change
-		for ; i < len(chosen) && chosen[i].file == file; i++ {
-			mark, change := m.change(chosen[i], plant.Text)
-			plant.Marks, changes = append(plant.Marks, mark), append(changes, change)
-		}
-		slices.SortFunc(changes, func(a, b change) int { return b.from - a.from })
-		for _, c := range slices.CompactFunc(changes, func(a, b change) bool { return a.from == b.from }) {
+	for _, file := range slices.Sorted(maps.Keys(changes)) {
+		plant := Plant{Name: file, Text: m.read(file), Inside: true, Marks: marks[file]}
+		slices.SortFunc(changes[file], func(a, b change) int { return b.from - a.from })
+		for _, c := range slices.CompactFunc(changes[file], func(a, b change) bool { return a.from == b.from }) {
 			plant.Text = plant.Text[:c.from] + c.text + plant.Text[c.to:]
 		}
 		plants = append(plants, plant)
@@ -226,18 +227,20 @@ func (m *mutator) apply(chosen []candidate) []Plant {
 	return plants
 }
 
-// change chooses one of a test's literals, and what it becomes.
-func (m *mutator) change(c candidate, text string) (Mark, change) {
+// change chooses one of a test's literals, and what it becomes. It returns the file that has it.
+func (m *mutator) change(c candidate) (file string, mark Mark, changed change) {
 	dice := rand.New(rand.NewChaCha8(m.hash("literal", c.key)))
 	s := c.spots[dice.IntN(len(c.spots))]
+	file = cmp.Or(s.file, c.file)
+	text := m.read(file)
 	// The token is never printed. It keeps this mark from being found by another one's.
 	token := drawLetters(dice, 14)
-	mark := c.mark()
+	mark = c.mark()
 	mark.Token = token
 	if c.ecosystem == scriptKey {
 		mark.Key = scriptKey + " " + c.file + " literal " + placeOf(text, s.from)
 	}
-	return mark, change{s.span, otherLiteral(s, text, dice)}
+	return file, mark, change{s.span, otherLiteral(s, text, dice)}
 }
 
 func (c candidate) mark() Mark {

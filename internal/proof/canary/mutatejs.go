@@ -32,7 +32,7 @@ func (m *mutator) findJavaScript() []candidate {
 		if jsOtherRunner().MatchString(text) {
 			continue
 		}
-		for _, c := range jsTitled(file, maskJavaScript(text)) {
+		for _, c := range m.jsTitled(file, maskJavaScript(text)) {
 			all = append(all, c)
 			endings[c.test]++
 			for i, r := range c.test {
@@ -51,7 +51,7 @@ func (m *mutator) findJavaScript() []candidate {
 }
 
 // jsTitled returns the tests of one file that have a title.
-func jsTitled(file string, s source) []candidate {
+func (m *mutator) jsTitled(file string, s source) []candidate {
 	var tests []candidate
 	groups := jsGroups(s)
 	for _, at := range jsTestCall().FindAllStringSubmatchIndex(s.code, -1) {
@@ -69,7 +69,7 @@ func jsTitled(file string, s source) []candidate {
 		c := candidate{file: file, test: title[1 : len(title)-1], groups: around(groups, at[0])}
 		plain := at[2] == at[3] && !precededByDot(s.code, at[0]) && literal().MatchString(s.code[args[0].from:args[0].to])
 		if plain && strings.TrimSpace(c.test) == c.test {
-			c.spots = jsSpots(s, args[1:])
+			c.spots = m.jsSpots(file, s, args[1:])
 		}
 		tests = append(tests, c)
 	}
@@ -114,7 +114,7 @@ func precededByDot(code string, at int) bool {
 
 // jsSpots returns the literals that the function of a test compares. A test with options may be
 // skipped, or expected to fail.
-func jsSpots(s source, args []span) []spot {
+func (m *mutator) jsSpots(file string, s source, args []span) []spot {
 	if len(args) == 0 {
 		return nil
 	}
@@ -136,9 +136,14 @@ func jsSpots(s source, args []span) []spot {
 	var spots []spot
 	doubt := s.first(jsDoubt(), body)
 	for _, start := range s.statements(body) {
-		at, ok := jsCompared(s, start)
-		if ok && at.to <= body.to && jsReached(s.code[body.from:start]) {
+		if !jsReached(s.code[body.from:start]) {
+			continue
+		}
+		if at, ok := jsCompared(s, start); ok && at.to <= body.to {
 			spots = append(spots, spot{span: at, certain: start < doubt})
+		}
+		if l, ok := jsLoop(s, start); ok && start < doubt {
+			spots = append(spots, m.jsLoopSpots(file, s, args[0], l)...)
 		}
 	}
 	return spots
@@ -152,39 +157,101 @@ func jsReached(before string) bool {
 	return !jsUnfinished().MatchString(last) && !jsBranch().MatchString(last)
 }
 
+// jsFor matches the head of a loop over the rows of a table.
+var jsFor = text.LazyRegexp(`^for \((?:const|let) (\[[\w, ]*\]|\w+) of `)
+
+// jsLoop returns the loop that begins at start.
+func jsLoop(s source, start int) (loop, bool) {
+	head := jsFor().FindStringSubmatch(s.code[start:])
+	if head == nil {
+		return loop{}, false
+	}
+	_, end := s.arguments(start + strings.IndexByte(head[0], '('))
+	if end < 0 {
+		return loop{}, false
+	}
+	from := end + len(s.code[end:]) - len(strings.TrimLeft(s.code[end:], " \t\r\n"))
+	if from == len(s.code) {
+		return loop{}, false
+	}
+	l := loop{names: namesOf(head[1]), rows: span{start + len(head[0]), end - 1}, body: span{from, from}}
+	if s.code[from] != '{' {
+		l.body.to = from + len(s.code[from:])
+		if line := strings.IndexByte(s.code[from:], '\n'); line >= 0 {
+			l.body.to = from + line
+		}
+		return l, true
+	}
+	_, close := s.arguments(from)
+	l.body = span{from + 1, close - 1}
+	return l, close > 0
+}
+
+// jsLoopSpots returns the literals that a loop expects.
+func (m *mutator) jsLoopSpots(file string, s source, test span, l loop) []spot {
+	starts := s.statements(l.body)
+	if isBlock := s.code[l.body.from-1] == '{'; !isBlock {
+		starts = starts[:1]
+	}
+	doubt := min(s.first(jsDoubt(), l.body), s.first(leavesLoop(), l.body))
+	var spots []spot
+	for _, start := range starts {
+		one, two, ordered, ok := jsSides(s, start)
+		if !ok || start > doubt || !jsReached(s.code[l.body.from:start]) {
+			continue
+		}
+		c, ok := l.compares(s, one, two)
+		if _, _, isExpected := l.column(s.text[two.from:two.to]); ok && (isExpected || !ordered) {
+			spots = append(spots, m.expected(file, s, test, l, c)...)
+		}
+	}
+	return spots
+}
+
 // jsCompared returns the expected value of the comparison that begins at start.
 func jsCompared(s source, start int) (span, bool) {
+	one, two, ordered, ok := jsSides(s, start)
+	if !ok {
+		return span{}, false
+	}
+	at, ok := s.compared(one, two)
+	return at, ok && (at == two || !ordered)
+}
+
+// jsSides returns the two values that the statement at start compares. ordered is true if only the second one can be
+// what is expected.
+func jsSides(s source, start int) (one, two span, ordered, ok bool) {
 	rest := s.code[start:]
 	if call := jsAssertCall().FindString(rest); call != "" {
 		args, end := s.arguments(start + len(call) - 1)
 		if len(args) < 2 || !jsNext().MatchString(s.code[end:]) {
-			return span{}, false
+			return span{}, span{}, false, false
 		}
-		return s.compared(args[0], args[1])
+		return args[0], args[1], false, true
 	}
 	if call := jsTruthCall().FindString(rest); call != "" {
 		args, end := s.arguments(start + len(call) - 1)
 		if len(args) == 0 || !jsNext().MatchString(s.code[end:]) {
-			return span{}, false
+			return span{}, span{}, false, false
 		}
-		return s.equation(args[0], jsEqual(), jsLogic())
+		one, two, ok = s.equation(args[0], jsEqual(), jsLogic())
+		return one, two, false, ok
 	}
 	call := jsExpectCall().FindStringSubmatch(rest)
 	if call == nil {
-		return span{}, false
+		return span{}, span{}, false, false
 	}
 	actual, end := s.arguments(start + len(call[0]) - 1)
 	if len(actual) != 1 {
-		return span{}, false
+		return span{}, span{}, false, false
 	}
 	expects := jsExpects().FindStringSubmatch(s.code[end:])
 	if expects == nil || expects[1] != "" && call[1] == "" {
-		return span{}, false
+		return span{}, span{}, false, false
 	}
 	expected, end := s.arguments(end + len(expects[0]) - 1)
 	if len(expected) != 1 || !jsNext().MatchString(s.code[end:]) {
-		return span{}, false
+		return span{}, span{}, false, false
 	}
-	at, ok := s.compared(actual[0], expected[0])
-	return at, ok && at == expected[0]
+	return actual[0], expected[0], true, true
 }

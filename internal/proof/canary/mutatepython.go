@@ -34,7 +34,7 @@ func (m *mutator) findPython() []candidate {
 				bases[name] = true
 			}
 		}
-		all = append(all, pythonTests(file, s)...)
+		all = append(all, m.pythonTests(file, s)...)
 	}
 	for i, c := range all {
 		// A test that other classes inherit has several names.
@@ -46,7 +46,7 @@ func (m *mutator) findPython() []candidate {
 }
 
 // pythonTests returns the tests of one file.
-func pythonTests(file string, s source) []candidate {
+func (m *mutator) pythonTests(file string, s source) []candidate {
 	var tests []candidate
 	lines := linesOf(s.code)
 	certain := !failureExpected().MatchString(s.code)
@@ -67,8 +67,9 @@ func pythonTests(file string, s source) []candidate {
 		}
 		name := strings.Join(append(append([]string{module}, classes...), def[2]), ".")
 		c := candidate{file: file, test: name}
-		if certain && !decorated(lines, i) {
-			c.spots = pythonSpots(s, lines[i:])
+		if loops, plain := pythonParameters(s, lines, i); certain && plain {
+			f := pythonFunction{file: file, source: s, lines: functionLines(lines[i:]), loops: loops}
+			c.spots = m.pythonSpots(f)
 		}
 		tests = append(tests, c)
 	}
@@ -111,68 +112,192 @@ func enclosing(lines []sourceLine, at int, name func(text string) string) (names
 	return names, indent == 0
 }
 
-// decorated reports whether a decorator decides how often, or whether, a test runs.
-func decorated(lines []sourceLine, def int) bool {
-	for i := def - 1; i >= 0 && !lines[i].blank; i-- {
-		if strings.HasPrefix(strings.TrimSpace(lines[i].text), "@") {
-			return true
-		}
-	}
-	return false
+// pythonFunction is the function of a test.
+type pythonFunction struct {
+	file string
+	source
+	lines []sourceLine // the first one is its definition
+	loops []loop       // its sets of parameters
 }
 
-// pythonSpots returns the literals of the comparisons that are statements of the test itself. Those
-// after something that may end the test are not certain. lines begins with the test's definition.
-func pythonSpots(s source, lines []sourceLine) []spot {
+// functionLines returns the lines of the function that begins with the first line.
+func functionLines(lines []sourceLine) []sourceLine {
+	for i, line := range lines[1:] {
+		if !line.blank && line.indent <= lines[0].indent {
+			return lines[:i+1]
+		}
+	}
+	return lines
+}
+
+func (f pythonFunction) whole() span {
+	last := f.lines[len(f.lines)-1]
+	return span{f.lines[0].at, last.at + len(last.text)}
+}
+
+var pythonSets = text.LazyRegexp(`^@pytest\.mark\.parametrize\(`)
+
+// pythonParameters returns the sets of parameters of a test. plain is false if anything else decides how often, or
+// whether, it runs.
+func pythonParameters(s source, lines []sourceLine, def int) (sets []loop, plain bool) {
+	first := def
+	for i := def - 1; i >= 0 && !lines[i].blank; i-- {
+		if strings.HasPrefix(strings.TrimSpace(lines[i].text), "@") {
+			first = i
+		}
+	}
+	for at := lines[first].at; at < lines[def].at; {
+		at += len(s.code[at:]) - len(strings.TrimLeft(s.code[at:], " \t\r\n"))
+		call := pythonSets().FindString(s.code[at:])
+		if call == "" {
+			return sets, at >= lines[def].at
+		}
+		args, end := s.arguments(at + len(call) - 1)
+		if end < 0 || len(args) < 2 || !endsLine(s.code[end:]) {
+			return nil, false
+		}
+		sets = append(sets, loop{names: namesOf(s.text[args[0].from:args[0].to]), rows: args[1]})
+		at = end
+	}
+	return sets, true
+}
+
+var (
+	pythonFor  = text.LazyRegexp(`^[ \t]*for ([\w, ()]+) in `)
+	pythonOpen = text.LazyRegexp(`^[ \t]*with open\(.*:[ \t\r]*$`)
+	leavesLoop = text.LazyRegexp(`\b(?:break|continue)\b`)
+)
+
+// pythonSpots returns the literals of the comparisons that are statements of the test itself, and of the tables that it
+// goes through. Those after something that may end the test are not certain.
+func (m *mutator) pythonSpots(f pythonFunction) []spot {
 	var spots []spot
 	certain, body := true, 0
-	for _, line := range lines[1:] {
+	for i, line := range f.lines[1:] {
 		if line.blank {
 			continue
 		}
-		if line.indent <= lines[0].indent {
-			break
-		}
-		if body == 0 {
+		if body == 0 || line.indent < body {
 			body = line.indent
 		}
 		if claimDoubt().MatchString(line.text) {
 			certain = false
 			continue
 		}
-		if at, ok := pythonCompared(s, line); ok && line.indent == body {
+		if line.indent != body {
+			continue
+		}
+		if pythonOpen().MatchString(line.text) {
+			body = 0 // what is inside runs like what is before
+			continue
+		}
+		if at, ok := pythonCompared(f.source, line); ok {
 			spots = append(spots, spot{span: at, certain: certain})
+		}
+		if !certain {
+			continue
+		}
+		for _, set := range f.loops {
+			set.body = f.whole()
+			spots = append(spots, m.pythonExpected(f, set, line)...)
+		}
+		if l, ok := pythonLoop(f.source, line); ok {
+			spots = append(spots, m.pythonLoopSpots(f, l, f.lines[i+1:])...)
 		}
 	}
 	return spots
 }
 
+// pythonLoop returns the loop that a line begins.
+func pythonLoop(s source, line sourceLine) (loop, bool) {
+	head := pythonFor().FindStringSubmatch(line.text)
+	if head == nil {
+		return loop{}, false
+	}
+	from := line.at + len(head[0])
+	to := line.at + len(strings.TrimRight(line.text, " \t\r:"))
+	if strings.HasPrefix(s.code[from:], "(") || strings.HasPrefix(s.code[from:], "[") {
+		_, to = s.arguments(from)
+	}
+	if to < from || !strings.HasPrefix(s.code[to:], ":") {
+		return loop{}, false
+	}
+	return loop{names: namesOf(head[1]), rows: span{from, to}}, true
+}
+
+// pythonLoopSpots returns the literals that a loop expects. lines begins with that of the loop.
+func (m *mutator) pythonLoopSpots(f pythonFunction, l loop, lines []sourceLine) []spot {
+	var inside []sourceLine
+	for _, line := range lines[1:] {
+		if line.blank || line.at < l.rows.to {
+			continue
+		}
+		if line.indent <= lines[0].indent {
+			break
+		}
+		inside = append(inside, line)
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	last := inside[len(inside)-1]
+	l.body = span{inside[0].at, last.at + len(last.text)}
+	var spots []spot
+	for _, line := range inside {
+		if claimDoubt().MatchString(line.text) || leavesLoop().MatchString(line.text) {
+			break
+		}
+		if line.indent == inside[0].indent {
+			spots = append(spots, m.pythonExpected(f, l, line)...)
+		}
+	}
+	return spots
+}
+
+// pythonExpected returns the literals of a table that a line compares something with.
+func (m *mutator) pythonExpected(f pythonFunction, l loop, line sourceLine) []spot {
+	one, two, ok := pythonSides(f.source, line)
+	if !ok {
+		return nil
+	}
+	if c, ok := l.compares(f.source, one, two); ok {
+		return m.expected(f.file, f.source, f.whole(), l, c)
+	}
+	return nil
+}
+
 // pythonCompared returns the expected value of a line that is one comparison.
 func pythonCompared(s source, line sourceLine) (span, bool) {
+	one, two, ok := pythonSides(s, line)
+	if !ok {
+		return span{}, false
+	}
+	return s.compared(one, two)
+}
+
+// pythonSides returns the two values that a line compares, if it does nothing else.
+func pythonSides(s source, line sourceLine) (one, two span, ok bool) {
 	if parts := claimAssert().FindStringSubmatchIndex(line.text); parts != nil {
 		value := line.text[parts[4]:parts[5]]
-		if claimLogic().MatchString(value) || claimSign().MatchString(value) || !balanced(value) {
-			return span{}, false
-		}
-		at := span{line.at + parts[6], line.at + parts[7]}
-		return s.compared(span{line.at + parts[4], line.at + parts[5]}, at)
+		ok = !claimLogic().MatchString(value) && !claimSign().MatchString(value) && balanced(value)
+		return span{line.at + parts[4], line.at + parts[5]}, span{line.at + parts[6], line.at + parts[7]}, ok
 	}
 	if call := claimTrue().FindString(line.text); call != "" {
 		args, end := s.arguments(line.at + len(call) - 1)
 		if len(args) == 0 || !endsLine(s.code[end:]) {
-			return span{}, false
+			return span{}, span{}, false
 		}
 		return s.equation(args[0], claimSign(), claimLogic())
 	}
 	call := claimEqual().FindString(line.text)
 	if call == "" {
-		return span{}, false
+		return span{}, span{}, false
 	}
 	args, end := s.arguments(line.at + len(call) - 1)
 	if len(args) < 2 || !endsLine(s.code[end:]) {
-		return span{}, false
+		return span{}, span{}, false
 	}
-	return s.compared(args[0], args[1])
+	return args[0], args[1], true
 }
 
 func balanced(code string) bool {

@@ -249,14 +249,14 @@ func (s source) compared(one, two span) (span, bool) {
 	return two, ok
 }
 
-// equation returns the literal of an expression that only compares two values.
-func (s source) equation(whole span, equal, logic *regexp.Regexp) (span, bool) {
+// equation returns the two values of an expression that only compares them.
+func (s source) equation(whole span, equal, logic *regexp.Regexp) (one, two span, ok bool) {
 	code := s.code[whole.from:whole.to]
 	signs := equal.FindAllStringIndex(code, -1)
 	if len(signs) != 1 || logic.MatchString(code) || !balanced(code[:signs[0][0]]) {
-		return span{}, false
+		return span{}, span{}, false
 	}
-	return s.compared(span{whole.from, whole.from + signs[0][0]}, span{whole.from + signs[0][1], whole.to})
+	return span{whole.from, whole.from + signs[0][0]}, span{whole.from + signs[0][1], whole.to}, true
 }
 
 var (

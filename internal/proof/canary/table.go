@@ -233,7 +233,7 @@ func (r Row) notAsClaimed(now Outcome) string {
 // test must fail. Both lists are sorted and have at most as many names as a proof lists.
 func (r Row) beside(now Outcome) (failed, gone []string) {
 	for name, state := range r.Claimed.Tests {
-		if state != Passed || isExcused(r.Excused, name) || r.disturbed(name) || now.Skewed[name] {
+		if state != Passed || isExcused(r.Excused, name) || r.disturbed(name) || now.skews(name) {
 			continue
 		}
 		switch is, ran := now.Tests[name]; {
@@ -244,6 +244,20 @@ func (r Row) beside(now Outcome) (failed, gone []string) {
 		}
 	}
 	return listed(failed), listed(gone)
+}
+
+// skews reports whether a literal was changed in a test. Names of pytest's sets of parameters change with it.
+func (o Outcome) skews(name string) bool {
+	test, _, isSet := strings.Cut(name, "[")
+	if !isSet || o.Skewed[name] {
+		return o.Skewed[name]
+	}
+	for other := range o.Skewed {
+		if strings.HasPrefix(other, test+"[") {
+			return true
+		}
+	}
+	return false
 }
 
 // disturbed reports whether a canary keeps a test from passing at the base, too.
