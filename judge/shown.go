@@ -276,8 +276,18 @@ func DescribeShowing(by ralph.Showing) string {
 	return "nothing shows it"
 }
 
-// GoalShownBy says what shows the goal, even if another gate refuses the claim. It returns "" if nothing does.
+// doubts are refusals that leave open what the checks show.
+var doubts = []string{
+	ralph.RefusedCheckInert, ralph.RefusedTestsMissing, ralph.RefusedEnvironment, ralph.RefusedTampered,
+	ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedDependencies,
+}
+
+// GoalShownBy says what shows the goal, even if another gate refuses the claim. It returns "" if nothing does, or if
+// the checks are in doubt.
 func GoalShownBy(h History, v ralph.Verdict) string {
+	if slices.ContainsFunc(v.Gates, func(g ralph.Gate) bool { return slices.Contains(doubts, g.Refusal) }) {
+		return ""
+	}
 	for _, gate := range v.Gates {
 		if gate.Name == shownGate && gate.State == ralph.GateOpen && len(h.Tasks) == 0 && v.Claimed {
 			return gate.Detail

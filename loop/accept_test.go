@@ -284,8 +284,8 @@ func TestWhatAnEarlierRunRefusedStaysRefused(t *testing.T) {
 		const base = "0 with a_test.go b_test.go of old"
 		same(t, "compared", []string{base + " 1"}, e.compared)
 		same(t, "recorded", earlier, payloads[ralph.RunStarted](w.log)[0].Refused)
-		same(t, "told", []string{"run R0 refused changes to a_test.go, b_test.go, so this run compares them with the " +
-			"earlier version; to accept the changes: ralph accept --files a_test.go b_test.go, or commit them"},
+		same(t, "told", []string{"run R0 refused changes to a_test.go, b_test.go, so this run compares with the " +
+			"state before; to accept the changes: ralph accept --files a_test.go b_test.go, or commit them"},
 			warningsOf(w.log, "refused_earlier"))
 	})
 	bubble(t, "a snapshot that is gone", func(t *testing.T) {

@@ -151,17 +151,17 @@ func refusedText(refused *ralph.RefusedEarlier, files []string) string {
 	switch {
 	case refused.Unjudged:
 	case refused.Unproven:
-		return fmt.Sprintf("run %s changed %s and did not prove its work, so this run compares them with the version "+
+		return fmt.Sprintf("run %s changed %s and did not prove its work, so this run compares with the state "+
 			"before that run; to accept the changes: %s, or commit them", refused.Run, names, command)
 	default:
-		return fmt.Sprintf("run %s refused changes to %s, so this run compares them with the earlier version; "+
+		return fmt.Sprintf("run %s refused changes to %s, so this run compares with the state before; "+
 			"to accept the changes: %s, or commit them", refused.Run, names, command)
 	}
 	commit := "or commit them"
 	if refused.Dead { // until this run has seen the last commit, it may be the agent's
 		commit = "or commit them after this run"
 	}
-	return fmt.Sprintf("run %s ended before its last iteration was judged, so this run compares %s with the version "+
+	return fmt.Sprintf("run %s ended before its last iteration was judged, so this run compares %s with the state "+
 		"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)
 }
 

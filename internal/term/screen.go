@@ -163,6 +163,7 @@ func Screen(s *fold.State, style Style, width int) string {
 		b.text.WriteString(style.Yellow(demo) + "\n")
 	}
 	b.row("Stopped because", Clean(stopText(s)))
+	b.refusal(s)
 	if s.Stopped.Changed != "" {
 		b.row("What changed", Clean(s.Stopped.Changed))
 	}
@@ -199,6 +200,19 @@ func Screen(s *fold.State, style Style, width int) string {
 	b.row("Details", explain(s))
 	b.text.WriteString("\n")
 	return b.text.String()
+}
+
+// refusal shows why the last claim was refused, if that is not why the run stopped.
+func (b *screen) refusal(s *fold.State) {
+	refusals := s.Verdict.Refusals()
+	if len(refusals) == 0 || s.Stopped.Status == ralph.StatusCompleted || s.Stopped.Reason == ralph.Unconfirmed {
+		return
+	}
+	more := ""
+	if n := len(refusals) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	b.row("Refused because", refusals[0].Code+": "+Clean(refusals[0].Detail)+more)
 }
 
 // untestable shows why the agent says that no test can show what a person must decide.
