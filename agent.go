@@ -28,6 +28,7 @@ type AgentInput struct {
 	Marker      string // identifies the run's processes; set in the environment of each
 	Timeout     time.Duration
 	IdleTimeout time.Duration
+	Budget      Budget
 	Words       promise.Options // the words that count as claims; the adapter sets Prompt
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
@@ -61,6 +62,7 @@ const (
 	EndEmpty       EndClass = "empty"       // ended normally without saying anything
 	EndTimeout     EndClass = "timeout"     // killed at the iteration's timeout
 	EndIdle        EndClass = "idle"        // killed because it went silent
+	EndCut         EndClass = "cut"         // a limit on this iteration, or on what the run may spend, ended it
 	EndOutOfTime   EndClass = "out_of_time" // killed because the run's time ran out
 	EndInterrupted EndClass = "interrupted" // killed because the run was interrupted
 	EndOverBudget  EndClass = "over_budget" // evaluations only: skipped or cut because the run's budget ran out
@@ -72,14 +74,14 @@ const (
 )
 
 // Failed reports whether this end makes the first gate refuse a claim. It is true for every end
-// except EndOK and EndEmpty.
-func (e EndClass) Failed() bool { return e != EndOK && e != EndEmpty }
+// except EndOK, EndEmpty and EndCut.
+func (e EndClass) Failed() bool { return e != EndOK && e != EndEmpty && e != EndCut }
 
 // CountsAsIteration reports whether an iteration that ended this way counts against MaxIterations.
 // Usage limits, failing models and interrupts do not count, because they are not the agent's doing.
 func CountsAsIteration(end EndClass) bool {
 	switch end {
-	case EndOK, EndFailed, EndBroken, EndKilled, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
+	case EndOK, EndFailed, EndBroken, EndKilled, EndEmpty, EndTimeout, EndIdle, EndCut, EndOutOfTime:
 		return true
 	}
 	return false
@@ -141,6 +143,7 @@ const (
 	ClassPermission ErrorClass = "permission" // allow what was denied
 	ClassBroken     ErrorClass = "broken"     // the agent itself failed; its error says why
 	ClassKilled     ErrorClass = "killed"     // something killed it
+	ClassCut        ErrorClass = "cut"        // it reached a limit on its iteration; raise that, or let the next continue
 )
 
 // Class returns the class of the agent's end. Denials count only if the agent failed: an agent that
@@ -157,6 +160,8 @@ func (o AgentOutcome) Class() ErrorClass {
 		return ClassOverloaded
 	case EndKilled, EndTimeout, EndIdle, EndOutOfTime, EndInterrupted:
 		return ClassKilled
+	case EndCut:
+		return ClassCut
 	}
 	if len(o.Denials) > 0 {
 		return ClassPermission

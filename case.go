@@ -33,8 +33,9 @@ type Turn struct {
 
 // TurnOrder is the loop's answer to a turn.
 type TurnOrder struct {
-	Stop bool // no other turn may follow; this turn's tool calls are paid for and still run
-	Late bool // with Stop: no time for the tool calls either, unless the only call submits a case
+	Stop bool   // no other turn may follow; this turn's tool calls are paid for and still run
+	Late bool   // with Stop: no time for the tool calls either, unless the only call submits a case
+	Cut  string // with Stop: the limit on this iteration that was reached
 }
 
 // Case is a claim with its reasons: what was done, where each criterion is met, and what is uncertain.

@@ -50,10 +50,12 @@ type Policy struct {
 	MaxWait      Span       `json:"max_wait"`
 	CallsPerHour int        `json:"calls_per_hour"`
 
-	IterationDelay   Span `json:"iteration_delay"`
-	IterationTimeout Span `json:"iteration_timeout"`
-	IdleTimeout      Span `json:"idle_timeout"`
-	CheckTimeout     Span `json:"check_timeout"`
+	IterationDelay   Span    `json:"iteration_delay"`
+	IterationTimeout Span    `json:"iteration_timeout"`
+	IterationCost    float64 `json:"iteration_cost,omitempty"`  // in US dollars; 0 for no limit
+	IterationTurns   int     `json:"iteration_turns,omitempty"` // of the model; 0 for no limit
+	IdleTimeout      Span    `json:"idle_timeout"`
+	CheckTimeout     Span    `json:"check_timeout"`
 
 	// Agents names the agents of a run that has more than one, in order of preference.
 	Agents []string `json:"agents,omitempty"`

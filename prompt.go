@@ -57,6 +57,7 @@ type PromptInput struct {
 type Feedback struct {
 	Number         int
 	Error          string
+	Cut            string // the limit at which the iteration was stopped
 	Failed         []CheckResult
 	Refusals       []Refusal
 	GreenNoClaim   bool

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
@@ -103,7 +104,25 @@ func (claude) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading {
 		argv = append(argv, "--strict-mcp-config")
 	}
+	argv = append(argv, claudeBudget(r)...)
 	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
+}
+
+// claudeBudget returns the CLI's own limits. It ends cleanly at them, between two calls of the model.
+func claudeBudget(r Request) []string {
+	var flags []string
+	if r.Budget.Cost > 0 && !hasFlag(r.ExtraArgs, "--max-budget-usd") {
+		flags = append(flags, "--max-budget-usd", strconv.FormatFloat(r.Budget.Cost, 'f', -1, 64))
+	}
+	if r.Budget.Turns > 0 && !hasFlag(r.ExtraArgs, "--max-turns") {
+		flags = append(flags, "--max-turns", strconv.Itoa(r.Budget.Turns))
+	}
+	return flags
+}
+
+// hasFlag reports whether arguments have a flag, with its value in the same word or the next.
+func hasFlag(args []string, flag string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") })
 }
 
 // claudeRules allows each command as it is and with further arguments. A command that cannot be

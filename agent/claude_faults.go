@@ -27,6 +27,8 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	}
 	f := claudeFault(status, code)
 	switch {
+	case claudeOwnLimit().MatchString(e.Subtype + " " + e.Reason):
+		f = &stream.Fault{Class: ralph.EndCut, Text: "stopped at a limit of its own"}
 	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
 		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
@@ -49,6 +51,9 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	}
 	return f.Saying(said)
 }
+
+// claudeOwnLimit matches the subtype and the reason of a closing event after --max-turns or --max-budget-usd.
+var claudeOwnLimit = text.LazyRegexp(`^error_max_(?:turns|budget)| (?:max_turns|budget_exhausted)$`)
 
 // What the CLI itself prints where it gives no code. Sentences are recognized by their beginning,
 // so that mentioning them does not count. The advice to log in also follows other complaints, after

@@ -30,6 +30,7 @@ type claudeStream struct {
 	excuse  string // error code of what the CLI said in the agent's name
 	limited bool   // the account's limit was reached
 	resets  time.Time
+	turn    uint64       // hash of the id of the last message of the agent itself
 	metered uint64       // hash of the id of the message whose tokens came last
 	used    ralph.Tokens // by that message
 	// cacheInInput means that the input figures include cached tokens.
@@ -176,6 +177,10 @@ func (c *claudeStream) assistant(e *claudeEvent) {
 	}
 	if !subAgent {
 		c.Closed = false
+		if id := c.hash(e.Message.ID); id != c.turn {
+			c.turn = id
+			c.Step()
+		}
 	}
 	c.Retry, c.excuse = nil, ""
 	c.meter(e.Message)

@@ -88,9 +88,9 @@ func TestClaudeEndings(t *testing.T) {
 		{"turns used up", hello + claudeEnds(
 			`"subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns","errors":["Reached 3"]`,
 		), exited(1),
-			ending{End: ralph.EndFailed, Error: "the agent ended with an error (max_turns): Reached 3"}},
+			ending{End: ralph.EndCut, Error: "stopped at a limit of its own: Reached 3"}},
 		{"older versions flag nothing", hello + claudeEnds(`"subtype":"error_max_turns","is_error":false`), ok,
-			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+			ending{End: ralph.EndCut, Error: "stopped at a limit of its own"}},
 		{"bad request", hello + claudeEnds(
 			`"is_error":true,"subtype":"success","terminal_reason":"api_error","api_error_status":400,"result":"too long"`,
 		), exited(1),
@@ -169,11 +169,11 @@ func TestClaudeEndings(t *testing.T) {
 		{"a limit that was lifted", hello + limited("rejected", inAnHour) + limited("allowed", inAnHour) + claudeEnds(
 			`"is_error":true,"subtype":"error_max_turns"`,
 		), exited(1),
-			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+			ending{End: ralph.EndCut, Error: "stopped at a limit of its own"}},
 		{"turns used up beside a limit", hello + limited("rejected", inAnHour) + claudeEnds(
 			`"is_error":true,"subtype":"error_max_turns"`,
 		), exited(1),
-			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+			ending{End: ralph.EndCut, Error: "stopped at a limit of its own"}},
 		{"a limit that did not matter", hello + limited("rejected", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
 		{"a warning", hello + limited("allowed_warning", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
 		{"only an excuse, not flagged", claudeInit + excuse("rate_limit") + claudeEnds(

@@ -91,7 +91,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	watch := &watcher{Reading: r, to: reader, stop: stop, linger: c.o.Linger}
+	watch := &watcher{Reading: r, to: reader, stop: stop, linger: c.o.Linger, budget: in.Budget}
 	spec.Stdout.Tap = watch
 	if c.o.Enter != nil {
 		c.o.Enter(&spec)
@@ -108,7 +108,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
 		Result: result, interrupted: ctx.Err() != nil, program: cmp.Or(c.o.CommandLine, spec.Argv[0]),
-		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout,
+		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout, cut: watch.cut,
 	}), nil
 }
 
@@ -139,6 +139,7 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 		promptFile = absolute // the agent runs in another folder
 	}
 	request := c.request(promptFile, in.Model)
+	request.Budget = in.Budget
 	request.Dir, request.Folder = in.Dir, filepath.Dir(promptFile)
 	cmd, err := c.o.Dialect.Command(request)
 	if err != nil {
@@ -179,7 +180,7 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	r.Fill(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))
 	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
-	if o.End.Failed() && !r.Closed { // interrupted: its figures are those of some earlier moment
+	if (o.End.Failed() || o.End == ralph.EndCut) && !r.Closed { // its figures are those of some earlier moment
 		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
 	}
 	if r.Lost > 0 {
@@ -198,13 +199,18 @@ type watcher struct {
 	stop   context.CancelFunc
 	linger time.Duration
 	timer  *time.Timer
+	budget ralph.Budget
+	cut    string // the limit at which the agent was stopped
 }
 
 // Write is called by one goroutine. It never fails.
 func (w *watcher) Write(p []byte) (int, error) {
 	_, _ = w.to.Write(p)
+	if w.cut == "" && !w.Closed {
+		w.cut = w.Exceeds(w.budget)
+	}
 	switch {
-	case w.Hopeless:
+	case w.Hopeless, w.cut != "" && !w.Closed:
 		w.stop()
 	case w.Closed && w.timer == nil:
 		w.timer = time.AfterFunc(w.linger, w.stop)

@@ -1,6 +1,9 @@
 package agent
 
-import "github.com/ralphloop/ralph/agent/internal/stream"
+import (
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
+)
 
 // Dialect is how one agent CLI is called and how it answers.
 type Dialect interface {
@@ -37,10 +40,11 @@ type Request struct {
 	Permissions     Permissions
 	AllowedCommands []string // commands that edit mode also allows
 	ExtraArgs       []string
-	InheritSettings bool   // let the user's own settings of the CLI apply
-	Dir             string // the workspace
-	Folder          string // the iteration's folder, for files that only this call needs
-	Look            Look   // the user's own settings of the CLI; the zero value shows none
+	InheritSettings bool         // let the user's own settings of the CLI apply
+	Dir             string       // the workspace
+	Folder          string       // the iteration's folder, for files that only this call needs
+	Look            Look         // the user's own settings of the CLI; the zero value shows none
+	Budget          ralph.Budget // for a CLI that keeps to one by itself
 }
 
 // model returns the flag that chooses the model, if one is requested.

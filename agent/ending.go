@@ -32,6 +32,7 @@ type ended struct {
 	complaint     string // the first line on standard error
 	stderr        string // the last line there
 	timeout, idle time.Duration
+	cut           string // the limit at which the harness stopped it
 }
 
 // verdict decides how the agent ended: first by what the harness did to it, then by its closing
@@ -46,6 +47,8 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 		return *r.Fault
 	case r.Closed:
 		return e.byClosingEvent(r, spoke)
+	case e.cut != "":
+		return stream.Fault{Class: ralph.EndCut, Text: "stopped at " + e.cut}
 	case e.State == process.TimedOut:
 		return stream.Fault{Class: ralph.EndTimeout, Text: fmt.Sprintf("timed out after %s", e.timeout) + whileRetrying(r)}
 	case e.State == process.Idle:

@@ -34,11 +34,16 @@ func geminiFault(kind, message string) *stream.Fault {
 		f = &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: geminiLogin}
 	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
+	case f == nil && ownTurnLimit().MatchString(said):
+		f = &stream.Fault{Class: ralph.EndCut, Text: "stopped at a limit of its own"}
 	case f == nil:
 		return quotedFault(ralph.EndFailed, said, "")
 	}
 	return f.Saying(said)
 }
+
+// ownTurnLimit matches what Gemini CLI and Qwen Code say when their settings allow no further turn.
+var ownTurnLimit = text.LazyRegexp(`^Reached max(?:imum)? session turns\b`)
 
 // geminiStatuses are the exit statuses that stand for an HTTP status, of which a process can return
 // only the last eight bits.

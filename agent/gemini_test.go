@@ -253,7 +253,7 @@ func TestGeminiEndings(t *testing.T) {
 			End: ralph.EndFailed, Error: "no such model",
 		}},
 		{"turns used up", hello + geminiFails("Reached max session turns for this session."), 53, ending{
-			End: ralph.EndFailed, Error: "Reached max session turns for this session.",
+			End: ralph.EndCut, Error: "stopped at a limit of its own: Reached max session turns for this session.",
 		}},
 		{
 			"a login that failed",

@@ -127,6 +127,9 @@ func qwenFault(message string) *stream.Fault {
 	if qwenNoLogin().MatchString(message) {
 		return (&stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: qwenLogin}).Saying(message)
 	}
+	if ownTurnLimit().MatchString(message) {
+		return (&stream.Fault{Class: ralph.EndCut, Text: "stopped at a limit of its own"}).Saying(message)
+	}
 	m := apiError().FindStringSubmatch(message)
 	if m == nil {
 		return (&stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}).Saying(message)

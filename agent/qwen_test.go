@@ -190,8 +190,8 @@ func TestQwenEndings(t *testing.T) {
 		{"cut", hello + qwenRetry + said("[API Error: "+cut+"]"), 1, ending{
 			End: ralph.EndProvider, Error: "the model's answer was cut off: " + cut,
 		}},
-		{"its own affair", hello + qwenFails("Reached max session turns"), 53, ending{
-			End: ralph.EndFailed, Error: "the agent ended with an error: Reached max session turns",
+		{"turns used up", hello + qwenFails("Reached max session turns"), 53, ending{
+			End: ralph.EndCut, Error: "stopped at a limit of its own: Reached max session turns",
 		}},
 		{
 			"an error without words",

@@ -29,7 +29,11 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 		f.Number = now.Number
 		return f
 	}
-	if now.Agent.End != ralph.EndOK {
+	switch now.Agent.End {
+	case ralph.EndOK:
+	case ralph.EndCut:
+		f.Cut = now.Agent.Error
+	default:
 		f.Error = now.Agent.Error
 	}
 	f.Failed = failedOf(now.Checks)

@@ -40,6 +40,21 @@ func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return nil
 }
 
+// Budget returns what the next iteration may use: the limits on one iteration, or what is left of the run's own.
+func Budget(p ralph.Policy, h History) ralph.Budget {
+	b := ralph.Budget{Cost: p.IterationCost, Turns: p.IterationTurns}
+	if left := p.MaxCost - h.Cost; p.MaxCost > 0 && (b.Cost == 0 || left < b.Cost) {
+		b.Cost = max(left, leastCost)
+	}
+	if p.MaxTokens > 0 {
+		b.Tokens = max(p.MaxTokens-h.Tokens.Total(), 1)
+	}
+	return b
+}
+
+// leastCost is a budget that anything exceeds: 0 would mean that there is no limit.
+const leastCost = 0.000001
+
 const (
 	limitSlack     = ralph.Span(15 * time.Second) // limits reset later than announced
 	firstLimit     = ralph.Span(time.Minute)      // if the reset time is unknown

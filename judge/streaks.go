@@ -72,7 +72,8 @@ func (h *History) countFailures() {
 		return
 	case end == ralph.EndFailed, end == ralph.EndBroken, end == ralph.EndKilled,
 		end == ralph.EndTimeout, end == ralph.EndIdle,
-		end == ralph.EndEmpty && !(h.Progress && h.Now.Tree.Known): // an agent that edits silently did not fail
+		// an agent that edits silently, or until it is cut, did not fail
+		(end == ralph.EndEmpty || end == ralph.EndCut) && !(h.Progress && h.Now.Tree.Known):
 		h.AgentFailures++
 	default:
 		h.AgentFailures = 0

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	worker := r.currentAgent()
 	in := ralph.AgentInput{
 		Iteration: r.iteration, Prompt: text, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
-		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(),
+		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(), Budget: judge.Budget(r.policy, r.state.History),
 		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
 		Live:  func(a ralph.Activity) { activity.note(a); callSafely(func() { r.live(a) }) },
 	}
@@ -71,18 +72,22 @@ func newLearnings(said []string, accepted string) []string {
 }
 
 // classifyCut distinguishes an iteration that was cut because the run ran out of time from one that
-// reached its own timeout.
+// reached its own limit.
 func (r *agentRunner) classifyCut(ctx context.Context, o ralph.AgentOutcome) ralph.AgentOutcome {
 	if o.Agent == "" {
 		o.Agent = r.currentAgent().Name
 	}
 	o.RetryAfter = o.RetryAfter.Rounded()
-	if o.End == ralph.EndTimeout && r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime {
+	if o.End == ralph.EndTimeout {
 		trying := ""
 		if _, why, ok := strings.Cut(o.Error, " while "); ok {
 			trying = " while " + why
 		}
-		o.End, o.Error = ralph.EndOutOfTime, "killed because the run's time was used up"+trying
+		limit := r.policy.IterationTimeout.Short()
+		o.End, o.Error = ralph.EndCut, fmt.Sprintf("stopped at its time limit (%s)%s", limit, trying)
+		if r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime {
+			o.End, o.Error = ralph.EndOutOfTime, "killed because the run's time was used up"+trying
+		}
 	}
 	if ctx.Err() != nil && o.End.Failed() {
 		o.End, o.Error = ralph.EndInterrupted, "interrupted"

@@ -25,7 +25,7 @@ func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
 	in.Task = l.run.state.History.Now.Task
 	in.Turn = func(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 		order := ralph.TurnOrder{Stop: true, Late: true}
-		onLoop(ctx, func() { order = l.recordTurn(ctx, t) })
+		onLoop(ctx, func() { order = l.recordTurn(ctx, in, t) })
 		return order
 	}
 	in.Submit = func(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
@@ -38,7 +38,7 @@ func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
 const runEndsText = "the run ends"
 
 // recordTurn records a turn and decides whether another one may follow.
-func (l *Loop) recordTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
+func (l *Loop) recordTurn(ctx context.Context, in *ralph.AgentInput, t ralph.Turn) ralph.TurnOrder {
 	warned := t.Hooks
 	t.Hooks = nil // recorded as separate events
 	l.run.emit(ralph.EvTurn, t)
@@ -46,7 +46,12 @@ func (l *Loop) recordTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 	if l.run.storage != nil || ctx.Err() != nil {
 		return ralph.TurnOrder{Stop: true, Late: true}
 	}
-	return judge.MayTakeTurn(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
+	order := judge.MayTakeTurn(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
+	if !order.Stop {
+		order.Cut = in.Budget.Exceeded(t.Spent.Cost, t.Spent.Tokens, &t.Number)
+		order.Stop = order.Cut != ""
+	}
+	return order
 }
 
 // judgeSubmission judges a case while the agent waits. It uses the same evidence and rules as the

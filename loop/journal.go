@@ -247,7 +247,8 @@ func (j *journal) checkFolder() (string, error) {
 func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
 	cost := j.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
 	tokens := j.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
-	if !cost && !tokens || !end.Failed() && j.unmetered { // warn once about an agent that never reports
+	stopped := end.Failed() || end == ralph.EndCut
+	if !cost && !tokens || !stopped && j.unmetered { // warn once about an agent that never reports
 		return
 	}
 	j.unmetered = true

@@ -240,10 +240,18 @@ func TestMaxTimeBoundsTheIterationUnderWay(t *testing.T) {
 			t.Errorf("refusals (-want +got):\n%s", diff)
 		}
 	})
-	bubble(t, "the iteration's own time-out is the agent's failure", func(t *testing.T) {
+	bubble(t, "an iteration that does nothing until its own time limit is the agent's failure", func(t *testing.T) {
 		w := newWorld(t, nothing())
-		w.policy.IterationTimeout = ralph.Span(3 * time.Second)
+		w.policy.IterationTimeout, w.tree.frozen = ralph.Span(3*time.Second), true
 		w.ends(ralph.AgentFailed, 3)
+	})
+	bubble(t, "one that changes files until then is none", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.IterationTimeout, w.policy.MaxIterations = ralph.Span(3*time.Second), 4
+		w.ends(ralph.MaxIterations, 4)
+		if got := payloads[ralph.AgentOutcome](w.log)[3].End; got != ralph.EndCut {
+			t.Errorf("the last agent ended with %s", got)
+		}
 	})
 	bubble(t, "a claim in time is 0", func(t *testing.T) {
 		w := newWorld(t, done())

@@ -137,7 +137,7 @@ func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Outp
 // finish asks for a learning if the accepted case was rejected before and there is budget for
 // another call.
 func (c *caseRole) finish(ctx context.Context, end *ending) {
-	if end != nil && end.accepted && len(c.rejections) > 0 && !c.stopped && c.record.err == nil {
+	if end != nil && end.accepted && len(c.rejections) > 0 && !c.order.Stop && c.record.err == nil {
 		end.learning = c.proposeLearning(ctx, c.rejections)
 	}
 }

@@ -62,8 +62,7 @@ type conversation struct {
 	tools    map[string]tools.Tool
 	specs    []model.Tool
 	turns    int
-	stopped  bool // no further turn is allowed
-	late     bool // there is also no time to run this turn's calls
+	order    ralph.TurnOrder // the loop's last one
 
 	said          *promise.Scanner
 	record        *transcript
@@ -134,8 +133,8 @@ func (t *conversation) takeTurns(ctx context.Context) *ending {
 		switch {
 		case end != nil || t.record.err != nil:
 			return end
-		case t.stopped: // even if its case was refused
-			return &ending{class: ralph.EndOK}
+		case t.order.Stop: // even if its case was refused
+			return t.stoppedByLoop()
 		}
 	}
 	return t.lead.outOfTurns()
@@ -175,8 +174,8 @@ func (t *conversation) reply(ctx context.Context) (model.Reply, *ending) {
 			Usage: (*ralph.Tokens)(reply.Usage),
 		})
 		switch {
-		case t.stopped:
-			return model.Reply{}, &ending{class: ralph.EndOK}
+		case t.order.Stop:
+			return model.Reply{}, t.stoppedByLoop()
 		case empty == maxEmpty:
 			return model.Reply{}, t.lead.noReplies()
 		}
@@ -191,9 +190,16 @@ func (t *conversation) reportTurn(ctx context.Context, r chat.Reply, turn ralph.
 	if t.in.Turn != nil {
 		// Without the iteration's deadline, because what was paid for must be recorded.
 		turn.Hooks, t.hookWarnings = t.hookWarnings, nil
-		order := t.in.Turn(ctx, turn)
-		t.stopped, t.late = order.Stop, order.Late
+		t.order = t.in.Turn(ctx, turn)
 	}
+}
+
+// stoppedByLoop is the end of a conversation that may take no further turn.
+func (t *conversation) stoppedByLoop() *ending {
+	if t.order.Cut != "" {
+		return &ending{class: ralph.EndCut, text: "stopped at " + t.order.Cut}
+	}
+	return &ending{class: ralph.EndOK}
 }
 
 // react does what a reply asks for.
@@ -213,7 +219,7 @@ func (t *conversation) react(ctx context.Context, r model.Reply) *ending {
 		return &ending{class: ralph.EndFailed, text: "the model refused to continue" + quoted(r.Message.Text)}
 	case len(m.Calls) == 0:
 		return t.replyWithoutCalls(r)
-	case t.late && !t.onlyCloses(m.Calls):
+	case t.order.Late && !t.onlyCloses(m.Calls):
 		return &ending{class: ralph.EndOK}
 	}
 	return t.answer(ctx, r)
@@ -225,8 +231,8 @@ func (t *conversation) replyWithoutCalls(r model.Reply) *ending {
 	switch {
 	case end != nil:
 		return end
-	case t.stopped:
-		return &ending{class: ralph.EndOK}
+	case t.order.Stop:
+		return t.stoppedByLoop()
 	}
 	t.add(model.Message{Role: model.User, Text: next}, entry{})
 	return nil

@@ -44,8 +44,12 @@ var keyTable = []Key{
 		Metavar: "D",
 		Max:     billion,
 		Zero:    "no limit",
-		Doc:     "end an iteration that takes longer",
+		Doc:     "end an iteration that takes longer, and judge its work",
 	},
+	{Name: "iteration_cost", Kind: Amount, Default: "0", Flag: "iteration-cost", Metavar: "USD", Max: billion,
+		Zero: "no limit", Doc: "end an iteration when it has cost this much, and judge its work"},
+	{Name: "iteration_turns", Kind: Count, Default: "0", Flag: "iteration-turns", Metavar: "N", Max: billion,
+		Zero: "no limit", Doc: "end an iteration after this many turns of the model, and judge its work"},
 	{
 		Name:    "idle_timeout",
 		Kind:    Length,

@@ -68,6 +68,8 @@ func settingsOf(p ralph.Policy) Settings {
 		MaxCost:          p.MaxCost,
 		MaxTokens:        p.MaxTokens,
 		IterationTimeout: p.IterationTimeout,
+		IterationCost:    p.IterationCost,
+		IterationTurns:   p.IterationTurns,
 		IdleTimeout:      p.IdleTimeout,
 		IterationDelay:   p.IterationDelay,
 		CompletionTag:    p.CompletionTags,

@@ -18,6 +18,8 @@ type Settings struct {
 	MaxCost          float64    `json:"max_cost"`
 	MaxTokens        int64      `json:"max_tokens"`
 	IterationTimeout ralph.Span `json:"iteration_timeout"`
+	IterationCost    float64    `json:"iteration_cost"`
+	IterationTurns   int        `json:"iteration_turns"`
 	IdleTimeout      ralph.Span `json:"idle_timeout"`
 	IterationDelay   ralph.Span `json:"iteration_delay"`
 	CompletionTag    []string   `json:"completion_tag"`
@@ -296,6 +298,8 @@ func (s Settings) Policy() ralph.Policy {
 
 		IterationDelay:   s.IterationDelay,
 		IterationTimeout: s.IterationTimeout,
+		IterationCost:    s.IterationCost,
+		IterationTurns:   s.IterationTurns,
 		IdleTimeout:      s.IdleTimeout,
 		CheckTimeout:     s.Checks.Timeout,
 

@@ -123,6 +123,10 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	if last.Error != "" {
 		a.say("The last iteration ended with a problem: %s.", inline(last.Error))
 	}
+	if last.Cut != "" {
+		a.say("The last iteration was %s. What it did is in the files; continue where it stopped, in smaller steps.",
+			inline(last.Cut))
+	}
 	a.list("Proven done in the last iteration:", last.Proven)
 	sentence := "The last claim of completion was refused:"
 	if allDone(in) {

@@ -239,7 +239,7 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 // fault.
 func endedByRalph(end ralph.EndClass) bool {
 	switch end {
-	case ralph.EndTimeout, ralph.EndIdle, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndAuth:
+	case ralph.EndTimeout, ralph.EndIdle, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndAuth, ralph.EndCut:
 		return true
 	}
 	return false

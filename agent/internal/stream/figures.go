@@ -62,6 +62,18 @@ func (f *Figures) Step() {
 	*f.Steps++
 }
 
+// Exceeds says which limit of a budget was reached; see [ralph.Budget.Exceeded].
+func (f *Figures) Exceeds(b ralph.Budget) string {
+	if b == (ralph.Budget{}) {
+		return ""
+	}
+	var cost *float64
+	if b.Cost > 0 {
+		cost, _ = f.cost()
+	}
+	return b.Exceeded(cost, f.tokens(), f.Steps)
+}
+
 // cost returns what the agent cost. If the CLI does not report it, it is estimated from the tokens
 // and the list price of the model, which is the requested one if the CLI named none. Without a
 // price the cost stays unknown.

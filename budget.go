@@ -1,0 +1,24 @@
+package ralph
+
+import "fmt"
+
+// Budget is what one iteration may use. Zero means no limit.
+type Budget struct {
+	Cost   float64 // in US dollars
+	Tokens int64
+	Turns  int
+}
+
+// Exceeded says which limit the figures of an iteration are beyond, in words that complete "stopped at";
+// "" if they are within all of them. Figures that are not known exceed nothing.
+func (b Budget) Exceeded(cost *float64, tokens *Tokens, turns *int) string {
+	switch {
+	case b.Cost > 0 && cost != nil && *cost >= b.Cost:
+		return fmt.Sprintf("its cost limit: $%.2f of $%.2f", *cost, b.Cost)
+	case b.Tokens > 0 && tokens != nil && tokens.Total() >= b.Tokens:
+		return fmt.Sprintf("its token limit: %d of %d", tokens.Total(), b.Tokens)
+	case b.Turns > 0 && turns != nil && *turns >= b.Turns:
+		return fmt.Sprintf("its turn limit: %d of %d", *turns, b.Turns)
+	}
+	return ""
+}
