@@ -22,8 +22,9 @@ type Policy struct {
 	Proof           ProofRule  `json:"proof,omitempty"`
 	AllowUnverified bool       `json:"allow_unverified"`
 
-	MaxFailures int       `json:"max_failures"` // of the agent, in a row
-	MaxBroken   int       `json:"max_broken"`   // iterations in a row with a check that cannot run
+	MaxFailures int       `json:"max_failures"`     // of the agent, in a row
+	Outage      Span      `json:"outage,omitempty"` // how long the model may fail; 0 counts its failures instead
+	MaxBroken   int       `json:"max_broken"`       // iterations in a row with a check that cannot run
 	ChecksWhen  CheckTime `json:"checks_when"`
 	Baseline    bool      `json:"baseline"`
 
@@ -173,6 +174,7 @@ func DefaultPolicy() Policy {
 		Tamper:        TamperRefuse,
 		Unfinished:    UnfinishedWarn,
 		MaxFailures:   3,
+		Outage:        Span(time.Hour),
 		MaxBroken:     2,
 		ChecksWhen:    ChecksAlways,
 		Baseline:      true,

@@ -28,7 +28,7 @@ func (o oracle) lastCooldown() cooldown {
 		return cooldown{active: true}
 	case end == ralph.EndLimit:
 		return cooldown{active: true, until: now.at.Elapsed + o.limitWait(len(o.iterations)-1), byLimit: true}
-	case end == ralph.EndProvider && often(o.providerFailures()):
+	case end == ralph.EndProvider && (often(o.providerFailures()) || p.Outage > 0 && o.outage() >= p.Outage):
 		return cooldown{active: true, until: now.at.Elapsed + ralph.Span(30*time.Minute)}
 	case now.counts() && !answered && often(o.ownFailures()):
 		return cooldown{active: true}

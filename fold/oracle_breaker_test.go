@@ -111,7 +111,7 @@ func (o oracle) fewerFail(i int) bool {
 // wrong.
 func errorText(q iteration) string {
 	var parts []string
-	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) {
+	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty, ralph.EndCut) {
 		parts = append(parts, string(q.Agent.End)+" "+q.Agent.Error)
 	}
 	for _, c := range q.Checks {

@@ -102,7 +102,8 @@ func (o oracle) ownFailures() int {
 		func(i int) bool {
 			end := o.iterations[i].Agent.End
 			return oneOf(end, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled, ralph.EndTimeout, ralph.EndIdle) ||
-				end == ralph.EndEmpty && !(o.iterations[i].Tree.Known && o.progress(i)) && len(o.listChanges[i].done) == 0
+				oneOf(end, ralph.EndEmpty, ralph.EndCut) && !(o.iterations[i].Tree.Known && o.progress(i)) &&
+					len(o.listChanges[i].done)+len(o.listChanges[i].left) == 0
 		})
 }
 
@@ -110,6 +111,21 @@ func (o oracle) providerFailures() int {
 	return o.ownStreak(
 		func(i int) bool { return o.iterations[i].Agent.End == ralph.EndLimit },
 		func(i int) bool { return o.iterations[i].Agent.End == ralph.EndProvider })
+}
+
+// outage returns for how long no model has worked: since the first of the last failures, whoever worked.
+func (o oracle) outage() ralph.Span {
+	since := o.now().at.Elapsed
+	for i := len(o.iterations) - 1; i >= len(o.iterations)-len(o.sinceResume()); i-- {
+		switch o.iterations[i].Agent.End {
+		case ralph.EndProvider:
+			since = max(o.iterations[i].at.Elapsed, 1)
+		case ralph.EndLimit:
+		default:
+			return o.now().at.Elapsed - since
+		}
+	}
+	return o.now().at.Elapsed - since
 }
 
 func (o oracle) brokenChecks() int {
@@ -184,9 +200,14 @@ func (o oracle) answer() answer {
 	}
 	if now.Agent.End == ralph.EndProvider {
 		if cooling {
-			return o.handOver(a, 3, ralph.ProviderFailed)
+			handed := o.handOver(a, 3, ralph.ProviderFailed)
+			if handed.Reason != ralph.ProviderFailed || p.Outage == 0 || o.outage() >= p.Outage {
+				return handed
+			}
+			o.cooldowns[len(o.iterations)-1] = cooldown{} // nobody can take over, so it goes on
 		}
-		if p.MaxFailures > 0 && o.providerFailures() >= p.MaxFailures {
+		often := p.Outage == 0 && p.MaxFailures > 0 && o.providerFailures() >= p.MaxFailures
+		if often || p.Outage > 0 && o.outage() >= p.Outage {
 			return stop(3, ralph.ProviderFailed)
 		}
 		return wait(3, ralph.WaitBackoff)
@@ -325,7 +346,7 @@ func (o oracle) refusals() []string {
 	p, now := o.policy, o.now()
 	said, block := now.Agent.Said, now.Agent.Said.Status
 	var codes []string
-	if !oneOf(now.Agent.End, ralph.EndOK, ralph.EndEmpty) {
+	if !oneOf(now.Agent.End, ralph.EndOK, ralph.EndEmpty, ralph.EndCut) {
 		codes = append(codes, "agent_failed")
 	}
 	contradicts := block != nil &&

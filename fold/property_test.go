@@ -229,7 +229,7 @@ func (r *simulation) requireProof(v ralph.Verdict) {
 		r.requireProvenList(v)
 	}
 	switch {
-	case now.Agent.End != ralph.EndOK && now.Agent.End != ralph.EndEmpty:
+	case now.Agent.End.Failed():
 		r.t.Fatalf("seed %d: exit 0 after an agent that ended with %s", r.seed, now.Agent.End)
 	case len(r.oracle.list) == 0 && !v.Claimed && (p.Claim != ralph.ClaimOptional || !green):
 		r.t.Fatalf("seed %d: exit 0 without a claim", r.seed)

@@ -40,6 +40,7 @@ func (d dice) policy() ralph.Policy {
 	p.Unfinished = pick(d, ralph.UnfinishedOff, ralph.UnfinishedWarn, ralph.UnfinishedRefuse)
 	p.AllowUnverified = d.oneIn(2)
 	p.MaxFailures = d.IntN(4)
+	p.Outage = pick(d, 0, ralph.Span(10*time.Minute), ralph.Span(time.Hour))
 	p.MaxBroken = d.IntN(4)
 	p.ChecksWhen = pick(d, ralph.ChecksAlways, ralph.ChecksAlways, ralph.ChecksOnClaim)
 	p.Breaker = ralph.BreakerPolicy{
@@ -88,7 +89,7 @@ func (d dice) ending() ralph.EndClass {
 	return pick(d,
 		ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK,
 		ralph.EndFailed, pick(d, ralph.EndBroken, ralph.EndKilled), ralph.EndEmpty,
-		ralph.EndTimeout, ralph.EndIdle, ralph.EndLimit, ralph.EndProvider,
+		ralph.EndTimeout, ralph.EndIdle, ralph.EndCut, ralph.EndLimit, ralph.EndProvider,
 	)
 }
 

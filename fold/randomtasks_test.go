@@ -161,7 +161,7 @@ func (r *simulation) requireProvenList(v ralph.Verdict) {
 		proven := slices.ContainsFunc(r.oracle.iterations, func(q iteration) bool {
 			red, _ := r.oracle.ownCheck(q, t.ID)
 			runs := slices.DeleteFunc(slices.Clone(q.Checks), func(c ralph.CheckResult) bool { return c.Task != "" })
-			return r.oracle.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty) && !red &&
+			return r.oracle.claims(q, t.ID) && oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty, ralph.EndCut) && !red &&
 				(len(runs) == 0 || allPassed(runs))
 		})
 		if !proven {

@@ -132,19 +132,36 @@ func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return h.waitForReset(p, v, 2, cooldown.Until-h.Moment.Elapsed)
 }
 
-const providerHint = "continue with ralph resume when the model answers again; " +
-	"agent.max_failures allows more failures in a row"
+const (
+	providerHint = "continue with ralph resume when the model answers again; " +
+		"agent.max_failures allows more failures in a row"
+	outageHint = "continue with ralph resume when the model answers again; agent.outage allows a longer outage"
+)
 
-// providerRule is row 3: the model behind the agent failed.
+// providerRule is row 3: the model behind the agent failed. Another agent takes over after a few failures; without one
+// the run waits until the outage has lasted too long.
 func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Now.Agent.End != ralph.EndProvider {
 		return nil
 	}
-	if h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0 {
+	lasted := h.Moment.Elapsed - h.OutageFrom
+	often := h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0
+	over := p.Outage > 0 && lasted >= p.Outage
+	if often || over {
 		cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndProvider, Until: h.Moment.Elapsed + outageCooldown}
 		if next := h.handOver(p, v, 3, cooldown); next != nil {
 			return next
 		}
+	}
+	switch {
+	case over:
+		v.Hint = outageHint
+		return stopAt(v, 3, ralph.ProviderFailed,
+			"the model has not answered for %s: %s", lasted.Short(), h.Now.Agent.Error)
+	case p.Outage > 0:
+		wait := min(outageWait(h.ProviderFailures, h.Started), p.Outage-lasted)
+		return waitAt(v, 3, ralph.WaitBackoff, wait, h.Now.Agent.Error)
+	case often:
 		v.Hint = providerHint
 		return stopAt(v, 3, ralph.ProviderFailed,
 			"the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)

@@ -292,7 +292,13 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 	failed := func(times int) func(*situation) {
 		return func(s *situation) {
 			s.ended(ralph.EndProvider, "529 overloaded")
-			s.before.ProviderFailures = times - 1
+			s.before.ProviderFailures, s.policy.Outage = times-1, 0
+		}
+	}
+	fails := func(times int, from, at time.Duration) func(*situation) {
+		return func(s *situation) {
+			failed(times)(s)
+			s.policy.Outage, s.before.OutageFrom, s.at.Elapsed = ralph.Span(time.Hour), ralph.Span(from), ralph.Span(at)
 		}
 	}
 	backoff := func(base time.Duration) ralph.Verdict {
@@ -311,6 +317,20 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 			failed(40)(s)
 			s.policy.MaxFailures = 0
 		}, backoff(time.Minute)},
+		{
+			"row 3: an outage is waited for, however often the model fails", fails(40, time.Minute, 5*time.Minute),
+			backoff(5 * time.Minute),
+		},
+		{
+			"row 3: no longer than it may last", fails(40, time.Minute, time.Hour+30*time.Second),
+			waits(3, ralph.WaitBackoff, 30*time.Second, "529 overloaded"),
+		},
+		{
+			"row 3: an outage that lasted too long", fails(2, time.Minute, time.Hour+time.Minute),
+			with(stops(3, ralph.ProviderFailed, "the model has not answered for 1h: 529 overloaded"), func(v *ralph.Verdict) {
+				v.Counted, v.Hint = false, outageHint
+			}),
+		},
 		{"row 3: a claim from a cut stream does not count", func(s *situation) {
 			failed(1)(s)
 			s.claim()

@@ -48,6 +48,7 @@ type AgentTurns struct {
 type Streaks struct {
 	AgentFailures    int        `json:"agent_failures,omitempty"` // in a row, of the agent at work
 	ProviderFailures int        `json:"provider_failures,omitempty"`
+	OutageFrom       ralph.Span `json:"outage_from,omitempty"` // when the model first failed, and has not worked since
 	BrokenChecks     int        `json:"broken_checks,omitempty"`
 	LimitHits        int        `json:"limit_hits,omitempty"`
 	LimitWaited      ralph.Span `json:"limit_waited,omitempty"`

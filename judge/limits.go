@@ -62,6 +62,8 @@ const (
 	farthestReset  = ralph.Span(366 * 24 * time.Hour) // bounds what a CLI reports, so that sums do not overflow
 	firstBackoff   = ralph.Span(time.Second)
 	longestBackoff = ralph.Span(time.Minute)
+
+	longestOutageWait = ralph.Span(5 * time.Minute)
 )
 
 // limitWait returns how long to wait for a usage limit to reset. times counts consecutive limits. after
@@ -76,6 +78,12 @@ func limitWait(after ralph.Span, times int) ralph.Span {
 // backoff returns how long to wait after a number of consecutive failures.
 func backoff(failures, iteration int) ralph.Span {
 	wait := doubleWait(firstBackoff, failures-1, longestBackoff)
+	return wait + jitter(wait, iteration)
+}
+
+// outageWait is backoff for an outage that may last long.
+func outageWait(failures, iteration int) ralph.Span {
+	wait := doubleWait(firstBackoff, failures-1, longestOutageWait)
 	return wait + jitter(wait, iteration)
 }
 

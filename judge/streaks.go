@@ -53,7 +53,7 @@ func (h *History) measureProgress() {
 func (h *History) NoteTasks(v ralph.TaskVerdict) {
 	if len(v.Done)+len(v.Unconfirmed) > 0 {
 		h.Progress, h.NoProgress, h.Denials, h.Better = true, 0, 0, true
-		if h.Now.Agent.End == ralph.EndEmpty { // it marked a task done without saying anything
+		if end := h.Now.Agent.End; end == ralph.EndEmpty || end == ralph.EndCut { // it did something after all
 			h.AgentFailures = 0
 		}
 	}
@@ -66,6 +66,9 @@ func (h *History) countFailures() {
 		return
 	case end == ralph.EndProvider:
 		h.ProviderFailures++
+		if h.OutageFrom == 0 {
+			h.OutageFrom = max(h.Moment.Elapsed, 1)
+		}
 		if len(h.Cooldowns) == 0 { // while other agents cool down, a failing model does not end the wait for them
 			h.LimitHits, h.LimitWaited = 0, 0
 		}
@@ -78,7 +81,7 @@ func (h *History) countFailures() {
 	default:
 		h.AgentFailures = 0
 	}
-	h.ProviderFailures, h.LimitHits, h.LimitWaited = 0, 0, 0
+	h.ProviderFailures, h.OutageFrom, h.LimitHits, h.LimitWaited = 0, 0, 0, 0
 	if slices.ContainsFunc(h.Now.Checks, cannotRun) {
 		h.BrokenChecks++
 	} else if len(h.Now.Checks) > 0 {
@@ -168,7 +171,8 @@ func (h *History) resetStalls() { h.NoProgress, h.SameError, h.Denials, h.Output
 // Restart resets the streaks when a run is resumed. Failures count from zero, and a breaker that is not
 // closed becomes half-open.
 func (h *History) Restart() {
-	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
+	h.AgentFailures, h.ProviderFailures, h.OutageFrom, h.BrokenChecks = 0, 0, 0, 0
+	h.LimitHits, h.LimitWaited = 0, 0
 	h.resetStalls()
 	h.Agent, h.Cooldowns, h.Failures, h.Rejections, h.NotShown, h.Accepted = 0, nil, nil, nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)

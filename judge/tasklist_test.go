@@ -497,7 +497,7 @@ func TestRow6Tries(t *testing.T) {
 		},
 		{"row 6: a failing model is no try", tries(2, func(s *situation) {
 			s.ended(ralph.EndProvider, "529")
-			s.before.ProviderFailures, s.policy.MaxFailures = 5, 3
+			s.before.ProviderFailures, s.policy.MaxFailures, s.policy.Outage = 5, 3, 0
 		}), with(onTasks(stops(3, ralph.ProviderFailed, "the model failed 6 times in a row: 529"), currentA), outage)},
 		{"row 6: skip", tries(2, func(s *situation) { s.policy.OnTaskFailure = ralph.TaskSkip }), onTasks(goesOn(), givenUp)},
 		{"row 6: retry", tries(2, func(s *situation) { s.policy.OnTaskFailure, s.policy.TaskRetries = ralph.TaskRetry, 1 }),

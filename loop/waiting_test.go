@@ -119,7 +119,17 @@ func TestAFailingModel(t *testing.T) {
 			t.Errorf("%d checks were run; there was nothing to check after a failed model", w.checker.calls)
 		}
 	})
-	bubble(t, "three times in a row", func(t *testing.T) { newWorld(t, providerTurn()).ends(ralph.ProviderFailed, 3) })
+	bubble(t, "three times in a row", func(t *testing.T) {
+		w := newWorld(t, providerTurn())
+		w.policy.Outage = 0
+		w.ends(ralph.ProviderFailed, 3)
+	})
+	bubble(t, "for an hour", func(t *testing.T) {
+		result := newWorld(t, providerTurn()).ends(ralph.ProviderFailed, 19)
+		if took := result.TotalDuration; took < ralph.Span(time.Hour) || took > ralph.Span(time.Hour+time.Minute) {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
 
 func TestTheCoolDown(t *testing.T) {

@@ -146,7 +146,7 @@ func (r *outageRun) resume(t *testing.T, client model.Client) ralph.Result {
 	}
 	defer log.Close()
 	policy := ralph.DefaultPolicy()
-	policy.MaxFailures, policy.MaxIterations, policy.Canary = 1, 3, false
+	policy.MaxFailures, policy.Outage, policy.MaxIterations, policy.Canary = 1, 0, 3, false
 	loop, err := loop.New(loop.Config{
 		Task:  "Make it right.",
 		Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",

@@ -509,14 +509,15 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
 		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
-		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22",
+		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22", "agent.outage=24", "iteration_cost=25",
+		"iteration_turns=26",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop,
 		Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
 		Shown: ralph.ShownRefuse, Proof: ralph.ProofUnbroken, Retries: 21, Parallel: 23, MaxRejections: 22,
-		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
+		AllowUnverified: true, MaxFailures: 6, Outage: ralph.Span(24 * time.Second), MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),
 		},
@@ -524,6 +525,7 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second),
+		IterationCost: 25, IterationTurns: 26,
 		IdleTimeout:  ralph.Span(17 * time.Second),
 		CheckTimeout: ralph.Span(18 * time.Second), CompletionTags: []string{"A", "B"}, StatusPhrases: []string{"all done"},
 	}

@@ -50,6 +50,7 @@ func affectsVerdict(name string) bool {
 		"on_limit",
 		"allow_unverified",
 		"agent.max_failures",
+		"agent.outage",
 		"checks.max_broken",
 		"tasks.max_tries",
 		"tasks.on_failure",
@@ -77,7 +78,7 @@ func settingsOf(p ralph.Policy) Settings {
 		OnLimit:          string(p.OnLimit),
 		MaxWait:          p.MaxWait,
 		OnDecide:         string(p.OnDecide),
-		Agent:            AgentSettings{MaxFailures: p.MaxFailures},
+		Agent:            AgentSettings{MaxFailures: p.MaxFailures, Outage: p.Outage},
 		Checks: CheckSettings{
 			Timeout:   p.CheckTimeout,
 			When:      string(p.ChecksWhen),

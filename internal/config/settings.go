@@ -75,15 +75,16 @@ type WorkerSettings struct {
 type AgentSettings struct {
 	// Name is one of AgentCLIs, or "" for the first CLI found. It is "command" or "acp" if and only if
 	// Command is set.
-	Name            string   `json:"name"`
-	Command         string   `json:"command,omitempty"` // a shell command that is the agent
-	Model           string   `json:"model,omitempty"`
-	Args            []string `json:"args,omitempty"` // added to the agent CLI's own command line
-	Env             []string `json:"env,omitempty"`  // variables that the agent gets, NAME or PREFIX_*
-	InheritSettings bool     `json:"inherit_settings"`
-	Permissions     string   `json:"permissions"`
-	MaxFailures     int      `json:"max_failures"`
-	Fallback        []string `json:"fallback,omitempty"` // NAME or NAME:MODEL
+	Name            string     `json:"name"`
+	Command         string     `json:"command,omitempty"` // a shell command that is the agent
+	Model           string     `json:"model,omitempty"`
+	Args            []string   `json:"args,omitempty"` // added to the agent CLI's own command line
+	Env             []string   `json:"env,omitempty"`  // variables that the agent gets, NAME or PREFIX_*
+	InheritSettings bool       `json:"inherit_settings"`
+	Permissions     string     `json:"permissions"`
+	MaxFailures     int        `json:"max_failures"`
+	Outage          ralph.Span `json:"outage"`
+	Fallback        []string   `json:"fallback,omitempty"` // NAME or NAME:MODEL
 }
 
 // CheckSettings says which commands prove the work, and when they run.
@@ -272,6 +273,7 @@ func (s Settings) Policy() ralph.Policy {
 		AllowUnverified: s.AllowUnverified,
 
 		MaxFailures:   s.Agent.MaxFailures,
+		Outage:        s.Agent.Outage,
 		MaxBroken:     s.Checks.MaxBroken,
 		ChecksWhen:    ralph.CheckTime(s.Checks.When),
 		Baseline:      s.Checks.Baseline,

@@ -179,7 +179,7 @@ func TestCutStream(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "cut")
 		w.env["CLAUDE_CODE_MAX_RETRIES"] = "0"
-		o := w.run("--check", "true", "--set", "agent.max_failures=1")
+		o := w.run("--check", "true", "--set", "agent.max_failures=1", "--set", "agent.outage=0")
 		if o.code != 15 || o.result.StopReason != "provider_failed" || o.result.Iterations[0].Counted {
 			t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 		}
