@@ -237,7 +237,8 @@ func (o oracle) judgeClaim(q iteration, id string, before map[string]taskState, 
 // passes reports whether nothing refuses a task but what a person or an evaluator may settle: the agent ended
 // well, the run's checks and the task's own pass, and no own check of a done task fails.
 func (o oracle) passes(q iteration, id string, before map[string]taskState) bool {
-	if !oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty, ralph.EndCut) || len(q.Tampered) > 0 || o.cannotCompare() || q.Stale {
+	ended := oneOf(q.Agent.End, ralph.EndOK, ralph.EndEmpty, ralph.EndCut)
+	if !ended || len(q.Tampered) > 0 || o.cannotCompare() || q.Stale {
 		return false
 	}
 	measured := 0

@@ -99,7 +99,8 @@ func TestFallbacks(t *testing.T) {
 		},
 		{
 			name: "models that all fail end the run", first: []turn{providerTurn()}, second: []turn{providerTurn()},
-			change: func(w *world) { w.policy.MaxFailures, w.policy.Outage = 1, 0 }, reason: ralph.ProviderFailed, who: []string{claude, codex},
+			change: func(w *world) { w.policy.MaxFailures, w.policy.Outage = 1, 0 }, reason: ralph.ProviderFailed,
+			who: []string{claude, codex},
 		},
 		{
 			name:  "a failing model is no end while another one's limit will be reset",

@@ -23,6 +23,7 @@ type table struct {
 	canary   ralph.ViewInput // the view that gets planted tests
 	added    []string        // test files that the agent added, and that the canary's view lacks
 	plants   bool            // tests are planted
+	baseTree canary.Tree
 
 	row  canary.Row
 	took time.Duration // on the claimed tree
@@ -51,6 +52,7 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 	if err != nil {
 		return nil, err
 	}
+	t.baseTree = baseTree
 	t.row.Chained = canary.IsChain(command(check))
 	t.row.Stops = canary.Invoke(baseTree, command(check), "").Stops
 	t.plants = e.Canary == "" && (!isHidden(in.Kind) || canary.KnowsRunner(baseTree, command(check)))
@@ -207,11 +209,13 @@ func (t *table) runLiterals(ctx context.Context) error {
 	}
 	var unnamed canary.Unnamed
 	if base := t.row.Base(); !base.Names() {
-		unnamed = canary.Unnamed{Failed: t.row.Today.Failing, Counts: t.row.Today.Counted > 1 && !t.row.Stops}
+		planted := len(t.row.Today.Failing)
+		unnamed = canary.Unnamed{Failed: t.row.Today.Failing, GoesOn: t.row.Today.Counted > planted && !t.row.Stops}
 	}
-	changed := canary.Mutate(tree, command(t.check), rand.Reader, func(m canary.Mark) bool {
-		return t.passesClaimed(m) && canary.InFoldersOf(m, t.planted)
-	}, unnamed)
+	changed := canary.Mutate(canary.Mutation{
+		Tree: tree, Base: t.baseTree, Command: command(t.check), Random: rand.Reader, Unnamed: unnamed,
+		Named: func(m canary.Mark) bool { return t.passesClaimed(m) && canary.InFoldersOf(m, t.planted) },
+	})
 	t.row.Literals = canary.Outcome{}
 	// A test that fails early may leave a server open that keeps its process alive.
 	patience := t.check.Timeout
@@ -265,14 +269,22 @@ func (t *table) runWithoutAdded(ctx context.Context) error {
 	return err
 }
 
-// passesClaimed reports whether a test passes on the claimed tree, so that it must fail with a wrong literal.
+// passesClaimed reports whether a test passes on the claimed tree, with all of its sets of parameters, so that it must
+// fail with a wrong literal.
 func (t *table) passesClaimed(m canary.Mark) bool {
+	passed := 0
 	for name, state := range t.row.Claimed.Tests {
-		if state == canary.Passed && m.Matches(name) {
-			return true
+		if !m.Matches(name) {
+			continue
+		}
+		if state != canary.Passed && m.Sets > 0 {
+			return false
+		}
+		if state == canary.Passed {
+			passed++
 		}
 	}
-	return false
+	return passed > 0 && (m.Sets == 0 || passed == m.Sets)
 }
 
 // runPatiently runs a column. If that takes too long, it tries again with twice the time: a slow machine is not a

@@ -131,7 +131,8 @@ var keyTable = []Key{
 	{Name: "agent.max_failures", Kind: Count, Default: "3", Metavar: "N", Max: billion, Zero: "no limit",
 		Doc: "stop after N agent failures in a row"},
 	{Name: "agent.outage", Kind: Length, Default: "1h", Metavar: "D", Max: billion,
-		Zero: "count them with agent.max_failures", Doc: "wait this long for a model that fails, in growing steps, then stop"},
+		Zero: "count them with agent.max_failures",
+		Doc:  "wait this long for a model that fails, in growing steps, then stop"},
 	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", item: checkFallback,
 		Doc: "agent CLI, or NAME:MODEL, to use when the ones before it hit a limit or fail"},
 

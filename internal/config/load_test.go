@@ -517,7 +517,8 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop,
 		Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
 		Shown: ralph.ShownRefuse, Proof: ralph.ProofUnbroken, Retries: 21, Parallel: 23, MaxRejections: 22,
-		AllowUnverified: true, MaxFailures: 6, Outage: ralph.Span(24 * time.Second), MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
+		AllowUnverified: true, MaxFailures: 6, Outage: ralph.Span(24 * time.Second),
+		MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),
 		},

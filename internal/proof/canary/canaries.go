@@ -93,6 +93,9 @@ func (c *canaries) noteLiteral(m Mark, name string, state State) bool {
 		return false
 	}
 	c.skewed[name] = true
+	if m.Sets > 0 {
+		c.skewed[setsOf(name)] = true
+	}
 	switch {
 	case state == Failed:
 		c.seen[m.Key] = true

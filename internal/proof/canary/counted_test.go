@@ -49,6 +49,32 @@ func TestJudgeCounts(t *testing.T) {
 			row:  canary.Row{Today: run(1, 3, planted...), Claimed: green, Canary: run(1, 2, planted...)},
 			want: ralph.CanaryRed,
 		},
+		"the base was not counted": {
+			row: canary.Row{
+				Then: &canary.Outcome{Exit: 1, Red: true, Unbuilt: true}, Today: run(1, 3, planted...), Claimed: green,
+				Canary: run(1, 2, planted...),
+			},
+			want: ralph.CanaryRed,
+		},
+		"the base failed for another reason": {
+			row: canary.Row{
+				Then: &canary.Outcome{Exit: 1, Red: true}, Today: run(1, 3), Claimed: green, Canary: run(0, 3),
+			},
+			want:   ralph.CanaryMute,
+			detail: "It does not run the failing test that Ralph planted, and did not before the run.",
+		},
+		"changed tests that are not counted": {
+			row: canary.Row{
+				Then: &then, Today: run(1, 3, planted...), Claimed: green, Canary: run(1, 1, planted...), Literals: literals(1, 0),
+			},
+			want: ralph.CanaryRed,
+		},
+		"changed tests that are stopped": {
+			row: canary.Row{
+				Then: &then, Today: run(1, 3, planted...), Claimed: green, Canary: run(1, 1, planted...), Literals: literals(-1, 1),
+			},
+			want: ralph.CanaryRed,
+		},
 		"failures are swallowed": {
 			row:    canary.Row{Then: &then, Today: run(1, 2), Claimed: green, Canary: run(0, 2)},
 			want:   ralph.CanaryGreen,

@@ -15,10 +15,10 @@ var failures = []failure{
 	{text.LazyRegexp(`^\s*Tests:?\s+.*\d+ failed\b`), text.LazyRegexp(`(\d+) failed`)}, // jest, vitest
 	{text.LazyRegexp(`^  \d+ failing$`), text.LazyRegexp(`(\d+)`)},                     // mocha
 	{
-		text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), // pytest
+		pytestSummary, // pytest
 		text.LazyRegexp(`(\d+) (?:failed|errors?)\b`),
 	},
-	{text.LazyRegexp(`^FAILED \(`), text.LazyRegexp(`\b(?:failures|errors)=(\d+)`)},      // unittest
+	{text.LazyRegexp(`^FAILED \(`), text.LazyRegexp(`[(,] ?(?:failures|errors)=(\d+)`)},  // unittest
 	{text.LazyRegexp(`^test result: FAILED\. `), text.LazyRegexp(`(\d+) failed`)},        // cargo
 	{text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) failure`)}, // rspec
 	{
@@ -34,34 +34,49 @@ var failures = []failure{
 
 // CountFailing returns how many tests failed, according to their runners. It returns 0 if that is unknown.
 func CountFailing(output string) int {
-	var seen failing
+	var seen failureCount
 	for line := range strings.Lines(output) {
 		seen.line(plain(line))
 	}
 	return seen.count()
 }
 
-// failing counts the tests that failed. Their number is unknown if something could not be built or the runner stopped
-// early: fewer tests failed only because fewer ran.
-type failing struct {
+// failureCount counts the tests that failed. Their number is unknown if something could not be built or the runner
+// stopped early: fewer tests failed only because fewer ran.
+type failureCount struct {
 	tests   int
-	unknown bool
+	unbuilt bool
+	cut     bool
 }
 
-func (f *failing) line(line string) {
-	f.unknown = f.unknown || unbuiltLine().MatchString(line) || cutLine().MatchString(line) ||
-		strings.HasSuffix(line, " failed]")
-	if strings.Contains(line, "ail") || strings.Contains(line, "AIL") || strings.Contains(line, "rror") {
-		f.tests += failingIn(line)
+func (c *failureCount) line(line string) {
+	if !mayTellFailure(line) {
+		return
 	}
+	c.unbuilt = c.unbuilt || unbuiltLine().MatchString(line)
+	c.cut = c.cut || cutLine().MatchString(line) || strings.HasSuffix(line, " failed]")
+	c.tests += failingIn(line)
+}
+
+// mayTellFailure reports whether a line can match one of the expressions for failures. Most lines cannot, and this is
+// many times faster.
+func mayTellFailure(line string) bool {
+	for _, part := range []string{
+		"ail", "AIL", "rror", "ERR", "annot find", "Exiting due", "Interrupted", ".test]", "stopping after",
+	} {
+		if strings.Contains(line, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // count returns 0 if the number is unknown.
-func (f *failing) count() int {
-	if f.unknown {
+func (c *failureCount) count() int {
+	if c.unbuilt || c.cut {
 		return 0
 	}
-	return f.tests
+	return c.tests
 }
 
 func failingIn(line string) int {

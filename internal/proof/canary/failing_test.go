@@ -22,6 +22,8 @@ func TestCountFailing(t *testing.T) {
 		{"pytest -q", "1 failed, 3 passed in 0.02s\n", 1},
 		{"pytest -x", "!!!! stopping after 1 failures !!!!\n==== 1 failed, 3 passed in 0.12s ====\n", 0},
 		{"unittest", "Ran 5 tests in 0.001s\n\nFAILED (failures=2, errors=1)\n", 3},
+		{"unittest with others", "FAILED (failures=3, expected failures=2, skipped=1)\n", 3},
+		{"pytest with subtests", "2 failed, 5 passed, 4 subtests passed in 0.03s\n", 2},
 		{"cargo", "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n", 2},
 		{"rspec", "5 examples, 2 failures\n", 2},
 		{"minitest", "5 runs, 9 assertions, 2 failures, 1 errors, 0 skips\n", 3},

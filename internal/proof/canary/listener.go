@@ -82,7 +82,8 @@ func (l *Listener) Outcome(exit int, reports [][]byte) Outcome {
 	for _, report := range reports {
 		r.report(report)
 	}
-	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Counted: r.failing.count()}
+	r.failures.unbuilt = r.failures.unbuilt || r.unbuilt
+	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.failures.unbuilt, Counted: r.failures.count()}
 	r.judge(&out, l.inv, l.plants)
 	r.count(&out)
 	return out

@@ -26,34 +26,48 @@ const (
 	maxFileTests = 1000
 )
 
+// Mutation is what Mutate needs.
+type Mutation struct {
+	Tree    Tree
+	Base    Tree // what the agent began with; the zero value stands for the tree itself
+	Command string
+	Random  io.Reader // gives 32 bytes
+	// Named reports whether a runner names a test as one that passes.
+	Named   func(Mark) bool
+	Unnamed Unnamed
+}
+
 // Mutate changes one compared literal in a few existing tests, chosen at random. Code that lets the
 // tests it knows pass lets these pass as well: a value that is equal to everything, an assertion that
 // was replaced, code that recognizes the names of its tests.
 //
-// It reads 32 bytes from random. The same bytes give the same choice in two trees, as far as both
-// have the same tests: whether a test is chosen depends on its name, its file and these bytes, and
-// only its limited number on the rest of the tree. Only tests that named accepts are changed. If there are none,
+// The same random bytes give the same choice in two trees, as far as both have the same tests:
+// whether a test is chosen depends on its name, its file and these bytes, and only its limited
+// number on the rest of the tree. Only tests that are named are changed. If there are none,
 // because the runner does not name its tests, those beside canaries that failed at the base are changed, and otherwise
 // scripts: then only the status of the check tells whether it noticed, or the number of failing tests. The result is
-// nil if nothing can be changed, or if random fails.
-func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, unnamed Unnamed) []Plant {
+// nil if nothing can be changed, or if there is no randomness.
+func Mutate(in Mutation) []Plant {
 	var seed [32]byte
-	if _, err := io.ReadFull(random, seed[:]); err != nil {
+	if _, err := io.ReadFull(in.Random, seed[:]); err != nil {
 		return nil
 	}
-	g := newPlanner(t, command, bytes.NewReader(seed[:]))
+	g := newPlanner(in.Tree, in.Command, bytes.NewReader(seed[:]))
 	if g == nil {
 		return nil
 	}
-	m := &mutator{planner: g, seed: seed}
+	m := &mutator{planner: g, seed: seed, base: in.Base}
+	if m.base.Read == nil {
+		m.base = in.Tree
+	}
 	var all []candidate
 	for ecosystem, find := range m.finders() {
 		all = append(all, certain(ecosystem, find())...)
 	}
-	if chosen := m.choose(all, func(c candidate) bool { return named(c.mark()) }, maxMutated); len(chosen) > 0 {
+	if chosen := m.choose(all, func(c candidate) bool { return in.Named(c.mark()) }, maxMutated); len(chosen) > 0 {
 		return m.apply(chosen)
 	}
-	beside := m.besideCanaries(all, unnamed)
+	beside := m.besideCanaries(all, in.Unnamed)
 	if len(beside) == 0 {
 		beside = m.choose(certain(scriptKey, m.findScripts()), func(candidate) bool { return true }, maxScripts)
 	}
@@ -66,7 +80,8 @@ func Mutate(t Tree, command string, random io.Reader, named func(Mark) bool, unn
 // Unnamed is what the base tells about a runner that does not name its tests.
 type Unnamed struct {
 	Failed []string // keys of canaries that failed
-	Counts bool     // it counts failing tests, and goes on after the first one
+	// GoesOn is true if it counts failing tests, and tests of more than one file failed in one run.
+	GoesOn bool
 }
 
 // besideCanaries chooses tests in folders in which canaries failed at the base. If the runner counts, several tests can
@@ -75,19 +90,24 @@ func (m *mutator) besideCanaries(all []candidate, unnamed Unnamed) []candidate {
 	if m.filtersElsewhere() {
 		return nil
 	}
-	beside := func(c candidate) bool { return c.besideOne(unnamed.Failed) }
-	one := m.choose(all, beside, maxUnnamed)
-	if len(one) == 0 || !unnamed.Counts {
-		return one
+	beside := func(c candidate) bool { return c.sets == 0 && c.besideOne(unnamed.Failed) }
+	certainlyRuns := func(c candidate) bool { return beside(c) && !mayBeLeftOut().MatchString(m.search(c.file)) }
+	one := m.choose(all, certainlyRuns, maxUnnamed)
+	if len(one) == 0 || !unnamed.GoesOn {
+		return m.choose(all, beside, maxUnnamed)
 	}
 	several := m.choose(all, func(c candidate) bool {
-		return beside(c) && c.ecosystem == one[0].ecosystem && (c.ecosystem != "rust" || c.file == one[0].file)
+		return certainlyRuns(c) && c.ecosystem == one[0].ecosystem && (c.ecosystem != "rust" || c.file == one[0].file)
 	}, maxMutated)
 	for i := range several {
 		several[i].byCount = true
 	}
 	return several
 }
+
+// mayBeLeftOut matches the text of files in which a test may not run, or may not fail: by a word for it, or by a helper
+// that gets Go's T.
+var mayBeLeftOut = text.LazyRegexp(`(?i)skip|xfail|expectedFailure|ignore|\.only\b|[A-Za-z_]\w*\(t[,)]`)
 
 // finders returns what finds the tests of each ecosystem that the command may run.
 func (m *mutator) finders() map[string]func() []candidate {
@@ -128,8 +148,8 @@ func (c candidate) besideOne(canaries []string) bool {
 // mutator makes the plants of [Mutate].
 type mutator struct {
 	*planner
-	seed    [32]byte
-	reading map[string]int // how often tests name a file of data; "" for those that read folders
+	seed [32]byte
+	base Tree
 }
 
 // candidate is a test of the project with the literals that it compares.
@@ -140,6 +160,7 @@ type candidate struct {
 	// guarded and groups are as in [Mark].
 	guarded   bool
 	groups    []string
+	sets      int // as in [Mark]
 	spots     []spot
 	ecosystem string
 	key       string
@@ -246,7 +267,7 @@ func (m *mutator) change(c candidate) (file string, mark Mark, changed change) {
 func (c candidate) mark() Mark {
 	return Mark{
 		Key: c.key, Test: []string{c.test}, Scope: c.scope, Guarded: c.guarded, Groups: c.groups, Literal: true,
-		ByStatus: c.byStatus, ByCount: c.byCount,
+		ByStatus: c.byStatus, ByCount: c.byCount, Sets: c.sets,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"go/parser"
 	"go/token"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -20,7 +21,12 @@ func anyTest(canary.Mark) bool { return true }
 // mutateWith changes literals with randomness that depends only on n.
 func mutateWith(p project, command string, n int) []canary.Plant {
 	seed := sha256.Sum256([]byte{byte(n), byte(n >> 8)})
-	return canary.Mutate(p.tree(), command, bytes.NewReader(seed[:]), anyTest, canary.Unnamed{})
+	return mutate(p.tree(), command, bytes.NewReader(seed[:]))
+}
+
+// mutate changes literals of any test.
+func mutate(tree canary.Tree, command string, random io.Reader) []canary.Plant {
+	return canary.Mutate(canary.Mutation{Tree: tree, Command: command, Random: random, Named: anyTest})
 }
 
 // changedLines lists every changed line as it was. It tries many random choices.

@@ -114,7 +114,7 @@ func TestMutateHolds(t *testing.T) {
 	tests, texts := map[string]bool{}, map[string]bool{}
 	for range 50 {
 		keys := map[string]bool{}
-		for _, p := range canary.Mutate(mutable.tree(), "make test", rand.Reader, anyTest, canary.Unnamed{}) {
+		for _, p := range mutate(mutable.tree(), "make test", rand.Reader) {
 			texts[p.Text] = true
 			if p.Text == mutable[p.Name] || !p.Inside || len(p.Marks) == 0 {
 				t.Errorf("%s is not changed: %+v", p.Name, p.Marks)
@@ -161,18 +161,17 @@ func TestMutateSpreads(t *testing.T) {
 }
 
 func TestMutateNothing(t *testing.T) {
-	var none canary.Unnamed
-	if got := canary.Mutate(mutable.tree(), "make test", iotest.ErrReader(os.ErrClosed), anyTest, none); got != nil {
+	if got := mutate(mutable.tree(), "make test", iotest.ErrReader(os.ErrClosed)); got != nil {
 		t.Errorf("without randomness: %v", got)
 	}
-	if got := canary.Mutate(mutable.tree(), "make test", strings.NewReader("short"), anyTest, none); got != nil {
+	if got := mutate(mutable.tree(), "make test", strings.NewReader("short")); got != nil {
 		t.Errorf("with too little randomness: %v", got)
 	}
-	if got := canary.Mutate(mutable.tree(), "go vet ./...", rand.Reader, anyTest, none); got != nil {
+	if got := mutate(mutable.tree(), "go vet ./...", rand.Reader); got != nil {
 		t.Errorf("for a linter: %v", got)
 	}
 	unread := canary.Tree{Files: []string{"a_test.go", "test_a.py"}}
-	if got := canary.Mutate(unread, "make", rand.Reader, anyTest, none); got != nil {
+	if got := mutate(unread, "make", rand.Reader); got != nil {
 		t.Errorf("for a tree that cannot be read: %v", got)
 	}
 }

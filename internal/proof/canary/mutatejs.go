@@ -161,97 +161,108 @@ func jsReached(before string) bool {
 var jsFor = text.LazyRegexp(`^for \((?:const|let) (\[[\w, ]*\]|\w+) of `)
 
 // jsLoop returns the loop that begins at start.
-func jsLoop(s source, start int) (loop, bool) {
+func jsLoop(s source, start int) (tableUse, bool) {
 	head := jsFor().FindStringSubmatch(s.code[start:])
 	if head == nil {
-		return loop{}, false
+		return tableUse{}, false
 	}
 	_, end := s.arguments(start + strings.IndexByte(head[0], '('))
 	if end < 0 {
-		return loop{}, false
+		return tableUse{}, false
 	}
 	from := end + len(s.code[end:]) - len(strings.TrimLeft(s.code[end:], " \t\r\n"))
 	if from == len(s.code) {
-		return loop{}, false
+		return tableUse{}, false
 	}
-	l := loop{names: namesOf(head[1]), rows: span{start + len(head[0]), end - 1}, body: span{from, from}}
-	if s.code[from] != '{' {
-		l.body.to = from + len(s.code[from:])
-		if line := strings.IndexByte(s.code[from:], '\n'); line >= 0 {
-			l.body.to = from + line
-		}
-		return l, true
+	l := tableUse{names: namesOf(head[1]), rows: span{start + len(head[0]), end - 1}}
+	if s.code[from] == '{' {
+		_, to := s.arguments(from)
+		l.body = span{from + 1, to - 1}
+		return l, to > 0
 	}
-	_, close := s.arguments(from)
-	l.body = span{from + 1, close - 1}
-	return l, close > 0
+	l.body = span{from, len(s.code)}
+	if line := strings.IndexByte(s.code[from:], '\n'); line >= 0 {
+		l.body.to = from + line
+	}
+	return l, true
 }
 
 // jsLoopSpots returns the literals that a loop expects.
-func (m *mutator) jsLoopSpots(file string, s source, test span, l loop) []spot {
+func (m *mutator) jsLoopSpots(file string, s source, test span, l tableUse) []spot {
 	starts := s.statements(l.body)
 	if isBlock := s.code[l.body.from-1] == '{'; !isBlock {
-		starts = starts[:1]
+		starts = starts[:min(1, len(starts))]
 	}
-	doubt := min(s.first(jsDoubt(), l.body), s.first(leavesLoop(), l.body))
-	var spots []spot
+	if code := s.code[l.body.from:l.body.to]; jsDoubt().MatchString(code) || leavesLoop().MatchString(code) {
+		return nil // some rows may be left out
+	}
+	var compared []jsComparison
 	for _, start := range starts {
-		one, two, ordered, ok := jsSides(s, start)
-		if !ok || start > doubt || !jsReached(s.code[l.body.from:start]) {
-			continue
+		if c, ok := jsSides(s, start); ok && jsReached(s.code[l.body.from:start]) {
+			compared = append(compared, c)
+			l.sides = append(l.sides, c.one, c.two)
 		}
-		c, ok := l.compares(s, one, two)
-		if _, _, isExpected := l.column(s.text[two.from:two.to]); ok && (isExpected || !ordered) {
+	}
+	var spots []spot
+	for _, is := range compared {
+		c, ok := l.compares(s, is.one, is.two)
+		if _, _, isExpected := l.column(s.text[is.two.from:is.two.to]); ok && (isExpected || !is.ordered) {
 			spots = append(spots, m.expected(file, s, test, l, c)...)
 		}
 	}
 	return spots
 }
 
+// jsComparison holds the two values that a statement compares. ordered is true if only the second one can be what is
+// expected.
+type jsComparison struct {
+	one, two span
+	ordered  bool
+}
+
 // jsCompared returns the expected value of the comparison that begins at start.
 func jsCompared(s source, start int) (span, bool) {
-	one, two, ordered, ok := jsSides(s, start)
+	is, ok := jsSides(s, start)
 	if !ok {
 		return span{}, false
 	}
-	at, ok := s.compared(one, two)
-	return at, ok && (at == two || !ordered)
+	at, ok := s.compared(is.one, is.two)
+	return at, ok && (at == is.two || !is.ordered)
 }
 
-// jsSides returns the two values that the statement at start compares. ordered is true if only the second one can be
-// what is expected.
-func jsSides(s source, start int) (one, two span, ordered, ok bool) {
+// jsSides returns what the statement at start compares.
+func jsSides(s source, start int) (jsComparison, bool) {
 	rest := s.code[start:]
 	if call := jsAssertCall().FindString(rest); call != "" {
 		args, end := s.arguments(start + len(call) - 1)
 		if len(args) < 2 || !jsNext().MatchString(s.code[end:]) {
-			return span{}, span{}, false, false
+			return jsComparison{}, false
 		}
-		return args[0], args[1], false, true
+		return jsComparison{one: args[0], two: args[1]}, true
 	}
 	if call := jsTruthCall().FindString(rest); call != "" {
 		args, end := s.arguments(start + len(call) - 1)
 		if len(args) == 0 || !jsNext().MatchString(s.code[end:]) {
-			return span{}, span{}, false, false
+			return jsComparison{}, false
 		}
-		one, two, ok = s.equation(args[0], jsEqual(), jsLogic())
-		return one, two, false, ok
+		one, two, ok := s.equation(args[0], jsEqual(), jsLogic())
+		return jsComparison{one: one, two: two}, ok
 	}
 	call := jsExpectCall().FindStringSubmatch(rest)
 	if call == nil {
-		return span{}, span{}, false, false
+		return jsComparison{}, false
 	}
 	actual, end := s.arguments(start + len(call[0]) - 1)
 	if len(actual) != 1 {
-		return span{}, span{}, false, false
+		return jsComparison{}, false
 	}
 	expects := jsExpects().FindStringSubmatch(s.code[end:])
 	if expects == nil || expects[1] != "" && call[1] == "" {
-		return span{}, span{}, false, false
+		return jsComparison{}, false
 	}
 	expected, end := s.arguments(end + len(expects[0]) - 1)
 	if len(expected) != 1 || !jsNext().MatchString(s.code[end:]) {
-		return span{}, span{}, false, false
+		return jsComparison{}, false
 	}
-	return actual[0], expected[0], true, true
+	return jsComparison{actual[0], expected[0], true}, true
 }

@@ -16,7 +16,9 @@ var (
 	claimEqual  = text.LazyRegexp(`^[ \t]+self\.assertEquals?\(`)
 	claimTrue   = text.LazyRegexp(`^[ \t]+self\.assertTrue\(`)
 	claimSign   = text.LazyRegexp(`\s*==\s*`)
-	claimDoubt  = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|_?exit|SystemExit|try|raises)\b`)
+	claimDoubt  = text.LazyRegexp(
+		`\b(?:return|yield|skip\w*|xfail|Skip\w*|importorskip|_?exit|SystemExit|try|\w*[Rr]aises\w*|suppress)\b`,
+	)
 	// claimLogic matches operators with which a comparison does not decide an assertion alone.
 	claimLogic = text.LazyRegexp(`[!<>]=|[<>]|:=|\b(?:or|and|not|if|else|lambda|in|is|for)\b`)
 	// failureExpected matches texts of files in which a test that fails may count as passed.
@@ -67,9 +69,9 @@ func (m *mutator) pythonTests(file string, s source) []candidate {
 		}
 		name := strings.Join(append(append([]string{module}, classes...), def[2]), ".")
 		c := candidate{file: file, test: name}
-		if loops, plain := pythonParameters(s, lines, i); certain && plain {
-			f := pythonFunction{file: file, source: s, lines: functionLines(lines[i:]), loops: loops}
-			c.spots = m.pythonSpots(f)
+		if sets, number, plain := pythonParameters(s, lines, i); certain && plain {
+			c.sets = number
+			c.spots = m.pythonSpots(pythonFunction{file: file, source: s, lines: functionLines(lines[i:]), sets: sets})
 		}
 		tests = append(tests, c)
 	}
@@ -117,7 +119,7 @@ type pythonFunction struct {
 	file string
 	source
 	lines []sourceLine // the first one is its definition
-	loops []loop       // its sets of parameters
+	sets  []tableUse   // of parameters
 }
 
 // functionLines returns the lines of the function that begins with the first line.
@@ -137,42 +139,78 @@ func (f pythonFunction) whole() span {
 
 var pythonSets = text.LazyRegexp(`^@pytest\.mark\.parametrize\(`)
 
-// pythonParameters returns the sets of parameters of a test. plain is false if anything else decides how often, or
-// whether, it runs.
-func pythonParameters(s source, lines []sourceLine, def int) (sets []loop, plain bool) {
+// pythonParameters returns the sets of parameters of a test, and how many there are. plain is false if anything else
+// decides how often, or whether, it runs.
+func pythonParameters(s source, lines []sourceLine, def int) (sets []tableUse, number int, plain bool) {
+	at := firstDecorator(s, lines, def)
+	for number = 1; ; {
+		at += len(s.code[at:]) - len(strings.TrimLeft(s.code[at:], " \t\r\n"))
+		if at >= lines[def].at {
+			break
+		}
+		call := pythonSets().FindString(s.code[at:])
+		if call == "" {
+			return nil, 0, false
+		}
+		args, end := s.arguments(at + len(call) - 1)
+		if end < 0 || len(args) < 2 || !endsLine(s.code[end:]) || strings.Contains(s.code[at:end], "marks") ||
+			len(args) > 2 && (len(args) > 3 || !strings.HasPrefix(s.code[args[2].from:], "ids=")) {
+			return nil, 0, false
+		}
+		rows, last := s.arguments(args[1].from)
+		if last != args[1].to || !strings.ContainsRune("([", rune(s.code[args[1].from])) {
+			return nil, 0, false
+		}
+		number *= len(rows)
+		sets = append(sets, tableUse{names: namesOf(s.text[args[0].from:args[0].to]), rows: args[1]})
+		at = end
+	}
+	if len(sets) == 0 {
+		number = 0
+	}
+	return sets, number, true
+}
+
+// firstDecorator returns where the decorators of a function begin, or the function itself.
+func firstDecorator(s source, lines []sourceLine, def int) int {
 	first := def
-	for i := def - 1; i >= 0 && !lines[i].blank; i-- {
-		if strings.HasPrefix(strings.TrimSpace(lines[i].text), "@") {
+	for i := def - 1; i >= 0; i-- {
+		line := lines[i]
+		isEmpty := strings.TrimSpace(s.text[line.at:line.at+len(line.text)]) == "" // a comment is not
+		if isEmpty && balanced(s.code[line.at:lines[first].at]) {
+			break
+		}
+		if strings.HasPrefix(strings.TrimSpace(line.text), "@") && line.indent == lines[def].indent {
 			first = i
 		}
 	}
-	for at := lines[first].at; at < lines[def].at; {
-		at += len(s.code[at:]) - len(strings.TrimLeft(s.code[at:], " \t\r\n"))
-		call := pythonSets().FindString(s.code[at:])
-		if call == "" {
-			return sets, at >= lines[def].at
-		}
-		args, end := s.arguments(at + len(call) - 1)
-		if end < 0 || len(args) < 2 || !endsLine(s.code[end:]) {
-			return nil, false
-		}
-		sets = append(sets, loop{names: namesOf(s.text[args[0].from:args[0].to]), rows: args[1]})
-		at = end
-	}
-	return sets, true
+	return lines[first].at
 }
 
 var (
 	pythonFor  = text.LazyRegexp(`^[ \t]*for ([\w, ()]+) in `)
-	pythonOpen = text.LazyRegexp(`^[ \t]*with open\(.*:[ \t\r]*$`)
+	pythonOpen = text.LazyRegexp(`^[ \t]*with open\(`)
+	openedAs   = text.LazyRegexp(`^(?: as \w+)?:[ \t\r]*(?:\n|$)`)
 	leavesLoop = text.LazyRegexp(`\b(?:break|continue)\b`)
+	otherDef   = text.LazyRegexp(`(?m)^[ \t]*(?:async )?def (\w+)\(([^)]*)\)`)
 )
+
+// opensFile reports whether a line only opens a file for the lines inside it.
+func opensFile(s source, line sourceLine) bool {
+	head := pythonOpen().FindString(line.text)
+	if head == "" {
+		return false
+	}
+	_, end := s.arguments(line.at + len(head) - 1)
+	return end > 0 && openedAs().MatchString(s.code[end:])
+}
 
 // pythonSpots returns the literals of the comparisons that are statements of the test itself, and of the tables that it
 // goes through. Those after something that may end the test are not certain.
 func (m *mutator) pythonSpots(f pythonFunction) []spot {
 	var spots []spot
 	certain, body := true, 0
+	sides := pythonSidesOf(f.source, f.lines[1:])
 	for i, line := range f.lines[1:] {
 		if line.blank {
 			continue
@@ -187,7 +225,7 @@ func (m *mutator) pythonSpots(f pythonFunction) []spot {
 		if line.indent != body {
 			continue
 		}
-		if pythonOpen().MatchString(line.text) {
+		if opensFile(f.source, line) {
 			body = 0 // what is inside runs like what is before
 			continue
 		}
@@ -197,8 +235,8 @@ func (m *mutator) pythonSpots(f pythonFunction) []spot {
 		if !certain {
 			continue
 		}
-		for _, set := range f.loops {
-			set.body = f.whole()
+		for _, set := range f.sets {
+			set.body, set.sides = span{f.lines[1].at, f.whole().to}, sides
 			spots = append(spots, m.pythonExpected(f, set, line)...)
 		}
 		if l, ok := pythonLoop(f.source, line); ok {
@@ -209,10 +247,10 @@ func (m *mutator) pythonSpots(f pythonFunction) []spot {
 }
 
 // pythonLoop returns the loop that a line begins.
-func pythonLoop(s source, line sourceLine) (loop, bool) {
+func pythonLoop(s source, line sourceLine) (tableUse, bool) {
 	head := pythonFor().FindStringSubmatch(line.text)
 	if head == nil {
-		return loop{}, false
+		return tableUse{}, false
 	}
 	from := line.at + len(head[0])
 	to := line.at + len(strings.TrimRight(line.text, " \t\r:"))
@@ -220,13 +258,13 @@ func pythonLoop(s source, line sourceLine) (loop, bool) {
 		_, to = s.arguments(from)
 	}
 	if to < from || !strings.HasPrefix(s.code[to:], ":") {
-		return loop{}, false
+		return tableUse{}, false
 	}
-	return loop{names: namesOf(head[1]), rows: span{from, to}}, true
+	return tableUse{names: namesOf(head[1]), rows: span{from, to}}, true
 }
 
 // pythonLoopSpots returns the literals that a loop expects. lines begins with that of the loop.
-func (m *mutator) pythonLoopSpots(f pythonFunction, l loop, lines []sourceLine) []spot {
+func (m *mutator) pythonLoopSpots(f pythonFunction, l tableUse, lines []sourceLine) []spot {
 	var inside []sourceLine
 	for _, line := range lines[1:] {
 		if line.blank || line.at < l.rows.to {
@@ -235,18 +273,18 @@ func (m *mutator) pythonLoopSpots(f pythonFunction, l loop, lines []sourceLine) 
 		if line.indent <= lines[0].indent {
 			break
 		}
+		if claimDoubt().MatchString(line.text) || leavesLoop().MatchString(line.text) {
+			return nil // some rows may be left out
+		}
 		inside = append(inside, line)
 	}
 	if len(inside) == 0 {
 		return nil
 	}
 	last := inside[len(inside)-1]
-	l.body = span{inside[0].at, last.at + len(last.text)}
+	l.body, l.sides = span{inside[0].at, last.at + len(last.text)}, pythonSidesOf(f.source, inside)
 	var spots []spot
 	for _, line := range inside {
-		if claimDoubt().MatchString(line.text) || leavesLoop().MatchString(line.text) {
-			break
-		}
 		if line.indent == inside[0].indent {
 			spots = append(spots, m.pythonExpected(f, l, line)...)
 		}
@@ -255,15 +293,47 @@ func (m *mutator) pythonLoopSpots(f pythonFunction, l loop, lines []sourceLine) 
 }
 
 // pythonExpected returns the literals of a table that a line compares something with.
-func (m *mutator) pythonExpected(f pythonFunction, l loop, line sourceLine) []spot {
+func (m *mutator) pythonExpected(f pythonFunction, u tableUse, line sourceLine) []spot {
 	one, two, ok := pythonSides(f.source, line)
 	if !ok {
 		return nil
 	}
-	if c, ok := l.compares(f.source, one, two); ok {
-		return m.expected(f.file, f.source, f.whole(), l, c)
+	c, ok := u.compares(f.source, one, two)
+	if !ok || len(f.sets) > 0 && c.key == "" && m.isFixtureParameter(f, u.names[c.place]) {
+		return nil
 	}
-	return nil
+	return m.expected(f.file, f.source, f.whole(), u, c)
+}
+
+// isFixtureParameter reports whether a function other than a test takes a parameter of that name, so that pytest passes
+// the value on to it.
+func (m *mutator) isFixtureParameter(f pythonFunction, name string) bool {
+	texts := []string{f.code}
+	for dir := path.Dir(f.file); ; dir = path.Dir(dir) {
+		texts = append(texts, m.search(path.Join(dir, "conftest.py")))
+		if dir == "." || dir == "/" {
+			break
+		}
+	}
+	for _, text := range texts {
+		for _, def := range otherDef().FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(def[1], "test") && len(wordsAt(def[2], span{0, len(def[2])}, name)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pythonSidesOf returns what lines compare.
+func pythonSidesOf(s source, lines []sourceLine) []span {
+	var sides []span
+	for _, line := range lines {
+		if one, two, ok := pythonSides(s, line); ok {
+			sides = append(sides, one, two)
+		}
+	}
+	return sides
 }
 
 // pythonCompared returns the expected value of a line that is one comparison.

@@ -88,8 +88,10 @@ func TestScriptsAreChanged(t *testing.T) {
 			changed := map[string]bool{}
 			for i := range 50 {
 				seed := sha256.Sum256(fmt.Append(nil, name, i))
-				any := func(Mark) bool { return true }
-				plants := Mutate(treeOf(test.files), test.command, bytes.NewReader(seed[:]), any, Unnamed{})
+				plants := Mutate(Mutation{
+					Tree: treeOf(test.files), Command: test.command, Random: bytes.NewReader(seed[:]),
+					Named: func(Mark) bool { return true },
+				})
 				for _, p := range plants {
 					changed[changedLine(t, p, test.files[p.Name])] = true
 				}

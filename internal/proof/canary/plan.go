@@ -24,7 +24,8 @@ type Plant struct {
 	Name  string
 	Text  string
 	Marks []Mark
-	// Inside is true if the file is one of the project's own tests, with changed literals or added comments.
+	// Inside is true if the file is one of the project's own tests or their data, with changed literals or added
+	// comments.
 	Inside bool
 }
 
@@ -48,6 +49,8 @@ type Mark struct {
 	Literal bool
 	// ByStatus is true for a literal mark if only the status of the check tells whether the test failed.
 	ByStatus bool
+	// Sets is how many sets of parameters a literal mark's test has. Each of them is one test in a report.
+	Sets int
 	// ByCount is true for one of several such marks if the runner counts the tests that fail.
 	ByCount bool
 	// Groups are the titles of groups that fail together with a literal mark's test.

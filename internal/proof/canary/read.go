@@ -50,7 +50,7 @@ type Outcome struct {
 	// keys of canaries that failed although their package was reported as passed
 	Hidden   []string
 	Literals []string        // keys of the project's own tests in which a literal was changed
-	Skewed   map[string]bool // names of these tests
+	Skewed   map[string]bool // names of these tests, and what those of their sets of parameters begin with
 	ByStatus bool            // only the status tells whether they failed
 	// Counted is how many tests failed, canaries included, in the runner's own words; 0 if unknown. Wanted is how many
 	// of them must.
@@ -74,7 +74,7 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 type reading struct {
 	canaries
 	tally
-	failing  failing
+	failures failureCount
 	packages map[string]bool // Go packages that passed, having run tests
 	// ended maps Go packages to the go command's result. FAIL wins if it printed both.
 	ended map[string]string
@@ -150,8 +150,7 @@ func (r *reading) line(line string) (goEvent, bool) {
 	r.specLine(line)
 	r.cargoLine(line)
 	r.summaryLine(line)
-	r.troubleLine(line)
-	r.failing.line(line)
+	r.failures.line(line)
 	return goEvent{}, false
 }
 

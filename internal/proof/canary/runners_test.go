@@ -197,14 +197,17 @@ func prove(t *testing.T, today canary.Outcome, now project, command string) ralp
 	row.Claimed, inv = runWith(t, now, command, nil)
 	row.Stops = inv.Stops
 	row.Canary, _ = run(t, now, command)
-	row.Literals, _ = runWith(t, now, command, canary.Mutate(now.tree(), command, rand.Reader, func(m canary.Mark) bool {
+	passes := func(m canary.Mark) bool {
 		for name, state := range row.Claimed.Tests {
 			if state == canary.Passed && m.Matches(name) {
 				return true
 			}
 		}
 		return false
-	}, canary.Unnamed{}))
+	}
+	row.Literals, _ = runWith(t, now, command, canary.Mutate(canary.Mutation{
+		Tree: now.tree(), Command: command, Random: rand.Reader, Named: passes,
+	}))
 	return row.Judge()
 }
 

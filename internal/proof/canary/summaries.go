@@ -23,7 +23,7 @@ var summaries = []summary{
 	},
 	{"mocha", text.LazyRegexp(`^  \d+ (?:passing|failing)\b`), text.LazyRegexp(`(\d+) (?:passing|failing)`), nil},
 	{
-		"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`),
+		"pytest", pytestSummary,
 		text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil,
 	},
 	{"unittest", text.LazyRegexp(`^Ran \d+ tests? in `), text.LazyRegexp(`Ran (\d+)`), nil},
@@ -74,6 +74,9 @@ func sum(find func() *regexp.Regexp, line string) int {
 	return total
 }
 
+// pytestSummary matches the last line of pytest, such as "2 failed, 4 subtests passed in 0.03s".
+var pytestSummary = text.LazyRegexp(`^=*\s*(?:\d+ \w+(?: \w+)?, )*\d+ \w+(?: \w+)? in [\d.]+s\b`)
+
 var (
 	unbuiltLine = text.LazyRegexp(
 		`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|` +
@@ -82,8 +85,3 @@ var (
 	)
 	cutLine = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
-
-// troubleLine detects that something could not be built or loaded.
-func (r *reading) troubleLine(line string) {
-	r.unbuilt = r.unbuilt || unbuiltLine().MatchString(line)
-}

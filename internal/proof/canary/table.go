@@ -115,14 +115,14 @@ func (r Row) judgeLiterals() string {
 	}
 	unread := without(now.Literals, now.Failing)
 	switch {
-	case now.Counted < now.Wanted:
+	case now.BrokeOff():
+		return "" // a test that fails early may leave something open that keeps its process alive
+	case now.Counted > 0 && now.Counted < now.Wanted:
 		return fmt.Sprintf(
 			"Ralph changed an expected value in each of %d tests, and %d of them failed.", now.Wanted, now.Counted,
 		)
 	case now.ByStatus:
 		return "" // what else fails is unknown
-	case now.BrokeOff():
-		return "" // a test that fails early may leave something open that keeps its process alive
 	case len(unread) > 0 && !r.Stops && !(r.Chained && len(now.Failing) > 0):
 		return fmt.Sprintf("A test did not run when its expected value was changed: %s.", describe(unread[0]))
 	case !now.Red && r.firedAtBase():
@@ -157,8 +157,7 @@ func (r Row) liar() string {
 // and not named. More may fail if more did at the base.
 func (r Row) othersFail() string {
 	now := r.Canary
-	known := r.Then != nil && (r.firedAtBase() || len(now.Failing) == 0)
-	if !known || !now.Red || now.Names() || now.BrokeOff() || r.Claimed.Counted > 0 {
+	if !now.Red || now.Names() || now.BrokeOff() || r.Claimed.Counted > 0 || !r.countedAtBase() {
 		return ""
 	}
 	if now.Counted <= max(len(now.Planted), r.Today.Counted-r.Then.Counted) {
@@ -168,6 +167,15 @@ func (r Row) othersFail() string {
 		"%d tests fail although only %d should; on the claimed tree none does.", now.Counted,
 		len(now.Planted),
 	)
+}
+
+// countedAtBase reports whether the base tells how many tests fail because of the canaries: all of them failed there,
+// or none was reached.
+func (r Row) countedAtBase() bool {
+	counted := r.Then != nil && r.Today.Counted > 0 && (!r.Then.Red || r.Then.Counted > 0)
+	all := len(without(r.Canary.Planted, r.Today.Failing)) == 0
+	none := len(r.Canary.Failing)+len(r.Today.Failing) == 0
+	return counted && (all || none)
 }
 
 // judgePass judges a check that passed despite tests that must fail.
@@ -185,7 +193,7 @@ func (r Row) judgePass(fired []string) (ralph.CanaryState, string) {
 		)
 	case len(now.Failing) > 0 && base.Red && slices.Contains(slices.Collect(maps.Values(base.Tests)), Failed):
 		return ralph.CanaryGreen, "Tests fail inside the check, but it exits with 0; at the base it failed with them."
-	case base.Red && base.Counted > 0 && now.Counted >= base.Counted:
+	case base.Red && r.Then != nil && r.Then.Counted > 0 && now.Counted >= base.Counted:
 		return ralph.CanaryGreen, fmt.Sprintf(
 			"%d tests fail inside the check, but it exits with 0; at the base it failed with them.", now.Counted,
 		)
@@ -246,18 +254,13 @@ func (r Row) beside(now Outcome) (failed, gone []string) {
 	return listed(failed), listed(gone)
 }
 
-// skews reports whether a literal was changed in a test. Names of pytest's sets of parameters change with it.
-func (o Outcome) skews(name string) bool {
-	test, _, isSet := strings.Cut(name, "[")
-	if !isSet || o.Skewed[name] {
-		return o.Skewed[name]
-	}
-	for other := range o.Skewed {
-		if strings.HasPrefix(other, test+"[") {
-			return true
-		}
-	}
-	return false
+// skews reports whether a literal was changed in a test.
+func (o Outcome) skews(name string) bool { return o.Skewed[name] || o.Skewed[setsOf(name)] }
+
+// setsOf returns what the names of all sets of pytest's parameters begin with. The rest changes with a literal.
+func setsOf(name string) string {
+	test, _, _ := strings.Cut(name, "[")
+	return test + "["
 }
 
 // disturbed reports whether a canary keeps a test from passing at the base, too.
