@@ -48,6 +48,7 @@ const (
 	EvLimitWait        EventType = "limit_wait"
 	EvSteering         EventType = "steering"
 	EvAnswer           EventType = "answer"
+	EvLimits           EventType = "limits_raised"
 	EvNotice           EventType = "notice"
 	EvTruncated        EventType = "truncated"
 	EvTampered         EventType = "tampered"

@@ -27,6 +27,7 @@ const (
 	MessageSteer  MessageKind = "steer"
 	MessageAnswer MessageKind = "answer"
 	MessageReject MessageKind = "reject" // why a person does not accept the work of a run; only for that run
+	MessageLimits MessageKind = "limits" // LimitsRaised as JSON; only for that run
 	MessageFiles  MessageKind = "files"  // changes of files that are the user's own, a name per line
 )
 
@@ -36,7 +37,7 @@ type Message struct {
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
 	Question string      `json:"question,omitempty"` // with an answer or a rejection: the question
-	Run      string      `json:"run,omitempty"`      // with an answer or a rejection: the run that asked
+	Run      string      `json:"run,omitempty"`      // with an answer, a rejection or limits: the run that it is for
 	By       string      `json:"by,omitempty"`       // with files: the person
 }
 

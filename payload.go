@@ -43,6 +43,32 @@ type RefusedEarlier struct {
 	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's
 }
 
+// LimitsRaised records by how much a person raised the limits of a run at work.
+type LimitsRaised struct {
+	Iterations int     `json:"iterations,omitempty"`
+	Time       Span    `json:"time,omitempty"`
+	Cost       float64 `json:"cost,omitempty"`
+	Tokens     int64   `json:"tokens,omitempty"`
+	Message    string  `json:"message,omitempty"`
+}
+
+// Raise returns a policy with the new limits. A limit that the run does not have stays without one.
+func (l LimitsRaised) Raise(p Policy) Policy {
+	if p.MaxIterations > 0 {
+		p.MaxIterations += max(l.Iterations, 0)
+	}
+	if p.MaxTime > 0 {
+		p.MaxTime += max(l.Time, 0)
+	}
+	if p.MaxCost > 0 {
+		p.MaxCost += max(l.Cost, 0)
+	}
+	if p.MaxTokens > 0 {
+		p.MaxTokens += max(l.Tokens, 0)
+	}
+	return p
+}
+
 // RunResumed records that another process resumed the run, with the limits that apply from now on.
 type RunResumed struct {
 	Ralph       string          `json:"ralph"`
@@ -336,6 +362,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvTampered:         decode[FilesTampered](),
 	EvSteering:         decode[SteeringSeen](),
 	EvAnswer:           decode[AnswerGiven](),
+	EvLimits:           decode[LimitsRaised](),
 	EvLearning:         decode[LearningProposed](),
 	EvPlanRead:         decode[PlanRead](),
 	EvCommit:           decode[CommitResult](),

@@ -31,6 +31,8 @@ type About struct {
 	// EnvOf returns further variables that the CLI's configuration names: their names, never their
 	// values. nil means that there are none.
 	EnvOf func(Look) []string
+	// ModelOf returns the model that the CLI's configuration names; "" if it names none. nil means that it is not known.
+	ModelOf func(Look) string
 	// Reserved lists the flags that control the CLI's output. Only the harness may set them.
 	Reserved []string
 	// Resumes lists the flags that would continue an earlier session. A run never does.
@@ -47,8 +49,8 @@ type About struct {
 	Proven Proof
 }
 
-// Meters says whether a CLI reports cost and tokens.
-type Meters struct{ Cost, Tokens bool }
+// Meters says whether a CLI reports cost and tokens, and whether it does while it works.
+type Meters struct{ Cost, Tokens, Live bool }
 
 // RepoFile is a file of a repository that a CLI reads, as a path or a pattern, and the keys in it
 // that name something to run. Without keys the whole file counts.

@@ -28,7 +28,7 @@ func (amp) About() About {
 		ReadMode: "reads and searches files, everything else is rejected by rules, if its version supports them; " +
 			"AGENTS.md still applies",
 		Shared:   true, // jmacdonald/amp is an editor
-		Meters:   Meters{Tokens: true},
+		Meters:   Meters{Tokens: true, Live: true},
 		Env:      []string{"AMP_*"},
 		Reserved: []string{"--stream-json", "--stream-json-input"},
 		Resumes:  []string{"threads", "thread", "t", "last", "l"},

@@ -160,12 +160,17 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
+	own := ""
+	if d, ok := c.o.Dialect.(interface{ ownFolder(Look) string }); ok {
+		own = d.ownFolder(LookAround(c.o.Env))
+	}
 	return &stream.Reading{
-		Live:     in.Live,
-		Now:      c.o.Now,
-		Folder:   in.Folder,
-		ReadOnly: c.o.Permissions == PermitReading,
-		Figures:  stream.Figures{Model: in.Model},
+		OwnFolder: own,
+		Live:      in.Live,
+		Now:       c.o.Now,
+		Folder:    in.Folder,
+		ReadOnly:  c.o.Permissions == PermitReading,
+		Figures:   stream.Figures{Model: in.Model},
 	}
 }
 

@@ -14,12 +14,13 @@ func (codex) Name() string { return "codex" }
 
 func (codex) About() About {
 	return About{
-		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
 		ReadMode: "runs commands in its own sandbox, read-only and without network; runs none if that sandbox " +
 			"cannot start",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
+		ModelOf:  func(look Look) string { return codexTop(codexConfig(look), "model") },
 		Reserved: []string{"--json", "-o", "--output-last-message"},
 		Resumes:  []string{"resume", "fork"},
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
@@ -36,6 +37,8 @@ func (codex) About() About {
 		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}},
 	}
 }
+
+func (codex) ownFolder(look Look) string { return codexHome(look) }
 
 func (codex) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &codexStream{Reading: r})

@@ -24,7 +24,8 @@ import (
 // Its errors have no codes, so their text must be read.
 type codexStream struct {
 	*stream.Reading
-	open openCalls
+	open    openCalls
+	session codexSession
 }
 
 type codexEvent struct {
@@ -63,10 +64,12 @@ func (c *codexStream) event(e *codexEvent) bool {
 		c.started(e.Item)
 	case "item.completed":
 		c.completed(e.Item)
+		c.readSession()
 	case "error":
 		c.complains(e.Message)
 	case "turn.completed":
 		c.Closed, c.Hopeless, c.Fault, c.Retry = true, false, nil, nil
+		c.readSession()
 		c.Tokens = withoutCache(codexUsage.of(e.Usage))
 		c.TellSpent()
 	case "turn.failed":

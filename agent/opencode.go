@@ -23,7 +23,7 @@ func (opencode) Name() string { return "opencode" }
 
 func (opencode) About() About {
 	return About{
-		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
+		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true, Live: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{

@@ -67,6 +67,9 @@ func (s *State) remember(what any) {
 		s.Asked = nil
 		s.Answers = text.LastOf(append(slices.Clip(s.Answers), data), maxAnswers)
 		s.noteDelivered(data.Message)
+	case ralph.LimitsRaised:
+		s.Policy = data.Raise(s.Policy)
+		s.noteDelivered(data.Message)
 	case ralph.LearningProposed:
 		known := slices.ContainsFunc(s.Learnings, func(l ralph.LearningProposed) bool { return l.ID == data.ID })
 		if !known && len(s.Learnings) < maxLearnings {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,7 @@ var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 // progress of the agent.
 func (b *inbox) readUserInput(ctx context.Context) {
 	before := b.state.Steering
-	b.readInbox()
+	b.readInbox(false)
 	b.readSteering()
 	if !slices.Equal(before, b.state.Steering) {
 		b.tree.snapshot(ctx, ralph.TreeInput{BaseHead: b.state.History.Base.Head})
@@ -41,9 +42,9 @@ func (b *inbox) readUserInput(ctx context.Context) {
 }
 
 // readInbox reads messages to the run. Steering goes into the project's STEERING.md, where the
-// agent can remove it; answers go into the state. A message is acknowledged only after it was
+// agent can remove it; answers and limits go into the state. A message is acknowledged only after it was
 // recorded.
-func (b *inbox) readInbox() {
+func (b *inbox) readInbox(onlyLimits bool) {
 	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
 		return
@@ -54,6 +55,9 @@ func (b *inbox) readInbox() {
 	}
 	for _, message := range messages {
 		if message.Kind == ralph.MessageFiles || b.isForeign(message) { // see takeOverFiles for files
+			continue
+		}
+		if message.Kind != ralph.MessageLimits && onlyLimits {
 			continue
 		}
 		if !slices.Contains(b.state.Messages, message.ID) {
@@ -69,12 +73,22 @@ func (b *inbox) readInbox() {
 	}
 }
 
-// isForeign reports whether a message is the rejection of another run's work.
+// isForeign reports whether a message is only for another run: the rejection of its work, or its limits.
 func (b *inbox) isForeign(message ralph.Message) bool {
-	return message.Kind == ralph.MessageReject && message.Run != b.state.Run
+	return (message.Kind == ralph.MessageReject || message.Kind == ralph.MessageLimits) && message.Run != b.state.Run
 }
 
 func (b *inbox) deliverMessage(message ralph.Message) error {
+	if message.Kind == ralph.MessageLimits {
+		var raised ralph.LimitsRaised
+		if err := json.Unmarshal([]byte(message.Text), &raised); err != nil {
+			return err
+		}
+		raised.Message = message.ID
+		b.emit(ralph.EvLimits, raised)
+		b.policy = raised.Raise(b.policy)
+		return nil
+	}
 	if message.Kind == ralph.MessageAnswer || message.Kind == ralph.MessageReject {
 		b.asked = ""
 		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text, Message: message.ID})

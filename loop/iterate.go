@@ -113,6 +113,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	if l.run.storage != nil {
 		return l.run.storageVerdict()
 	}
+	l.inbox.readInbox(true)
 	at := l.run.moment(ctx)
 	before := l.run.state.History.Breaker.State
 	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))

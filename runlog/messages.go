@@ -66,7 +66,7 @@ func (s *Store) SendMessage(message ralph.Message) (id string, err error) {
 // validateMessage checks that a message has a known kind and a text of acceptable length.
 func validateMessage(message ralph.Message) error {
 	switch message.Kind {
-	case ralph.MessageSteer, ralph.MessageAnswer, ralph.MessageReject, ralph.MessageFiles:
+	case ralph.MessageSteer, ralph.MessageAnswer, ralph.MessageReject, ralph.MessageLimits, ralph.MessageFiles:
 	default:
 		return fmt.Errorf("%w: unknown kind %q", ErrInvalidMessage, message.Kind)
 	}

@@ -43,7 +43,7 @@ type chosenAgent struct {
 
 func (c chosenAgent) about() agent.About {
 	if c.by != nil {
-		return agent.About{Meters: agent.Meters{Tokens: true}}
+		return agent.About{Meters: agent.Meters{Tokens: true, Live: true}}
 	}
 	return c.options.Dialect.About()
 }
@@ -211,11 +211,12 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		if i > 0 {
 			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // a fallback is never the worker, so it has a dialect
 		}
-		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && models.IsPriced(s, c.model)) {
+		model := c.modelInUse()
+		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && models.IsPriced(s, model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
 			switch {
-			case meters.Tokens && c.model != "":
-				why = models.Unpriced(s, c.model)
+			case meters.Tokens && model != "":
+				why = models.Unpriced(s, model)
 			case meters.Tokens:
 				why += "; Ralph can estimate its cost only for a named model (" + flag + ") that is in the price table or in prices"
 			}
@@ -229,6 +230,30 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		}
 	}
 	return nil
+}
+
+// modelInUse returns the model that was asked for, or else the one that the CLI's own configuration names.
+func (c chosenAgent) modelInUse() string {
+	if of := c.about().ModelOf; c.model == "" && of != nil {
+		return of(agent.LookAround(c.options.Env))
+	}
+	return c.model
+}
+
+// lateNotice says that an agent can exceed a limit by a whole iteration, because it reports what it used only at the
+// end.
+func lateNotice(s config.Settings, chosen []chosenAgent) string {
+	var names []string
+	for _, c := range chosen {
+		if !c.about().Meters.Live {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 || s.MaxCost == 0 && s.MaxTokens == 0 && s.IterationCost == 0 {
+		return ""
+	}
+	return strings.Join(names, " and ") + ": what it uses is known only when an iteration ends, so one iteration can " +
+		"exceed a limit on cost or tokens"
 }
 
 // permissions implements the --yolo row of the contract: without a sandbox, an agent stays in its

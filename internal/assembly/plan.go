@@ -342,6 +342,9 @@ func (p *Plan) findAgent() error {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice())
+	if text := lateNotice(p.Settings, chosen); text != "" {
+		p.notice("limit_late", text)
+	}
 	if names := p.fallbacks(); len(names) > 0 {
 		text := "when " + p.AgentName() + " cannot continue: " + strings.Join(names, ", then ")
 		if len(p.Settings.Agent.Args) > 0 {

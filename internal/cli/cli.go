@@ -209,6 +209,7 @@ func commands(a *app) []*cobra.Command {
 		newPlanCommand(a),
 		newTasksCommand(a),
 		newSteerCommand(a),
+		newLimitCommand(a),
 		newAnswerCommand(a),
 		newAcceptCommand(a),
 		newStopCommand(a),

@@ -40,10 +40,7 @@ run continues.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
 	flags, more := cmd.Flags(), &c.changes
-	flags.StringVar(&more.iterations, "add-iterations", "", "raise the limit by `N` iterations")
-	flags.StringVar(&more.time, "add-time", "", "raise the time limit by `D`")
-	flags.StringVar(&more.cost, "add-cost", "", "raise the cost limit by `USD`")
-	flags.StringVar(&more.tokens, "add-tokens", "", "raise the token limit by `N`")
+	more.addLimitFlags(flags)
 	flags.StringVar(&more.agent, "agent", "", "continue with agent `NAME`")
 	flags.StringVar(&more.model, "model", "", "continue with model `M`")
 	return cmd
@@ -171,6 +168,11 @@ func (c *resumeCommand) recordedPlan(
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are unknown", state.Run)
 	}
+	// ralph limit may have raised them
+	settings.MaxIterations = max(settings.MaxIterations, state.Policy.MaxIterations)
+	settings.MaxTime = max(settings.MaxTime, state.Policy.MaxTime)
+	settings.MaxCost = max(settings.MaxCost, state.Policy.MaxCost)
+	settings.MaxTokens = max(settings.MaxTokens, state.Policy.MaxTokens)
 	if err := raiseLimits(&settings, changes); err != nil {
 		return nil, err
 	}
@@ -266,8 +268,8 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
 	case c.changes != resumeChanges{}:
-		return usage("run %s is running: its limits, agent and model cannot change now; "+
-			"stop it with ralph stop, then use ralph resume", owner.Run)
+		return usage("run %s is running: raise its limits with ralph limit; "+
+			"for another agent or model stop it with ralph stop, then use ralph resume", owner.Run)
 	}
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err

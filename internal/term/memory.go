@@ -44,6 +44,8 @@ func (l *Lines) taskLines(e ralph.Event) []string {
 	case ralph.AnswerGiven:
 		answer := Shorten(Clean(data.Answer), 100)
 		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, answer)}
+	case ralph.LimitsRaised:
+		return []string{"  limits raised: " + limitsRaised(data)}
 	case ralph.LearningProposed:
 		text := Shorten(Clean(data.Text), 100)
 		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, text)}
@@ -137,4 +139,22 @@ func provenWord(v ralph.Verdict) string {
 		return "claim passes, but nothing shows the work"
 	}
 	return "claim proven"
+}
+
+// limitsRaised says by how much each limit was raised.
+func limitsRaised(l ralph.LimitsRaised) string {
+	var parts []string
+	if l.Iterations > 0 {
+		parts = append(parts, Count(l.Iterations, "more iteration"))
+	}
+	if l.Time > 0 {
+		parts = append(parts, l.Time.Short()+" more")
+	}
+	if l.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f more", l.Cost))
+	}
+	if l.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d more tokens", l.Tokens))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -45,6 +45,9 @@ type Reading struct {
 	// Folder of the iteration, for CLIs that leave their figures in a file there; "" is none.
 	Folder string
 
+	// OwnFolder is where the CLI keeps its own files, for one that records there what its stream lacks; "" is unknown.
+	OwnFolder string
+
 	Structured bool // the dialect has a closing event
 	Events     int  // events that were understood
 	Lost       int  // lines that were too long and may have mattered

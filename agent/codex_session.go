@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
+)
+
+// maxSessionPart limits how much of a session file is read at once.
+const maxSessionPart = 4 << 20
+
+// codexSession reads the file in which the CLI records a session while it works. It has what the stream lacks: the
+// model, and the tokens so far. Seen with version 0.166.
+type codexSession struct {
+	path   string
+	offset int64
+}
+
+// codexRecord is one line of the file.
+type codexRecord struct {
+	Payload struct {
+		Type  string `json:"type"`
+		Model string `json:"model"`
+		Info  struct {
+			Total usage `json:"total_token_usage"`
+		} `json:"info"`
+	} `json:"payload"`
+}
+
+func (c *codexStream) readSession() {
+	if c.OwnFolder == "" || c.Session == "" {
+		return
+	}
+	if c.session.path == "" {
+		c.session.path = findCodexSession(c.OwnFolder, c.Session, c.Now())
+	}
+	for _, line := range c.session.newLines() {
+		if !bytes.Contains(line, []byte(`"token_count"`)) && !bytes.Contains(line, []byte(`"turn_context"`)) {
+			continue
+		}
+		var record codexRecord
+		stream.Decode(line, &record)
+		c.Works(record.Payload.Model)
+		spent := withoutCache(codexUsage.of(record.Payload.Info.Total))
+		if record.Payload.Type == "token_count" && spent != nil {
+			c.Spent = *spent
+			c.TellSpent()
+		}
+	}
+}
+
+// findCodexSession returns the file of a session that began today. Its folders are named after the day, in a time zone
+// that is not known here.
+func findCodexSession(folder, session string, now time.Time) string {
+	for _, day := range []time.Time{now, now.AddDate(0, 0, -1), now.AddDate(0, 0, 1)} {
+		pattern := filepath.Join(folder, "sessions", day.Format("2006/01/02"), "rollout-*-"+filepath.Base(session)+".jsonl")
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
+}
+
+// newLines returns the whole lines that were added since the last call. What cannot be read is left out: these figures
+// only complete others.
+func (s *codexSession) newLines() [][]byte {
+	if s.path == "" {
+		return nil
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	part, err := io.ReadAll(io.NewSectionReader(f, s.offset, maxSessionPart))
+	if err != nil {
+		return nil
+	}
+	end := bytes.LastIndexByte(part, '\n') + 1
+	if end == 0 && len(part) == maxSessionPart { // a line that is too long
+		end = len(part)
+	}
+	s.offset += int64(end)
+	return bytes.Split(part[:end], []byte("\n"))
+}
