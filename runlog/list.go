@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"github.com/ralphloop/ralph"
 )
 
@@ -28,7 +30,7 @@ type Summary struct {
 	Iterations int              `json:"iterations"` // started
 	Status     ralph.Status     `json:"status"`
 	Reason     ralph.StopReason `json:"stop_reason"` // "" while the run has not ended
-	ExitCode   int              `json:"exit_code"`   // of a run that has ended
+	ExitCode   *int             `json:"exit_code"`   // nil while the run has not ended
 	Demo       bool             `json:"demo"`
 	// Live means that a process works on the run now. A run that has not ended and is not live was
 	// interrupted.
@@ -80,6 +82,23 @@ func (s *Store) names() ([]string, error) {
 	}
 	slices.Reverse(names)
 	return names, nil
+}
+
+// NewRunID returns an ID that is greater than that of every run of the workspace, even if the clock went back: the
+// newest run is the one that started last.
+func (s *Store) NewRunID(now time.Time) string {
+	names, err := s.names()
+	for _, name := range names {
+		id, invalid := ulid.ParseStrict(name)
+		if err != nil || invalid != nil {
+			continue
+		}
+		if newest := id.Timestamp(); !newest.Before(now.Truncate(time.Millisecond)) && id.Time() < ulid.MaxTime() {
+			now = newest.Add(time.Millisecond)
+		}
+		break
+	}
+	return ralph.NewRunID(now)
 }
 
 // Resolve turns what a user typed into the name of a run. An empty name means the newest run that
@@ -170,7 +189,7 @@ func (s *Summary) end(events []ralph.Event) {
 				s.Status = ralph.StatusWaiting
 			}
 		case ralph.RunStopped:
-			s.Status, s.Reason, s.ExitCode = data.Status, data.Reason, data.ExitCode
+			s.Status, s.Reason, s.ExitCode = data.Status, data.Reason, &data.ExitCode
 			return
 		case ralph.RunResumed:
 			s.Agent = data.Agent

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/ralphloop/ralph"
 )
@@ -41,13 +42,13 @@ func TestRunsTellHowTheyStand(t *testing.T) {
 		{"active", func(s *script) { s.iteration(1) }, func(s *Summary) { s.Iterations, s.UpdatedAt = 1, at(12) }},
 		{"only started", func(*script) {}, func(s *Summary) { s.UpdatedAt = at(3) }},
 		{"stopped", func(s *script) { s.iteration(1); s.stop(ralph.MaxIterations) }, func(s *Summary) {
-			s.Iterations, s.UpdatedAt, s.Status, s.Reason, s.ExitCode = 1, at(13), ralph.StatusExhausted, ralph.MaxIterations, 1
+			s.Iterations, s.UpdatedAt, s.Status, s.Reason, s.ExitCode = 1, at(13), ralph.StatusExhausted, ralph.MaxIterations, new(1)
 		}},
 		{
 			"stopped, then a notice",
 			func(s *script) { s.stop(ralph.Blocked); s.add(0, ralph.EvNotice, ralph.Notice{}) },
 			func(s *Summary) {
-				s.UpdatedAt, s.Status, s.Reason, s.ExitCode = at(5), ralph.StatusBlocked, ralph.Blocked, 2
+				s.UpdatedAt, s.Status, s.Reason, s.ExitCode = at(5), ralph.StatusBlocked, ralph.Blocked, new(2)
 			},
 		},
 		{"resumed", func(s *script) {
@@ -205,5 +206,20 @@ func TestResolve(t *testing.T) {
 	}
 	if got := listSome(strings.Split("abcdefghijk", "")); got != "a, b, c, d, e, f, g, h and 3 more" {
 		t.Error(got)
+	}
+}
+
+// The newest run is the one that started last, even if the clock went back. (B12)
+func TestNewRunIDIsTheGreatest(t *testing.T) {
+	s := openStore(t)
+	now := time.Now()
+	later := ulid.MustNewDefault(now.Add(24 * time.Hour)).String()
+	for _, name := range []string{later, "not-a-run"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, "runs", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id := s.NewRunID(now); id <= later {
+		t.Errorf("after %s comes %s", later, id)
 	}
 }

@@ -62,7 +62,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	if s.store, err = s.storeOf(s.plan.Workspace); err != nil {
 		return err
 	}
-	s.run = ralph.NewRunID(time.Now())
+	s.run = s.store.NewRunID(time.Now())
 	held, err := lock(s.store, s.run)
 	if err != nil {
 		return err

@@ -263,7 +263,7 @@ func summaryStatus(r runlog.Summary) string {
 	case r.Broken != "":
 		return "broken: " + r.Broken
 	case r.Reason != "":
-		return fmt.Sprintf("%s (%d)", r.Reason, r.ExitCode)
+		return fmt.Sprintf("%s (%d)", r.Reason, *r.ExitCode)
 	case r.Live:
 		return string(r.Status)
 	}
