@@ -69,6 +69,7 @@ const (
 	EndAuth        EndClass = "auth"        // not logged in
 	EndMissing     EndClass = "missing"     // the program does not exist or is not executable
 	EndSandbox     EndClass = "sandbox"     // the sandbox did not start
+	EndModel       EndClass = "model"       // the model's server does not know the model
 	EndLimit       EndClass = "limit"       // a usage limit
 	EndProvider    EndClass = "provider"    // a cut stream, a connection error, an overloaded or failing model
 )

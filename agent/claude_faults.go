@@ -32,6 +32,8 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
 		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
+	case claudeCreditSentence().MatchString(sentence):
+		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.CreditUsedUp, Hint: stream.CreditHint}
 	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
 	case f == nil && claudeStatus(sentence) != 0:
@@ -60,6 +62,7 @@ var claudeOwnLimit = text.LazyRegexp(`^error_max_(?:turns|budget)| (?:max_turns|
 // a dot.
 var (
 	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
+	claudeCreditSentence = text.LazyRegexp(`^Credit balance is too low\b`)
 	// in lower case
 	claudeLimitSentence = text.LazyRegexp(
 		`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|` +

@@ -89,6 +89,17 @@ func TestClaudeEndings(t *testing.T) {
 			`"subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns","errors":["Reached 3"]`,
 		), exited(1),
 			ending{End: ralph.EndCut, Error: "stopped at a limit of its own: Reached 3"}},
+		{"credit used up", hello + claudeEnds(
+			`"is_error":true,"subtype":"success","result":"Credit balance is too low"`,
+		), exited(1), ending{
+			End: ralph.EndLimit, Error: "the account's credit is used up: Credit balance is too low", Hint: stream.CreditHint,
+		}},
+		{"a model that does not exist", hello + claudeEnds(
+			`"is_error":true,"subtype":"success","result":"API Error: 404 no such model"`,
+		), exited(1), ending{
+			End: ralph.EndModel, Error: "the model's server does not know the model (status 404): API Error: 404 no such model",
+			Hint: "choose another model with --model; or correct the base URL",
+		}},
 		{"older versions flag nothing", hello + claudeEnds(`"subtype":"error_max_turns","is_error":false`), ok,
 			ending{End: ralph.EndCut, Error: "stopped at a limit of its own"}},
 		{"bad request", hello + claudeEnds(

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/model"
 )
 
 const (
@@ -185,6 +187,9 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	r.Fill(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))
 	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
+	if o.End == ralph.EndModel {
+		o.Hint = cmp.Or(o.Hint, hintModel(r.Model))
+	}
 	if (o.End.Failed() || o.End == ralph.EndCut) && !r.Closed { // its figures are those of some earlier moment
 		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
 	}
@@ -195,6 +200,15 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 		}
 	}
 	return o
+}
+
+// hintModel says what helps if the model's server does not know a model.
+func hintModel(name string) string {
+	hint := "choose another model with --model"
+	if near := model.Nearest(name, 3); len(near) > 0 {
+		hint += ", such as " + strings.Join(near, ", ")
+	}
+	return hint + "; or correct the base URL"
 }
 
 // watcher reads along while the agent runs and ends it when there is nothing to wait for.

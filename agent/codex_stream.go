@@ -81,11 +81,16 @@ func (c *codexStream) event(e *codexEvent) bool {
 	return true
 }
 
-// complains records a retry. A refused login is refused again, so there is nothing to wait for.
+// complains records a retry, or an error that turn.failed will repeat. A refused login is refused again, so there is
+// nothing to wait for.
 func (c *codexStream) complains(message string) {
 	f := codexFault(message, c.Now())
+	if !codexRetry().MatchString(message) {
+		c.Retry = f
+		return
+	}
 	c.Retrying(f)
-	if f.Class == ralph.EndAuth && codexRetry().MatchString(message) {
+	if f.Class == ralph.EndAuth {
 		c.Fault, c.Hopeless = f, true
 	}
 }

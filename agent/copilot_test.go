@@ -150,7 +150,7 @@ func TestCopilotFaults(t *testing.T) {
 			Class: ralph.EndLimit, Text: "the usage limit is reached: no",
 		}},
 		{copilotFailure{ErrorType: "quota", Message: "no", Status: 402}, stream.Fault{
-			Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no",
+			Class: ralph.EndLimit, Text: "the account's credit is used up (status 402): no", Hint: stream.CreditHint,
 		}},
 		{copilotFailure{ErrorType: "query", Message: "no", Status: 503}, stream.Fault{
 			Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no",
@@ -167,8 +167,8 @@ func TestCopilotFaults(t *testing.T) {
 		{copilotFailure{ErrorType: "context_limit", Message: "no", Status: 400}, stream.Fault{
 			Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no",
 		}},
-		{copilotFailure{ErrorType: "query", Message: "no", Status: 402}, stream.Fault{
-			Class: ralph.EndFailed, Text: "the model refused (status 402): no",
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 404}, stream.Fault{
+			Class: ralph.EndModel, Text: "the model's server does not know the model (status 404): no",
 		}},
 		{copilotFailure{ErrorType: "policy", Message: "no", Status: 0}, stream.Fault{
 			Class: ralph.EndFailed, Text: "the agent ended with an error: no",

@@ -137,7 +137,13 @@ func TestOpencodeFaults(t *testing.T) {
 			Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no way",
 		}},
 		{api("529", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no way"}},
-		{api("402", ""), stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no way"}},
+		{api("402", ""), stream.Fault{
+			Class: ralph.EndLimit, Text: "the account's credit is used up (status 402): no way", Hint: stream.CreditHint,
+		}},
+		{api("404", ""), stream.Fault{
+			Class: ralph.EndModel, Text: "the model's server does not know the model (status 404): no way",
+		}},
+		{api("418", ""), stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 418): no way"}},
 		{`{"name":"APIError","data":{"message":"no connection","isRetryable":true}}`, stream.Fault{
 			Class: ralph.EndProvider, Text: "the model could not be reached: no connection",
 		}},

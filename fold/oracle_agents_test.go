@@ -24,7 +24,7 @@ func (o oracle) lastCooldown() cooldown {
 		o.goalIsLeftToPerson() || o.listIsLeftToPerson(o.taskStates()) // this is row 5
 	switch end := now.Agent.End; {
 	case len(p.Agents) < 2:
-	case oneOf(end, ralph.EndAuth, ralph.EndMissing):
+	case oneOf(end, ralph.EndAuth, ralph.EndMissing, ralph.EndModel):
 		return cooldown{active: true}
 	case end == ralph.EndLimit:
 		return cooldown{active: true, until: now.at.Elapsed + o.limitWait(len(o.iterations)-1), byLimit: true}

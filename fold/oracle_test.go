@@ -76,6 +76,7 @@ func (p iteration) counts() bool {
 
 var uncounted = []ralph.EndClass{
 	ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox,
+	ralph.EndModel,
 }
 
 // streak counts the last iterations of the current process that match. It passes over those to
@@ -173,6 +174,7 @@ func (o oracle) answer() answer {
 	cooling := o.cooldowns[len(o.iterations)-1].active
 	unusable := map[ralph.EndClass]ralph.StopReason{
 		ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError,
+		ralph.EndModel: ralph.AgentFailed,
 	}
 	for end, reason := range unusable {
 		switch {

@@ -84,7 +84,7 @@ func (d dice) ending() ralph.EndClass {
 		return ralph.EndOK
 	}
 	if d.oneIn(40) {
-		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndInterrupted)
+		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndModel, ralph.EndInterrupted)
 	}
 	return pick(d,
 		ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK,

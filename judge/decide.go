@@ -100,12 +100,13 @@ func whyBroken(c ralph.CheckResult) string {
 	return text.FirstLine(c.Output)
 }
 
-// environmentRule is row 1: the sandbox, the agent program or its login failed.
+// environmentRule is row 1: the sandbox, the agent program or its login failed, or its model does not exist.
 func environmentRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	reasons := map[ralph.EndClass]ralph.StopReason{
 		ralph.EndSandbox: ralph.SandboxError,
 		ralph.EndMissing: ralph.ProgramMissing,
 		ralph.EndAuth:    ralph.AuthError,
+		ralph.EndModel:   ralph.AgentFailed,
 	}
 	reason, ok := reasons[h.Now.Agent.End]
 	if !ok {
@@ -184,6 +185,7 @@ func evaluatorRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		ralph.EndSandbox:  ralph.SandboxError,
 		ralph.EndMissing:  ralph.ProgramMissing,
 		ralph.EndAuth:     ralph.AuthError,
+		ralph.EndModel:    ralph.AgentFailed,
 		ralph.EndLimit:    ralph.RateLimited,
 		ralph.EndProvider: ralph.ProviderFailed,
 		ralph.EndFailed:   ralph.AgentFailed,

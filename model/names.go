@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -118,4 +120,51 @@ func Window(name string) (tokens int64, ok bool) {
 		return max(p.Context, million), true
 	}
 	return p.Context, true
+}
+
+// Nearest returns the names of known models that are most like a name, at most n of them. A name that is too different
+// has none.
+func Nearest(name string, n int) []string {
+	if name == "" {
+		return nil
+	}
+	name = strings.ToLower(name)
+	type place struct {
+		name     string
+		distance int
+	}
+	var near []place
+	for known := range byName() {
+		if d := editDistance(name, known); d <= max(2, len(name)/3) {
+			near = append(near, place{known, d})
+		}
+	}
+	slices.SortFunc(near, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	names := make([]string, 0, n)
+	for _, p := range near[:min(n, len(near))] {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// editDistance counts the letters to insert, delete or replace to get from one word to another.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := diagonal
+			if a[i] != b[j] {
+				next = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
 }

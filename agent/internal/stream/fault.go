@@ -22,14 +22,19 @@ const (
 	LoginRefused     = "the login was refused"
 	NoLogin          = "no login was found"
 	LimitReached     = "the usage limit is reached"
+	CreditUsedUp     = "the account's credit is used up"
 	ModelOverloaded  = "the model is overloaded"
 	ModelFailed      = "the model failed"
 	ModelUnreachable = "the model could not be reached"
 	ModelRefused     = "the model refused"
+	ModelUnknown     = "the model's server does not know the model"
 	ContextTooLong   = "the context is too long for the model"
 	EndedWithError   = "the agent ended with an error"
 	SaidNothing      = "the agent wrote no message"
 )
+
+// CreditHint is the hint for an account whose credit is used up: no reset brings it back.
+const CreditHint = "add credit to the account, or let another agent take over with --fallback"
 
 // BrokenHint is the hint for output in an unknown format.
 const BrokenHint = "test this version of the CLI with `ralph doctor`, or use its plain output with --agent-cmd"
@@ -44,8 +49,10 @@ func StatusClass(status int64) ralph.EndClass {
 		return ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return ralph.EndAuth
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired:
 		return ralph.EndLimit
+	case status == http.StatusNotFound:
+		return ralph.EndModel
 	case status >= 500, status == http.StatusRequestTimeout:
 		return ralph.EndProvider
 	}
@@ -59,7 +66,13 @@ func HTTPFault(status int64, login string) *Fault {
 	case ralph.EndAuth:
 		return (&Fault{Class: ralph.EndAuth, Text: LoginRefused, Hint: login}).WithStatus(status)
 	case ralph.EndLimit:
-		return (&Fault{Class: ralph.EndLimit, Text: LimitReached}).WithStatus(status)
+		f := &Fault{Class: ralph.EndLimit, Text: LimitReached}
+		if status == http.StatusPaymentRequired {
+			f.Text, f.Hint = CreditUsedUp, CreditHint
+		}
+		return f.WithStatus(status)
+	case ralph.EndModel:
+		return (&Fault{Class: ralph.EndModel, Text: ModelUnknown}).WithStatus(status)
 	case ralph.EndProvider:
 		text := ModelFailed
 		if status == http.StatusServiceUnavailable || status == statusOverloaded {
