@@ -61,7 +61,7 @@ var claudeOwnLimit = text.LazyRegexp(`^error_max_(?:turns|budget)| (?:max_turns|
 // so that mentioning them does not count. The advice to log in also follows other complaints, after
 // a dot.
 var (
-	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
+	claudeLoginSentence  = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
 	claudeCreditSentence = text.LazyRegexp(`^Credit balance is too low\b`)
 	// in lower case
 	claudeLimitSentence = text.LazyRegexp(

@@ -42,7 +42,8 @@ func TestRunsTellHowTheyStand(t *testing.T) {
 		{"active", func(s *script) { s.iteration(1) }, func(s *Summary) { s.Iterations, s.UpdatedAt = 1, at(12) }},
 		{"only started", func(*script) {}, func(s *Summary) { s.UpdatedAt = at(3) }},
 		{"stopped", func(s *script) { s.iteration(1); s.stop(ralph.MaxIterations) }, func(s *Summary) {
-			s.Iterations, s.UpdatedAt, s.Status, s.Reason, s.ExitCode = 1, at(13), ralph.StatusExhausted, ralph.MaxIterations, new(1)
+			s.Iterations, s.UpdatedAt, s.ExitCode = 1, at(13), new(1)
+			s.Status, s.Reason = ralph.StatusExhausted, ralph.MaxIterations
 		}},
 		{
 			"stopped, then a notice",
