@@ -32,14 +32,8 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
 		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
-	case claudeCreditSentence().MatchString(sentence):
-		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.CreditUsedUp, Hint: stream.CreditHint}
-	case f == nil && claudeLoginSentence().MatchString(sentence):
-		f = claudeFault(0, "authentication_failed")
-	case f == nil && claudeStatus(sentence) != 0:
-		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused})
-	case f == nil && c.saysLimit(sentence):
-		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
+	case f == nil && c.bySentence(sentence) != nil:
+		f = c.bySentence(sentence)
 	case f == nil && e.Reason == "api_error" && status == 0 && code == "":
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:
@@ -52,6 +46,21 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 		f.Wait = c.resets.Sub(c.Now())
 	}
 	return f.Saying(said)
+}
+
+// bySentence classifies what the CLI itself says where it gives no code; nil if the sentence is not known.
+func (c *claudeStream) bySentence(sentence string) *stream.Fault {
+	switch status := claudeStatus(sentence); {
+	case claudeCreditSentence().MatchString(sentence):
+		return &stream.Fault{Class: ralph.EndLimit, Text: stream.CreditUsedUp, Hint: stream.CreditHint}
+	case claudeLoginSentence().MatchString(sentence):
+		return claudeFault(0, "authentication_failed")
+	case status != 0:
+		return cmp.Or(claudeFault(status, ""), &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused})
+	case c.saysLimit(sentence):
+		return &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
+	}
+	return nil
 }
 
 // claudeOwnLimit matches the subtype and the reason of a closing event after --max-turns or --max-budget-usd.
