@@ -80,7 +80,8 @@ func (v *view) run(
 	}
 	shell.Env = addVariables(shell.Env, invocation.Env)
 	if usesPython(tree, command(check)) {
-		shell.Env = append(shell.Env, v.warm(bytecode))
+		// The cache is the view's own, so it is no reason not to write one.
+		shell.Env = append(shell.Env, v.warm(bytecode), "PYTHONDONTWRITEBYTECODE=")
 	}
 	if usesCargoTarget(shell, tree, command(check)) {
 		shell.Env = append(shell.Env, v.warm(cargoTarget))
