@@ -278,8 +278,8 @@ func DescribeShowing(by ralph.Showing) string {
 
 // doubts are refusals that leave open what the checks show.
 var doubts = []string{
-	ralph.RefusedCheckInert, ralph.RefusedTestsMissing, ralph.RefusedEnvironment, ralph.RefusedTampered,
-	ralph.RefusedTestsChanged, ralph.RefusedTestAware, ralph.RefusedDependencies,
+	ralph.RefusedCheckInert, ralph.RefusedTestsMissing, ralph.RefusedEnvironment, ralph.RefusedTestsChanged,
+	ralph.RefusedTestAware, ralph.RefusedDependencies,
 }
 
 // GoalShownBy says what shows the goal, even if another gate refuses the claim. It returns "" if nothing does, or if

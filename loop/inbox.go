@@ -50,7 +50,7 @@ func (b *inbox) readInbox(onlyLimits bool) {
 		return
 	}
 	messages, err := inbox.Messages()
-	if err != nil {
+	if err != nil && !onlyLimits {
 		b.warn("letters_unreadable", "%s", err.Error())
 	}
 	for _, message := range messages {
