@@ -50,8 +50,8 @@ func Differences(then, today Outcome, stops bool, excused []string) (different [
 	return differentTests(then, today, stops, excused), true
 }
 
-// countsAs reports whether as many tests ran and failed today as then, besides planted ones, of which all failed or none
-// was reached.
+// countsAs reports whether as many tests ran and failed today as then, besides planted ones, of which all failed or
+// none was reached.
 func countsAs(then, today Outcome) bool {
 	planted := len(today.Failing)
 	all := planted == len(today.Planted) || planted == 0
