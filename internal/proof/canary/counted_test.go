@@ -102,3 +102,27 @@ func TestJudgeCounts(t *testing.T) {
 		})
 	}
 }
+
+// A base that passed and was counted is compared without another run; one that failed is not.
+func TestDifferencesByCounts(t *testing.T) {
+	planted := []string{"rust . fatal"}
+	today := canary.Outcome{Exit: 1, Red: true, Total: 3, Planted: planted, Failing: planted, Counted: 1}
+	green, red := canary.Outcome{Total: 3}, canary.Outcome{Exit: 1, Red: true, Total: 3, Counted: 2}
+	more := today
+	more.Counted = 2
+	for name, c := range map[string]struct {
+		then, today canary.Outcome
+		want        bool
+	}{
+		"passed":               {green, today, true},
+		"passed, and one more": {green, more, false},
+		"failed":               {red, today, false},
+		"failed as many":       {canary.Outcome{Exit: 1, Red: true, Total: 3, Counted: 1}, more, false},
+		"other tests":          {canary.Outcome{Total: 4}, today, false},
+	} {
+		different, comparable := canary.Differences(c.then, c.today, false, nil)
+		if comparable != c.want || len(different) > 0 {
+			t.Errorf("%s: comparable %v, different %q", name, comparable, different)
+		}
+	}
+}

@@ -50,12 +50,12 @@ func Differences(then, today Outcome, stops bool, excused []string) (different [
 	return differentTests(then, today, stops, excused), true
 }
 
-// countsAs reports whether as many tests ran and failed today as then, besides planted ones, of which all failed or
-// none was reached.
+// countsAs reports whether the base passed then, and today exactly the planted tests fail beside as many others. If it
+// failed then, only a run with nothing planted tells that it still does.
 func countsAs(then, today Outcome) bool {
 	planted := len(today.Failing)
-	all := planted == len(today.Planted) || planted == 0
-	return today.Counted > 0 && all && today.Counted-planted == then.Counted && today.Total == then.Total
+	return !then.Red && today.Red && planted > 0 && planted == len(today.Planted) && today.Counted == planted &&
+		today.Total == then.Total
 }
 
 func differentTests(then, today Outcome, stops bool, excused []string) (different []string) {
