@@ -17,8 +17,8 @@ func (b Budget) Exceeded(cost *float64, tokens *Tokens, turns *int) string {
 		return fmt.Sprintf("its cost limit: $%.2f of $%.2f", *cost, b.Cost)
 	case b.Tokens > 0 && tokens != nil && tokens.Total() >= b.Tokens:
 		return fmt.Sprintf("its token limit: %d of %d", tokens.Total(), b.Tokens)
-	case b.Turns > 0 && turns != nil && *turns >= b.Turns:
-		return fmt.Sprintf("its turn limit: %d of %d", *turns, b.Turns)
+	case b.Turns > 0 && turns != nil && *turns > b.Turns: // the last one may end
+		return fmt.Sprintf("its turn limit (%d)", b.Turns)
 	}
 	return ""
 }

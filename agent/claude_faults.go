@@ -25,15 +25,15 @@ func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
 	if !c.isOwn(e.Result) {
 		sentence = strings.TrimSpace(e.Result)
 	}
-	f := claudeFault(status, code)
+	f, byWords := claudeFault(status, code), c.bySentence(sentence)
 	switch {
 	case claudeOwnLimit().MatchString(e.Subtype + " " + e.Reason):
 		f = &stream.Fault{Class: ralph.EndCut, Text: "stopped at a limit of its own"}
 	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") &&
 		(f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
-	case f == nil && c.bySentence(sentence) != nil:
-		f = c.bySentence(sentence)
+	case f == nil && byWords != nil:
+		f = byWords
 	case f == nil && e.Reason == "api_error" && status == 0 && code == "":
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:

@@ -48,7 +48,8 @@ func (l *Loop) recordTurn(ctx context.Context, in *ralph.AgentInput, t ralph.Tur
 	}
 	order := judge.MayTakeTurn(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
 	if !order.Stop {
-		order.Cut = in.Budget.Exceeded(t.Spent.Cost, t.Spent.Tokens, &t.Number)
+		next := t.Number + 1
+		order.Cut = in.Budget.Exceeded(t.Spent.Cost, t.Spent.Tokens, &next)
 		order.Stop = order.Cut != ""
 	}
 	return order

@@ -54,6 +54,10 @@ func (b *inbox) readInbox(onlyLimits bool) {
 		b.warn("letters_unreadable", "%s", err.Error())
 	}
 	for _, message := range messages {
+		if message.Kind == ralph.MessageLimits && message.Run != b.state.Run { // that run has ended
+			_ = inbox.Ack(message.ID) // otherwise it is passed over again
+			continue
+		}
 		if message.Kind == ralph.MessageFiles || b.isForeign(message) { // see takeOverFiles for files
 			continue
 		}
@@ -73,9 +77,9 @@ func (b *inbox) readInbox(onlyLimits bool) {
 	}
 }
 
-// isForeign reports whether a message is only for another run: the rejection of its work, or its limits.
+// isForeign reports whether a message is the rejection of another run's work.
 func (b *inbox) isForeign(message ralph.Message) bool {
-	return (message.Kind == ralph.MessageReject || message.Kind == ralph.MessageLimits) && message.Run != b.state.Run
+	return message.Kind == ralph.MessageReject && message.Run != b.state.Run
 }
 
 func (b *inbox) deliverMessage(message ralph.Message) error {
