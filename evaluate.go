@@ -18,6 +18,7 @@ type EvaluationInput struct {
 	Task        string // "" for the whole goal
 	Title       string
 	Goal        string // the goal, or the task's description
+	GoalFile    string // the file in the workspace that has all of Goal, in case it is too long; "" for none
 	Criteria    []string
 	Diff        string
 	DiffCut     bool

@@ -107,6 +107,8 @@ type IterationStarted struct {
 	Probe    bool `json:"probe,omitempty"` // the breaker is half-open
 	Agent    int  `json:"agent,omitempty"` // the agent's index in Policy.Agents
 	Elapsed  Span `json:"elapsed"`         // the run's elapsed time when the iteration began
+	// GoalFiles are the files with a goal or a prompt file that is too long for a prompt.
+	GoalFiles []string `json:"goal_files,omitempty"`
 }
 
 // PromptBuilt lists the parts of a prompt.

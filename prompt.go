@@ -28,10 +28,13 @@ type PromptInput struct {
 	Template string
 	Goal     string
 	SpecFile string
-	Checks   []string
-	Policy   Policy
-	Diagnose string   // why this iteration is for diagnosis only
-	Last     Feedback // on the previous iteration
+	// GoalFile and TemplateFile name the files in the workspace that have all of Goal and Template,
+	// in case they are too long; "" for none.
+	GoalFile, TemplateFile string
+	Checks                 []string
+	Policy                 Policy
+	Diagnose               string   // why this iteration is for diagnosis only
+	Last                   Feedback // on the previous iteration
 
 	Dir            string      // the workspace
 	Task           *Task       // the task to work on; nil without a list or an open task

@@ -32,3 +32,9 @@ type ResultKeeper interface {
 
 // ProgressFile is the progress report that a run keeps in its workspace.
 const ProgressFile = ".ralph/progress.md"
+
+// GoalFile has the whole goal of a run, if it is too long for a prompt.
+const GoalFile = ".ralph/goal.md"
+
+// GoalMark is the first line of a GoalFile that a run wrote.
+const GoalMark = "<!-- Written by Ralph: the whole goal of the current run. Changes are undone. -->\n"

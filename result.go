@@ -26,6 +26,7 @@ type Result struct {
 	WorktreePath    string            `json:"worktree_path"`
 	Branch          string            `json:"branch"`
 	Tasks           TaskCount         `json:"tasks"`
+	GoalFiles       []string          `json:"goal_files,omitempty"` // of goals that were too long for a prompt
 	Demo            bool              `json:"demo,omitempty"`
 	Receipt         string            `json:"receipt,omitempty"` // the last hash of the log's chain
 	Iterations      []IterationResult `json:"iterations"`

@@ -61,6 +61,7 @@ type Memory struct {
 	Asked     *string                  // the open question of the last iteration that counted; nil if none
 	// Untestable says for the goal ("") or a task why no test can show it, in the agent's words.
 	Untestable map[string]string
+	GoalFiles  []string // of goals and prompt files that were too long for a prompt
 }
 
 // Stash holds the work on abandoned tasks, and the change of the tree that is pending because of it.
@@ -186,6 +187,11 @@ func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 	s.History.TakeTurn(data.Agent)
 	s.History.Judging, s.History.Accepted = true, nil
 	s.History.Now = judge.Observation{Number: e.Iteration, Task: s.History.Task}
+	for _, name := range data.GoalFiles {
+		if !slices.Contains(s.GoalFiles, name) {
+			s.GoalFiles = append(slices.Clip(s.GoalFiles), name)
+		}
+	}
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	s.Begun = s.Elapsed
 	if s.Policy.CallsPerHour > 0 {
@@ -368,7 +374,7 @@ func (s *State) Result() ralph.Result {
 	}
 	r := ralph.Result{
 		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
-		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo,
+		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo, GoalFiles: s.GoalFiles,
 		CostEstimated: s.CostEstimated, CostPartial: s.CostPartial, TokensPartial: s.TokensPartial,
 	}
 	if r.Iterations == nil {

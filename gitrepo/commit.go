@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 // DefaultCommitTimeout limits one commit, including its hooks and its signature.
@@ -150,11 +151,20 @@ func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	_, err := c.repo.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
-	if git.Failed(err) {
-		return append(paths, ":(exclude)"+scan.ProgressFile), nil
+	own := []string{scan.ProgressFile}
+	if text, err := textfile.ReadInside(c.repo.Dir, ralph.GoalFile); err == nil && strings.HasPrefix(text, ralph.GoalMark) {
+		own = append(own, ralph.GoalFile)
 	}
-	return paths, wrapError("look for ignored files", err)
+	ignored, err := c.repo.run(ctx, append([]string{"check-ignore", "--"}, own...)...)
+	if err != nil && !git.Failed(err) {
+		return nil, wrapError("look for ignored files", err)
+	}
+	for _, name := range own {
+		if !slices.Contains(strings.Split(ignored, "\n"), name) {
+			paths = append(paths, ":(exclude)"+name)
+		}
+	}
+	return paths, nil
 }
 
 // stage adds all changes to the index. It waits while another git process holds the lock.

@@ -3,11 +3,11 @@ package loop
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/ownfiles"
 	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/internal/textfile"
 )
@@ -20,8 +20,13 @@ type goal struct {
 	lastPlaceholderWarning string // the last warning about placeholders of the prompt file
 }
 
-// goalText is what the run works on, as last read.
-type goalText struct{ text, template string }
+// goalText is what the run works on, as last read, and the files in the workspace that have all of
+// it, or "".
+type goalText struct {
+	text, file             string
+	template, templateFile string
+	kept                   bool // the run itself writes file
+}
 
 // readGoal reads the goal's files again. If a file became unreadable, the text stays as it was.
 func (g *goal) readGoal(ctx context.Context) error {
@@ -37,18 +42,35 @@ func (g *goal) readGoal(ctx context.Context) error {
 			return fmt.Errorf("read prompt: %w", err)
 		}
 	}
+	fresh.file = textfile.Inside(g.cfg.Dir, g.cfg.SpecFile)
+	fresh.templateFile = textfile.Inside(g.cfg.Dir, g.cfg.PromptFile)
+	if fresh.file == "" && prompt.TooLong(fresh.text) {
+		fresh.file, fresh.kept = ralph.GoalFile, true
+	}
 	g.goal = fresh
 	return nil
+}
+
+// keepGoal writes a goal that is too long for a prompt into the workspace, unless a file there has
+// it already.
+func (g *goal) keepGoal() {
+	var err error
+	switch {
+	case g.goal.kept:
+		err = ownfiles.KeepGoal(g.cfg.Dir, g.goal.text)
+	case g.goal.file != ralph.GoalFile:
+		err = ownfiles.RemoveGoal(g.cfg.Dir)
+	}
+	if err != nil {
+		g.goal.file = ""
+		g.warn("goal_file", "%v", err)
+	}
 }
 
 // readProtected reads a file of the harness. If the previous agent changed it, readProtected
 // returns the original text: an agent must not rewrite its own instructions.
 func (g *goal) readProtected(ctx context.Context, name string) (string, error) {
-	inside := name
-	if filepath.IsAbs(name) {
-		inside, _ = filepath.Rel(g.cfg.Dir, name)
-	}
-	if text, ok := g.tree.baseText(ctx, filepath.ToSlash(filepath.Clean(inside))); ok {
+	if text, ok := g.tree.baseText(ctx, textfile.Inside(g.cfg.Dir, name)); ok {
 		return text, nil
 	}
 	return textfile.Read(g.cfg.Dir, name)

@@ -2,8 +2,10 @@ package loop
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
@@ -43,6 +45,7 @@ func (l *Loop) selectWork(ctx context.Context) {
 	if err := l.goals.readGoal(ctx); err != nil {
 		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
 	}
+	l.goals.keepGoal()
 	l.goals.warnPlaceholders()
 	l.inbox.readUserInput(ctx)
 	l.list.selectTask()
@@ -63,21 +66,13 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 	if started.Diagnose {
 		in.Diagnose = breaker.Reason
 	}
+	started.GoalFiles = longGoals(in)
 	l.run.emit(ralph.EvIterationStarted, started)
 	built, err := l.prompter.Prompt(ctx, in)
 	if err != nil {
 		return "", err
 	}
-	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{
-		Bytes: len(built.Text),
-		Hash:  text.Digest(built.Text),
-		Parts: built.Parts,
-	})
-	for _, part := range built.Parts {
-		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
-			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt; its middle was cut")
-		}
-	}
+	l.run.recordPrompt(built, in)
 	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{
 		Agent:   l.agents.currentAgent().Name,
 		Model:   l.agents.currentAgent().Model,
@@ -85,6 +80,41 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 	})
 	l.run.sync()
 	return built.Text, nil
+}
+
+// longGoals returns the files of texts that are too long for a prompt.
+func longGoals(in ralph.PromptInput) []string {
+	var files []string
+	if in.GoalFile != "" && prompt.TooLong(in.Goal) {
+		files = append(files, in.GoalFile)
+	}
+	if in.TemplateFile != "" && prompt.TooLong(in.Template) {
+		files = append(files, in.TemplateFile)
+	}
+	return files
+}
+
+// recordPrompt records what the prompt consists of, and reports texts that are too long for it.
+func (j *journal) recordPrompt(built ralph.Prompt, in ralph.PromptInput) {
+	j.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{
+		Bytes: len(built.Text),
+		Hash:  text.Digest(built.Text),
+		Parts: built.Parts,
+	})
+	for _, part := range built.Parts {
+		file, name := in.GoalFile, "goal"
+		if part.Name == "prompt_file" {
+			file, name = in.TemplateFile, "prompt file"
+		}
+		switch {
+		case !part.Truncated || part.Name != "goal" && part.Name != "prompt_file":
+		case file == "":
+			j.warn("goal_cut", "the %s is too long for a prompt; its middle was cut", name)
+		default:
+			j.warnOnce("goal_long", fmt.Sprintf("the %s is too long for a prompt: the prompt has its beginning and an "+
+				"outline, and tells the agent to read %s", name, file))
+		}
+	}
 }
 
 // judge gathers the evidence and decides. No process of the agent is alive at this point.

@@ -59,7 +59,9 @@ func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	if l.accepts.yes != nil {
 		return l.accepts.settle(ctx, *l.accepts.yes), nil
 	}
-	return l.work(ctx), nil
+	v := l.work(ctx)
+	l.goals.keepGoal() // the last agent may have changed it
+	return v, nil
 }
 
 // open begins or resumes the log and takes the baseline. A new run that cannot start leaves neither
@@ -78,6 +80,7 @@ func (l *Loop) open(ctx context.Context) error {
 		}
 		return err
 	}
+	l.goals.keepGoal()
 	if l.resuming {
 		l.reopen()
 	} else {

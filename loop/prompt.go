@@ -27,6 +27,8 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		Template:     l.goals.goal.template,
 		Goal:         l.goals.goal.text,
 		SpecFile:     l.run.cfg.SpecFile,
+		GoalFile:     l.goals.goal.file,
+		TemplateFile: l.goals.goal.templateFile,
 		Checks:       l.run.cfg.Checks,
 		Policy:       l.run.policy,
 		Last:         l.run.state.Last,

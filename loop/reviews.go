@@ -137,6 +137,18 @@ func criteriaDigest(title, goal string, criteria []string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
+// goalFile returns the file that has all of the goal, or of the task.
+func (r *reviewer) goalFile(task string) string {
+	switch goal := r.goals.goal; {
+	case task != "":
+		return r.list.tasks.File()
+	case goal.text != "":
+		return goal.file
+	default:
+		return goal.templateFile
+	}
+}
+
 func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.EvaluationInput, error) {
 	title, text, criteria := r.criteria(task)
 	h := r.state.History
@@ -146,6 +158,7 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 		Task:        task,
 		Title:       title,
 		Goal:        text,
+		GoalFile:    r.goalFile(task),
 		Criteria:    criteria,
 		Checks:      h.ChecksFor(task),
 		TestChanges: h.Now.BaseTests,

@@ -153,9 +153,10 @@ func (t *testsFirst) input(attempt int, problem string) (ralph.AuthorInput, erro
 		Attempt: attempt, Dir: t.cfg.Dir, Base: t.state.History.Base, Marker: t.about.Marker, Timeout: t.timeLeft(),
 		Live: func(a ralph.Activity) { callSafely(func() { t.live(a) }) },
 	}
-	about := prompt.Author{Goal: t.goals.goal.text, Checks: t.cfg.Checks, Problem: problem}
+	goal := t.goals.goal
+	about := prompt.Author{Goal: goal.text, GoalFile: goal.file, Checks: t.cfg.Checks, Problem: problem}
 	if about.Goal == "" {
-		about.Goal = t.goals.goal.template
+		about.Goal, about.GoalFile = goal.template, goal.templateFile
 	}
 	if t.list.tasks != nil {
 		for _, task := range t.list.tasks.List() {

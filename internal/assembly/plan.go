@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/ownfiles"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/prompt"
@@ -178,6 +179,12 @@ func (p *Plan) findGoal() error {
 			return err
 		}
 	}
+	if !p.Resumed && longGoal(p.Request, p.Goal) && ownfiles.HasForeignGoal(p.Workspace.Dir) {
+		return &config.UsageError{
+			Msg:  "the goal is too long for a prompt, so " + ralph.GoalFile + " must hold it, but you have a file of that name",
+			Hint: "move that file away, or pass it with --spec if it is the goal",
+		}
+	}
 	p.PromptFile = s.Prompt.File
 	if p.PromptFile != "" {
 		return p.requireText("--prompt", p.PromptFile)
@@ -199,6 +206,17 @@ func (p *Plan) findGoal() error {
 		Hint: `pass a goal: ralph run "make the tests pass", or --spec FILE; ` +
 			`or start a task list: ralph tasks add "…"; or write the goal into .ralph/PROMPT.md`,
 	}
+}
+
+// longGoal reports whether the run writes its goal into the workspace, because it is too long for a
+// prompt and no file there has it.
+func longGoal(r Request, goal string) bool {
+	spec, dir := r.Settings.Spec, r.Workspace.Dir
+	if spec == "" {
+		return prompt.TooLong(goal)
+	}
+	text, err := textfile.Read(dir, spec)
+	return err == nil && prompt.TooLong(text) && textfile.Inside(dir, spec) == ""
 }
 
 // findPrompt looks for the project's own prompt. It comes with the repository, so it may not link

@@ -19,6 +19,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -63,12 +64,12 @@ func (p *Plan) prepareProof() error {
 // starts, because they are part of the proof.
 func (p *Plan) toProtect() []string {
 	literal := slices.Clone(ownFiles)
+	if longGoal(p.Request, p.Goal) {
+		literal = append(literal, ralph.GoalFile)
+	}
 	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
-		if filepath.IsAbs(name) {
-			name, _ = filepath.Rel(p.Workspace.Dir, name)
-		}
-		if name != "" && filepath.IsLocal(name) {
-			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
+		if inside := textfile.Inside(p.Workspace.Dir, name); inside != "" {
+			literal = append(literal, inside)
 		}
 	}
 	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)

@@ -117,6 +117,7 @@ func TestEventFields(t *testing.T) {
 // beyondTheResult names the fields that a result has in addition to the page's example, which shows
 // a run that is not a demo and had no problems.
 var beyondTheResult = []string{
+	"goal_files",
 	"demo",                               // the demo says so everywhere
 	"hint",                               // what the user can do about this end
 	"cost_partial",                       // only part of the cost is known

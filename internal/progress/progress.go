@@ -8,43 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
-	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/internal/ownfiles"
 )
-
-// ignoreFile hides the progress file and itself from git.
-const ignoreFile = ".ralph/.gitignore"
-
-const (
-	ignored = "# Written by a run of Ralph: git ignores its progress file, and this file.\nprogress.md\n.gitignore\n"
-	// madeHere is its content in a folder that this package created.
-	madeHere = "# Written by a run of Ralph, which created this folder: git ignores its progress file, and this file.\n" +
-		"progress.md\n.gitignore\n"
-)
-
-// IsIgnoreFile reports whether the text of a .ralph/.gitignore is a run's own, which ignores itself.
-func IsIgnoreFile(text string) bool { return text == ignored || text == madeHere }
-
-// Alone reports whether the workspace's .ralph folder was created for the progress file and
-// contains nothing else: the project was not set up.
-func Alone(dir string) bool {
-	text, err := textfile.ReadInside(dir, filepath.FromSlash(ignoreFile))
-	if err != nil || text != madeHere {
-		return false
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, ".ralph"))
-	for _, e := range entries {
-		if e.Name() != "progress.md" && e.Name() != ".gitignore" {
-			return false
-		}
-	}
-	return err == nil
-}
 
 // View writes the file as events arrive. Dir and State must be set.
 type View struct {
@@ -124,17 +94,8 @@ func (v *View) rewrite() error {
 		return err
 	}
 	defer root.Close()
-	ignores := ignored
-	if _, err := root.Lstat(path.Dir(ralph.ProgressFile)); errors.Is(err, fs.ErrNotExist) {
-		ignores = madeHere
-	}
-	if err := root.MkdirAll(path.Dir(ralph.ProgressFile), 0o755); err != nil {
+	if err := ownfiles.Prepare(root); err != nil {
 		return err
-	}
-	if _, err := root.Lstat(ignoreFile); errors.Is(err, fs.ErrNotExist) {
-		if err := root.WriteFile(ignoreFile, []byte(ignores), 0o644); err != nil {
-			return err
-		}
 	}
 	var text strings.Builder
 	text.WriteString(v.title())

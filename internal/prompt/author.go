@@ -9,10 +9,11 @@ import (
 
 // Author is what the author of acceptance tests is told about the work.
 type Author struct {
-	Goal    string
-	Task    *ralph.Task // the only open task of a list; nil for the goal
-	Checks  []string
-	Problem string // why the tests of the last attempt cannot be used; "" for the first attempt
+	Goal     string
+	GoalFile string      // has all of Goal, in case it is too long; "" for none
+	Task     *ralph.Task // the only open task of a list; nil for the goal
+	Checks   []string
+	Problem  string // why the tests of the last attempt cannot be used; "" for the first attempt
 }
 
 const authorRules = `# Your job: the acceptance tests, nothing else
@@ -36,7 +37,7 @@ func (a Author) Text() string {
 	if a.Task != nil {
 		parts = append(parts, "# The work\n\n"+authorTask(*a.Task))
 	} else {
-		goal, _ := text.Cut(strings.TrimSpace(a.Goal), goalCap)
+		goal, _ := shorten(strings.TrimSpace(a.Goal), a.GoalFile)
 		parts = append(parts, "# The work\n\n"+goal)
 	}
 	commands := text.Mapped(a.Checks, func(check string) string { return "- " + code(check) })

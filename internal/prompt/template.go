@@ -97,7 +97,7 @@ func withFile(ours []part, in ralph.PromptInput) []part {
 	if strings.TrimSpace(in.Template) == "" {
 		return ours
 	}
-	words, truncated := text.Cut(strings.ToValidUTF8(in.Template, "\uFFFD"), goalCap)
+	words, truncated := shorten(in.Template, in.TemplateFile)
 	if in.Dir != "" {
 		words = "PROJECT_ROOT=" + projectRoot(in) + "\n\n" + words
 	}
@@ -110,7 +110,7 @@ func withFile(ours []part, in ralph.PromptInput) []part {
 
 // fill makes the prompt from a prompt file with placeholders.
 func fill(file []piece, ours []part, in ralph.PromptInput) []part {
-	f, values := filling{left: ours, room: goalCap}, smallValues(in)
+	f, values := filling{left: ours, room: goalCap, file: in.TemplateFile}, smallValues(in)
 	if !slices.Contains(file, piece{name: "steering"}) {
 		f.parts = f.take("steering")
 	}
@@ -148,6 +148,7 @@ type filling struct {
 	room  int             // characters of its own text that still fit
 	lost  int             // characters that did not fit, since the last part
 	lead  string          // white space before the next part
+	file  string          // has all of the text; "" for none
 }
 
 // take returns the part with that name, or nothing if it is empty or was taken before.
@@ -180,7 +181,11 @@ func (f *filling) flush() {
 	f.lost = 0
 	switch {
 	case lost > 0:
-		f.put(part{name: "prompt_file", text: strings.TrimLeft(words+"\n"+text.CutMark(lost), "\n"), truncated: true})
+		mark := text.CutMark(lost)
+		if f.file != "" {
+			mark += "\nThe whole text is in " + code(f.file) + ". Read it before you start."
+		}
+		f.put(part{name: "prompt_file", text: strings.TrimLeft(words+"\n"+mark, "\n"), truncated: true})
 	case strings.TrimSpace(words) == "":
 		f.lead += words
 	default:

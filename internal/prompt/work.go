@@ -40,7 +40,7 @@ with the rest.%s
 %s`, struck, quote(list)), truncated
 }
 
-// goal is the user's own text, unchanged.
+// goal is the user's own text, unchanged unless it is too long.
 func goal(in ralph.PromptInput) (words string, truncated bool) {
 	if strings.TrimSpace(in.Goal) == "" {
 		return "", false
@@ -49,7 +49,7 @@ func goal(in ralph.PromptInput) (words string, truncated bool) {
 	if in.SpecFile != "" {
 		heading = fmt.Sprintf("# Goal (the spec, from %s)", inline(in.SpecFile))
 	}
-	words, truncated = text.Cut(strings.ToValidUTF8(in.Goal, "\uFFFD"), goalCap)
+	words, truncated = shorten(in.Goal, in.GoalFile)
 	return heading + "\n\n" + words, truncated
 }
 
@@ -88,6 +88,9 @@ func task(in ralph.PromptInput) (words string, truncated bool) {
 	if slices.ContainsFunc(in.Tasks, func(known ralph.TaskState) bool { return known.Regressed && isOwn(in, known) }) {
 		b.WriteString("\n\nThis task was proven done before, but its checks fail now. Find out what broke it and fix " +
 			"that; do not weaken its tests.")
+	}
+	if (cutDescription || cutCriteria) && in.ListFile != "" {
+		fmt.Fprintf(&b, "\n\nThe task is too long for this prompt. Read all of it in %s.", code(in.ListFile))
 	}
 	if in.Try > 1 {
 		fmt.Fprintf(&b, "\n\nThis is attempt %d at this task. Look at what earlier attempts left in the workspace.", in.Try)

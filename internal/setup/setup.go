@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/ownfiles"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/internal/textfile"
@@ -129,7 +129,7 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	if err := root.Mkdir(".ralph", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return done, fmt.Errorf("set up: %w", err)
 	}
-	if text, err := textfile.ReadInside(ws.Dir, ignoreFile); err == nil && progress.IsIgnoreFile(text) {
+	if text, err := textfile.ReadInside(ws.Dir, ignoreFile); err == nil && ownfiles.IsIgnoreFile(text) {
 		if err := root.Remove(ignoreFile); err != nil {
 			return done, fmt.Errorf("set up: %w", err)
 		}
@@ -138,7 +138,7 @@ func (c Choice) Write(ws workspace.Workspace) (Result, error) {
 	files := []file{
 		{config.ProjectFile, c.configText()},
 		{".ralph/config.schema.json", string(config.Schema())},
-		{ignoreFile, "# Ralph writes progress.md for people to read; it is safe to delete.\n/progress.md\n"},
+		{ignoreFile, "# Ralph writes these files while it runs; they are safe to delete.\n/progress.md\n/goal.md\n"},
 	}
 	if firstOf(ws.Dir, prompts[1:]...) == "" { // it would take precedence over them
 		files = append(files, file{prompts[0], prompt.Starter})

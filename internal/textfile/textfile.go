@@ -45,6 +45,18 @@ func ReadInside(dir, name string) (string, error) {
 	return readAll(file, name)
 }
 
+// Inside returns the name below dir of a file that a user named, with slashes. It returns "" for a
+// file outside of dir, and for no name.
+func Inside(dir, name string) string {
+	if filepath.IsAbs(name) {
+		name, _ = filepath.Rel(dir, name)
+	}
+	if name == "" || !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(name))
+}
+
 // Clean drops a byte order mark and replaces invalid UTF-8.
 func Clean(text string) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd")

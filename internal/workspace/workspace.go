@@ -16,8 +16,8 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/plain"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/ownfiles"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
@@ -149,7 +149,7 @@ func InitRepository(ctx context.Context, dir string, env config.Env) error {
 // of every folder below.
 func isProject(dir string) (bool, error) {
 	info, err := os.Stat(filepath.Join(dir, ".ralph"))
-	return err == nil && info.IsDir() && !progress.Alone(dir), err
+	return err == nil && info.IsDir() && !ownfiles.Alone(dir), err
 }
 
 // upward looks for a matching folder, from dir up to the root.

@@ -19,7 +19,7 @@ import (
 // How much of each part the reviewer is shown, in characters.
 const (
 	nameLimit     = 300
-	goalLimit     = 20_000
+	goalLimit     = 60_000
 	criteriaLimit = 20_000
 	diffLimit     = 60_000
 	outputLimit   = 2_000
@@ -93,7 +93,9 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		fills[part] = append([]string{"data", s.quote(part, short)}, more...)
 		return cut
 	}
-	data("task", goal(in), goalLimit)
+	if cut := data("task", goal(in), goalLimit); cut && in.GoalFile != "" {
+		fills["taskcut"] = []string{"file", promise.OneLine(in.GoalFile, nameLimit)}
+	}
 	data("criteria", list(in.Criteria), criteriaLimit)
 	if cut := data("diff", in.Diff, diffLimit); cut || in.DiffCut {
 		fills["diffcut"] = nil
