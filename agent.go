@@ -109,6 +109,7 @@ type AgentOutcome struct {
 	Model         string         `json:"model,omitempty"` // the model that answered, if known
 	Session       string         `json:"session,omitempty"`
 	RetryAfter    Span           `json:"retry_after,omitempty"` // with EndLimit: time until the reset, if known
+	Windows       []UsageWindow  `json:"windows,omitempty"`     // of the subscription, as last reported
 	OutputBytes   int64          `json:"output_bytes"`
 	Truncated     bool           `json:"truncated,omitempty"`
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed

@@ -7,6 +7,13 @@ type Budget struct {
 	Cost   float64 // in US dollars
 	Tokens int64
 	Turns  int
+	// Reserves are the parts of the agent's subscription that it must leave.
+	Reserves []Reserve
+}
+
+// None reports whether there is no limit.
+func (b Budget) None() bool {
+	return b.Cost == 0 && b.Tokens == 0 && b.Turns == 0 && len(b.Reserves) == 0
 }
 
 // Exceeded says which limit the figures of an iteration are beyond, in words that complete "stopped at";

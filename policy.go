@@ -60,9 +60,18 @@ type Policy struct {
 
 	// Agents names the agents of a run that has more than one, in order of preference.
 	Agents []string `json:"agents,omitempty"`
+	// Escalation names the agent that takes over work that others failed at; nil for none.
+	Escalation *Escalation `json:"escalation,omitempty"`
+	Reserves   []Reserve   `json:"reserves,omitempty"` // of the agents' subscriptions
 
 	CompletionTags []string `json:"completion_tags"`
 	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the default phrases
+}
+
+// Escalation hands a task, or the goal, to a stronger agent, which keeps it until it is done.
+type Escalation struct {
+	Agent int `json:"agent"` // index in Policy.Agents; this one works on nothing else
+	After int `json:"after"` // refused claims; a tripped breaker is always a reason
 }
 
 // BreakerPolicy holds the thresholds of the breaker, in consecutive iterations. Zero disables a threshold.

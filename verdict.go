@@ -17,8 +17,9 @@ type Verdict struct {
 	Breaker    Breaker        `json:"breaker"`
 	Tasks      TaskVerdict    `json:"tasks,omitzero"`
 	VerifiedBy []string       `json:"verified_by,omitempty"`
-	Shown      []Showing      `json:"shown,omitempty"` // why the claims that pass count as shown
-	Cooldown   *AgentCooldown `json:"rest,omitempty"`  // set if another agent takes over from this one
+	Shown      []Showing      `json:"shown,omitempty"`     // why the claims that pass count as shown
+	Cooldown   *AgentCooldown `json:"rest,omitempty"`      // set if another agent takes over from this one
+	Escalates  bool           `json:"escalates,omitempty"` // a stronger agent takes over this iteration's task, or the goal
 }
 
 // Refusals lists why gates refused the claim.

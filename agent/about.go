@@ -49,8 +49,9 @@ type About struct {
 	Proven Proof
 }
 
-// Meters says whether a CLI reports cost and tokens, and whether it does while it works.
-type Meters struct{ Cost, Tokens, Live bool }
+// Meters says whether a CLI reports cost and tokens, whether it does while it works, and whether it
+// reports how much of a subscription is used.
+type Meters struct{ Cost, Tokens, Live, Windows bool }
 
 // RepoFile is a file of a repository that a CLI reads, as a path or a pattern, and the keys in it
 // that name something to run. Without keys the whole file counts.

@@ -93,8 +93,15 @@ type claudeBlock struct {
 
 // claudeLimit is the state of the account's usage limit.
 type claudeLimit struct {
-	Status string `json:"status"`
-	Resets int64  `json:"resetsAt"`
+	Status  string                  `json:"status"`
+	Resets  int64                   `json:"resetsAt"`
+	Windows map[string]claudeWindow `json:"unifiedWindows"` // seen in the schema of version 2.1.325
+}
+
+// claudeWindow is the use of one window of a subscription.
+type claudeWindow struct {
+	Used   float64 `json:"utilization"` // 1 for all of it
+	Resets int64   `json:"resetsAt"`
 }
 
 type claudeDenial struct {
@@ -155,9 +162,14 @@ func (c *claudeStream) again(e *claudeEvent) {
 	}
 }
 
-// limit records the state of the account's usage limit. It is reported after every turn; only a
-// rejection matters.
+// limit records the state of the account's usage limit. It is reported after every turn.
 func (c *claudeStream) limit(l claudeLimit) {
+	if w, ok := l.Windows["five_hour"]; ok {
+		c.Window(5*60, w.Used, w.Resets)
+	}
+	if w, ok := l.Windows["seven_day"]; ok {
+		c.Window(7*24*60, w.Used, w.Resets)
+	}
 	c.limited = l.Status == "rejected"
 	if c.limited && l.Resets > 0 {
 		c.resets = time.Unix(l.Resets, 0)

@@ -28,7 +28,18 @@ type codexRecord struct {
 		Info  struct {
 			Total usage `json:"total_token_usage"`
 		} `json:"info"`
+		Limits struct {
+			Primary   codexWindow `json:"primary"`
+			Secondary codexWindow `json:"secondary"`
+		} `json:"rate_limits"`
 	} `json:"payload"`
+}
+
+// codexWindow is the use of one window of a subscription.
+type codexWindow struct {
+	Percent float64 `json:"used_percent"`
+	Minutes int64   `json:"window_minutes"`
+	Resets  int64   `json:"resets_at"` // in seconds since 1970
 }
 
 func (c *codexStream) readSession() {
@@ -46,6 +57,11 @@ func (c *codexStream) readSession() {
 		stream.Decode(line, &record)
 		c.Works(record.Payload.Model)
 		spent := withoutCache(codexUsage.of(record.Payload.Info.Total))
+		for _, w := range []codexWindow{record.Payload.Limits.Primary, record.Payload.Limits.Secondary} {
+			if w.Minutes > 0 {
+				c.Window(w.Minutes, w.Percent/100, w.Resets)
+			}
+		}
 		if record.Payload.Type == "token_count" && spent != nil {
 			c.Spent = *spent
 			c.TellSpent()

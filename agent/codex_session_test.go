@@ -57,10 +57,25 @@ func TestCodexIsMeteredWhileItWorks(t *testing.T) {
 	if got, want := r.Exceeds(ralph.Budget{Tokens: 20000}), "its token limit: 20100 of 20000"; got != want {
 		t.Errorf("exceeds %q, want %q", got, want)
 	}
+	add(`ount","rate_limits":{"primary":{"used_percent":81.5,"window_minutes":300,"resets_at":1794960540},` +
+		`"secondary":{"used_percent":12,"window_minutes":10080,"resets_at":1}}}}` + "\n")
+	see(said)
+	var o ralph.AgentOutcome
+	r.Fill(&o)
+	windows := []ralph.UsageWindow{
+		{Name: "5h", Used: 0.815, Resets: ralph.Span(10 * time.Minute)}, {Name: "week", Used: 0.12},
+	}
+	if diff := cmp.Diff(windows, o.Windows); diff != "" {
+		t.Errorf("windows (-want +got):\n%s", diff)
+	}
+	reserve := ralph.Budget{Reserves: []ralph.Reserve{{Window: "5h", Part: 0.2}}}
+	if got, want := r.Exceeds(reserve), "the reserve of the subscription: 82% of its 5h window is used, and 20% is reserved"; got != want {
+		t.Errorf("exceeds %q, want %q", got, want)
+	}
 	if r.Exceeds(ralph.Budget{Cost: 0.001}) == "" {
 		t.Error("the cost is not estimated")
 	}
-	add(`ount","info":{"total_token_usage":{"input_tokens":40000,"output_tokens":200}}}}` + "\n")
+	add(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":40000,"output_tokens":200}}}}` + "\n")
 	see(said)
 	if r.Spent.Total() != 40200 {
 		t.Errorf("used %v", r.Spent)

@@ -27,7 +27,7 @@ func (j Judgement) Same() bool {
 	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait {
 		return false
 	}
-	if a.Breaker != b.Breaker || a.Counted != b.Counted {
+	if a.Breaker != b.Breaker || a.Counted != b.Counted || a.Escalates != b.Escalates {
 		return false
 	}
 	if (a.Cooldown == nil) != (b.Cooldown == nil) || a.Cooldown != nil && *a.Cooldown != *b.Cooldown {

@@ -35,7 +35,7 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		rules = []rule{
 			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
 			unconfirmedRule, unconfirmedTasksRule, blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule,
-			breakerRule, limitsRule,
+			breakerRule, limitsRule, reserveRule,
 		}
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim takes precedence
 			rules = []rule{killRule, completeRule, interruptRule}
@@ -44,10 +44,10 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 	}
 	for _, apply := range rules {
 		if verdict := apply(p, h, v); verdict != nil {
-			return *verdict
+			return escalate(p, h, *verdict)
 		}
 	}
-	return v
+	return escalate(p, h, v)
 }
 
 // killRule is row 0: the run was killed.

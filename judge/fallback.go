@@ -12,7 +12,7 @@ import (
 // because none of the cooldowns comes from a usage limit.
 func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
 	var first *ralph.AgentCooldown
-	for i := range max(len(p.Agents), 1) {
+	for _, i := range h.agentsFor(p, h.Task) {
 		cooldown := h.cooldownOf(i)
 		if cooldown == nil || cooldown.Over(at) {
 			return i, 0, true
@@ -26,6 +26,20 @@ func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.S
 		return 0, 0, false
 	}
 	return first.Agent, first.Until - at, true
+}
+
+// agentsFor returns the agents that may work on a task, or on the goal, in order of preference.
+func (t AgentTurns) agentsFor(p ralph.Policy, task string) []int {
+	var agents []int
+	for i := range max(len(p.Agents), 1) {
+		if p.Escalation == nil || i != p.Escalation.Agent {
+			agents = append(agents, i)
+		}
+	}
+	if p.Escalation != nil && t.refusedWork(task).Escalated {
+		agents = slices.Insert(agents, 0, p.Escalation.Agent)
+	}
+	return agents
 }
 
 // cooldownOf returns the last cooldown of an agent that has not worked since, or nil.

@@ -42,6 +42,14 @@ type AgentTurns struct {
 	Agent     int                   `json:"agent,omitempty"`    // the current agent's index in Policy.Agents
 	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
 	Failures  []FailureCount        `json:"failures,omitempty"` // of all agents but the current one
+	Refused   []RefusedWork         `json:"refused,omitempty"`  // of work that is not done yet
+}
+
+// RefusedWork counts the refused claims for a task, or for the goal.
+type RefusedWork struct {
+	Task      string `json:"task,omitempty"`
+	Times     int    `json:"times,omitempty"`
+	Escalated bool   `json:"escalated,omitempty"` // a stronger agent works on it
 }
 
 // Streaks counts what happened in consecutive iterations up to now.

@@ -42,7 +42,7 @@ func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 
 // Budget returns what the next iteration may use: the limits on one iteration, or what is left of the run's own.
 func Budget(p ralph.Policy, h History) ralph.Budget {
-	b := ralph.Budget{Cost: p.IterationCost, Turns: p.IterationTurns}
+	b := ralph.Budget{Cost: p.IterationCost, Turns: p.IterationTurns, Reserves: p.Reserves}
 	if left := p.MaxCost - h.Cost; p.MaxCost > 0 && (b.Cost == 0 || left < b.Cost) {
 		b.Cost = max(left, leastCost)
 	}

@@ -131,6 +131,9 @@ func extendStreak(n int, goesOn bool) int {
 
 // ApplyVerdict applies a verdict to the history and closes the iteration.
 func (h *History) ApplyVerdict(v ralph.Verdict) {
+	if h.Judging {
+		h.noteRefused(h.Now.Task, v)
+	}
 	h.NoteTasks(v.Tasks)
 	h.Judging, h.Better = false, false
 	if v.WaitFor == ralph.WaitLimit {
@@ -161,6 +164,8 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 		if v.Counted { // this agent's stalls say nothing about the next one
 			h.resetStalls()
 		}
+	case v.Escalates:
+		h.resetStalls()
 	case v.Counted && len(h.Cooldowns) > 0:
 		*h = h.withoutCooldown(h.Agent)
 	}
@@ -174,7 +179,8 @@ func (h *History) Restart() {
 	h.AgentFailures, h.ProviderFailures, h.OutageFrom, h.BrokenChecks = 0, 0, 0, 0
 	h.LimitHits, h.LimitWaited = 0, 0
 	h.resetStalls()
-	h.Agent, h.Cooldowns, h.Failures, h.Rejections, h.NotShown, h.Accepted = 0, nil, nil, nil, nil, nil
+	h.Agent, h.Cooldowns, h.Failures, h.Refused = 0, nil, nil, nil
+	h.Rejections, h.NotShown, h.Accepted = nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

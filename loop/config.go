@@ -18,9 +18,12 @@ type Config struct {
 	AgentName string // the agent's name in the log
 	Model     string
 	Fallbacks []Fallback // agents that take over at a usage limit or after consecutive failures
-	Checks    []string   // all must pass; the Checker defines what a name means
-	Hidden    []string   // hidden checks of claims; the agent learns only that one failed
-	Dir       string     // the workspace; default: the current folder
+	// Escalation is a stronger agent that takes over after as many refused claims as the policy says, or
+	// when the breaker trips; nil for none.
+	Escalation *Fallback
+	Checks     []string // all must pass; the Checker defines what a name means
+	Hidden     []string // hidden checks of claims; the agent learns only that one failed
+	Dir        string   // the workspace; default: the current folder
 
 	CompletionTag   string        // default: COMPLETE or DONE
 	MaxIterations   int           // default: 10; Unlimited for no limit

@@ -214,15 +214,29 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 // gatherAgents lists the agents that may work, and names them in the policy if there is more than
 // one.
 func (l *Loop) gatherAgents() {
-	l.agents.agents = append([]Fallback{{l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Agent}}, l.run.cfg.Fallbacks...)
-	l.run.policy.Agents = nil
-	for _, a := range l.agents.agents[1:] {
-		if l.run.policy.Agents == nil {
-			l.run.policy.Agents = []string{l.run.cfg.AgentName}
+	cfg, p := l.run.cfg, &l.run.policy
+	l.agents.agents = append([]Fallback{{cfg.AgentName, cfg.Model, cfg.Agent}}, cfg.Fallbacks...)
+	if cfg.Escalation == nil {
+		p.Escalation = nil
+	} else {
+		after := 0
+		if p.Escalation != nil {
+			after = p.Escalation.After
 		}
-		l.run.policy.Agents = append(l.run.policy.Agents, a.Name)
+		p.Escalation = &ralph.Escalation{Agent: len(l.agents.agents), After: cmp.Or(after, defaultEscalation)}
+		l.agents.agents = append(l.agents.agents, *cfg.Escalation)
+	}
+	p.Agents = nil
+	for _, a := range l.agents.agents[1:] {
+		if p.Agents == nil {
+			p.Agents = []string{cfg.AgentName}
+		}
+		p.Agents = append(p.Agents, a.Name)
 	}
 }
+
+// defaultEscalation is how many refused claims hand work to the escalation.
+const defaultEscalation = 2
 
 func (l *Loop) validate() error {
 	cfg, p := l.run.cfg, l.run.policy

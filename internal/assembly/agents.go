@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,14 @@ type chosenAgent struct {
 	model   string
 	options agent.Options
 	by      *models.Choice // model of the built-in worker; nil for a CLI
+
+	escalation bool // it works only on what other agents failed at
+}
+
+// kind returns the agent's name without its model.
+func (c chosenAgent) kind() string {
+	kind, _, _ := strings.Cut(c.name, ":")
+	return kind
 }
 
 func (c chosenAgent) about() agent.About {
@@ -57,26 +66,30 @@ func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 		return nil, err
 	}
 	chosen := []chosenAgent{first}
-	for _, fallback := range s.Agent.Fallback {
-		name, model, _ := strings.Cut(fallback, ":")
-		next, err := namedAgent(name, base)
-		if missing, ok := errors.AsType[*Missing](err); ok {
-			missing.Hint = "install it, or leave --fallback " + fallback + " out"
-		}
-		if err != nil {
-			return nil, err
-		}
-		next.name, next.model = fallback, model
-		if next.name == first.name { // the user's own list may serve any first agent
-			continue
-		}
-		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
-			return nil, &config.UsageError{
-				Msg:  fmt.Sprintf("--fallback %s: already one of the run's agents", fallback),
-				Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL",
+	add := func(flag, name string) error {
+		next, err := r.furtherAgent(name, base, "leave "+flag+" "+name+" out")
+		if err == nil && slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
+			err = &config.UsageError{
+				Msg:  fmt.Sprintf("%s %s: already one of the run's agents", flag, name),
+				Hint: "name another one, or the same with another model: " + flag + " " + next.kind() + ":MODEL",
 			}
 		}
 		chosen = append(chosen, next)
+		return err
+	}
+	for _, name := range s.Agent.Fallback {
+		if name == first.name { // the user's own list may serve any first agent
+			continue
+		}
+		if err := add("--fallback", name); err != nil {
+			return nil, err
+		}
+	}
+	if s.Agent.Escalate != "" {
+		if err := add("--escalate", s.Agent.Escalate); err != nil {
+			return nil, err
+		}
+		chosen[len(chosen)-1].escalation = true
 	}
 	for i := range chosen {
 		chosen[i] = chosen[i].withEnvironment(s, env)
@@ -139,6 +152,31 @@ func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
 		chosen.name, chosen.options = name, base
 	}
 	return chosen, checkArgs(chosen)
+}
+
+// furtherAgent selects an agent besides the first: a CLI or the built-in worker, with or without a
+// model. other is what a user without its program can do instead.
+func (r Request) furtherAgent(spec string, base agent.Options, other string) (chosenAgent, error) {
+	name, model, _ := strings.Cut(spec, ":")
+	if isBuiltIn(spec) {
+		req := r.ForModels()
+		req.Settings.Agent.Model = "" // it is for the first agent
+		req.Settings.Worker.Model = cmp.Or(model, r.Settings.Worker.Model)
+		by, err := models.Choose(req, models.Worker)
+		return chosenAgent{name: spec, model: by.Model, by: &by}, err
+	}
+	chosen, err := namedAgent(name, base)
+	if missing, ok := errors.AsType[*Missing](err); ok {
+		missing.Hint = "install it, or " + other
+	}
+	chosen.name, chosen.model = spec, model
+	return chosen, err
+}
+
+// isBuiltIn reports whether an agent, with or without a model, is the built-in worker.
+func isBuiltIn(spec string) bool {
+	name, _, _ := strings.Cut(spec, ":")
+	return name == config.Worker
 }
 
 // builtInAgent selects the built-in worker.
@@ -209,7 +247,10 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	for i, c := range chosen {
 		meters, flag := c.about().Meters, "--model"
 		if i > 0 {
-			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // a fallback is never the worker, so it has a dialect
+			flag = "--fallback " + c.kind() + ":MODEL"
+			if c.escalation {
+				flag = "--escalate " + c.kind() + ":MODEL"
+			}
 		}
 		model := c.modelInUse()
 		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && models.IsPriced(s, model)) {
@@ -256,6 +297,21 @@ func lateNotice(s config.Settings, chosen []chosenAgent) string {
 		"exceed a limit on cost or tokens"
 }
 
+// reserveNotice names the agents that do not report how much of a subscription is used.
+func reserveNotice(s config.Settings, chosen []chosenAgent) string {
+	var names []string
+	for _, c := range chosen {
+		if !c.about().Meters.Windows {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 || s.Agent.Reserve == "" {
+		return ""
+	}
+	return "--reserve has no effect with " + strings.Join(names, " and ") +
+		": it does not report how much of a subscription is used"
+}
+
 // permissions implements the --yolo row of the contract: without a sandbox, an agent stays in its
 // own edit mode unless the user says otherwise.
 func permissions(s config.Settings) agent.Permissions {
@@ -281,7 +337,7 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 // ListenTo returns a writer that takes an agent's recorded output and reports what the agent said
 // and did.
 func ListenTo(name string, report func(ralph.Activity)) io.WriteCloser {
-	if name == config.Worker {
+	if isBuiltIn(name) {
 		return worker.ListenTranscript(report)
 	}
 	return agent.Listen(name, report)

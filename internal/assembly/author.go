@@ -16,7 +16,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -86,26 +85,7 @@ func chooseAuthor(p *Plan) (chosenAgent, error) {
 		base.CommandLine = s.Tests.Command
 		return chosenAgent{name: "command", options: base}, nil
 	}
-	name, model, _ := strings.Cut(s.Tests.By, ":")
-	if isBuiltIn(s.Tests.By) {
-		req := p.ForModels()
-		req.Settings.Agent.Model = "" // it is for the agent that does the work
-		req.Settings.Worker.Model = cmp.Or(model, s.Worker.Model)
-		by, err := models.Choose(req, models.Worker)
-		return chosenAgent{name: s.Tests.By, model: by.Model, by: &by}, err
-	}
-	chosen, err := namedAgent(name, base)
-	if missing, ok := errors.AsType[*Missing](err); ok {
-		missing.Hint = "install it, or name another agent with --tests-by"
-	}
-	chosen.name, chosen.model = s.Tests.By, model
-	return chosen, err
-}
-
-// isBuiltIn reports whether an author of tests is the built-in worker.
-func isBuiltIn(author string) bool {
-	name, _, _ := strings.Cut(author, ":")
-	return name == config.Worker
+	return p.furtherAgent(s.Tests.By, base, "name another agent with --tests-by")
 }
 
 // testAuthor lets an agent write tests in a copy of the workspace.

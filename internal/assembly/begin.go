@@ -15,7 +15,6 @@ import (
 	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
-	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
@@ -183,9 +182,16 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 
 func (p *Plan) loopConfig() loop.Config {
 	first := p.agents[0]
-	fallbacks := text.Mapped(p.agents[1:], func(c chosenAgent) loop.Fallback {
-		return loop.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)}
-	})
+	var fallbacks []loop.Fallback
+	var escalation *loop.Fallback
+	for _, c := range p.agents[1:] {
+		further := loop.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)}
+		if c.escalation {
+			escalation = &further
+		} else {
+			fallbacks = append(fallbacks, further)
+		}
+	}
 	return loop.Config{
 		Task:       p.Goal,
 		SpecFile:   p.Settings.Spec,
@@ -194,6 +200,7 @@ func (p *Plan) loopConfig() loop.Config {
 		AgentName:  first.name,
 		Model:      p.Settings.Agent.Model,
 		Fallbacks:  fallbacks,
+		Escalation: escalation,
 		Checks:     p.Checks,
 		Hidden:     p.Settings.Checks.Hidden,
 		Dir:        p.Workspace.Dir,

@@ -363,12 +363,19 @@ func (p *Plan) findAgent() error {
 	if text := lateNotice(p.Settings, chosen); text != "" {
 		p.notice("limit_late", text)
 	}
+	if text := reserveNotice(p.Settings, chosen); text != "" {
+		p.notice("reserve_unknown", text)
+	}
 	if names := p.fallbacks(); len(names) > 0 {
 		text := "when " + p.AgentName() + " cannot continue: " + strings.Join(names, ", then ")
 		if len(p.Settings.Agent.Args) > 0 {
 			text += "; arguments after -- are for " + p.AgentName() + " alone"
 		}
 		p.notice("fallback", text)
+	}
+	if last := chosen[len(chosen)-1]; last.escalation {
+		p.notice("escalation", fmt.Sprintf("%s takes over work after %s or a tripped breaker", last.name,
+			text.Count(p.Settings.Agent.EscalateAfter, "refused claim")))
 	}
 	return nil
 }
@@ -390,7 +397,8 @@ func (p *Plan) Dialects() []string {
 
 // fallbacks returns the names of the fallback agents.
 func (p *Plan) fallbacks() []string {
-	return text.Mapped(p.agents[1:], func(c chosenAgent) string { return c.name })
+	others := slices.DeleteFunc(slices.Clone(p.agents[1:]), func(c chosenAgent) bool { return c.escalation })
+	return text.Mapped(others, func(c chosenAgent) string { return c.name })
 }
 
 // Command is a command line of one of the plan's agents, for --dry-run.

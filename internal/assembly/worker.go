@@ -115,7 +115,8 @@ func (r Request) modelKeys() []string {
 		}
 	}
 	s := r.Settings
-	add(models.Worker, s.Agent.Name == config.Worker || isBuiltIn(s.Tests.By))
+	workers := append([]string{s.Agent.Name, s.Agent.Escalate, s.Tests.By}, s.Agent.Fallback...)
+	add(models.Worker, slices.ContainsFunc(workers, isBuiltIn))
 	add(models.Evaluator, s.Evaluator.Enabled() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
 	return keys
 }

@@ -348,7 +348,7 @@ func verdictText(v ralph.Verdict) string {
 	case ralph.Wait:
 		return fmt.Sprintf("wait %s for %s: %s", term.Seconds(v.Wait), v.WaitFor, term.Clean(v.Detail))
 	}
-	if v.Cooldown != nil {
+	if v.Cooldown != nil || v.Escalates {
 		return "continue: " + term.Clean(v.Detail)
 	}
 	return "continue"

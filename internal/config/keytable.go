@@ -133,8 +133,14 @@ var keyTable = []Key{
 	{Name: "agent.outage", Kind: Length, Default: "1h", Metavar: "D", Max: billion,
 		Zero: "count them with agent.max_failures",
 		Doc:  "wait this long for a model that fails, in growing steps, then stop"},
-	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", item: checkFallback,
-		Doc: "agent CLI, or NAME:MODEL, to use when the ones before it hit a limit or fail"},
+	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", item: checkFurtherAgent,
+		Doc: "agent, or NAME:MODEL, to use when the ones before it hit a limit or fail"},
+	{Name: "agent.escalate", Kind: Text, Flag: "escalate", Metavar: "NAME", item: checkFurtherAgent,
+		Doc: "stronger agent, or NAME:MODEL, that takes over a task after refusals or a tripped breaker"},
+	{Name: "agent.escalate_after", Kind: Count, Default: "2", Flag: "escalate-after", Metavar: "N", Min: 1, Max: billion,
+		Doc: "refused claims for a task after which --escalate takes over"},
+	{Name: "agent.reserve", Kind: Text, Flag: "reserve", Metavar: "W=P%", item: checkReserve,
+		Doc: "pause when only this part of a subscription's window is left: 5h=20%,week=30%"},
 
 	{Name: "checks.commands", Kind: List, Flag: "check", Metavar: "CMD", Command: true,
 		Doc: "command that must exit 0; default: detected from the project"},
@@ -212,7 +218,7 @@ var keyTable = []Key{
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what happens when an added line looks unfinished"},
 
-	{Name: "tests.by", Kind: Text, Flag: "tests-by", Metavar: "AGENT", item: checkAuthor,
+	{Name: "tests.by", Kind: Text, Flag: "tests-by", Metavar: "AGENT", item: checkFurtherAgent,
 		Doc: "agent CLI or worker, or NAME:MODEL, that writes acceptance tests before any work; they must fail " +
 			"at the start, and the agent must not change them"},
 	{Name: "tests.command", Kind: Text, Metavar: "CMD", Command: true,

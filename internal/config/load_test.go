@@ -136,12 +136,14 @@ func sample(key Key) (text, shown string) {
 		switch key.Name {
 		case "worktree":
 			return "a/b", "a/b"
-		case "evaluator.agent", "tests.by":
+		case "evaluator.agent", "tests.by", "agent.escalate":
 			return "claude:opus", "claude:opus"
 		case "worker.api_key_env", "evaluator.api_key_env", "planner.api_key_env":
 			return "MY_KEY", "MY_KEY"
 		case "tasks.on_failure":
 			return "retry:2", "retry:2"
+		case "agent.reserve":
+			return "5h=20%,week=30%", "5h=20%,week=30%"
 		}
 		return "some text", "some text"
 	}
@@ -510,7 +512,7 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
 		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
 		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22", "agent.outage=24", "iteration_cost=25",
-		"iteration_turns=26",
+		"iteration_turns=26", "agent.escalate=claude:opus", "agent.escalate_after=27", "agent.reserve=5h=20%, 7d=30",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
@@ -527,6 +529,8 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second),
 		IterationCost: 25, IterationTurns: 26,
+		Escalation: &ralph.Escalation{After: 27},
+		Reserves:   []ralph.Reserve{{Window: "5h", Part: 0.2}, {Window: "week", Part: 0.3}},
 		IdleTimeout:  ralph.Span(17 * time.Second),
 		CheckTimeout: ralph.Span(18 * time.Second), CompletionTags: []string{"A", "B"}, StatusPhrases: []string{"all done"},
 	}

@@ -85,6 +85,9 @@ type AgentSettings struct {
 	MaxFailures     int        `json:"max_failures"`
 	Outage          ralph.Span `json:"outage"`
 	Fallback        []string   `json:"fallback,omitempty"` // NAME or NAME:MODEL
+	Escalate        string     `json:"escalate,omitempty"` // NAME or NAME:MODEL
+	EscalateAfter   int        `json:"escalate_after,omitempty"`
+	Reserve         string     `json:"reserve,omitempty"` // WINDOW=PERCENT,…
 }
 
 // CheckSettings says which commands prove the work, and when they run.
@@ -274,6 +277,8 @@ func (s Settings) Policy() ralph.Policy {
 
 		MaxFailures:   s.Agent.MaxFailures,
 		Outage:        s.Agent.Outage,
+		Escalation:    s.Agent.escalation(),
+		Reserves:      s.Agent.reserves(),
 		MaxBroken:     s.Checks.MaxBroken,
 		ChecksWhen:    ralph.CheckTime(s.Checks.When),
 		Baseline:      s.Checks.Baseline,

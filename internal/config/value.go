@@ -286,13 +286,14 @@ func checkWorktree(name string) *problem {
 	return nil
 }
 
-// checkFallback accepts an agent CLI, with or without a model.
-func checkFallback(text string) *problem {
+// checkFurtherAgent accepts an agent CLI or the built-in worker, with or without a model.
+func checkFurtherAgent(text string) *problem {
+	agents := append(slices.Clone(AgentCLIs), Worker)
 	name, model, hasModel := strings.Cut(text, ":")
 	switch {
-	case !slices.Contains(AgentCLIs, name):
-		p := &problem{msg: quote(name) + " is not a known agent CLI", hint: "one of " + strings.Join(AgentCLIs, ", ")}
-		if near := Nearest(name, AgentCLIs); near != "" {
+	case !slices.Contains(agents, name):
+		p := &problem{msg: quote(name) + " is not a known agent", hint: "one of " + strings.Join(agents, ", ")}
+		if near := Nearest(name, agents); near != "" {
 			p.hint = "did you mean " + quote(near) + "?"
 		}
 		return p
@@ -306,18 +307,9 @@ func checkFallback(text string) *problem {
 func checkEvaluator(text string) *problem {
 	name, _, _ := strings.Cut(text, ":")
 	if slices.Contains(AgentCLIs, name) || Nearest(name, AgentCLIs) != "" { // a typo rather than a model
-		return checkFallback(text)
+		return checkFurtherAgent(text)
 	}
 	return checkModel(text)
-}
-
-// checkAuthor accepts an agent CLI or the worker, with or without a model.
-func checkAuthor(text string) *problem {
-	name, model, hasModel := strings.Cut(text, ":")
-	if name == Worker && (!hasModel || strings.TrimSpace(model) != "") {
-		return checkModel(model)
-	}
-	return checkFallback(text)
 }
 
 // checkGlob accepts a pattern of files in the workspace.

@@ -283,9 +283,13 @@ var cooldownReasons = map[ralph.EndClass]string{
 	ralph.EndMissing:  "was not found",
 }
 
-// cooldown says that an agent of the run pauses, why, and for how long.
+// cooldown says that an agent of the run pauses, why, and for how long, or that a stronger one takes
+// over.
 func (l *Lines) cooldown(v ralph.VerdictReached) []string {
 	rest, agents := v.Verdict.Cooldown, l.State.Policy.Agents
+	if v.Verdict.Escalates {
+		return []string{"  " + l.Style.Yellow(Clean(v.Verdict.Detail))}
+	}
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}

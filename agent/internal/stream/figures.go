@@ -1,7 +1,11 @@
 package stream
 
 import (
+	"slices"
+	"time"
+
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -17,6 +21,37 @@ type Figures struct {
 	Allow   []string // flags that would allow them, as a user writes them
 	Session string
 	Model   string // the model in use, as far as is known
+
+	windows []window // of the subscription
+}
+
+// window is one window of a subscription.
+type window struct {
+	name   string
+	used   float64
+	resets time.Time // zero if unknown
+}
+
+// Window records how much of a subscription's window of that many minutes is used, and when it
+// resets, in seconds since 1970.
+func (f *Figures) Window(minutes int64, used float64, resets int64) {
+	w := window{name: ralph.WindowName(minutes), used: used}
+	if resets > 0 {
+		w.resets = time.Unix(resets, 0)
+	}
+	same := func(known window) bool { return known.name == w.name }
+	f.windows = append(slices.DeleteFunc(f.windows, same), w)
+}
+
+// usageWindows returns the windows as of now.
+func (f *Figures) usageWindows(now time.Time) []ralph.UsageWindow {
+	return text.Mapped(f.windows, func(w window) ralph.UsageWindow {
+		known := ralph.UsageWindow{Name: w.name, Used: w.used}
+		if w.resets.After(now) {
+			known.Resets = ralph.Span(w.resets.Sub(now)).Rounded()
+		}
+		return known
+	})
 }
 
 // tokens returns those of the closing event, otherwise those of other events; nil if there are
@@ -64,8 +99,11 @@ func (f *Figures) Step() {
 
 // Exceeds says which limit of a budget was reached; see [ralph.Budget.Exceeded].
 func (f *Figures) Exceeds(b ralph.Budget) string {
-	if b == (ralph.Budget{}) {
+	if b.None() {
 		return ""
+	}
+	if _, why, ok := ralph.Reached(b.Reserves, f.usageWindows(time.Time{})); ok {
+		return why
 	}
 	var cost *float64
 	if b.Cost > 0 {

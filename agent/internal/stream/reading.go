@@ -132,6 +132,7 @@ func (r *Reading) SayAll(message string) {
 func (r *Reading) Fill(o *ralph.AgentOutcome) {
 	o.Steps, o.Tokens, o.Session = r.Steps, r.tokens(), r.Session
 	o.Cost, o.CostEstimated = r.cost()
+	o.Windows = r.usageWindows(r.Now())
 	o.Tools, o.Denials, o.Allow, o.Model = maps.Clone(r.Tools), r.Denials, r.Allow, r.Model
 	o.Said, o.Answer = r.Said.Report(), r.Said.lastWords()
 }
