@@ -22,6 +22,7 @@ const (
 	Timeout           StopReason = "timeout"
 	MaxCost           StopReason = "max_cost"
 	MaxTokens         StopReason = "max_tokens"
+	BudgetExhausted   StopReason = "budget_exhausted" // either of them, in results of profile checks
 	CircuitOpen       StopReason = "circuit_open"
 	RateLimited       StopReason = "rate_limited"
 	IterCap           StopReason = "iter_cap"
@@ -83,7 +84,7 @@ func Outcomes() []OutcomeKind {
 		{6, "PROGRAM_MISSING", StatusFailed, []StopReason{ProgramMissing}},
 		{7, "UNCONFIRMED", StatusUnconfirmed, []StopReason{Unconfirmed}},
 		{10, "MAX_TIME", StatusExhausted, []StopReason{Timeout}},
-		{11, "BUDGET", StatusExhausted, []StopReason{MaxCost, MaxTokens}},
+		{11, "BUDGET", StatusExhausted, []StopReason{MaxCost, MaxTokens, BudgetExhausted}},
 		{12, "STALLED", StatusFailed, []StopReason{CircuitOpen}},
 		{13, "LIMITED", StatusFailed, []StopReason{RateLimited}},
 		{14, "TASK_FAILED", StatusFailed, []StopReason{IterCap, EvaluatorCap, NoCase, EmptyResponses, TaskTries}},

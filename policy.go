@@ -12,15 +12,17 @@ type Policy struct {
 	MaxCost       float64 `json:"max_cost"`
 	MaxTokens     int64   `json:"max_tokens"`
 
-	Claim           ClaimRule  `json:"claim"`
-	Status          StatusRule `json:"status"`
-	StatusMin       int        `json:"status_min"`
-	Tamper          TamperRule `json:"tamper"`
-	Unfinished      WordRule   `json:"unfinished"`
-	TestChange      TestRule   `json:"test_change,omitempty"`
-	Shown           ShownRule  `json:"shown,omitempty"` // logs of earlier versions have none: ShownOff
-	Proof           ProofRule  `json:"proof,omitempty"`
-	AllowUnverified bool       `json:"allow_unverified"`
+	Claim      ClaimRule  `json:"claim"`
+	Status     StatusRule `json:"status"`
+	StatusMin  int        `json:"status_min"`
+	Tamper     TamperRule `json:"tamper"`
+	Unfinished WordRule   `json:"unfinished"`
+	// Committed says what happens to a claim with uncommitted changes. Default: CommittedOff.
+	Committed       CommittedRule `json:"committed,omitempty"`
+	TestChange      TestRule      `json:"test_change,omitempty"`
+	Shown           ShownRule     `json:"shown,omitempty"` // logs of earlier versions have none: ShownOff
+	Proof           ProofRule     `json:"proof,omitempty"`
+	AllowUnverified bool          `json:"allow_unverified"`
 
 	MaxFailures int       `json:"max_failures"`     // of the agent, in a row
 	Outage      Span      `json:"outage,omitempty"` // how long the model may fail; 0 counts its failures instead
@@ -96,6 +98,9 @@ type TamperRule string
 // WordRule sets what happens if an added line looks unfinished.
 type WordRule string
 
+// CommittedRule sets what happens if an agent claims completion with changes that are not committed.
+type CommittedRule string
+
 // TestRule sets what happens if changed tests pass where the base's tests fail. Default: TestsWarn.
 type TestRule string
 
@@ -135,6 +140,10 @@ const (
 	UnfinishedOff    WordRule = "off"
 	UnfinishedWarn   WordRule = "warn"
 	UnfinishedRefuse WordRule = "refuse"
+
+	CommittedOff     CommittedRule = "off"
+	CommittedWarn    CommittedRule = "warn"
+	CommittedRequire CommittedRule = "require"
 
 	TestsWarn     TestRule = "warn"
 	TestsAsk      TestRule = "ask"

@@ -113,6 +113,7 @@ const (
 	RefusedDependencies  = "dependencies_changed"
 	RefusedStale         = "stale_evidence"
 	RefusedUnfinished    = "unfinished"
+	RefusedUncommitted   = "uncommitted"
 	RefusedEvaluator     = "evaluator_rejected"
 	RefusedStatusGate    = "status_gate"
 	RefusedNoEvidence    = "no_evidence"

@@ -363,6 +363,14 @@ func (s *State) judge(data ralph.VerdictReached) {
 	s.Last = s.FeedbackOn(data.Verdict)
 }
 
+// reasonFor returns a stop reason under the name that the profile's users know.
+func reasonFor(profile string, reason ralph.StopReason) ralph.StopReason {
+	if profile == "checks" && (reason == ralph.MaxCost || reason == ralph.MaxTokens) {
+		return ralph.BudgetExhausted
+	}
+	return reason
+}
+
 // Result returns the result of the run so far. It includes an iteration whose agent is gone even if the
 // iteration has no verdict yet.
 func (s *State) Result() ralph.Result {
@@ -389,7 +397,7 @@ func (s *State) Result() ralph.Result {
 		r.WorktreePath, r.Branch = worktree.Path, worktree.Branch
 	}
 	if stopped := s.Stopped; stopped != nil {
-		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
+		r.StopReason, r.ExitCode, r.Summary = reasonFor(s.Started.Profile, stopped.Reason), stopped.ExitCode, stopped.Detail
 		r.Success, r.Hint = stopped.ExitCode == 0, stopped.Hint
 		r.Proof = stopped.Proof
 		r.Verified = isVerified(*stopped)

@@ -15,32 +15,34 @@ type GateKind struct {
 	Name     string
 	Refusals []string
 	ask      func(ralph.Policy, History) ralph.Gate
+	isAsked  func(ralph.Policy) bool // nil: always
 }
 
 // GateKinds lists the gates in the order they are asked.
 func GateKinds() []GateKind {
 	return []GateKind{
-		{"the agent ended well", []string{ralph.RefusedAgentFailed}, askEndedWell},
-		{"it does not contradict itself", []string{ralph.RefusedContradiction}, askContradiction},
-		{"no task is open", []string{ralph.RefusedTasksOpen}, askTasks},
-		{"checks pass", []string{ralph.RefusedCheckFailed, ralph.RefusedCheckBroken}, askChecks},
+		{"the agent ended well", []string{ralph.RefusedAgentFailed}, askEndedWell, nil},
+		{"it does not contradict itself", []string{ralph.RefusedContradiction}, askContradiction, nil},
+		{"no task is open", []string{ralph.RefusedTasksOpen}, askTasks, nil},
+		{"checks pass", []string{ralph.RefusedCheckFailed, ralph.RefusedCheckBroken}, askChecks, nil},
 		{"a check can still fail", []string{
 			ralph.RefusedCheckInert, ralph.RefusedEnvironment, ralph.RefusedTestsMissing, ralph.RefusedTestsChanged,
-		}, askCanaries},
+		}, askCanaries, nil},
 		{
 			"nothing protected was changed",
 			[]string{
 				ralph.RefusedTampered, ralph.RefusedEnvironment, ralph.RefusedTestsChanged, ralph.RefusedTestAware,
 				ralph.RefusedDependencies,
 			},
-			askTampered,
+			askTampered, nil,
 		},
-		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh},
-		{"nothing visibly unfinished", []string{ralph.RefusedUnfinished}, askUnfinished},
-		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator},
-		{"the status gate", []string{ralph.RefusedStatusGate}, askStatus},
-		{"something proves it", []string{ralph.RefusedNoEvidence}, askEvidence},
-		{shownGate, []string{ralph.RefusedNotShown, ralph.RefusedNoChange}, askShown},
+		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh, nil},
+		{"nothing visibly unfinished", []string{ralph.RefusedUnfinished}, askUnfinished, nil},
+		{"the work is committed", []string{ralph.RefusedUncommitted}, askCommitted, hasCommittedRule},
+		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator, nil},
+		{"the status gate", []string{ralph.RefusedStatusGate}, askStatus, nil},
+		{"something proves it", []string{ralph.RefusedNoEvidence}, askEvidence, nil},
+		{shownGate, []string{ralph.RefusedNotShown, ralph.RefusedNoChange}, askShown, nil},
 	}
 }
 
@@ -52,6 +54,9 @@ const shownGate = "the work is shown"
 func askGates(p ralph.Policy, h History) []ralph.Gate {
 	gates := make([]ralph.Gate, 0, len(GateKinds()))
 	for _, kind := range GateKinds() {
+		if kind.isAsked != nil && !kind.isAsked(p) {
+			continue
+		}
 		gate := kind.ask(p, h)
 		gate.Name = kind.Name
 		gates = append(gates, gate)
@@ -208,6 +213,28 @@ func askUnfinished(p ralph.Policy, h History) ralph.Gate {
 		return ralph.Gate{State: ralph.GateWarned, Detail: "added lines look unfinished: " + text}
 	}
 	return shutGate(ralph.RefusedUnfinished, "added lines look unfinished: %s", text)
+}
+
+func hasCommittedRule(p ralph.Policy) bool {
+	return p.Committed == ralph.CommittedWarn || p.Committed == ralph.CommittedRequire
+}
+
+// askCommitted asks whether an agent that commits by itself has committed its work. What was
+// uncommitted before the run is the user's.
+func askCommitted(p ralph.Policy, h History) ralph.Gate {
+	now := h.Now.Tree
+	if !now.Known || now.Head == "" {
+		return noteGate("there are no commits without git")
+	}
+	left := now.Dirty - h.First.Dirty
+	if left <= 0 {
+		return openGate("")
+	}
+	detail := text.CountAre(left, "changed file") + " not committed"
+	if p.Committed == ralph.CommittedWarn {
+		return ralph.Gate{State: ralph.GateWarned, Detail: detail}
+	}
+	return shutGate(ralph.RefusedUncommitted, "%s; commit the work, then claim again", detail)
 }
 
 func askStatus(p ralph.Policy, h History) ralph.Gate {

@@ -215,6 +215,8 @@ var keyTable = []Key{
 		Choices: []string{"shown", "unbroken", "quick"},
 		Doc: "what a claim must prove; unbroken: checks that pass before and after are enough; " +
 			"quick: shown, with fewer comparisons"},
+	{Name: "gate.committed", Kind: Text, Default: "off", Metavar: "RULE", Choices: []string{"off", "warn", "require"},
+		Doc: "a claim with uncommitted changes, unless Ralph commits"},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what happens when an added line looks unfinished"},
 

@@ -15,7 +15,7 @@ func Profiles() []Profile {
 	return []Profile{
 		{Name: "default", Doc: "the default of every key"},
 		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
-			"max_iterations": "10", "completion_tag": "COMPLETE", "gate.shown": "warn",
+			"max_iterations": "10", "completion_tag": "COMPLETE", "gate.shown": "warn", "gate.committed": "warn",
 		})},
 		{
 			Name: "case",

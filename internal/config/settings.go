@@ -182,6 +182,15 @@ func (s Settings) Committer() string {
 	return ""
 }
 
+// committedRule returns the rule for uncommitted changes. What Ralph itself commits, it commits only
+// after the claim is proven.
+func (s Settings) committedRule() ralph.CommittedRule {
+	if s.CommitRule() != ralph.CommitOff || s.Gate.Committed == string(ralph.CommittedOff) {
+		return ""
+	}
+	return ralph.CommittedRule(s.Gate.Committed)
+}
+
 // GateSettings says what a claim has to pass before exit 0.
 type GateSettings struct {
 	Claim         string   `json:"claim"`
@@ -189,6 +198,7 @@ type GateSettings struct {
 	StatusMin     int      `json:"status_min"`
 	StatusPhrases []string `json:"status_phrases,omitempty"` // empty: the built-in ones
 	Unfinished    string   `json:"unfinished"`
+	Committed     string   `json:"committed,omitempty"`
 	Tamper        string   `json:"tamper,omitempty"`
 	TestChange    string   `json:"test_change,omitempty"`
 	Shown         string   `json:"shown,omitempty"` // runs of earlier versions have none: off
@@ -273,6 +283,7 @@ func (s Settings) Policy() ralph.Policy {
 		Shown:           ralph.ShownRule(s.Gate.Shown),
 		Proof:           ralph.ProofRule(s.Gate.Proof),
 		Unfinished:      ralph.WordRule(s.Gate.Unfinished),
+		Committed:       s.committedRule(),
 		AllowUnverified: s.AllowUnverified,
 
 		MaxFailures:   s.Agent.MaxFailures,
