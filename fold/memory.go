@@ -61,6 +61,7 @@ func (s *State) remember(what any) {
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
 		if data.State == ralph.SteeringDelivered {
 			s.Steering = append(s.Steering, data)
+			s.Asked = nil // the user read the question and wrote this
 		}
 		s.noteDelivered(data.Message)
 	case ralph.AnswerGiven:

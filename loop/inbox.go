@@ -24,6 +24,8 @@ type inbox struct {
 	wait     *waiter
 	steering []ralph.SteeringSeen // in force, in file order
 	asked    string               // question of an earlier run that was never answered
+	// knownWhenAsked are the steering items of that run. Others may be the answer.
+	knownWhenAsked []ralph.SteeringSeen
 }
 
 // steeringFiles are the files in which people write instructions for the agent, relative to the
@@ -223,6 +225,9 @@ func (b *inbox) readSteering() {
 	for _, item := range now {
 		if !slices.ContainsFunc(b.state.Steering, same(item)) {
 			b.emit(ralph.EvSteering, item)
+			if !slices.ContainsFunc(b.knownWhenAsked, same(item)) {
+				b.asked = "" // the user read the question and wrote this
+			}
 		}
 		// keep the ID of the message that brought it
 		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 {

@@ -351,7 +351,7 @@ func TestSteeringIsNoProgress(t *testing.T) {
 func TestAnswersStayInThePrompt(t *testing.T) {
 	bubble(t, "of an earlier run's question", func(t *testing.T) {
 		w, box := posted(t, nothing(), nothing(), nothing())
-		w.options = append(w.options, WithQuestion("a or b?"))
+		w.options = append(w.options, WithQuestion("a or b?", nil))
 		time.AfterFunc(time.Second, func() { box.write(ralph.MessageAnswer, "b") })
 		inputs := w.prompted()
 		w.ends(ralph.MaxIterations, 3)

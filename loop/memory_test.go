@@ -114,7 +114,7 @@ func TestAPreviewIsTheFirstPrompt(t *testing.T) {
 	b := newMemoryTasks(entry("A"), entry("B"))
 	b.file[0].Status, b.kept[0].Status = ralph.TaskDone, ralph.TaskDone
 	w, box := posted(t, nothing())
-	w.options = append(w.options, WithTasks(b), WithQuestion("a or b?"))
+	w.options = append(w.options, WithTasks(b), WithQuestion("a or b?", nil))
 	w.writeFile(steeringFile, "- use tabs\n")
 	box.write(ralph.MessageSteer, "keep the API")
 	box.write(ralph.MessageAnswer, "b")

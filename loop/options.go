@@ -171,8 +171,11 @@ func WithWorktrees(w ralph.Worktrees) Option { return func(l *Loop) { l.worktree
 // WithWorktree states that Dir is this worktree of the repository.
 func WithWorktree(w ralph.Worktree) Option { return func(l *Loop) { l.run.about.Worktree = &w } }
 
-// WithQuestion passes on an unanswered question of an earlier run.
-func WithQuestion(question string) Option { return func(l *Loop) { l.inbox.asked = question } }
+// WithQuestion passes on an unanswered question of an earlier run, and what the user had written by
+// then. Anything that the user writes into a steering file later settles it.
+func WithQuestion(question string, known []ralph.SteeringSeen) Option {
+	return func(l *Loop) { l.inbox.asked, l.inbox.knownWhenAsked = question, known }
+}
 
 // WithHooks adds hooks, which run before and after every iteration and at the end of the run. Hooks
 // are asked in the order in which they were added.

@@ -21,7 +21,7 @@ func (l *Loop) previewLoop() *Loop {
 	*r.run.state = *l.run.state // Apply changes nothing that two states share
 	r.tree.store, r.tree.examiner = l.tree.store, l.tree.examiner
 	r.list.tasks, r.agents.agents, r.prompter = l.list.tasks, l.agents.agents, l.prompter
-	r.inbox.asked = l.inbox.asked
+	r.inbox.asked, r.inbox.knownWhenAsked = l.inbox.asked, l.inbox.knownWhenAsked
 	return r
 }
 

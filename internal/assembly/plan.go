@@ -445,9 +445,9 @@ func (p *Plan) EvaluatorCommand() (*Command, error) {
 
 // FirstPrompt returns the prompt of iteration 1, for --dry-run. inbox holds the messages to the
 // next run.
-func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question string) (string, error) {
+func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question loop.Option) (string, error) {
 	options := []loop.Option{
-		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithInbox(inbox), loop.WithQuestion(question),
+		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithInbox(inbox), question,
 	}
 	if p.list != nil {
 		options = append(options, loop.WithTasks(readOnlyList{p.list}))

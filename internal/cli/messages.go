@@ -141,6 +141,8 @@ type question struct {
 	run  string
 	text string
 	live bool // the run is running and receives the answer
+
+	steering []ralph.SteeringSeen // what the run knew of the steering files when it asked
 }
 
 // lastQuestion returns the question of the newest run, if it has no answer yet.
@@ -156,23 +158,23 @@ func lastQuestion(store *runlog.Store) (question, error) {
 	if state.Asked == nil {
 		return question{}, nil
 	}
-	return question{runs[0].Run, *state.Asked, runs[0].Live}, nil
+	return question{runs[0].Run, *state.Asked, runs[0].Live, state.Steering}, nil
 }
 
 // openQuestion returns the question of an earlier run that has no answer, so that the next run
 // knows it.
-func openQuestion(store *runlog.Store) string {
+func openQuestion(store *runlog.Store) question {
 	asked, err := lastQuestion(store)
 	if err != nil || asked.live {
-		return ""
+		return question{}
 	}
 	messages, _ := store.Messages()
 	for _, message := range messages {
 		if message.Kind == ralph.MessageAnswer && message.Run == asked.run {
-			return ""
+			return question{}
 		}
 	}
-	return asked.text
+	return asked
 }
 
 // orderCommand gives an order to the current run: `ralph stop` and `ralph pause`.

@@ -76,7 +76,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 		if state.Asked != nil {
-			s.asked = *state.Asked
+			s.asked = question{text: *state.Asked, steering: state.Steering}
 		}
 		return s.runLoop(ctx)
 	})

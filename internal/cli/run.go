@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -246,7 +247,8 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	text, err := plan.FirstPrompt(ctx, idleInbox{store}, openQuestion(store))
+	asked := openQuestion(store)
+	text, err := plan.FirstPrompt(ctx, idleInbox{store}, loop.WithQuestion(asked.text, asked.steering))
 	if err != nil {
 		return err
 	}

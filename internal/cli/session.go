@@ -41,7 +41,7 @@ type session struct {
 	store        *runlog.Store
 	log          *runlog.Log
 	torn         int64
-	asked        string // an earlier run's question without an answer
+	asked        question // an earlier run's question without an answer
 	refused      *ralph.RefusedEarlier
 	unproven     string              // the last run in this workspace, if it did not prove its work
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
@@ -152,7 +152,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),
 		loop.WithInbox(s.log),
-		loop.WithQuestion(s.asked),
+		loop.WithQuestion(s.asked.text, s.asked.steering),
 		loop.WithObserver(v.See),
 		loop.WithObserver(file.See),
 		loop.WithObserver(s.notifyOnWait(ctx)),
