@@ -15,19 +15,37 @@ type Bill struct {
 type Sum struct {
 	Usage        *Usage
 	Cost         *float64 // USD
+	Estimated    bool     // some of Cost comes from prices, not from the provider
 	MissingUsage bool     // some reply reported no usage, so Usage and Cost are lower bounds
 	Unpriced     bool     // the cost of some tokens is unknown, so Cost is a lower bound
 }
 
 // Add counts a reply and the usage lost before it. It returns the cost of the reply alone, or nil
-// if that is unknown. The model is identified by the provider's name for it, or else by the
+// if that is unknown. What the provider charges counts; otherwise the model is identified by the provider's name for it, or else by the
 // requested name. A reply without usage marks the sum as incomplete, unless it is empty.
 func (b *Bill) Add(r Reply, asked string) *float64 {
 	b.Count(r.Lost, r.Model, asked)
 	if (r.Usage == nil || !r.Usage.Plausible()) && !r.Empty() {
 		b.sum.MissingUsage = true
 	}
-	return b.Count(r.Usage, r.Model, asked)
+	if r.Cost == nil || !(*r.Cost >= 0 && *r.Cost < maxCost) {
+		return b.Count(r.Usage, r.Model, asked)
+	}
+	if r.Usage != nil && r.Usage.Plausible() {
+		b.sum.Usage = sum(b.sum.Usage, r.Usage)
+	}
+	b.addCost(*r.Cost)
+	return rounded(r.Cost)
+}
+
+// maxCost is more than a reply can cost, in USD.
+const maxCost = 1e6
+
+func (b *Bill) addCost(usd float64) {
+	if b.sum.Cost != nil {
+		usd += *b.sum.Cost
+	}
+	b.sum.Cost = &usd
 }
 
 // Count counts tokens of one model, identified by the first name that has a price. It returns their
@@ -42,11 +60,8 @@ func (b *Bill) Count(u *Usage, names ...string) *float64 {
 		b.sum.Unpriced = true
 		return nil
 	}
-	whole := usd
-	if b.sum.Cost != nil {
-		whole += *b.sum.Cost
-	}
-	b.sum.Cost = &whole
+	b.addCost(usd)
+	b.sum.Estimated = true
 	return rounded(&usd)
 }
 

@@ -35,42 +35,42 @@ func TestWhatABillSays(t *testing.T) {
 	}{
 		{"nothing", "asked", nil, nil, model.Sum{}},
 		{"all is known", "asked", []model.Reply{says(in, ""), says(out, "")}, []*float64{new(1.0), new(1.0)},
-			model.Sum{Usage: &model.Usage{Input: 1e6, Output: 1e5}, Cost: new(2.0)}},
+			model.Sum{Usage: &model.Usage{Input: 1e6, Output: 1e5}, Estimated: true, Cost: new(2.0)}},
 		{"by the model that answers", "asked", []model.Reply{says(in, "fresh")}, []*float64{new(2.0)},
-			model.Sum{Usage: in, Cost: new(2.0)}},
+			model.Sum{Usage: in, Estimated: true, Cost: new(2.0)}},
 		{"or else by the one that was asked for", "asked", []model.Reply{says(in, "asked-0001")}, []*float64{new(1.0)},
-			model.Sum{Usage: in, Cost: new(1.0)}},
+			model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
 		{"which may know more", "fresh", []model.Reply{says(cached, "asked")}, []*float64{new(0.1)},
-			model.Sum{Usage: cached, Cost: new(0.1)}},
+			model.Sum{Usage: cached, Estimated: true, Cost: new(0.1)}},
 		{"nobody's price", "none", []model.Reply{says(in, ""), says(in, "other")}, []*float64{nil, nil},
 			model.Sum{Usage: &model.Usage{Input: 2e6}, Unpriced: true}},
 		{"a part without a price", "asked", []model.Reply{says(in, ""), says(cached, "")}, []*float64{new(1.0), nil},
-			model.Sum{Usage: &model.Usage{Input: 1e6, CacheRead: 1e6}, Cost: new(1.0), Unpriced: true}},
+			model.Sum{Usage: &model.Usage{Input: 1e6, CacheRead: 1e6}, Estimated: true, Cost: new(1.0), Unpriced: true}},
 		{"the first part without a price", "asked", []model.Reply{says(cached, ""), says(in, "")}, []*float64{nil, new(1.0)},
-			model.Sum{Usage: &model.Usage{Input: 1e6, CacheRead: 1e6}, Cost: new(1.0), Unpriced: true}},
+			model.Sum{Usage: &model.Usage{Input: 1e6, CacheRead: 1e6}, Estimated: true, Cost: new(1.0), Unpriced: true}},
 		{"a part that is not told", "asked", []model.Reply{says(in, ""), says(nil, "")}, []*float64{new(1.0), nil},
-			model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
+			model.Sum{Usage: in, Estimated: true, Cost: new(1.0), MissingUsage: true}},
 		{"a part that is nonsense", "asked", []model.Reply{says(nonsense, ""), says(in, "")}, []*float64{nil, new(1.0)},
-			model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
+			model.Sum{Usage: in, Estimated: true, Cost: new(1.0), MissingUsage: true}},
 		{"nothing is told", "asked", []model.Reply{says(nil, "")}, []*float64{nil}, model.Sum{MissingUsage: true}},
 		{"neither is known of all", "asked", []model.Reply{says(nil, ""), says(cached, "")}, []*float64{nil, nil},
 			model.Sum{Usage: cached, MissingUsage: true, Unpriced: true}},
 		{"an empty reply took nothing", "asked", []model.Reply{{}, {Message: model.Message{Text: " \n"}}},
 			[]*float64{nil, nil}, model.Sum{}},
-		{"or what it says", "asked", []model.Reply{{Usage: in}}, []*float64{new(1.0)}, model.Sum{Usage: in, Cost: new(1.0)}},
+		{"or what it says", "asked", []model.Reply{{Usage: in}}, []*float64{new(1.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
 		{"a thought is no empty reply", "asked",
 			[]model.Reply{{Message: model.Message{Thought: []json.RawMessage{[]byte(`{}`)}}}}, []*float64{nil},
 			model.Sum{MissingUsage: true}},
 		{"what was lost is paid, and is no part of the reply", "asked",
 			[]model.Reply{{Message: model.Message{Text: "So."}, Usage: in, Lost: out}}, []*float64{new(1.0)},
-			model.Sum{Usage: &model.Usage{Input: 1e6, Output: 1e5}, Cost: new(2.0)}},
+			model.Sum{Usage: &model.Usage{Input: 1e6, Output: 1e5}, Estimated: true, Cost: new(2.0)}},
 		{"what was lost before one that is not told", "asked", []model.Reply{{Message: model.Message{Text: "So."}, Lost: in}},
-			[]*float64{nil}, model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
+			[]*float64{nil}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0), MissingUsage: true}},
 		{"nonsense that was lost", "asked", []model.Reply{{Message: model.Message{Text: "So."}, Usage: in, Lost: nonsense}},
-			[]*float64{new(1.0)}, model.Sum{Usage: in, Cost: new(1.0)}},
-		{"free is known", "free", []model.Reply{says(in, "")}, []*float64{new(0.0)}, model.Sum{Usage: in, Cost: new(0.0)}},
+			[]*float64{new(1.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
+		{"free is known", "free", []model.Reply{says(in, "")}, []*float64{new(0.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(0.0)}},
 		{"sums are rounded, not their parts", "asked", mites, []*float64{new(0.0), new(0.0), new(0.0), new(0.0), new(0.0)},
-			model.Sum{Usage: &model.Usage{Input: 5}, Cost: new(0.000002)}},
+			model.Sum{Usage: &model.Usage{Input: 5}, Estimated: true, Cost: new(0.000002)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := model.Bill{Price: func(name string) (model.Price, bool) { p, ok := prices[name]; return p, ok }}
@@ -102,10 +102,10 @@ func TestABillOfTokensAlone(t *testing.T) {
 	}
 	before := b.Sum()
 	b.Count(&model.Usage{Output: 3}, "nobody-knows")
-	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6}, Cost: &price.Input}, before); diff != "" {
+	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6}, Estimated: true, Cost: &price.Input}, before); diff != "" {
 		t.Errorf("a sum that was told is changed later (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6, Output: 3}, Cost: &price.Input, Unpriced: true},
+	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6, Output: 3}, Estimated: true, Cost: &price.Input, Unpriced: true},
 		b.Sum()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -86,10 +86,11 @@ const (
 type Reply struct {
 	Message Message // from the assistant
 	End     End
-	Usage   *Usage // nil if the provider reports none, or implausible counts
-	Lost    *Usage // usage of interrupted attempts before, if known: the provider charges for it
-	Model   string // the model that answered, as the provider calls it
-	ID      string // ID of the reply in the provider's logs
+	Usage   *Usage   // nil if the provider reports none, or implausible counts
+	Cost    *float64 // what the provider charges in USD, if it says so
+	Lost    *Usage   // usage of interrupted attempts before, if known: the provider charges for it
+	Model   string   // the model that answered, as the provider calls it
+	ID      string   // ID of the reply in the provider's logs
 }
 
 // Empty reports whether the reply has no text, no call and no thought. Text that is only white

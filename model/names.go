@@ -25,6 +25,18 @@ func PriceOf(name string) (Price, bool) {
 	return p, true
 }
 
+// SameModel reports whether two names can be of one model: they have the same price, or one contains
+// the other, as an alias or a name without its date does.
+func SameModel(a, b string) bool {
+	first, known := PriceOf(a)
+	second, alsoKnown := PriceOf(b)
+	if known && alsoKnown {
+		return first.Model == second.Model
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return strings.Contains(a, b) || strings.Contains(b, a)
+}
+
 func priceOf(name string) (Price, bool) {
 	prices := byName()
 	if p, ok := prices[name]; ok {

@@ -120,7 +120,7 @@ func TestRequest(t *testing.T) {
 		"messages": [
 			{"role": "system", "content": "Be brief."},
 			{"role": "user", "content": "Go."},
-			{"role": "assistant", "content": "I read <this>.", "tool_calls": [
+			{"role": "assistant", "content": "I read <this>.", "reasoning_content": "hm", "tool_calls": [
 				{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}},
 				{"id": "c_2", "type": "function", "function": {
 					"name": "no_such_tool", "arguments": "{\"malformed_input\":\"{\\\"path\\\":\"}"
@@ -204,7 +204,7 @@ func TestHabitsAreLearned(t *testing.T) {
 				m := b["messages"].([]any)
 				return []any{m[1].(map[string]any)["reasoning_content"], m[2].(map[string]any)["reasoning_content"]}
 			},
-			[]any{[]any{nil, nil}, []any{"hm", ""}, []any{"hm", ""}, []any{nil, nil}}},
+			[]any{[]any{"hm", nil}, []any{"hm", ""}, []any{"hm", ""}, []any{"hm", nil}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base, asked := server(t, tc.refusal, hello)
@@ -391,6 +391,73 @@ func TestUsage(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got.Usage); diff != "" {
 			t.Errorf("%s: %s", told, diff)
+		}
+	}
+}
+
+// DeepSeek's older models refuse reasoning in messages.
+func TestReasoningThatIsRefused(t *testing.T) {
+	hello := `data: {"choices":[{"delta":{"content":"hello"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	var sent []any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Messages []map[string]any `json:"messages"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		thought, has := body.Messages[1]["reasoning_content"]
+		sent = append(sent, thought)
+		if has {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"message":"the reasoning_content field must not be in the messages"}}`)
+			return
+		}
+		// The wrong type, as some servers say.
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, hello)
+	}))
+	defer server.Close()
+	client := openai.New(openai.Options{BaseURL: server.URL})
+	for range 2 {
+		reply, err := client.Send(t.Context(), model.Request{Model: "x", Messages: []model.Message{
+			{Role: model.User, Text: "Go."},
+			{Role: model.Assistant, Text: "a", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`)}},
+			{Role: model.User, Text: "On."},
+		}}, nil)
+		if err != nil || reply.Message.Text != "hello" {
+			t.Fatalf("%q, %v", reply.Message.Text, err)
+		}
+	}
+	if diff := cmp.Diff([]any{"hm", "hm", nil, nil}, sent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// OpenRouter reports what a reply costs. With a key of the user's own, the provider behind it charges
+// most of that.
+func TestReportedCost(t *testing.T) {
+	for usage, want := range map[string]*float64{
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.0125}`: new(0.0125),
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.0005,"is_byok":true,` +
+			`"cost_details":{"upstream_inference_cost":0.01}}`: new(0.0105),
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0}`: new(0.0),
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}`:          nil,
+	} {
+		base, _ := server(t, `data: {"model":"free/thing","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":`+usage+"}\n\ndata: [DONE]\n\n")
+		reply, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{
+			Model: "free/thing", Messages: []model.Message{{Role: model.User, Text: "Go."}},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, reply.Cost); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", usage, diff)
+		}
+		var bill model.Bill
+		cost := bill.Add(reply, "free/thing")
+		if diff := cmp.Diff(want, cost); diff != "" || bill.Sum().Estimated || (want == nil) != bill.Sum().Unpriced {
+			t.Errorf("%s: billed %+v", usage, bill.Sum())
 		}
 	}
 }

@@ -13,8 +13,17 @@ type quirks struct {
 	legacyMaxTokens bool // max_tokens instead of max_completion_tokens
 	noUsage         bool // it does not support stream_options
 	noToolChoice    bool // it does not support forcing a tool call
-	reasoningBack   bool // it requires its reasoning_content to be sent back
+	reasoning       reasoningRule
 }
+
+// reasoningRule says whether an endpoint gets its reasoning_content back.
+type reasoningRule int
+
+const (
+	reasoningSent     reasoningRule = iota // if there is some: models that think between tool calls continue their thought
+	reasoningRequired                      // in every message, even if it is empty
+	reasoningRefused
+)
 
 // adjust derives the endpoint's quirks from a refusal. It drops or replaces a parameter that the
 // refusal names. If that was not the cause, the next response says so.
@@ -34,8 +43,8 @@ func (h quirks) adjust(r model.Request, err error) quirks {
 		h.noUsage = true
 	case r.MustCall != "" && names("tool_choice"):
 		h.noToolChoice = true
-	case names("reasoning_content"):
-		h.reasoningBack = !h.reasoningBack
+	case names("reasoning_content") && h.reasoning < reasoningRefused:
+		h.reasoning++
 	}
 	return h
 }

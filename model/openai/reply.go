@@ -212,7 +212,7 @@ func (a *assembly) Usage() *model.Usage { return usageOf(a.usage) }
 // Reply returns the assembled reply.
 func (a *assembly) Reply() model.Reply {
 	r := model.Reply{
-		ID: a.id, Model: a.model, Usage: usageOf(a.usage),
+		ID: a.id, Model: a.model, Usage: usageOf(a.usage), Cost: costOf(a.usage),
 		Message: model.Message{Role: model.Assistant, Text: a.text.String()},
 	}
 	think := func(t thought) {
@@ -254,6 +254,26 @@ func (a *assembly) end(calls int) model.End {
 		return model.EndCalls
 	}
 	return model.EndTurn
+}
+
+// costOf returns what the provider charges, as OpenRouter reports it; nil if it does not. With a key
+// of the user's own for the provider behind it, that one charges most of it.
+func costOf(raw json.RawMessage) *float64 {
+	var told struct {
+		Cost    *float64 `json:"cost"`
+		OwnKey  bool     `json:"is_byok"`
+		Details struct {
+			Upstream float64 `json:"upstream_inference_cost"`
+		} `json:"cost_details"`
+	}
+	if !given(raw) || json.Unmarshal(raw, &told) != nil || told.Cost == nil {
+		return nil
+	}
+	cost := *told.Cost
+	if told.OwnKey {
+		cost += told.Details.Upstream
+	}
+	return &cost
 }
 
 // usageOf counts each token once: providers include cached tokens in the prompt, and reasoning in

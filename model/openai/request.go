@@ -136,8 +136,8 @@ func fromAssistant(m model.Message, h quirks) []message {
 		})
 	}
 	p.ReasoningDetails = back.details
-	if h.reasoningBack {
-		p.ReasoningContent = &back.content // even "": the endpoint requires the field, not the text
+	if h.reasoning == reasoningRequired || h.reasoning == reasoningSent && back.content != "" {
+		p.ReasoningContent = &back.content
 	}
 	return []message{p}
 }

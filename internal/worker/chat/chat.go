@@ -106,7 +106,7 @@ func (c *Conversation) Spent() ralph.Spending {
 		Tokens:        (*ralph.Tokens)(sum.Usage),
 		TokensPartial: sum.MissingUsage,
 		Cost:          sum.Cost,
-		Estimated:     sum.Cost != nil,
+		Estimated:     sum.Estimated,
 		CostPartial:   sum.MissingUsage || sum.Unpriced,
 	}
 }

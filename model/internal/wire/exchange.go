@@ -1,11 +1,13 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/ralphloop/ralph/model"
 )
@@ -56,7 +58,9 @@ func (ep Endpoint) exchange(ctx context.Context, ask any, into Assembly) error {
 	}
 	defer response.Body.Close()
 	watch.Progress()
-	if isJSON(response.Header) {
+	body := bufio.NewReader(response.Body)
+	response.Body = readCloser{body, response.Body}
+	if isJSON(response.Header) && !startsEvents(body) {
 		err = ep.readWhole(response, into)
 	} else {
 		err = ep.readEvents(response, watch, into)
@@ -65,6 +69,26 @@ func (ep Endpoint) exchange(ctx context.Context, ask any, into Assembly) error {
 		return ep.Fault(watch, err, response)
 	}
 	return nil
+}
+
+// readCloser closes what its reader reads from.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// startsEvents reports whether the body begins like server-sent events: some servers call them JSON.
+func startsEvents(body *bufio.Reader) bool {
+	for n := 1; n <= body.Size(); n++ {
+		head, err := body.Peek(n)
+		if err != nil {
+			return false
+		}
+		if last := head[n-1]; !strings.ContainsRune(" \t\r\n", rune(last)) {
+			return strings.ContainsRune("dei:r", rune(last)) // data, event, id, retry, or a comment
+		}
+	}
+	return false
 }
 
 // readWhole reads a reply that is not a stream. Anything else is a [*Refusal].
