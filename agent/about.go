@@ -33,6 +33,9 @@ type About struct {
 	EnvOf func(Look) []string
 	// ModelOf returns the model that the CLI's configuration names; "" if it names none. nil means that it is not known.
 	ModelOf func(Look) string
+	// Own returns what a run that does not inherit the user's settings does with them. nil means that it uses them as
+	// they are.
+	Own func(Request) Own
 	// Reserved lists the flags that control the CLI's output. Only the harness may set them.
 	Reserved []string
 	// Resumes lists the flags that would continue an earlier session. A run never does.
@@ -66,11 +69,12 @@ type Login struct {
 	Hint string   // what helps when a login failed, in one line
 }
 
-// Look is what a search for a login may see.
+// Look is what a search for a login or for settings may see.
 type Look struct {
 	Home string
 	Env  func(name string) string         // "" if it is not set
 	File func(path string) ([]byte, bool) // small files only
+	List func(dir string) []string        // names in a folder, those of folders with a slash at their end
 	GOOS string
 }
 
@@ -96,7 +100,7 @@ func LookAround(env []string) Look {
 	}
 	return Look{
 		Home: cmp.Or(variable("HOME"), variable("USERPROFILE")), GOOS: runtime.GOOS, Env: variable,
-		File: smallFile,
+		File: smallFile, List: listFolder,
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,20 @@ func (w world) look() Look {
 			text, ok := w.files[path]
 			return []byte(text), ok
 		},
+		List: func(dir string) []string {
+			var names []string
+			for path := range w.files {
+				if below, ok := strings.CutPrefix(path, dir+"/"); ok {
+					name, _, folder := strings.Cut(below, "/")
+					if folder {
+						name += "/"
+					}
+					names = append(names, name)
+				}
+			}
+			slices.Sort(names)
+			return slices.Compact(names)
+		},
 	}
 }
 
@@ -56,7 +71,7 @@ func TestClaudeAccount(t *testing.T) {
 		stored   = "/home/me/.claude/.credentials.json"
 		settings = "/home/me/.claude/settings.json"
 		replaced = "it is used instead of the subscription login"
-		helper   = "~/.claude/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
+		helper   = "~/.claude/settings.json has an apiKeyHelper"
 	)
 	login := func(fields string) string { return `{"claudeAiOauth":{"accessToken":"` + secret + `"` + fields + `}}` }
 	subscribed := map[string]string{stored: login(
@@ -106,7 +121,15 @@ func TestClaudeAccount(t *testing.T) {
 		}},
 			Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in ~/.claude"}},
 		"helper": {world{files: map[string]string{settings: `{"apiKeyHelper":"cat ` + secret + `"}`}},
-			Account{Login: LoginUnknown, Billing: BillingUnknown, Warning: helper}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: helper}},
+		"a helper silently replaces the subscription": {world{files: map[string]string{
+			settings: `{"apiKeyHelper":"x"}`, stored: login(""),
+		}},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: helper, Warning: replaced}},
+		"a key in the settings": {world{files: map[string]string{
+			settings: `{"env":{"ANTHROPIC_API_KEY":"` + secret + `"}}`,
+		}},
+			Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}},
 		"cloud": {world{env: []string{"CLAUDE_CODE_USE_BEDROCK=1"}, files: subscribed},
 			Account{
 				Login: LoginUnknown, Billing: BillingUnknown,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 // claude is Claude Code, run without a terminal. It was written against and recorded from version
@@ -24,11 +25,9 @@ func (claude) About() About {
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
 			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
 		},
-		EnvWhen: map[string][]string{
-			"CLAUDE_CODE_USE_BEDROCK": {"AWS_*"},
-			"CLAUDE_CODE_USE_VERTEX":  {"GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_REGION", "VERTEX_*"},
-			"CLAUDE_CODE_USE_FOUNDRY": {"AZURE_*"},
-		},
+		EnvWhen: claudeEnvWhen(),
+		EnvOf:   claudeCloudVariables,
+		Own:     claudeOwn,
 		Repo: []RepoFile{
 			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
 		},
@@ -60,8 +59,7 @@ func (claude) newReader(r *stream.Reading) stream.Reader {
 }
 
 // claudeLogin is the hint for a failed login.
-const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in " +
-	"your user settings, set agent.inherit_settings"
+const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key"
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.
@@ -91,21 +89,10 @@ func (claude) Command(r Request) (Command, error) {
 		}
 		argv = append(argv, "--permission-mode", "acceptEdits")
 	}
-	switch {
-	case r.InheritSettings:
-	case r.Permissions == PermitReading:
-		// none, because the project's settings may name programs
-		argv = append(argv, "--setting-sources", "")
-	default:
-		// The user's own hooks and MCP servers do not belong in a run. Both flags are known from
-		// --help only. The second one also excludes the project's .mcp.json.
-		argv = append(argv, "--setting-sources", "project,local")
-	}
-	if !r.InheritSettings || r.Permissions == PermitReading {
-		argv = append(argv, "--strict-mcp-config")
-	}
-	argv = append(argv, claudeBudget(r)...)
-	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
+	sources, secrets := claudeSources(r)
+	argv = append(append(argv, sources...), claudeBudget(r)...)
+	argv = append(argv, r.modelAndExtra("--model")...)
+	return Command{Argv: argv, Env: env, Stdin: r.PromptFile, Secrets: secrets}, nil
 }
 
 // claudeBudget returns the CLI's own limits. It ends cleanly at them, between two calls of the model.
@@ -131,11 +118,30 @@ func hasFlag(args []string, flag string) bool {
 func claudeRules(commands []string) []string {
 	var rules []string
 	for _, c := range commands {
-		c = strings.TrimSpace(c)
-		if c == "" || strings.ContainsAny(c, "()\n\r") {
-			continue
+		for _, part := range claudeParts(strings.TrimSpace(c)) {
+			rules = append(rules, "Bash("+part+")", "Bash("+part+":*)")
 		}
-		rules = append(rules, "Bash("+c+")", "Bash("+c+":*)")
 	}
 	return slices.Compact(rules)
+}
+
+// claudeParts returns the commands that rules must allow so that a command line runs. A rule for a
+// line allows it as it is, unless it is a pipe: then each of its commands needs a rule. nil means
+// that no rules can allow it, as with a command in the background.
+func claudeParts(line string) []string {
+	if line == "" || strings.ContainsAny(line, "()\n\r") {
+		return nil
+	}
+	list, err := shell.Parse(line)
+	piped := err != nil && strings.Contains(line, "|")
+	for _, pipe := range list {
+		piped = piped || len(pipe) > 1
+		if slices.ContainsFunc(pipe, func(c shell.Command) bool { return c.Background }) {
+			return nil
+		}
+	}
+	if piped {
+		return shellCommands(line)
+	}
+	return []string{line}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -15,16 +16,13 @@ import (
 // version 2.1.325 (`claude auth status`, and the headers of its requests): a cloud's switch,
 // ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, the stored login, a stored key.
 //
-// A key helper is in the user's settings, which a run excludes unless it inherits them; then it
-// outranks all but the first three.
+// A key helper is in the user's settings. It outranks all but the first three. The variables in the
+// settings replace those of the environment.
 func claudeAccount(look Look) Account {
 	c := claudeLogins(look)
 	chosen := c.chosen()
-	switch {
-	case chosen.Login == LoggedIn && chosen.Billing != BillingSubscription && c.subscribed():
+	if c.subscribed() && chosen.Billing != BillingSubscription && (chosen.Login == LoggedIn || c.helper) {
 		chosen.Warning = "it is used instead of the subscription login"
-	case c.helper:
-		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it is used only with agent.inherit_settings"
 	}
 	return chosen
 }
@@ -44,21 +42,16 @@ type claudeFound struct {
 }
 
 func claudeLogins(look Look) claudeFound {
-	found := claudeFound{env: look.Env, folder: "~/.claude", goos: look.GOOS}
-	dir, global := filepath.Join(look.Home, ".claude"), filepath.Join(look.Home, ".claude.json")
-	if own := look.Env("CLAUDE_CONFIG_DIR"); own != "" {
-		dir, global, found.folder = own, filepath.Join(own, ".claude.json"), "$CLAUDE_CONFIG_DIR"
+	user := claudeUserOf(look)
+	variables := user.settings.object("env")
+	found := claudeFound{folder: "~/.claude", goos: look.GOOS, helper: user.settings.word("apiKeyHelper") != ""}
+	found.env = func(name string) string { return cmp.Or(variables.word(name), look.Env(name)) }
+	if look.Env("CLAUDE_CONFIG_DIR") != "" {
+		found.folder = "$CLAUDE_CONFIG_DIR"
 	}
-	credentials, _ := look.File(filepath.Join(dir, ".credentials.json"))
+	credentials, _ := look.File(filepath.Join(user.dir, ".credentials.json"))
 	stream.Decode(credentials, &found) // unexpected content counts as missing
-	var config struct {
-		PrimaryAPIKey string `json:"primaryApiKey"`
-	}
-	found.storedKey = readJSON(look, global, &config) && config.PrimaryAPIKey != ""
-	var settings struct {
-		APIKeyHelper string `json:"apiKeyHelper"`
-	}
-	found.helper = readJSON(look, filepath.Join(dir, "settings.json"), &settings) && settings.APIKeyHelper != ""
+	found.storedKey = look.readObject(user.global).word("primaryApiKey") != ""
 	return found
 }
 
@@ -68,10 +61,27 @@ func readJSON(look Look, path string, into any) bool {
 	return ok && json.Unmarshal(text, into) == nil
 }
 
-// claudeClouds are the switches for clouds that serve the model.
-var claudeClouds = []struct{ variable, name string }{
-	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"},
-	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
+// claudeClouds are the switches for clouds that serve the model, and the variables that hold their
+// credentials.
+var claudeClouds = []struct {
+	variable, name string
+	credentials    []string
+}{
+	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock", []string{"AWS_*"}},
+	{
+		"CLAUDE_CODE_USE_VERTEX", "Google Vertex",
+		[]string{"GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_REGION", "VERTEX_*"},
+	},
+	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry", []string{"AZURE_*"}},
+}
+
+// claudeEnvWhen is [About.EnvWhen] of Claude Code.
+func claudeEnvWhen() map[string][]string {
+	when := map[string][]string{}
+	for _, cloud := range claudeClouds {
+		when[cloud.variable] = cloud.credentials
+	}
+	return when
 }
 
 func (c claudeFound) chosen() Account {
@@ -93,6 +103,12 @@ func (c claudeFound) chosen() Account {
 		}
 	case c.env("ANTHROPIC_API_KEY") != "":
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
+	case c.helper:
+		return Account{
+			Login:   LoginUnknown,
+			Billing: BillingUnknown,
+			Because: c.folder + "/settings.json has an apiKeyHelper",
+		}
 	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "CLAUDE_CODE_OAUTH_TOKEN is set"}
 	case c.OAuth.AccessToken != "":
@@ -101,8 +117,6 @@ func (c claudeFound) chosen() Account {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}
 	case c.goos == "darwin":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not read"}
-	case c.helper:
-		return Account{Login: LoginUnknown, Billing: BillingUnknown}
 	}
 	return Account{
 		Login:   LoggedOut,

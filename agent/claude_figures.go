@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // The CLI's names for tokens: of a message or a run, and of a run by model.
@@ -78,8 +79,11 @@ func claudeAllows(tool, detail string) string {
 	if tool != "Bash" {
 		return "-- --allowedTools " + shellQuote(tool)
 	}
-	if detail == "" || strings.ContainsAny(detail, "()\n\r") {
+	parts := claudeParts(detail)
+	if len(parts) == 0 {
 		return "--yolo"
 	}
-	return "-- --allowedTools " + shellQuote("Bash("+detail+")")
+	return "-- --allowedTools " + strings.Join(text.Mapped(parts, func(part string) string {
+		return shellQuote("Bash(" + part + ")")
+	}), " ")
 }

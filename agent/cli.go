@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,8 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 		defer os.RemoveAll(folder)
 		in.Folder = folder
 	}
-	spec, err := c.spec(in)
+	spec, secrets, err := c.spec(in)
+	defer remove(secrets)
 	if err != nil {
 		return ralph.AgentOutcome{}, err
 	}
@@ -131,11 +133,17 @@ func (c *CLI) reader(r *stream.Reading, in ralph.AgentInput) (stream.Reader, run
 	return c.o.Dialect.newReader(r), process.Run
 }
 
-// spec writes the prompt and returns what to start.
-func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
+func remove(files []File) {
+	for _, f := range files {
+		_ = os.Remove(f.Path) // it is private in any case
+	}
+}
+
+// spec writes the prompt and returns what to start, and the files to remove afterwards.
+func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err error) {
 	promptFile := filepath.Join(in.Folder, "prompt.md")
 	if err := os.WriteFile(promptFile, []byte(in.Prompt), 0o600); err != nil {
-		return process.Spec{}, fmt.Errorf("write prompt: %w: %w", ralph.ErrIO, err)
+		return spec, nil, fmt.Errorf("write prompt: %w: %w", ralph.ErrIO, err)
 	}
 	if absolute, err := filepath.Abs(promptFile); err == nil {
 		promptFile = absolute // the agent runs in another folder
@@ -145,11 +153,11 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	request.Dir, request.Folder = in.Dir, filepath.Dir(promptFile)
 	cmd, err := c.o.Dialect.Command(request)
 	if err != nil {
-		return process.Spec{}, err
+		return spec, nil, err
 	}
-	for _, f := range cmd.Files {
+	for _, f := range slices.Concat(cmd.Files, cmd.Secrets) {
 		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
-			return process.Spec{}, fmt.Errorf("write agent's settings: %w: %w", ralph.ErrIO, err)
+			return spec, cmd.Secrets, fmt.Errorf("write agent's settings: %w: %w", ralph.ErrIO, err)
 		}
 	}
 	return process.Spec{
@@ -158,7 +166,7 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputLimit},
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
-	}, nil
+	}, cmd.Secrets, nil
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {

@@ -60,10 +60,11 @@ func (r Request) modelAndExtra(flag string) []string { return append(r.model(fla
 
 // Command is a command line with its environment and files.
 type Command struct {
-	Argv  []string
-	Env   []string // added to the environment
-	Stdin string   // the file on standard input; "" is none
-	Files []File   // written before it starts
+	Argv    []string
+	Env     []string // added to the environment
+	Stdin   string   // the file on standard input; "" is none
+	Files   []File   // written before it starts
+	Secrets []File   // like Files, and removed when it has ended
 }
 
 // File is a small file that a command line refers to.
