@@ -40,7 +40,8 @@ type About struct {
 	Reserved []string
 	// Resumes lists the flags that would continue an earlier session. A run never does.
 	Resumes []string
-	// Repo lists files with which a repository could make the CLI run something by itself.
+	// Repo lists files with which a repository could make the CLI run something by itself, or let it do
+	// more than edit mode allows.
 	Repo []RepoFile
 	// Login is the CLI's own way to log in.
 	Login Login
@@ -55,13 +56,6 @@ type About struct {
 // Meters says whether a CLI reports cost and tokens, whether it does while it works, and whether it
 // reports how much of a subscription is used.
 type Meters struct{ Cost, Tokens, Live, Windows bool }
-
-// RepoFile is a file of a repository that a CLI reads, as a path or a pattern, and the keys in it
-// that name something to run. Without keys the whole file counts.
-type RepoFile struct {
-	Path string
-	Keys []string
-}
 
 // Login is how people log in to a CLI.
 type Login struct {

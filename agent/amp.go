@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -30,6 +29,7 @@ func (amp) About() About {
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true, Live: true},
 		Env:      []string{"AMP_*"},
+		Own:      ampOwn,
 		Reserved: []string{"--stream-json", "--stream-json-input"},
 		Resumes:  []string{"threads", "thread", "t", "last", "l"},
 		Repo: []RepoFile{
@@ -56,12 +56,8 @@ func (amp) Command(r Request) (Command, error) {
 	case !r.InheritSettings || r.Permissions == PermitReading:
 		// A settings file for this call only: the user's MCP servers stay out, and the login is
 		// stored elsewhere.
-		settings, err := json.MarshalIndent(ampSettings(r), "", "  ")
-		if err != nil {
-			return Command{}, fmt.Errorf("make agent's settings: %w", err)
-		}
 		path := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "amp-settings.json")
-		files = []File{{Path: path, Text: string(settings) + "\n"}}
+		files = []File{{Path: path, Text: ampSettings(r).String()}}
 		argv = append(argv, "--settings-file", path)
 	case r.Permissions == PermitAll:
 		argv = append(argv, "--dangerously-allow-all") // not in --help, but accepted
@@ -78,18 +74,86 @@ type ampRule struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ampSettings let an agent edit, and run the check commands exactly: a pattern for further
-// arguments would also match a second command.
-func ampSettings(r Request) map[string]any {
-	settings := map[string]any{"amp.updates.mode": "disabled", "amp.notifications.enabled": false}
-	if r.Permissions == PermitAll {
-		settings["amp.dangerouslyAllowAll"] = true
+// ampUser returns the user's own settings, which a settings file for a call replaces.
+func ampUser(look Look) jsonObject {
+	if look.Env == nil {
+		return nil
+	}
+	folder := filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "amp")
+	if settings := look.readObject(filepath.Join(folder, "settings.json")); settings != nil {
 		return settings
 	}
-	if r.Permissions == PermitReading {
-		settings["amp.permissions"] = ampReading()
-		return settings
+	return look.readObject(filepath.Join(folder, "settings.jsonc"))
+}
+
+// ampPersonal are the settings that start programs, or allow more than a run does.
+var ampPersonal = []string{
+	"amp.mcpServers", "amp.hooks", "amp.toolbox.path", "amp.permissions", "amp.dangerouslyAllowAll",
+	"amp.commands.allowlist", "amp.guardedFiles.allowlist",
+}
+
+// ampSettings returns the settings for a call: the user's, without what does not belong in a run,
+// and rules. What the user's rules reject is rejected, whatever else a run allows.
+func ampSettings(r Request) jsonObject {
+	own := ampUser(r.Look)
+	settings := jsonObject{}
+	settings.merge(own)
+	for _, name := range ampPersonal {
+		delete(settings, name)
 	}
+	settings.set("amp.updates.mode", "disabled")
+	settings.set("amp.notifications.enabled", false)
+	rejected := ampRejected(own)
+	switch r.Permissions {
+	case PermitAll:
+		if rejected == nil {
+			settings.set("amp.dangerouslyAllowAll", true)
+			return settings
+		}
+		settings.set("amp.permissions", append(rejected, map[string]any{"tool": "*", "action": "allow"}))
+	case PermitReading:
+		settings.set("amp.permissions", appendRules(rejected, ampReading()))
+	default:
+		settings.set("amp.permissions", appendRules(rejected, ampEditing(r)))
+	}
+	return settings
+}
+
+// ampRejected returns the user's own rules that reject a call.
+func ampRejected(own jsonObject) (rejected []any) {
+	var rules []map[string]any
+	_ = json.Unmarshal(own["amp.permissions"], &rules)
+	for _, rule := range rules {
+		if rule["action"] == "reject" {
+			rejected = append(rejected, rule)
+		}
+	}
+	return rejected
+}
+
+func appendRules(first []any, then []ampRule) []any {
+	for _, rule := range then {
+		first = append(first, rule)
+	}
+	return first
+}
+
+// ampOwn is [About.Own] of Amp.
+func ampOwn(r Request) Own {
+	var own Own
+	settings := ampUser(r.Look)
+	var hooks, rules []json.RawMessage
+	_ = json.Unmarshal(settings["amp.hooks"], &hooks)
+	_ = json.Unmarshal(settings["amp.permissions"], &rules)
+	own.leaveOut(len(hooks), "hook")
+	own.leaveOut(len(settings.object("amp.mcpServers")), "MCP server")
+	own.leaveOut(len(rules)-len(ampRejected(settings)), "rule")
+	return own
+}
+
+// ampEditing lets an agent edit, and run the check commands exactly: a pattern for further arguments
+// would also match a second command.
+func ampEditing(r Request) []ampRule {
 	var checks []string
 	for _, c := range r.AllowedCommands {
 		if c = strings.TrimSpace(c); c != "" && !strings.ContainsAny(c, "*?[]{}\\\n\r") && !strings.HasPrefix(c, "/") {
@@ -105,8 +169,7 @@ func ampSettings(r Request) map[string]any {
 		}
 		rules = append(rules, ampRule{Tool: s.tool, Action: "reject", Message: "This run allows only its check commands."})
 	}
-	settings["amp.permissions"] = append(rules, ampRule{Tool: "*", Action: "allow"})
-	return settings
+	return append(rules, ampRule{Tool: "*", Action: "allow"})
 }
 
 // ampReading allows the tools that read files, under the names in its manual.

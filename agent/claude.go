@@ -29,7 +29,10 @@ func (claude) About() About {
 		EnvOf:   claudeCloudVariables,
 		Own:     claudeOwn,
 		Repo: []RepoFile{
-			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
+			{".claude/settings.json", slices.Concat(claudeRunsItself, claudeAllowsMore)},
+			{".claude/settings.local.json", slices.Concat(claudeRunsItself, claudeAllowsMore)},
+			{".mcp.json", []string{"mcpServers"}},
+			{".claude/agents/**", claudeHeads}, {".claude/skills/**", claudeHeads}, {".claude/commands/**", claudeHeads},
 		},
 		Reserved: []string{"--output-format", "--input-format"},
 		Resumes: []string{
@@ -50,8 +53,20 @@ func (claude) About() About {
 var claudeRunsItself = []string{
 	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport",
 	"gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+	"subagentStatusLine", "processWrapper", "policyHelper", "policyHelpers",
 	"env", // BASH_ENV names a script that every shell runs first
-	"enabledPlugins", "extraKnownMarketplaces",
+	"enabledPlugins", "extraKnownMarketplaces", "additionalMarketplaces",
+}
+
+// claudeAllowsMore are the settings that allow what edit mode would deny, or servers of .mcp.json.
+// The CLI honors them in folders that the user trusts.
+var claudeAllowsMore = []string{
+	"allow", "additionalDirectories", "defaultMode", "sandbox", "enableAllProjectMcpServers", "enabledMcpjsonServers",
+}
+
+// claudeHeads are the parts of agents, skills and commands that run something or allow it.
+var claudeHeads = []string{
+	"allowed-tools", "hooks", "permissionMode", "mcpServers", inlineCommand,
 }
 
 func (claude) newReader(r *stream.Reading) stream.Reader {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 
@@ -169,7 +168,7 @@ func claudeOwn(r Request) Own {
 	if u.settings != nil && hasFlag(r.ExtraArgs, "--settings") {
 		own.LeftOut = append(own.LeftOut, "all of settings.json (you pass --settings)")
 	}
-	own.leaveOut(u.hooks(), "hook")
+	own.leaveOut(countHooks(u.settings.object("hooks")), "hook")
 	own.leaveOut(u.plugins(), "plugin")
 	own.leaveOut(u.servers(r.Dir), "MCP server")
 	allowed, _ := u.settings.object("permissions").strings("allow")
@@ -181,17 +180,6 @@ func claudeOwn(r Request) Own {
 		own.leaveOut(1, "output style")
 	}
 	return own
-}
-
-func (u claudeUser) hooks() (n int) {
-	for _, event := range u.settings.object("hooks") {
-		var matchers []struct{ Hooks []json.RawMessage }
-		_ = json.Unmarshal(event, &matchers)
-		for _, m := range matchers {
-			n += len(m.Hooks)
-		}
-	}
-	return n
 }
 
 func (u claudeUser) plugins() (n int) {

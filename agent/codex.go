@@ -21,6 +21,7 @@ func (codex) About() About {
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
 		ModelOf:  func(look Look) string { return codexTop(codexConfig(look), "model") },
+		Own:      codexOwn,
 		Reserved: []string{"--json", "-o", "--output-last-message"},
 		Resumes:  []string{"resume", "fork"},
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
@@ -34,7 +35,7 @@ func (codex) About() About {
 		// All of these count even in an untrusted folder. The configuration changes the limits of
 		// the sandbox (network, folders, variables), and a command that a rule allows runs outside
 		// it.
-		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}},
+		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}, {".codex/agents/*", nil}},
 	}
 }
 
@@ -64,7 +65,7 @@ func (codex) Command(r Request) (Command, error) {
 			argv = append(argv, "-c", "projects={"+quotedString(r.Dir)+`={trust_level="untrusted"}}`)
 		}
 	default:
-		argv = append(argv, "--sandbox", "workspace-write")
+		argv = append(argv, codexSandbox(r.Look)...)
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading { // servers are outside the sandbox
 		argv = append(argv, codexAlone(r.Look)...)

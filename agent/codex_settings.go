@@ -29,6 +29,51 @@ func codexAlone(look Look) []string {
 	return flags
 }
 
+// codexSandbox returns the flags for edit mode. A permission profile of the user's own, which may
+// deny files, has no effect beside --sandbox. Named here, it outranks what the project's settings
+// choose.
+func codexSandbox(look Look) []string {
+	if profile := codexProfile(look); profile != "" {
+		return []string{"-c", "default_permissions=" + quotedString(profile)}
+	}
+	return []string{"--sandbox", "workspace-write"}
+}
+
+// codexProfile returns the permission profile that the user has written and chosen; "" if there is
+// none. Names with a colon are the CLI's own: these are modes, like those that a run sets.
+func codexProfile(look Look) string {
+	name := codexTop(codexConfig(look), "default_permissions")
+	if strings.HasPrefix(name, ":") {
+		return ""
+	}
+	return name
+}
+
+var (
+	codexHookLine   = text.LazyRegexp(`(?m)^[ \t]*\[\[[ \t]*hooks[ \t]*\.[^\]\n]*\.[ \t]*hooks[ \t]*\]\]`)
+	codexPluginLine = text.LazyRegexp(`(?m)^[ \t]*\[[ \t]*plugins[ \t]*\.`)
+	codexNotifyLine = text.LazyRegexp(`(?m)^[ \t]*notify[ \t]*=[ \t]*\[[ \t]*["'\n]`)
+)
+
+// codexOwn is [About.Own] of Codex.
+func codexOwn(r Request) Own {
+	var own Own
+	config := codexConfig(r.Look)
+	inFile := r.Look.readObject(filepath.Join(codexHome(r.Look), "hooks.json")).object("hooks")
+	own.leaveOut(len(codexHookLine().FindAll(config, -1))+countHooks(inFile), "hook")
+	own.leaveOut(len(codexNotifyLine().FindAll(config, -1)), "notifier")
+	own.leaveOut(len(codexPluginLine().FindAll(config, -1)), "plugin")
+	own.leaveOut(len(codexServers(r.Look)), "MCP server")
+	switch profile := codexProfile(r.Look); {
+	case profile == "":
+	case r.Permissions == PermitAll:
+		own.LeftOut = append(own.LeftOut, "the permission profile "+profile+" (there is no sandbox)")
+	default:
+		own.Notes = append(own.Notes, "codex keeps to your permission profile "+profile)
+	}
+	return own
+}
+
 // codexServerLine matches the heading of a server's table, or a key in it. Servers within one
 // inline table are not found.
 var codexServerLine = text.LazyRegexp(

@@ -14,8 +14,9 @@ import (
 // gemini is the Gemini CLI, run without a terminal. It was written against and recorded from
 // version 0.61.
 //
-// The user's hooks, memory and usage statistics cannot be excluded. Only a system settings file
-// could do that, and it counts only if root owns it and every folder above it.
+// The user's settings, policies and memory stay. So do hooks and usage statistics, which cannot be
+// excluded: only a system settings file could do that, and it counts only if root owns it and every
+// folder above it.
 type gemini struct{}
 
 func (gemini) Name() string { return "gemini" }
@@ -35,11 +36,16 @@ func (gemini) About() About {
 			"GOOGLE_GENAI_USE_GCA":       {"GOOGLE_CLOUD_ACCESS_TOKEN"},
 			"GEMINI_CLI_USE_COMPUTE_ADC": {"GOOGLE_*", "CLOUDSDK_*"},
 		},
+		ModelOf:  geminiModel,
+		Own:      geminiOwn,
 		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-r", "--resume", "--session-id", "--session-file"},
 		Login:    Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
 		Account:  geminiAccount,
-		Repo:     []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
+		Repo: []RepoFile{
+			{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself},
+			{".gemini/policies/*", nil}, // which no version follows yet
+		},
 		// According to its changelog, stream-json came with 0.11, --policy with 0.30.
 		Broken: []BrokenVersion{{
 			Fixed: "0.30.0",
@@ -52,6 +58,7 @@ func (gemini) About() About {
 // edit mode would deny.
 var geminiRunsItself = []string{
 	"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand",
+	"mcpServerCommand", "serverCommand",
 	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
 }
 
@@ -85,7 +92,10 @@ func (gemini) Command(r Request) (Command, error) {
 		argv = append(argv, "--approval-mode", "auto_edit")
 		if policy := geminiPolicy(r.AllowedCommands); policy != "" {
 			cmd.Files = []File{{Path: file, Text: policy}}
-			argv = append(argv, geminiPolicyFlag(r), file)
+			argv = append(argv, "--policy", file)
+			for _, own := range geminiPolicies(r.Look) {
+				argv = append(argv, "--policy", own)
+			}
 		}
 	}
 	// No extension or MCP server is called none. Servers of the project are also excluded.
@@ -111,13 +121,45 @@ decision = "allow"
 priority = 999
 `
 
-// geminiPolicyFlag returns the flag for the checks' policy: --policy replaces the user's own ones,
-// --admin-policy is added to them.
-func geminiPolicyFlag(r Request) string {
-	if r.InheritSettings {
-		return "--admin-policy"
+// geminiFolder is the folder of the user's own settings.
+func geminiFolder(look Look) string {
+	return filepath.Join(cmp.Or(look.Env("GEMINI_CLI_HOME"), look.Home), ".gemini")
+}
+
+// geminiPolicies returns the user's own policies, which a run with --policy has to name.
+func geminiPolicies(look Look) []string {
+	if look.Env == nil {
+		return nil
 	}
-	return "--policy"
+	folder := geminiFolder(look)
+	if paths, ok := look.readObject(filepath.Join(folder, "settings.json")).strings("policyPaths"); ok && len(paths) > 0 {
+		return paths
+	}
+	policies := filepath.Join(folder, "policies")
+	if look.countEntries(policies) == 0 {
+		return nil
+	}
+	return []string{policies}
+}
+
+// geminiOwn is [About.Own] of the Gemini CLI.
+func geminiOwn(r Request) Own {
+	var own Own
+	folder := geminiFolder(r.Look)
+	own.leaveOut(r.Look.countEntries(filepath.Join(folder, "extensions")), "extension")
+	own.leaveOut(len(r.Look.readObject(filepath.Join(folder, "settings.json")).object("mcpServers")), "MCP server")
+	return own
+}
+
+// geminiModel returns the model that the user has chosen.
+func geminiModel(look Look) string {
+	return cmp.Or(look.Env("GEMINI_MODEL"), chosenModel(look, geminiFolder(look)))
+}
+
+// chosenModel returns the model that the settings in a folder name; "" if they name none.
+func chosenModel(look Look, folder string) string {
+	settings := look.readObject(filepath.Join(folder, "settings.json"))
+	return cmp.Or(settings.object("model").word("name"), settings.word("model")) // older versions write only the name
 }
 
 // geminiPolicy allows the commands, with further arguments and redirected output; "" if there are
@@ -159,7 +201,7 @@ func allowedTool(tool, detail string) string {
 
 // geminiAccount follows the CLI's own order: the chosen login, then the environment.
 func geminiAccount(look Look) Account {
-	folder := filepath.Join(cmp.Or(look.Env("GEMINI_CLI_HOME"), look.Home), ".gemini")
+	folder := geminiFolder(look)
 	key := look.Env("GEMINI_API_KEY") != ""
 	switch chosen := chosenLogin(look, folder); chosen {
 	case "oauth-personal":

@@ -95,14 +95,14 @@ func TestGeminiCommandLines(t *testing.T) {
 			},
 		},
 		{
-			"the user's settings apply, and the user's policies",
+			"the user's settings apply",
 			Request{
 				PromptFile: "/p/prompt.md", Permissions: PermitEdits, AllowedCommands: []string{`make "a b" \ c`},
 				InheritSettings: true,
 			},
 			Command{
 				Argv: []string{
-					"gemini", "--output-format", "stream-json", "--approval-mode", "auto_edit", "--admin-policy",
+					"gemini", "--output-format", "stream-json", "--approval-mode", "auto_edit", "--policy",
 					"/p/gemini-policy.toml",
 				},
 				Env: geminiQuiet, Stdin: "/p/prompt.md",

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
+	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
@@ -29,6 +30,7 @@ func (goose) About() About {
 		// enough to enforce a limit.
 		Meters:   Meters{Tokens: true},
 		Env:      append([]string{"GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN"}, modelKeys...),
+		Own:      gooseOwn,
 		Reserved: []string{"--output-format", "-i", "--instructions", "-t", "--text"},
 		Resumes:  []string{"-r", "--resume", "--fork", "--session-id", "--id", "-n", "--name", "--path"},
 		Login:    Login{Args: []string{"configure"}, Hint: gooseLogin},
@@ -70,14 +72,31 @@ func (goose) Command(r Request) (Command, error) {
 	}, nil
 }
 
-// gooseAccount knows that goose refuses to start without a provider. Keys are usually in the
-// system's keyring, which is not read.
-func gooseAccount(look Look) Account {
+// gooseConfig returns the user's own configuration.
+func gooseConfig(look Look) ([]byte, bool) {
 	folder := filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "goose")
 	if look.GOOS == "windows" {
 		folder = filepath.Join(look.Env("APPDATA"), "Block", "goose", "config")
 	}
-	config, there := look.File(filepath.Join(folder, "config.yaml"))
+	return look.File(filepath.Join(folder, "config.yaml"))
+}
+
+var gooseExtensions = text.LazyRegexp(`(?m)^extensions:[ \t]*\n((?:[ \t].*\n|\n)*)`)
+
+// gooseOwn is [About.Own] of goose. The extension that a run uses is among those that it counts.
+func gooseOwn(r Request) Own {
+	var own Own
+	config, _ := gooseConfig(r.Look)
+	if m := gooseExtensions().FindSubmatch(append(config, '\n')); m != nil {
+		own.leaveOut(strings.Count(string(m[1]), "enabled: true"), "extension")
+	}
+	return own
+}
+
+// gooseAccount knows that goose refuses to start without a provider. Keys are usually in the
+// system's keyring, which is not read.
+func gooseAccount(look Look) Account {
+	config, there := gooseConfig(look)
 	switch {
 	case look.Env("GOOSE_PROVIDER") != "":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "GOOSE_PROVIDER is set"}

@@ -32,6 +32,7 @@ func (opencode) About() About {
 			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY",
 			"LMSTUDIO_API_KEY",
 		}, modelKeys...),
+		Own:      opencodeOwn,
 		Reserved: []string{"--format"},
 		Resumes:  []string{"-c", "--continue", "-s", "--session", "--fork"},
 		Login:    Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
@@ -80,7 +81,8 @@ func (opencode) Command(r Request) (Command, error) {
 	if r.Permissions == PermitAll {
 		argv = append(argv, "--auto")
 	}
-	rules, _ := json.Marshal(opencodeRules(r)) // they are strings
+	// they are strings
+	rules, _ := json.Marshal(opencodeRules(r).narrowed(opencodeDenials(r.Look), r.Permissions))
 	env := []string{
 		"OPENCODE_PERMISSION=" + string(rules),
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
@@ -111,7 +113,7 @@ var opencodeReading = []string{"read", "glob", "grep", "list"}
 // The last rule that matches a call decides, and the user's own come first, unless they have the
 // same name: then ours take the position of theirs, which may be before a "*" that overrides them.
 // A name that is never written otherwise, with its first letter as a wildcard, keeps ours together
-// and last.
+// and last. What the user denies is then added again, after ours.
 func opencodeRules(r Request) orderedRules {
 	if r.Permissions == PermitAll {
 		return orderedRules{{"?*", "allow"}}

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
-	"path/filepath"
 
 	"github.com/ralphloop/ralph/internal/text"
 )
@@ -21,14 +19,9 @@ func opencodeAlone(look Look) string {
 		json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
 		return ""
 	}
-	folder := filepath.Join(cmp.Or(look.Env("XDG_CONFIG_HOME"), filepath.Join(look.Home, ".config")), "opencode")
-	files := []string{
-		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"),
-		filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
-	}
 	servers := map[string]map[string]any{}
 	_ = json.Unmarshal(own["mcp"], &servers)
-	for _, file := range files {
+	for _, file := range opencodeFiles(look) {
 		if text, ok := look.File(file); ok {
 			for _, name := range opencodeServers(text) {
 				if servers[name] == nil {

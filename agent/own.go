@@ -130,3 +130,15 @@ func (l Look) countEntries(dir string) (n int) {
 	}
 	return n
 }
+
+// countHooks counts hooks by event, in the form that several CLIs share.
+func countHooks(events jsonObject) (n int) {
+	for _, event := range events {
+		var matchers []struct{ Hooks []json.RawMessage }
+		_ = json.Unmarshal(event, &matchers)
+		for _, m := range matchers {
+			n += len(m.Hooks)
+		}
+	}
+	return n
+}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
@@ -12,7 +13,7 @@ import (
 // qwen is Qwen Code, run without a terminal. It was written against and recorded from version 0.24.
 //
 // Keys of other vendors' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The
-// user's own QWEN.md cannot be excluded.
+// user's settings and memory stay; hooks, extensions and servers are left out.
 type qwen struct{}
 
 func (qwen) Name() string { return "qwen" }
@@ -23,13 +24,22 @@ func (qwen) About() About {
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "gets only tools that read and search; no QWEN.md, hooks or MCP servers",
 		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
+		ModelOf:  qwenModel,
+		Own:      qwenOwn,
 		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
 		Login:    Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
 		Account:  qwenAccount,
-		Repo:     []RepoFile{{".qwen/settings.json", geminiRunsItself}},
+		Repo: []RepoFile{
+			{".qwen/settings.json", append(slices.Clip(geminiRunsItself), "env")}, {".qwen/.env", nil}, {".env", envRunsItself},
+			{".qwen/skills/**", qwenHeads}, {".qwen/agents/**", qwenHeads},
+		},
 	}
 }
+
+// qwenHeads are the parts of skills and agents that run something or allow it. A skill's tools are
+// allowed once the model uses it, even in edit mode.
+var qwenHeads = []string{"allowedTools", "allowed-tools", "hooks", "mcpServers", "approvalMode", "permissionMode"}
 
 func (qwen) newReader(r *stream.Reading) stream.Reader {
 	return newEventReader(r, &qwenStream{claudeStream: claudeStream{Reading: r, cacheInInput: true}})
@@ -48,6 +58,45 @@ const qwenSettings = `{
 }
 `
 
+// qwenFolder is the folder of the user's own settings.
+func qwenFolder(look Look) string {
+	return cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
+}
+
+// qwenSystem returns the settings of the system for a run: those that an administrator has made,
+// with what a run disables. The file that has them replaces the administrator's.
+func qwenSystem(look Look) string {
+	settings := jsonObject{}
+	if look.Env != nil {
+		usual := "/etc/qwen-code/settings.json"
+		switch look.GOOS {
+		case "darwin":
+			usual = "/Library/Application Support/QwenCode/settings.json"
+		case "windows":
+			usual = `C:\ProgramData\qwen-code\settings.json`
+		}
+		settings.merge(look.readObject(cmp.Or(look.Env("QWEN_CODE_SYSTEM_SETTINGS_PATH"), usual)))
+	}
+	settings.merge(parseObject([]byte(qwenSettings)))
+	return settings.String()
+}
+
+// qwenOwn is [About.Own] of Qwen Code.
+func qwenOwn(r Request) Own {
+	var own Own
+	folder := qwenFolder(r.Look)
+	settings := r.Look.readObject(filepath.Join(folder, "settings.json"))
+	own.leaveOut(countHooks(settings.object("hooks")), "hook")
+	own.leaveOut(r.Look.countEntries(filepath.Join(folder, "extensions")), "extension")
+	own.leaveOut(len(settings.object("mcpServers")), "MCP server")
+	return own
+}
+
+// qwenModel returns the model that the user has chosen.
+func qwenModel(look Look) string {
+	return cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL"), chosenModel(look, qwenFolder(look)))
+}
+
 // Command passes the prompt on standard input, which is read whenever it is not a terminal. Some
 // flags take all words up to the next one, so another flag must follow.
 func (qwen) Command(r Request) (Command, error) {
@@ -62,7 +111,7 @@ func (qwen) Command(r Request) (Command, error) {
 		// login.
 		argv = append(argv, "--extensions", "none")
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
-		cmd.Files = []File{{Path: file, Text: qwenSettings}}
+		cmd.Files = []File{{Path: file, Text: qwenSystem(r.Look)}}
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SYSTEM_SETTINGS_PATH="+file)
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading {
@@ -118,7 +167,7 @@ func qwenRules(commands []string) []string {
 // qwenAccount follows the CLI's own order: the chosen login, then the environment. Keys may also be
 // in settings and .env files.
 func qwenAccount(look Look) Account {
-	folder := cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
+	folder := qwenFolder(look)
 	key := look.Env("OPENAI_API_KEY") != ""
 	switch chosen := chosenLogin(look, folder); {
 	case chosen == "qwen-oauth":

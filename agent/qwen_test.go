@@ -91,7 +91,7 @@ func TestQwenCommandLines(t *testing.T) {
 				},
 				Env:   alone("/f"),
 				Stdin: "/p/prompt.md",
-				Files: []File{{"/f/qwen-settings.json", qwenSettings}},
+				Files: []File{{"/f/qwen-settings.json", qwenSystem(Look{})}},
 			},
 		},
 		{
@@ -114,7 +114,7 @@ func TestQwenCommandLines(t *testing.T) {
 					"none", "--yolo", "--debug",
 				},
 				Env: append(alone("/p"), "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"), Stdin: "/p/prompt.md",
-				Files: []File{{"/p/qwen-settings.json", qwenSettings}},
+				Files: []File{{"/p/qwen-settings.json", qwenSystem(Look{})}},
 			},
 		},
 	}

@@ -1,10 +1,12 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +21,9 @@ import (
 )
 
 // AgentFiles lists what files of the repository make an agent CLI run by itself, or let it do
-// beyond its edit mode. Each needs consent, like any command that a repository names. The value is
-// the file's hash, so Ralph asks again when the file changes.
+// beyond its edit mode. Each needs consent, like any command that a repository names, whatever the
+// run's own permissions and settings are. The value has the file's hash, so Ralph asks again when
+// the file changes.
 func AgentFiles(ws workspace.Workspace, s config.Settings) []config.NamedCommand {
 	var found []config.NamedCommand
 	for _, name := range agentNames(s) {
@@ -57,15 +60,30 @@ func findAgentFiles(ws workspace.Workspace, agentName string) (found []config.Na
 	}
 	for _, dir := range foldersUpTo(ws.Dir, ws.Top()) {
 		for _, file := range dialect.About().Repo {
-			paths, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(file.Path))) // our own pattern: no error
-			for _, path := range paths {
+			for _, path := range matches(dir, file.Path) {
 				if relative, err := filepath.Rel(ws.Dir, path); err == nil {
-					found = append(found, fileCommands(ws, agentName, filepath.ToSlash(relative), file.Keys)...)
+					found = append(found, fileCommands(ws, agentName, filepath.ToSlash(relative), file)...)
 				}
 			}
 		}
 	}
 	return found
+}
+
+// matches returns the files that match a pattern of ours.
+func matches(dir, pattern string) (paths []string) {
+	folder, all := strings.CutSuffix(filepath.Join(dir, filepath.FromSlash(pattern)), string(filepath.Separator)+"**")
+	if !all {
+		paths, _ = filepath.Glob(folder) // our own pattern: no error
+		return paths
+	}
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() { // a link to a folder counts as a file that cannot be read
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths
 }
 
 // foldersUpTo returns dir and the folders above it, up to top. If top is not above dir, it returns
@@ -82,34 +100,21 @@ func foldersUpTo(dir, top string) []string {
 	return folders
 }
 
-// fileCommands returns the keys in one file that name something to run.
-func fileCommands(ws workspace.Workspace, agentName, file string, keys []string) []config.NamedCommand {
-	text, err := textfile.Read(ws.Dir, file)
+// fileCommands returns what one file makes a CLI run, or lets it do.
+func fileCommands(ws workspace.Workspace, agentName, name string, file agent.RepoFile) (found []config.NamedCommand) {
+	text, err := textfile.Read(ws.Dir, name)
 	if errors.Is(err, textfile.ErrEmpty) {
 		return nil
 	}
-	wholeFile := config.NamedCommand{Key: agentName + " file", File: file, Line: 1}
 	if err != nil { // the CLI may read a file that we cannot
-		wholeFile.Value = hashOf(filepath.Join(ws.Dir, filepath.FromSlash(file)))
-		return []config.NamedCommand{wholeFile}
+		hash := hashOf(filepath.Join(ws.Dir, filepath.FromSlash(name)))
+		return []config.NamedCommand{{Key: agentName + " file", Value: hash, File: name, Line: 1}}
 	}
 	hash := sha256.Sum256([]byte(text))
-	value := fmt.Sprintf("(sha256 %x)", hash[:8])
-	// The search below does not find a key that is spelled with escapes.
-	hasEscapes := strings.Contains(text, `\u`) || strings.Contains(text, `\x`)
-	if len(keys) == 0 || hasEscapes {
-		wholeFile.Value = value
-		return []config.NamedCommand{wholeFile}
-	}
-	var found []config.NamedCommand
-	for _, key := range keys {
-		word := key
-		if strings.HasPrefix(filepath.Ext(file), ".json") {
-			word = `"` + key + `"`
-		}
-		if strings.Contains(text, word) {
-			found = append(found, config.NamedCommand{Key: agentName + " " + key, Value: value, File: file, Line: 1})
-		}
+	for _, e := range file.Effects(agentName, name, text) {
+		value := strings.TrimSpace(fmt.Sprintf("%s (sha256 %x)", e.Value, hash[:8]))
+		key := agentName + " " + cmp.Or(e.Key, "file")
+		found = append(found, config.NamedCommand{Key: key, Value: value, File: name, Line: 1})
 	}
 	return found
 }
@@ -152,13 +157,14 @@ func (g guardedAgent) Run(ctx context.Context, in ralph.AgentInput) (ralph.Agent
 	return g.Agent.Run(ctx, in)
 }
 
-// guard wraps an agent in a guardedAgent. An agent that may do everything anyway needs no guard.
+// guard wraps an agent in a guardedAgent. An agent that may do everything is guarded as well: hooks
+// and servers run without the agent.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {
 	if c.by != nil {
 		return p.builtIn(c)
 	}
 	runs := agent.New(c.options)
-	if c.options.Permissions == agent.PermitAll || len(c.about().Repo) == 0 {
+	if len(c.about().Repo) == 0 {
 		return runs
 	}
 	ws, dialect := p.Workspace, c.options.Dialect.Name()

@@ -321,7 +321,8 @@ func permissions(s config.Settings) agent.Permissions {
 	return agent.PermitEdits
 }
 
-func (c chosenAgent) permissionNotice() ralph.Notice {
+// permissionNotice says what an agent may do, also by files of the repository that the user agreed to.
+func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice {
 	text := "bypasses its own permission prompts, not sandboxed"
 	switch {
 	case c.by != nil:
@@ -329,9 +330,44 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 	case c.name == "command":
 		text = "custom command, not sandboxed"
 	case c.options.Permissions == agent.PermitEdits:
-		text = "edit mode (" + c.about().EditMode + "), not sandboxed"
+		mode := c.about().EditMode
+		if c.options.InheritSettings {
+			mode += ", and what your own settings allow"
+		}
+		text = "edit mode (" + mode + "), not sandboxed"
+	}
+	var names []string
+	for _, f := range files {
+		if c.by == nil && strings.HasPrefix(f.Key, c.options.Dialect.Name()+" ") && !slices.Contains(names, f.File) {
+			names = append(names, f.File)
+		}
+	}
+	if names != nil {
+		text += ", with what this repository's " + strings.Join(names, " and ") + " adds"
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
+}
+
+// ownNotices say once which of the user's own settings the agents of a run do not use.
+func (p *Plan) ownNotices(chosen []chosenAgent) {
+	var left, seen []string
+	for _, c := range chosen {
+		if c.by != nil || slices.Contains(seen, c.options.Dialect.Name()) {
+			continue
+		}
+		name := c.options.Dialect.Name()
+		seen = append(seen, name)
+		own := agent.New(c.options).Own(p.Workspace.Dir)
+		for _, note := range own.Notes {
+			p.notice("own_settings", note)
+		}
+		if len(own.LeftOut) > 0 {
+			left = append(left, strings.Join(own.LeftOut, ", ")+" of your "+name+" settings")
+		}
+	}
+	if left != nil {
+		p.notice("own_settings", "not used in this run: "+strings.Join(left, "; ")+"; agent.inherit_settings keeps them")
+	}
 }
 
 // ListenTo returns a writer that takes an agent's recorded output and reports what the agent said

@@ -359,7 +359,8 @@ func (p *Plan) findAgent() error {
 	if alone := len(chosen) == 1; alone && chosen[0].by != nil {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
-	p.Notices = append(p.Notices, chosen[0].permissionNotice())
+	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.AgentFiles))
+	p.ownNotices(chosen)
 	if text := lateNotice(p.Settings, chosen); text != "" {
 		p.notice("limit_late", text)
 	}
