@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/worker"
 )
 
@@ -323,18 +324,18 @@ func permissions(s config.Settings) agent.Permissions {
 
 // permissionNotice says what an agent may do, also by files of the repository that the user agreed to.
 func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice {
-	text := "bypasses its own permission prompts, not sandboxed"
+	what := "bypasses its own permission prompts, not sandboxed"
 	switch {
 	case c.by != nil:
-		text = "edits files and runs commands with " + c.by.String() + ", not sandboxed"
+		what = "edits files and runs commands with " + c.by.String() + ", not sandboxed"
 	case c.name == "command":
-		text = "custom command, not sandboxed"
+		what = "custom command, not sandboxed"
 	case c.options.Permissions == agent.PermitEdits:
 		mode := c.about().EditMode
 		if c.options.InheritSettings {
 			mode += ", and what your own settings allow"
 		}
-		text = "edit mode (" + mode + "), not sandboxed"
+		what = "edit mode (" + mode + "), not sandboxed"
 	}
 	var names []string
 	for _, f := range files {
@@ -343,9 +344,9 @@ func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice 
 		}
 	}
 	if names != nil {
-		text += ", with what this repository's " + strings.Join(names, " and ") + " adds"
+		what += ", with what files of this repository add: " + text.List(names)
 	}
-	return ralph.Notice{Code: "permissions", Text: text}
+	return ralph.Notice{Code: "permissions", Text: what}
 }
 
 // ownNotices say once which of the user's own settings the agents of a run do not use.
