@@ -81,8 +81,8 @@ func (w *world) traces(asked string) traces {
 	}
 }
 
-// A run ignores what users have set up for their own sessions, and uses what the project has set
-// up.
+// A run starts nothing that users have set up for their own sessions. It has their memory, and what
+// the project has set up.
 func TestAlone(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		for _, inherits := range []bool{false, true} {
@@ -90,7 +90,7 @@ func TestAlone(t *testing.T) {
 			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", asked.keep())
 			w.addUserSettings()
 			args := []string{"--check", "test -f made.txt", "--yolo", "--trust"}
-			want := traces{Project: true}
+			want := traces{Project: true, Memory: cli.name == "claude"}
 			if inherits {
 				args = append(args, "--set", "agent.inherit_settings=true")
 				want = traces{Hook: true, Server: true, Memory: true, Project: true}
@@ -113,25 +113,32 @@ func TestAlone(t *testing.T) {
 }
 
 // A denied call is reported with the arguments that allow it. Those arguments do allow it, in
-// addition to the rules for the checks.
+// addition to the rules for the checks. A pipe needs a rule for each of its commands (real-agents
+// 10).
 func TestDenialAndWhatAllowsIt(t *testing.T) {
 	t.Parallel()
-	const script = `{"s": {"conversations": [[
-		{"text": "One.", "tools": [{"shell": "sort README.md -o sorted.txt"}]},
-		{"text": "Two.", "tools": [{"shell": "test -f sorted.txt"}]},
-		{"text": "<promise>COMPLETE</promise>"}
-	]]}}`
-	w := newWorld(t, claude, parse(t, script), "s")
-	code, output := w.told("--check", "test -f sorted.txt", "-n", "1")
-	const advice = "-- --allowedTools 'Bash(sort README.md -o sorted.txt)'"
-	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") ||
-		!strings.Contains(output, "to allow it: ralph run … "+advice) {
-		t.Fatalf("exit status %d\n%s", code, output)
-	}
-	w = newWorld(t, claude, parse(t, script), "s")
-	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools",
-		"Bash(sort README.md -o sorted.txt)")
-	if code != 0 || strings.Contains(output, "denied") {
-		t.Errorf("exit status %d\n%s", code, output)
+	for command, rules := range map[string][]string{
+		"sort README.md -o sorted.txt":                 {"Bash(sort README.md -o sorted.txt)"},
+		"sort README.md -o other.txt | tee sorted.txt": {"Bash(sort README.md -o other.txt)", "Bash(tee sorted.txt)"},
+	} {
+		script := `{"s": {"conversations": [[
+			{"text": "One.", "tools": [{"shell": "` + command + `"}]},
+			{"text": "Two.", "tools": [{"shell": "test -f sorted.txt | wc -l"}]},
+			{"text": "<promise>COMPLETE</promise>"}
+		]]}}`
+		w := newWorld(t, claude, parse(t, script), "s")
+		code, output := w.told("--check", "test -f sorted.txt | wc -l && test -f sorted.txt", "-n", "1")
+		advice := "-- --allowedTools '" + strings.Join(rules, "' '") + "'"
+		if code != 1 || !strings.Contains(output, "denied: Bash: "+command) ||
+			!strings.Contains(output, "to allow it: ralph run … "+advice) || strings.Contains(output, "denied: Bash: test") {
+			t.Fatalf("exit status %d\n%s", code, output)
+		}
+		w = newWorld(t, claude, parse(t, script), "s")
+		code, output = w.told(append([]string{
+			"--check", "test -f sorted.txt | wc -l && test -f sorted.txt", "-n", "1", "--", "--allowedTools",
+		}, rules...)...)
+		if code != 0 || strings.Contains(output, "denied") {
+			t.Errorf("exit status %d\n%s", code, output)
+		}
 	}
 }
