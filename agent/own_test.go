@@ -140,6 +140,18 @@ func TestQwenKeepsTheSystemsSettings(t *testing.T) {
 	}
 }
 
+// The safe mode in which a reviewer works excludes the user's rules with all other settings.
+func TestQwenRepeatsTheUsersRulesForAReviewer(t *testing.T) {
+	w := world{files: map[string]string{
+		"/home/me/.qwen/settings.json": `{"permissions":{"deny":["Read(./secret.env)","Bash(a,b)"],"allow":["Bash"]}}`,
+	}}
+	got, err := qwen{}.Command(Request{PromptFile: "/p/prompt.md", Permissions: PermitReading, Look: w.look()})
+	line := strings.Join(got.Argv, " ")
+	if err != nil || strings.Count(line, "--exclude-tools") != 1 || !strings.Contains(line, " --exclude-tools Read(./secret.env) --") {
+		t.Errorf("%s, %v", line, err)
+	}
+}
+
 // What the user's rules reject comes first, because the first rule that matches decides.
 func TestAmpKeepsTheUsersRejections(t *testing.T) {
 	w := world{files: map[string]string{"/home/me/.config/amp/settings.json": `{"amp.permissions":[

@@ -92,6 +92,15 @@ func qwenOwn(r Request) Own {
 	return own
 }
 
+// qwenDenied returns what the user's own rules deny. A rule with a comma would be two.
+func qwenDenied(look Look) []string {
+	if look.Env == nil {
+		return nil
+	}
+	denied, _ := look.readObject(filepath.Join(qwenFolder(look), "settings.json")).object("permissions").strings("deny")
+	return slices.DeleteFunc(denied, func(rule string) bool { return strings.Contains(rule, ",") })
+}
+
 // qwenModel returns the model that the user has chosen.
 func qwenModel(look Look) string {
 	return cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL"), chosenModel(look, qwenFolder(look)))
@@ -122,10 +131,14 @@ func (qwen) Command(r Request) (Command, error) {
 		argv = append(argv, "--yolo")
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	case PermitReading:
-		// A tool that is not offered cannot be called. The last flag excludes what the reviewed
-		// agent may have written for the CLI.
+		// A tool that is not offered cannot be called. The last flag excludes what the reviewed agent
+		// may have written for the CLI.
 		for _, tool := range qwenReading {
 			argv = append(argv, "--core-tools", tool)
+		}
+		// It also excludes the user's rules, which are therefore repeated.
+		for _, rule := range qwenDenied(r.Look) {
+			argv = append(argv, "--exclude-tools", rule)
 		}
 		argv = append(argv, "--approval-mode", "default", "--safe-mode")
 	default:

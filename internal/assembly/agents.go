@@ -349,8 +349,8 @@ func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice 
 	return ralph.Notice{Code: "permissions", Text: what}
 }
 
-// ownNotices say once which of the user's own settings the agents of a run do not use.
-func (p *Plan) ownNotices(chosen []chosenAgent) {
+// ownNotices say once which of the user's own settings the agents of a run in a folder do not use.
+func ownNotices(dir string, chosen []chosenAgent) (notices []ralph.Notice) {
 	var left, seen []string
 	for _, c := range chosen {
 		if c.by != nil || slices.Contains(seen, c.options.Dialect.Name()) {
@@ -358,17 +358,19 @@ func (p *Plan) ownNotices(chosen []chosenAgent) {
 		}
 		name := c.options.Dialect.Name()
 		seen = append(seen, name)
-		own := agent.New(c.options).Own(p.Workspace.Dir)
+		own := agent.New(c.options).Own(dir)
 		for _, note := range own.Notes {
-			p.notice("own_settings", note)
+			notices = append(notices, ralph.Notice{Code: "own_settings", Text: note})
 		}
 		if len(own.LeftOut) > 0 {
 			left = append(left, strings.Join(own.LeftOut, ", ")+" of your "+name+" settings")
 		}
 	}
 	if left != nil {
-		p.notice("own_settings", "not used in this run: "+strings.Join(left, "; ")+"; agent.inherit_settings keeps them")
+		what := "not used in this run: " + strings.Join(left, "; ") + "; agent.inherit_settings keeps them"
+		notices = append(notices, ralph.Notice{Code: "own_settings", Text: what})
 	}
+	return notices
 }
 
 // ListenTo returns a writer that takes an agent's recorded output and reports what the agent said

@@ -360,7 +360,7 @@ func (p *Plan) findAgent() error {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.AgentFiles))
-	p.ownNotices(chosen)
+	p.Notices = append(p.Notices, ownNotices(p.Workspace.Dir, chosen)...)
 	if text := lateNotice(p.Settings, chosen); text != "" {
 		p.notice("limit_late", text)
 	}

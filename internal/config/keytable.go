@@ -118,7 +118,7 @@ var keyTable = []Key{
 	{Name: "agent.env", Kind: List, Metavar: "NAME", item: checkVariable, Command: true,
 		Doc: "extra environment variables for the agent, as NAME or PREFIX_*"},
 	{Name: "agent.inherit_settings", Kind: Switch, Default: "false", Command: true,
-		Doc: "let the agent load your own settings and tools"},
+		Doc: "let the agent load all of your own settings, also hooks, plugins and MCP servers"},
 	{
 		Name:    "agent.permissions",
 		Kind:    Text,

@@ -188,14 +188,21 @@ func TestLoginOfTheUsersSettings(t *testing.T) {
 
 // A reviewer keeps to the user's rules as well.
 func TestReviewerKeepsToTheUsersRules(t *testing.T) {
-	t.Parallel()
+	for _, cli := range append([]agentCLI{claude}, others...) {
+		if cli.name == "claude" || cli.name == "opencode" {
+			t.Run(cli.name, func(t *testing.T) { reviewerKeepsToRules(t, cli) })
+		}
+	}
+}
+
+func reviewerKeepsToRules(t *testing.T, cli agentCLI) {
 	var asked requestBodies
-	script := `{"s": {"conversations": [[{"tools": [` + claude.asksForIt() + `]}, {"text": "Done."}]]}}`
-	w := newWorld(t, claude, parse(t, script), "s", asked.keep())
+	script := `{"s": {"conversations": [[{"tools": [` + cli.asksForIt() + `]}, {"text": "Done."}]]}}`
+	w := newWorld(t, cli, parse(t, script), "s", asked.keep())
 	w.denySecret()
-	dialect, _ := agent.Find("claude")
+	dialect, _ := agent.Find(cli.name)
 	reviewer := agent.New(agent.Options{
-		Dialect: dialect, Path: filepath.Join(programs, "claude", "claude"), Permissions: agent.PermitReading, Env: w.environ(),
+		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading, Env: w.environ(),
 	})
 	o, err := reviewer.Run(t.Context(), ralph.AgentInput{
 		Prompt: "Look.", Dir: w.project, Folder: t.TempDir(), Live: func(ralph.Activity) {},
