@@ -334,6 +334,7 @@ func TestProfiles(t *testing.T) {
 		"default": {},
 		"promise": {
 			"gate.shown":     "warn <- profile promise",
+			"gate.committed": "warn <- profile promise",
 			"max_iterations": "10 <- profile promise", "completion_tag": `["COMPLETE"] <- profile promise`,
 			"breaker.no_progress": "0 <- profile promise", "breaker.same_error": "0 <- profile promise",
 			"breaker.permission_denials": "0 <- profile promise", "breaker.output_decline": "0 <- profile promise",
