@@ -48,8 +48,9 @@
 // Find; and programs that a filter of the user finds in PATH.
 //
 // Files of the workspace and of the git folder are read only if they are regular files, without
-// blocking and up to a limit. Git itself may hang on a pipe in place of one of its files, so every
-// call has a timeout and ends at once with its context.
+// blocking and up to a limit. Git itself would wait on a pipe in place of one of its files, so such
+// pipes are ended for it. Every call has a timeout, ends at once with its context, and is reported
+// after five seconds.
 //
 // # What is written to the user's repository
 //

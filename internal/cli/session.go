@@ -142,6 +142,9 @@ func (s *session) runLoop(ctx context.Context) error {
 		State: state,
 		Warn:  func(err error) { v.Say("warning: " + err.Error()) },
 	}
+	if repo := s.plan.Workspace.Repo; repo != nil {
+		repo.Git.Slow = v.Say
+	}
 	loop, err := s.plan.Loop(
 		ctx,
 		s.run,

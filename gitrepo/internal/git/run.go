@@ -33,7 +33,11 @@ type Program struct {
 	// Timeout limits one call; default: DefaultTimeout.
 	Timeout time.Duration
 
-	path string // set by Locate
+	// Slow is called with a sentence about a call that takes long, while it goes on; may be nil.
+	Slow func(text string)
+
+	path  string // set by Locate
+	pipes *pipes // set by Locate
 }
 
 // Call is one run of git.
@@ -88,7 +92,7 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	}
 	// Git would wait for its filters if it were asked to terminate, so it is killed. It has nothing to
 	// clean up: it only reads, and a half-made sample project is useless.
-	ended, err := start(ctx, what, process.Spec{
+	ended, err := g.start(ctx, what, process.Spec{
 		Argv: argv, Dir: c.Dir, Env: append(g.environment(), c.Env...), Timeout: timeout, Grace: -1, StdinFile: c.Stdin,
 		Stdout: process.Sink{Tap: out}, Stderr: process.Sink{Tap: stderr},
 	})
@@ -103,8 +107,10 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 }
 
 // start runs git until it ends. It returns an error if git did not start or was canceled.
-func start(ctx context.Context, what string, spec process.Spec) (process.Result, error) {
+func (g Program) start(ctx context.Context, what string, spec process.Spec) (process.Result, error) {
+	stopWatching := g.watch(what, treeOf(spec))
 	ended, err := process.Run(ctx, spec)
+	stopWatching()
 	switch {
 	case err != nil:
 	case ended.State == process.Canceled:
@@ -178,7 +184,7 @@ func (g Program) Locate(dir string) (Program, error) {
 	if err != nil {
 		return g, fmt.Errorf("look for git outside of %s: %w: %w", top, ErrNoGit, err)
 	}
-	g.path = filepath.Join(folder, filepath.Base(program))
+	g.path, g.pipes = filepath.Join(folder, filepath.Base(program)), &pipes{}
 	return g, nil
 }
 

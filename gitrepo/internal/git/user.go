@@ -71,7 +71,7 @@ func (g Program) AsUser(ctx context.Context, c UserCall) (Attempt, error) {
 	var stdout Head
 	var both tail
 	// Terminate it with SIGTERM first: git then removes its lock files.
-	ended, err := start(ctx, what, process.Spec{
+	ended, err := g.start(ctx, what, process.Spec{
 		Argv: argv, Dir: c.Dir, Env: append(g.userEnvironment(), c.Env...), Stdin: c.Stdin, Timeout: c.Timeout,
 		Stdout: process.Sink{Tap: io.MultiWriter(&stdout, &both)}, Stderr: process.Sink{Tap: &both},
 	})
