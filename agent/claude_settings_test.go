@@ -34,12 +34,14 @@ func TestClaudeKeepsTheUsersRules(t *testing.T) {
 			`{"permissions":{"deny":["Edit"],"disableBypassPermissionsMode":"disable"}}`},
 		{"rules for files beside the settings", PermitAll,
 			`{"permissions":{"deny":["Read(/keys/**)","Edit(//etc/**)","Read(~/x)","Bash(/bin/rm)","Read(/)"]}}`,
-			`{"permissions":{"deny":["Read(//home/me/.claude/keys/**)","Edit(//etc/**)","Read(~/x)","Bash(/bin/rm)","Read(/)"]}}`},
+			`{"permissions":{"deny":["Read(//home/me/.claude/keys/**)","Edit(//etc/**)","Read(~/x)","Bash(/bin/rm)",
+			"Read(/)"]}}`},
 		{"a sandbox", PermitEdits,
 			`{"sandbox":{"enabled":true,"filesystem":{"denyRead":["keys","~/x","/y","//z"],"other":1}}}`,
 			`{"sandbox":{"autoAllowBashIfSandboxed":false,"enabled":true,
 			"filesystem":{"denyRead":["/home/me/.claude/keys","~/x","/y","//z"],"other":1}}}`},
-		{"a sandbox of an agent that may do everything", PermitAll, `{"sandbox":{"enabled":true}}`, `{"sandbox":{"enabled":true}}`},
+		{"a sandbox of an agent that may do everything", PermitAll,
+			`{"sandbox":{"enabled":true}}`, `{"sandbox":{"enabled":true}}`},
 		{"a rule that the CLI does not understand", PermitEdits, `{"permissions":{"deny":"all"}}`,
 			`{"permissions":{"deny":"all"}}`},
 		{"not JSON", PermitEdits, `{"model":"haiku",}`, ""},
@@ -140,7 +142,8 @@ func TestClaudeSaysWhatIsLeftOut(t *testing.T) {
 				claudeUserFile: `{"permissions":{"allow":["Bash","Edit"]},"outputStyle":"Learning",
 					"hooks":{"Stop":[{"hooks":[{},{}]}],"PreToolUse":[{"matcher":"*","hooks":[{}]}]},
 					"enabledPlugins":{"a@b":true,"c@d":["1.0"]}}`,
-				"/home/me/.claude.json":            `{"mcpServers":{"a":{}},"projects":{"/work":{"mcpServers":{"b":{}}},"/x":{"mcpServers":{"c":{}}}}}`,
+				"/home/me/.claude.json": `{"mcpServers":{"a":{}},
+					"projects":{"/work":{"mcpServers":{"b":{}}},"/x":{"mcpServers":{"c":{}}}}}`,
 				"/home/me/.claude/skills/a/x.md":   "",
 				"/home/me/.claude/agents/a.md":     "",
 				"/home/me/.claude/agents/b.md":     "",
@@ -179,7 +182,10 @@ func TestClaudeSaysWhatIsLeftOut(t *testing.T) {
 }
 
 func TestClaudeMemory(t *testing.T) {
-	const head = "The user's own instructions for all projects. Follow them unless the project or the task says otherwise.\n\n"
+	const head = "The user's own instructions for all projects. " +
+		"Follow them unless the project or the task says otherwise.\n\n"
+	const includes = "See @notes.md and @~/x\\ y.md#part, not `@code.md` or me@mail.md.\n" +
+		"```\n@fence.md\n```\n<!-- @hidden.md -->\n@CLAUDE.md"
 	dir := "/home/me/.claude/"
 	cases := map[string]struct{ files, want map[string]string }{
 		"none":  {},
@@ -190,12 +196,12 @@ func TestClaudeMemory(t *testing.T) {
 		},
 		"included files": {
 			files: map[string]string{
-				dir + "CLAUDE.md": "See @notes.md and @~/x\\ y.md#part, not `@code.md` or me@mail.md.\n```\n@fence.md\n```\n<!-- @hidden.md -->\n@CLAUDE.md",
+				dir + "CLAUDE.md": includes,
 				dir + "notes.md":  "@./sub/deep.md", dir + "sub/deep.md": "deep", "/home/me/x y.md": "at home",
 				dir + "code.md": "no", dir + "mail.md": "no", dir + "fence.md": "no", dir + "hidden.md": "no",
 			},
 			want: map[string]string{
-				dir + "CLAUDE.md": "See @notes.md and @~/x\\ y.md#part, not `@code.md` or me@mail.md.\n```\n@fence.md\n```\n<!-- @hidden.md -->\n@CLAUDE.md",
+				dir + "CLAUDE.md": includes,
 				dir + "notes.md":  "@./sub/deep.md", dir + "sub/deep.md": "deep", "/home/me/x y.md": "at home",
 			},
 		},
@@ -250,7 +256,9 @@ func TestClaudeMemoryIsBounded(t *testing.T) {
 
 // The credentials of a cloud pass if the user's settings switch it on.
 func TestClaudeCloudsOfTheSettings(t *testing.T) {
-	w := world{files: map[string]string{claudeUserFile: `{"env":{"CLAUDE_CODE_USE_BEDROCK":"1","CLAUDE_CODE_USE_VERTEX":"0"}}`}}
+	w := world{files: map[string]string{
+		claudeUserFile: `{"env":{"CLAUDE_CODE_USE_BEDROCK":"1","CLAUDE_CODE_USE_VERTEX":"0"}}`,
+	}}
 	if diff := cmp.Diff([]string{"AWS_*"}, claude{}.About().EnvOf(w.look())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -35,7 +35,9 @@ func (codex) About() About {
 		// All of these count even in an untrusted folder. The configuration changes the limits of
 		// the sandbox (network, folders, variables), and a command that a rule allows runs outside
 		// it.
-		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}, {".codex/agents/*", nil}},
+		Repo: []RepoFile{
+			{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}, {".codex/agents/*", nil},
+		},
 	}
 }
 

@@ -18,8 +18,8 @@ func TestOwnSettings(t *testing.T) {
 	}{
 		{"nothing", "codex", PermitEdits, nil, Own{}},
 		{"all kinds", "codex", PermitEdits, map[string]string{
-			"/home/me/.codex/config.toml": "default_permissions = \"mine\"\nnotify = [\"a\"]\n[mcp_servers.x]\n[plugins.\"a@b\"]\n" +
-				"[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"a\"\n",
+			"/home/me/.codex/config.toml": "default_permissions = \"mine\"\nnotify = [\"a\"]\n[mcp_servers.x]\n" +
+				"[plugins.\"a@b\"]\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"a\"\n",
 			"/home/me/.codex/hooks.json": `{"hooks":{"Stop":[{"hooks":[{},{}]}]}}`,
 		}, Own{
 			LeftOut: []string{"3 hooks", "1 notifier", "1 plugin", "1 MCP server"},
@@ -53,8 +53,8 @@ func TestOwnSettings(t *testing.T) {
 				"amp.permissions":[{"tool":"Bash","action":"allow"},{"tool":"Read","action":"reject"}]}`,
 		}, Own{LeftOut: []string{"1 hook", "1 MCP server", "1 rule"}}},
 		{"extensions", "goose", PermitEdits, map[string]string{
-			"/home/me/.config/goose/config.yaml": "GOOSE_MODEL: x\nextensions:\n  a:\n    enabled: true\n  b:\n    enabled: false\n" +
-				"other:\n  enabled: true\n",
+			"/home/me/.config/goose/config.yaml": "GOOSE_MODEL: x\nextensions:\n  a:\n    enabled: true\n" +
+				"  b:\n    enabled: false\nother:\n  enabled: true\n",
 		}, Own{LeftOut: []string{"1 extension"}}},
 		{"nothing", "goose", PermitEdits, nil, Own{}},
 	}
@@ -72,7 +72,8 @@ func TestOwnSettings(t *testing.T) {
 // A run that inherits the user's settings leaves nothing out.
 func TestInheritedSettingsAreNotLeftOut(t *testing.T) {
 	home := t.TempDir()
-	if got := New(Options{Dialect: claude{}, InheritSettings: true, Env: []string{"HOME=" + home}}).Own(home); got.LeftOut != nil {
+	cli := New(Options{Dialect: claude{}, InheritSettings: true, Env: []string{"HOME=" + home}})
+	if got := cli.Own(home); got.LeftOut != nil {
 		t.Errorf("got %v", got)
 	}
 }
@@ -100,8 +101,10 @@ func TestGeminiKeepsThePolicies(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		"none":             {},
-		"the usual folder": {map[string]string{"/home/me/.gemini/policies/a.toml": ""}, []string{"/home/me/.gemini/policies"}},
+		"none": {},
+		"the usual folder": {map[string]string{
+			"/home/me/.gemini/policies/a.toml": "",
+		}, []string{"/home/me/.gemini/policies"}},
 		"named ones": {map[string]string{
 			"/home/me/.gemini/settings.json": `{"policyPaths":["/a","/b"]}`, "/home/me/.gemini/policies/a.toml": "",
 		}, []string{"/a", "/b"}},
@@ -147,7 +150,8 @@ func TestQwenRepeatsTheUsersRulesForAReviewer(t *testing.T) {
 	}}
 	got, err := qwen{}.Command(Request{PromptFile: "/p/prompt.md", Permissions: PermitReading, Look: w.look()})
 	line := strings.Join(got.Argv, " ")
-	if err != nil || strings.Count(line, "--exclude-tools") != 1 || !strings.Contains(line, " --exclude-tools Read(./secret.env) --") {
+	if err != nil || strings.Count(line, "--exclude-tools") != 1 ||
+		!strings.Contains(line, " --exclude-tools Read(./secret.env) --") {
 		t.Errorf("%s, %v", line, err)
 	}
 }
@@ -191,9 +195,12 @@ func TestOpencodeKeepsTheUsersDenials(t *testing.T) {
 		files, env  map[string]string
 		want        string // what is added to our own rules
 	}{
-		{"nothing is denied", PermitEdits, map[string]string{"opencode.json": `{"permission":{"bash":"ask","read":"allow"}}`}, nil, ``},
+		{"nothing is denied", PermitEdits, map[string]string{
+			"opencode.json": `{"permission":{"bash":"ask","read":"allow"}}`,
+		}, nil, ``},
 		{"a file and a command", PermitEdits, map[string]string{
-			"opencode.json": `{"permission":{"read":{"*":"allow","*.env":"deny"},"bash":{"*":"ask","git *":"allow","rm *":"deny"}}}`,
+			"opencode.json": `{"permission":{"read":{"*":"allow","*.env":"deny"},
+				"bash":{"*":"ask","git *":"allow","rm *":"deny"}}}`,
 		}, nil, `,"rea?":{"*":"allow","*.env":"deny"},"bas?":{"rm *":"deny"}`},
 		{"everything else is allowed", PermitAll, map[string]string{
 			"opencode.json": `{"permission":{"bash":{"*":"deny","git *":"ask"}}}`,

@@ -68,7 +68,8 @@ func (w *world) denySecret() {
 // (real-agents 1). Without the rule, the same call succeeds: the check allows what is no file tool.
 func TestDenyRulesHold(t *testing.T) {
 	for _, cli := range append([]agentCLI{claude, codex}, others...) {
-		script := `{"s": {"conversations": [[{"tools": [` + cli.asksForIt() + `]}, {"text": "<promise>COMPLETE</promise>"}]]}}`
+		script := `{"s": {"conversations": [[{"tools": [` + cli.asksForIt() + `]},
+			{"text": "<promise>COMPLETE</promise>"}]]}}`
 		for _, mode := range [][]string{nil, {"--yolo"}, {"--set", "agent.inherit_settings=true"}} {
 			t.Run(strings.Join(append([]string{cli.name}, mode...), " "), func(t *testing.T) {
 				seen := map[bool]bool{}
@@ -99,7 +100,8 @@ func TestPermissionProfileOfCodexHolds(t *testing.T) {
 	t.Parallel()
 	for _, yolo := range []bool{false, true} {
 		var asked requestBodies
-		script := `{"s": {"conversations": [[{"tools": [{"shell": "cat secret.txt; echo x > made.txt"}]}, {"text": "<promise>COMPLETE</promise>"}]]}}`
+		script := `{"s": {"conversations": [[{"tools": [{"shell": "cat secret.txt; echo x > made.txt"}]},
+			{"text": "<promise>COMPLETE</promise>"}]]}}`
 		w := newWorld(t, codex, parse(t, script), "s", asked.keep())
 		w.write(filepath.Join(w.project, "secret.txt"), secret+"\n")
 		config := filepath.Join(w.home, ".codex/config.toml")
@@ -202,7 +204,8 @@ func reviewerKeepsToRules(t *testing.T, cli agentCLI) {
 	w.denySecret()
 	dialect, _ := agent.Find(cli.name)
 	reviewer := agent.New(agent.Options{
-		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading, Env: w.environ(),
+		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading,
+		Env: w.environ(),
 	})
 	o, err := reviewer.Run(t.Context(), ralph.AgentInput{
 		Prompt: "Look.", Dir: w.project, Folder: t.TempDir(), Live: func(ralph.Activity) {},
@@ -223,12 +226,14 @@ func (w *world) trustFolder() {
 // (real-agents 5a and 5b).
 func TestRepositoryNeedsConsentInEveryMode(t *testing.T) {
 	t.Parallel()
-	const script = `{"s": {"conversations": [[{"tools": [{"shell": "sort README.md -o sorted.txt"}]}, {"text": "<promise>COMPLETE</promise>"}]]}}`
+	const script = `{"s": {"conversations": [[{"tools": [{"shell": "sort README.md -o sorted.txt"}]},
+		{"text": "<promise>COMPLETE</promise>"}]]}}`
 	for _, mode := range [][]string{nil, {"--yolo"}, {"--set", "agent.inherit_settings=true"}} {
 		w := newWorld(t, claude, parse(t, script), "s")
 		w.trustFolder()
 		started := filepath.Join(w.home, "server-ran")
-		w.write(filepath.Join(w.project, ".mcp.json"), `{"mcpServers": {"planted": {"command": "touch", "args": ["`+started+`"]}}}`)
+		w.write(filepath.Join(w.project, ".mcp.json"),
+			`{"mcpServers": {"planted": {"command": "touch", "args": ["`+started+`"]}}}`)
 		w.write(filepath.Join(w.project, ".claude/settings.json"),
 			`{"enableAllProjectMcpServers": true, "permissions": {"allow": ["Bash(sort:*)"]}}`)
 		args := append([]string{"--check", "test -f sorted.txt", "-n", "1"}, mode...)
