@@ -96,18 +96,27 @@ func (r *reader) command(node syntax.Command) (c Command) {
 		body("{", cmd.Stmts)
 	case *syntax.IfClause:
 		for part := cmd; part != nil; part = part.Else {
-			body("if", part.Cond, part.Then)
+			from := len(c.Body)
+			body("if", part.Cond)
+			then := len(c.Body)
+			body("if", part.Then)
+			c.Branches = append(c.Branches, Branch{Condition: c.Body[from:then], Then: c.Body[then:]})
 		}
 	case *syntax.WhileClause:
 		body("while", cmd.Cond, cmd.Do)
 	case *syntax.ForClause:
+		if loop, ok := cmd.Loop.(*syntax.WordIter); ok {
+			c.Variable = loop.Name.Value
+		}
 		c.Operands = r.operands(cmd.Loop)
 		body("for", cmd.Do)
 	case *syntax.CaseClause:
 		c.Operands = r.wordList([]*syntax.Word{cmd.Word})
 		for _, item := range cmd.Items {
 			c.Operands = append(c.Operands, r.wordList(item.Patterns)...)
+			from := len(c.Body)
 			body("case", item.Stmts)
+			c.Branches = append(c.Branches, Branch{Then: c.Body[from:]})
 		}
 		c.Keyword = "case"
 	case *syntax.FuncDecl:
@@ -174,8 +183,7 @@ func (r *reader) operands(node syntax.Node) (words []Word) {
 	return words
 }
 
-// assigns returns NAME=value words. Of an array it keeps only the commands that produce its
-// elements.
+// assigns returns NAME=value words. The text of an array ends at the equals sign.
 func (r *reader) assigns(nodes []*syntax.Assign) (words []Word) {
 	for _, node := range nodes {
 		w := Word{Start: offset(node.Pos()), End: offset(node.End())}
@@ -190,12 +198,25 @@ func (r *reader) assigns(nodes []*syntax.Assign) (words []Word) {
 		}
 		if node.Value != nil {
 			r.parts(&w, node.Value.Parts, plain)
+			first, ok := node.Value.Parts[0].(*syntax.Lit)
+			w.Home = ok && strings.HasPrefix(first.Value, "~")
 		}
 		if node.Index != nil {
 			w.Outputs = append(w.Outputs, r.outputs(node.Index)...)
 		}
 		if node.Array != nil {
-			w.Outputs = append(w.Outputs, r.outputs(node.Array)...)
+			w.Array = true
+			for _, element := range node.Array.Elems {
+				if element.Index != nil {
+					w.Outputs = append(w.Outputs, r.outputs(element.Index)...)
+				}
+				if element.Value != nil {
+					w.Elements = append(w.Elements, r.wordList([]*syntax.Word{element.Value})...)
+				}
+			}
+			for _, element := range w.Elements {
+				w.Outputs = append(w.Outputs, element.Outputs...)
+			}
 		}
 		words = append(words, w.finished())
 	}

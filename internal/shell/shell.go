@@ -37,13 +37,20 @@ type Command struct {
 	// Operands are words of a compound command that run nothing: the items of for, the patterns of
 	// case, a function's name.
 	Operands []Word
+	// Variable is the variable that for or select sets to each of its operands.
+	Variable string
 	// Body is the commands of a compound command, its conditions first.
 	Body List
+	// Branches are the parts of the body of if and case, of which a shell runs one at most.
+	Branches []Branch
 	// Background is true for commands that end with &, Negated for those after a !.
 	Background, Negated bool
 	// Functions names the functions that contain this command.
 	Functions []string
 }
+
+// Branch is one alternative of if or case. An else, and the items of case, have no condition.
+type Branch struct{ Condition, Then List }
 
 // Outputs returns the commands that a shell runs to expand the words of a command.
 func (c Command) Outputs() (all []List) {

@@ -16,7 +16,10 @@ type Word struct {
 	Outputs []List
 	Parts   []Part
 	Quoted  bool // at least a part of it
-	Home    bool // starts with a ~ that the shell replaces
+	Home    bool // starts with a ~ that the shell replaces; of NAME=value, the value does
+	// Array is true for NAME=(…), and Elements are the words in the brackets.
+	Array    bool
+	Elements []Word
 	// Start and End are offsets in the text that was parsed.
 	Start, End int
 }
@@ -29,7 +32,7 @@ const (
 	Literal   Kind = iota // Text is the part itself
 	Parameter             // Text names the variable whose value is inserted
 	Expansion             // the same, but the value may be different, such as a default
-	Output                // the output of a command
+	Output                // the output of a command; if Text is "<" or ">", the name of a file that connects to it
 )
 
 // Part is a piece of a word.
@@ -39,6 +42,11 @@ type Part struct {
 	Quoted bool
 	// Default is what an Expansion inserts instead of the variable's value.
 	Default string
+	// Commands are those whose Output this is.
+	Commands List
+
+	node  syntax.WordPart // of an Expansion
+	inner *Word           // the word that Default is the text of
 }
 
 // Constant returns a word's text without marks: what remains if the shell inserts nothing. The
@@ -195,15 +203,13 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 			}
 			r.parts(w, part.Parts, double)
 		case *syntax.CmdSubst:
-			w.add(Part{Kind: Output, Quoted: q != plain})
-			w.Outputs = append(w.Outputs, r.stmts(nil, part.Stmts))
+			r.output(w, part.Stmts, Part{Quoted: q != plain})
 		case *syntax.ProcSubst:
-			w.add(Part{Kind: Output})
-			w.Outputs = append(w.Outputs, r.stmts(nil, part.Stmts))
+			r.output(w, part.Stmts, Part{Text: part.Op.String()[:1]})
 		case *syntax.ParamExp:
 			r.parameter(w, part, q)
 		case *syntax.ArithmExp:
-			w.add(Part{Kind: Expansion, Quoted: q != plain})
+			w.add(Part{Kind: Expansion, Quoted: q != plain, node: part})
 			w.Outputs = append(w.Outputs, r.outputs(part)...)
 		case *syntax.ExtGlob:
 			w.add(Part{Text: part.Op.String() + part.Pattern.Value + ")"})
@@ -217,6 +223,13 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 	}
 }
 
+// output adds the output of commands.
+func (r *reader) output(w *Word, stmts []*syntax.Stmt, p Part) {
+	p.Kind, p.Commands = Output, r.stmts(nil, stmts)
+	w.add(p)
+	w.Outputs = append(w.Outputs, p.Commands)
+}
+
 // outputs returns the commands that run anywhere below a node.
 func (r *reader) outputs(node syntax.Node) (lists []List) {
 	for _, w := range r.operands(node) {
@@ -227,7 +240,7 @@ func (r *reader) outputs(node syntax.Node) (lists []List) {
 
 // parameter adds the value of a variable, and the commands that run to compute another value.
 func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
-	p := Part{Kind: Expansion, Quoted: q != plain}
+	p := Part{Kind: Expansion, Quoted: q != plain, node: node}
 	if node.Param != nil && !node.Excl && !node.Length {
 		p.Text = node.Param.Value
 	}
@@ -247,7 +260,7 @@ func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
 			syntax.AssignUnsetOrNull,
 			syntax.AlternateUnset,
 			syntax.AlternateUnsetOrNull:
-			p.Default = inner.Filled()
+			p.Default, p.inner = inner.Filled(), &inner
 		}
 	}
 	w.add(p)
