@@ -26,6 +26,7 @@ func (t *conversation) hookSet() *hooks.Set {
 		set = *t.o.Hooks
 	}
 	set.Marker = cmp.Or(set.Marker, t.in.Marker)
+	set.ToolEnv = t.o.Env
 	return &set
 }
 

@@ -333,12 +333,12 @@ func (p *Plan) hookSet() *hooks.Set {
 		PreIteration:  hooks.Hooks[ralph.IterationAhead]{Commands: h.PreIteration},
 		PostIteration: hooks.Hooks[ralph.IterationJudged]{Commands: h.PostIteration},
 		OnStop:        hooks.Hooks[ralph.RunEnd]{Commands: h.OnStop},
-		Env:           env, Home: p.Env.Home, Marker: p.run, Timeout: timeout,
+		Env:           env, Home: p.Env.Home, Marker: p.run, Timeout: timeout, Strict: p.Settings.Worker.Strict,
 	}
 }
 
-// warnUnusedHooks warns about hooks that never run: only the built-in worker runs them around its
-// tool calls.
+// warnUnusedHooks warns about hooks that never run, and about strict mode: only the built-in worker
+// asks about its tool calls.
 func (p *Plan) warnUnusedHooks() {
 	h := p.Settings.Hooks
 	var clis []string
@@ -350,5 +350,8 @@ func (p *Plan) warnUnusedHooks() {
 	if len(h.PreTool)+len(h.PostEdit) > 0 && len(clis) > 0 {
 		p.notice("hooks_unused", "hooks.pre_tool and hooks.post_edit work only with the built-in worker; "+
 			"no effect with "+strings.Join(clis, ", "))
+	}
+	if p.Settings.Worker.Strict && len(clis) > 0 {
+		p.notice("strict_unused", "--strict works only with the built-in worker; no effect with "+strings.Join(clis, ", "))
 	}
 }

@@ -304,6 +304,8 @@ var keyTable = []Key{
 		Doc: "environment variable that holds the API key"},
 	{Name: "worker.max_turns_per_task", Kind: Count, Default: "32", Metavar: "N", Min: 1, Max: billion,
 		Doc: "model calls allowed per task"},
+	{Name: "worker.strict", Kind: Switch, Default: "false", Flag: "strict",
+		Doc: "refuse shell commands of the built-in worker if it cannot be determined what they do"},
 
 	{Name: "evaluator.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
 		Doc: "model provider of the evaluator; default: the worker's"},

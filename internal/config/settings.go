@@ -68,7 +68,8 @@ type RoleSettings struct {
 // WorkerSettings configures the built-in worker.
 type WorkerSettings struct {
 	RoleSettings
-	MaxTurnsPerTask int `json:"max_turns_per_task,omitempty"`
+	MaxTurnsPerTask int  `json:"max_turns_per_task,omitempty"`
+	Strict          bool `json:"strict,omitempty"`
 }
 
 // AgentSettings says which agent does the work and how it is started.

@@ -91,12 +91,13 @@ func inputFile(text []byte) (string, error) {
 
 // head keeps the beginning of what is written to it.
 type head struct {
-	kept []byte
-	cut  bool
+	limit int // in bytes; default: textLimit
+	kept  []byte
+	cut   bool
 }
 
 func (h *head) Write(p []byte) (int, error) {
-	room := min(textLimit-len(h.kept), len(p))
+	room := min(cmp.Or(h.limit, textLimit)-len(h.kept), len(p))
 	h.kept = append(h.kept, p[:room]...)
 	h.cut = h.cut || room < len(p)
 	return len(p), nil

@@ -18,12 +18,7 @@
 //
 // # The built-in rules
 //
-// [Deny] refuses shell commands that cannot be undone: pushes that overwrite or delete, git reset
-// --hard, git clean -f, sudo, running programs directly from the network, fork bombs, rm -r of the
-// root, the home folder or the workspace's own .git, and writing over disks. It parses commands
-// like bash, so that quotes do not hide a program and a quoted sentence is not mistaken for one. It
-// refuses what it cannot parse.
-//
-// It is a guard rail against accidents, not a wall: an agent that wants to get past it can write a
-// script and run that. Use a sandbox for walls.
+// Package deny refuses shell commands that cannot be undone. If it cannot determine what a command
+// does, commands and functions for pre_tool learn why ([ToolCall.Undetermined]) and decide; with
+// [Set.Strict] the command is refused.
 package hooks

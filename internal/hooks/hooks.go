@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -33,6 +31,8 @@ type ToolCall struct {
 	Where
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input"` // as the model wrote it; it may not be valid for the tool
+	// Undetermined says why the built-in rules cannot tell what a shell command does, if they cannot.
+	Undetermined string `json:"undetermined,omitempty"`
 }
 
 // Edit is the event of post_edit.
@@ -78,6 +78,11 @@ type Set struct {
 	OnStop        Hooks[ralph.RunEnd]
 
 	Env []string // the whole environment of commands
+	// ToolEnv is the whole environment of the shell commands that pre_tool is asked about; default:
+	// unknown.
+	ToolEnv []string
+	// Strict makes the built-in rules refuse what they cannot determine.
+	Strict bool
 	// Home is the user's home folder, which the built-in rules protect; default: HOME of Env.
 	Home string
 	// Marker is put into the environment of commands; see process.Spec.
@@ -140,43 +145,19 @@ func (s *Set) AtStop(ctx context.Context, end ralph.RunEnd) []Run {
 	return ask(ctx, s, moment[ralph.RunEnd]{name: OnStop, hooks: s.OnStop, event: end, where: end.HookContext}).Runs
 }
 
-// deny applies the built-in rule for commands. The tool itself refuses input that deny cannot read.
-func (s *Set) deny(_ context.Context, call ToolCall) Answer {
-	var input struct {
-		Command string `json:"command"`
-	}
-	if call.Tool != "bash" || json.Unmarshal(call.Input, &input) != nil {
-		return Answer{}
-	}
-	if why := Deny(input.Command, filepath.ToSlash(call.Dir), filepath.ToSlash(s.home())); why != "" {
-		return Answer{Decision: Block, Text: why}
-	}
-	return Answer{}
-}
-
-func (s *Set) home() string {
-	home := s.Home
-	for _, entry := range s.Env {
-		if value, ok := strings.CutPrefix(entry, "HOME="); ok && s.Home == "" {
-			home = value
-		}
-	}
-	return home
-}
-
 // moment is one occasion to ask hooks.
 type moment[Event any] struct {
 	name    Name
 	hooks   Hooks[Event]
 	event   Event
 	where   Where
-	builtIn func(context.Context, Event) Answer
+	builtIn func(context.Context, *Event) Answer // may add to the event what others are told
 }
 
 // ask asks the hooks in order until one blocks.
 func ask[Event any](ctx context.Context, s *Set, m moment[Event]) Verdict {
 	var v Verdict
-	if m.builtIn != nil && v.askOne(m.name, "built-in", func() Answer { return m.builtIn(ctx, m.event) }) {
+	if m.builtIn != nil && v.askOne(m.name, "built-in", func() Answer { return m.builtIn(ctx, &m.event) }) {
 		return v
 	}
 	for i, function := range m.hooks.Functions {

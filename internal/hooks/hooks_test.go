@@ -32,6 +32,7 @@ func call(dir, tool, input string) ToolCall {
 }
 
 func TestZeroSetHasTheBuiltInRules(t *testing.T) {
+	const whySudo = "refused: sudo is not allowed; work with the permissions that you have, or report what is missing"
 	var s Set
 	allowed := Verdict{Runs: []Run{{Hook: PreTool, By: "built-in", Decision: Allow}}}
 	refused := Verdict{
@@ -167,6 +168,12 @@ func TestWhatCommandsRead(t *testing.T) {
 			"pre_tool",
 			func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "ls"}`)).Runs },
 			`{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"ls"}}`,
+		},
+		{
+			"pre_tool about a command that cannot be determined",
+			func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "$X y"}`)).Runs },
+			`{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"$X y"},` +
+				`"undetermined":"the name of a command is only known when it runs: ${X}"}`,
 		},
 		{
 			"pre_tool without JSON",

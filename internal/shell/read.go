@@ -39,6 +39,7 @@ func (r *reader) stmts(list List, stmts []*syntax.Stmt) List {
 
 // stmt appends the pipelines of one statement.
 func (r *reader) stmt(list List, stmt *syntax.Stmt, before string) List {
+	stmt = afterFunction(stmt)
 	from := len(list)
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
 		list = r.stmt(list, b.X, before)
@@ -53,6 +54,33 @@ func (r *reader) stmt(list List, stmt *syntax.Stmt, before string) List {
 		}
 	}
 	return list
+}
+
+// afterFunction returns a statement with what follows the body of a function after an operator
+// outside of it. The parser takes f() { a; } && b for a function that runs both.
+func afterFunction(stmt *syntax.Stmt) *syntax.Stmt {
+	function, ok := stmt.Cmd.(*syntax.FuncDecl)
+	if !ok || function.Body == nil {
+		return stmt
+	}
+	if _, ok := function.Body.Cmd.(*syntax.BinaryCmd); !ok {
+		return stmt
+	}
+	var inside func(*syntax.Stmt) *syntax.Stmt
+	inside = func(body *syntax.Stmt) *syntax.Stmt {
+		copied := *body
+		if binary, ok := body.Cmd.(*syntax.BinaryCmd); ok {
+			rest := *binary
+			rest.X, copied.Cmd = inside(binary.X), &rest
+			return &copied
+		}
+		only := *function
+		only.Body = body
+		return &syntax.Stmt{Position: stmt.Position, Cmd: &only}
+	}
+	whole := inside(function.Body)
+	whole.Background, whole.Negated = stmt.Background, stmt.Negated
+	return whole
 }
 
 // pipeline appends the commands that a statement connects by pipes.
@@ -95,13 +123,7 @@ func (r *reader) command(node syntax.Command) (c Command) {
 	case *syntax.Block:
 		body("{", cmd.Stmts)
 	case *syntax.IfClause:
-		for part := cmd; part != nil; part = part.Else {
-			from := len(c.Body)
-			body("if", part.Cond)
-			then := len(c.Body)
-			body("if", part.Then)
-			c.Branches = append(c.Branches, Branch{Condition: c.Body[from:then], Then: c.Body[then:]})
-		}
+		r.ifClause(&c, cmd)
 	case *syntax.WhileClause:
 		body("while", cmd.Cond, cmd.Do)
 	case *syntax.ForClause:
@@ -111,14 +133,7 @@ func (r *reader) command(node syntax.Command) (c Command) {
 		c.Operands = r.operands(cmd.Loop)
 		body("for", cmd.Do)
 	case *syntax.CaseClause:
-		c.Operands = r.wordList([]*syntax.Word{cmd.Word})
-		for _, item := range cmd.Items {
-			c.Operands = append(c.Operands, r.wordList(item.Patterns)...)
-			from := len(c.Body)
-			body("case", item.Stmts)
-			c.Branches = append(c.Branches, Branch{Then: c.Body[from:]})
-		}
-		c.Keyword = "case"
+		r.caseClause(&c, cmd)
 	case *syntax.FuncDecl:
 		c.Operands = []Word{r.literal(cmd.Name)}
 		r.functions = append(r.functions, cmd.Name.Value)
@@ -141,6 +156,29 @@ func (r *reader) command(node syntax.Command) (c Command) {
 		c.Keyword, c.Operands = "let", r.operands(cmd)
 	}
 	return c
+}
+
+func (r *reader) ifClause(c *Command, node *syntax.IfClause) {
+	c.Keyword = "if"
+	for part := node; part != nil; part = part.Else {
+		from := len(c.Body)
+		c.Body = r.stmts(c.Body, part.Cond)
+		then := len(c.Body)
+		c.Body = r.stmts(c.Body, part.Then)
+		branch := Branch{Condition: c.Body[from:then], Then: c.Body[then:], Otherwise: len(part.Cond) == 0}
+		c.Branches = append(c.Branches, branch)
+	}
+}
+
+func (r *reader) caseClause(c *Command, node *syntax.CaseClause) {
+	c.Keyword, c.Operands = "case", r.wordList([]*syntax.Word{node.Word})
+	for _, item := range node.Items {
+		c.Operands = append(c.Operands, r.wordList(item.Patterns)...)
+		from := len(c.Body)
+		c.Body = r.stmts(c.Body, item.Stmts)
+		anything := slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { return w.Lit() == "*" })
+		c.Branches = append(c.Branches, Branch{Then: c.Body[from:], Otherwise: anything})
+	}
 }
 
 // appends reports whether a word is NAME+=value, which is an assignment in bash, even when it runs
@@ -203,24 +241,33 @@ func (r *reader) assigns(nodes []*syntax.Assign) (words []Word) {
 		}
 		if node.Index != nil {
 			w.Outputs = append(w.Outputs, r.outputs(node.Index)...)
+			w.Array = true
+			if node.Value != nil {
+				w.Elements = r.wordList([]*syntax.Word{node.Value})
+			}
 		}
 		if node.Array != nil {
-			w.Array = true
-			for _, element := range node.Array.Elems {
-				if element.Index != nil {
-					w.Outputs = append(w.Outputs, r.outputs(element.Index)...)
-				}
-				if element.Value != nil {
-					w.Elements = append(w.Elements, r.wordList([]*syntax.Word{element.Value})...)
-				}
-			}
-			for _, element := range w.Elements {
-				w.Outputs = append(w.Outputs, element.Outputs...)
-			}
+			r.array(&w, node.Array)
 		}
 		words = append(words, w.finished())
 	}
 	return words
+}
+
+// array adds the elements of an array.
+func (r *reader) array(w *Word, node *syntax.ArrayExpr) {
+	w.Array = true
+	for _, element := range node.Elems {
+		if element.Index != nil {
+			w.Outputs = append(w.Outputs, r.outputs(element.Index)...)
+		}
+		if element.Value != nil {
+			w.Elements = append(w.Elements, r.wordList([]*syntax.Word{element.Value})...)
+		}
+	}
+	for _, element := range w.Elements {
+		w.Outputs = append(w.Outputs, element.Outputs...)
+	}
 }
 
 func (r *reader) redirect(node *syntax.Redirect) Redirect {

@@ -49,8 +49,11 @@ type Command struct {
 	Functions []string
 }
 
-// Branch is one alternative of if or case. An else, and the items of case, have no condition.
-type Branch struct{ Condition, Then List }
+// Branch is one alternative of if or case. The items of case have no condition.
+type Branch struct {
+	Condition, Then List
+	Otherwise       bool // runs if no branch before it does: else, or *)
+}
 
 // Outputs returns the commands that a shell runs to expand the words of a command.
 func (c Command) Outputs() (all []List) {

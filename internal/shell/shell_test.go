@@ -105,6 +105,8 @@ func TestParse(t *testing.T) {
 		"(a; b) | { c; }":                   "( {a; b} | { {c}",
 		"f() { a | b & }; c":                "function f {{ {a & in:f | b & in:f} in:f}; c",
 		"function f { a; }":                 "function f {{ {a in:f} in:f}",
+		"f() { a; } >x && b | c || d & e":   "function f {{ {a in:f} >x in:f} &; b & | c &; d &; e",
+		"f() { a; } | b":                    "function f {{ {a in:f} in:f} | b",
 		"if a; then b; else c; fi":          "if {a; b; c}",
 		"for x in a b; do c; done":          "for a b {c}",
 		"for ((i=0; i<3; i++)); do a; done": "for i 0 i 3 i {a}",

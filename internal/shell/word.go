@@ -17,7 +17,8 @@ type Word struct {
 	Parts   []Part
 	Quoted  bool // at least a part of it
 	Home    bool // starts with a ~ that the shell replaces; of NAME=value, the value does
-	// Array is true for NAME=(…), and Elements are the words in the brackets.
+	// Array is true for NAME=(…) and NAME[index]=value. Elements are the words in the brackets, or the
+	// value.
 	Array    bool
 	Elements []Word
 	// Start and End are offsets in the text that was parsed.

@@ -1,8 +1,9 @@
-package hooks
+package deny
 
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -12,7 +13,11 @@ const (
 	testHome = "/home/somebody"
 )
 
-// denials maps the reason of a refusal to commands; "" is for allowed commands.
+// undetermined stands for the reasons of commands that cannot be determined.
+const undetermined = "undetermined"
+
+// denials maps the reason of a refusal to commands; "" is for allowed commands. No variable of the
+// environment is known.
 var denials = map[string][]string{
 	whySudo: {
 		"sudo ls", "  sudo ls", "sudo", "/usr/bin/sudo ls", "su\\do ls", `"sudo" x`, "'sudo' x", `s"u"d'o' x`, `$'su\x64o' x`,
@@ -137,16 +142,16 @@ var denials = map[string][]string{
 		"echo '; sudo x'", "echo \"a && sudo b\"", "for x in sudo git; do echo $x; done",
 		"case $1 in sudo) echo a;; git) echo b;; esac",
 		"case $1 in a) echo;; sudo) echo b;; esac", "case x in (sudo) ls;; (doas|sudo) ls;; esac", "tools=(sudo git)",
-		"declare -a x=(sudo)", "sudoku", "./sudo-test.sh", "pseudo x", "sudo_x=1", "SUDO=sudo", "echo $SUDO", "$x echo sudo",
-		"\"$x\" sudo", "echo ${x:-sudo}", "y=${x:-sudo}", "$x", "$(case $1 in sudo) echo;; git) echo;; esac)",
+		"declare -a x=(sudo)", "sudoku", "./sudo-test.sh", "pseudo x", "sudo_x=1", "SUDO=sudo", "echo $SUDO",
+		"echo ${x:-sudo}", "y=${x:-sudo}",
 		"[[ $x == sudo || $y == sudo ]]", "alias s='ls'", "docker run x sudo y", "ssh host sudo x", "printf '%s' sudo",
 		"sed -i 's/sudo //' x", "trap - EXIT", "sudo() { \"$@\"; }",
 		"git push", "git push origin main", "git push -u origin main", "git push --follow-tags",
-		"git push --force-if-includes", "git push -o f", "git push -o d", "git push -o :x",
+		"git push -o f", "git push -o d", "git push -o :x",
 		"git push --push-option :x origin main", "git push origin :", "git push origin HEAD:main", "git push --progress",
 		"git push --porcelain", "git push -n origin main", "git branch -d old", "git remote prune origin",
 		"git push --tags origin feature-f", "git push --dry-run", "git log --format=--force", "git commit -m 'x' -- -f",
-		"git checkout -f", "git branch -f x", "git fetch --force", "git add -f x", "git tag -f v1",
+		"git branch -f x", "git fetch --force", "git add -f x", "git tag -f v1",
 		"git stash push -m -force",
 		"git reset", "git reset --soft HEAD~1", "git reset HEAD file", "git reset --help", "git clean -n", "git clean -nd",
 		"git clean -e f -n", "git clean --dry-run", "git rm -rf x", "git log --grep='reset --hard'", "git help push -f",
@@ -155,15 +160,15 @@ var denials = map[string][]string{
 		`curl x | python3 -c "import sys"`, "curl x | node -e 'a'", "curl x | perl -ne 'print'", "curl x | grep sh",
 		"curl x | tee bash", "curl x; sh y.sh", "curl x && bash y.sh", "curl x || sh y", "echo $(curl x)", "v=$(curl x)",
 		"curl x | bash y.sh", "curl x | sh -c 'cat > y'", "curl x | xargs echo", "curl x | xargs -n1 bash -c 'echo $0'",
-		`bash -c "echo $(curl x)"`, `echo "curl x | sh"`, "git commit -m 'curl x | sh'", "cat x.sh | bash",
+		`echo "curl x | sh"`, "git commit -m 'curl x | sh'", "cat x.sh | bash",
 		"bash y.sh \"$(curl x)\"", "diff <(curl x) y", "sh x.sh | curl -d @- y", "until curl -s localhost; do sleep 1; done",
 		"wget x -O bash", "cat curl | sh", "bash -c 'until [ \"$(curl x)\" = 1 ]; do sleep 1; done'",
 		"python3 -m http.server", "curl x | while read l; do echo $l; done",
 		"f() { f; }", "echo ':(){ :|:& };:'", "git commit -m \":(){ :|:& };:\"", "up() { tr a b; }; echo x | up | up",
 		"f() { ls & }; f", "a | a &", ":", "f(){ g|h& }; f",
 		"rm x", "rm -f .git/index.lock", "rm -rf build", "rm -rf ./build/", "rm -rf node_modules .cache", "rm -rf /tmp/x",
-		"rm -rf *", "rm -rf ./*", "rm -rf \"$TMP\"", "rm -rf $HOME/.cache/x", "rm -rf ~/x", "rm -rf '~'", "rm -rf .github",
-		"rm -rf .gitignore", "rm -rf sub/.git", "cd /tmp/clone && rm -rf .git", "cd \"$x\" && rm -rf .git",
+		"rm -rf *", "rm -rf ./*", "rm -rf $HOME/.cache/x", "rm -rf ~/x", "rm -rf '~'", "rm -rf .github",
+		"rm -rf .gitignore", "rm -rf sub/.git", "cd /tmp/clone && rm -rf .git",
 		"rm -rf .git/rebase-merge", "rm -f /", "rmdir /", "echo rm -rf /", "rm -rf /srv/work/project/build",
 		"rm -rf /srv/work/project2", "rm -rf $(mktemp -d)", "rm -rf '$HOME'", "rm -rf build -- .g",
 		"dd if=/dev/zero of=x bs=1 count=1", "dd if=x of=/dev/null", "dd if=/dev/urandom of=/dev/stdout count=1",
@@ -173,7 +178,11 @@ var denials = map[string][]string{
 		"ls !(*.go)", "bash <<EOF\nfor i in \\$(seq 3); do echo \\$i; done\nEOF",
 		"cat <<EOF\nit's (a text) with \"quotes\nEOF", "case x in a|b) ls;; esac", "alias s='ls'; s", "exec 3>&1",
 		"trap \"rm -f '$x'\" EXIT", "trap '' INT", "echo $((1+2))", "[[ $a =~ ^(b|c)$ ]]", "a=${b//x/y}",
-		"awk '{print $1}' f | sort -u", "if true; then cd /tmp/x; fi; rm -rf .git",
+		"awk '{print $1}' f | sort -u",
+	},
+	undetermined: {
+		"$x echo sudo", "\"$x\" sudo", "$x", "$(case $1 in sudo) echo;; git) echo;; esac)", `bash -c "echo $(curl x)"`,
+		"rm -rf \"$TMP\"", "cd \"$x\" && rm -rf .git", "cd -; rm -rf .git",
 	},
 	whyUnread: {
 		"coproc rm -rf / | cat", "coproc sudo ls | cat", "coproc git push --force | cat", "coproc curl x | sh",
@@ -185,12 +194,25 @@ var denials = map[string][]string{
 	},
 }
 
+func decide(command string) string { return decideAt(command, Place{Dir: testDir, Home: testHome}) }
+
+func decideAt(command string, at Place) string {
+	answer := Check(command, at)
+	switch {
+	case answer.Decision == Undetermined && answer.Text != "":
+		return undetermined
+	case (answer.Decision == Refused) != (answer.Text != ""):
+		panic("an answer without a text, or the other way round")
+	}
+	return answer.Text
+}
+
 func TestDeny(t *testing.T) {
 	cases := 0
 	for want, commands := range denials {
 		for _, command := range commands {
 			cases++
-			if got := Deny(command, testDir, testHome); got != want {
+			if got := decide(command); got != want {
 				t.Errorf("%q:\n got %q\nwant %q", command, got, want)
 			}
 		}
@@ -201,13 +223,13 @@ func TestDeny(t *testing.T) {
 func TestDenyWithoutPlaces(t *testing.T) {
 	for command, refused := range map[string]bool{
 		"rm -rf .git": true, "rm -rf ~": true, "rm -rf $HOME": true, "rm -rf /": true, "rm -rf build": false,
-		"rm -rf /tmp/x": false, "cd && rm -rf *": true, "cd x; rm -rf .git": false, "cd -; rm -rf .git": false,
+		"rm -rf /tmp/x": false, "cd && rm -rf *": true, "cd x; rm -rf .git": false,
 	} {
-		if got := Deny(command, "", ""); (got != "") != refused {
+		if got := decideAt(command, Place{}); (got != "") != refused {
 			t.Errorf("%q: %q", command, got)
 		}
 	}
-	if got := Deny("rm -rf /tmp/x", "relative", "/"); got != "" {
+	if got := decideAt("rm -rf /tmp/x", Place{Dir: "relative", Home: "/"}); got != "" {
 		t.Errorf("a home at the root makes everything precious: %q", got)
 	}
 }
@@ -219,13 +241,13 @@ func TestDenyIsQuickOnNonsense(t *testing.T) {
 		"f() { ", "case x in a) ", "\\", "~", "${x:-\"", "(){",
 	} {
 		long := strings.Repeat(piece, commandLimit/len(piece))
-		if got := Deny(long, testDir, testHome); got == whyLong {
+		if got := decide(long); got == whyLong {
 			t.Errorf("%q is not looked at", piece)
 		}
-		if got := Deny(long+long, testDir, testHome); got != whyLong {
+		if got := decide(long + long); got != whyLong {
 			t.Errorf("%q twice: %q", piece, got)
 		}
-		if got := Deny("sudo x\n"+long[:commandLimit/2], testDir, testHome); got != whySudo {
+		if got := decide("sudo x\n" + long[:commandLimit/2]); got != whySudo {
 			t.Errorf("%q behind a command: %q", piece, got)
 		}
 	}
@@ -243,14 +265,14 @@ func FuzzDeny(f *testing.F) {
 		if len(text) > 1<<14 {
 			return
 		}
-		Deny(text, testDir, testHome)
-		if got := Deny("sudo x\n"+text, testDir, testHome); got == "" {
+		decide(text)
+		if got := decide("sudo x\n" + text); got == "" {
 			t.Errorf("what follows hides a command: %q", text)
 		}
-		if strings.ContainsRune(text, 0) {
+		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
 			return
 		}
-		if got := Deny("echo "+process.Words([]string{text}), testDir, testHome); got != "" {
+		if got := decide("echo " + process.Words([]string{text})); got != "" {
 			t.Errorf("%q in quotes is refused: %s", text, got)
 		}
 	})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hooks
+package deny
 
 import (
 	"context"
@@ -90,7 +90,8 @@ func TestWhatIsAllowedDoesNotRunIt(t *testing.T) {
 func TestShufflingShellDoesNotHideIt(t *testing.T) {
 	s := newShellWith(t, "cat", "env", "xargs", "true", "bash", "nice")
 	pieces := []string{
-		"sudo x", "sudo x", "sudo x", "echo", "a", ";", "|", "(", ")", "$(", ")", "`", "`", "{ ", "; }", "\n", "<<E", "\nE\n",
+		"sudo x", "sudo x", "sudo x", "echo", "a", ";", "|", "(", ")", "$(", ")", "`", "`", "{ ", "; }", "\n", "<<E",
+		"\nE\n",
 		"<<'E'", "case a in", "a)", "*)", ";;", "esac", "if", "then", "fi", "\"", "\"", "'", "'",
 		"\\", "#", "x=(", "[[", "]]", "((", "))", "bash -c", "eval", "$'", "${x:-", "}", ">o", "2>&1", "&&", "||", "!",
 		"time", "env", "xargs", "cat", "<o", "<<<", "$((", "$x", "\\\n", "<(", "nice", "-n 3", "A=b", "su", "do x", "''",
@@ -110,7 +111,7 @@ func TestShufflingShellDoesNotHideIt(t *testing.T) {
 		if !strings.Contains(command, "do x") {
 			continue
 		}
-		if Deny(command, s.work, testHome) != "" {
+		if decideAt(command, Place{Dir: s.work, Home: testHome}) != "" {
 			refused++
 			continue
 		}
@@ -122,4 +123,69 @@ func TestShufflingShellDoesNotHideIt(t *testing.T) {
 	if refused < 100 {
 		t.Errorf("only %d were refused", refused)
 	}
+}
+
+// TestFollowingMatchesTheShell combines pieces with variables, functions and branches, and asks a
+// real shell about what is neither refused nor undetermined.
+func TestFollowingMatchesTheShell(t *testing.T) {
+	s := newShellWith(t, "cat", "env", "xargs", "true", "false", "bash", "echo")
+	at := Place{Dir: s.work, Home: testHome, Variable: func(name string) (string, bool) { return s.bin, name == "PATH" }}
+	pieces := []string{
+		"X=sudo", "X=su", "X=do", "X=", "X=ls", "X+=do", "X=$X$Y", "Y=$X", "Y=sudo", "Y=su", "unset X", "export X=sudo",
+		"X=sudox",
+		"X=(sudo x)", "X=(a sudo)", "X+=(sudo)", "X='sudo x'", "IFS=,", "X=sudo,x", "set -- sudo x", "set -- a sudo",
+		"shift",
+		"$X", "$X x", "$X$Y x", "\"$X\" x", "\"$X$Y\"", "${X:-ls}", "${X:-sudo}", "${X:+sudo}", "${X%x}", "${X#s}",
+		"${X/a/u}",
+		"${X[1]} x", "\"${X[@]}\"", "${!X}", "\"$@\"", "$1", "$*", "$2 x", "${Y:=sudo} x", "eval \"$X\"", "eval $Y x",
+		"bash -c \"$X x\"",
+		"bash -c '$X x'", "bash -c '\"$@\"' _", "echo $X | bash", "echo $X x | xargs env", "$(echo $X) x", "env $X",
+		"command $X",
+		"f", "f sudo", "f $X", "g sudo x", "g $Y", "sudo x", "true", "false", "trap '$X x' EXIT", "alias a=$X", "a",
+		"exit", "cat <<E | bash\n$X x\nE\n",
+	}
+	openers := [][2]string{
+		{"if true; then ", "; fi"}, {"if false; then ", "; fi"}, {"( ", " )"}, {"{ ", "; }"},
+		{"for X in ls sudo; do ", "; done"},
+		{"for X in a; do ", "; done"}, {"f() { ", "; }"}, {"g() { \"$@\"; ", "; }"}, {"if false; then :; else ", "; fi"},
+		{"case a in a) ", ";; *) :;; esac"}, {"case b in a) ", ";; esac"}, {"for i in 1 2; do ", "; done"},
+		{"f() { X=$1; ", "; }"},
+		{"while $X false; do ", "; done"},
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	var build func(depth int) string
+	build = func(depth int) string {
+		var b strings.Builder
+		for i := range 1 + random.IntN(5) {
+			if i > 0 {
+				b.WriteString([]string{"; ", "; ", "\n", " && ", " || "}[random.IntN(5)])
+			}
+			if depth > 0 && random.IntN(4) == 0 {
+				pair := openers[random.IntN(len(openers))]
+				b.WriteString(pair[0] + build(depth-1) + pair[1])
+				continue
+			}
+			b.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	allowed, refused, open := 0, 0, 0
+	for allowed < 250 {
+		command := build(2)
+		switch decideAt(command, at) {
+		case "":
+			allowed++
+			if s.runsSudo(command) {
+				t.Errorf("%q is allowed, and runs sudo", command)
+			}
+		case undetermined:
+			open++
+		default:
+			refused++
+		}
+	}
+	if refused < 100 || open < 10 {
+		t.Errorf("%d were refused, %d undetermined", refused, open)
+	}
+	t.Logf("%d were allowed, %d refused, %d undetermined", allowed, refused, open)
 }
