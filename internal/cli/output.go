@@ -40,10 +40,13 @@ func (a *app) printJSON(value any) error {
 			return usage("--jq %q: %v", a.globals.jq, failed)
 		}
 		if text, ok := result.(string); ok {
+			if a.streams.OutTerm {
+				text = term.CleanText(text)
+			}
 			fmt.Fprintln(a.streams.Out, text)
 			continue
 		}
-		if err := json.NewEncoder(a.streams.Out).Encode(result); err != nil {
+		if err := json.NewEncoder(jsonWriter{a.streams.Out}).Encode(result); err != nil {
 			return fmt.Errorf("write result: %w", err)
 		}
 	}
@@ -108,8 +111,18 @@ func (a *app) query() (*gojq.Query, error) {
 	return query, nil
 }
 
+// jsonWriter writes whole JSON values so that a terminal can show them.
+type jsonWriter struct{ to io.Writer }
+
+func (w jsonWriter) Write(data []byte) (int, error) {
+	if _, err := w.to.Write(term.EscapeJSON(data)); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
 func writeIndented(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
+	encoder := json.NewEncoder(jsonWriter{out})
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {

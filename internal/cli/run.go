@@ -297,7 +297,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err := plan.MissingKey(); err != nil {
 		fmt.Fprintf(out, "note: %v\n", err)
 	}
-	fmt.Fprintf(out, "limits: %s\n\n%s", limitsText(plan), text)
+	fmt.Fprintf(out, "limits: %s\n\n%s", limitsText(plan), term.CleanText(text))
 	return nil
 }
 

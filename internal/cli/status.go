@@ -316,10 +316,14 @@ func (c *logsCommand) run(ctx context.Context, run foundRun) error {
 	return run.store.Read(run.id, show)
 }
 
-// printLine prints an event as recorded, or the result of --jq.
+// printLine prints an event as recorded, or the result of --jq. A terminal gets escapes for what it
+// would obey.
 func (c *logsCommand) printLine(e ralph.Event, line []byte) error {
 	if c.globals.jq != "" {
 		return c.printJSON(e)
+	}
+	if c.streams.OutTerm {
+		line = term.EscapeJSON(line)
 	}
 	_, err := fmt.Fprintf(c.streams.Out, "%s\n", line)
 	return err

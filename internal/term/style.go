@@ -5,10 +5,13 @@
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -46,13 +49,49 @@ func (s Style) Cyan(text string) string { return s.paint("36", text) }
 // cursor or reach the clipboard.
 func Clean(text string) string { return strings.TrimSpace(Printable(text)) }
 
+// CleanText is Clean for a text of several lines.
+func CleanText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && hides(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
+
+// EscapeJSON writes characters that a terminal would obey, or that change the order of others, as
+// JSON escapes. The JSON means the same.
+func EscapeJSON(data []byte) []byte {
+	if !bytes.ContainsFunc(data, isHidden) {
+		return data
+	}
+	escaped := make([]byte, 0, len(data)+64)
+	for _, r := range string(data) {
+		if isHidden(r) {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+			}
+			continue
+		}
+		escaped = utf8.AppendRune(escaped, r)
+	}
+	return escaped
+}
+
+// isHidden reports whether a character of valid JSON must be escaped. JSON escapes ASCII itself.
+func isHidden(r rune) bool { return r >= 0x7f && hides(r) }
+
+// hides reports whether a character is invisible: it may move the cursor, or change the order of
+// others.
+func hides(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
 // Printable is Clean for a line whose indentation matters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		case hides(r):
 			return -1
 		}
 		return r
