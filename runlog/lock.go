@@ -29,9 +29,15 @@ type Owner struct {
 type Locked struct {
 	Path  string
 	Owner Owner
+	// Elsewhere means that the holder uses another state folder, so nothing is known about it.
+	Elsewhere bool
 }
 
 func (l *Locked) Error() string {
+	if l.Elsewhere {
+		return "another run is using this workspace: " + l.Path + "; it keeps its state elsewhere, because its HOME or " +
+			"RALPH_STATE_DIR is a different one"
+	}
 	if l.Owner == (Owner{}) {
 		return "another run is using this workspace: " + l.Path
 	}
@@ -41,8 +47,9 @@ func (l *Locked) Error() string {
 
 // Lock is the right to work on a workspace. It ends with Release or with the process.
 type Lock struct {
-	store *Store
-	flock *flock.Flock
+	store  *Store
+	flock  *flock.Flock
+	folder *flock.Flock // of the workspace itself
 }
 
 // recordOffset leaves the first byte to the lock itself, because on Windows no other process can
@@ -93,14 +100,34 @@ func (s *Store) Lock(owner Owner) (*Lock, error) {
 }
 
 func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {
-	if err := writeOwner(file.Path(), owner); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock workspace: %w", err), file.Unlock())
+	folder, err := s.lockFolder()
+	if err != nil {
+		return nil, errors.Join(err, file.Unlock())
 	}
-	lock := &Lock{store: s, flock: file}
+	if err := writeOwner(file.Path(), owner); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock workspace: %w", err), folder.Unlock(), file.Unlock())
+	}
+	lock := &Lock{store: s, flock: file, folder: folder}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = lock
 	return lock, nil
+}
+
+// lockFolder locks the folder of the workspace, so that a process with another state folder, or in a
+// container, does not work in it as well. Some file systems have no such locks; then only processes
+// with this state folder are kept out.
+func (s *Store) lockFolder() (*flock.Flock, error) {
+	folder := flock.New(s.workspace, flock.SetFlag(os.O_RDONLY))
+	for begun := time.Now(); ; time.Sleep(lockPause) {
+		ok, err := folder.TryLock()
+		if ok || err != nil {
+			return folder, nil
+		}
+		if time.Since(begun) > holderWait {
+			return nil, &Locked{Path: s.workspace, Elsewhere: true}
+		}
+	}
 }
 
 // Release gives the workspace back. A second call does nothing.
@@ -112,7 +139,7 @@ func (l *Lock) Release() error {
 	}
 	l.store.held = nil
 	err := os.Truncate(l.flock.Path(), recordOffset)
-	if err = errors.Join(err, l.flock.Unlock()); err != nil {
+	if err = errors.Join(err, l.folder.Unlock(), l.flock.Unlock()); err != nil {
 		return fmt.Errorf("release workspace: %w", err)
 	}
 	return nil

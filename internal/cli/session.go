@@ -122,7 +122,7 @@ func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 		Started:  time.Now().UTC(),
 		Identity: identity,
 	})
-	if _, locked := errors.AsType[*runlog.Locked](err); locked {
+	if other, locked := errors.AsType[*runlog.Locked](err); locked && !other.Elsewhere {
 		err = fmt.Errorf("%w; see it with ralph status, stop it with ralph stop", err)
 	}
 	return held, err
