@@ -333,6 +333,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 		{"tampered", "environment_changed", "tests_changed", "test_aware", "dependencies_changed"},
 		{"stale_evidence"},
 		{"unfinished"},
+		{"uncommitted"},
 		{"evaluator_rejected"},
 		{"status_gate"},
 		{"no_evidence"},
@@ -349,7 +350,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 
 func TestARefusalNeedsAClaim(t *testing.T) {
 	s := plainSituation()
-	s.policy.Claim = ralph.ClaimOptional
+	s.policy.Claim, s.policy.Committed = ralph.ClaimOptional, ralph.CommittedWarn
 	if got := s.decide(); got.Refusals() != nil || len(got.Gates) != len(GateKinds()) {
 		t.Errorf("red checks without a claim: refusals %v, %d gates asked", got.Refusals(), len(got.Gates))
 	}

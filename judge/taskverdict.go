@@ -284,7 +284,7 @@ func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
 	why := fmt.Sprintf("not proven in %s", text.Count(p.TaskTries, "iteration"))
 	switch {
 	case v.Rejected:
-		why = "rejected by the evaluator " + text.Times(p.MaxRejections)
+		why = strings.TrimSpace("rejected by the evaluator "+p.Evaluator) + " " + text.Times(p.MaxRejections)
 	case v.Because != "":
 		why = string(v.Because) + ": " + now.whyTaskEnded(v.Because)
 	}

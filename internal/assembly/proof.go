@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
@@ -312,7 +313,9 @@ func (e isolatedEvaluator) Evaluate(ctx context.Context, in ralph.EvaluationInpu
 	}
 	verdict.Task = in.Task
 	if err == nil && verdict.End == ralph.EndOK {
-		err = e.ledger.Append(verdict)
+		err = e.ledger.Append(evaluate.Entry{
+			Time: time.Now().UTC(), Iteration: in.Iteration, Case: in.Case, Evaluation: verdict,
+		})
 	}
 	return verdict, err
 }

@@ -333,9 +333,10 @@ func TestProfiles(t *testing.T) {
 	for profile, want := range map[string]map[string]string{
 		"default": {},
 		"promise": {
-			"gate.shown":     "warn <- profile promise",
-			"gate.committed": "warn <- profile promise",
-			"max_iterations": "10 <- profile promise", "completion_tag": `["COMPLETE"] <- profile promise`,
+			"gate.shown":         "warn <- profile promise",
+			"gate.committed":     "warn <- profile promise",
+			"agent.max_failures": "0 <- profile promise",
+			"max_iterations":     "10 <- profile promise", "completion_tag": `["COMPLETE"] <- profile promise`,
 			"breaker.no_progress": "0 <- profile promise", "breaker.same_error": "0 <- profile promise",
 			"breaker.permission_denials": "0 <- profile promise", "breaker.output_decline": "0 <- profile promise",
 		},

@@ -16,6 +16,7 @@ func Profiles() []Profile {
 		{Name: "default", Doc: "the default of every key"},
 		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: withoutBreaker(map[string]string{
 			"max_iterations": "10", "completion_tag": "COMPLETE", "gate.shown": "warn", "gate.committed": "warn",
+			"agent.max_failures": "0", // its script goes on after an agent that failed
 		})},
 		{
 			Name: "case",

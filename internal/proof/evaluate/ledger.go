@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 )
@@ -25,8 +26,16 @@ type Ledger struct{ folder string }
 // NewLedger returns the ledger in a run's folder. It writes nothing yet.
 func NewLedger(folder string) Ledger { return Ledger{filepath.Join(folder, ledgerFolder)} }
 
+// Entry is one line of the ledger.
+type Entry struct {
+	Time      time.Time `json:"time"`
+	Iteration int       `json:"iteration"`
+	Case      string    `json:"case,omitempty"` // that the worker submitted
+	ralph.Evaluation
+}
+
 // Append adds a verdict to the file of its task. Storage errors wrap ralph.ErrIO.
-func (b Ledger) Append(e ralph.Evaluation) error {
+func (b Ledger) Append(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write ledger: %w", err)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,7 +22,7 @@ func TestLedger(t *testing.T) {
 		{Task: "T/1", Agent: "a", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: "x"},
 		{Task: "T/1", Agent: "a", End: ralph.EndLimit},
 	} {
-		if err := book.Append(e); err != nil {
+		if err := book.Append(Entry{Time: time.Unix(0, 0).UTC(), Iteration: 3, Case: "c", Evaluation: e}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,10 +39,10 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"ledger/goal.jsonl": `{"accepted":true,"agent":"a","end":"ok","duration":0}` + "\n",
-		"ledger/T%2f1.jsonl": `{"task":"T/1","accepted":false,"category":"acceptance_gap","concern":"x",` +
+		"ledger/goal.jsonl": `{"time":"1970-01-01T00:00:00Z","iteration":3,"case":"c","accepted":true,"agent":"a","end":"ok","duration":0}` + "\n",
+		"ledger/T%2f1.jsonl": `{"time":"1970-01-01T00:00:00Z","iteration":3,"case":"c","task":"T/1","accepted":false,"category":"acceptance_gap","concern":"x",` +
 			`"agent":"a","end":"ok","duration":0}` + "\n" +
-			`{"task":"T/1","accepted":false,"agent":"a","end":"limit","duration":0}` + "\n",
+			`{"time":"1970-01-01T00:00:00Z","iteration":3,"case":"c","task":"T/1","accepted":false,"agent":"a","end":"limit","duration":0}` + "\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -74,14 +75,14 @@ func TestLedgerNames(t *testing.T) {
 func TestLedgerTroubleIsOfStorage(t *testing.T) {
 	folder := t.TempDir()
 	put(t, filepath.Join(folder, "ledger"), "a file")
-	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no folder: %v", err)
 	}
 	folder = t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "ledger", "goal.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewLedger(folder).Append(ralph.Evaluation{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no file: %v", err)
 	}
 }
