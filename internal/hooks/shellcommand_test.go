@@ -65,7 +65,8 @@ func TestGitSettingsOfARepository(t *testing.T) {
 // TestAliasesOfARepository is finding 11 about real agents: an alias that an earlier command made
 // hid a forced push.
 func TestAliasesOfARepository(t *testing.T) {
-	dir, s := repository(t, deny.Setting{Key: "alias.x", Value: "push --force"}, deny.Setting{Key: "alias.s", Value: "status"})
+	dir, s := repository(t,
+		deny.Setting{Key: "alias.x", Value: "push --force"}, deny.Setting{Key: "alias.s", Value: "status"})
 	if err := os.Mkdir(filepath.Join(dir, "src"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -169,22 +169,20 @@ func (p Part) values(s Scope) (items []string, quoted bool) {
 
 // parameter returns what a shell inserts for a variable with an operator, or for a list.
 func (p Part) parameter(s Scope, node *syntax.ParamExp) (items []string, quoted bool) {
-	index, _ := node.Index.(*syntax.Word)
-	isList := p.Text == "@" || p.Text == "*" || index != nil && (index.Lit() == "@" || index.Lit() == "*")
-	operates := node.Excl || node.Length || node.Slice != nil || node.Repl != nil || node.Index != nil && !isList
+	list := listOf(p.Text, node)
 	switch {
 	case node.Exp != nil && node.Exp.Op == syntax.OtherParamOps: // ${x@P} runs commands
-		return []string{p.mark()}, p.Quoted && !isList
-	case node.Exp != nil && !slices.Contains(defaulting, node.Exp.Op), operates:
+		return []string{p.mark()}, p.Quoted && list == ""
+	case computes(node, list):
 		items = p.computed(s, func(c *expand.Config) ([]string, error) {
-			if !isList {
+			if list == "" {
 				text, err := expand.Literal(c, &syntax.Word{Parts: []syntax.WordPart{node}})
 				return []string{text}, err
 			}
 			whole := &syntax.DblQuoted{Parts: []syntax.WordPart{node}}
 			return expand.Fields(c, &syntax.Word{Parts: []syntax.WordPart{whole}})
 		})
-		return items, p.Quoted && !(isList && slices.ContainsFunc(items, hasMark))
+		return items, p.Quoted && (list == "" || !slices.ContainsFunc(items, hasMark))
 	case p.Text == "":
 		return []string{p.mark()}, p.Quoted
 	}
@@ -193,12 +191,31 @@ func (p Part) parameter(s Scope, node *syntax.ParamExp) (items []string, quoted 
 		return []string{other}, p.Quoted
 	}
 	switch {
-	case !isList:
+	case list == "":
 		return []string{v.Text()}, p.Quoted
-	case p.Quoted && (p.Text == "*" || index != nil && index.Lit() == "*"):
+	case list == "*" && p.Quoted:
 		return []string{strings.Join(v.Items, " ")}, true
 	}
 	return v.Items, p.Quoted && (v.Array || v.Known())
+}
+
+// listOf returns the sign that stands for all elements of a list, or "" if a variable stands for one
+// text.
+func listOf(name string, node *syntax.ParamExp) string {
+	if index, ok := node.Index.(*syntax.Word); ok {
+		name = index.Lit()
+	}
+	if name == "@" || name == "*" {
+		return name
+	}
+	return ""
+}
+
+// computes reports whether an expansion has an operator that needs more than to choose between two
+// texts.
+func computes(node *syntax.ParamExp, list string) bool {
+	return node.Excl || node.Length || node.Slice != nil || node.Repl != nil || node.Index != nil && list == "" ||
+		node.Exp != nil && !slices.Contains(defaulting, node.Exp.Op)
 }
 
 // defaulting are the operators that choose between a variable and a word.

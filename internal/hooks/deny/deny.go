@@ -174,8 +174,8 @@ func show(text string) string {
 	).Replace(text)
 }
 
-// downloaded is a mark for something that a command downloads.
-const downloaded = string(shell.ParameterMark) + "download" + "\ue011" + string(shell.ParameterEnd)
+// downloaded is a mark for something that a command downloads: a variable whose name no command has.
+const downloaded = string(shell.ParameterMark) + "\ue011" + string(shell.ParameterEnd)
 
 // isFetched reports whether a text begins with something that a command downloads.
 func isFetched(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), downloaded) }
