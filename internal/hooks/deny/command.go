@@ -232,6 +232,7 @@ func (st *state) cd(args []shell.Word) {
 	switch {
 	case len(args) == 0:
 		st.set("PWD", st.get("HOME")...)
+	case args[0].Text == "": // which changes nothing
 	case args[0].Text == "-":
 		st.set("PWD", st.get("OLDPWD")...)
 	default:

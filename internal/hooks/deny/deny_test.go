@@ -261,6 +261,11 @@ func FuzzDeny(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	for _, commands := range followed {
+		for _, command := range commands {
+			f.Add(command)
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 1<<14 {
 			return

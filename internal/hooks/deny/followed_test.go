@@ -147,7 +147,8 @@ var followed = map[string][]string{
 		"tr a b < x | sh",
 		"xargs git < x", "cat x | xargs git push", "f() { f; }; f", "git update-ref --stdin < x", "cat - | sh",
 		"GIT_CONFIG_GLOBAL=x git y", "for i in 1 2 3 4 5 6 7 8 9; do X=$X$X$i; eval $(x); done; git push $X",
-		"{ cat x; } | sh", "p() { sh; }; ls | p", "git --config-env=alias.x=F x", "X=1; X=$(ls); git $X",
+		"{ cat x; } | sh", "eval echo \\${A_${1}_B:-$X}", "eval \"$X=(\"", "p() { sh; }; ls | p",
+		"git --config-env=alias.x=F x", "X=1; X=$(ls); git $X",
 		"python3 -c 'print(1)' | sh",
 	},
 	"": {
@@ -224,7 +225,8 @@ var followed = map[string][]string{
 		"trap 'echo bye' EXIT",
 		"git push -u origin feature", "git push --tags", "gh pr create --title \"$T\"", "xargs -0 rm < list",
 		"timeout 5 make",
-		"timeout \"$T\" make", "F=--force; F=; git push $F", "F=--force; unset F; git push", "(F=--force); git push",
+		"timeout \"$T\" make", "cd \"\" && git status", "F=--force; F=; git push $F", "F=--force; unset F; git push",
+		"(F=--force); git push",
 		"F=--force | cat; git push",
 	},
 }

@@ -147,10 +147,14 @@ func (g *guard) code(text string, st *state) string {
 	if isFetched(text) {
 		return whyFetch
 	}
-	if unknown(text) {
-		g.unsure("a shell runs a text that is only known then: %s", show(excerpt(text)))
+	if !unknown(text) {
+		return g.script(text, st)
 	}
-	return g.script(text, st)
+	g.unsure("a shell runs a text that is only known then: %s", show(excerpt(text)))
+	if why := g.script(text, st); why != whyUnread { // it may well parse when it is known
+		return why
+	}
+	return ""
 }
 
 // excerpt returns the part of a text that is not known, with a little of what is before it.

@@ -55,9 +55,12 @@ func open(name string) shell.Value {
 	return scalar(string(shell.ParameterMark) + name + string(shell.ParameterEnd))
 }
 
-// set gives a variable one of several values.
+// set gives a variable one of several values. Without any, only a running shell knows it.
 func (st *state) set(name string, values ...shell.Value) {
 	var kept []shell.Value
+	if len(values) == 0 {
+		values = []shell.Value{open(name)}
+	}
 	for _, v := range values {
 		size := len(v.Items)
 		for _, item := range v.Items {
