@@ -1,7 +1,7 @@
 # Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # `make race` skips packages without goroutines and those that only start programs.
-NORACE := /(ralph|agent/internal/stream|examples/.*|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
+NORACE := /(ralph|agent/internal/stream|examples/.*|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|faults|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # `make race` also skips long sequential tests in packages that have goroutines elsewhere: they are
 # five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
@@ -11,7 +11,7 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test race race-scripts lint vet-cross bench cheats e2e e2e-all clean
+.PHONY: build test race race-scripts lint vet-cross bench cheats faults e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -33,6 +33,9 @@ bench: build
 # docs/proof.md.
 cheats: build
 	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
+# Breaks the storage at every write-class system call of a run, in every way. Takes hours.
+faults: build
+	.ci/go-test plain -v -count=1 -timeout 24h -run '^TestFaults$$' ./internal/faults -args -full -ralph $(CURDIR)/bin/ralph
 
 # e2e runs the built program, the tests that make test shortens, and the real claude and codex.
 # e2e-all runs all CLIs. npm installs them, once per set.
@@ -40,6 +43,7 @@ e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
 	.ci/go-test plain -count=1 -shuffle=on ./agent ./fold ./loop ./runlog ./verify ./internal/proof/...
+	.ci/go-test plain -v -count=1 -run '^TestFaults$$' ./internal/faults -args -sample 100 -ralph $(CURDIR)/bin/ralph
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 	.ci/go-test plain -count=1 -tags e2e -run 'TestKillNine|TestLongScripts' ./internal/cli
 e2e-all: build
