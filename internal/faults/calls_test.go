@@ -16,11 +16,12 @@ import (
 
 // call is one write-class system call on a file.
 type call struct {
+	Program    string // ofRalph, ofHelper or ofGit
+	Name, Path string // the path without what differs from run to run
+	Size       uint64 // bytes to write, or 0
+	Key        string // all of that, and how often the program had done it
+
 	process, thread int
-	program         string // ofRalph, ofHelper or ofGit
-	name, path      string // the path without what differs from run to run
-	size            uint64 // bytes to write, or 0
-	key             string // all of that, and how often the program had done it
 }
 
 // operand says where a call names its file.
@@ -72,21 +73,21 @@ func (t *tracer) describe(tid int, info syscallStop) (call, bool) {
 	if !known {
 		return call{}, false
 	}
-	c := call{name: o.name}
+	c := call{Name: o.name}
 	switch info.number {
 	case unix.SYS_WRITE, unix.SYS_PWRITE64:
-		c.size = info.args[2]
+		c.Size = info.args[2]
 	case unix.SYS_UNLINKAT:
 		if info.args[2]&unix.AT_REMOVEDIR != 0 {
-			c.name = "rmdir"
+			c.Name = "rmdir"
 		}
 	case unix.SYS_OPEN, unix.SYS_OPENAT:
 		if info.args[o.text+1]&unix.O_CREAT != 0 {
-			c.name = "create"
+			c.Name = "create"
 		}
 	}
 	var ok bool
-	c.path, ok = t.file(tid, o, info.args)
+	c.Path, ok = t.file(tid, o, info.args)
 	return c, ok
 }
 

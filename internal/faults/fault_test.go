@@ -38,7 +38,7 @@ func (i *injection) hits(c call) bool {
 	if i.over {
 		return false
 	}
-	first := !i.begun && c.key == i.at
+	first := !i.begun && c.Key == i.at
 	i.begun = i.begun || first
 	return first || i.fault == noMore && i.begun && c.takesSpace()
 }
@@ -52,27 +52,31 @@ var (
 	permitted = []string{"open", "create", "truncate", "chmod", "mkdir", "rmdir", "unlink", "rename", "link", "symlink"}
 )
 
-func (c call) takesSpace() bool { return slices.Contains(spaceTakers, c.name) && !c.isOutput() }
+func (c call) takesSpace() bool { return slices.Contains(spaceTakers, c.Name) && !c.isOutput() }
 
 // isOutput reports whether a call writes what Ralph prints.
-func (c call) isOutput() bool { return strings.HasPrefix(c.path, outputFolder+"/") }
+func (c call) isOutput() bool { return strings.HasPrefix(c.Path, outputFolder+"/") }
 
 // faults returns what can go wrong at a call. What Ralph prints can only be lost.
 func (c call) faults() []fault {
 	if c.isOutput() {
 		return []fault{noSpace, ioError}
 	}
-	possible := []fault{killBefore, killAfter, ioError}
-	if c.size > 1 {
+	possible := []fault{killBefore, killAfter}
+	if c.Program == ofGit && c.Name == "unlink" && strings.HasSuffix(c.Path, ".lock") {
+		return possible // a lock that cannot be removed is like one that a killed git left
+	}
+	possible = append(possible, ioError)
+	if c.Size > 1 {
 		possible = append(possible, torn)
 	}
 	if c.takesSpace() {
 		possible = append(possible, noSpace, noMore)
 	}
-	if c.name == "rename" { // a folder may have to grow
+	if c.Name == "rename" { // a folder may have to grow
 		possible = append(possible, noSpace)
 	}
-	if slices.Contains(permitted, c.name) {
+	if slices.Contains(permitted, c.Name) {
 		possible = append(possible, noAccess)
 	}
 	return possible

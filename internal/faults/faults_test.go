@@ -25,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ var (
 	named = flag.String("scenario", "", "try only this scenario")
 	kind  = flag.String("fault", "", "try only this fault")
 	at    = flag.String("at", "", "try only this call")
+	match = flag.String("match", "", "try only calls that match this `expression`")
 	built = flag.String("ralph", "", "the program to try; built if it is not given")
 	keep  = flag.Bool("keep", false, "keep the folders of wrong tries")
 )
@@ -48,6 +50,10 @@ var (
 var workshop string
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(traceVariable); text != "" {
+		followOrder(text)
+		return
+	}
 	if program := os.Getenv(startVariable); program != "" {
 		err := become(program)
 		fmt.Fprintf(os.Stderr, "start %s: %v\n", program, err)
@@ -104,16 +110,16 @@ func newStage(t *testing.T, s scenario) *stage {
 		t.Fatal(err)
 	}
 	g.head, g.index = w.repository()
-	run, output, err := w.traced(nil)
-	if err != nil || run.code != 0 {
-		t.Fatalf("%s without a fault: exit %d, %v\n%s", s.name, run.code, err, output.output())
+	run, output, err := w.traced("", "")
+	if err != nil || run.Code != 0 {
+		t.Fatalf("%s without a fault: exit %d, %v\n%s", s.name, run.Code, err, output.output())
 	}
-	g.calls = run.calls
+	g.calls = run.Calls
 	r, err := readResult(output.stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.refusals = r.refusals()
+	g.refusals, g.notices = r.refusals(), w.notices()
 	now, err := files(w.project())
 	if err != nil {
 		t.Fatal(err)
@@ -163,15 +169,15 @@ const attempts = 3
 func (y *try) run(t *testing.T) {
 	for range attempts {
 		w := y.world(t)
-		run, output, err := w.traced(&injection{fault: y.fault, at: y.at})
+		run, output, err := w.traced(y.fault, y.at)
 		if err != nil {
 			t.Errorf("%s: %v", y, err)
 		}
-		if y.hit = run.hit != ""; y.hit {
+		if y.hit = run.Hit != ""; y.hit {
 			o := &oracle{w: w, c: y.control}
 			o.judge(y.fault, run, output)
 			if y.problems = o.problems; *at != "" {
-				t.Logf("hit %s, exit %d\n%s", run.hit, run.code, output.stderr)
+				t.Logf("hit %s, exit %d\n%s", run.Hit, run.Code, output.stderr)
 			}
 		}
 		if *keep && len(y.problems) > 0 {
@@ -188,10 +194,14 @@ func (y *try) run(t *testing.T) {
 // tries returns every fault at every call.
 func (g *stage) tries() []*try {
 	var list []*try
+	matching := regexp.MustCompile(*match)
 	for _, c := range g.calls {
+		if *at != "" && *at != c.Key || !matching.MatchString(c.Key) {
+			continue
+		}
 		for _, f := range c.faults() {
-			if (*kind == "" || string(f) == *kind) && (*at == "" || *at == c.key) {
-				list = append(list, &try{stage: g, fault: f, at: c.key})
+			if *kind == "" || string(f) == *kind {
+				list = append(list, &try{stage: g, fault: f, at: c.Key})
 			}
 		}
 	}

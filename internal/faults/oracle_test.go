@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,7 +20,8 @@ type control struct {
 	refusals [][]string        // by iteration
 	before   map[string]string // the user's files
 	after    []string          // names of all files in the project
-	index    string            // git's index
+	notices  []notice
+	index    string // git's index
 	head     string
 }
 
@@ -44,22 +44,24 @@ func (o *oracle) wrong(format string, args ...any) {
 // judge looks at what a run with a fault left, and resumes the run unless it is complete.
 func (o *oracle) judge(f fault, run traced, output ended) {
 	switch {
-	case run.hung:
+	case run.Hung:
 		o.wrong("the run did not end within %s", patience)
 		return
-	case f.kills() && run.code != -1:
-		o.wrong("the run was to be killed, but exited with %d", run.code)
+	case f.kills() && run.Code != -1:
+		o.wrong("the run was to be killed, but exited with %d", run.Code)
 	case f.kills():
-	case run.code != 0 && run.code != exitIO:
-		o.wrong("the run exited with %d: %s", run.code, lastLine(output.output()))
+	case run.Code != 0 && run.Code != exitIO:
+		o.wrong("the run exited with %d: %s", run.Code, lastLine(output.output()))
 	}
 	o.noTrace("run", output)
 	o.looks()
 	if !f.kills() {
-		o.agrees(run.code, output)
+		o.agrees(run.Code, output)
+		o.listSaysNoMore(f)
 	}
-	if run.code == 0 {
+	if run.Code == 0 {
 		o.proven("run")
+		o.weakensNothing()
 	} else {
 		o.recovers()
 	}
@@ -122,6 +124,19 @@ func (o *oracle) agrees(code int, output ended) {
 	o.blamesNobody("result.json", kept, code)
 }
 
+// listSaysNoMore checks that the user's list does not say done for a task that is not proven. On a
+// full disk, it cannot be corrected.
+func (o *oracle) listSaysNoMore(f fault) {
+	if o.w.s.list == "" || f == noMore {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(o.w.project(), o.w.s.list))
+	shown, _ := readResult(o.w.command("status", "--json").stdout)
+	if said := strings.Count(string(text), `"done"`); err != nil || said > shown.Tasks.Done {
+		o.wrong("the list says that %d tasks are done, the run %d, %v", said, shown.Tasks.Done, err)
+	}
+}
+
 // blamesNobody compares the refusals with those of a run without a fault. A fault of the storage is
 // no fault of the agent, nor of a check. If the run ended with 74, its last iteration may not have
 // been judged.
@@ -141,10 +156,10 @@ func (o *oracle) blamesNobody(what string, r result, code int) {
 // recovers resumes the run, or starts another one if there is none.
 func (o *oracle) recovers() {
 	what := "resume"
-	e := o.w.command("resume", "--json", "--trust")
+	e := o.again("resume", "--json", "--trust")
 	if knowsNoRun(e) {
 		what = "the next run"
-		e = o.w.command(o.w.arguments()...)
+		e = o.again(o.w.arguments()...)
 	}
 	o.noTrace(what, e)
 	if e.code != 0 {
@@ -153,6 +168,40 @@ func (o *oracle) recovers() {
 	}
 	o.proven(what)
 }
+
+// again runs a command that continues. If git was killed with Ralph, it leaves locks that only the
+// user may remove: then the command must refuse to start, and name them.
+func (o *oracle) again(args ...string) ended {
+	o.w.ageLocks()
+	for range 3 {
+		e := o.w.command(args...)
+		lock := staleLock.FindStringSubmatch(e.output())
+		if e.code != exitUsage || lock == nil || os.Remove(lock[1]) != nil {
+			return e
+		}
+	}
+	return o.w.command(args...)
+}
+
+var staleLock = regexp.MustCompile(`another git process has held (\S+) for \S+; if no git process is running, the lock`)
+
+// weakensNothing compares the notices and warnings of a complete run with those of a run without a
+// fault: a check that cannot be made must not be left out.
+func (o *oracle) weakensNothing() {
+	for _, n := range o.w.notices() {
+		usual := slices.ContainsFunc(o.c.notices, func(known notice) bool { return known.Code == n.Code })
+		if !usual && !harmless.MatchString(n.Code+": "+n.Text) {
+			o.wrong("the run exited with 0 after %s: %s", n.Code, n.Text)
+		}
+	}
+}
+
+// harmless matches notices after which everything was still compared. What is written later makes up
+// for an unwritten list.
+var harmless = regexp.MustCompile(`^(` + strings.Join([]string{
+	"view_left: ", "tasks_unwritable: ", "plain_snapshots: ", "ignored_unknown: ",
+	"snapshot_incomplete: the repository's (history is not|branches are not|info/exclude was not)",
+}, "|") + `)`)
 
 // knowsNoRun reports whether a command ended because there is no run: no event of it was recorded.
 func knowsNoRun(e ended) bool {
@@ -243,10 +292,20 @@ func (o *oracle) userFiles() {
 			o.wrong("%s changed from %q to %q", name, text, now[name])
 		}
 	}
-	if names := slices.Sorted(maps.Keys(now)); !slices.Equal(names, o.c.after) {
-		o.wrong("the project has %v, without a fault %v", names, o.c.after)
+	for name := range now {
+		if !slices.Contains(o.c.after, name) {
+			o.wrong("%s is left in the project", name)
+		}
+	}
+	for _, name := range o.c.after {
+		if _, is := now[name]; !is && !slices.Contains(informative, name) {
+			o.wrong("%s is missing", name)
+		}
 	}
 }
+
+// informative are files that a run can do without.
+var informative = []string{".ralph", ".ralph/progress.md", ".ralph/.gitignore"}
 
 // repository checks the user's repository.
 func (o *oracle) repository(place string) {
@@ -263,8 +322,10 @@ func (o *oracle) repository(place string) {
 	if check.code != 0 || damaged.MatchString(check.output()) {
 		o.wrong("git fsck: %s", check.output())
 	}
+	// A git that is killed before it creates a run's branch may leave its lock. No other run uses it.
+	ownRef := filepath.Join(o.w.project(), ".git", "refs", "heads", "ralph") + "/"
 	_ = filepath.WalkDir(filepath.Join(o.w.project(), ".git"), func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".lock") {
+		if strings.HasSuffix(path, ".lock") && !strings.HasPrefix(path, ownRef) {
 			o.wrong("a lock is left: %s", path)
 		}
 		return err

@@ -44,13 +44,14 @@ func TestTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer null.Close()
-			run, err := trace(command{
-				argv: []string{"/bin/sh", "-c", script, "sh"}, dir: dir, stdout: null, stderr: null,
-			}, dir, &injection{fault: c.fault, at: c.at}, patience)
+			run, err := trace(order{
+				Argv: []string{"/bin/sh", "-c", script, "sh"}, Dir: dir, World: dir, Fault: c.fault, At: c.at, Limit: patience,
+				out: null, error: null,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := left{Code: run.code, Files: map[string]string{}}
+			got := left{Code: run.Code, Files: map[string]string{}}
 			for name := range whole {
 				if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
 					got.Files[name] = string(text)
@@ -59,8 +60,8 @@ func TestTrace(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if c.hit != (run.hit == c.at) {
-				t.Errorf("hit %q, calls %+v", run.hit, run.calls)
+			if c.hit != (run.Hit == c.at) {
+				t.Errorf("hit %q, calls %+v", run.Hit, run.Calls)
 			}
 		})
 	}

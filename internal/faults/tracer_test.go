@@ -3,9 +3,12 @@
 package faults
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -17,26 +20,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command is one program to start.
-type command struct {
-	argv, env      []string
-	dir            string
-	stdout, stderr *os.File
+// order asks for a program to be traced.
+type order struct {
+	Argv, Env  []string
+	Dir        string
+	World      string // the folder of the try, which normalized paths leave out
+	Fault      fault  // "" for none
+	At         string // the key of the call
+	Limit      time.Duration
+	out, error *os.File
 }
 
 // traced is how a traced program ended.
 type traced struct {
-	calls []call // the write-class calls, in the order in which they began
-	hit   string // the call that the fault hit; "" if it was not reached
-	code  int    // -1 after a signal
-	hung  bool
+	Calls   []call // the write-class calls, in the order in which they began
+	Hit     string // the call that the fault hit; "" if it was not reached
+	Code    int    // -1 after a signal
+	Hung    bool
+	Trouble string // why it could not be traced
 }
 
 // tracer follows a program and everything that it starts. It stops them only at write-class calls
 // (see filter), and is interested in those of Ralph itself, of the copies of itself that create
 // views, and of the git commands that both start.
 type tracer struct {
-	world  string // the folder of the try, which normalized paths leave out
+	world  string
 	inject *injection
 	result traced
 
@@ -57,7 +65,6 @@ type shortened struct {
 const (
 	stopOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACECLONE |
 		unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACESECCOMP
-	waitOptions = unix.WALL | unix.WNOTHREAD
 
 	// What a process runs, as far as it matters here.
 	ofStart  = "start" // this program, as it installs the filter
@@ -67,39 +74,73 @@ const (
 	ofOthers = "others" // agents, checks, and what they start
 )
 
-// trace runs a program with a fault, until everything that it started has ended. The fault may be
-// nil. A program that takes longer than the limit is killed.
-func trace(c command, world string, fault *injection, limit time.Duration) (traced, error) {
-	type answer struct {
-		traced
-		err error
+// trace runs a program with a fault, until everything that it started has ended. A program that takes
+// longer than the limit is killed. The tracer is a process of its own, because it waits for all of its
+// children.
+func trace(o order) (traced, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return traced{}, err
 	}
-	answers := make(chan answer)
-	go func() {
-		// A tracer is a thread, and it ends with this goroutine: it is never unlocked.
-		runtime.LockOSThread()
-		t := &tracer{
-			world: world, inject: fault, programs: map[int]string{}, process: map[int]int{}, after: map[int]func(){},
-			short: map[shortened]bool{}, seen: map[string]int{},
-		}
-		err := t.run(c, limit)
-		answers <- answer{t.result, err}
-	}()
-	a := <-answers
-	return a.traced, a.err
+	self, err := os.Executable()
+	if err != nil {
+		return traced{}, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return traced{}, err
+	}
+	defer read.Close()
+	tracer := exec.Command(self)
+	tracer.Env = append(os.Environ(), traceVariable+"="+string(text))
+	tracer.Stdout, tracer.Stderr, tracer.ExtraFiles = o.out, o.error, []*os.File{write}
+	err = tracer.Start()
+	write.Close()
+	if err != nil {
+		return traced{}, err
+	}
+	var result traced
+	err = json.NewDecoder(read).Decode(&result)
+	if err == nil && result.Trouble != "" {
+		err = errors.New(result.Trouble)
+	}
+	return result, cmp.Or(tracer.Wait(), err)
 }
 
-func (t *tracer) run(c command, limit time.Duration) error {
+// traceVariable makes the test program trace as ordered, and report on the first file after stderr.
+const traceVariable = "FAULTS_TRACE"
+
+func followOrder(text string) {
+	runtime.LockOSThread() // a tracer is a thread
+	var o order
+	t := &tracer{
+		programs: map[int]string{}, process: map[int]int{}, after: map[int]func(){}, short: map[shortened]bool{},
+		seen: map[string]int{},
+	}
+	err := json.Unmarshal([]byte(text), &o)
+	if err == nil {
+		t.world, t.inject = o.World, &injection{fault: o.Fault, at: o.At}
+		err = t.run(o)
+	}
+	if err != nil {
+		t.result.Trouble = err.Error()
+	}
+	if err := json.NewEncoder(os.NewFile(3, "report")).Encode(t.result); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+func (t *tracer) run(o order) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	process, err := os.StartProcess(self, c.argv, &os.ProcAttr{
-		Dir: c.dir, Env: append(c.env, startVariable+"="+c.argv[0]), Files: []*os.File{nil, c.stdout, c.stderr},
+	process, err := os.StartProcess(self, o.Argv, &os.ProcAttr{
+		Dir: o.Dir, Env: append(o.Env, startVariable+"="+o.Argv[0]), Files: []*os.File{nil, os.Stdout, os.Stderr},
 		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
 	})
 	if err != nil {
-		return fmt.Errorf("start %s: %w", c.argv[0], err)
+		return fmt.Errorf("start %s: %w", o.Argv[0], err)
 	}
 	t.main = process.Pid
 	defer process.Release()
@@ -111,8 +152,8 @@ func (t *tracer) run(c command, limit time.Duration) error {
 		return fmt.Errorf("set options: %w", err)
 	}
 	t.programs[t.main], t.process[t.main] = ofStart, t.main
-	late := time.AfterFunc(limit, func() { _ = process.Kill() })
-	defer func() { t.result.hung = !late.Stop() }()
+	late := time.AfterFunc(o.Limit, func() { _ = process.Kill() })
+	defer func() { t.result.Hung = !late.Stop() }()
 	t.resume(t.main, 0)
 	return t.follow()
 }
@@ -121,7 +162,7 @@ func (t *tracer) run(c command, limit time.Duration) error {
 func (t *tracer) follow() error {
 	for {
 		var status unix.WaitStatus
-		tid, err := unix.Wait4(-1, &status, waitOptions, nil)
+		tid, err := unix.Wait4(-1, &status, unix.WALL, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ECHILD):
@@ -132,7 +173,7 @@ func (t *tracer) follow() error {
 			t.resume(tid, t.stopped(tid, status))
 		default:
 			if tid == t.main {
-				t.result.code = status.ExitStatus()
+				t.result.Code = status.ExitStatus()
 			}
 			delete(t.programs, tid)
 			delete(t.process, tid)
@@ -201,7 +242,7 @@ func (t *tracer) called(tid int) {
 	process := t.process[tid]
 	program := t.programs[process]
 	own := program == ofRalph || program == ofHelper || program == ofGit
-	if done := t.inject != nil && t.inject.over && len(t.short) == 0; done || !own {
+	if done := t.inject.over && len(t.short) == 0; done || !own {
 		return
 	}
 	info, err := syscallInfo(tid)
@@ -212,21 +253,21 @@ func (t *tracer) called(tid int) {
 	if !ok {
 		return
 	}
-	c.process, c.thread, c.program = process, tid, program
-	key := c.program + " " + c.name + " " + c.path
+	c.process, c.thread, c.Program = process, tid, program
+	key := c.Program + " " + c.Name + " " + c.Path
 	t.seen[key]++
-	c.key = key + " #" + strconv.Itoa(t.seen[key])
-	t.result.calls = append(t.result.calls, c)
-	if cut := (shortened{c.process, c.name, c.path}); t.short[cut] {
+	c.Key = key + " #" + strconv.Itoa(t.seen[key])
+	t.result.Calls = append(t.result.Calls, c)
+	if cut := (shortened{c.process, c.Name, c.Path}); t.short[cut] {
 		delete(t.short, cut)
 		t.fail(c, unix.ENOSPC)
 		return
 	}
-	if t.inject == nil || !t.inject.hits(c) {
+	if !t.inject.hits(c) {
 		return
 	}
-	if t.result.hit == "" {
-		t.result.hit = c.key
+	if t.result.Hit == "" {
+		t.result.Hit = c.Key
 	}
 	t.strike(c)
 }
@@ -244,9 +285,9 @@ func (t *tracer) strike(c call) {
 		changeRegs(c.thread, halve)
 		t.after[c.thread] = func() { t.kill(c) }
 	case noSpace:
-		if c.size > 1 { // a disk takes what fits
+		if c.Size > 1 { // a disk takes what fits
 			changeRegs(c.thread, halve)
-			t.short[shortened{c.process, c.name, c.path}] = true
+			t.short[shortened{c.process, c.Name, c.Path}] = true
 			return
 		}
 		t.fail(c, unix.ENOSPC)

@@ -68,8 +68,8 @@ func (w *world) command(args ...string) ended {
 	return w.start(w.project(), append([]string{w.ralph}, args...)...)
 }
 
-// traced runs `ralph run` with a fault.
-func (w *world) traced(fault *injection) (traced, ended, error) {
+// traced runs `ralph run` with a fault at a call, or without one.
+func (w *world) traced(f fault, at string) (traced, ended, error) {
 	var files [2]*os.File
 	for i, name := range []string{"stdout", "stderr"} {
 		file, err := os.Create(filepath.Join(w.dir, outputFolder, name))
@@ -79,13 +79,13 @@ func (w *world) traced(fault *injection) (traced, ended, error) {
 		defer file.Close()
 		files[i] = file
 	}
-	run, err := trace(command{
-		argv: append([]string{w.ralph}, w.arguments()...), env: w.environ(), dir: w.project(),
-		stdout: files[0], stderr: files[1],
-	}, w.dir, fault, patience)
+	run, err := trace(order{
+		Argv: append([]string{w.ralph}, w.arguments()...), Env: w.environ(), Dir: w.project(), World: w.dir,
+		Fault: f, At: at, Limit: patience, out: files[0], error: files[1],
+	})
 	stdout, _ := os.ReadFile(files[0].Name())
 	stderr, _ := os.ReadFile(files[1].Name())
-	return run, ended{run.code, string(stdout), string(stderr)}, err
+	return run, ended{run.Code, string(stdout), string(stderr)}, err
 }
 
 // result is the part of a result that matters here.
@@ -97,6 +97,7 @@ type result struct {
 	Verified   bool   `json:"verified"`
 	Reason     string `json:"reason"`
 	Worktree   string `json:"worktree_path"`
+	Tasks      struct{ Done, Open int }
 	Iterations []struct {
 		Counted  bool     `json:"counted"`
 		Refusals []string `json:"refusals"`
@@ -124,6 +125,40 @@ func readResult(text string) (result, error) {
 func (w *world) runs() []string {
 	folders, _ := filepath.Glob(filepath.Join(w.state(), "*", "runs", "*"))
 	return folders
+}
+
+// ageLocks makes locks older than a lock of a living process, as if the user came back later.
+func (w *world) ageLocks() {
+	old := time.Now().Add(-time.Hour)
+	_ = filepath.WalkDir(filepath.Join(w.project(), ".git"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") {
+			return os.Chtimes(path, old, old)
+		}
+		return err
+	})
+}
+
+// notice is a notice or a warning of a run.
+type notice struct{ Code, Text string }
+
+// notices returns the notices and warnings of the newest run.
+func (w *world) notices() []notice {
+	folders := w.runs()
+	if len(folders) == 0 {
+		return nil
+	}
+	text, _ := os.ReadFile(filepath.Join(folders[len(folders)-1], "events.jsonl"))
+	var found []notice
+	for line := range bytes.Lines(text) {
+		var event struct {
+			Type string
+			Data notice
+		}
+		if json.Unmarshal(line, &event) == nil && (event.Type == "notice" || event.Type == "warning") {
+			found = append(found, event.Data)
+		}
+	}
+	return found
 }
 
 // files returns the files of a folder with their content and mode, without git's.
