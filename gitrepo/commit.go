@@ -35,7 +35,8 @@ type CommitOptions struct {
 //
 // A commit cannot ask the user anything and cannot hang: if it exceeds its time limit, it is killed
 // with all processes that it started. A commit that is not possible is reported in the result, not
-// as an error, and leaves the index unchanged.
+// as an error, and leaves the index unchanged. An error that is [ralph.ErrIO] means that the
+// repository's files cannot be written.
 //
 // Hooks that were added or changed after the Committer was created are not run, and the result says
 // so. They would be the agent's, and would run outside its sandbox. Hooks among the files of the
@@ -199,6 +200,8 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 				fmt.Sprintf("git add did not finish within %v (is a filter waiting for input?)", c.options.Timeout),
 				added.Output,
 			), nil
+		case errors.Is(added.Failure("add"), ralph.ErrIO):
+			return ralph.CommitResult{}, added.Failure("add")
 		case !strings.Contains(added.Output, "index.lock") || time.Now().After(deadline):
 			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.Code), added.Output), nil
 		}
@@ -287,17 +290,17 @@ func branchOr(name string) string { return cmp.Or(name, "no branch") }
 func (c *Committer) withMessage(ctx context.Context, message string, args []string) (git.Attempt, error) {
 	file, err := os.CreateTemp("", "ralph-message-")
 	if err != nil {
-		return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
+		return git.Attempt{}, fmt.Errorf("write commit message: %w: %w", ralph.ErrIO, err)
 	}
 	defer func() { file.Close(); os.Remove(file.Name()) }()
 	if _, err := file.WriteString(message); err != nil {
-		return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
+		return git.Attempt{}, fmt.Errorf("write commit message: %w: %w", ralph.ErrIO, err)
 	}
 	r := c.repo
 	deadline := time.Now().Add(c.options.LockPatience)
 	for {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
+			return git.Attempt{}, fmt.Errorf("write commit message: %w: %w", ralph.ErrIO, err)
 		}
 		made, err := r.Git.AsUser(
 			ctx,
@@ -316,6 +319,9 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 
 // explainFailure returns the reason why an attempt made no commit.
 func (c *Committer) explainFailure(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
+	if err := made.Failure("commit"); errors.Is(err, ralph.ErrIO) {
+		return ralph.CommitResult{}, err
+	}
 	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
 	case made.State == process.TimedOut:

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
@@ -34,7 +36,10 @@ func (l *Loop) commit(ctx context.Context) {
 		for _, id := range likely.Tasks.Done {
 			states[id] = ralph.TaskDone
 		}
-		l.list.writeStates(states)
+		if l.list.writeStates(states); l.list.unwritten != nil { // the commit would lack it
+			l.run.storageFailed(fmt.Errorf("update %s: %w", l.list.tasks.File(), l.list.unwritten))
+			return
+		}
 	}
 	worked, _ := judge.FindTask(l.run.state.History.Tasks, now.Task)
 	facts := ralph.CommitFacts{
@@ -48,6 +53,13 @@ func (l *Loop) commit(ctx context.Context) {
 		Checks:    fold.VisibleChecks(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
+	if errors.Is(err, ralph.ErrIO) && ctx.Err() == nil {
+		l.run.storageFailed(fmt.Errorf("commit: %w", err))
+		if l.list.tasks != nil {
+			l.list.writeTasks()
+		}
+		return
+	}
 	if err != nil {
 		made = ralph.CommitResult{Failed: true, Output: err.Error()}
 	}

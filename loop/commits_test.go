@@ -306,3 +306,17 @@ func TestACommitIsNoProgressOfTheNextIteration(t *testing.T) {
 		same(t, "progress", []bool{true, false}, progress)
 	})
 }
+
+// B10: a repository that cannot be written is no fault of the agent, and its list says no more than
+// what is proven.
+func TestACommitThatCannotBeWrittenEndsTheRun(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		book := newMemoryTasks(entry("A"))
+		w := listed(t, book, tagging("A"))
+		c := &committer{book: book, err: fmt.Errorf("%w: git commit", ralph.ErrIO), results: []ralph.CommitResult{{}}}
+		committing(w, c, ralph.CommitTask)
+		result := w.ends(ralph.IOFailed, 1)
+		same(t, "refusals", 0, len(result.Iterations[0].Refusals))
+		same(t, "list", map[string]ralph.TaskStatus{"A": ralph.TaskPending}, book.lies())
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
@@ -129,10 +130,14 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil
 	}
-	tree, err := k.inTree(ctx, git.Call{Args: []string{"write-tree"}})
+	tree, err := k.inTree(ctx, git.Call{Args: writeTree})
 	got.tree = strings.TrimSpace(tree)
 	return got, err
 }
+
+// writeTree writes the index as a tree. It fails if one of the files is missing, but in a batch git
+// ignores errors when it moves new objects to their place, so the new folders are synced one by one.
+var writeTree = []string{"-c", "core.fsyncMethod=fsync", "write-tree"}
 
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
@@ -226,9 +231,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		switch {
 		case !refused:
 			return err
-		case strings.Contains(failed.Stderr, "index.lock"),
-			strings.Contains(failed.Stderr, "No space left"),
-			strings.Contains(failed.Stderr, "index file"):
+		case strings.Contains(failed.Stderr, "index.lock"), errors.Is(err, ralph.ErrIO):
 			return err
 		case len(names) == 1:
 			l.Leave(names[0], "git cannot store it: "+scan.Shorten(failed.Stderr))

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -65,6 +66,9 @@ func (f *Failure) Error() string {
 	}
 	return fmt.Sprintf("git %s: exit %d: %s", f.what, f.Code, said)
 }
+
+// Is makes a failure of git's storage an [ralph.ErrIO].
+func (f *Failure) Is(target error) bool { return target == ralph.ErrIO && storageFailed(f.Stderr) }
 
 // harmless keeps git from running programs named in a repository's configuration. An external diff
 // cannot be disabled here, only by --no-ext-diff: git would try to run the empty name.
