@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -290,7 +291,11 @@ func (s *workSearch) runTests(
 
 // failed says that evidence could not be looked for. The claim is not shown then.
 func (s *workSearch) failed(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, ralph.ErrIO):
+		s.runner.storageFailed(err)
+	default:
 		s.runner.warnOnce("work_unseen", "cannot find out whether the work is shown: "+err.Error())
 	}
 }

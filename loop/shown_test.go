@@ -308,3 +308,19 @@ func TestATaskThatAnEarlierOneSatisfied(t *testing.T) {
 		})
 	}
 }
+
+// B10: what cannot be looked at because of the storage does not count against the work.
+func TestEvidenceThatCannotBeReadEndsTheRun(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, k := examined(t, done())
+		w.mustShow()
+		w.agent.turns[0] = w.agent.turns[0].then(k.becomes("1"))
+		e.check = alwaysGreen
+		e.written = []string{"a_test.go"}
+		e.runTests = func(ralph.ViewInput, string) (ralph.TestRun, error) {
+			return ralph.TestRun{}, fmt.Errorf("run tests: %w: disk full", ralph.ErrIO)
+		}
+		result := w.ends(ralph.IOFailed, 1)
+		same(t, "refusals", 0, len(result.Iterations[0].Refusals))
+	})
+}

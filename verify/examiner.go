@@ -382,7 +382,7 @@ func fileEdits(dir string) ([]pristine.Edit, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read files of checks: %w", err)
+		return nil, impossible{fmt.Errorf("read files of checks: %w", err)}
 	}
 	return edits, nil
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,11 @@ func (v *view) run(
 		return run, err
 	}
 	if run.outcome = canary.OutcomeOf(result); listener != nil { // otherwise nothing was started
-		run.outcome = listener.Outcome(canary.ExitOf(result), v.reports(ctx, invocation, check, reports))
+		texts, err := v.reports(ctx, invocation, check, reports)
+		if err != nil {
+			return run, err
+		}
+		run.outcome = listener.Outcome(canary.ExitOf(result), texts)
 	}
 	if canary.RanNoTests(tree, command(check), invocation, run.outcome) {
 		run.outcome.Total = 0
@@ -158,10 +163,10 @@ const collectScript = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -e
 	`'d=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
 
 // reports reads the reports of a run: those that it was asked to write, and those that its tools
-// write by default.
+// write by default. A missing report is no error.
 func (v *view) reports(
 	ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string,
-) [][]byte {
+) ([][]byte, error) {
 	var files []string
 	for _, report := range invocation.Reports {
 		if filepath.IsAbs(report) {
@@ -173,7 +178,9 @@ func (v *view) reports(
 			process.Shell(collectScript), "sh", v.isolated.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder,
 		)
 		spec := v.inView(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
-		_, _ = process.Run(ctx, spec) // a missing report proves nothing
+		if ended, err := process.Run(ctx, spec); err != nil || ended.StartError != nil {
+			return nil, fmt.Errorf("collect reports: %w", cmp.Or(err, ended.StartError))
+		}
 	}
 	found, _ := filepath.Glob(filepath.Join(folder, "found.*"))
 	files = append(files, found...)
@@ -183,7 +190,7 @@ func (v *view) reports(
 			texts = append(texts, text)
 		}
 	}
-	return texts
+	return texts, nil
 }
 
 func readReport(path string) ([]byte, error) {

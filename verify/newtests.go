@@ -20,7 +20,7 @@ import (
 func (e *Examiner) WrittenTests(ctx context.Context, base, now ralph.TreeState) ([]string, error) {
 	found, err := e.classify(ctx, base, now)
 	if err != nil {
-		return nil, fmt.Errorf("find new tests: %w", err)
+		return nil, fmt.Errorf("find new tests: %w", ownFailure(err))
 	}
 	var names []string
 	for _, c := range found.all {
@@ -38,7 +38,7 @@ func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph
 	if !known || in.Again {
 		var err error
 		if run, err = e.runNamed(ctx, in, check, nil); err != nil {
-			return ralph.TestRun{}, fmt.Errorf("run tests: %w", err)
+			return ralph.TestRun{}, fmt.Errorf("run tests: %w", ownFailure(err))
 		}
 		if ctx.Err() == nil {
 			e.memory.keep(keyOf(in, check), run)

@@ -13,6 +13,11 @@ import (
 
 // Prove fills the table of a check that passes on a claimed tree, and judges it.
 func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+	proof, err := e.prove(ctx, in, check)
+	return proof, ownFailure(err)
+}
+
+func (e *Examiner) prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
 	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
 		return ralph.Proof{
 			Canary: ralph.CanaryNone,

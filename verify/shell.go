@@ -91,6 +91,9 @@ func (s Shell) run(
 		defer stdin.Close()
 	}
 	ended, err := process.Run(ctx, s.inView(spec))
+	if err == nil && errors.Is(ended.StartError, process.ErrEnclosure) { // it could be created when the view was opened
+		err = &process.IOError{Op: "open view", Err: ended.StartError}
+	}
 	if err = cmp.Or(err, listener.Close(), kept.Close()); err != nil {
 		return result, runError(in.Name, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
@@ -75,7 +74,7 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 	}
 	v, err := e.open(ctx, asked)
 	if err != nil {
-		return nil, err
+		return nil, ownFailure(err)
 	}
 	return v, nil
 }
@@ -170,7 +169,7 @@ func (e *Examiner) openStrongest(
 			err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
 			first = err
 		}
-		first = cmp.Or(first, err)
+		first = cmp.Or[error](first, impossible{err})
 		if ctx.Err() != nil || e.isNamed(asked) || mode == pristine.InPlace || errors.Is(err, ralph.ErrIO) {
 			if e.Isolation == "" && before.mode != "" {
 				// no mode works, so the mode is not the reason
@@ -184,11 +183,6 @@ func (e *Examiner) openStrongest(
 			e.best = isolation{mode: pristine.InPlace, why: e.best.why + "; and no copy: " + err.Error()}
 		}
 	}
-}
-
-// isStorageFailure reports whether the disk that holds views is full or broken.
-func isStorageFailure(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
 }
 
 func (e *Examiner) openMode(
@@ -224,7 +218,7 @@ func (e *Examiner) OpenForReview(
 	}
 	v, err := e.open(ctx, request{ViewInput: in, apart: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, ownFailure(err)
 	}
 	return v.isolated.Enter, v.Close, nil
 }
