@@ -426,7 +426,7 @@ func TestWhatComesAfterARefusedCaseIsTheAgents(t *testing.T) {
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
 			return greenIf(in.Now.Hash == "0" && in.Now.Known)
 		}
-		w.ends(ralph.MaxIterations, 1)
+		w.ends(ralph.IOFailed, 1)
 	})
 }
 

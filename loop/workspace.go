@@ -275,10 +275,17 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 	}
 	in.Run, in.Iteration = w.id, w.iteration
 	tree, err := w.store.Fingerprint(ctx, in)
-	if err != nil {
-		if ctx.Err() == nil {
-			w.warn("tree_unknown", "cannot hash the workspace, so progress is unknown: %v", err)
-		}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return ralph.TreeState{}, false
+	case err == nil && tree.Snapshot == "" && w.joinsEdits():
+		w.cannotLook(errors.New(strings.Join(tree.Omitted, "; ")))
+		return ralph.TreeState{}, false
+	case err != nil && w.joinsEdits():
+		w.cannotLook(err)
+		return ralph.TreeState{}, false
+	case err != nil:
+		w.warn("tree_unknown", "cannot hash the workspace, so progress is unknown: %v", err)
 		return ralph.TreeState{}, false
 	}
 	for _, left := range tree.Omitted {
