@@ -272,7 +272,10 @@ func (p *Plan) keepsBase(ctx context.Context, tree ralph.Tree) error {
 // proof returns the options that examine the work where the agent cannot reach it.
 func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
 	copies, _ := tree.(ralph.Snapshots)
-	examiner := p.examiner(places, copies, shell)
+	examiner, err := p.examiner(places, copies, shell)
+	if err != nil {
+		return nil, err
+	}
 	var options []loop.Option
 	if examiner != nil {
 		watcher, err := p.watch(examiner, places)

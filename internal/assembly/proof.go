@@ -147,10 +147,10 @@ func (p *Plan) checkHidden() error {
 func RemoveCaches(places Places) error { return verify.RemoveCaches(places.Views) }
 
 // examiner returns what examines the work where the agent cannot reach it. snapshots is nil if none
-// are kept.
-func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.Shell) *verify.Examiner {
+// are kept. If it could not protect checks from files outside of the tree, it returns an error.
+func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.Shell) (*verify.Examiner, error) {
 	if places.Views == "" {
-		return nil
+		return nil, nil
 	}
 	if err := pristine.Sweep(places.Views); err != nil {
 		p.notice("views_left", fmt.Sprintf("cannot remove files of an interrupted check: %v", err))
@@ -185,13 +185,12 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 	}
 	var err error
 	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
-		text := fmt.Sprintf("configuration files outside the workspace are not isolated from checks: %v", err)
-		p.notice("surroundings_unknown", text)
+		return nil, fmt.Errorf("%w: configuration files outside the workspace cannot be kept: %w", ralph.ErrIO, err)
 	}
 	if e.Ignored, err = watchIgnored(p, places); err != nil {
-		p.notice("ignored_unknown", fmt.Sprintf("checks see ignored files as the agent leaves them: %v", err))
+		return nil, fmt.Errorf("%w: the ignored files cannot be recorded: %w", ralph.ErrIO, err)
 	}
-	return e
+	return e, nil
 }
 
 // Examiner returns what examines the work of a run that has ended. req.Settings are the run's own
@@ -219,7 +218,10 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	if !ok {
 		return nil, &config.UsageError{Msg: "snapshots cannot be read here"}
 	}
-	examiner := p.examiner(places, snapshots, shell)
+	examiner, err := p.examiner(places, snapshots, shell)
+	if err != nil {
+		return nil, err
+	}
 	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
