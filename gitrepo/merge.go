@@ -82,7 +82,7 @@ type merge struct {
 // prepare checks whether a merge is possible and needed.
 func (m *merge) prepare(ctx context.Context) error {
 	r := m.repo
-	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts, indexLocked)
+	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts, locked)
 	if err != nil {
 		return err
 	}

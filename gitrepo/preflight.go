@@ -23,8 +23,8 @@ const (
 	ProblemNoCommits       ProblemKind = "no_commits"
 	ProblemDetached        ProblemKind = "detached"
 	ProblemNoIdentity      ProblemKind = "no_identity"
-	ProblemIndexLocked     ProblemKind = "index_locked"
-	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or a similar operation
+	ProblemIndexLocked     ProblemKind = "index_locked" // or a ref that a commit changes
+	ProblemUnderWay        ProblemKind = "under_way"    // a merge, a rebase or a similar operation
 	ProblemConflicts       ProblemKind = "conflicts"
 	ProblemSubmodules      ProblemKind = "submodules"
 	ProblemDirty           ProblemKind = "dirty"
@@ -90,7 +90,7 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	if err := r.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	looks := []problemFinder{noCommits, detachedHead, operationInProgress, indexLocked, unresolvedConflicts,
+	looks := []problemFinder{noCommits, detachedHead, operationInProgress, locked, unresolvedConflicts,
 		unknownIdentity}
 	if n.Worktree {
 		looks = append(looks, missingFromWorktree, emptySubmodules)
@@ -194,22 +194,38 @@ func unresolvedConflicts(ctx context.Context, r *Repo) (*Problem, error) {
 	}, nil
 }
 
-// indexLocked waits a little, because an editor that reads the repository also locks it.
-func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
-	lock := filepath.Join(r.GitDir, "index.lock")
-	patience := defaultLockPatience
-	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // probably stale
-		patience = 0
-	}
-	holder, err := waitForLock(ctx, lock, patience)
-	if holder == "" || err != nil {
+// Unlocked checks, before a run continues, that no git process holds a lock that a commit needs. One
+// that was killed with the run leaves such locks. A refusal is of type *Problem.
+func (r *Repo) Unlocked(ctx context.Context) error { return firstProblem(ctx, r.clone(), locked) }
+
+// locked waits a little, because an editor that reads the repository also locks it.
+func locked(ctx context.Context, r *Repo) (*Problem, error) {
+	branch, err := r.branch(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return &Problem{
-		Kind: ProblemIndexLocked,
-		Text: holder,
-		Hint: "if no git process is running, the lock is stale: remove that file",
-	}, nil
+	locks := []string{filepath.Join(r.GitDir, "index.lock"), filepath.Join(r.GitDir, "HEAD.lock")}
+	if branch != "" {
+		locks = append(locks, filepath.Join(r.CommonDir(), "refs", "heads", filepath.FromSlash(branch)+".lock"))
+	}
+	for _, lock := range locks {
+		patience := defaultLockPatience
+		if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // probably stale
+			patience = 0
+		}
+		holder, err := waitForLock(ctx, lock, patience)
+		if err != nil {
+			return nil, err
+		}
+		if holder != "" {
+			return &Problem{
+				Kind: ProblemIndexLocked,
+				Text: holder,
+				Hint: "if no git process is running, the lock is stale: remove that file",
+			}, nil
+		}
+	}
+	return nil, nil
 }
 
 // unknownIdentity asks git whether it has an author and a committer for commits.

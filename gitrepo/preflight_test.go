@@ -1,6 +1,7 @@
 package gitrepo_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -174,5 +175,25 @@ func TestNamesInSentences(t *testing.T) {
 	w.Must(err)
 	if want := `7 uncommitted changes: "a\nb", "c\x1b[31m", x y, z1, z2 and 2 more`; len(got) != 1 || got[0].Text != want {
 		t.Errorf("got %+v, want %s", got, want)
+	}
+}
+
+// A git that was killed with a run leaves locks, with which the next commit would fail.
+func TestLocksOfAKilledGitStopAResume(t *testing.T) {
+	for _, lock := range []string{"index.lock", "HEAD.lock", "refs/heads/main.lock"} {
+		t.Run(lock, func(t *testing.T) {
+			w := gittest.NewRepo(t)
+			committedAs(w)
+			repo := w.Find()
+			if err := repo.Unlocked(t.Context()); err != nil {
+				t.Error(err)
+			}
+			w.Write(".git/"+lock, "")
+			w.Age(".git/" + lock)
+			problem, ok := errors.AsType[*gitrepo.Problem](repo.Unlocked(t.Context()))
+			if !ok || !problem.Stops || !strings.Contains(problem.Text, lock) {
+				t.Errorf("got %v", problem)
+			}
+		})
 	}
 }
