@@ -60,6 +60,9 @@ func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []stri
 	if err != nil {
 		return Worktree{}, nil, err
 	}
+	if err := ws.removeAbandoned(ctx, w, in.Idle); err != nil {
+		return Worktree{}, nil, err
+	}
 	said, err := ws.newWorktreeWarnings(ctx)
 	if err != nil {
 		return Worktree{}, nil, err
@@ -287,12 +290,29 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	// Nothing existed before. --force is given twice because git locks a half-made worktree.
-	_, _ = ws.repo.run(ctx, "worktree", "remove", "--force", "--force", w.Path)
+	if left := ws.removeHalf(ctx, w.Path); left != nil {
+		err = fmt.Errorf("%w; and %w", err, left)
+	}
 	if tip == "" {
 		_, _ = ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
 	}
 	return err
+}
+
+// removeHalf removes what `git worktree add` left of a worktree that it did not complete. Nothing
+// existed there before.
+func (ws Worktrees) removeHalf(ctx context.Context, path string) error {
+	// --force is given twice because git locks a half-made worktree.
+	remove := []string{"worktree", "remove", "--force", "--force", path}
+	if _, err := ws.repo.run(ctx, remove...); err == nil {
+		return nil
+	}
+	// Git does not touch a folder that lacks its .git, but forgets one that is gone.
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	_, _ = ws.repo.run(ctx, remove...) // perhaps git does not know it
+	return nil
 }
 
 // WorktreeMaker creates the worktree that a [loop.Config] requests with UseWorktree. It implements

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -169,6 +171,48 @@ func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 	}
 	_, err := ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
 	return wrapError("remove branch", err)
+}
+
+// removeAbandoned removes worktrees beside w that git did not complete, because it was killed. Git
+// itself may not be able to list them, and then lists no worktree at all. Their branches have no work.
+func (ws Worktrees) removeAbandoned(ctx context.Context, w Worktree, idle func(string) bool) error {
+	if idle == nil {
+		return nil
+	}
+	records, err := filepath.Glob(filepath.Join(ws.repo.CommonDir(), "worktrees", "*"))
+	if err != nil {
+		return fmt.Errorf("list worktrees: %w", err)
+	}
+	for _, record := range records {
+		lock, _ := scan.ReadSmall(filepath.Join(record, "locked"))
+		link, _ := scan.ReadSmall(filepath.Join(record, "gitdir"))
+		e := worktreeEntry{path: filepath.Dir(filepath.FromSlash(strings.TrimSpace(string(link))))}
+		half := strings.TrimSpace(string(lock)) == "initializing" // as git says
+		if !half || !e.liesBelow(filepath.Dir(w.Path)) || !idle(e.path) {
+			continue
+		}
+		for _, left := range []string{e.path, record} {
+			if err := os.RemoveAll(left); err != nil {
+				return fmt.Errorf("remove half-made worktree: %w", err)
+			}
+		}
+		if err := ws.removeMergedBranch(ctx, ourBranches+filepath.Base(e.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeMergedBranch removes one of the harness's branches if it has no work.
+func (ws Worktrees) removeMergedBranch(ctx context.Context, name string) error {
+	tip, err := ws.tip(ctx, name)
+	if err != nil || tip == "" {
+		return err
+	}
+	if ahead, err := ws.ahead(ctx, tip); ahead > 0 || err != nil {
+		return err
+	}
+	return ws.removeBranch(ctx, name, tip)
 }
 
 // removeEarlier removes an earlier, merged worktree of the branch. It returns a warning about that.

@@ -252,3 +252,36 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	}
 	w.Must(w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveAnyway))
 }
+
+// A git that was killed while it added a worktree leaves one that it cannot even list.
+func TestAWorktreeThatWasNeverCompletedIsRemoved(t *testing.T) {
+	w := gittest.NewRepo(t)
+	committedAs(w)
+	before := pictureOf(w)
+	const run = "01ABANDONED"
+	w.Git("branch", "ralph/"+run)
+	w.Write(".git/worktrees/"+run+"/locked", "initializing")
+	w.Write(".git/worktrees/"+run+"/gitdir", beside(w, run)+"/.git\n")
+	w.Write(".git/worktrees/"+run+"/commondir", "")
+	w.Write(".git/worktrees/theirs/locked", "initializing") // another process may be at work
+	w.Write(".git/worktrees/theirs/gitdir", w.Dir+"-theirs/.git\n")
+	w.Write(".git/worktrees/theirs/commondir", "../..\n")
+	w.Write(".git/worktrees/theirs/HEAD", "ref: refs/heads/main\n")
+	w.Must(os.MkdirAll(beside(w, run), 0o700))
+	trees := w.Find().Worktrees()
+	added, _, err := trees.Add(t.Context(), gitrepo.WorktreeInput{
+		Path: beside(w, "next"), Branch: "ralph/next", Idle: func(string) bool { return true },
+	})
+	w.Must(err)
+	if _, err := os.Lstat(w.Path(".git/worktrees/theirs")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(beside(w, run)); !os.IsNotExist(err) {
+		t.Errorf("its folder is left: %v", err)
+	}
+	w.Must(os.RemoveAll(w.Path(".git/worktrees/theirs")))
+	w.Must(trees.Remove(t.Context(), added, gitrepo.RemoveMerged))
+	if diff := cmp.Diff(before, pictureOf(w)); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+}
