@@ -64,10 +64,26 @@ func Prepare(root *os.Root) error {
 		return err
 	}
 	if _, err := root.Lstat(ignoreFile); errors.Is(err, fs.ErrNotExist) {
-		return root.WriteFile(ignoreFile, []byte(ignores), 0o644)
+		return writeWhole(root, ignoreFile, ignores)
 	}
 	if text, err := textfile.ReadInside(root.Name(), ignoreFile); err == nil && replaces[text] != "" {
-		return root.WriteFile(ignoreFile, []byte(replaces[text]), 0o644)
+		return writeWhole(root, ignoreFile, replaces[text])
 	}
 	return nil
+}
+
+// writeWhole writes a file that no one sees half-written. A link is replaced, not followed.
+func writeWhole(root *os.Root, name, text string) error {
+	temp := name + ".new"
+	err := root.RemoveAll(temp)
+	if err == nil {
+		err = root.WriteFile(temp, []byte(text), 0o644)
+	}
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
 }

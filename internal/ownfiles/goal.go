@@ -38,10 +38,7 @@ func KeepGoal(dir, goal string) error {
 	}
 	err = Prepare(root)
 	if err == nil {
-		err = root.RemoveAll(ralph.GoalFile) // a link is not followed
-	}
-	if err == nil {
-		err = root.WriteFile(ralph.GoalFile, []byte(want), 0o644)
+		err = writeWhole(root, ralph.GoalFile, want)
 	}
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", ralph.GoalFile, err)
