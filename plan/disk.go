@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 const (
@@ -192,8 +193,11 @@ func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text())
+	temp := path.Join(path.Dir(name), atomicfile.TempName())
 	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Path = name // that of the temporary file says nothing
+	}
 	if err != nil {
 		return err
 	}

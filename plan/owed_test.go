@@ -2,7 +2,6 @@ package plan
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/ralphloop/ralph"
@@ -52,12 +51,13 @@ func TestAListThatCannotBeInspectedIsNotTheUsers(t *testing.T) {
 }
 
 func TestAListThatCannotBeWrittenIsNotAdopted(t *testing.T) {
-	name := strings.Repeat("l", 240) + ".json" // no room for the name of a temporary file
-	d := newDesk(t, oneList(name, twoTasks))
-	d.lay(map[string]string{name: oneDeleted})
+	d := newDesk(t, oneList("l.json", twoTasks))
+	d.lay(map[string]string{"l.json": oneDeleted})
+	d.must(os.Rename(d.dir, d.dir+".away"))
+	d.must(os.WriteFile(d.dir, nil, 0o600))
 	for range 2 {
 		if err := d.book.Write(provenA); err == nil {
-			t.Fatal("the name is too long for a temporary file")
+			t.Fatal("there is no folder to write to")
 		}
 		if err := d.book.Adopt(provenA); err == nil {
 			t.Fatal("an agent's list was adopted as the user's")

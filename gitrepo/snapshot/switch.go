@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -242,7 +243,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 		delete(done, e.Name)
 	}
 	for name, e := range done {
-		if halfWritten().MatchString(name) && e.Before.Mode == manifest.ModeNone {
+		if atomicfile.IsTemp(slashpath.Base(name)) && e.Before.Mode == manifest.ModeNone {
 			s.litter = append(s.litter, name)
 			continue
 		}
@@ -250,9 +251,6 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 	}
 	return nil
 }
-
-// halfWritten matches the temporary name of a file that is being written.
-var halfWritten = text.LazyRegexp(`(?:^|/)\.ralph-[A-Z2-7]{26}$`)
 
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {

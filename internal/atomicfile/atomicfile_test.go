@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -35,5 +36,54 @@ func TestWriteLeavesNothingBehindOnFailure(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("entries %v, %v", entries, err)
+	}
+}
+
+// Finding B18: what a kill leaves must be recognizable, and nothing else.
+func TestIsTemp(t *testing.T) {
+	const random = "ABCDEFGHIJKLMNOPQRSTUVWX27"
+	for name, want := range map[string]bool{
+		TempName():                          true,
+		".ralph-" + random:                  true,
+		".ralph-" + random + ".tmp":         true, // of earlier versions, like the next three
+		".tasks.json." + random:             true,
+		".my list.md." + random:             true,
+		".tasks.json.0123456789ab":          true,
+		".notes.json.0123456789ab":          false,
+		".tasks.json":                       false,
+		"tasks.json." + random:              false,
+		".ralph-" + random[1:]:              false,
+		".ralph-abcdefghijklmnopqrstuvwx27": false,
+		".ralph":                            false,
+		"." + random:                        false,
+		".." + random:                       false,
+		"":                                  false,
+	} {
+		if IsTemp(name) != want {
+			t.Errorf("%q: got %v", name, !want)
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("entries %v, %v", entries, err)
+	}
+}
+
+func TestErrorsNameTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing", "result.json")
+	if err := Swap(path, nil, 0o600); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error(err)
 	}
 }

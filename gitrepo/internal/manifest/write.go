@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -328,7 +328,7 @@ func (w *Writer) writeAll(in *bufio.Reader, due []Edit) error {
 // write writes a temporary file beside the target, and renames it when it is complete.
 func (w *Writer) write(e Edit, in *bufio.Reader, size int64) (err error) {
 	folder := FolderOf(e.Name)
-	temp := filepath.FromSlash(folder + "/.ralph-" + rand.Text())
+	temp := filepath.FromSlash(folder + "/" + atomicfile.TempName())
 	defer func() {
 		if err != nil {
 			_ = w.Root.Remove(temp)

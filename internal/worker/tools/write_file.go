@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -79,7 +79,7 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	case err != nil:
 		return reason(err)
 	}
-	draft := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
+	draft := filepath.Join(filepath.Dir(name), atomicfile.TempName())
 	err := w.draft(draft, before, content)
 	if err == nil {
 		err = w.Root.Rename(draft, name)
