@@ -26,6 +26,7 @@ type Summary struct {
 	Goal       string           `json:"goal"`
 	SpecFile   string           `json:"spec_file"`
 	TaskFile   string           `json:"task_file"`
+	Worktree   *ralph.Worktree  `json:"-"` // nil if the run works in the workspace itself
 	Agent      string           `json:"agent"`
 	Iterations int              `json:"iterations"` // started
 	Status     ralph.Status     `json:"status"`
@@ -163,7 +164,7 @@ func (s *Store) summarize(summary *Summary) error {
 	}
 	summary.StartedAt, summary.UpdatedAt = first.Time, first.Time
 	summary.Goal, summary.SpecFile, summary.TaskFile = started.Goal, started.SpecFile, started.TaskFile
-	summary.Agent, summary.Demo = started.Agent, started.Demo
+	summary.Agent, summary.Demo, summary.Worktree = started.Agent, started.Demo, started.Worktree
 	summary.Status = ralph.StatusActive
 	last, err := r.last(file)
 	if err != nil {

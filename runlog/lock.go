@@ -50,7 +50,12 @@ type Lock struct {
 	store  *Store
 	flock  *flock.Flock
 	folder *flock.Flock // of the workspace itself
+	died   bool
 }
+
+// AfterDeath reports whether the last holder of the lock died before it released it, and may have left
+// files behind.
+func (l *Lock) AfterDeath() bool { return l.died }
 
 // recordOffset leaves the first byte to the lock itself, because on Windows no other process can
 // read a locked byte.
@@ -104,10 +109,11 @@ func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Unlock())
 	}
+	died := readOwner(file.Path()) != (Owner{}) // Release removes the record
 	if err := writeOwner(file.Path(), owner); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock workspace: %w", err), folder.Unlock(), file.Unlock())
 	}
-	lock := &Lock{store: s, flock: file, folder: folder}
+	lock := &Lock{store: s, flock: file, folder: folder, died: died}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = lock

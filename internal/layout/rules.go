@@ -34,8 +34,8 @@ var (
 	root   = []string{"."} // the vocabulary
 	core   = []string{".", "judge", "fold", "loop"}
 	leaves = []string{
-		"promise", "model", "internal/process", "internal/atomicfile", "internal/text", "internal/textfile",
-		"internal/shell",
+		"promise", "model", "internal/process", "internal/atomicfile", "internal/diskuse", "internal/text",
+		"internal/textfile", "internal/shell",
 	}
 	pureLeaves = []string{"promise", "internal/text"} // no clock, no I/O
 	proof      = []string{"internal/proof"}
