@@ -214,3 +214,36 @@ func TestPlainKeeperDamaged(t *testing.T) {
 	k.must(err)
 	k.wantEqual("content", "a\n", string(text))
 }
+
+func TestPruneKeepsWhatIsNeeded(t *testing.T) {
+	k := keepPlain(t)
+	k.write("same", "in both")
+	k.write("old", strings.Repeat("old ", 1000))
+	first := k.look().Snapshot
+	k.must(os.Remove(filepath.Join(k.dir, "old")))
+	k.write("new", "new")
+	second := k.look().Snapshot
+	left, err := Prune(k.folder, func(id string) bool { return id == second })
+	if err != nil || left != 1 {
+		t.Fatalf("%d left, %v", left, err)
+	}
+	k.again()
+	if _, err := k.keeper.Files(t.Context(), first); err == nil {
+		t.Error("the first snapshot is still there")
+	}
+	for name, want := range map[string]string{"same": "in both", "new": "new"} {
+		if text, err := k.keeper.Read(t.Context(), second, name, 100); err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+	}
+	contents, err := filepath.Glob(filepath.Join(k.folder, "contents", "*", "*"))
+	if err != nil || len(contents) != 2 {
+		t.Errorf("contents %v, %v", contents, err)
+	}
+	if left, err := Prune(k.folder, func(string) bool { return false }); err != nil || left != 0 {
+		t.Errorf("%d left, %v", left, err)
+	}
+	if left, err := Prune(filepath.Join(k.folder, "none"), func(string) bool { return true }); err != nil || left != 0 {
+		t.Errorf("without a folder: %d left, %v", left, err)
+	}
+}

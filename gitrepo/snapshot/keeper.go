@@ -44,6 +44,7 @@ type Keeper struct {
 	always   always
 	distrust distrust
 	hasher   manifest.Hasher
+	packAt   int // how many loose objects are packed next; 0: as many as usual
 }
 
 var (
@@ -261,7 +262,11 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 			return taken{}, fmt.Errorf("take snapshot: %w", err)
 		}
 	}
-	return files, k.setRef(o.ref(), files.id)
+	if err := k.setRef(o.ref(), files.id); err != nil {
+		return files, err
+	}
+	k.packIfDue(ctx)
+	return files, nil
 }
 
 // commit creates the snapshot of a tree. Its parents keep other commits alive: the record of the
@@ -309,7 +314,9 @@ func (k *Keeper) begin(ctx context.Context) error {
 	if k.begun {
 		return nil
 	}
-	os.Remove(k.path("index.lock")) // we hold the workspace's lock
+	for _, name := range []string{"index.lock", "packed-refs.lock"} {
+		os.Remove(k.path(name)) // we hold the workspace's lock
+	}
 	head, err := os.ReadFile(k.path("HEAD"))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,13 +40,22 @@ func (s *Store) put(kind string, body []byte) (string, error) {
 	defer deflaters.Put(w)
 	w.Reset(&packed)
 	_, err := w.Write(object)
-	if err = errors.Join(err, w.Close(), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
-		return "", fmt.Errorf("keep %s: %w", kind, err)
+	if err = errors.Join(err, w.Close()); err == nil {
+		err = putFile(&s.folders, path, packed.Bytes())
 	}
-	if err := atomicfile.Swap(path, packed.Bytes(), 0o400); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", kind, err)
 	}
 	return id, nil
+}
+
+func putFile(folders *sync.Mutex, path string, content []byte) error {
+	folders.Lock()
+	defer folders.Unlock()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Swap(path, content, 0o400)
 }
 
 // loose reads a small loose object, as put wrote it. A git call costs more than everything else
@@ -130,9 +140,22 @@ func (s *Store) setRef(name, id string) error {
 // ref returns the snapshot of a ref, or "" if there is none.
 func (s *Store) ref(name string) string {
 	text, err := os.ReadFile(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return packedRef(s.path("packed-refs"), name)
+	}
 	id := strings.TrimSpace(string(text))
 	if err != nil || !manifest.ID().MatchString(id) {
 		return ""
 	}
 	return id
+}
+
+// packedRef returns the snapshot of a ref that git has packed, or "".
+func packedRef(file, name string) string {
+	packed, _ := os.ReadFile(file) // missing until refs are packed
+	before, _, _ := strings.Cut(string(packed), " "+name+"\n")
+	if id := before[strings.LastIndexByte(before, '\n')+1:]; len(before) < len(packed) && manifest.ID().MatchString(id) {
+		return id
+	}
+	return ""
 }

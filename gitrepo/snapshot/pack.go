@@ -39,24 +39,28 @@ var packing = []string{
 
 // Pack packs small objects and refs, if there are some. It is for the end of a run: the caller holds
 // the workspace's lock.
-func (s *Store) Pack(ctx context.Context) error { return s.pack(ctx, packAtEnd) }
+func Pack(ctx context.Context, s *Store) error { return packer{s}.pack(ctx, packAtEnd) }
+
+// packer packs the objects and refs of a store.
+type packer struct{ *Store }
 
 // packIfDue packs small objects and refs if there are many. If that fails, nothing is lost but space,
 // and it is tried again when there is more to pack.
 func (k *Keeper) packIfDue(ctx context.Context) {
-	if k.looseCount() < max(k.packAt, packAfter) {
+	p := packer{k.Store}
+	if p.looseCount() < max(k.packAt, packAfter) {
 		return
 	}
-	_ = k.pack(ctx, packAfter/2) //nolint:errcheck // the snapshot is complete without it
-	k.packAt = k.looseCount() + packAfter
+	_ = p.pack(ctx, packAfter/2) //nolint:errcheck // the snapshot is complete without it
+	k.packAt = p.looseCount() + packAfter
 }
 
 // looseCount estimates the number of loose objects from every sixteenth folder.
-func (s *Store) looseCount() int {
+func (p packer) looseCount() int {
 	const step = 16
 	sum := 0
 	for i := 0; i < 256; i += step {
-		entries, _ := os.ReadDir(s.path(fmt.Sprintf("objects/%02x", i))) // a missing folder is empty
+		entries, _ := os.ReadDir(p.path(fmt.Sprintf("objects/%02x", i))) // a missing folder is empty
 		sum += len(entries)
 	}
 	return sum * step
@@ -65,27 +69,27 @@ func (s *Store) looseCount() int {
 // pack packs loose objects, if there are as many as least, and refs. No object is missing at any time,
 // so a process that reads meanwhile finds each of them in one form or the other. A kill leaves some in
 // both.
-func (s *Store) pack(ctx context.Context, least int) error {
-	loose := s.packable()
+func (p packer) pack(ctx context.Context, least int) error {
+	loose := p.packable()
 	if len(loose) < least {
 		return nil
 	}
-	if err := s.packObjects(ctx, text.Mapped(loose, func(o looseObject) string { return o.id })); err != nil {
+	if err := p.packObjects(ctx, text.Mapped(loose, func(o looseObject) string { return o.id })); err != nil {
 		return err
 	}
-	if err := s.removeLoose(loose); err != nil {
+	if err := p.removeLoose(loose); err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
+	if _, err := p.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
 		return fmt.Errorf("pack refs: %w", err)
 	}
-	return s.joinPacks(ctx)
+	return p.joinPacks(ctx)
 }
 
 // removeLoose removes objects that are packed, and their folders where nothing is left.
-func (s *Store) removeLoose(packed []looseObject) error {
-	s.folders.Lock()
-	defer s.folders.Unlock()
+func (p packer) removeLoose(packed []looseObject) error {
+	p.folders.Lock()
+	defer p.folders.Unlock()
 	for _, o := range packed {
 		if err := os.Remove(o.path); err != nil {
 			return fmt.Errorf("remove packed object: %w", err)
@@ -107,14 +111,14 @@ var (
 )
 
 // packable lists the loose objects that are worth packing, the newest first.
-func (s *Store) packable() []looseObject {
+func (p packer) packable() []looseObject {
 	var found []looseObject
-	folders, _ := os.ReadDir(s.path("objects")) // without objects there is nothing to pack
+	folders, _ := os.ReadDir(p.path("objects")) // without objects there is nothing to pack
 	for _, folder := range folders {
 		if !objectFolder().MatchString(folder.Name()) {
 			continue
 		}
-		files, _ := os.ReadDir(s.path("objects/" + folder.Name()))
+		files, _ := os.ReadDir(p.path("objects/" + folder.Name()))
 		for _, file := range files {
 			info, err := file.Info()
 			if err != nil || !objectFile().MatchString(file.Name()) || info.Size() == 0 || info.Size() >= packLimit {
@@ -122,7 +126,7 @@ func (s *Store) packable() []looseObject {
 			}
 			found = append(found, looseObject{
 				id:      folder.Name() + file.Name(),
-				path:    s.path("objects/" + folder.Name() + "/" + file.Name()),
+				path:    p.path("objects/" + folder.Name() + "/" + file.Name()),
 				written: info.ModTime().UnixNano(),
 			})
 		}
@@ -132,9 +136,9 @@ func (s *Store) packable() []looseObject {
 }
 
 // packObjects writes objects into a new pack, which is on the disk when it returns.
-func (s *Store) packObjects(ctx context.Context, ids []string) error {
+func (p packer) packObjects(ctx context.Context, ids []string) error {
 	args := slices.Concat(packing, []string{"pack-objects", "-q", "--delta-base-offset", "objects/pack/pack"})
-	_, err := s.feed(ctx, s.call, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
+	_, err := p.feed(ctx, p.call, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
 	if err != nil {
 		return fmt.Errorf("pack objects: %w", err)
 	}
@@ -142,14 +146,14 @@ func (s *Store) packObjects(ctx context.Context, ids []string) error {
 }
 
 // joinPacks makes one pack of many small ones.
-func (s *Store) joinPacks(ctx context.Context) error {
-	small := s.smallPacks()
+func (p packer) joinPacks(ctx context.Context) error {
+	small := p.smallPacks()
 	if len(small) < mostPacks {
 		return nil
 	}
 	var ids []string
 	for _, pack := range small {
-		listed, err := s.call(ctx, git.Call{Args: []string{"show-index"}, Stdin: pack + ".idx"})
+		listed, err := p.call(ctx, git.Call{Args: []string{"show-index"}, Stdin: pack + ".idx"})
 		if err != nil {
 			return fmt.Errorf("list packed objects: %w", err)
 		}
@@ -159,11 +163,11 @@ func (s *Store) joinPacks(ctx context.Context) error {
 			}
 		}
 	}
-	before := packFiles(s.path("objects/pack"))
-	if err := s.packObjects(ctx, ids); err != nil {
+	before := packFiles(p.path("objects/pack"))
+	if err := p.packObjects(ctx, ids); err != nil {
 		return err
 	}
-	if slices.Equal(before, packFiles(s.path("objects/pack"))) {
+	if slices.Equal(before, packFiles(p.path("objects/pack"))) {
 		return nil // the new pack has the name, and so the objects, of an old one
 	}
 	for _, pack := range small {
@@ -178,9 +182,9 @@ func (s *Store) joinPacks(ctx context.Context) error {
 }
 
 // smallPacks lists the packs that are worth joining, without their extensions.
-func (s *Store) smallPacks() []string {
+func (p packer) smallPacks() []string {
 	var small []string
-	for _, file := range packFiles(s.path("objects/pack")) {
+	for _, file := range packFiles(p.path("objects/pack")) {
 		if info, err := os.Lstat(file); err == nil && info.Size() < smallPack {
 			small = append(small, strings.TrimSuffix(file, ".pack"))
 		}

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -42,6 +43,10 @@ type Store struct {
 	home home
 
 	listings manifest.Listings
+
+	folders sync.Mutex // held while a folder of loose objects is created or removed
+
+	commitTexts textCache // of packed commits
 }
 
 var _ ralph.Snapshots = (*Store)(nil)
@@ -249,7 +254,8 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 	text, known := s.loose("commit", id)
 	if !known {
 		var err error
-		if text, err = s.run(ctx, "cat-file", "commit", id); git.Failed(err) {
+		text, err = s.commitTexts.get(id, func() (string, error) { return s.run(ctx, "cat-file", "commit", id) })
+		if git.Failed(err) {
 			err = fmt.Errorf("%w: %w", ErrNoSnapshot, err)
 		}
 		if err != nil {
@@ -276,6 +282,31 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 		}
 	}
 	return c, nil
+}
+
+// textCache keeps the texts of some commits: a run asks for its base again and again.
+type textCache struct {
+	mu    sync.Mutex
+	texts map[string]string
+}
+
+// get returns the text of a commit, and calls read if it is not cached.
+func (c *textCache) get(id string, read func() (string, error)) (string, error) {
+	const most = 64
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text, known := c.texts[id]; known {
+		return text, nil
+	}
+	text, err := read()
+	if err != nil {
+		return "", err
+	}
+	if c.texts == nil || len(c.texts) == most {
+		c.texts = map[string]string{}
+	}
+	c.texts[id] = text
+	return text, nil
 }
 
 // files lists the files of a snapshot's tree.

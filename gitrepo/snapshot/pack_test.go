@@ -1,0 +1,189 @@
+package snapshot_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
+	"github.com/ralphloop/ralph/gitrepo/snapshot"
+	"github.com/ralphloop/ralph/internal/diskuse"
+)
+
+// pages writes a file of some length that differs a little from its other versions.
+func pages(w gittest.Workspace, name string, version int) {
+	w.Helper()
+	w.Write(name, strings.Repeat(fmt.Sprintf("package %s\n", filepath.Base(name)), 30)+fmt.Sprintf("// %d\n", version))
+}
+
+// TestSmallChangesTakeLittleSpace makes small changes, one snapshot each. In files of their own, the
+// objects and the ref of each snapshot would take more than 30 KB.
+func TestSmallChangesTakeLittleSpace(t *testing.T) {
+	changes := 200
+	if testing.Short() {
+		changes = 60
+	}
+	w := gittest.NewRepo(t)
+	for i := range 100 {
+		pages(w, fmt.Sprintf("pkg%d/file%02d.go", i%10, i), 0)
+	}
+	w.Commit()
+	k, dir := newKeeper(w)
+	take := func(i int) string {
+		return w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"}).Snapshot
+	}
+	ids := []string{take(0)}
+	before := diskuse.Of(dir).Bytes
+	for i := 1; i <= changes; i++ {
+		pages(w, fmt.Sprintf("pkg%d/file%02d.go", i%7, i%7*10+i%7), i)
+		ids = append(ids, take(i))
+	}
+	w.Must(snapshot.Pack(t.Context(), k.Store))
+	const limit = 5 << 10
+	if each := (diskuse.Of(dir).Bytes - before) / int64(changes); each >= limit {
+		t.Errorf("a snapshot takes %d bytes", each)
+	}
+	if loose, _ := filepath.Glob(filepath.Join(dir, "objects", "??", "*")); len(loose) >= 64 {
+		t.Errorf("%d objects are not packed", len(loose))
+	}
+	w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+
+	other := reopen(w, dir) // which has cached nothing
+	for i, id := range ids {
+		if i == 0 || i%20 != 0 && i != changes {
+			continue
+		}
+		name := fmt.Sprintf("pkg%d/file%02d.go", i%7, i%7*10+i%7)
+		text, err := other.Read(t.Context(), id, name, 1<<20)
+		if err != nil || !strings.HasSuffix(string(text), fmt.Sprintf("// %d\n", i)) {
+			t.Errorf("snapshot %d has %q, %v", i, text, err)
+		}
+	}
+	w.Must(other.Extract(t.Context(), ids[1], gittest.NewFolder(t).Dir, nil))
+	// The ref of an iteration is packed, and its snapshot is still a parent of the next one.
+	pages(w, "kept", 1)
+	again := w.Fingerprint(keep(w, dir), ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"}).Snapshot
+	if parents := w.Git("--git-dir="+dir, "rev-list", again); !strings.Contains(parents, ids[1]) {
+		t.Errorf("%s is not among %s", ids[1], parents)
+	}
+}
+
+func TestManyPacksBecomeOne(t *testing.T) {
+	w := gittest.NewRepo(t)
+	k, dir := newKeeper(w)
+	var ids []string
+	for i := range 16 {
+		for n := range 40 {
+			pages(w, fmt.Sprintf("file%d", n), i)
+		}
+		ids = append(ids, w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"}).Snapshot)
+		w.Must(snapshot.Pack(t.Context(), k.Store))
+	}
+	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Errorf("packs %v, %v", packs, err)
+	}
+	w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+	for _, id := range ids {
+		if files, err := k.Files(t.Context(), id); err != nil || len(files) != 41 {
+			t.Errorf("snapshot %s has %d files, %v", id, len(files), err)
+		}
+	}
+}
+
+// prunedStore has snapshots of two runs. The second needs one of the first.
+func prunedStore(t *testing.T) (w gittest.Workspace, dir string, first, second []string) {
+	t.Helper()
+	w = gittest.NewRepo(t)
+	k, dir := newKeeper(w)
+	for i := range 3 {
+		w.Write("big", strings.Repeat(fmt.Sprintf("%d of the first run %x\n", i, i*i), 20_000)+large())
+		first = append(first, w.Fingerprint(k, ralph.TreeInput{Run: "R1", Iteration: i, BaseHead: "HEAD"}).Snapshot)
+	}
+	w.Must(os.Remove(w.Path("big")))
+	for i := range 2 {
+		pages(w, "small", i)
+		second = append(second, w.Fingerprint(k, ralph.TreeInput{Run: "R2", Iteration: i, BaseHead: "HEAD"}).Snapshot)
+	}
+	return w, dir, first, second
+}
+
+func TestPruneFreesWhatOnlyOldRunsUse(t *testing.T) {
+	w, dir, first, second := prunedStore(t)
+	store, err := snapshot.Open(gittest.Program(), dir)
+	w.Must(err)
+	before := diskuse.Of(dir).Bytes
+	left, err := snapshot.Prune(t.Context(), store, snapshot.PruneInput{
+		Keeps: func(run string) bool { return run == "R2" },
+		Needs: func(id string) bool { return id == first[0] || id == second[1] },
+	})
+	if err != nil || left != 3 {
+		t.Errorf("%d left, %v; want two of the second run, and one of the first", left, err)
+	}
+	if after := diskuse.Of(dir).Bytes; after > before*3/4 {
+		t.Errorf("%d bytes before, %d after", before, after)
+	}
+	w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+	for _, id := range append(second, first[0]) {
+		if _, err := store.Files(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
+	fresh, err := snapshot.Open(gittest.Program(), dir)
+	w.Must(err)
+	if _, err := fresh.Files(t.Context(), first[2]); err == nil {
+		t.Error("a snapshot of a run that is gone is still there")
+	}
+	// The next run continues as if nothing had happened, and its snapshots can be restored.
+	now := treeOf(w)
+	id := snapshotOf(w, keep(w, dir))
+	w.Write("small", "gone")
+	restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
+	same(w, "restored", now)
+}
+
+func TestPruneFinishesWhatAKillCutOff(t *testing.T) {
+	w, dir, first, second := prunedStore(t)
+	// As after a kill between the refs and the objects, in the middle of a repack.
+	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/0")
+	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/1")
+	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/2")
+	for _, name := range []string{"pruning", "packed-refs.lock", "HEAD.lock", "refs/ralph/R2/0.lock", "objects/pack/tmp_pack_1"} {
+		w.Must(os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
+	}
+	store, err := snapshot.Open(gittest.Program(), dir)
+	w.Must(err)
+	for range 2 {
+		left, err := snapshot.Prune(t.Context(), store, snapshot.PruneInput{
+			Keeps: func(run string) bool { return run == "R2" },
+			Needs: func(string) bool { return false },
+		})
+		if err != nil || left != len(second) {
+			t.Fatalf("%d left, %v", left, err)
+		}
+	}
+	if _, err := store.Files(t.Context(), first[1]); err == nil {
+		t.Error("its objects are still there")
+	}
+	if rest, _ := filepath.Glob(filepath.Join(dir, "*.lock")); len(rest) > 0 {
+		t.Error(rest)
+	}
+}
+
+func TestPruneOfEverything(t *testing.T) {
+	w, dir, _, _ := prunedStore(t)
+	store, err := snapshot.Open(gittest.Program(), dir)
+	w.Must(err)
+	none := snapshot.PruneInput{Keeps: func(string) bool { return false }, Needs: func(string) bool { return false }}
+	left, err := snapshot.Prune(t.Context(), store, none)
+	if err != nil || left != 0 {
+		t.Fatalf("%d left, %v", left, err)
+	}
+	id := snapshotOf(w, keep(w, dir))
+	if files, err := reopen(w, dir).Files(t.Context(), id); err != nil || len(files) != 2 {
+		t.Errorf("files %v, %v", files, err)
+	}
+}
