@@ -3,13 +3,16 @@ package gitrepo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -53,7 +56,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if p := state.refusal(how); p != nil {
 		return p
 	}
-	if err := ws.removeFolder(ctx, e, how); err != nil {
+	if err := ws.removeFolder(ctx, e); err != nil {
 		return err
 	}
 	return ws.removeBranch(ctx, e.branch, tip)
@@ -146,22 +149,28 @@ func unmergedHint(s WorktreeState) string {
 	return fmt.Sprintf("merge it with git merge %s, or discard it with %s", s.Branch, drop)
 }
 
-// removeFolder removes a worktree's folder and its entry in git's list. --force is needed because
-// of the progress file and submodules; the callers have checked what it could destroy.
-func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
+// removeFolder removes a worktree's folder and its entry in git's list. It renames the folder first: git
+// deletes the files one by one, and the rest after a kill would look like changed work. --force is
+// needed because of the progress file and submodules; the callers have checked what it could destroy.
+func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry) error {
 	if e.path == "" {
 		return nil
 	}
-	remove := []string{"worktree", "remove", "--force", e.path}
-	_, err := ws.repo.run(ctx, remove...)
-	if err != nil && how == RemoveAnyway && ctx.Err() == nil {
-		// Git does not touch a folder that has lost its .git.
-		if err := os.RemoveAll(e.path); err != nil {
-			return fmt.Errorf("remove worktree: %w", err)
-		}
-		_, err = ws.repo.run(ctx, remove...)
+	aside := filepath.Join(filepath.Dir(e.path), atomicfile.TempName())
+	renamed := os.Rename(e.path, aside)
+	if renamed != nil && !errors.Is(renamed, fs.ErrNotExist) {
+		return fmt.Errorf("remove worktree: %w", renamed)
 	}
-	return wrapError("remove worktree", err)
+	if _, err := ws.repo.run(ctx, "worktree", "remove", "--force", e.path); err != nil {
+		if renamed == nil {
+			err = errors.Join(err, os.Rename(aside, e.path))
+		}
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	if err := os.RemoveAll(aside); err != nil {
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	return nil
 }
 
 // removeBranch removes one of the harness's branches if it still points to tip.
@@ -284,7 +293,7 @@ func (ws Worktrees) removeIfMerged(ctx context.Context, e worktreeEntry, idle fu
 			Hint:  "choose another name, or remove it with ralph clean if its run has ended",
 		}
 	}
-	return ws.removeFolder(ctx, e, RemoveMerged)
+	return ws.removeFolder(ctx, e)
 }
 
 // pruneMissing removes worktrees whose folder is gone from git's list. `git worktree prune` would
@@ -294,7 +303,7 @@ func (ws Worktrees) pruneMissing(ctx context.Context, entries []worktreeEntry, w
 		if e.main || !e.gone() || !which(e) {
 			continue
 		}
-		if err := ws.removeFolder(ctx, e, RemoveMerged); err != nil {
+		if err := ws.removeFolder(ctx, e); err != nil {
 			return err
 		}
 	}

@@ -49,6 +49,9 @@ func (p *Tree) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeSt
 	return p.scan(ctx, func(*os.Root, []string) {})
 }
 
+// Names lists the files of the workspace, as far as they are read.
+func (p *Tree) Names() []string { return scan.Walk(p.Dir, ".") }
+
 // scan returns the state of the workspace and passes its files to also.
 func (p *Tree) scan(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
 	p.mu.Lock()

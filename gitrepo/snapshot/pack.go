@@ -20,7 +20,7 @@ const (
 	// Each takes a block of the disk, and most also one for their folder, although they are far smaller.
 	packAfter = 128
 	// packAtEnd is how many are packed after a run: fewer are not worth the time.
-	packAtEnd = 32
+	packAtEnd = 16
 	// packLimit is the size from which a loose object stays one. Its block is no waste, and compressing
 	// it again would take longer than a run should wait.
 	packLimit = 1 << 20

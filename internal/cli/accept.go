@@ -294,7 +294,7 @@ func (s *session) weakenedTests(ctx context.Context, state *fold.State) string {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer done()
 	from, to := state.History.Base.Snapshot, state.History.Tree.Snapshot
-	patch, _, err := workspace.SnapshotDiff(ctx, snapshotsOf(s.store, s.plan.Worktree), from, to, s.streams.Env)
+	patch, _, err := workspace.SnapshotDiff(ctx, s.store.SnapshotsOf(s.plan.Worktree), from, to, s.streams.Env)
 	if err != nil {
 		return ""
 	}

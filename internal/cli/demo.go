@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/cleanup"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/demo"
 	"github.com/ralphloop/ralph/internal/process"
@@ -103,34 +104,11 @@ func (c *demoCommand) run(ctx context.Context) error {
 // part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
-// demoFolders is the prefix of every demo's folder name.
-const demoFolders = "ralph-demo-"
-
-// removeOldDemos removes the folders of earlier demos. It keeps those of the last hour, so that
-// their runs can still be explained. It does not touch other folders whose names have the same
-// prefix.
-func removeOldDemos() {
-	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
-	for _, dir := range found {
-		info, err := os.Lstat(dir)
-		if err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour && isDemo(dir) {
-			os.RemoveAll(dir)
-		}
-	}
-}
-
-// isDemo reports whether a folder contains what makeProject writes and nothing else.
-func isDemo(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) == 2 &&
-		entries[0].Name() == "agent" && entries[1].Name() == "project" && entries[1].IsDir()
-}
-
 // makeProject creates the sample as a git repository in a new folder, with the scripted agent next
 // to it.
 func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
-	removeOldDemos()
-	base, err := os.MkdirTemp("", demoFolders)
+	cleanup.RemoveDemos(ctx, c.streams.Env.StateDir, time.Now())
+	base, err := os.MkdirTemp("", cleanup.DemoFolders)
 	if err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}

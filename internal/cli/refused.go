@@ -111,7 +111,7 @@ func (l *lookBack) bringHere(ctx context.Context) error {
 	if !l.elsewhere() {
 		return nil
 	}
-	from, to := snapshotsOf(l.store, l.last.Started.Worktree), snapshotsOf(l.store, l.plan.Worktree)
+	from, to := l.store.SnapshotsOf(l.last.Started.Worktree), l.store.SnapshotsOf(l.plan.Worktree)
 	ids, err := l.plan.Workspace.ImportSnapshots(ctx, from, to, []string{l.base, l.tree.Snapshot})
 	if err != nil {
 		return fmt.Errorf("%w: what run %s left cannot be compared: %w", ralph.ErrIO, l.last.Run, err)
@@ -372,7 +372,7 @@ func (c *acceptCommand) knowsFile(
 	if earlier := last.Started.Refused; earlier != nil {
 		refused = append(refused, earlier.Files...)
 	}
-	folder := snapshotsOf(store, last.Started.Worktree)
+	folder := store.SnapshotsOf(last.Started.Worktree)
 	files, err := workspace.SnapshotFiles(ctx, folder, refusedBase(last), c.streams.Env)
 	return err != nil || slices.ContainsFunc(append(refused, files...), func(file string) bool {
 		return file == name || strings.HasPrefix(file, name+"/")

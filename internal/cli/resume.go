@@ -96,7 +96,7 @@ func (a *app) reopenRun(store *runlog.Store, run string, do func(*session) error
 		return err
 	}
 	defer held.Release()
-	s := &session{app: a, run: run, store: store}
+	s := &session{app: a, run: run, store: store, afterDeath: held.AfterDeath()}
 	if err := s.killLeftovers(run); err != nil {
 		return err
 	}
@@ -129,6 +129,8 @@ func (c *resumeCommand) rebuildPlan(
 			fmt.Fprintf(c.errLines(), "ralph: %s\n", text)
 		}
 	}
+	s.afterDeath = s.afterDeath || s.state.Stopped == nil
+	s.removeStrays(ctx, workspace)
 	plan, err := c.recordedPlan(ctx, workspace, &s.state)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
@@ -46,6 +47,7 @@ type session struct {
 	unproven     string              // the last run in this workspace, if it did not prove its work
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
+	afterDeath   bool                // the last process that worked here died, and may have left files
 }
 
 // ownOrphans makes this process the parent of processes that agents and checks detach. Call it
@@ -71,7 +73,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	if run := markedRun(s.store, process.Ancestors()); run != "" { // its process is gone, or it would hold the lock
 		return insideRun("run", run)
 	}
-	s.killLastRun()
+	s.afterDeath = s.killLastRun() || held.AfterDeath()
 	home := s.plan.Workspace
 	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
 		s.discard(context.WithoutCancel(ctx), home)
@@ -84,8 +86,9 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.removeStrays(ctx, s.plan.Workspace)
 	// A named worktree may have snapshots of earlier runs.
-	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
+	if folder := s.store.SnapshotsOf(s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) {
 		s.newSnapshots = folder
 	}
 	s.asked = openQuestion(s.store)
@@ -166,6 +169,7 @@ func (s *session) runLoop(ctx context.Context) error {
 		v.Close()
 		return err
 	}
+	after := ctx // without the signals that end the loop
 	ctx, release := watchSignals(ctx, loop, v)
 	result, err := loop.Run(ctx)
 	release()
@@ -177,7 +181,10 @@ func (s *session) runLoop(ctx context.Context) error {
 		return err
 	}
 	s.notifyOnStop(context.WithoutCancel(ctx), result)
-	return s.finish(ctx, state, result, s.plan.Settings.ExitMap)
+	end := s.finish(ctx, state, result, s.plan.Settings.ExitMap)
+	// After the result, because nobody has to wait for it. If it fails, only space is lost.
+	_ = workspace.PackSnapshots(after, places.Snapshots, s.streams.Env)
+	return end
 }
 
 func exists(path string) bool {
@@ -202,22 +209,14 @@ func (s *session) places() (assembly.Places, error) {
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {
 	dir := store.RunDir(run)
 	return assembly.Places{
-		Snapshots: snapshotsOf(store, worktree),
+		Snapshots: store.SnapshotsOf(worktree),
 		Run:       dir,
-		Views:     filepath.Join(store.Dir(), "views"),
+		Views:     store.ViewsDir(),
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),
 		Given:     filepath.Join(dir, "given"),
 	}
-}
-
-// snapshotsOf returns the folder with the snapshots of a run. Each worktree has its own folder.
-func snapshotsOf(store *runlog.Store, worktree *ralph.Worktree) string {
-	if worktree == nil {
-		return store.SnapshotsDir()
-	}
-	return filepath.Join(store.WorktreesDir(), filepath.Base(worktree.Path)+".snapshots.git")
 }
 
 // notifyOnWait notifies the user when a running run waits for an answer.
@@ -358,17 +357,33 @@ func (quietView) Pause()              {}
 func (quietView) Close()              {}
 
 // killLastRun kills processes that the last run left behind, if that run died. They carry its marker in their
-// environment.
-func (s *session) killLastRun() {
+// environment. It reports whether the run died.
+func (s *session) killLastRun() bool {
 	runs, err := s.store.Runs()
 	if err != nil || len(runs) == 0 {
-		return
+		return false
 	}
 	last := byActivity(runs)[0]
 	if last.Reason != "" || last.Broken != "" {
-		return
+		return false
 	}
 	if err := s.killLeftovers(last.Run); err != nil {
+		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
+	}
+	return true
+}
+
+// removeStrays removes temporary files that a process left in the workspace when it died: they would be part of
+// the tree.
+func (s *session) removeStrays(ctx context.Context, space workspace.Workspace) {
+	if !s.afterDeath {
+		return
+	}
+	names, err := space.RemoveStrays(ctx)
+	if len(names) > 0 && !s.globals.quiet {
+		fmt.Fprintf(s.errLines(), "ralph: removed temporary files of a killed run: %s\n", term.Clean(text.List(names)))
+	}
+	if err != nil {
 		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
 }

@@ -134,7 +134,7 @@ func (a *app) findSnapshots(ctx context.Context, name string) (runSnapshots, err
 		}
 		return k.state.Apply(e)
 	})
-	k.folder = snapshotsOf(store, k.state.Started.Worktree)
+	k.folder = store.SnapshotsOf(k.state.Started.Worktree)
 	if err != nil {
 		return k, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -240,20 +241,26 @@ func (c runsCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := store.Runs()
+	summaries, err := store.Runs()
 	if err != nil {
 		return err
 	}
+	type sizedRun struct {
+		runlog.Summary
+		Size int64 `json:"size_bytes"` // on the disk, without snapshots
+	}
+	runs := text.Mapped(summaries, func(r runlog.Summary) sizedRun { return sizedRun{r, store.Size(r)} })
 	return c.table(listed(runs), func(out io.Writer) {
 		if len(runs) == 0 {
 			fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
 			return
 		}
-		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
+		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSIZE\tSTATUS\tGOAL")
 		for _, r := range runs {
 			started := r.StartedAt.Local().Format(time.DateTime)
 			goal := term.Shorten(demoMark(r.Demo)+term.Clean(cmp.Or(r.SpecFile, r.Goal, r.TaskFile)), 60)
-			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, started, r.Iterations, summaryStatus(r), goal)
+			status := summaryStatus(r.Summary)
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\t%s\n", r.Run, started, r.Iterations, term.Size(r.Size), status, goal)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,28 +32,6 @@ merges nothing. A run that did not complete needs --force.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
 	cmd.Flags().BoolVar(&c.force, "force", false, "also merge work that is not proven")
-	return cmd
-}
-
-// cleanCommand is `ralph clean`.
-type cleanCommand struct {
-	*app
-	force bool
-}
-
-func newCleanCommand(a *app) *cobra.Command {
-	c := &cleanCommand{app: a}
-	cmd := &cobra.Command{
-		Use:         "clean",
-		Short:       "Remove merged worktrees and branches",
-		GroupID:     "keep",
-		Args:        noArguments,
-		Annotations: outside,
-		Long: `Remove worktrees and branches of earlier runs whose work is merged. With
---force, remove all of them. Logs stay.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
-	}
-	cmd.Flags().BoolVar(&c.force, "force", false, "also remove unmerged work")
 	return cmd
 }
 
@@ -168,36 +145,4 @@ func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error 
 		return usage("not merged: uncommitted changes would be overwritten: %s; commit or stash them first", files)
 	}
 	return usage("not merged: %s; the work is in %s", strings.TrimSpace(result.Output), worktree.Path)
-}
-
-func (c *cleanCommand) run(ctx context.Context) error {
-	ws, store, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	held, err := lock(store, "clean")
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	how := workspace.RemoveMerged
-	if c.force {
-		how = workspace.RemoveAnyway
-	}
-	left, err := ws.Clean(ctx, store.WorktreesDir(), how)
-	if err != nil {
-		return err
-	}
-	return c.show(listed(left), func(out io.Writer) {
-		if len(left) == 0 {
-			fmt.Fprintln(c.streams.Err, "no worktrees of earlier runs")
-		}
-		for _, l := range left {
-			word := "kept"
-			if l.Removed {
-				word = "removed"
-			}
-			fmt.Fprintf(out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
-		}
-	})
 }

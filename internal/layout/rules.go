@@ -111,6 +111,9 @@ var directions = []direction{
 			"internal/assembly",
 		}),
 		"the doctor reports what a run would use, which assembly knows; it builds no loop"},
+	{[]string{"internal/cleanup"},
+		join(root, leaves, proof, []string{"fold", "runlog", "internal/config", "internal/workspace"}),
+		"what runs left on the disk is in their records and in the workspace; it is removed without a loop"},
 	{[]string{"internal/planner"},
 		join(root, leaves, parts, []string{
 			"plan", "internal/config", "internal/project", "internal/models", "internal/assembly",

@@ -129,6 +129,21 @@ func Money(cost float64, estimated bool) string {
 	return mark + "$" + amount
 }
 
+// Size formats a number of bytes.
+func Size(bytes int64) string {
+	size, unit := float64(bytes), "bytes"
+	for _, larger := range []string{"KB", "MB", "GB", "TB"} {
+		if size < 1000 {
+			break
+		}
+		size, unit = size/1000, larger
+	}
+	if unit == "bytes" {
+		return Count(int(bytes), "byte")
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
 // AtLeast marks a figure that is only partly known.
 func AtLeast(figure string, partial bool) string {
 	if partial {

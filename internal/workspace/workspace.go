@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
@@ -57,7 +56,7 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 // has ignored files.
 func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
 	tree := &plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}
-	keeper, err := tree.Keep(strings.TrimSuffix(folder, ".git"))
+	keeper, err := tree.Keep(PlainFolder(folder))
 	if err != nil {
 		return nil, err
 	}

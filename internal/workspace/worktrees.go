@@ -73,17 +73,18 @@ func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult,
 	return result, Refusal(err)
 }
 
-// Leftover is a worktree or a branch of an earlier run.
+// Leftover is a worktree of a run, or a branch without one: then Path is "".
 type Leftover struct {
-	Path    string `json:"path"`
-	Branch  string `json:"branch"`
-	Removed bool   `json:"removed"`
-	Why     string `json:"why"` // why it was kept or removed
+	Path   string
+	Branch string
+	Merged bool   // removing it loses nothing
+	Locked bool   // by the user, with git worktree lock
+	Ours   bool   // it is in the folder of this workspace; the runs of another one may use it
+	Why    string // why it can be removed, or should not be
 }
 
-// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
-// It keeps those of other workspaces of the repository: only this one's lock is held.
-func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal) ([]Leftover, error) {
+// Worktrees lists the worktrees and branches of runs. Those of this workspace are in folder.
+func (w Workspace) Worktrees(ctx context.Context, folder string) ([]Leftover, error) {
 	if w.Repo == nil {
 		return nil, nil
 	}
@@ -91,26 +92,22 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 	if err != nil {
 		return nil, err
 	}
-	var left []Leftover
-	for _, state := range worktrees {
-		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
-		ours := state.Path == "" || LiesIn(folder, state.Path)
+	return text.Mapped(worktrees, func(state gitrepo.WorktreeState) Leftover {
+		l := Leftover{Path: state.Path, Branch: state.Branch, Merged: state.Removable(), Locked: state.Locked, Why: "merged"}
+		l.Ours = state.Path == "" || LiesIn(folder, state.Path)
 		switch {
-		case !ours: // a run may be using it
+		case !l.Ours:
 			l.Why = "it belongs to another workspace; run ralph clean there"
-		case !state.Removable():
+		case !l.Merged:
 			l.Why = whyKept(state)
 		}
-		if ours && (state.Removable() || how == gitrepo.RemoveAnyway) {
-			if err := w.Repo.Worktrees().Remove(ctx, state.Worktree, how); err != nil {
-				l.Why = Refusal(err).Error()
-			} else {
-				l.Removed = true
-			}
-		}
-		left = append(left, l)
-	}
-	return left, nil
+		return l
+	}), nil
+}
+
+// RemoveLeftover removes a worktree and its branch, if it is merged or by force.
+func (w Workspace) RemoveLeftover(ctx context.Context, l Leftover, how gitrepo.Removal) error {
+	return Refusal(w.Repo.Worktrees().Remove(ctx, gitrepo.Worktree{Path: l.Path, Branch: l.Branch}, how))
 }
 
 func whyKept(s gitrepo.WorktreeState) string {
