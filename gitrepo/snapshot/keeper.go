@@ -255,7 +255,8 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	}
 	files.id, files.left = k.last.id, append(left, files.left...)
 	named := k.ref(o.ref())
-	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository ||
+	// Each run has snapshots of its own, which can be removed without those of another one.
+	if k.last.id == "" || k.last.run != o.run || k.last.tree != files.tree || k.last.repository != repository ||
 		!maps.Equal(k.last.left, files.hash) ||
 		named != "" && named != k.last.id {
 		if files.id, err = k.commit(o, files, repository); err != nil {

@@ -232,21 +232,28 @@ func useGo(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("GOTELEMETRY", "off")
 }
 
-// editLog is `editlog PATTERN OLD NEW`: it rewrites every line of a log, with a correct checksum,
-// as another version would have written it.
+// editLog is `editlog PATTERN OLD NEW`: it rewrites every line of the logs that match, with correct
+// checksums, as another version or another day would have written them.
 func editLog(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: editlog PATTERN OLD NEW")
 	}
-	file := onlyMatch(ts, args[0])
-	var edited strings.Builder
-	for line := range strings.Lines(ts.ReadFile(file)) {
-		body, _, ok := strings.Cut(line, `,"sum":"`)
-		if !ok {
-			ts.Fatalf("a line without a sum: %s", line)
-		}
-		body = strings.ReplaceAll(body, args[1], args[2])
-		fmt.Fprintf(&edited, "%s,\"sum\":\"%08x\"}\n", body, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
+	files, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("%s fits no file", args[0])
 	}
-	ts.Check(os.WriteFile(file, []byte(edited.String()), 0o600))
+	for _, file := range files {
+		var edited strings.Builder
+		for line := range strings.Lines(ts.ReadFile(file)) {
+			body, _, ok := strings.Cut(line, `,"sum":"`)
+			if !ok {
+				ts.Fatalf("a line without a sum: %s", line)
+			}
+			body = strings.ReplaceAll(body, args[1], args[2])
+			sum := crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))
+			fmt.Fprintf(&edited, "%s,\"sum\":\"%08x\"}\n", body, sum)
+		}
+		ts.Check(os.WriteFile(file, []byte(edited.String()), 0o600))
+	}
 }
