@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,17 +22,14 @@ func (l *Log) Keep(name string) (string, error) {
 	return path, nil
 }
 
-// SnapshotsDir returns the folder of the workspace's snapshots. It may not exist yet.
-func (s *Store) SnapshotsDir() string { return filepath.Join(s.dir, "snapshots.git") }
-
 // WorktreesDir returns the folder of the worktrees of the workspace's runs. It may not exist yet.
 func (s *Store) WorktreesDir() string { return filepath.Join(s.dir, "worktrees") }
 
-// SnapshotsOf returns the folder of the snapshots of a run. Each worktree has its own. It may not exist
-// yet.
+// SnapshotsOf returns the folder of the snapshots of runs in a worktree, or of those in the workspace
+// itself if that is nil. It may not exist yet.
 func (s *Store) SnapshotsOf(worktree *ralph.Worktree) string {
 	if worktree == nil {
-		return s.SnapshotsDir()
+		return filepath.Join(s.dir, "snapshots.git")
 	}
 	return filepath.Join(s.WorktreesDir(), filepath.Base(worktree.Path)+worktreeSnapshots)
 }
@@ -42,15 +40,16 @@ const worktreeSnapshots = ".snapshots.git"
 // AllSnapshots lists the folders of SnapshotsOf, those of worktrees that are gone included. Snapshots
 // without git are in a folder of the same name without its extension.
 func (s *Store) AllSnapshots() []string {
-	all := []string{s.SnapshotsDir()}
-	for _, name := range []string{worktreeSnapshots, strings.TrimSuffix(worktreeSnapshots, ".git")} {
-		found, _ := filepath.Glob(filepath.Join(s.WorktreesDir(), "*"+name)) // the pattern is valid
-		for _, folder := range found {
-			all = append(all, strings.TrimSuffix(folder, ".git")+".git")
+	all := []string{s.SnapshotsOf(nil)}
+	entries, _ := os.ReadDir(s.WorktreesDir()) // a missing folder is empty
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".git") + ".git"
+		if folder := filepath.Join(s.WorktreesDir(), name); strings.HasSuffix(name, worktreeSnapshots) &&
+			!slices.Contains(all, folder) {
+			all = append(all, folder)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 // ViewsDir returns the folder of the views in which checks run. It may not exist yet.

@@ -264,7 +264,7 @@ func TestKeepWantsAName(t *testing.T) {
 
 func TestFoldersOfTheWorkspace(t *testing.T) {
 	s := openStore(t)
-	got := []string{s.SnapshotsDir(), s.WorktreesDir()}
+	got := []string{s.SnapshotsOf(nil), s.WorktreesDir()}
 	want := []string{filepath.Join(s.Dir(), "snapshots.git"), filepath.Join(s.Dir(), "worktrees")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

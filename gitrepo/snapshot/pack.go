@@ -193,6 +193,5 @@ func (p packer) smallPacks() []string {
 }
 
 func packFiles(folder string) []string {
-	found, _ := filepath.Glob(filepath.Join(folder, "pack-*.pack")) // the pattern is valid
-	return found
+	return slices.DeleteFunc(filesIn(folder), func(file string) bool { return filepath.Ext(file) != ".pack" })
 }

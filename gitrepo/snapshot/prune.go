@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // PruneInput says which snapshots stay.
@@ -154,25 +155,63 @@ func (p pruner) dropRefs(ctx context.Context, gone []ref) error {
 	return err
 }
 
-// collect packs all snapshots and drops the objects that no ref and no entry of the index leads to.
+// collect packs all that refs and the index lead to, and removes everything else. Git only adds a pack:
+// if this process is killed, a git that goes on for a moment deletes nothing that a new run may use.
 func (p pruner) collect(ctx context.Context) error {
-	for _, args := range [][]string{
-		{"pack-refs", "--all", "--prune"},
-		slices.Concat(packing, []string{"repack", "-a", "-d", "-l", "-q"}),
-		{"prune", "--expire=now"},
-	} {
-		if _, err := p.run(ctx, args...); err != nil {
+	if _, err := p.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
+		return err
+	}
+	old := p.objectFiles()
+	args := slices.Concat(packing, []string{
+		"pack-objects", "-q", "--all", "--indexed-objects", "--local", "--non-empty", "--delta-base-offset",
+		"objects/pack/pack",
+	})
+	made, err := p.feed(ctx, p.call, "", git.Call{Args: args})
+	if err != nil {
+		return err
+	}
+	name := "pack-" + strings.TrimSpace(made) + "."
+	for _, file := range old {
+		if strings.HasPrefix(filepath.Base(file), name) {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
 			return err
+		}
+		if dir := filepath.Dir(file); filepath.Base(dir) != "pack" {
+			os.Remove(dir) // fails as long as it has other files
 		}
 	}
 	return os.Remove(p.path(pruning))
 }
 
+// objectFiles lists the files of all objects, and what killed processes left beside them. Indexes come
+// first: without its index git does not use a pack.
+func (p pruner) objectFiles() []string {
+	files := filesIn(p.path("objects/pack"))
+	isIndex := func(file string) bool { return filepath.Ext(file) == ".idx" }
+	packs := slices.DeleteFunc(slices.Clone(files), isIndex)
+	files = append(slices.DeleteFunc(files, func(file string) bool { return !isIndex(file) }), packs...)
+	folders, _ := os.ReadDir(p.path("objects")) // without objects there is nothing to remove
+	for _, folder := range folders {
+		if objectFolder().MatchString(folder.Name()) {
+			files = append(files, filesIn(p.path("objects/"+folder.Name()))...)
+		}
+	}
+	return files
+}
+
+// filesIn returns the paths of what is in a folder, none if it is missing.
+func filesIn(folder string) []string {
+	entries, _ := os.ReadDir(folder)
+	return text.Mapped(entries, func(entry fs.DirEntry) string { return filepath.Join(folder, entry.Name()) })
+}
+
 // removeLocks removes what a killed git left: its locks, and packs that it did not finish.
 func (p pruner) removeLocks() {
-	for _, pattern := range []string{"*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*"} {
-		found, _ := filepath.Glob(p.path(pattern)) // the patterns are valid
-		for _, file := range found {
+	for _, file := range append(filesIn(p.dir), filesIn(p.path("objects/pack"))...) {
+		name := filepath.Base(file)
+		if strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, ".tmp-") {
 			os.Remove(file)
 		}
 	}

@@ -102,7 +102,7 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 	if !task.Tree {
 		options = append(options, loop.WithTree(nil))
 	}
-	return plan.Loop(ctx, run, assembly.Places{Snapshots: store.SnapshotsDir()}, append(options, more...)...)
+	return plan.Loop(ctx, run, assembly.Places{Snapshots: store.SnapshotsOf(nil)}, append(options, more...)...)
 }
 
 // breakerOff lets an agent continue although it does nothing.

@@ -5,9 +5,9 @@
 //
 //   - it has ended; a run that is running, paused or interrupted stays;
 //   - its last event is older than [Input.Older], and it is not one of the [Input.Keep] newest runs;
-//   - it is not the newest or the last active run in its workspace or worktree, with which the next run
-//     compares its files;
-//   - its worktree and its branch are gone, or merged and removed as well;
+//   - its worktree and its branch are gone, or merged and removed as well; without a worktree, it is
+//     neither the newest nor the last active run in the workspace, with which the next run compares its
+//     files;
 //   - it has no stashed work, and no message waits for it.
 //
 // [Remove] removes items one by one, each by a rename first, so that a kill leaves no half of one. Then it

@@ -25,9 +25,10 @@ var demoProject = text.LazyRegexp(`[/\\]` + DemoFolders + `[0-9]+[/\\]project$`)
 // Demos lists the folders of earlier demos, and the records of their runs.
 func Demos(stateDir string, now time.Time) []Item {
 	var items []Item
-	found, _ := filepath.Glob(filepath.Join(os.TempDir(), DemoFolders+"*")) // the pattern is valid
-	for _, dir := range found {
-		if isDemo(dir) && isOld(dir, now, demoAge) {
+	found, _ := os.ReadDir(os.TempDir()) // a folder that cannot be read has no demos
+	for _, entry := range found {
+		dir := filepath.Join(os.TempDir(), entry.Name())
+		if strings.HasPrefix(entry.Name(), DemoFolders) && isDemo(dir) && isOld(dir, now, demoAge) {
 			items = append(items, demo(dir, "a demo of "+Days(now.Sub(diskuse.Of(dir).Written))+" ago"))
 		}
 	}

@@ -41,7 +41,7 @@ func (in Input) worktrees(ctx context.Context) ([]Item, error) {
 		case r.Live:
 			item.Removable, item.Why = false, "run "+r.Run+" is using it"
 		case !in.Force:
-			item.Removable, item.Why = false, canContinue(r.Run)
+			item.Removable, item.Why = false, "run "+r.Run+" "+canContinue(r.Run)
 		}
 		item.remove = func(ctx context.Context) error { return in.Workspace.RemoveLeftover(ctx, l, how) }
 		return item
@@ -62,9 +62,7 @@ func unendedIn(l workspace.Leftover, runs []runlog.Summary) *runlog.Summary {
 	return nil
 }
 
-func canContinue(run string) string {
-	return "run " + run + " was interrupted and can continue: ralph resume " + run
-}
+func canContinue(run string) string { return "was interrupted and can continue: ralph resume " + run }
 
 // runs lists the runs of the workspace, oldest first.
 func (in Input) runs(worktrees []Item) ([]Item, error) {
@@ -106,16 +104,17 @@ func (l runLook) stays(at int) (why string, usual bool) {
 	case r.Broken != "":
 		return l.brokenStays(r), false
 	case r.Reason == "" && !l.Force:
-		return canContinue(r.Run), false
+		return "it " + canContinue(r.Run), false
 	case at < l.Keep:
 		return "it is one of the newest " + text.Count(l.Keep, "run"), true
 	case l.Now.Sub(r.UpdatedAt) < l.Older:
 		return "it is not older than " + Days(l.Older), true
-	case l.isLast(r):
-		return "the next run compares its files with those of this one", false
 	}
 	if worktree := l.worktreeOf(r); worktree != "" {
 		return worktree, false
+	}
+	if l.isLast(r) {
+		return "the next run compares its files with those of this one", false
 	}
 	return l.holdsWork(r), false
 }
@@ -130,16 +129,16 @@ func (l runLook) brokenStays(r runlog.Summary) string {
 	return "its log cannot be read: " + r.Broken
 }
 
-// isLast reports whether a run is the newest or the last active one in the workspace, or in a worktree
-// that stays.
+// isLast reports whether a run is the newest or the last active one in the workspace itself. Those in a
+// worktree stay as long as it does.
 func (l runLook) isLast(r runlog.Summary) bool {
-	if r.Worktree != nil && !l.worktreeStays(r) {
+	if r.Worktree != nil {
 		return false
 	}
 	var newest, active *runlog.Summary
 	for i := range l.runs {
 		other := &l.runs[i]
-		if other.Broken != "" || pathOf(other) != pathOf(&r) {
+		if other.Broken != "" || other.Worktree != nil {
 			continue
 		}
 		if newest == nil {
@@ -150,13 +149,6 @@ func (l runLook) isLast(r runlog.Summary) bool {
 		}
 	}
 	return newest.Run == r.Run || active.Run == r.Run
-}
-
-func pathOf(r *runlog.Summary) string {
-	if r.Worktree == nil {
-		return ""
-	}
-	return r.Worktree.Path
 }
 
 // worktreeOf returns why the worktree of a run keeps the run, or "".

@@ -33,12 +33,16 @@ func (in Input) snapshotUse() workspace.SnapshotUse {
 // namedSnapshots returns every name in the logs of all runs, and in the list of restores, that can be that
 // of a snapshot.
 func (in Input) namedSnapshots() (map[string]bool, error) {
-	names := map[string]bool{}
-	logs, err := filepath.Glob(filepath.Join(in.Store.RunDir("*"), "events.jsonl"))
+	runs, err := in.Store.Runs()
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range append(logs, filepath.Join(in.Store.Dir(), "restores.jsonl")) {
+	files := []string{filepath.Join(in.Store.Dir(), "restores.jsonl")}
+	for _, r := range runs {
+		files = append(files, filepath.Join(in.Store.RunDir(r.Run), "events.jsonl"))
+	}
+	names := map[string]bool{}
+	for _, path := range files {
 		if err := addNames(names, path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}

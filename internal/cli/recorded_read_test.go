@@ -171,7 +171,7 @@ func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterat
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(store.SnapshotsDir()); err != nil && len(kept) == 0 {
+	if _, err := os.Stat(store.SnapshotsOf(nil)); err != nil && len(kept) == 0 {
 		return
 	}
 	git, err := exec.LookPath("git")

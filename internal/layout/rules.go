@@ -128,7 +128,7 @@ var directions = []direction{
 	{[]string{"internal/cli"},
 		join(core, leaves, views,
 			[]string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/project", "internal/workspace",
-				"internal/assembly",
+				"internal/assembly", "internal/cleanup",
 				"internal/setup", "internal/doctor", "internal/login", "internal/models", "internal/planner", "internal/reverify",
 				"internal/scriptedmodel"}),
 		"only assembly knows every adapter; of them the command line reads the log and nothing else"},

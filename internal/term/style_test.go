@@ -52,3 +52,13 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 KB", 86_016: "86.0 KB", 1_550_000: "1.6 MB", 3e12: "3.0 TB",
+	} {
+		if got := Size(bytes); got != want {
+			t.Errorf("%d: got %s, want %s", bytes, got, want)
+		}
+	}
+}
