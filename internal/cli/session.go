@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/awake"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
@@ -169,10 +170,12 @@ func (s *session) runLoop(ctx context.Context) error {
 		v.Close()
 		return err
 	}
+	letSleep := s.keepAwake()
 	after := ctx // without the signals that end the loop
 	ctx, release := watchSignals(ctx, loop, v)
 	result, err := loop.Run(ctx)
 	release()
+	letSleep()
 	if left := assembly.RemoveCaches(places); left != nil {
 		v.Say("warning: " + left.Error())
 	}
@@ -185,6 +188,14 @@ func (s *session) runLoop(ctx context.Context) error {
 	// After the result, because nobody has to wait for it. If it fails, only space is lost.
 	_ = workspace.PackSnapshots(after, places.Snapshots, s.streams.Env)
 	return end
+}
+
+// keepAwake keeps the system from sleeping while agents work. It returns a function that lets it sleep again.
+func (s *session) keepAwake() func() {
+	if s.plan.Settings.KeepAwake == "off" || s.plan.Demo || s.acceptance != nil {
+		return func() {}
+	}
+	return awake.Start(awake.Options{Env: s.streams.Env.Untrusted(), Skip: s.plan.Workspace.Contains})
 }
 
 func exists(path string) bool {

@@ -84,6 +84,8 @@ var keyTable = []Key{
 		Doc: "what to do when the agent hits its usage limit"},
 	{Name: "max_wait", Kind: Length, Default: "6h", Flag: "max-wait", Metavar: "D", Max: billion, Zero: "no limit",
 		Doc: "longest wait for a usage limit to reset"},
+	{Name: "keep_awake", Kind: Text, Default: "auto", Metavar: "RULE", Choices: []string{"auto", "off"},
+		Doc: "auto: keep the system from sleeping while a run is active"},
 	{Name: "worktree", Kind: Text, Flag: "worktree", Metavar: "NAME", Bare: "true", item: checkWorktree,
 		Doc: "work on branch ralph/<run> or ralph/NAME, in a folder outside the repository"},
 	{Name: "commit", Kind: Text, Flag: "commit", Metavar: "WHEN", Choices: []string{"off", "task", "iteration"},

@@ -32,6 +32,7 @@ type Settings struct {
 	OnDecide         string     `json:"on_decide"`
 	OnLimit          string     `json:"on_limit"`
 	MaxWait          ralph.Span `json:"max_wait"`
+	KeepAwake        string     `json:"keep_awake"`         // "" in the record of an older run
 	Worktree         string     `json:"worktree,omitempty"` // a name, or "true" for the run's id
 	Commit           string     `json:"commit,omitempty"`
 	CommitMessage    string     `json:"commit_message,omitempty"`

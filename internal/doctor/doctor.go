@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralphloop/ralph/internal/awake"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -65,6 +66,7 @@ func Examine(ctx context.Context, x Examination) []Finding {
 	findings = append(findings, x.agents(ctx, inUse)...)
 	findings = append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), x.configuration())
 	findings = append(findings, next...)
+	findings = append(findings, x.keepAwake(ctx))
 	return append(findings, Finding{
 		What:   "sandbox",
 		State:  Note,
@@ -89,6 +91,25 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 		return Finding{What: name, State: Unknown, Detail: path + " does not report its version"}
 	}
 	return Finding{What: name, State: OK, Detail: version + " at " + path}
+}
+
+// keepAwake reports whether the next run keeps the system from sleeping. No run needs it.
+func (x Examination) keepAwake(ctx context.Context) Finding {
+	const what = "keep awake"
+	if x.Settings.KeepAwake == "off" {
+		return Finding{What: what, State: Note, Detail: "off (keep_awake)"}
+	}
+	options := awake.Options{Env: x.Env.Untrusted(), Skip: x.Workspace.Contains}
+	program, err := awake.Probe(ctx, options)
+	switch {
+	case err == nil:
+		return Finding{What: what, State: OK, Detail: "the system does not sleep during a run, with " + program}
+	case program == "":
+		return Finding{What: what, State: Note, Detail: "the system may sleep during a run: no program here prevents it"}
+	}
+	return Finding{
+		What: what, State: Note, Detail: fmt.Sprintf("the system may sleep during a run: %s: %v", program, err),
+	}
 }
 
 func stateFolder(env config.Env) Finding {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,12 +56,15 @@ func (c *census) family(p *procStat) family {
 
 func (c *census) trace(p *procStat) family {
 	// The main process of a tree leads a separate session, and a session cannot be entered from
-	// outside: processes in our session were not started by a tree.
+	// outside: processes in our session, or in that of a companion, were not started by a tree.
 	if p.pid == c.self || p.session == c.session {
 		return family{}
 	}
 	if t := c.mainOf(p); t != nil {
 		return family{tree: t, ours: true}
+	}
+	if c.isCompanion(p) {
+		return family{}
 	}
 	f := family{ours: p.parent == c.self}
 	if parent := c.processes[p.parent]; parent != nil && !f.ours {
@@ -70,6 +74,15 @@ func (c *census) trace(p *procStat) family {
 	}
 	f.tree = c.findTree(p, f.ours)
 	return f
+}
+
+// isCompanion reports whether Accompany started a process. If the process is gone, a tree may have got the
+// number of its session.
+func (c *census) isCompanion(p *procStat) bool {
+	companions.mu.Lock()
+	defer companions.mu.Unlock()
+	return slices.Contains(companions.sessions, p.session) &&
+		!slices.ContainsFunc(c.trees, func(t *tree) bool { return t.pid == p.session })
 }
 
 // groupsOf returns the process groups that belong to a tree alone, including those with only dead

@@ -35,6 +35,11 @@
 // Other Unix systems kill the group and the descendants known at that time. Windows kills the main
 // process.
 //
+// # Companions
+//
+// A program that should live as long as the harness, such as one that keeps the system awake, is no
+// tree: see [Accompany].
+//
 // # Enclosures
 //
 // A tree can see a different file system than the rest of the machine: see [Spec.Enclosure]. Mounts

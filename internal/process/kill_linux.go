@@ -37,6 +37,17 @@ func OwnOrphans() error {
 	return nil
 }
 
+// giveUpOrphans calls do while orphans become children of init again.
+func giveUpOrphans(do func() error) error {
+	if !ownsOrphans.Load() {
+		return do()
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up orphans: %w", err)
+	}
+	return errors.Join(do(), OwnOrphans())
+}
+
 // systemNow returns the time in the unit in which /proc reports the start of processes.
 func systemNow() uint64 {
 	const ticksPerSecond = 100 // USER_HZ; the same on every Linux that Go runs on

@@ -57,6 +57,9 @@ func (t *tree) killRest() leftovers {
 	return a
 }
 
+// giveUpOrphans calls do: on this system orphans are never this process's children.
+func giveUpOrphans(do func() error) error { return do() }
+
 func groupExists(group int) bool { return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) }
 
 type tableRow struct {

@@ -36,6 +36,15 @@ func (w Workspace) Top() string {
 	return w.Repo.Whole().Dir
 }
 
+// Contains reports whether a path is in the workspace or elsewhere in its repository, where an agent can write.
+func (w Workspace) Contains(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	inside, err := filepath.Rel(w.Top(), path)
+	return err == nil && filepath.IsLocal(inside)
+}
+
 // Keep returns the workspace's tree, with snapshots of it below folder. Snapshots include the given
 // names even if they are ignored, and files that a check may run or depend on: an agent can make
 // git ignore what it adds.
