@@ -105,7 +105,7 @@ func (s *Store) Lock(owner Owner) (*Lock, error) {
 }
 
 func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {
-	folder, err := s.lockFolder()
+	folder, err := lockFolder(s.workspace)
 	if err != nil {
 		return nil, errors.Join(err, file.Unlock())
 	}
@@ -123,15 +123,15 @@ func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {
 // lockFolder locks the folder of the workspace, so that a process with another state folder, or in a
 // container, does not work in it as well. Some file systems have no such locks; then only processes
 // with this state folder are kept out.
-func (s *Store) lockFolder() (*flock.Flock, error) {
-	folder := flock.New(s.workspace, flock.SetFlag(os.O_RDONLY))
+func lockFolder(workspace string) (*flock.Flock, error) {
+	folder := flock.New(workspace, flock.SetFlag(os.O_RDONLY))
 	for begun := time.Now(); ; time.Sleep(lockPause) {
 		ok, err := folder.TryLock()
 		if ok || err != nil {
 			return folder, nil
 		}
 		if time.Since(begun) > holderWait {
-			return nil, &Locked{Path: s.workspace, Elsewhere: true}
+			return nil, &Locked{Path: workspace, Elsewhere: true}
 		}
 	}
 }

@@ -367,7 +367,7 @@ func (p *Plan) findAgent() error {
 	if text := reserveNotice(p.Settings, chosen); text != "" {
 		p.notice("reserve_unknown", text)
 	}
-	if names := p.fallbacks(); len(names) > 0 {
+	if names := fallbacks(chosen); len(names) > 0 {
 		text := "when " + p.AgentName() + " cannot continue: " + strings.Join(names, ", then ")
 		if len(p.Settings.Agent.Args) > 0 {
 			text += "; arguments after -- are for " + p.AgentName() + " alone"
@@ -397,8 +397,8 @@ func (p *Plan) Dialects() []string {
 }
 
 // fallbacks returns the names of the fallback agents.
-func (p *Plan) fallbacks() []string {
-	others := slices.DeleteFunc(slices.Clone(p.agents[1:]), func(c chosenAgent) bool { return c.escalation })
+func fallbacks(chosen []chosenAgent) []string {
+	others := slices.DeleteFunc(slices.Clone(chosen[1:]), func(c chosenAgent) bool { return c.escalation })
 	return text.Mapped(others, func(c chosenAgent) string { return c.name })
 }
 
