@@ -56,8 +56,11 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 			Hint: "run git init and make a first commit",
 		}
 	}
-	if p.Resumed {
-		return p.checkLocks(ctx, commits)
+	switch {
+	case p.Resumed && commits:
+		return workspace.Refusal(p.Workspace.Repo.Unlocked(ctx))
+	case p.Resumed:
+		return nil
 	}
 	problems, err := p.Workspace.Repo.Ready(ctx, gitrepo.Needs{
 		Commit: commits, Worktree: p.Settings.Worktree != "", IncludeDirty: p.Settings.IncludeDirty,
@@ -81,17 +84,6 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		default:
 			p.notice("git_"+string(problem.Kind), problem.Error())
 		}
-	}
-	return nil
-}
-
-// checkLocks rejects the next part of a run in whose repository a killed git process left a lock.
-func (p *Plan) checkLocks(ctx context.Context, commits bool) error {
-	if !commits {
-		return nil
-	}
-	if err := p.Workspace.Repo.Unlocked(ctx); err != nil {
-		return workspace.Refusal(err)
 	}
 	return nil
 }
