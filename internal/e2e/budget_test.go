@@ -37,3 +37,41 @@ func TestMaxCostEndsAnIterationInProgress(t *testing.T) {
 		t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
 	}
 }
+
+// Iterations that claude ends at its own limit on turns are judged, and the next ones finish the work.
+func TestCappedTurnsRunToZero(t *testing.T) {
+	t.Parallel()
+	part := func(name string) string {
+		return `[{"tools": [{"write": {"path": "` + name + `", "text": "x\n"}}]}, {"tools": [{"shell": "ls"}]},
+			{"tools": [{"shell": "ls"}]}, {"tools": [{"shell": "ls"}]}]`
+	}
+	script := parse(t, `{"s": {"conversations": [`+part("one")+","+part("two")+","+part("three")+","+part("four")+`,
+		[{"tools": [{"write": {"path": "five", "text": "x\n"}}]}, {"text": "<promise>COMPLETE</promise>"}]]}}`)
+	w := newWorld(t, claude, script, "s")
+	o := w.run("--check", "test -f one && test -f two && test -f three && test -f four && test -f five",
+		"--", "--max-turns", "2")
+	if o.code != 0 || len(o.result.Iterations) != 5 {
+		t.Errorf("exit status %d after %d iterations: %s\n%s", o.code, len(o.result.Iterations), o.stdout, o.stderr)
+	}
+}
+
+// A run survives more failures of the model in a row than agent.max_failures, which is 3.
+func TestALongOutageIsSurvived(t *testing.T) {
+	t.Parallel()
+	fault := `{"do": "status", "status": 500}`
+	script := parse(t, `{"s": {"conversations": [[
+		{"tools": [{"write": {"path": "made.txt", "text": "x\n"}}], "faults": [`+strings.Repeat(fault+",", 4)+fault+`]},
+		{"text": "<promise>COMPLETE</promise>"}]]}}`)
+	w := newWorld(t, claude, script, "s")
+	w.env["CLAUDE_CODE_MAX_RETRIES"] = "0"
+	o := w.run("--check", "test -f made.txt", "-n", "1")
+	failed := 0
+	for _, i := range o.result.Iterations {
+		if !i.Counted {
+			failed++
+		}
+	}
+	if o.code != 0 || failed != 5 || len(o.result.Iterations) != 6 {
+		t.Errorf("exit status %d after %d failures: %s\n%s", o.code, failed, o.stdout, o.stderr)
+	}
+}
