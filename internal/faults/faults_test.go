@@ -243,12 +243,6 @@ func TestFaults(t *testing.T) {
 	}
 	runAll(t, list)
 	fmt.Print(table(list))
-	for _, y := range list {
-		if len(y.problems) > 0 {
-			t.Errorf("go test ./internal/faults -run TestFaults -args -ralph bin/ralph %s\n\t%s", y,
-				strings.ReplaceAll(strings.Join(y.problems, "\n"), "\n", "\n\t"))
-		}
-	}
 }
 
 // runAll runs the tries, a few at a time, and reports progress.
@@ -265,6 +259,8 @@ func runAll(t *testing.T, list []*try) {
 				lock.Lock()
 				if done++; len(y.problems) > 0 {
 					wrong++
+					t.Errorf("go test ./internal/faults -run TestFaults -args -ralph bin/ralph %s\n\t%s", y,
+						strings.ReplaceAll(strings.Join(y.problems, "\n"), "\n", "\n\t"))
 				}
 				if done%200 == 0 {
 					fmt.Printf("%d of %d tries after %s, %d wrong\n", done, len(list), time.Since(begun).Round(time.Second), wrong)
