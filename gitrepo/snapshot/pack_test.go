@@ -71,53 +71,6 @@ func TestSmallChangesTakeLittleSpace(t *testing.T) {
 	}
 }
 
-// TestCommitsTakeLittleSpace is the same for an agent that commits each change: the objects of its commits
-// are copied, too.
-func TestCommitsTakeLittleSpace(t *testing.T) {
-	changes := 150
-	if testing.Short() {
-		changes = 50
-	}
-	w := gittest.NewRepo(t)
-	k, dir := newKeeper(w)
-	take := func(i int) string {
-		return w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"}).Snapshot
-	}
-	take(0)
-	before := diskuse.Of(dir).Bytes
-	var last string
-	for i := 1; i <= changes; i++ {
-		pages(w, "src/file", i)
-		w.Commit()
-		last = take(i)
-	}
-	w.Must(snapshot.Pack(t.Context(), k.Store))
-	const limit = 5 << 10
-	if each := (diskuse.Of(dir).Bytes - before) / int64(changes); each >= limit {
-		t.Errorf("a snapshot takes %d bytes", each)
-	}
-	// Packed objects are not copied again.
-	copies := func() int {
-		files, err := filepath.Glob(filepath.Join(dir, "history", "??", "*"))
-		w.Must(err)
-		return len(files)
-	}
-	left := copies()
-	w.Git("branch", "other")
-	w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: changes + 1, BaseHead: "HEAD"})
-	if now := copies(); left >= 64 || now != left {
-		t.Errorf("%d objects are not packed, then %d", left, now)
-	}
-	refs, tree := refsOf(w), treeOf(w)
-	w.Must(os.RemoveAll(w.Path(".git")))
-	restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: last, Git: true})
-	same(w, "restored", tree)
-	if got := recordedRefs(w, refs); !strings.Contains(refs, strings.TrimSpace(strings.Split(got, "\n")[0])) {
-		t.Errorf("refs %s, want %s", got, refs)
-	}
-	w.Git("fsck", "--full", "--strict")
-}
-
 func TestManyPacksBecomeOne(t *testing.T) {
 	w := gittest.NewRepo(t)
 	k, dir := newKeeper(w)

@@ -28,7 +28,8 @@ func Demos(stateDir string, now time.Time) []Item {
 	found, _ := os.ReadDir(os.TempDir()) // a folder that cannot be read has no demos
 	for _, entry := range found {
 		dir := filepath.Join(os.TempDir(), entry.Name())
-		if strings.HasPrefix(entry.Name(), DemoFolders) && isDemo(dir) && isOld(dir, now, demoAge) {
+		if strings.HasPrefix(entry.Name(), DemoFolders) && isDemo(dir) && isOld(dir, now, demoAge) &&
+			!isHeld(stateDir, filepath.Join(dir, "project")) {
 			items = append(items, demo(dir, "a demo of "+Days(now.Sub(diskuse.Of(dir).Written))+" ago"))
 		}
 	}

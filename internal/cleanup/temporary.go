@@ -31,23 +31,24 @@ func (in Input) temporary(ctx context.Context, worktrees []Item) ([]Item, error)
 		item.remove = func(context.Context) error { return pristine.Sweep(views) }
 		items = append(items, item)
 	}
-	trees := []workspace.Workspace{in.Workspace}
+	names, err := in.Workspace.Strays(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, item := range worktrees {
-		if _, err := os.Lstat(item.Path); item.Removable || item.Path == "" || err != nil {
+		// A run of another workspace may be using its worktrees.
+		if item.Path == "" || item.Removable || !workspace.LiesIn(in.Store.WorktreesDir(), item.Path) {
 			continue
 		}
-		if tree, err := workspace.At(ctx, item.Path, in.Env); err == nil { // or an agent broke it
-			trees = append(trees, tree)
-		}
-	}
-	for _, tree := range trees {
-		names, err := tree.Strays(ctx)
+		tree, err := workspace.At(ctx, item.Path, in.Env)
 		if err != nil {
-			return nil, err
+			continue // it is gone, or an agent broke it
 		}
-		for _, name := range names {
-			items = append(items, leftover(filepath.Join(tree.Dir, filepath.FromSlash(name))))
-		}
+		more, _ := tree.Strays(ctx) // the same
+		names = append(names, more...)
+	}
+	for _, name := range names {
+		items = append(items, leftover(name))
 	}
 	return items, nil
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
@@ -74,11 +76,8 @@ func Prepare(root *os.Root) error {
 
 // writeWhole writes a file that no one sees half-written. A link is replaced, not followed.
 func writeWhole(root *os.Root, name, text string) error {
-	temp := name + ".new"
-	err := root.RemoveAll(temp)
-	if err == nil {
-		err = root.WriteFile(temp, []byte(text), 0o644)
-	}
+	temp := path.Join(path.Dir(name), atomicfile.TempName())
+	err := root.WriteFile(temp, []byte(text), 0o644)
 	if err == nil {
 		err = root.Rename(temp, name)
 	}

@@ -11,12 +11,18 @@ import (
 
 	"github.com/ralphloop/ralph/gitrepo/plain"
 	"github.com/ralphloop/ralph/internal/atomicfile"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Strays lists the temporary files in the workspace that killed processes left beside the files they
+// Strays lists the paths of the temporary files in the workspace that killed processes left beside the files they
 // were about to replace. As long as the caller holds the workspace's lock, no process uses them. It does
 // not look into folders that git ignores, apart from Ralph's own.
 func (w Workspace) Strays(ctx context.Context) ([]string, error) {
+	names, err := w.strayNames(ctx)
+	return text.Mapped(names, func(name string) string { return filepath.Join(w.Dir, filepath.FromSlash(name)) }), err
+}
+
+func (w Workspace) strayNames(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, folder := range []string{".", ".ralph", ".agent"} {
 		if info, err := os.Lstat(filepath.Join(w.Dir, folder)); err != nil || !info.IsDir() {
@@ -60,9 +66,9 @@ func (w Workspace) untracked(ctx context.Context, names []string) ([]string, err
 	}), nil
 }
 
-// RemoveStrays removes what Strays lists, and returns the names.
+// RemoveStrays removes what Strays lists, and returns the names in the workspace.
 func (w Workspace) RemoveStrays(ctx context.Context) ([]string, error) {
-	names, err := w.Strays(ctx)
+	names, err := w.strayNames(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
