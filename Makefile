@@ -33,9 +33,11 @@ bench: build
 # docs/proof.md.
 cheats: build
 	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
-# Breaks the storage at every write-class system call of a run, in every way. Takes hours.
+# Breaks the storage at every write-class system call of a run, in every way. Takes hours;
+# `make faults TRIES='-sample 100'` takes minutes.
+TRIES := -full
 faults: build
-	.ci/go-test plain -v -count=1 -timeout 24h -run '^TestFaults$$' ./internal/faults -args -full -ralph $(CURDIR)/bin/ralph
+	.ci/go-test plain -v -count=1 -timeout 24h -run '^TestFaults$$' ./internal/faults -args $(TRIES) -ralph $(CURDIR)/bin/ralph
 
 # e2e runs the built program, the tests that make test shortens, and the real claude and codex.
 # e2e-all runs all CLIs. npm installs them, once per set.
@@ -43,7 +45,6 @@ e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
 	.ci/go-test plain -count=1 -shuffle=on ./agent ./fold ./loop ./runlog ./verify ./internal/proof/...
-	.ci/go-test plain -v -count=1 -run '^TestFaults$$' ./internal/faults -args -sample 100 -ralph $(CURDIR)/bin/ralph
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 	.ci/go-test plain -count=1 -tags e2e -run 'TestKillNine|TestLongScripts' ./internal/cli
 e2e-all: build
