@@ -19,7 +19,7 @@ type Verdict struct {
 	VerifiedBy []string       `json:"verified_by,omitempty"`
 	Shown      []Showing      `json:"shown,omitempty"`     // why the claims that pass count as shown
 	Cooldown   *AgentCooldown `json:"rest,omitempty"`      // set if another agent takes over from this one
-	Escalates  bool           `json:"escalates,omitempty"` // a stronger agent takes over this iteration's task, or the goal
+	Escalates  bool           `json:"escalates,omitempty"` // a stronger agent takes over the task, or the goal
 }
 
 // Refusals lists why gates refused the claim.

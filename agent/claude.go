@@ -18,7 +18,8 @@ func (claude) Name() string { return "claude" }
 
 func (claude) About() About {
 	return About{
-		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true, Live: true, Windows: true}, Proven: ProvenByRuns,
+		Title: "Claude Code", Program: "claude", Proven: ProvenByRuns,
+		Meters:   Meters{Cost: true, Tokens: true, Live: true, Windows: true},
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
 		Env: []string{

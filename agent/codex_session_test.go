@@ -69,13 +69,15 @@ func TestCodexIsMeteredWhileItWorks(t *testing.T) {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
 	reserve := ralph.Budget{Reserves: []ralph.Reserve{{Window: "5h", Part: 0.2}}}
-	if got, want := r.Exceeds(reserve), "the reserve of the subscription: 82% of its 5h window is used, and 20% is reserved"; got != want {
+	const reached = "the reserve of the subscription: 82% of its 5h window is used, and 20% is reserved"
+	if got, want := r.Exceeds(reserve), reached; got != want {
 		t.Errorf("exceeds %q, want %q", got, want)
 	}
 	if r.Exceeds(ralph.Budget{Cost: 0.001}) == "" {
 		t.Error("the cost is not estimated")
 	}
-	add(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":40000,"output_tokens":200}}}}` + "\n")
+	add(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` +
+		`{"input_tokens":40000,"output_tokens":200}}}}` + "\n")
 	see(said)
 	if r.Spent.Total() != 40200 {
 		t.Errorf("used %v", r.Spent)

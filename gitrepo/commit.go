@@ -153,7 +153,8 @@ func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
 		}
 	}
 	own := []string{scan.ProgressFile}
-	if text, err := textfile.ReadInside(c.repo.Dir, ralph.GoalFile); err == nil && strings.HasPrefix(text, ralph.GoalMark) {
+	goal, err := textfile.ReadInside(c.repo.Dir, ralph.GoalFile)
+	if err == nil && strings.HasPrefix(goal, ralph.GoalMark) {
 		own = append(own, ralph.GoalFile)
 	}
 	ignored, err := c.repo.run(ctx, append([]string{"check-ignore", "--"}, own...)...)

@@ -103,7 +103,10 @@ func TestWhatDoesNotEscalate(t *testing.T) {
 
 func TestReserves(t *testing.T) {
 	reserves := []ralph.Reserve{{Window: "5h", Part: 0.2}, {Window: "week", Part: 0.3}}
-	hour := ralph.Span(3600e9)
+	const hour = ralph.Span(3600e9)
+	used := func(name string, part float64) []ralph.UsageWindow {
+		return []ralph.UsageWindow{{Name: name, Used: part, Resets: hour}}
+	}
 	for name, c := range map[string]struct {
 		agents  []string
 		windows []ralph.UsageWindow
@@ -112,14 +115,18 @@ func TestReserves(t *testing.T) {
 		action  ralph.Action
 		reason  ralph.StopReason
 	}{
-		"enough is left":   {windows: []ralph.UsageWindow{{Name: "5h", Used: 0.79}, {Name: "week", Used: 0.69}}, action: ralph.GoOn},
+		"enough is left":   {windows: used("5h", 0.79), action: ralph.GoOn},
 		"nothing is known": {action: ralph.GoOn},
-		"another window":   {windows: []ralph.UsageWindow{{Name: "3h", Used: 1}}, action: ralph.GoOn},
-		"the reserve":      {windows: []ralph.UsageWindow{{Name: "week", Used: 0.7, Resets: hour}}, action: ralph.Wait},
-		"must not wait":    {windows: []ralph.UsageWindow{{Name: "5h", Used: 0.8}}, onLimit: ralph.LimitStop, action: ralph.Stop, reason: ralph.RateLimited},
-		"waits too long":   {windows: []ralph.UsageWindow{{Name: "5h", Used: 1, Resets: hour}}, maxWait: hour / 2, action: ralph.Stop, reason: ralph.RateLimited},
+		"another window":   {windows: used("3h", 1), action: ralph.GoOn},
+		"the reserve":      {windows: used("week", 0.7), action: ralph.Wait},
+		"must not wait": {
+			windows: used("5h", 0.8), onLimit: ralph.LimitStop, action: ralph.Stop, reason: ralph.RateLimited,
+		},
+		"waits too long": {
+			windows: used("5h", 1), maxWait: hour / 2, action: ralph.Stop, reason: ralph.RateLimited,
+		},
 		"another takes over": {
-			agents: []string{"claude", "codex"}, windows: []ralph.UsageWindow{{Name: "5h", Used: 0.9, Resets: hour}}, action: ralph.GoOn,
+			agents: []string{"claude", "codex"}, windows: used("5h", 0.9), action: ralph.GoOn,
 		},
 	} {
 		p := ralph.DefaultPolicy()
@@ -128,7 +135,8 @@ func TestReserves(t *testing.T) {
 			p.OnLimit = c.onLimit
 		}
 		h := History{Started: 1, Judging: true, Now: Observation{
-			Number: 1, Agent: ralph.AgentOutcome{End: ralph.EndCut, Windows: c.windows}, Tree: ralph.TreeState{Known: true, Hash: "new"},
+			Number: 1, Agent: ralph.AgentOutcome{End: ralph.EndCut, Windows: c.windows},
+			Tree: ralph.TreeState{Known: true, Hash: "new"},
 		}}
 		v := Decide(p, h.Judge(ralph.Moment{}))
 		if v.Action != c.action || v.Reason != c.reason || (v.Cooldown != nil) != (c.agents != nil) {

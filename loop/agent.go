@@ -106,8 +106,10 @@ func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 		r.emit(ralph.EvTruncated, ralph.OutputTruncated{What: "agent output", Bytes: o.OutputBytes})
 	}
 	r.warnUnmetered("this iteration", o.Spending(), o.End)
-	if asked := r.currentAgent().Model; o.CostEstimated && asked != "" && o.Model != "" && !model.SameModel(asked, o.Model) {
-		r.warnOnce("model_differs", fmt.Sprintf("%s answered in place of %s; the estimated cost may be wrong", o.Model, asked))
+	asked := r.currentAgent().Model
+	if o.CostEstimated && asked != "" && o.Model != "" && !model.SameModel(asked, o.Model) {
+		r.warnOnce("model_differs",
+			fmt.Sprintf("%s answered in place of %s; the estimated cost may be wrong", o.Model, asked))
 	}
 	r.hooks.warnCallHooks(warned)
 	said := o.Said

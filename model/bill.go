@@ -21,8 +21,9 @@ type Sum struct {
 }
 
 // Add counts a reply and the usage lost before it. It returns the cost of the reply alone, or nil
-// if that is unknown. What the provider charges counts; otherwise the model is identified by the provider's name for it, or else by the
-// requested name. A reply without usage marks the sum as incomplete, unless it is empty.
+// if that is unknown. What the provider charges counts; otherwise the model is identified by the
+// provider's name for it, or else by the requested name. A reply without usage marks the sum as
+// incomplete, unless it is empty.
 func (b *Bill) Add(r Reply, asked string) *float64 {
 	b.Count(r.Lost, r.Model, asked)
 	if (r.Usage == nil || !r.Usage.Plausible()) && !r.Empty() {

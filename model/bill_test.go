@@ -57,7 +57,8 @@ func TestWhatABillSays(t *testing.T) {
 			model.Sum{Usage: cached, MissingUsage: true, Unpriced: true}},
 		{"an empty reply took nothing", "asked", []model.Reply{{}, {Message: model.Message{Text: " \n"}}},
 			[]*float64{nil, nil}, model.Sum{}},
-		{"or what it says", "asked", []model.Reply{{Usage: in}}, []*float64{new(1.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
+		{"or what it says", "asked", []model.Reply{{Usage: in}}, []*float64{new(1.0)},
+			model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
 		{"a thought is no empty reply", "asked",
 			[]model.Reply{{Message: model.Message{Thought: []json.RawMessage{[]byte(`{}`)}}}}, []*float64{nil},
 			model.Sum{MissingUsage: true}},
@@ -68,7 +69,8 @@ func TestWhatABillSays(t *testing.T) {
 			[]*float64{nil}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0), MissingUsage: true}},
 		{"nonsense that was lost", "asked", []model.Reply{{Message: model.Message{Text: "So."}, Usage: in, Lost: nonsense}},
 			[]*float64{new(1.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(1.0)}},
-		{"free is known", "free", []model.Reply{says(in, "")}, []*float64{new(0.0)}, model.Sum{Usage: in, Estimated: true, Cost: new(0.0)}},
+		{"free is known", "free", []model.Reply{says(in, "")}, []*float64{new(0.0)},
+			model.Sum{Usage: in, Estimated: true, Cost: new(0.0)}},
 		{"sums are rounded, not their parts", "asked", mites, []*float64{new(0.0), new(0.0), new(0.0), new(0.0), new(0.0)},
 			model.Sum{Usage: &model.Usage{Input: 5}, Estimated: true, Cost: new(0.000002)}},
 	} {
@@ -102,10 +104,12 @@ func TestABillOfTokensAlone(t *testing.T) {
 	}
 	before := b.Sum()
 	b.Count(&model.Usage{Output: 3}, "nobody-knows")
-	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6}, Estimated: true, Cost: &price.Input}, before); diff != "" {
+	want := model.Sum{Usage: &model.Usage{Input: 1e6}, Estimated: true, Cost: &price.Input}
+	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("a sum that was told is changed later (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(model.Sum{Usage: &model.Usage{Input: 1e6, Output: 3}, Estimated: true, Cost: &price.Input, Unpriced: true},
+	want.Usage, want.Unpriced = &model.Usage{Input: 1e6, Output: 3}, true
+	if diff := cmp.Diff(want,
 		b.Sum()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -186,7 +186,8 @@ func (t *conversation) reply(ctx context.Context) (model.Reply, *ending) {
 
 // reportTurn reports to the loop what a reply used. The loop may answer that it was the last.
 func (t *conversation) reportTurn(ctx context.Context, r chat.Reply, turn ralph.Turn) {
-	turn.Tokens, turn.Cost, turn.Estimated, turn.Spent = (*ralph.Tokens)(r.Usage), r.Cost, r.Cost != nil && r.Reply.Cost == nil, t.chat.Spent()
+	turn.Tokens, turn.Cost, turn.Spent = (*ralph.Tokens)(r.Usage), r.Cost, t.chat.Spent()
+	turn.Estimated = r.Cost != nil && r.Reply.Cost == nil
 	if t.in.Turn != nil {
 		// Without the iteration's deadline, because what was paid for must be recorded.
 		turn.Hooks, t.hookWarnings = t.hookWarnings, nil

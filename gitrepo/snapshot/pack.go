@@ -51,7 +51,7 @@ func (k *Keeper) packIfDue(ctx context.Context) {
 	if p.looseCount() < max(k.packAt, packAfter) {
 		return
 	}
-	_ = p.pack(ctx, packAfter/2) //nolint:errcheck // the snapshot is complete without it
+	_ = p.pack(ctx, packAfter/2) // the snapshot is complete without it
 	k.packAt = p.looseCount() + packAfter
 }
 

@@ -155,7 +155,9 @@ func TestPruneFinishesWhatAKillCutOff(t *testing.T) {
 	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/0")
 	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/1")
 	w.Git("--git-dir="+dir, "update-ref", "-d", "refs/ralph/R1/2")
-	for _, name := range []string{"pruning", "packed-refs.lock", "HEAD.lock", "refs/ralph/R2/0.lock", "objects/pack/tmp_pack_1"} {
+	for _, name := range []string{
+		"pruning", "packed-refs.lock", "HEAD.lock", "refs/ralph/R2/0.lock", "objects/pack/tmp_pack_1",
+	} {
 		w.Must(os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
 	}
 	store, err := snapshot.Open(gittest.Program(), dir)

@@ -514,7 +514,8 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
 		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
 		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22", "agent.outage=24", "iteration_cost=25",
-		"iteration_turns=26", "agent.escalate=claude:opus", "gate.committed=require", "agent.escalate_after=27", "agent.reserve=5h=20%, 7d=30",
+		"iteration_turns=26", "agent.escalate=claude:opus", "gate.committed=require",
+		"agent.escalate_after=27", "agent.reserve=5h=20%, 7d=30",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,

@@ -104,7 +104,7 @@ func newStage(t *testing.T, s scenario) *stage {
 		t.Fatal(err)
 	}
 	w := g.world(t)
-	defer w.remove()
+	defer func() { _ = w.remove() }()
 	var err error
 	if g.before, err = files(w.project()); err != nil {
 		t.Fatal(err)

@@ -24,8 +24,8 @@ const (
 	ignored = "# Written by a run of Ralph: git ignores the run's own files, and this file.\n" +
 		"progress.md\ngoal.md\n.gitignore\n"
 	// madeHere is its content in a folder that this package created.
-	madeHere = "# Written by a run of Ralph, which created this folder: git ignores the run's own files, and this file.\n" +
-		"progress.md\ngoal.md\n.gitignore\n"
+	madeHere = "# Written by a run of Ralph, which created this folder: git ignores the run's own files, and " +
+		"this file.\nprogress.md\ngoal.md\n.gitignore\n"
 )
 
 // replaces has the texts of earlier versions, and what takes their place.

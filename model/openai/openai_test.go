@@ -444,7 +444,8 @@ func TestReportedCost(t *testing.T) {
 		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0}`: new(0.0),
 		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}`:          nil,
 	} {
-		base, _ := server(t, `data: {"model":"free/thing","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":`+usage+"}\n\ndata: [DONE]\n\n")
+		base, _ := server(t, `data: {"model":"free/thing","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],`+
+			`"usage":`+usage+"}\n\ndata: [DONE]\n\n")
 		reply, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{
 			Model: "free/thing", Messages: []model.Message{{Role: model.User, Text: "Go."}},
 		}, nil)
