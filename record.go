@@ -36,5 +36,5 @@ const ProgressFile = ".ralph/progress.md"
 // GoalFile has the whole goal of a run, if it is too long for a prompt.
 const GoalFile = ".ralph/goal.md"
 
-// GoalMark is the first line of a GoalFile that a run wrote.
+// GoalMark is the last line of a GoalFile that a run wrote. Lines have the same numbers as in the goal.
 const GoalMark = "<!-- Written by Ralph: the whole goal of the current run. Changes are undone. -->\n"

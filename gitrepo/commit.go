@@ -154,7 +154,7 @@ func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
 	}
 	own := []string{scan.ProgressFile}
 	goal, err := textfile.ReadInside(c.repo.Dir, ralph.GoalFile)
-	if err == nil && strings.HasPrefix(goal, ralph.GoalMark) {
+	if err == nil && strings.HasSuffix(goal, ralph.GoalMark) {
 		own = append(own, ralph.GoalFile)
 	}
 	ignored, err := c.repo.run(ctx, append([]string{"check-ignore", "--"}, own...)...)

@@ -69,19 +69,3 @@ func (t *AgentTurns) noteRefused(task string, v ralph.Verdict) {
 		return slices.Contains(v.Tasks.Done, r.Task) || r.Task != "" && r.Task == v.Tasks.GivenUp
 	})
 }
-
-// reserveRule is row 2: what is left of the subscription is reserved for its owner. Another agent takes
-// over, or the run waits until the window resets.
-func reserveRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	window, why, ok := ralph.Reached(p.Reserves, h.Now.Agent.Windows)
-	if !ok {
-		return nil
-	}
-	wait := limitWait(window.Resets, 1)
-	h.Now.Agent.Error = "paused at " + why
-	cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndLimit, Times: 1, Until: h.Moment.Elapsed + wait}
-	if next := h.handOver(p, v, 2, cooldown); next != nil {
-		return next
-	}
-	return h.waitForReset(p, v, 2, wait)
-}

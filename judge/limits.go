@@ -40,6 +40,22 @@ func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return nil
 }
 
+// reserveRule is row 2: what is left of the subscription is reserved for its owner. Another agent takes
+// over, or the run waits until the window resets.
+func reserveRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	window, why, ok := ralph.Reached(p.Reserves, h.Now.Agent.Windows)
+	if !ok {
+		return nil
+	}
+	wait := limitWait(window.Resets, 1)
+	h.Now.Agent.Error = "paused at " + why
+	cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndLimit, Times: 1, Until: h.Moment.Elapsed + wait}
+	if next := h.handOver(p, v, 2, cooldown); next != nil {
+		return next
+	}
+	return h.waitForReset(p, v, 2, wait)
+}
+
 // Budget returns what the next iteration may use: the limits on one iteration, or what is left of the run's own.
 func Budget(p ralph.Policy, h History) ralph.Budget {
 	b := ralph.Budget{Cost: p.IterationCost, Turns: p.IterationTurns, Reserves: p.Reserves}

@@ -406,6 +406,8 @@ func fallbacks(chosen []chosenAgent) []string {
 type Command struct {
 	Agent string   `json:"agent"`
 	Argv  []string `json:"command"`
+	// Escalation marks the agent that only takes over what others failed at.
+	Escalation bool `json:"escalation,omitempty"`
 }
 
 // Commands returns the agents' command lines.
@@ -416,6 +418,7 @@ func (p *Plan) Commands() ([]Command, error) {
 		if err != nil {
 			return nil, err
 		}
+		command.Escalation = c.escalation
 		all = append(all, command)
 	}
 	return all, nil
@@ -425,13 +428,13 @@ func (p *Plan) Commands() ([]Command, error) {
 // the name of its model.
 func (c chosenAgent) command() (Command, error) {
 	if c.by != nil {
-		return Command{c.name, []string{c.by.String()}}, nil
+		return Command{Agent: c.name, Argv: []string{c.by.String()}}, nil
 	}
 	made, err := agent.New(c.options).Command("PROMPT_FILE", c.model)
 	if err != nil {
 		return Command{}, fmt.Errorf("make command line: %w", err)
 	}
-	return Command{c.name, made.Argv}, nil
+	return Command{Agent: c.name, Argv: made.Argv}, nil
 }
 
 // EvaluatorCommand returns the evaluator's command line, for --dry-run. It is nil without an

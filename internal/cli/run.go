@@ -272,7 +272,11 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	fmt.Fprintf(out, "workspace: %s\n", term.Clean(plan.Workspace.Dir))
 	fmt.Fprintf(out, "agent: %s\ncommand: %s\n", plan.AgentName(), term.Clean(process.Words(commands[0].Argv)))
 	for _, c := range commands[1:] {
-		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
+		role := "fallback"
+		if c.Escalation {
+			role = "escalation"
+		}
+		fmt.Fprintf(out, "%s: %s\ncommand: %s\n", role, c.Agent, term.Clean(process.Words(c.Argv)))
 	}
 	each := func(name string, texts []string) {
 		for _, text := range texts {

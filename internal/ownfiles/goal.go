@@ -22,7 +22,7 @@ func HasForeignGoal(dir string) bool {
 
 func isOwnGoal(dir string) bool {
 	text, err := textfile.ReadInside(dir, filepath.FromSlash(ralph.GoalFile))
-	return err == nil && strings.HasPrefix(text, ralph.GoalMark)
+	return err == nil && strings.HasSuffix(text, ralph.GoalMark)
 }
 
 // KeepGoal writes the goal file unless it has that goal already.
@@ -32,7 +32,7 @@ func KeepGoal(dir, goal string) error {
 		return fmt.Errorf("keep %s: %w", ralph.GoalFile, err)
 	}
 	defer root.Close()
-	want := ralph.GoalMark + "\n" + goal
+	want := strings.TrimRight(goal, "\n") + "\n\n" + ralph.GoalMark
 	if text, err := textfile.ReadInside(dir, filepath.FromSlash(ralph.GoalFile)); err == nil && text == want {
 		return nil
 	}

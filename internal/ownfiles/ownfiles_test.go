@@ -35,7 +35,7 @@ func TestAGoalIsWrittenReplacedAndRemoved(t *testing.T) {
 		if err := KeepGoal(dir, goal); err != nil {
 			t.Fatal(err)
 		}
-		if got := read(t, dir, ralph.GoalFile); got != ralph.GoalMark+"\n"+goal || HasForeignGoal(dir) || !Alone(dir) {
+		if got := read(t, dir, ralph.GoalFile); got != goal+"\n\n"+ralph.GoalMark || HasForeignGoal(dir) || !Alone(dir) {
 			t.Errorf("the file holds %q", got)
 		}
 	}
