@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 const (
@@ -136,7 +137,7 @@ func isGitName(path string) bool {
 // endPipe ends a pipe for the process that waits to read from it, which then finds it empty. Without
 // such a process it does nothing.
 func endPipe(path string) {
-	file, err := os.OpenFile(path, os.O_WRONLY|nonBlocking, 0)
+	file, err := os.OpenFile(path, os.O_WRONLY|textfile.NonBlocking, 0)
 	if err != nil {
 		return
 	}
