@@ -206,7 +206,8 @@ func TestHooksFindTheUsersEnvironment(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Script(
 		".git/hooks/pre-commit",
-		`test "$LANG $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx " || { env; exit 1; }`+"\ncat >/dev/null",
+		`test "$LANG $LANGUAGE $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx en " || { env; exit 1; }`+
+			"\ncat >/dev/null",
 	)
 	w.Write("kept", "two\n")
 	git := gittest.Program()

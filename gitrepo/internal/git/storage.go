@@ -7,7 +7,7 @@ import (
 )
 
 // storageFailed reports whether git says that it could not write its own files. It knows git's
-// messages in English, which every call has except those in the user's name.
+// messages in English, which every call asks for.
 func storageFailed(stderr string) bool {
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
@@ -29,7 +29,7 @@ var (
 	writeWords = []string{"create", "write", "append", "update", "lock", "rename", "unlink", "set permission"}
 	// unexplained are errors that git prints without their cause.
 	unexplained = []string{
-		"unable to write new index file", "unable to write new_index file", "couldn't write '",
+		"unable to write new index file", "unable to write new_index file", "couldn't write '", "couldn't set '",
 		"insufficient permission for adding an object",
 	}
 )

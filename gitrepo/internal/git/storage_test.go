@@ -15,6 +15,7 @@ func TestFailuresOfStorage(t *testing.T) {
 		"fatal: cannot update the ref 'HEAD': unable to append to '/p/.git/logs/HEAD': Input/output error":          true,
 		"fatal: could not create leading directories of '/s/worktrees/r/.git': Permission denied":                   true,
 		"fatal: cannot update ref 'HEAD': couldn't write '/p/.git/HEAD.lock'":                                       true,
+		"fatal: couldn't set 'refs/heads/main'":                                                                     true,
 		"fatal: unable to write new index file":                                                                     true,
 		"error: insufficient permission for adding an object to repository database .git/objects":                   true,
 		"fatal: Unable to create '/p/.git/index.lock': Read-only file system":                                       true,

@@ -87,15 +87,16 @@ func (g Program) CallTimeout() time.Duration { return cmp.Or(g.Timeout, DefaultT
 // identity are the variables that can identify a user to git.
 var identity = []string{"GIT_AUTHOR_NAME=", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_NAME=", "GIT_COMMITTER_EMAIL="}
 
-// userEnvironment returns the user's environment, including the language, so that hooks work as
-// usual. It removes variables that would lead git elsewhere or let a program prompt.
+// userEnvironment returns the user's environment, so that hooks work as usual. It removes variables
+// that would lead git elsewhere or let a program prompt. Messages are in English, in which
+// storageFailed knows them; the user's character set and formats stay.
 func (g Program) userEnvironment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity) ||
 			hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="})
 	})
 	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=",
-		"SSH_ASKPASS_REQUIRE=never")
+		"SSH_ASKPASS_REQUIRE=never", "LANGUAGE=en")
 }
 
 const (
