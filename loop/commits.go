@@ -53,11 +53,11 @@ func (l *Loop) commit(ctx context.Context) {
 		Checks:    fold.VisibleChecks(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
+	if (err != nil || made.Failed) && l.list.tasks != nil { // nothing more is proven
+		l.list.writeTasks()
+	}
 	if errors.Is(err, ralph.ErrIO) && ctx.Err() == nil {
 		l.run.storageFailed(fmt.Errorf("commit: %w", err))
-		if l.list.tasks != nil {
-			l.list.writeTasks()
-		}
 		return
 	}
 	if err != nil {

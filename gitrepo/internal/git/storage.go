@@ -13,24 +13,29 @@ func storageFailed(stderr string) bool {
 		line = strings.TrimSpace(line)
 		said, fatal := strings.CutPrefix(line, "fatal: ")
 		said, failed := strings.CutPrefix(said, "error: ")
-		if (fatal || failed) && (endsWith(said, diskErrors) || endsWith(said, writeErrors) && saysWrite(said) ||
-			slices.ContainsFunc(unexplained, func(text string) bool { return strings.Contains(said, text) })) {
+		if line == emptyMessage || (fatal || failed) && (endsWith(said, diskErrors) ||
+			endsWith(said, accessErrors) && (containsAny(said, writeWords) || namesGitsFile(said)) ||
+			containsAny(said, unexplained)) {
 			return true
 		}
 	}
 	return false
 }
 
+// emptyMessage is what git prints if it could not write the message of a commit, because it does not
+// notice that. Our messages are never empty.
+const emptyMessage = "Aborting commit due to empty commit message."
+
 var (
 	diskErrors = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EDQUOT}
-	// writeErrors are also those of files that belong to the project and cannot be read.
-	writeErrors = []syscall.Errno{syscall.EACCES, syscall.EPERM}
-	// writeWords tell git's own files from them.
+	// accessErrors may also be about files of the project.
+	accessErrors = []syscall.Errno{syscall.EACCES, syscall.EPERM}
+	// writeWords tell git's own files from them: git only reads those of the project.
 	writeWords = []string{"create", "write", "append", "update", "lock", "rename", "unlink", "set permission"}
 	// unexplained are errors that git prints without their cause.
 	unexplained = []string{
 		"unable to write new index file", "unable to write new_index file", "couldn't write '", "couldn't set '",
-		"insufficient permission for adding an object",
+		"insufficient permission for adding an object", "unable to create directory for ",
 	}
 )
 
@@ -39,6 +44,12 @@ func endsWith(said string, errnos []syscall.Errno) bool {
 	return slices.ContainsFunc(errnos, func(e syscall.Errno) bool { return strings.HasSuffix(said, e.Error()) })
 }
 
-func saysWrite(said string) bool {
-	return slices.ContainsFunc(writeWords, func(word string) bool { return strings.Contains(said, word) })
+func containsAny(said string, texts []string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(said, text) })
+}
+
+// namesGitsFile reports whether a message names a file in a git folder that is not a hook, which
+// belongs to the user.
+func namesGitsFile(said string) bool {
+	return strings.Contains(said, ".git/") && !strings.Contains(said, ".git/hooks/")
 }

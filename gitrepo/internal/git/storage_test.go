@@ -11,14 +11,18 @@ import (
 // agent's.
 func TestFailuresOfStorage(t *testing.T) {
 	for text, want := range map[string]bool{
-		"error: unable to create temporary file: No space left on device\nerror: a: failed to insert into database": true,
-		"fatal: cannot update the ref 'HEAD': unable to append to '/p/.git/logs/HEAD': Input/output error":          true,
-		"fatal: could not create leading directories of '/s/worktrees/r/.git': Permission denied":                   true,
-		"fatal: cannot update ref 'HEAD': couldn't write '/p/.git/HEAD.lock'":                                       true,
-		"fatal: couldn't set 'refs/heads/main'":                                                                     true,
-		"fatal: unable to write new index file":                                                                     true,
-		"error: insufficient permission for adding an object to repository database .git/objects":                   true,
-		"fatal: Unable to create '/p/.git/index.lock': Read-only file system":                                       true,
+		"error: unable to create temporary file: No space left on device\nerror: a: failed to insert into database":    true,
+		"fatal: cannot update the ref 'HEAD': unable to append to '/p/.git/logs/HEAD': Input/output error":             true,
+		"fatal: could not create leading directories of '/s/worktrees/r/.git': Permission denied":                      true,
+		"fatal: cannot update ref 'HEAD': couldn't write '/p/.git/HEAD.lock'":                                          true,
+		"fatal: could not open '.git/COMMIT_EDITMSG': Permission denied":                                               true,
+		"fatal: cannot update the ref 'a': unable to create directory for '/p/.git/logs/a': No such file or directory": true,
+		"fatal: cannot lock ref 'refs/heads/a/b': unable to create directory for /p/.git/refs/heads/a/b":               true,
+		"Aborting commit due to empty commit message.":                                                                 true,
+		"fatal: couldn't set 'refs/heads/main'":                                                                        true,
+		"fatal: unable to write new index file":                                                                        true,
+		"error: insufficient permission for adding an object to repository database .git/objects":                      true,
+		"fatal: Unable to create '/p/.git/index.lock': Read-only file system":                                          true,
 
 		"": false,
 		"error: open(\"secret\"): Permission denied\nerror: unable to index file 'secret'":                      false,
