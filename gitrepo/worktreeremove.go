@@ -194,18 +194,19 @@ func (ws Worktrees) removeAbandoned(ctx context.Context, w Worktree, idle func(s
 	}
 	for _, record := range records {
 		lock, _ := scan.ReadSmall(filepath.Join(record, "locked"))
-		link, _ := scan.ReadSmall(filepath.Join(record, "gitdir"))
-		e := worktreeEntry{path: filepath.Dir(filepath.FromSlash(strings.TrimSpace(string(link))))}
+		link, _ := scan.ReadSmall(filepath.Join(record, "gitdir")) // may be cut
+		path := filepath.Join(filepath.Dir(w.Path), filepath.Base(record))
 		half := strings.TrimSpace(string(lock)) == "initializing" // as git says
-		if !half || !e.liesBelow(filepath.Dir(w.Path)) || !idle(e.path) {
+		ours := len(link) > 0 && strings.HasPrefix(filepath.ToSlash(path)+"/.git\n", string(link))
+		if !half || !ours || !idle(path) {
 			continue
 		}
-		for _, left := range []string{e.path, record} {
+		for _, left := range []string{path, record} {
 			if err := os.RemoveAll(left); err != nil {
 				return fmt.Errorf("remove half-made worktree: %w", err)
 			}
 		}
-		if err := ws.removeMergedBranch(ctx, ourBranches+filepath.Base(e.path)); err != nil {
+		if err := ws.removeMergedBranch(ctx, ourBranches+filepath.Base(path)); err != nil {
 			return err
 		}
 	}

@@ -263,6 +263,8 @@ func TestAWorktreeThatWasNeverCompletedIsRemoved(t *testing.T) {
 	w.Write(".git/worktrees/"+run+"/locked", "initializing")
 	w.Write(".git/worktrees/"+run+"/gitdir", beside(w, run)+"/.git\n")
 	w.Write(".git/worktrees/"+run+"/commondir", "")
+	w.Write(".git/worktrees/cut/locked", "initializing")
+	w.Write(".git/worktrees/cut/gitdir", beside(w, "cut")[:len(w.Dir)])
 	w.Write(".git/worktrees/theirs/locked", "initializing") // another process may be at work
 	w.Write(".git/worktrees/theirs/gitdir", w.Dir+"-theirs/.git\n")
 	w.Write(".git/worktrees/theirs/commondir", "../..\n")

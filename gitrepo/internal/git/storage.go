@@ -31,7 +31,7 @@ var (
 	// accessErrors may also be about files of the project.
 	accessErrors = []syscall.Errno{syscall.EACCES, syscall.EPERM}
 	// writeWords tell git's own files from them: git only reads those of the project.
-	writeWords = []string{"create", "write", "append", "update", "lock", "rename", "unlink", "set permission"}
+	writeWords = []string{"create", "write", "writing", "append", "update", "lock", "rename", "unlink", "set permission"}
 	// unexplained are errors that git prints without their cause.
 	unexplained = []string{
 		"unable to write new index file", "unable to write new_index file", "couldn't write '", "couldn't set '",
