@@ -289,6 +289,9 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
 		return nil
 	}
+	if git.Failed(err) { // everything that git could object to was looked at before
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
 	ctx = context.WithoutCancel(ctx)
 	if left := ws.removeHalf(ctx, w.Path); left != nil {
 		err = fmt.Errorf("%w; and %w", err, left)

@@ -31,11 +31,12 @@ var (
 	// accessErrors may also be about files of the project.
 	accessErrors = []syscall.Errno{syscall.EACCES, syscall.EPERM}
 	// writeWords tell git's own files from them: git only reads those of the project.
-	writeWords = []string{"create", "write", "writing", "append", "update", "lock", "rename", "unlink", "set permission"}
+	writeWords = []string{"create", "write", "writing", "append", "update", "lock", "rename", "unlink"}
 	// unexplained are errors that git prints without their cause.
 	unexplained = []string{
-		"unable to write new index file", "unable to write new_index file", "couldn't write '", "couldn't set '",
-		"insufficient permission for adding an object", "unable to create directory for ",
+		"unable to write new index file", "unable to write new_index file", "Could not write new index file",
+		"couldn't write '", "couldn't set '", "unable to set permission to '", "unable to create directory for ",
+		"insufficient permission for adding an object", ": failed to insert into database",
 	}
 )
 

@@ -19,6 +19,7 @@ func TestFailuresOfStorage(t *testing.T) {
 		"fatal: cannot update the ref 'a': unable to create directory for '/p/.git/logs/a': No such file or directory": true,
 		"fatal: cannot lock ref 'refs/heads/a/b': unable to create directory for /p/.git/refs/heads/a/b":               true,
 		"fatal: could not open '/s/worktrees/r/.git' for writing: Permission denied":                                   true,
+		"error: unable to set permission to '/s/snapshots.git/objects/tmp_objdir-bulk-fsync-a/b/c'":                    true,
 		"Aborting commit due to empty commit message.":                                                                 true,
 		"fatal: couldn't set 'refs/heads/main'":                                                                        true,
 		"fatal: unable to write new index file":                                                                        true,
