@@ -36,7 +36,7 @@ var (
 	unexplained = []string{
 		"unable to write new index file", "unable to write new_index file", "Could not write new index file",
 		"couldn't write '", "couldn't set '", "unable to set permission to '", "unable to create directory for ",
-		"insufficient permission for adding an object", ": failed to insert into database",
+		"insufficient permission for adding an object", ": failed to insert into database", "Out of diskspace",
 	}
 )
 

@@ -45,7 +45,7 @@ func Sort(in Input) Sorted {
 		switch {
 		case c.Name == ".ralph/.gitignore": // the harness writes it in every run
 		case file.Mode.IsDir(): // nothing is in it, but no commit has it
-			if folder == "" && !isOwn(c.Name) && !isCache(c.Name) {
+			if folder == "" && !isOwn(c.Name+"/") && !isCache(c.Name) {
 				gone[c.Name] = true
 				s.out.LeftOut = append(s.out.LeftOut, ralph.FileChange{Name: c.Name + "/", Kind: c.Kind})
 			}

@@ -146,7 +146,7 @@ func TestEmptyFoldersAreAbsent(t *testing.T) {
 		return list
 	}
 	got := Sort(Input{
-		Base: empty("old"), Now: empty(".git/foo", "a/new", "node_modules/x", "old"),
+		Base: empty("old"), Now: empty(".git/foo", ".ralph", "a/new", "node_modules/x", "old"),
 		Tree: []string{"a/b", "package-lock.json"},
 	})
 	same(t, "absent", []string{".git/foo", "a/new"}, got.Absent)
