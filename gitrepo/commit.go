@@ -307,7 +307,7 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 			ctx,
 			git.UserCall{Dir: r.Dir, Env: r.filters.disable(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
 		)
-		// A failing hook exits with 1. Exit 128 comes from git itself, before any hook.
+		// Exit 128 comes from git itself, before any hook.
 		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")
 		if err != nil || !locked || time.Now().After(deadline) {
 			return made, err
@@ -318,10 +318,17 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 	}
 }
 
+// refusedByHook is git's exit code if a hook refuses a commit. Git itself dies with 128.
+const refusedByHook = 1
+
 // explainFailure returns the reason why an attempt made no commit.
 func (c *Committer) explainFailure(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
-	if err := made.Failure("commit"); errors.Is(err, ralph.ErrIO) {
-		return ralph.CommitResult{}, err
+	err := made.Failure("commit")
+	// Git does not notice that it cannot write the message, and finds it empty.
+	unwritten := strings.Contains(made.Output, "Aborting commit due to empty commit message.") &&
+		len(c.before.refusingHooks()) == 0
+	if unwritten || made.Code != refusedByHook && errors.Is(err, ralph.ErrIO) {
+		return ralph.CommitResult{}, fmt.Errorf("%w: %w", ralph.ErrIO, err)
 	}
 	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
@@ -332,7 +339,7 @@ func (c *Committer) explainFailure(ctx context.Context, made git.Attempt, note s
 		)
 	case made.Worked():
 		why = "git commit reported success but made no commit"
-	case made.Code == 1:
+	case made.Code == refusedByHook:
 		why = "git commit was refused, probably by a hook (exit 1)"
 	default:
 		unknown, err := unknownIdentity(ctx, c.repo)
