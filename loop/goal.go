@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,8 @@ type goal struct {
 	*journal
 	tree                   *workspace
 	goal                   goalText
-	lastPlaceholderWarning string // the last warning about placeholders of the prompt file
+	files                  map[string]string // see inside
+	lastPlaceholderWarning string            // the last warning about placeholders of the prompt file
 }
 
 // goalText is what the run works on, as last read, and the files in the workspace that have all of
@@ -26,6 +28,7 @@ type goalText struct {
 	text, file             string
 	template, templateFile string
 	kept                   bool // the run itself writes file
+	changed                bool // since it was last read
 }
 
 // readGoal reads the goal's files again. If a file became unreadable, the text stays as it was.
@@ -42,11 +45,11 @@ func (g *goal) readGoal(ctx context.Context) error {
 			return fmt.Errorf("read prompt: %w", err)
 		}
 	}
-	fresh.file = textfile.Inside(g.cfg.Dir, g.cfg.SpecFile)
-	fresh.templateFile = textfile.Inside(g.cfg.Dir, g.cfg.PromptFile)
+	fresh.file, fresh.templateFile = g.inside(g.cfg.SpecFile), g.inside(g.cfg.PromptFile)
 	if fresh.file == "" && prompt.TooLong(fresh.text) {
 		fresh.file, fresh.kept = ralph.GoalFile, true
 	}
+	fresh.changed = g.goal.text != fresh.text
 	g.goal = fresh
 	return nil
 }
@@ -70,10 +73,25 @@ func (g *goal) keepGoal() {
 // readProtected reads a file of the harness. If the previous agent changed it, readProtected
 // returns the original text: an agent must not rewrite its own instructions.
 func (g *goal) readProtected(ctx context.Context, name string) (string, error) {
-	if text, ok := g.tree.baseText(ctx, textfile.Inside(g.cfg.Dir, name)); ok {
+	file := g.inside(name)
+	if text, ok := g.tree.baseText(ctx, file); ok {
 		return text, nil
 	}
-	return textfile.Read(g.cfg.Dir, name)
+	return textfile.Read(g.cfg.Dir, cmp.Or(file, name))
+}
+
+// inside returns the name in the workspace of a file that the user named, or "". It follows links once:
+// an agent may change them.
+func (g *goal) inside(name string) string {
+	file, known := g.files[name]
+	if !known {
+		file, _ = textfile.Inside(g.cfg.Dir, name)
+		if g.files == nil {
+			g.files = map[string]string{}
+		}
+		g.files[name] = file
+	}
+	return file
 }
 
 // learnings returns the learnings that people accepted. It ignores what an agent wrote into the

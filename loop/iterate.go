@@ -45,7 +45,9 @@ func (l *Loop) selectWork(ctx context.Context) {
 	if err := l.goals.readGoal(ctx); err != nil {
 		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
 	}
-	l.goals.keepGoal()
+	if l.goals.keepGoal(); l.goals.goal.kept && l.goals.goal.changed { // by the user
+		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
+	}
 	l.goals.warnPlaceholders()
 	l.inbox.readUserInput(ctx)
 	l.list.selectTask()

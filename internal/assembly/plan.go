@@ -216,7 +216,8 @@ func longGoal(r Request, goal string) bool {
 		return prompt.TooLong(goal)
 	}
 	text, err := textfile.Read(dir, spec)
-	return err == nil && prompt.TooLong(text) && textfile.Inside(dir, spec) == ""
+	inside, _ := textfile.Inside(dir, spec)
+	return err == nil && prompt.TooLong(text) && inside == ""
 }
 
 // findPrompt looks for the project's own prompt. It comes with the repository, so it may not link

@@ -69,9 +69,11 @@ func (p *Plan) toProtect() []string {
 		literal = append(literal, ralph.GoalFile)
 	}
 	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
-		if inside := textfile.Inside(p.Workspace.Dir, name); inside != "" {
-			literal = append(literal, inside)
+		file, links := textfile.Inside(p.Workspace.Dir, name)
+		if file != "" {
+			links = append(links, file)
 		}
+		literal = append(literal, links...)
 	}
 	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)
 	checks = append(checks, p.Settings.Checks.Setup)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,16 +46,66 @@ func ReadInside(dir, name string) (string, error) {
 	return readAll(file, name)
 }
 
-// Inside returns the name below dir of a file that a user named, with slashes. It returns "" for a
-// file outside of dir, and for no name.
-func Inside(dir, name string) string {
-	if filepath.IsAbs(name) {
-		name, _ = filepath.Rel(dir, name)
+// Inside returns the name below dir of a file that a user named, with slashes, and those of the links
+// that lead to it. The name is "" for a file outside of dir, and for no name.
+func Inside(dir, name string) (file string, links []string) {
+	if name == "" {
+		return "", nil
 	}
-	if name == "" || !filepath.IsLocal(name) {
+	dir = followed(dir)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	name = filepath.Clean(name)
+	for range maxLinks {
+		link, next := followOne(name)
+		if link == "" {
+			return below(dir, name), links
+		}
+		if inside := below(dir, link); inside != "" {
+			links = append(links, inside)
+		}
+		name = next
+	}
+	return "", links
+}
+
+// maxLinks is how many links the system follows, too.
+const maxLinks = 40
+
+func followed(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// followOne returns the first link on a path, and the path with what that leads to. Without a link it
+// returns "".
+func followOne(path string) (link, next string) {
+	var above []string
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		above = append(above, at)
+	}
+	for _, at := range slices.Backward(above) {
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(at), target)
+		}
+		return at, filepath.Join(target, strings.TrimPrefix(path, at))
+	}
+	return "", path
+}
+
+func below(dir, path string) string {
+	name, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(name) {
 		return ""
 	}
-	return filepath.ToSlash(filepath.Clean(name))
+	return filepath.ToSlash(name)
 }
 
 // Clean drops a byte order mark and replaces invalid UTF-8.
