@@ -43,7 +43,13 @@ type TreeState struct {
 	// Unfinished lists lines that differ from the run's first commit and look unfinished, as
 	// "file: text". It is filled at the base and before a claim is judged.
 	Unfinished []string `json:"unfinished,omitempty"`
+	// Uncommitted lists the files that differ from Head, as "hash name", if there are at most
+	// MaxUncommitted. It is filled at the same times, and leaves out the task list.
+	Uncommitted []string `json:"uncommitted,omitempty"`
 }
+
+// MaxUncommitted limits TreeState.Uncommitted.
+const MaxUncommitted = 200
 
 // Same reports whether two fingerprints are of the same files on the same commit.
 func (t TreeState) Same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }

@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Fingerprint returns the state of the workspace with one git call. It makes a second call when
@@ -39,8 +40,22 @@ func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeS
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
 		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
+		state.Uncommitted = r.uncommitted(top, st.paths)
 	}
 	return state, err
+}
+
+// uncommitted lists the files that differ from HEAD with a hash of what they are, unless there are many.
+func (r *Repo) uncommitted(top *os.Root, paths []path) []string {
+	if len(paths) > ralph.MaxUncommitted {
+		return nil
+	}
+	names := text.Mapped(paths, func(p path) string { return p.name })
+	list := r.digests.Each(top, names)
+	for i, name := range names {
+		list[i] = list[i][:16] + " " + strings.TrimPrefix(name, r.Prefix)
+	}
+	return list
 }
 
 // bases returns the trees to compare with, best first.

@@ -226,8 +226,8 @@ func askCommitted(p ralph.Policy, h History) ralph.Gate {
 	if !now.Known || now.Head == "" {
 		return noteGate("there are no commits without git")
 	}
-	left := now.Dirty - h.First.Dirty
-	if left <= 0 {
+	left := uncommitted(h.First, now)
+	if left == 0 {
 		return openGate("")
 	}
 	detail := text.CountAre(left, "changed file") + " not committed"
@@ -235,6 +235,20 @@ func askCommitted(p ralph.Policy, h History) ralph.Gate {
 		return ralph.Gate{State: ralph.GateWarned, Detail: detail}
 	}
 	return shutGate(ralph.RefusedUncommitted, "%s; commit the work, then claim again", detail)
+}
+
+// uncommitted counts the files that differ from HEAD and were not the same before the run.
+func uncommitted(first, now ralph.TreeState) int {
+	if max(first.Dirty, now.Dirty) > ralph.MaxUncommitted {
+		return max(0, now.Dirty-first.Dirty)
+	}
+	left := 0
+	for _, file := range now.Uncommitted {
+		if !slices.Contains(first.Uncommitted, file) {
+			left++
+		}
+	}
+	return left
 }
 
 func askStatus(p ralph.Policy, h History) ralph.Gate {

@@ -293,6 +293,10 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 			w.warn("snapshot_incomplete", "%s", left)
 		}
 	}
+	tree.Uncommitted = slices.DeleteFunc(tree.Uncommitted, func(file string) bool {
+		_, name, _ := strings.Cut(file, " ")
+		return name == w.state.Started.TaskFile
+	})
 	return tree, true
 }
 

@@ -42,27 +42,44 @@ func (d *Digests) Sum(root *os.Root, names []string) string {
 	all := sha256.New()
 	budget := int64(ContentBudget)
 	for _, name := range names {
-		info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(name)))
 		Put(all, name)
-		switch {
-		case err != nil:
-			Put(all, "gone")
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, _ := root.Readlink(filepath.FromSlash(name))
-			Put(all, "link", target)
-		case !info.Mode().IsRegular():
-			Put(all, info.Mode().Type().String())
-		default:
-			Put(all, Executable(info))
-			budget -= min(info.Size(), ContentLimit)
-			if info.Size() > ContentLimit || budget < 0 || !d.content(root, name, info, next, all) {
-				Put(all, "by time", info.ModTime().UTC().Format(time.RFC3339Nano))
-				number(all, info.Size())
-			}
-		}
+		d.put(root, name, &budget, next, all)
 	}
 	d.known = next
 	return hex.EncodeToString(all.Sum(nil))
+}
+
+// Each returns a hash of every file.
+func (d *Digests) Each(root *os.Root, names []string) []string {
+	sums := make([]string, 0, len(names))
+	budget := int64(ContentBudget)
+	for _, name := range names {
+		one := sha256.New()
+		d.put(root, name, &budget, map[string]digest{}, one)
+		sums = append(sums, hex.EncodeToString(one.Sum(nil)))
+	}
+	return sums
+}
+
+// put adds what a file is to a hash. It takes the size of the content from the budget.
+func (d *Digests) put(root *os.Root, name string, budget *int64, next map[string]digest, to hash.Hash) {
+	info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(name)))
+	switch {
+	case err != nil:
+		Put(to, "gone")
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, _ := root.Readlink(filepath.FromSlash(name))
+		Put(to, "link", target)
+	case !info.Mode().IsRegular():
+		Put(to, info.Mode().Type().String())
+	default:
+		Put(to, Executable(info))
+		*budget -= min(info.Size(), ContentLimit)
+		if info.Size() > ContentLimit || *budget < 0 || !d.content(root, name, info, next, to) {
+			Put(to, "by time", info.ModTime().UTC().Format(time.RFC3339Nano))
+			number(to, info.Size())
+		}
+	}
 }
 
 // content adds a file's content to the hash. It returns false if the file cannot be read.
