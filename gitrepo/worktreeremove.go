@@ -168,7 +168,7 @@ func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry) error {
 		return fmt.Errorf("remove worktree: %w", err)
 	}
 	if err := os.RemoveAll(aside); err != nil {
-		return fmt.Errorf("remove worktree: %w", err)
+		return fmt.Errorf("remove worktree: files are left in %s: %w", aside, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -21,6 +22,8 @@ const (
 	packAfter = 128
 	// packAtEnd is how many are packed after a run: fewer are not worth the time.
 	packAtEnd = 16
+	// packMost is how many are packed at a time, so that a run does not wait for long.
+	packMost = 1000
 	// packLimit is the size from which a loose object stays one. Its block is no waste, and compressing
 	// it again would take longer than a run should wait.
 	packLimit = 1 << 20
@@ -74,6 +77,7 @@ func (p packer) pack(ctx context.Context, least int) error {
 	if len(loose) < least {
 		return nil
 	}
+	loose = loose[:min(len(loose), packMost)]
 	if err := p.packObjects(ctx, text.Mapped(loose, func(o looseObject) string { return o.id })); err != nil {
 		return err
 	}
@@ -142,6 +146,9 @@ func (p packer) packObjects(ctx context.Context, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("pack objects: %w", err)
 	}
+	if err := atomicfile.SyncDir(p.path("objects/pack")); err != nil {
+		return fmt.Errorf("pack objects: %w", err)
+	}
 	return nil
 }
 
@@ -181,10 +188,15 @@ func (p packer) joinPacks(ctx context.Context) error {
 	return nil
 }
 
-// smallPacks lists the packs that are worth joining, without their extensions.
+// smallPacks lists the packs that are worth joining, without their extensions. It removes packs without
+// an index, which a kill left of joined ones.
 func (p packer) smallPacks() []string {
 	var small []string
 	for _, file := range packFiles(p.path("objects/pack")) {
+		if _, err := os.Lstat(strings.TrimSuffix(file, ".pack") + ".idx"); errors.Is(err, fs.ErrNotExist) {
+			os.Remove(file) // the next call tries again
+			continue
+		}
 		if info, err := os.Lstat(file); err == nil && info.Size() < smallPack {
 			small = append(small, strings.TrimSuffix(file, ".pack"))
 		}

@@ -53,6 +53,7 @@ type Item struct {
 	// Usual means that the item stays because of its age or its number, as most do.
 	Usual  bool `json:"-"`
 	remove func(context.Context) error
+	needs  string // the branch of a run's worktree, which must be gone first
 }
 
 // Input says where to look and what to remove.
@@ -100,14 +101,20 @@ func RemoveDemos(ctx context.Context, stateDir string, now time.Time) {
 // removed, Remove continues with the rest and returns the errors.
 func Remove(ctx context.Context, in Input, items []Item) ([]Item, error) {
 	var failed []error
+	left := map[string]bool{} // branches of worktrees that could not be removed
 	for i := range items {
 		item := &items[i]
 		if !item.Removable || ctx.Err() != nil {
 			continue
 		}
+		if item.needs != "" && left[item.needs] {
+			item.Removable, item.Why = false, "its worktree could not be removed"
+			continue
+		}
 		if err := item.remove(ctx); err != nil {
 			item.Removable, item.Why = false, err.Error()
 			failed = append(failed, err)
+			left[item.Branch] = true
 			continue
 		}
 		item.Removed = true

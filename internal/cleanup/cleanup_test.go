@@ -1,6 +1,8 @@
 package cleanup
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralphloop/ralph/runlog"
 )
 
 // Finding B18: every file that this program makes in the system's temporary folder is found again after a
@@ -46,5 +50,23 @@ func TestDays(t *testing.T) {
 		if got := Days(age); got != want {
 			t.Errorf("%v: got %s, want %s", age, got, want)
 		}
+	}
+}
+
+// A run whose worktree is still there is not forgotten.
+func TestARunStaysWithItsWorktree(t *testing.T) {
+	store, err := runlog.Open(t.TempDir(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	items := []Item{
+		{Kind: Worktree, Branch: "ralph/a", Removable: true, remove: func(context.Context) error { return fs.ErrPermission }},
+		{Kind: Run, needs: "ralph/a", Removable: true, remove: func(context.Context) error { removed++; return nil }},
+		{Kind: Run, needs: "ralph/b", Removable: true, remove: func(context.Context) error { removed++; return nil }},
+	}
+	items, err = Remove(t.Context(), Input{Store: store}, items)
+	if !errors.Is(err, fs.ErrPermission) || removed != 1 || items[1].Removed || !items[2].Removed {
+		t.Errorf("removed %d runs: %+v, %v", removed, items, err)
 	}
 }

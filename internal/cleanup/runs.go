@@ -2,7 +2,9 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +78,9 @@ func (in Input) runs(worktrees []Item) ([]Item, error) {
 	for i, r := range slices.Backward(runs) {
 		item := Item{Kind: Run, Run: r.Run, Path: in.Store.RunDir(r.Run), Bytes: in.Store.Size(r)}
 		item.remove = func(context.Context) error { return in.Store.Remove(r.Run) }
+		if r.Worktree != nil {
+			item.needs = r.Worktree.Branch
+		}
 		item.Why, item.Usual = look.stays(i)
 		if item.Removable = item.Why == ""; item.Removable {
 			item.Why = look.endedAgo(r)
@@ -123,7 +128,8 @@ func (l runLook) stays(at int) (why string, usual bool) {
 func (l runLook) brokenStays(r runlog.Summary) string {
 	path := filepath.Join(l.Store.RunDir(r.Run), "events.jsonl")
 	info, err := os.Stat(path)
-	if (err != nil || info.Size() == 0) && l.Now.Sub(diskuse.Of(l.Store.RunDir(r.Run)).Written) >= strayAge {
+	empty := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+	if empty && l.Now.Sub(diskuse.Of(l.Store.RunDir(r.Run)).Written) >= strayAge {
 		return ""
 	}
 	return "its log cannot be read: " + r.Broken

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func (c *cleanCommand) run(ctx context.Context) error {
 
 // parseAge parses a length of time in days, or as everywhere else.
 func parseAge(text string) (time.Duration, error) {
-	var days int
-	if n, err := fmt.Sscanf(text, "%dd", &days); n == 1 && err == nil && text == fmt.Sprintf("%dd", days) && days < 1e5 {
+	number, inDays := strings.CutSuffix(text, "d")
+	if days, err := strconv.ParseUint(number, 10, 17); inDays && err == nil {
 		return time.Duration(days) * 24 * time.Hour, nil
 	}
 	length, err := config.ParseLength(text)

@@ -190,6 +190,9 @@ func (c *resumeCommand) recordedPlan(
 		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
 		isNamed := func(fallback string) bool { return fallback == settings.Agent.Name }
 		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, isNamed)
+		if isNamed(settings.Agent.Escalate) {
+			settings.Agent.Escalate = ""
+		}
 		// A run with a plain command has no idle timeout.
 		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout)
 	}

@@ -185,8 +185,11 @@ func (s *session) runLoop(ctx context.Context) error {
 	}
 	s.notifyOnStop(context.WithoutCancel(ctx), result)
 	end := s.finish(ctx, state, result, s.plan.Settings.ExitMap)
-	// After the result, because nobody has to wait for it. If it fails, only space is lost.
-	_ = workspace.PackSnapshots(after, places.Snapshots, s.streams.Env)
+	// After the result, because nobody has to wait for it. If it fails or is interrupted, only space is
+	// lost: the run has ended as its result says.
+	packing, release := untilSignal(after)
+	defer release()
+	_ = workspace.PackSnapshots(packing, places.Snapshots, s.streams.Env)
 	return end
 }
 
