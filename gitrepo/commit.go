@@ -65,9 +65,9 @@ func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, erro
 	return c, nil
 }
 
-// Commit commits every change in the workspace, including untracked files, but not ignored files,
-// .ralph/progress.md, or the rest of a larger repository. Without a change it makes no commit. A
-// commit whose post-commit hook hangs still counts as made.
+// Commit commits every change in the workspace, including untracked files, but not ignored files, the
+// harness's own, or the rest of a larger repository. Without a change it makes no commit. A commit
+// whose post-commit hook hangs still counts as made.
 func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitResult, error) {
 	r := c.repo
 	r.mu.Lock()

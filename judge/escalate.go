@@ -23,14 +23,14 @@ func (t AgentTurns) refusedWork(task string) RefusedWork {
 func escalate(p ralph.Policy, h History, v ralph.Verdict) ralph.Verdict {
 	work := h.refusedWork(h.Now.Task)
 	switch {
-	case p.Escalation == nil || !h.Judging || !v.Counted || work.Escalated,
+	case p.Escalation == nil || p.Escalation.Agent >= len(p.Agents) || !h.Judging || !v.Counted || work.Escalated,
 		slices.Contains(v.Tasks.Done, h.Now.Task), v.Tasks.GivenUp != "":
 		return v
 	}
 	if refuses(v, h.Now.Task) {
 		work.Times++
 	}
-	tripped := v.Row == 8
+	tripped := v.Reason == ralph.CircuitOpen
 	if v.Action != ralph.GoOn && !tripped || !tripped && work.Times < p.Escalation.After {
 		return v
 	}

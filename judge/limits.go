@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -47,7 +48,7 @@ func reserveRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if !ok {
 		return nil
 	}
-	wait := limitWait(window.Resets, 1)
+	wait := limitWait(cmp.Or(window.Resets, longestLimit), 1) // to look again uses some of it
 	h.Now.Agent.Error = "paused at " + why
 	cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndLimit, Times: 1, Until: h.Moment.Elapsed + wait}
 	if next := h.handOver(p, v, 2, cooldown); next != nil {

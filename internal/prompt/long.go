@@ -33,17 +33,17 @@ func shorten(words, file string) (short string, truncated bool) {
 	head := wholeLines(words, headCap)
 	lines := strings.Count(words, "\n") + 1
 	var b strings.Builder
-	fmt.Fprintf(&b, "This text is too long for a prompt: it has %s. Its first %d are below. All of it is in %s. Read "+
+	fmt.Fprintf(&b, "This text is too long for a prompt: it has %s. Its beginning is below. All of it is in %s. Read "+
 		"the parts of that file that matter for your work before you start, and do not claim that the work is done "+
 		"before you have read all of it.\n\n%s\n[… continued in %s, line %d …]\n",
-		text.Count(lines, "line"), strings.Count(head, "\n"), code(file), head, inline(file), strings.Count(head, "\n")+1)
+		text.Count(lines, "line"), code(file), head, inline(file), strings.Count(head, "\n")+1)
 	if headings := outline(words[len(head):], strings.Count(head, "\n")); headings != "" {
 		b.WriteString("\nHeadings in the rest:\n\n" + headings)
 	}
 	return b.String(), true
 }
 
-// wholeLines returns the first lines of a text that fit into that many characters. A single line
+// wholeLines returns the first lines of a text that fit into that many characters. A very long line
 // that does not fit is cut.
 func wholeLines(words string, limit int) string {
 	end := 0
@@ -51,7 +51,7 @@ func wholeLines(words string, limit int) string {
 		_, size := utf8.DecodeRuneInString(words[end:])
 		end += size
 	}
-	if at := strings.LastIndexByte(words[:end], '\n'); at >= 0 {
+	if at := strings.LastIndexByte(words[:end], '\n'); at >= end/2 {
 		return words[:at+1]
 	}
 	return words[:end]

@@ -45,9 +45,10 @@ func TestALongGoalNamesItsFile(t *testing.T) {
 func TestALongGoalIsBounded(t *testing.T) {
 	for _, goal := range []string{
 		strings.Repeat("# Heading\n", 50_000), strings.Repeat("x", 200_000), strings.Repeat("語", 70_000),
+		"Title\n" + strings.Repeat("x", 200_000),
 	} {
 		short, truncated := shorten(goal, "spec.md")
-		if n := len([]rune(short)); !truncated || n > goalCap {
+		if n := len([]rune(short)); !truncated || n > goalCap || n < headCap {
 			t.Errorf("%.10s…: %d characters, %v", goal, n, truncated)
 		}
 	}
