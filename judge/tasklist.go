@@ -12,23 +12,35 @@ import (
 // abandoned less often, then regressed tasks, then the most urgent, then the first. It chooses optional
 // tasks only if another task needs them, and never chooses or waits for human tasks.
 func NextTask(tasks []ralph.TaskState) (ralph.TaskState, bool) {
-	needed := neededTasks(tasks)
-	var ready []ralph.TaskState
-	for _, t := range tasks {
-		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && len(openDependencies(t, tasks)) == 0 {
-			ready = append(ready, t)
+	byID := map[string]*ralph.TaskState{}
+	for i := range tasks {
+		byID[tasks[i].ID] = &tasks[i]
+	}
+	needed := neededTasks(tasks, byID)
+	isOpen := func(dependency string) bool {
+		t := byID[dependency]
+		return t != nil && t.Status != ralph.TaskDone && t.Status != ralph.TaskUnconfirmed && !t.Human
+	}
+	var next *ralph.TaskState // the first of equal tasks
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && !slices.ContainsFunc(t.DependsOn, isOpen) &&
+			(next == nil || compareUrgency(t, next) < 0) {
+			next = t
 		}
 	}
-	if len(ready) == 0 {
+	if next == nil {
 		return ralph.TaskState{}, false
 	}
-	return slices.MinFunc(ready, func(a, b ralph.TaskState) int { // returns the first of equal tasks
-		return cmp.Or(
-			cmp.Compare(a.Rounds, b.Rounds),
-			-compareBools(a.Regressed, b.Regressed),
-			cmp.Compare(a.Urgency(), b.Urgency()),
-		)
-	}), true
+	return *next, true
+}
+
+func compareUrgency(a, b *ralph.TaskState) int {
+	return cmp.Or(
+		cmp.Compare(a.Rounds, b.Rounds),
+		-compareBools(a.Regressed, b.Regressed),
+		cmp.Compare(a.Urgency(), b.Urgency()),
+	)
 }
 
 func compareBools(a, b bool) int {
@@ -42,11 +54,7 @@ func compareBools(a, b bool) int {
 }
 
 // neededTasks returns the blocking tasks and everything that they depend on.
-func neededTasks(tasks []ralph.TaskState) map[string]bool {
-	byID := map[string]ralph.TaskState{}
-	for _, t := range tasks {
-		byID[t.ID] = t
-	}
+func neededTasks(tasks []ralph.TaskState, byID map[string]*ralph.TaskState) map[string]bool {
 	needed := map[string]bool{}
 	var need func(id string)
 	need = func(id string) {
@@ -54,8 +62,10 @@ func neededTasks(tasks []ralph.TaskState) map[string]bool {
 			return
 		}
 		needed[id] = true
-		for _, dependency := range byID[id].DependsOn {
-			need(dependency)
+		if t := byID[id]; t != nil {
+			for _, dependency := range t.DependsOn {
+				need(dependency)
+			}
 		}
 	}
 	for _, t := range tasks {
@@ -64,19 +74,6 @@ func neededTasks(tasks []ralph.TaskState) map[string]bool {
 		}
 	}
 	return needed
-}
-
-// openDependencies lists the dependencies that are not done, except human tasks and those that only wait
-// for a person's yes.
-func openDependencies(t ralph.TaskState, tasks []ralph.TaskState) []string {
-	var open []string
-	for _, other := range tasks {
-		if slices.Contains(t.DependsOn, other.ID) && other.Status != ralph.TaskDone && !other.Human &&
-			other.Status != ralph.TaskUnconfirmed {
-			open = append(open, other.ID)
-		}
-	}
-	return open
 }
 
 // OpenTasks lists the tasks that keep the run from completing.

@@ -78,9 +78,9 @@ func (s *suite) checksToRun(claimed bool) []check {
 	}
 	// Assuming the checks pass; a regressed task may be fixed.
 	proven := append(done, judge.ClaimedTasks(s.policy, h)...)
-	left := slices.DeleteFunc(judge.OpenTasks(h.Tasks), func(id string) bool { return slices.Contains(proven, id) })
+	isProven := among(proven)
 	all := append(proven, h.Now.Task)
-	if len(left) > 0 {
+	if slices.ContainsFunc(judge.OpenTasks(h.Tasks), func(id string) bool { return !isProven[id] }) {
 		return append(s.runChecksFor(all), s.ownChecks(all)...)
 	}
 	return append(s.wholeSuite(all), s.ownChecks(all)...)
@@ -101,8 +101,9 @@ func (s *suite) doneTasks() []string {
 // ownChecks returns the tasks' own checks, each task once, in list order.
 func (s *suite) ownChecks(ids []string) []check {
 	var checks []check
+	wanted := among(ids)
 	for _, t := range s.list.tasks.List() {
-		if !slices.Contains(ids, t.ID) {
+		if !wanted[t.ID] {
 			continue
 		}
 		for _, command := range t.Checks {
@@ -110,6 +111,15 @@ func (s *suite) ownChecks(ids []string) []check {
 		}
 	}
 	return checks
+}
+
+// among returns a set of ids, because lists may be long.
+func among(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // runChecksFor returns the run's checks, with the test files of these tasks in place of {tests}.
@@ -121,8 +131,9 @@ func (s *suite) runChecksFor(ids []string) []check {
 // those of tasks that are not done.
 func (s *suite) wholeSuite(done []string) []check {
 	var undone []string
+	isDone := among(done)
 	for _, t := range s.state.History.Tasks {
-		if !slices.Contains(done, t.ID) {
+		if !isDone[t.ID] {
 			undone = append(undone, t.ID)
 		}
 	}

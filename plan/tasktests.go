@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ralphloop/ralph/internal/text"
 )
@@ -89,10 +90,10 @@ func (b *Tracker) testsAmong(files, ids []string) []string {
 	var all []string
 	for _, id := range ids {
 		for _, spelling := range spellings(id) {
-			longer := b.longer(id, spelling)
+			longer := sync.OnceValue(func() []string { return b.longer(id, spelling) }) // looks at every task
 			for _, name := range files {
 				if b.tests.means(name, spelling) &&
-					!slices.ContainsFunc(longer, func(other string) bool { return b.tests.means(name, other) }) {
+					!slices.ContainsFunc(longer(), func(other string) bool { return b.tests.means(name, other) }) {
 					all = append(all, name)
 				}
 			}
