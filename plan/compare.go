@@ -20,6 +20,12 @@ func compare(before, now []item) []string {
 	for _, it := range now {
 		current[it.ID] = it
 	}
+	unknown := map[string][]string{} // titles and ids of tasks that are new, or have a new id
+	for _, it := range now {
+		if known[it.ID] == "" {
+			unknown[it.Title] = append(unknown[it.Title], it.ID)
+		}
+	}
 	var injuries []string
 	renamed := map[string]bool{}
 	for _, was := range before {
@@ -28,16 +34,14 @@ func compare(before, now []item) []string {
 			injuries = append(injuries, changes(was.Task, is.Task)...)
 			continue
 		}
-		i := slices.IndexFunc(
-			now,
-			func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title },
-		)
-		if i < 0 {
+		ids := unknown[was.Title]
+		if len(ids) == 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s was deleted", was.ID))
 			continue
 		}
-		renamed[now[i].ID] = true
-		injuries = append(injuries, fmt.Sprintf("the id of task %s was changed to %s", was.ID, now[i].ID))
+		unknown[was.Title] = ids[1:]
+		renamed[ids[0]] = true
+		injuries = append(injuries, fmt.Sprintf("the id of task %s was changed to %s", was.ID, ids[0]))
 	}
 	for _, it := range now {
 		if known[it.ID] == "" && !renamed[it.ID] {

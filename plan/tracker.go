@@ -23,8 +23,9 @@ type Tracker struct {
 	kept     snapshot
 	items    []item // of kept, with the states that its file can express
 	states   map[string]ralph.TaskStatus
-	rejected string // the fingerprint of a list by the user that could not be read; it is left alone until it changes
-	owed     bool   // what an agent left could not be put right, so what lies in the workspace is not the user's
+	last     reading // of a list that is not kept
+	rejected string  // the fingerprint of a list by the user that could not be read; it is left alone until it changes
+	owed     bool    // what an agent left could not be put right, so what lies in the workspace is not the user's
 }
 
 var (
@@ -104,8 +105,8 @@ func (b *Tracker) Adopt(known map[string]ralph.TaskStatus) error {
 	if err != nil {
 		return fmt.Errorf("adopt task list: %w", err)
 	}
-	all, problems := examine(f, now)
-	if bad := Errors(problems); len(bad) > 0 {
+	all, bad := b.read(f, now)
+	if len(bad) > 0 {
 		return errors.Join(bad, b.reject(known))
 	}
 	before := statesOf(b.items)
@@ -229,14 +230,12 @@ func (b *Tracker) write(states map[string]ralph.TaskStatus) error {
 // files are now, then in the keep folder. In this order a kill in between only makes the next Adopt
 // see, as if by the user, states that the harness has recorded anyway.
 func (b *Tracker) replace(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
-	changed, err := f.edit(base.source, wanted)
+	next, err := b.edit(f, base, wanted)
 	if err != nil {
 		return err
 	}
-	next := base
-	next.source = base.with(changed)
-	all, problems := examine(f, next)
-	if bad := Errors(problems); len(bad) > 0 {
+	all, bad := b.read(f, next)
+	if len(bad) > 0 {
 		return fmt.Errorf("set states: %w", bad)
 	}
 	if err := b.restore(now, next, f); err != nil {
@@ -310,9 +309,9 @@ func (b *Tracker) judge() (judgment, error) {
 	if now.equal(b.kept) {
 		return j, nil
 	}
-	all, problems := examine(b.format, now)
+	all, bad := b.read(b.format, now)
 	j.items = all
-	injuries := b.damage(now, Errors(problems))
+	injuries := b.damage(now, bad)
 	if len(injuries) == 0 {
 		injuries = compare(b.items, all)
 	}
