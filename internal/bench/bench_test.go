@@ -30,15 +30,17 @@ type size struct {
 	starts     int // program starts to time
 	files      int // files in a large workspace
 	thousand   int // iterations of a run whose first and last parts are compared, a multiple of 10
+	tasks      int // tasks of a long list
 }
 
 var (
 	meaningful = size{
 		rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000,
-		thousand: 1000,
+		thousand: 1000, tasks: 20_000,
 	}
 	tiny = size{
 		rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20,
+		tasks: 100,
 	}
 )
 
@@ -87,7 +89,7 @@ func TestTable(t *testing.T) {
 			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
 			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).thousandIterations},
-		{"a worker's turn", (*bench).workerTurn}, {"proofs", (*bench).proofs},
+		{"long list", (*bench).longList}, {"a worker's turn", (*bench).workerTurn}, {"proofs", (*bench).proofs},
 	} {
 		t.Run(part.name, func(t *testing.T) { // its players end before the next part starts
 			b.T = t
