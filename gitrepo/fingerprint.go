@@ -21,28 +21,43 @@ import (
 // no commit when the run began; then every line is new. If the agent rewrote history and BaseHead
 // is gone, lines are counted from HEAD.
 func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
+	state, _, err := r.fingerprint(ctx, in)
+	return state, err
+}
+
+// FingerprintAndIgnored also lists the files that git ignores, below the top of the working tree. Of a
+// folder that is ignored as a whole it lists only the name, with a slash at its end.
+func (r *Repo) FingerprintAndIgnored(
+	ctx context.Context, in ralph.TreeInput,
+) (state ralph.TreeState, ignored []string, err error) {
+	return r.fingerprint(ctx, in, "--ignored=matching")
+}
+
+func (r *Repo) fingerprint(
+	ctx context.Context, in ralph.TreeInput, options ...string,
+) (state ralph.TreeState, ignored []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.refreshFilters(ctx); err != nil {
-		return ralph.TreeState{}, err
+		return ralph.TreeState{}, nil, err
 	}
-	st, err := r.status(ctx)
+	st, err := r.status(ctx, options...)
 	if err != nil {
-		return ralph.TreeState{}, err
+		return ralph.TreeState{}, nil, err
 	}
 	top, err := os.OpenRoot(r.Top)
 	if err != nil {
-		return ralph.TreeState{}, fmt.Errorf("open working tree: %w", err)
+		return ralph.TreeState{}, nil, fmt.Errorf("open working tree: %w", err)
 	}
 	defer top.Close()
 
-	state := ralph.TreeState{Known: true, Head: st.head, Dirty: len(st.paths)}
+	state = ralph.TreeState{Known: true, Head: st.head, Dirty: len(st.paths)}
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
 		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
 		state.Uncommitted = r.uncommitted(top, st.paths)
 	}
-	return state, err
+	return state, st.ignored, err
 }
 
 // uncommitted lists the files that differ from HEAD with a hash of what they are, unless there are many.
@@ -87,6 +102,8 @@ func expand(top string, paths []path) []string {
 type status struct {
 	head  string // "" before the first commit
 	paths []path // sorted, without duplicates
+
+	ignored []string
 }
 
 // path is one entry below the top of the working tree, with slashes.
@@ -98,16 +115,16 @@ type path struct {
 
 // status returns how the workspace differs from the checked-out commit, without the harness's own
 // files.
-func (r *Repo) status(ctx context.Context) (status, error) {
-	st, err := r.allChanges(ctx)
+func (r *Repo) status(ctx context.Context, options ...string) (status, error) {
+	st, err := r.allChanges(ctx, options...)
 	isOwn := r.OwnFiles()
 	st.paths = slices.DeleteFunc(st.paths, func(p path) bool { return isOwn(p.name) })
 	return st, err
 }
 
-func (r *Repo) allChanges(ctx context.Context) (status, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--",
-		".")
+func (r *Repo) allChanges(ctx context.Context, options ...string) (status, error) {
+	args := []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}
+	out, err := r.run(ctx, slices.Concat(args, options, []string{"--", "."})...)
 	if err != nil {
 		return status{}, fmt.Errorf("read status: %w", err)
 	}
@@ -131,7 +148,7 @@ func parseStatus(out string) (status, error) {
 	if err != nil {
 		return status{}, err
 	}
-	st := status{head: parsed.Head}
+	st := status{head: parsed.Head, ignored: parsed.Ignored}
 	byName := map[string]int{}
 	for _, e := range parsed.Entries {
 		name, nested := strings.CutSuffix(e.Name, "/")

@@ -1,13 +1,11 @@
 package snapshot
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo"
-	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
@@ -53,19 +51,13 @@ func (k *Keeper) AlwaysLike(pick func(name string) bool) {
 // smallFolder is the most files that an ignored folder may have to be searched.
 const smallFolder = 200
 
-// find looks for the files of AlwaysLike. It asks the repository itself, whose rules decide what
-// the fingerprint does not see. If git fails, the known files stay.
-func (a *always) find(ctx context.Context, repo *gitrepo.Repo) {
+// find looks for the files of AlwaysLike among those that the repository ignores.
+func (a *always) find(repo *gitrepo.Repo, ignored []string) {
 	if a.like == nil {
 		return
 	}
-	out, err := repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory",
-		"--no-empty-directory", "--full-name")
-	if err != nil {
-		return
-	}
 	found := slices.Clone(a.named)
-	for _, listed := range git.SplitNames(out) {
+	for _, listed := range ignored {
 		for _, name := range inIgnored(repo.Top, listed) {
 			if below, ok := strings.CutPrefix(name, repo.Prefix); ok && below != scan.ProgressFile && a.like(below) {
 				found = append(found, name)

@@ -163,7 +163,7 @@ func usualExcludes(env []string) string {
 // hash is not git's. If an agent removed or broke the repository, the tree is identified by its
 // snapshot alone.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
-	state, err := k.repo.Fingerprint(ctx, in)
+	state, ignored, err := k.repo.FingerprintAndIgnored(ctx, in)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -180,7 +180,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
-	k.always.find(ctx, k.repo)
+	k.always.find(k.repo, ignored)
 	now := seenTree{head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp()}
 	fullScan := k.distrust.fullScan(in)
 	if fullScan || !k.holds(ctx, now) {

@@ -61,7 +61,11 @@ func putFile(folders *sync.Mutex, path string, content []byte) error {
 // loose reads a small loose object, as put wrote it. A git call costs more than everything else
 // that is asked about a snapshot. If anything is unusual, it returns false and git must be asked.
 func (s *Store) loose(kind, id string) (body string, ok bool) {
-	f, err := os.Open(s.path("objects/" + id[:2] + "/" + id[2:]))
+	name := "/" + id[:2] + "/" + id[2:]
+	f, err := os.Open(s.path("objects" + name))
+	if err != nil {
+		f, err = os.Open(s.path(history + name))
+	}
 	if err != nil {
 		return "", false
 	}

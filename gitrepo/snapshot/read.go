@@ -30,9 +30,12 @@ func (s *Store) list(ctx context.Context, id string) ([]manifest.Entry, error) {
 	return s.listing(ctx, c)
 }
 
+// listed returns the name of a snapshot's listing.
+func (c header) listed() string { return c.tree + " " + c.prefix }
+
 // listing lists the files of a snapshot, named relative to the workspace and sorted.
 func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error) {
-	return s.listings.List(c.tree+" "+c.prefix, func() ([]manifest.Entry, error) {
+	return s.listings.List(c.listed(), func() ([]manifest.Entry, error) {
 		all, err := s.files(ctx, c.tree)
 		if err != nil {
 			return nil, err
@@ -141,11 +144,13 @@ func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.E
 	if err != nil {
 		return nil, err
 	}
-	if a.prefix != b.prefix {
-		return s.editsOfMoved(ctx, a, b)
-	}
-	if a.tree == b.tree {
+	if a.tree == b.tree && a.prefix == b.prefix {
 		return nil, nil
+	}
+	// The files of most snapshots are listed sooner or later, so that git needs no call of its own to compare them.
+	// To git, every file of a workspace that moved has another name.
+	if a.prefix != b.prefix || s.listings.Cached(a.listed()) {
+		return s.compareListings(ctx, a, b)
 	}
 	all, err := s.edits(ctx, a.tree, b.tree)
 	if err != nil {
@@ -161,9 +166,8 @@ func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.E
 	return edits, nil
 }
 
-// editsOfMoved compares snapshots of a workspace that was in another folder of its repository at the time
-// of one of them. To git every file has another name.
-func (s *Store) editsOfMoved(ctx context.Context, from, to header) ([]manifest.Edit, error) {
+// compareListings compares two snapshots by the lists of their files.
+func (s *Store) compareListings(ctx context.Context, from, to header) ([]manifest.Edit, error) {
 	before, err := s.listing(ctx, from)
 	if err != nil {
 		return nil, err
@@ -213,27 +217,32 @@ func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch str
 		}
 		trees, prefix = append(trees, c.tree), c.prefix
 	}
-	for _, how := range []string{"--name-status", "--patch"} {
-		args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", how}
-		if prefix != "" {
-			args = append(args, "--relative="+prefix)
-		}
-		if len(patch) >= limit {
-			return patch, true, nil
-		}
-		said, err := s.call(ctx, git.Call{Args: append(args, trees...), Limit: limit - len(patch)})
-		patch += said
-		if errors.Is(err, git.ErrTooMuch) {
-			return patch, true, nil
-		}
-		if err != nil {
-			return "", false, fmt.Errorf("compare snapshots: %w", err)
-		}
-		if how == "--name-status" && said != "" && len(patch) < limit {
-			patch += "\n"
-		}
+	args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--patch"}
+	if prefix != "" {
+		args = append(args, "--relative="+prefix)
 	}
-	return patch, false, nil
+	said, err := s.call(ctx, git.Call{Args: append(args, trees...), Limit: limit*rawFactor + 4096})
+	cut = errors.Is(err, git.ErrTooMuch)
+	if err != nil && !cut {
+		return "", false, fmt.Errorf("compare snapshots: %w", err)
+	}
+	patch = withoutIDs(said)
+	return patch[:min(len(patch), limit)], cut || len(patch) > limit, nil
+}
+
+// rawFactor is how many times as long git's list of changed files is with their modes and ids, at most.
+const rawFactor = 48
+
+// withoutIDs shortens the lines ":100644 100644 ID ID M<tab>name" at the start of a diff to "M<tab>name".
+func withoutIDs(diff string) string {
+	var short strings.Builder
+	for strings.HasPrefix(diff, ":") {
+		line, rest, _ := strings.Cut(diff, "\n")
+		fields := strings.SplitN(line, " ", 5)
+		short.WriteString(fields[len(fields)-1] + "\n")
+		diff = rest
+	}
+	return short.String() + diff
 }
 
 // Between summarizes the changes from one snapshot to another, as Changed does.

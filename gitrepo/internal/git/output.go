@@ -50,6 +50,7 @@ func SplitNames(text string) []string {
 type Status struct {
 	Head    string // with --branch: the checked-out commit, "" before the first commit
 	Entries []StatusEntry
+	Ignored []string // files and folders that match a rule, if git was asked for them
 }
 
 // StatusEntry is one path.
@@ -61,7 +62,7 @@ type StatusEntry struct {
 }
 
 // fieldsBefore counts the fields of a record before its name.
-var fieldsBefore = map[byte]int{'1': 8, 'u': 10, '?': 1}
+var fieldsBefore = map[byte]int{'1': 8, 'u': 10, '?': 1, '!': 1}
 
 // ParseStatus parses git's output.
 func ParseStatus(out string) (Status, error) {
@@ -77,6 +78,10 @@ func ParseStatus(out string) (Status, error) {
 		fields := strings.SplitN(record, " ", before+1)
 		if len(fields) != before+1 {
 			return Status{}, fmt.Errorf("cannot read %q", record)
+		}
+		if record[0] == '!' {
+			st.Ignored = append(st.Ignored, fields[before])
+			continue
 		}
 		e := StatusEntry{Name: fields[before], Untracked: before == 1}
 		if !e.Untracked {

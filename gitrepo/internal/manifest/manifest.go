@@ -109,6 +109,13 @@ func (l *Listings) List(of string, read func() ([]Entry, error)) ([]Entry, error
 	return files, nil
 }
 
+// Cached reports whether the files of a snapshot are known without reading it.
+func (l *Listings) Cached(of string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.kept, func(known listing) bool { return known.of == of })
+}
+
 // Find finds a file by its name.
 func Find(files []Entry, name string) (Entry, bool) {
 	i, there := slices.BinarySearchFunc(
