@@ -37,6 +37,7 @@ type Message struct {
 	Kind     MessageKind `json:"kind"`
 	Text     string      `json:"text"`
 	Question string      `json:"question,omitempty"` // with an answer or a rejection: the question
+	Task     string      `json:"task,omitempty"`     // with an answer: the task that waits for it
 	Run      string      `json:"run,omitempty"`      // with an answer, a rejection or limits: the run that it is for
 	By       string      `json:"by,omitempty"`       // with files: the person
 }

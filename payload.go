@@ -230,6 +230,7 @@ const (
 // AnswerGiven is a person's answer to an agent's question from this run or an earlier one.
 type AnswerGiven struct {
 	Question string `json:"question"`
+	Task     string `json:"task,omitempty"` // the task that waited for it
 	Answer   string `json:"answer"`
 	Message  string `json:"letter,omitempty"`
 }

@@ -179,7 +179,7 @@ const (
 )
 
 // CurrentRules is the newest version of the rules.
-const CurrentRules = 1
+const CurrentRules = 2
 
 // DefaultPolicy returns the policy of the profile "default".
 func DefaultPolicy() Policy {

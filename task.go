@@ -100,6 +100,7 @@ type TaskState struct {
 	Regressed bool       `json:"regressed,omitempty"` // it was done, and its own check now fails
 	Tries     int        `json:"tries,omitempty"`     // iterations spent on it without proving it
 	Rounds    int        `json:"rounds,omitempty"`    // how often it was abandoned and moved behind the others
+	Question  string     `json:"question,omitempty"`  // of its agent; the task waits for the answer
 }
 
 // Open reports whether the task keeps the run from completing.
@@ -131,6 +132,7 @@ type TaskVerdict struct {
 	Retried     bool          `json:"retried,omitempty"`   // the abandoned task moves behind the others
 	Reopened    []string      `json:"reopened,omitempty"`  // regressed tasks that replace the abandoned one
 	AllDone     bool          `json:"all_done,omitempty"`  // no blocking task is open
+	Question    string        `json:"question,omitempty"`  // the current task waits for an answer to it
 }
 
 // TaskRefusal is the reason why a claim for one task was refused.

@@ -62,10 +62,14 @@ func (s *State) remember(what any) {
 		if data.State == ralph.SteeringDelivered {
 			s.Steering = append(s.Steering, data)
 			s.Asked = nil // the user read the question and wrote this
+			s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(ralph.TaskState) bool { return true })
 		}
 		s.noteDelivered(data.Message)
 	case ralph.AnswerGiven:
 		s.Asked = nil
+		s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(t ralph.TaskState) bool {
+			return t.ID == data.Task || t.Question == data.Question
+		})
 		s.Answers = text.LastOf(append(slices.Clip(s.Answers), data), maxAnswers)
 		s.noteDelivered(data.Message)
 	case ralph.LimitsRaised:
@@ -77,6 +81,26 @@ func (s *State) remember(what any) {
 			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
 	}
+}
+
+// Question is a question that waits for a person's answer.
+type Question struct {
+	Task string `json:"task,omitempty"` // the task that waits for the answer; "" for the run itself
+	Text string `json:"question"`
+}
+
+// OpenQuestions returns the open questions of a run: those of its tasks, and that of its last iteration.
+func OpenQuestions(s *State) []Question {
+	var open []Question
+	for _, t := range s.History.Tasks {
+		if t.Question != "" {
+			open = append(open, Question{t.ID, t.Question})
+		}
+	}
+	if s.Asked != nil {
+		open = append(open, Question{Text: *s.Asked})
+	}
+	return open
 }
 
 // observe adds what the harness saw of the current iteration.

@@ -20,7 +20,7 @@ type cooldown struct {
 func (o oracle) lastCooldown() cooldown {
 	now, p := o.now(), o.policy
 	often := func(times int) bool { return p.MaxFailures > 0 && times >= p.MaxFailures }
-	answered := now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait ||
+	answered := now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait && !o.othersGoOn() ||
 		o.goalIsLeftToPerson() || o.listIsLeftToPerson(o.taskStates()) // this is row 5
 	switch end := now.Agent.End; {
 	case len(p.Agents) < 2:

@@ -15,6 +15,7 @@ type taskState struct {
 	Status        ralph.TaskStatus
 	Regressed     bool
 	Tries, Rounds int
+	Waits         bool // for an answer
 }
 
 // listChange is what an iteration did to the list.
@@ -27,6 +28,7 @@ type listChange struct {
 	givenUp    string
 	because    ralph.StopReason // why the task was given up
 	retried    bool
+	asks       bool           // its task waits for an answer now
 	rejections map[string]int // of tasks that are not done yet, before they are reset
 }
 
@@ -41,6 +43,7 @@ func (o oracle) replayList() []listChange {
 			now, rejections = resetForResume(now), nil
 			memory.forgetClaims()
 		}
+		now = settleQuestions(now, q.answered)
 		memory.noteBase(q.selected)
 		rejections = addRejections(rejections, q)
 		d := o.changeBy(q, now, rejections, memory)
@@ -61,6 +64,21 @@ func (o oracle) replayList() []listChange {
 		changes = append(changes, d)
 	}
 	return changes
+}
+
+// settleQuestions returns the tasks after some of them got their answers.
+func settleQuestions(before map[string]taskState, answered []string) map[string]taskState {
+	after := map[string]taskState{}
+	for id, s := range before {
+		s.Waits = s.Waits && !slices.Contains(answered, id)
+		after[id] = s
+	}
+	return after
+}
+
+// othersGoOn reports whether the last iteration ended with a question of its task, and another task is next.
+func (o oracle) othersGoOn() bool {
+	return o.listChanges[len(o.iterations)-1].asks && o.nextTask(o.taskStates()) != ""
 }
 
 // resetForResume makes failed tasks pending and sets all counts to zero.
@@ -94,7 +112,7 @@ func (o oracle) changeBy(
 		case slices.Contains(d.done, t.ID):
 			s = taskState{Status: ralph.TaskDone, Rounds: s.Rounds}
 		case slices.Contains(d.left, t.ID):
-			s.Status, s.Regressed, s.Tries = ralph.TaskUnconfirmed, false, 0
+			s.Status, s.Regressed, s.Tries, s.Waits = ralph.TaskUnconfirmed, false, 0, false
 		case s.Status == ralph.TaskUnconfirmed && red:
 			s.Status = ralph.TaskPending
 		}
@@ -138,6 +156,10 @@ func (o oracle) countTry(q iteration, d *listChange) {
 		} else {
 			s.Status = ralph.TaskFailed
 		}
+	}
+	blocked := oracle{policy: o.policy, iterations: []iteration{q}}.blocked()
+	if asked && o.policy.Rules > 1 && s.Status == ralph.TaskPending && !blocked {
+		d.asks, s.Waits = true, true
 	}
 	d.after[q.Task] = s
 }
@@ -280,9 +302,8 @@ func (o oracle) unfinished(now map[string]taskState) []string {
 	return open
 }
 
-// nextTask returns the task that comes next: by dependencies, then regressed tasks, then by
-// priority, then in order. Tasks to retry come after the others.
-func (o oracle) nextTask(now map[string]taskState) string {
+// ready reports whether a task is pending, and needs nothing that is open.
+func (o oracle) ready(t ralph.TaskState, now map[string]taskState) bool {
 	needed := map[string]bool{}
 	for range o.list { // once for every step that a chain of dependencies can have
 		for _, t := range o.list {
@@ -294,16 +315,24 @@ func (o oracle) nextTask(now map[string]taskState) string {
 			}
 		}
 	}
+	if !needed[t.ID] || t.Human || now[t.ID].Status != ralph.TaskPending {
+		return false
+	}
+	for _, other := range o.list {
+		settled := oneOf(now[other.ID].Status, ralph.TaskDone, ralph.TaskUnconfirmed) || other.Human
+		if slices.Contains(t.DependsOn, other.ID) && !settled {
+			return false
+		}
+	}
+	return true
+}
+
+// nextTask returns the task that comes next: by dependencies, then regressed tasks, then by
+// priority, then in order. Tasks to retry come after the others. A task that waits for an answer does not come.
+func (o oracle) nextTask(now map[string]taskState) string {
 	best := -1
 	for i, t := range o.list {
-		ready := now[t.ID].Status == ralph.TaskPending && needed[t.ID] && !t.Human
-		for _, other := range o.list {
-			settled := oneOf(now[other.ID].Status, ralph.TaskDone, ralph.TaskUnconfirmed) || other.Human
-			if slices.Contains(t.DependsOn, other.ID) && !settled {
-				ready = false
-			}
-		}
-		if ready && (best < 0 || o.comesBefore(t, o.list[best], now)) {
+		if o.ready(t, now) && !now[t.ID].Waits && (best < 0 || o.comesBefore(t, o.list[best], now)) {
 			best = i
 		}
 	}

@@ -29,6 +29,7 @@ type iteration struct {
 	at         ralph.Moment
 	agentIndex int // index of its agent in the policy
 	resumed    bool
+	answered   []string            // tasks whose questions were answered right before
 	selected   []ralph.CheckResult // own checks of the task that was first selected right before
 }
 
@@ -233,13 +234,13 @@ func (o oracle) answer() answer {
 	if o.blocked() {
 		return stop(5, ralph.Blocked)
 	}
-	if now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait {
+	if now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait && !o.othersGoOn() {
 		if breaker.state == ralph.BreakerOpen {
 			a.Breaker = ralph.BreakerHalfOpen
 		}
 		return wait(5, ralph.WaitAnswer)
 	}
-	if now.Agent.Said.Decide != nil {
+	if now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideStop {
 		return stop(5, ralph.NeedsDecision)
 	}
 	change := o.listChanges[len(o.iterations)-1]
@@ -260,6 +261,9 @@ func (o oracle) answer() answer {
 	}
 	if p.MaxBroken > 0 && hasBrokenCheck(now) && o.brokenChecks() >= p.MaxBroken {
 		return stop(7, ralph.CheckBroken)
+	}
+	if breaker.state == ralph.BreakerOpen && change.asks {
+		breaker.state, a.Breaker = ralph.BreakerHalfOpen, ralph.BreakerHalfOpen
 	}
 	if breaker.state == ralph.BreakerOpen && p.Breaker.Cooldown == 0 {
 		return stop(8, ralph.CircuitOpen)
@@ -492,7 +496,11 @@ func (o oracle) mayStart(next iteration) ralph.StopReason {
 		return limit
 	}
 	gaveUp := slices.ContainsFunc(o.list, func(t ralph.TaskState) bool { return now[t.ID].Status == ralph.TaskFailed })
-	if len(open) > 0 && gaveUp && o.nextTask(now) == "" {
+	waits := slices.ContainsFunc(o.list, func(t ralph.TaskState) bool { return o.ready(t, now) && now[t.ID].Waits })
+	switch {
+	case o.nextTask(now) == "" && waits:
+		return ""
+	case len(open) > 0 && gaveUp && o.nextTask(now) == "":
 		return ralph.TaskTries
 	}
 	if next.at.Blocked != "" {

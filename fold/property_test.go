@@ -38,6 +38,7 @@ type simulation struct {
 	shown              shownCounts
 	script             script
 	selected           []ralph.CheckResult // own checks of a task that ran since the last iteration
+	answered           []string            // tasks whose questions were answered since the last iteration
 }
 
 func newSimulation(t *testing.T, seed uint64) *simulation {

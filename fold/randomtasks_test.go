@@ -76,6 +76,8 @@ func (r *simulation) selectTask(resumed bool) string {
 	if resumed {
 		now = resetForResume(now)
 	}
+	r.answerQuestions()
+	now = settleQuestions(now, r.answered)
 	next, _ := judge.NextTask(r.state.History.Tasks)
 	if want := r.oracle.nextTask(now); next.ID != want {
 		r.t.Fatalf("seed %d, iteration %d: NextTask says %q, the oracle %q: %+v",
@@ -93,8 +95,21 @@ func (r *simulation) selectTask(resumed bool) string {
 	return next.ID
 }
 
+// answerQuestions answers every question before each third iteration, and one where no task is ready without it.
+func (r *simulation) answerQuestions() {
+	awaited := len(judge.AwaitedTasks(r.state.History.Tasks)) > 0
+	for _, t := range r.state.History.Tasks {
+		if t.Question == "" || !awaited && r.number%3 > 0 {
+			continue
+		}
+		r.emit(ralph.EvAnswer, ralph.AnswerGiven{Task: t.ID, Answer: "b"})
+		r.answered, awaited = append(r.answered, t.ID), false
+	}
+}
+
 // record adds an iteration to the oracle.
 func (r *simulation) record(p iteration) {
+	p.answered, r.answered = r.answered, nil
 	p.selected, r.selected = r.selected, nil
 	r.oracle.iterations = append(r.oracle.iterations, p)
 	r.oracle.listChanges = r.oracle.replayList()
@@ -136,7 +151,7 @@ func (r *simulation) compareTasks(before map[string]ralph.TaskStatus, v ralph.Ve
 	r.t.Helper()
 	want := r.oracle.taskStates()
 	for _, t := range r.state.History.Tasks {
-		if got := (taskState{t.Status, t.Regressed, t.Tries, t.Rounds}); got != want[t.ID] {
+		if got := (taskState{t.Status, t.Regressed, t.Tries, t.Rounds, t.Question != ""}); got != want[t.ID] {
 			r.t.Fatalf("seed %d, iteration %d: task %s stands %+v, the oracle says %+v\nverdict %+v",
 				r.seed, r.number, t.ID, got, want[t.ID], v.Tasks)
 		}

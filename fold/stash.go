@@ -70,15 +70,15 @@ func (s *State) finishMove(tree ralph.TreeState) {
 	s.Move = nil
 }
 
-// noteGivenUp records the abandoned task whose unproven work is in the tree. It drops the stashed work of
-// tasks that are proven.
+// noteGivenUp records the task, abandoned or waiting for an answer, whose unproven work is in the tree.
+// It drops the stashed work of tasks that are proven.
 func (s *State) noteGivenUp(v ralph.TaskVerdict) {
 	for _, id := range v.Done {
 		s.dropStash(id)
 	}
-	if v.GivenUp != "" {
+	if v.GivenUp != "" || v.Question != "" {
 		now := s.History.Now
-		s.Unproven = &UnprovenWork{Task: v.GivenUp, Iteration: now.Number, Work: now.Tree.Snapshot}
+		s.Unproven = &UnprovenWork{Task: v.Current, Iteration: now.Number, Work: now.Tree.Snapshot}
 	}
 }
 

@@ -350,6 +350,9 @@ func (s *State) judge(data ralph.VerdictReached) {
 	// After a person accepted only some tasks, a verdict between iterations asks about the others.
 	if wasJudging && data.Verdict.Counted || !wasJudging && data.Verdict.Reason == ralph.Unconfirmed {
 		s.Asked = data.Verdict.Question()
+		if data.Verdict.Tasks.Question != "" && data.Verdict.WaitFor == ralph.WaitAnswer { // its task has it
+			s.Asked = nil
+		}
 	}
 	if !wasJudging {
 		return

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,8 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		v.Breaker.State = ralph.BreakerClosed
 	}
 	rules := []rule{
-		acceptedRule, interruptRule, baselineRule, nothingLeftRule, unconfirmedTasksRule, limitsRule, stuckRule, hookRule,
+		acceptedRule, interruptRule, baselineRule, nothingLeftRule, unconfirmedTasksRule, limitsRule, answerRule, stuckRule,
+		hookRule,
 	}
 	if h.Judging {
 		v.Counted, v.Claimed = ralph.CountsAsIteration(h.Now.Agent.End), claimsCompletion(p, h)
@@ -299,20 +301,6 @@ func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 5, ralph.Blocked, "%s", h.Moment.Blocked)
 }
 
-// decideRule is row 5: the agent asks a person to decide.
-func decideRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	if h.Now.Agent.Said.Decide == nil {
-		return nil
-	}
-	if p.OnDecide == ralph.DecideWait {
-		if v.Breaker.State == ralph.BreakerOpen { // an answer is a reason to try once more
-			v.Breaker.State = ralph.BreakerHalfOpen
-		}
-		return waitAt(v, 5, ralph.WaitAnswer, 0, *h.Now.Agent.Said.Decide)
-	}
-	return stopAt(v, 5, ralph.NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
-}
-
 // agentFailedRule is row 7: the agent itself failed too often in a row.
 func agentFailedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
@@ -346,6 +334,10 @@ func checkBrokenRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if v.Breaker.State != ralph.BreakerOpen {
 		return nil
+	}
+	if v.Tasks.Question != "" { // another task is a reason to try once more
+		v.Breaker.State = ralph.BreakerHalfOpen
+		return cmp.Or(limitsRule(p, h, v), &v)
 	}
 	if p.Breaker.Cooldown == 0 {
 		return stopAt(v, 8, ralph.CircuitOpen, "%s", v.Breaker.Reason)

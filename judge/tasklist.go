@@ -6,26 +6,17 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // NextTask chooses the next task among those whose dependencies are done. It prefers tasks that were
 // abandoned less often, then regressed tasks, then the most urgent, then the first. It chooses optional
-// tasks only if another task needs them, and never chooses or waits for human tasks.
+// tasks only if another task needs them, never chooses or waits for human tasks, and never chooses a
+// task that waits for an answer.
 func NextTask(tasks []ralph.TaskState) (ralph.TaskState, bool) {
-	byID := map[string]*ralph.TaskState{}
-	for i := range tasks {
-		byID[tasks[i].ID] = &tasks[i]
-	}
-	needed := neededTasks(tasks, byID)
-	isOpen := func(dependency string) bool {
-		t := byID[dependency]
-		return t != nil && t.Status != ralph.TaskDone && t.Status != ralph.TaskUnconfirmed && !t.Human
-	}
 	var next *ralph.TaskState // the first of equal tasks
-	for i := range tasks {
-		t := &tasks[i]
-		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && !slices.ContainsFunc(t.DependsOn, isOpen) &&
-			(next == nil || compareUrgency(t, next) < 0) {
+	for _, t := range readyTasks(tasks) {
+		if t.Question == "" && (next == nil || compareUrgency(t, next) < 0) {
 			next = t
 		}
 	}
@@ -41,6 +32,35 @@ func compareUrgency(a, b *ralph.TaskState) int {
 		-compareBools(a.Regressed, b.Regressed),
 		cmp.Compare(a.Urgency(), b.Urgency()),
 	)
+}
+
+// AwaitedTasks returns the tasks whose answers a run waits for: none while there is another task to work on.
+func AwaitedTasks(tasks []ralph.TaskState) []ralph.TaskState {
+	if _, more := NextTask(tasks); more {
+		return nil
+	}
+	return text.Mapped(readyTasks(tasks), func(t *ralph.TaskState) ralph.TaskState { return *t })
+}
+
+// readyTasks returns the tasks whose dependencies are done.
+func readyTasks(tasks []ralph.TaskState) []*ralph.TaskState {
+	byID := map[string]*ralph.TaskState{}
+	for i := range tasks {
+		byID[tasks[i].ID] = &tasks[i]
+	}
+	needed := neededTasks(tasks, byID)
+	isOpen := func(dependency string) bool {
+		t := byID[dependency]
+		return t != nil && t.Status != ralph.TaskDone && t.Status != ralph.TaskUnconfirmed && !t.Human
+	}
+	var ready []*ralph.TaskState
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && !slices.ContainsFunc(t.DependsOn, isOpen) {
+			ready = append(ready, t)
+		}
+	}
+	return ready
 }
 
 func compareBools(a, b bool) int {
@@ -111,10 +131,10 @@ func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ra
 		t := &tasks[i]
 		switch {
 		case slices.Contains(v.Done, t.ID):
-			t.Status, t.Regressed, t.Tries = ralph.TaskDone, false, 0
+			t.Status, t.Regressed, t.Tries, t.Question = ralph.TaskDone, false, 0, ""
 			continue
 		case slices.ContainsFunc(v.Unconfirmed, func(r ralph.TaskRefusal) bool { return r.Task == t.ID }):
-			t.Status, t.Regressed, t.Tries = ralph.TaskUnconfirmed, false, 0
+			t.Status, t.Regressed, t.Tries, t.Question = ralph.TaskUnconfirmed, false, 0, ""
 			continue
 		case slices.Contains(v.Regressed, t.ID):
 			t.Regressed = true
@@ -126,6 +146,9 @@ func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ra
 		}
 		if t.ID == v.Current && counted {
 			t.Tries++
+		}
+		if t.ID == v.Current && v.Question != "" {
+			t.Question = v.Question
 		}
 		if t.ID != v.GivenUp {
 			continue

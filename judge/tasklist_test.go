@@ -27,6 +27,7 @@ func hasFailed(t *ralph.TaskState)   { t.Status = ralph.TaskFailed }
 func isRegressed(t *ralph.TaskState) { t.Regressed = true }
 func isOptional(t *ralph.TaskState)  { t.Optional = true }
 func isHuman(t *ralph.TaskState)     { t.Human = true }
+func asks(t *ralph.TaskState)        { t.Question = "a or b?" }
 
 func dependsOn(ids ...string) func(*ralph.TaskState) {
 	return func(t *ralph.TaskState) { t.DependsOn = ids }
@@ -89,6 +90,8 @@ func TestNextTask(t *testing.T) {
 		{"what was given up waits behind the others", tasks{task("A", priority(1), retried(1)), task("B")}, "B"},
 		{"what was given up waits even if it regressed", tasks{task("A", isRegressed, retried(1)), task("B")}, "B"},
 		{"what was given up less often comes first", tasks{task("A", retried(2)), task("B", retried(1))}, "B"},
+		{"one that waits for an answer does not hold up the others", tasks{task("A", asks), task("B")}, "B"},
+		{"what needs one that waits for an answer waits, too", tasks{task("A", asks), task("B", dependsOn("A"))}, ""},
 		{"tries change nothing: one that was begun is gone on with", tasks{task("A", tried(5)), task("B")}, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -528,6 +531,14 @@ func TestRow6Tries(t *testing.T) {
 		{"row 6: it comes before the cap", tries(2, func(s *situation) { s.policy.MaxIterations = 1 }), halt},
 		{"row 6: a question that is waited for is no failure of the task", tries(2, func(s *situation) {
 			s.said().Decide, s.policy.OnDecide = new("a or b?"), ralph.DecideWait
+		}), onTasks(goesOn(), ralph.TaskVerdict{Current: "A", Question: "a or b?"})},
+		{"row 5: a question without another task is waited for", tries(2, func(s *situation) {
+			s.said().Decide, s.policy.OnDecide = new("a or b?"), ralph.DecideWait
+			s.before.Tasks[1].Question = "c or d?"
+		}), with(onTasks(waits(5, ralph.WaitAnswer, 0, "a or b?"), ralph.TaskVerdict{Current: "A", Question: "a or b?"}),
+			func(v *ralph.Verdict) { v.Counted = true })},
+		{"row 5: earlier versions waited with the other tasks", tries(2, func(s *situation) {
+			s.said().Decide, s.policy.OnDecide, s.policy.Rules = new("a or b?"), ralph.DecideWait, 1
 		}), with(onTasks(waits(5, ralph.WaitAnswer, 0, "a or b?"), currentA), func(v *ralph.Verdict) { v.Counted = true })},
 	})
 }
@@ -576,6 +587,14 @@ func TestTasksBetweenIterations(t *testing.T) {
 				Reason:  ralph.CheckBroken,
 				Detail:  `the check "" cannot run: not found`,
 				Breaker: closed,
+			},
+		},
+		{"row 10: another task is ready", before(3, isRed, task("A", asks), task("B")), start},
+		{
+			"row 5: every task that is ready waits for an answer",
+			before(3, isRed, task("A", asks), task("B", dependsOn("A")), task("C", hasFailed), task("D", asks)),
+			ralph.Verdict{
+				Row: 5, Action: ralph.Wait, WaitFor: ralph.WaitAnswer, Detail: "A: a or b?; D: a or b?", Breaker: closed,
 			},
 		},
 		{

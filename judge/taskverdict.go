@@ -32,6 +32,7 @@ func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 			v.Reopened = append(v.Reopened, t.ID)
 		}
 	}
+	v.Question = questionOf(p, h, v)
 	v.AllDone = len(h.Tasks) > 0 && len(OpenTasks(applyTasks(v, h.Tasks, false))) == 0
 	return v
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // inbox reads what people write to the run.
@@ -53,7 +54,7 @@ func (b *inbox) readInbox(onlyLimits bool) {
 	}
 	messages, err := inbox.Messages()
 	if err != nil && !onlyLimits {
-		b.warn("letters_unreadable", "%s", err.Error())
+		b.warnOnce("letters_unreadable", err.Error())
 	}
 	for _, message := range messages {
 		if message.Kind == ralph.MessageLimits && message.Run != b.state.Run { // that run has ended
@@ -68,13 +69,13 @@ func (b *inbox) readInbox(onlyLimits bool) {
 		}
 		if !slices.Contains(b.state.Messages, message.ID) {
 			if err := b.deliverMessage(message); err != nil {
-				b.warn("letter_undelivered", "cannot deliver the message %q: %v", message.Text, err)
+				b.warnOnce("letter_undelivered", fmt.Sprintf("cannot deliver the message %q: %v", message.Text, err))
 				continue
 			}
 			b.sync()
 		}
 		if err := inbox.Ack(message.ID); err != nil {
-			b.warn("letters_unreadable", "%s", err.Error())
+			b.warnOnce("letters_unreadable", err.Error())
 		}
 	}
 }
@@ -97,7 +98,9 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 	}
 	if message.Kind == ralph.MessageAnswer || message.Kind == ralph.MessageReject {
 		b.asked = ""
-		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text, Message: message.ID})
+		b.emit(ralph.EvAnswer, ralph.AnswerGiven{
+			Question: message.Question, Task: message.Task, Answer: message.Text, Message: message.ID,
+		})
 		return nil
 	}
 	file, item, err := appendSteering(b.cfg.Dir, message.Text)
@@ -135,7 +138,7 @@ func (b *inbox) takeOverFiles(ctx context.Context, list *taskList) {
 			b.sync()
 		}
 		if err := inbox.Ack(message.ID); err != nil {
-			b.warn("letters_unreadable", "%s", err.Error())
+			b.warnOnce("letters_unreadable", err.Error())
 		}
 	}
 }
@@ -205,7 +208,7 @@ func (b *inbox) readSteering() {
 		text, err := textfile.ReadInside(b.cfg.Dir, file)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, textfile.ErrEmpty) {
-				b.warn("steering_unreadable", "%s", err.Error())
+				b.warnOnce("steering_unreadable", err.Error())
 			}
 			continue
 		}
@@ -237,6 +240,18 @@ func (b *inbox) readSteering() {
 	}
 }
 
+// await waits for what a verdict waits for.
+func (b *inbox) await(ctx context.Context, v ralph.Verdict, list *taskList) {
+	switch {
+	case v.WaitFor != ralph.WaitAnswer:
+		b.wait.wait(ctx, ralph.Waiting{For: v.WaitFor, Wait: v.Wait, Detail: v.Detail})
+	case len(judge.AwaitedTasks(b.state.History.Tasks)) > 0:
+		b.awaitTask(ctx, v.Detail, list)
+	default:
+		b.awaitAnswer(ctx, v.Detail)
+	}
+}
+
 // awaitAnswer keeps the run alive until a person answers the agent's question, someone stops the
 // run, or its time is up.
 func (b *inbox) awaitAnswer(ctx context.Context, question string) {
@@ -252,6 +267,24 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 	b.wait.waitUntil(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
 		if messages, err := inbox.Messages(); err == nil && slices.ContainsFunc(messages, answers) {
 			return 0
+		}
+		return pollEvery
+	})
+}
+
+// awaitTask keeps the run alive until one of its tasks can be worked on: a person answered its question, wrote
+// something into a steering file, or changed the list.
+func (b *inbox) awaitTask(ctx context.Context, questions string, list *taskList) {
+	waiting := ralph.Waiting{For: ralph.WaitAnswer, Detail: questions}
+	b.wait.waitUntil(ctx, waiting, func() time.Duration {
+		b.readUserInput(ctx)
+		list.adoptChanges()
+		if len(judge.AwaitedTasks(b.state.History.Tasks)) == 0 {
+			return 0
+		}
+		if b.state.Waiting == nil { // something else was recorded meanwhile
+			waiting.Elapsed = b.elapsed()
+			b.emit(ralph.EvLimitWait, waiting)
 		}
 		return pollEvery
 	})

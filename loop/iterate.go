@@ -19,6 +19,9 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 			return *v
 		}
 	}
+	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
+		return ralph.Verdict{Action: ralph.GoOn}
+	}
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return *v
 	}
@@ -242,7 +245,7 @@ func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	}
 	l.run.sync()
 	l.list.writeTasks()
-	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
+	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != "" || v.Tasks.Question != ""
 	// The harness changed the file, so this is no progress of the next iteration.
 	if ctx.Err() == nil && moved {
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})

@@ -198,20 +198,15 @@ func (l *Loop) work(ctx context.Context) ralph.Verdict {
 		}
 	}
 	for {
-		if v := l.decideNext(ctx); v.Action == ralph.Stop {
-			return v
+		v := l.decideNext(ctx)
+		if v.Action == ralph.GoOn {
+			v = l.iterate(ctx)
 		}
-		v := l.iterate(ctx)
 		switch v.Action {
 		case ralph.Stop:
 			return v
 		case ralph.Wait:
-			if v.WaitFor == ralph.WaitAnswer {
-				l.inbox.awaitAnswer(ctx, v.Detail)
-				l.tree.adoptIgnored()
-				continue
-			}
-			l.wait.wait(ctx, ralph.Waiting{For: v.WaitFor, Wait: v.Wait, Detail: v.Detail})
+			l.inbox.await(ctx, v, l.list)
 			l.tree.adoptIgnored()
 		}
 	}

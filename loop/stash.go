@@ -12,8 +12,8 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// stash takes the work on an abandoned task out of the tree and restores it when the task is worked
-// on again.
+// stash takes the work on a task that was abandoned, or that waits for an answer, out of the tree
+// and restores it when the task is worked on again.
 type stash struct {
 	*journal
 	tree          *workspace
@@ -52,11 +52,18 @@ func (s *stash) prepareTree(ctx context.Context) {
 	}
 }
 
-// blocksNext reports whether the tree holds work on an abandoned task while another task is next. A
+// blocksNext reports whether the tree holds work on a task that was abandoned or waits for an
+// answer, while another task is next. A
 // run that stops leaves the work there for people to look at.
 func (s *stash) blocksNext(next string) bool {
 	left := s.state.Unproven
-	return left != nil && left.Task != next && judge.StashesFailedTasks(s.policy)
+	return left != nil && left.Task != next && (s.waits(left.Task) || judge.StashesFailedTasks(s.policy))
+}
+
+// waits reports whether a task waits for an answer, and is not abandoned.
+func (s *stash) waits(task string) bool {
+	t, _ := judge.FindTask(s.state.History.Tasks, task)
+	return t.Question != ""
 }
 
 // planStash returns what to stash, and warns if that is impossible.
@@ -72,7 +79,7 @@ func (s *stash) planStash(ctx context.Context) (ralph.WorkStashed, bool) {
 	if !can || stashed.Base == "" || stashed.Work == "" {
 		s.warnOnce(
 			workLeft,
-			"the work on an abandoned task stays in the tree: there are no snapshots to restore it from",
+			"the work on an unfinished task stays in the tree: there are no snapshots to restore it from",
 		)
 		return stashed, false
 	}
@@ -96,7 +103,11 @@ const (
 )
 
 func (s *stash) warnWorkLeft(task, why string) {
-	s.warnOnce(workLeft, fmt.Sprintf("the work on the abandoned task %s stays in the tree: %s", task, why))
+	kind := "abandoned"
+	if s.waits(task) {
+		kind = "waiting"
+	}
+	s.warnOnce(workLeft, fmt.Sprintf("the work on the %s task %s stays in the tree: %s", kind, task, why))
 }
 
 // changedBetween lists the files that differ between two snapshots, except the harness's own.

@@ -293,7 +293,7 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 	}{
 		"no such power": {func(w *world, s *memoryTree) {
 			w.options = append(w.options, WithTree(struct{ ralph.Tree }{s}))
-		}, "the work on an abandoned task stays in the tree: there are no snapshots to restore it from"},
+		}, "the work on an unfinished task stays in the tree: there are no snapshots to restore it from"},
 		"cannot be compared": {
 			func(_ *world, s *memoryTree) { s.fails["Changes"] = errors.New("objects are missing") },
 			stays + "objects are missing",

@@ -82,6 +82,22 @@ func (k *taskList) selectTask() {
 	if k.tasks == nil {
 		return
 	}
+	k.adopt()
+	k.recordSelected()
+}
+
+// adoptChanges adopts the user's changes to the list, and records them if there are any.
+func (k *taskList) adoptChanges() {
+	if k.tasks == nil {
+		return
+	}
+	if k.adopt(); !slices.EqualFunc(k.mergedTasks(), k.state.History.Tasks, sameTask) {
+		k.recordSelected()
+	}
+}
+
+// adopt reads the list. A list that cannot be read leaves the previous one.
+func (k *taskList) adopt() {
 	warning := ""
 	k.unwritten = k.tasks.Adopt(k.statuses())
 	if k.unwritten != nil {
@@ -91,7 +107,6 @@ func (k *taskList) selectTask() {
 		k.warn("tasks_unreadable", "%s", warning)
 	}
 	k.lastListWarning = warning
-	k.recordSelected()
 }
 
 func (k *taskList) recordSelected() {
@@ -131,7 +146,7 @@ func (k *taskList) mergedTasks() []ralph.TaskState {
 		}
 		if ok && before.Status == state.Status {
 			state.Regressed, state.Tries, state.Rounds = before.Regressed, before.Tries, before.Rounds
-			state.Proven = before.Proven
+			state.Proven, state.Question = before.Proven, before.Question
 		}
 		if !ok && t.Status == ralph.TaskFailed { // by an earlier run: this one tries again
 			state.Status = ralph.TaskPending
@@ -147,7 +162,8 @@ func sameTask(a, b ralph.TaskState) bool {
 	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
 	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title &&
 		a.Optional == b.Optional && a.Human == b.Human && a.Proof == b.Proof && a.Proven == b.Proven &&
-		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
+		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds &&
+		a.Question == b.Question
 }
 
 // statuses returns the task statuses that the run has recorded.

@@ -91,7 +91,7 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 			{Code: "task_regressed", Text: "A was done, but its own check fails again"},
 			{
 				Code: "work_left",
-				Text: "the work on an abandoned task stays in the tree: there are no snapshots to restore it from",
+				Text: "the work on an unfinished task stays in the tree: there are no snapshots to restore it from",
 			},
 		}, payloads[ralph.Notice](w.log))
 	})

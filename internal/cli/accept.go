@@ -116,7 +116,7 @@ func (c *acceptCommand) settle(ctx context.Context, s *session) error {
 	if s.state.Stopped == nil || s.state.Stopped.Status != ralph.StatusCompleted {
 		return end
 	}
-	withdrawn, err := withdraw(s.store, ralph.MessageReject, s.run)
+	withdrawn, err := withdraw(s.store, ralph.Message{Kind: ralph.MessageReject, Run: s.run})
 	if withdrawn && !c.globals.quiet {
 		fmt.Fprintln(c.errLines(), "your earlier rejection is withdrawn")
 	}
@@ -135,7 +135,7 @@ func (c *acceptCommand) rejectWork(found foundRun) error {
 	case state.LiveStatus() == ralph.StatusCompleted: // a resume starts nothing, so no agent would read it
 		return usage("run %s is complete, so it cannot be rejected; start a new run with ralph run", found.id)
 	}
-	replaced, err := withdraw(found.store, ralph.MessageReject, found.id)
+	replaced, err := withdraw(found.store, ralph.Message{Kind: ralph.MessageReject, Run: found.id})
 	if err != nil {
 		return err
 	}

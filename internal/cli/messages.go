@@ -11,12 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 // messageCommand sends a message to a run: `ralph steer` and `ralph answer`.
-type messageCommand struct{ *app }
+type messageCommand struct {
+	*app
+	task string // with answer: the task that asked
+}
 
 func newSteerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -25,18 +30,24 @@ func newSteerCommand(a *app) *cobra.Command {
 the current or the next run, and stays in the project's STEERING.md until the
 agent has followed it and removes it.`,
 		Example: `  ralph steer "use the existing date parser, do not add a library"`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.steer(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return messageCommand{app: a}.steer(cmd.Context(), args)
+		},
 	}
 }
 
 func newAnswerCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := messageCommand{app: a}
+	cmd := &cobra.Command{
 		Use: "answer TEXT", Short: "Answer the last run's question or blocker", GroupID: "work", Annotations: outside,
 		Long: `Answer the last DECIDE or BLOCKED in this workspace. Question and answer go into
-the next prompts. A waiting run (--on-decide wait) continues at once.`,
+the next prompts. A waiting run (--on-decide wait) continues at once. If several
+tasks of a list wait for an answer, --task says which one it is for.`,
 		Example: `  ralph answer "REST; keep the old routes working"`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.answer(cmd.Context(), args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.answer(cmd.Context(), args) },
 	}
+	cmd.Flags().StringVar(&c.task, "task", "", "answer the question of task `ID`")
+	return cmd
 }
 
 func (c messageCommand) steer(ctx context.Context, args []string) error {
@@ -66,18 +77,21 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := lastQuestion(store)
+	open, err := lastQuestions(store)
 	if err != nil {
 		return err
 	}
-	if asked.run == "" {
-		return usage("refused: the last run in this workspace has no open question or blocker")
-	}
-	replaced, err := withdraw(store, ralph.MessageAnswer, asked.run)
+	asked, err := c.choose(open)
 	if err != nil {
 		return err
 	}
-	message := ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run}
+	replaced, err := withdraw(store, ralph.Message{Kind: ralph.MessageAnswer, Run: asked.run, Task: asked.task})
+	if err != nil {
+		return err
+	}
+	message := ralph.Message{
+		Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Task: asked.task, Run: asked.run,
+	}
 	if err := sendMessage(store, message); err != nil {
 		return err
 	}
@@ -94,12 +108,28 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	return c.printSent("answer", "queued", asked.run, means)
 }
 
-// withdraw removes messages of a kind to a run that are still in the inbox. It reports whether there were any.
-func withdraw(store *runlog.Store, kind ralph.MessageKind, run string) (bool, error) {
+// choose returns the question that an answer is for.
+func (c messageCommand) choose(open []question) (question, error) {
+	ids := text.Mapped(open, func(q question) string { return q.task })
+	i := slices.Index(ids, c.task)
+	switch {
+	case len(open) == 0:
+		return question{}, usage("refused: the last run in this workspace has no open question or blocker")
+	case c.task != "" && i < 0:
+		return question{}, usage("refused: no open question is of task %s; ralph status shows the open ones", c.task)
+	case c.task == "" && len(open) > 1:
+		return question{}, usage("refused: %d questions are open; say with --task which one it answers (%s)", len(open),
+			text.List(ids))
+	}
+	return open[max(i, 0)], nil
+}
+
+// withdraw removes messages like this one that are still in the inbox. It reports whether there were any.
+func withdraw(store *runlog.Store, like ralph.Message) (bool, error) {
 	found := false
 	messages, _ := store.Messages()
 	for _, message := range messages {
-		if message.Kind == kind && message.Run == run {
+		if isLike(message, like) {
 			if err := store.Ack(message.ID); err != nil {
 				return found, err
 			}
@@ -108,6 +138,9 @@ func withdraw(store *runlog.Store, kind ralph.MessageKind, run string) (bool, er
 	}
 	return found, nil
 }
+
+// isLike reports whether two messages are of one kind, for one run and about one task.
+func isLike(a, b ralph.Message) bool { return a.Kind == b.Kind && a.Run == b.Run && a.Task == b.Task }
 
 // rejected reports whether a person rejected the work of a run, and no agent has read it yet.
 func rejected(store *runlog.Store, run string) bool {
@@ -139,42 +172,43 @@ func sendMessage(store *runlog.Store, message ralph.Message) error {
 // question is what an agent asked.
 type question struct {
 	run  string
+	task string // the task that waits for the answer; "" for the run itself
 	text string
 	live bool // the run is running and receives the answer
 
 	steering []ralph.SteeringSeen // what the run knew of the steering files when it asked
 }
 
-// lastQuestion returns the question of the newest run, if it has no answer yet.
-func lastQuestion(store *runlog.Store) (question, error) {
+// lastQuestions returns the questions of the newest run that have no answer yet.
+func lastQuestions(store *runlog.Store) ([]question, error) {
 	runs, err := store.Runs()
 	if err != nil || len(runs) == 0 || runs[0].Broken != "" {
-		return question{}, err
+		return nil, err
 	}
 	state, err := stateOf(store, runs[0].Run)
 	if err != nil {
-		return question{}, err
+		return nil, err
 	}
-	if state.Asked == nil {
-		return question{}, nil
-	}
-	return question{runs[0].Run, *state.Asked, runs[0].Live, state.Steering}, nil
+	return text.Mapped(fold.OpenQuestions(state), func(q fold.Question) question {
+		return question{runs[0].Run, q.Task, q.Text, runs[0].Live, state.Steering}
+	}), nil
 }
 
-// openQuestion returns the question of an earlier run that has no answer, so that the next run
-// knows it.
+// openQuestion returns the questions of an earlier run that have no answer, so that the next run
+// knows them.
 func openQuestion(store *runlog.Store) question {
-	asked, err := lastQuestion(store)
-	if err != nil || asked.live {
+	open, _ := lastQuestions(store)
+	messages, _ := store.Messages()
+	open = slices.DeleteFunc(open, func(q question) bool {
+		answer := ralph.Message{Kind: ralph.MessageAnswer, Run: q.run, Task: q.task}
+		return q.live || slices.ContainsFunc(messages, func(m ralph.Message) bool { return isLike(m, answer) })
+	})
+	if len(open) == 0 {
 		return question{}
 	}
-	messages, _ := store.Messages()
-	for _, message := range messages {
-		if message.Kind == ralph.MessageAnswer && message.Run == asked.run {
-			return question{}
-		}
-	}
-	return asked
+	asked := text.Mapped(open, func(q question) string { return strings.TrimPrefix(q.task+": "+q.text, ": ") })
+	open[0].text = strings.Join(asked, "\n")
+	return open[0]
 }
 
 // orderCommand gives an order to the current run: `ralph stop` and `ralph pause`.

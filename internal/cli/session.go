@@ -233,11 +233,15 @@ func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembl
 	}
 }
 
-// notifyOnWait notifies the user when a running run waits for an answer.
+// notifyOnWait notifies the user when a running run, or one of its tasks, waits for an answer.
 func (s *session) notifyOnWait(ctx context.Context) func(ralph.Event) {
 	return func(e ralph.Event) {
 		if w, ok := e.Data.(ralph.Waiting); ok && w.For == ralph.WaitAnswer {
 			s.notify(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
+		}
+		if v, ok := e.Data.(ralph.VerdictReached); ok && v.Verdict.Tasks.Question != "" && v.Verdict.Action == ralph.GoOn {
+			waits := v.Verdict.Tasks.Current + " waits for an answer: " + v.Verdict.Tasks.Question
+			s.notify(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusActive, Summary: waits})
 		}
 	}
 }

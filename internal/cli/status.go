@@ -44,8 +44,9 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 		Live     bool `json:"live"`
 		PID      int  `json:"pid"`
 		// LastStatusBlock is the newest status block, also an invalid one.
-		LastStatusBlock *statusBlock `json:"last_status_block,omitempty"`
-	}{state.Result(), recordedExitCode(state), live, state.PID, block}, func(out io.Writer) {
+		LastStatusBlock *statusBlock    `json:"last_status_block,omitempty"`
+		Questions       []fold.Question `json:"questions,omitempty"` // without an answer
+	}{state.Result(), recordedExitCode(state), live, state.PID, block, fold.OpenQuestions(state)}, func(out io.Writer) {
 		run.writeStatus(out, state, live)
 		block.write(out)
 		fmt.Fprintf(out, "files\t%s\n", run.store.RunDir(run.id))
@@ -99,6 +100,12 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	if len(state.History.Tasks) > 0 {
 		row("tasks", term.Tasks(state))
+	}
+	for _, asked := range fold.OpenQuestions(state) {
+		if asked.Task != "" {
+			words := term.Shorten(term.Clean(asked.Task+" asks: "+asked.Text), 200)
+			row("question", words+"  ("+term.AnswerCommand(state, asked)+")")
+		}
 	}
 	for _, item := range state.Steering {
 		row("steering", term.Shorten(term.Clean(item.Text), 100))

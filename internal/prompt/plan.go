@@ -106,6 +106,9 @@ func planLine(t ralph.TaskState, own bool) string {
 	if t.Regressed {
 		notes += " (was done, fails now)"
 	}
+	if t.Question != "" {
+		notes += " (waits for a person's answer, not for you)"
+	}
 	if t.Optional {
 		notes += " (optional)"
 	}

@@ -101,7 +101,8 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.cooldown(data))
+		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.question(data.Verdict),
+			l.cooldown(data))
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -324,9 +325,31 @@ func (l *Lines) waiting(w ralph.Waiting) string {
 	case ralph.WaitPause:
 		return l.Style.Yellow("paused") + ": " + w.Detail
 	case ralph.WaitAnswer:
-		return l.Style.Yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
+		line := l.Style.Yellow("waiting for an answer") + reasonOf(Clean(w.Detail))
+		if open := fold.OpenQuestions(l.State); len(open) > 0 {
+			return line + "  (" + AnswerCommand(l.State, open[0]) + ")"
+		}
+		return line + `  (ralph answer "…")`
 	}
 	return fmt.Sprintf("%s %s: %s", l.Style.Yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
+}
+
+// AnswerCommand returns the command that answers a question. It names the task if there are several questions.
+func AnswerCommand(s *fold.State, asked fold.Question) string {
+	if len(fold.OpenQuestions(s)) < 2 || asked.Task == "" {
+		return `ralph answer "…"`
+	}
+	return fmt.Sprintf(`ralph answer --task %s "…"`, asked.Task)
+}
+
+// question says that a task waits for an answer while the others go on.
+func (l *Lines) question(v ralph.Verdict) []string {
+	if v.Tasks.Question == "" || v.Action != ralph.GoOn {
+		return nil
+	}
+	waits := l.Style.Yellow(v.Tasks.Current + " waits for an answer")
+	answer := AnswerCommand(l.State, fold.Question{Task: v.Tasks.Current})
+	return []string{fmt.Sprintf("  %s: %s  (%s)", waits, Clean(v.Tasks.Question), answer)}
 }
 
 func reasonOf(text string) string {
