@@ -134,10 +134,11 @@ func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Outp
 	return output, nil
 }
 
-// finish asks for a learning if the accepted case was rejected before and there is budget for
-// another call.
+// finish asks for a learning if the case was accepted, after a rejection or as the options say, and there is
+// budget for another call.
 func (c *caseRole) finish(ctx context.Context, end *ending) {
-	if end != nil && end.accepted && len(c.rejections) > 0 && !c.order.Stop && c.record.err == nil {
+	asks := len(c.rejections) > 0 || c.o.LearnFromEach
+	if end != nil && end.accepted && asks && !c.order.Stop && c.record.err == nil {
 		end.learning = c.proposeLearning(ctx, c.rejections)
 	}
 }

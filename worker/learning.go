@@ -28,13 +28,16 @@ type proposal struct {
 	Learning string `json:"learning"`
 }
 
-// proposeLearning asks once what the rejections of this conversation teach; "" means nothing. It
-// costs no turn, and any failure also returns "".
+// proposeLearning asks once what the task, and the rejections of this conversation, teach; "" means
+// nothing. It costs no turn, and any failure also returns "".
 func (t *conversation) proposeLearning(ctx context.Context, rejections []string) string {
 	ctx, cancel := context.WithTimeout(ctx, learningTimeout)
 	defer cancel()
 	var question strings.Builder
-	question.WriteString(strings.TrimSpace(learnPage) + "\n\nThe rejections:\n")
+	question.WriteString(strings.TrimSpace(learnPage))
+	if len(rejections) > 0 {
+		question.WriteString("\n\nThe rejections:\n")
+	}
 	for _, r := range rejections {
 		question.WriteString("\n" + truncate(r, maxRejectionBytes) + "\n")
 	}

@@ -86,6 +86,16 @@ func TestWhatRejectionsTeach(t *testing.T) {
 	}
 }
 
+func TestAfterEveryTaskALearningIsAskedFor(t *testing.T) {
+	fake, j := &fakeModel{steps: []step{submits(), says(`{"propose":true,"learning":"the tests need a database"}`)}},
+		&judge{answers: []ralph.CaseAnswer{accepted}}
+	got := works(t, Options{Client: fake, LearnFromEach: true}, j.input(t))
+	same(t, "learned", []string{"the tests need a database"}, got.Said.Learnings)
+	same(t, "tokens", &ralph.Tokens{Input: 200, Output: 20}, got.Tokens)
+	question := fake.asked[1].Messages[len(fake.asked[1].Messages)-1]
+	same(t, "asked", trimmed(learnPage), question.Text)
+}
+
 func TestWhatIsLearnedIsPaidFor(t *testing.T) {
 	fake, j := &fakeModel{steps: []step{submits(), submits(), says("no")}}, &judge{
 		answers: []ralph.CaseAnswer{rejected, accepted},

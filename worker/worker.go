@@ -47,6 +47,8 @@ type Options struct {
 	// are not called here.
 	Hooks *hooks.Set
 	Run   string // the run's ID, for hooks
+	// LearnFromEach asks for a learning after every accepted case; default: only after rejections.
+	LearnFromEach bool
 }
 
 // Worker works on one task at a time. Several goroutines may use it at once.

@@ -32,6 +32,8 @@ func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
 		Enter:    c.options.Enter,
 		Run:      p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,
+
+		LearnFromEach: p.Settings.Profile == "case",
 	}
 	if c.by.Role == models.Evaluator {
 		options.MaxTurns = 0

@@ -40,8 +40,9 @@ func newLearningsCommand(a *app) *cobra.Command {
 		Use: "learnings", Short: "List and accept learnings that agents proposed", GroupID: "look", Args: noArguments,
 		Long: `List learnings that agents proposed for later runs. An agent proposes one with a
 line that starts with LEARNING:. The built-in worker is asked for one when some
-of its cases were rejected before one was accepted. Only --accept moves a
-learning into .ralph/learnings.md, which every later prompt quotes.`,
+of its cases were rejected before one was accepted, and in --profile case after
+every task that is done. Only --accept moves a learning into
+.ralph/learnings.md, which every later prompt quotes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().StringArrayVar(&c.accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
