@@ -2,25 +2,14 @@ package agent
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
-// maxSessionPart limits how much of a session file is read at once.
-const maxSessionPart = 4 << 20
-
-// codexSession reads the file in which the CLI records a session while it works. It has what the stream lacks: the
-// model, and the tokens so far. Seen with version 0.166.
-type codexSession struct {
-	path   string
-	offset int64
-}
-
-// codexRecord is one line of the file.
+// codexRecord is one line of the file in which the CLI records a session while it works. It has what the stream lacks:
+// the model, and the tokens so far. Seen with version 0.166.
 type codexRecord struct {
 	Payload struct {
 		Type  string `json:"type"`
@@ -79,27 +68,4 @@ func findCodexSession(folder, session string, now time.Time) string {
 		}
 	}
 	return ""
-}
-
-// newLines returns the whole lines that were added since the last call. What cannot be read is left out: these figures
-// only complete others.
-func (s *codexSession) newLines() [][]byte {
-	if s.path == "" {
-		return nil
-	}
-	f, err := os.Open(s.path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	part, err := io.ReadAll(io.NewSectionReader(f, s.offset, maxSessionPart))
-	if err != nil {
-		return nil
-	}
-	end := bytes.LastIndexByte(part, '\n') + 1
-	if end == 0 && len(part) == maxSessionPart { // a line that is too long
-		end = len(part)
-	}
-	s.offset += int64(end)
-	return bytes.Split(part[:end], []byte("\n"))
 }

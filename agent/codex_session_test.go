@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,19 +16,9 @@ func TestCodexIsMeteredWhileItWorks(t *testing.T) {
 	home := t.TempDir()
 	now := time.Date(2026, 11, 17, 23, 59, 0, 0, time.UTC)
 	file := filepath.Join(home, "sessions", "2026", "11", "18", "rollout-2026-11-18T00-59-00-th-1.jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	add := func(text string) {
 		t.Helper()
-		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		appendTo(t, file, text)
 	}
 	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: func() time.Time { return now }, OwnFolder: home}
 	reader := codex{}.newReader(r)

@@ -25,7 +25,7 @@ import (
 type codexStream struct {
 	*stream.Reading
 	open    openCalls
-	session codexSession
+	session sessionFile
 }
 
 type codexEvent struct {

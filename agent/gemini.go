@@ -23,7 +23,7 @@ func (gemini) Name() string { return "gemini" }
 
 func (gemini) About() About {
 	return About{
-		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and the repository's hooks still apply",
 		Env: []string{
@@ -61,6 +61,8 @@ var geminiRunsItself = []string{
 	"mcpServerCommand", "serverCommand",
 	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
 }
+
+func (gemini) ownFolder(look Look) string { return geminiFolder(look) }
 
 func (gemini) newReader(r *stream.Reading) stream.Reader {
 	stream := &geminiStream{Reading: r}

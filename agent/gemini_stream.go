@@ -24,6 +24,7 @@ type geminiStream struct {
 	calls    openCalls
 	trouble  string // the last error that was not a warning
 	unclear  string // an error result that only the exit status explains
+	session  geminiSession
 }
 
 type geminiEvent struct {
@@ -60,6 +61,10 @@ type geminiTokens struct {
 	Cached int64 `json:"cached"`
 }
 
+func (t geminiTokens) split() ralph.Tokens {
+	return ralph.Tokens{Input: max(t.Input-t.Cached, 0), Output: max(t.Output, t.All-t.Input), CacheRead: t.Cached}
+}
+
 func (g *geminiStream) ignores(string) bool { return false }
 
 func (g *geminiStream) event(e *geminiEvent) bool {
@@ -73,8 +78,10 @@ func (g *geminiStream) event(e *geminiEvent) bool {
 		}
 	case "tool_use":
 		g.called(e)
+		g.readSession()
 	case "tool_result":
 		g.returned(e)
+		g.readSession()
 	case "error":
 		if e.Severity != "warning" {
 			g.trouble = e.Message
@@ -143,6 +150,7 @@ func (g *geminiStream) returned(e *geminiEvent) {
 func (g *geminiStream) finish(e *geminiEvent) {
 	g.endMessage()
 	g.Closed, g.Fault, g.Retry, g.unclear = true, nil, nil, ""
+	g.readSession()
 	if e.Stats != nil {
 		g.count(e.Stats)
 	}
@@ -171,6 +179,7 @@ func (g *geminiStream) count(stats *geminiStats) {
 	}
 	// Streams that are cut off are not counted: zero after text may be wrong.
 	if t := stats.geminiTokens; t != (geminiTokens{}) || g.Steps == nil {
-		g.Tokens = &ralph.Tokens{Input: max(t.Input-t.Cached, 0), Output: max(t.Output, t.All-t.Input), CacheRead: t.Cached}
+		tokens := t.split()
+		g.Tokens = &tokens
 	}
 }

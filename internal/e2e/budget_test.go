@@ -3,29 +3,46 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// loops is a model that runs one command again and again, and pays for it.
+// loops is a model that lists a folder again and again, and pays for it. Its commands differ, because some CLIs end a
+// model that repeats itself.
 func loops(t *testing.T) scriptedmodel.Script {
 	t.Helper()
-	turn := `{"tools": [{"shell": "ls"}], "usage": {"input": 20000, "output": 100}}`
-	return parse(t, `{"s": {"conversations": [[`+strings.Repeat(turn+",", 99)+turn+`]]}}`)
+	var turns []string
+	for n := range 100 {
+		turns = append(turns, fmt.Sprintf(`{"tools": [{"shell": "ls -w %d"}], "usage": {"input": 20000, "output": 100}}`, n))
+	}
+	return parse(t, `{"s": {"conversations": [[`+strings.Join(turns, ",")+`]]}}`)
 }
 
 // A limit on what a run may spend ends the iteration in progress.
 func TestBudgetsEndAnIterationInProgress(t *testing.T) {
-	both(t, func(t *testing.T, cli agentCLI) {
-		w := newWorld(t, cli, loops(t), "s")
-		o := w.run("--check", "true", "--max-tokens", "200000")
-		requests := len(w.model.Requests())
-		if o.code != 11 || len(o.result.Iterations) != 1 || requests < 9 || requests > 20 {
-			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, requests, o.stdout, o.stderr)
-		}
-	})
+	both(t, mustEndAtItsBudget)
+}
+
+// The same holds for the other CLIs. The tokens of gemini are in its session file, those of the rest in their streams.
+func TestOthersEndAtABudget(t *testing.T) {
+	for _, cli := range others {
+		t.Run(cli.name, func(t *testing.T) { mustEndAtItsBudget(t, cli) })
+	}
+}
+
+func mustEndAtItsBudget(t *testing.T, cli agentCLI) {
+	w := newWorld(t, cli, loops(t), "s")
+	o := w.run("--check", "true", "--max-tokens", "200000", "--yolo")
+	requests := len(w.model.Requests())
+	if o.code != 11 || len(o.result.Iterations) != 1 || requests < 9 || requests > 20 {
+		t.Errorf("exit status %d after %d requests: %s\n%s", o.code, requests, o.stdout, o.stderr)
+	}
+	if strings.Contains(o.stderr, "known only when an iteration ends") {
+		t.Errorf("the run says that it cannot keep its limit:\n%s", o.stderr)
+	}
 }
 
 // A looping model under --max-cost 1 ends within 1.50.
