@@ -2,13 +2,28 @@ package ralph
 
 import "fmt"
 
-// Budget is what one iteration may use. Zero means no limit.
+// Budget is what one iteration, or another call of an agent, may use. Zero means no limit.
 type Budget struct {
 	Cost   float64 // in US dollars
 	Tokens int64
 	Turns  int
 	// Reserves are the parts of the agent's subscription that it must leave.
 	Reserves []Reserve
+}
+
+// leastCost is a budget that anything exceeds: 0 would mean that there is no limit.
+const leastCost = 0.000001
+
+// Left returns what is left of a budget. It leaves the least possible of a limit that is used up. Figures that are not
+// known use nothing.
+func (b Budget) Left(used Spending) Budget {
+	if b.Cost > 0 && used.Cost != nil {
+		b.Cost = max(b.Cost-*used.Cost, leastCost)
+	}
+	if b.Tokens > 0 && used.Tokens != nil {
+		b.Tokens = max(b.Tokens-used.Tokens.Total(), 1)
+	}
+	return b
 }
 
 // None reports whether there is no limit.

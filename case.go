@@ -120,5 +120,6 @@ type CaseAnswer struct {
 	Accepted bool
 	Rejected bool // by the evaluator
 	Over     bool
+	Spent    bool   // a limit of the run is reached, so nothing may be asked of a model any more
 	Text     string // for the agent
 }

@@ -32,6 +32,7 @@ type EvaluationInput struct {
 	Folder      string // for the prompt and the output; "" keeps neither
 	Marker      string
 	Timeout     time.Duration
+	Budget      Budget         // of all that the evaluator asks
 	Live        func(Activity) // never nil
 	// Over gets what the evaluation has used so far and returns why the evaluator must not ask again,
 	// or "" if it may. A nil Over sets no limit.

@@ -28,6 +28,7 @@ type AuthorInput struct {
 	Folder  string // for the prompt and the output; "" keeps neither
 	Marker  string
 	Timeout time.Duration
+	Budget  Budget
 	Live    func(Activity) // never nil
 }
 

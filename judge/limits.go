@@ -59,18 +59,18 @@ func reserveRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 
 // Budget returns what the next iteration may use: the limits on one iteration, or what is left of the run's own.
 func Budget(p ralph.Policy, h History) ralph.Budget {
-	b := ralph.Budget{Cost: p.IterationCost, Turns: p.IterationTurns, Reserves: p.Reserves}
-	if left := p.MaxCost - h.Cost; p.MaxCost > 0 && (b.Cost == 0 || left < b.Cost) {
-		b.Cost = max(left, leastCost)
-	}
-	if p.MaxTokens > 0 {
-		b.Tokens = max(p.MaxTokens-h.Tokens.Total(), 1)
+	b := RunBudget(p, h)
+	b.Turns, b.Reserves = p.IterationTurns, p.Reserves
+	if p.IterationCost > 0 && (b.Cost == 0 || p.IterationCost < b.Cost) {
+		b.Cost = p.IterationCost
 	}
 	return b
 }
 
-// leastCost is a budget that anything exceeds: 0 would mean that there is no limit.
-const leastCost = 0.000001
+// RunBudget returns what is left of the run's own limits, for a call that belongs to no iteration of an agent.
+func RunBudget(p ralph.Policy, h History) ralph.Budget {
+	return ralph.Budget{Cost: p.MaxCost, Tokens: p.MaxTokens}.Left(ralph.Spending{Cost: &h.Cost, Tokens: &h.Tokens})
+}
 
 const (
 	limitSlack     = ralph.Span(15 * time.Second) // limits reset later than announced

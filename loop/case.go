@@ -68,7 +68,8 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 	if ctx.Err() != nil || l.run.storage != nil {
 		return ralph.CaseAnswer{Over: true, Text: runEndsText}
 	}
-	decision := judge.DecideCase(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
+	h := l.run.state.History.Judge(l.run.moment(ctx))
+	decision := judge.DecideCase(l.run.policy, h)
 	v := decision.Verdict
 	answer := ralph.CaseAnswered{
 		Round: round, Refusals: v.Refusals(), Tasks: v.Tasks.Refused, Accepted: decision.Accepted, Over: decision.Over,
@@ -78,7 +79,10 @@ func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnsw
 		text = l.whyRefused(v, rejected, answer.Over)
 	}
 	l.run.emit(ralph.EvCaseAnswered, answer)
-	return ralph.CaseAnswer{Accepted: answer.Accepted, Rejected: len(rejected) > 0, Over: answer.Over, Text: text}
+	return ralph.CaseAnswer{
+		Accepted: answer.Accepted, Rejected: len(rejected) > 0, Over: answer.Over, Text: text,
+		Spent: judge.OverBudget(l.run.policy, h) != "",
+	}
 }
 
 // whyRefused tells the agent what to fix, in the words of the next iteration's prompt.

@@ -90,7 +90,7 @@ func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
 // ask asks the evaluator, if the run's budget allows it. It reports whether there is a result to
 // record.
 func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.Evaluation, ok bool) {
-	in.Over = r.budget()
+	in.Budget, in.Over = r.budget()
 	if why := in.Over(e); why != "" {
 		return ralph.Evaluation{Agent: r.policy.Evaluator, End: ralph.EndOverBudget, Error: why}, true
 	}
@@ -116,11 +116,11 @@ func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.E
 	return e, true
 }
 
-// budget returns a function that names the limit reached by what an evaluation has taken so far, or
+// budget returns what an evaluation may use, and a function that names the limit reached by what it has used so far, or
 // "" if none is. The function may be called while the loop works.
-func (r *reviewer) budget() func(so ralph.Evaluation) string {
+func (r *reviewer) budget() (ralph.Budget, func(so ralph.Evaluation) string) {
 	policy, before := r.policy, r.state.History.Judge(ralph.Moment{})
-	return func(so ralph.Evaluation) string {
+	return judge.RunBudget(policy, before), func(so ralph.Evaluation) string {
 		h := before
 		h.Moment.Elapsed = r.elapsed()
 		h.Spend(so.Spending())

@@ -137,8 +137,12 @@ func (t *testsFirst) ask(ctx context.Context, attempt int, problem string) (ralp
 		t.end.Hint = tests.Hint
 		return tests, false
 	}
-	if tests.End.Failed() {
+	switch {
+	case tests.End.Failed():
 		tests.Problem = "it failed: " + tests.Error
+		return tests, true
+	case tests.End == ralph.EndCut:
+		tests.Problem = "it did not finish: " + tests.Error
 		return tests, true
 	}
 	if tests.Problem = t.whyUnusable(tests); tests.Problem != "" {
@@ -151,7 +155,8 @@ func (t *testsFirst) ask(ctx context.Context, attempt int, problem string) (ralp
 func (t *testsFirst) input(attempt int, problem string) (ralph.AuthorInput, error) {
 	in := ralph.AuthorInput{
 		Attempt: attempt, Dir: t.cfg.Dir, Base: t.state.History.Base, Marker: t.about.Marker, Timeout: t.timeLeft(),
-		Live: func(a ralph.Activity) { callSafely(func() { t.live(a) }) },
+		Budget: judge.RunBudget(t.policy, t.state.History.Judge(ralph.Moment{})),
+		Live:   func(a ralph.Activity) { callSafely(func() { t.live(a) }) },
 	}
 	goal := t.goals.goal
 	about := prompt.Author{Goal: goal.text, GoalFile: goal.file, Checks: t.cfg.Checks, Problem: problem}

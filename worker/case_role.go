@@ -119,6 +119,7 @@ func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Outp
 	if !c.deadline.IsZero() {
 		c.deadline = c.deadline.Add(time.Since(asked)) // this was not the worker's time
 	}
+	c.order.Stop = c.order.Stop || answer.Spent // by the evaluator
 	output := tools.Output{Text: answer.Text, Failed: !answer.Accepted}
 	switch {
 	case answer.Accepted:

@@ -188,7 +188,10 @@ func (t *conversation) reply(ctx context.Context) (model.Reply, *ending) {
 func (t *conversation) reportTurn(ctx context.Context, r chat.Reply, turn ralph.Turn) {
 	turn.Tokens, turn.Cost, turn.Spent = (*ralph.Tokens)(r.Usage), r.Cost, t.chat.Spent()
 	turn.Estimated = r.Cost != nil && r.Reply.Cost == nil
-	if t.in.Turn != nil {
+	if t.in.Turn == nil { // a reviewer, or an author of tests
+		t.order.Cut = t.in.Budget.Exceeded(turn.Spent.Cost, turn.Spent.Tokens, nil)
+		t.order.Stop = t.order.Cut != ""
+	} else {
 		// Without the iteration's deadline, because what was paid for must be recorded.
 		turn.Hooks, t.hookWarnings = t.hookWarnings, nil
 		t.order = t.in.Turn(ctx, turn)

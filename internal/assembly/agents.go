@@ -282,20 +282,27 @@ func (c chosenAgent) modelInUse() string {
 	return c.model
 }
 
-// lateNotice says that an agent can exceed a limit by a whole iteration, because it reports what it used only at the
-// end.
-func lateNotice(s config.Settings, chosen []chosenAgent) string {
+// noticeLate records that agents can exceed a limit.
+func (p *Plan) noticeLate(s config.Settings, chosen ...chosenAgent) {
+	if text := lateNotice(s, chosen...); text != "" {
+		p.notice("limit_late", text)
+	}
+}
+
+// lateNotice names the agents that can exceed a limit, because they report what they used only at their end; "" if none
+// can.
+func lateNotice(s config.Settings, chosen ...chosenAgent) string {
 	var names []string
 	for _, c := range chosen {
-		if !c.about().Meters.Live {
+		if meters := c.about().Meters; (meters.Cost || meters.Tokens) && !meters.Live {
 			names = append(names, c.name)
 		}
 	}
 	if len(names) == 0 || s.MaxCost == 0 && s.MaxTokens == 0 && s.IterationCost == 0 {
 		return ""
 	}
-	return strings.Join(names, " and ") + ": what it uses is known only when an iteration ends, so one iteration can " +
-		"exceed a limit on cost or tokens"
+	return strings.Join(names, " and ") + ": what it uses is known only when it ends, so it can exceed a limit on cost " +
+		"or tokens by one call"
 }
 
 // reserveNotice names the agents that do not report how much of a subscription is used.

@@ -42,6 +42,8 @@ func (p *Plan) findAuthor() error {
 		return err
 	}
 	p.author = &chosen
+	s.IterationCost = 0 // it belongs to no iteration
+	p.noticeLate(s, chosen)
 	return nil
 }
 
@@ -108,7 +110,7 @@ func (a testAuthor) Write(ctx context.Context, in ralph.AuthorInput) (ralph.Test
 	}
 	outcome, err := a.plan.guard(a.chosen).Run(ctx, ralph.AgentInput{
 		Prompt: in.Prompt, Dir: place.Dir, Folder: in.Folder, Model: a.chosen.model, Marker: in.Marker, Timeout: in.Timeout,
-		IdleTimeout: a.plan.Settings.IdleTimeout.Duration(), Live: in.Live,
+		Budget: in.Budget, IdleTimeout: a.plan.Settings.IdleTimeout.Duration(), Live: in.Live,
 	})
 	if err == nil {
 		err = a.collect(place, &written)

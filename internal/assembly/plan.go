@@ -362,9 +362,7 @@ func (p *Plan) findAgent() error {
 	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.AgentFiles))
 	p.Notices = append(p.Notices, ownNotices(p.Workspace.Dir, chosen)...)
-	if text := lateNotice(p.Settings, chosen); text != "" {
-		p.notice("limit_late", text)
-	}
+	p.noticeLate(p.Settings, chosen...)
 	if text := reserveNotice(p.Settings, chosen); text != "" {
 		p.notice("reserve_unknown", text)
 	}

@@ -20,6 +20,8 @@ type PlannerAgent struct {
 	Model string // "" is the agent's own choice
 	// Files is what the repository's files make the agent do by itself. It needs consent.
 	Files []config.NamedCommand
+	// Late says that the agent can exceed a limit on cost or tokens; "" if it cannot.
+	Late string
 
 	request Request
 	chosen  chosenAgent
@@ -50,6 +52,7 @@ func FindPlanner(req Request) (*PlannerAgent, error) {
 		Name:    chosen.name,
 		Model:   chosen.model,
 		Files:   findAgentFiles(req.Workspace, chosen.options.Dialect.Name()),
+		Late:    lateNotice(req.Settings, chosen),
 		request: req,
 		chosen:  chosen,
 	}, nil

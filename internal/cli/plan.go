@@ -218,6 +218,9 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 		return planner.Interview{}, err
 	}
 	p.say("planning with %s", p.planner.Describe())
+	if late := p.planner.Late(); late != "" {
+		p.say("%s", late)
+	}
 	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 

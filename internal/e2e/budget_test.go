@@ -40,7 +40,7 @@ func mustEndAtItsBudget(t *testing.T, cli agentCLI) {
 	if o.code != 11 || len(o.result.Iterations) != 1 || requests < 9 || requests > 20 {
 		t.Errorf("exit status %d after %d requests: %s\n%s", o.code, requests, o.stdout, o.stderr)
 	}
-	if strings.Contains(o.stderr, "known only when an iteration ends") {
+	if strings.Contains(o.stderr, "known only when it ends") {
 		t.Errorf("the run says that it cannot keep its limit:\n%s", o.stderr)
 	}
 }

@@ -150,6 +150,14 @@ func (p *Planner) Describe() string {
 // IsAgent reports whether an agent plans.
 func (p *Planner) IsAgent() bool { return p.agent != nil }
 
+// Late says that the planner can exceed a limit on cost or tokens; "" if it cannot.
+func (p *Planner) Late() string {
+	if p.agent == nil {
+		return ""
+	}
+	return p.agent.Late
+}
+
 // Existing returns the number of tasks that the new ones will follow.
 func (p *Planner) Existing() int { return len(p.draft.Existing()) }
 

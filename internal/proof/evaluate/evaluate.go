@@ -50,6 +50,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 			return ralph.Evaluation{}, err
 		}
 		add(&sum, outcome)
+		outcome = cutByRun(in, sum, outcome)
 		found = prior.add(found)
 		if outcome.End.Failed() && prior.rejection == nil {
 			sum.End, sum.Error, sum.Hint, sum.RetryAfter = outcome.End, outcome.Error, outcome.Hint, outcome.RetryAfter
@@ -79,6 +80,16 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 	}
 	prior.reject(&sum)
 	return sum, nil
+}
+
+// cutByRun distinguishes a reviewer that was cut at a limit of the run from one that reached a limit of its own.
+func cutByRun(in ralph.EvaluationInput, so ralph.Evaluation, o ralph.AgentOutcome) ralph.AgentOutcome {
+	if o.End == ralph.EndCut && in.Over != nil {
+		if why := in.Over(so); why != "" {
+			o.End, o.Error = ralph.EndOverBudget, why
+		}
+	}
+	return o
 }
 
 // overBudget returns why the reviewer may not be asked once more, or "" if it may or has already
@@ -135,11 +146,12 @@ func (e *Evaluator) ask(
 		Model:     e.Model,
 		Marker:    in.Marker,
 		Timeout:   timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
+		Budget: in.Budget.Left(so.Spending()),
 	})
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)
 	}
-	if outcome.End.Failed() {
+	if outcome.End.Failed() || outcome.End == ralph.EndCut {
 		return outcome, partialFinding(outcome, secret.nonce, in.Dir), nil
 	}
 	found, err := read(outcome.Answer, secret.nonce, in.Dir)

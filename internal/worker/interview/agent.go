@@ -50,6 +50,7 @@ func (r *rounds) turn(ctx context.Context) error {
 	r.fenced = false
 	call := r.options.Call
 	call.Iteration, call.Prompt, call.Model, call.Live = r.out.Turns+1, r.prompt(), r.options.Model, r.show
+	call.Budget = ralph.Budget{Cost: r.options.MaxCost, Tokens: r.options.MaxTokens}.Left(r.sum)
 	outcome, err := r.options.Agent.Run(ctx, call)
 	if err != nil {
 		r.end(Failed, ralph.EndFailed, "the agent could not be asked: %s", err)
