@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,28 +46,44 @@ func mustEndAtItsBudget(t *testing.T, cli agentCLI) {
 	}
 }
 
-// A looping model under --max-cost 1 ends within 1.50.
+// A looping model under --max-cost 1 ends within 1.50. codex reports no cost, so it needs a model with a price.
 func TestMaxCostEndsAnIterationInProgress(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, claude, loops(t), "s")
-	o := w.run("--check", "true", "--max-cost", "1")
-	if o.code != 11 || o.result.TotalCost == nil || *o.result.TotalCost < 1 || *o.result.TotalCost > 1.5 {
-		t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
-	}
+	both(t, func(t *testing.T, cli agentCLI) {
+		w := newWorld(t, cli, loops(t), "s")
+		args := []string{"--check", "true", "--max-cost", "1"}
+		if cli.name == codex.name {
+			args = append(args, "--model", "gpt-5")
+		}
+		o := w.run(args...)
+		if o.code != 11 || o.result.TotalCost == nil || *o.result.TotalCost < 1 || *o.result.TotalCost > 1.5 {
+			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
+		}
+	})
 }
 
-// Iterations that claude ends at its own limit on turns are judged, and the next ones finish the work.
+// Iterations that claude ends at its own limit on turns are judged, and the next ones finish the work. codex has no such
+// limit, so Ralph counts for it.
 func TestCappedTurnsRunToZero(t *testing.T) {
-	t.Parallel()
+	both(t, func(t *testing.T, cli agentCLI) {
+		limit := []string{"--", "--max-turns", "2"}
+		if cli.name == codex.name {
+			limit = []string{"--iteration-turns", "2"}
+		}
+		mustFinishInParts(t, cli, limit)
+	})
+}
+
+func mustFinishInParts(t *testing.T, cli agentCLI, limit []string) {
 	part := func(name string) string {
 		return `[{"tools": [{"write": {"path": "` + name + `", "text": "x\n"}}]}, {"tools": [{"shell": "ls"}]},
 			{"tools": [{"shell": "ls"}]}, {"tools": [{"shell": "ls"}]}]`
 	}
 	script := parse(t, `{"s": {"conversations": [`+part("one")+","+part("two")+","+part("three")+","+part("four")+`,
 		[{"tools": [{"write": {"path": "five", "text": "x\n"}}]}, {"text": "<promise>COMPLETE</promise>"}]]}}`)
-	w := newWorld(t, claude, script, "s")
-	o := w.run("--check", "test -f one && test -f two && test -f three && test -f four && test -f five",
-		"--", "--max-turns", "2")
+	w := newWorld(t, cli, script, "s")
+	o := w.run(append(
+		[]string{"--check", "test -f one && test -f two && test -f three && test -f four && test -f five"}, limit...,
+	)...)
 	if o.code != 0 || len(o.result.Iterations) != 5 {
 		t.Errorf("exit status %d after %d iterations: %s\n%s", o.code, len(o.result.Iterations), o.stdout, o.stderr)
 	}
@@ -74,13 +91,18 @@ func TestCappedTurnsRunToZero(t *testing.T) {
 
 // A run survives more failures of the model in a row than agent.max_failures, which is 3.
 func TestALongOutageIsSurvived(t *testing.T) {
-	t.Parallel()
+	both(t, mustSurviveAnOutage)
+}
+
+func mustSurviveAnOutage(t *testing.T, cli agentCLI) {
 	fault := `{"do": "status", "status": 500}`
 	script := parse(t, `{"s": {"conversations": [[
 		{"tools": [{"write": {"path": "made.txt", "text": "x\n"}}], "faults": [`+strings.Repeat(fault+",", 4)+fault+`]},
 		{"text": "<promise>COMPLETE</promise>"}]]}}`)
-	w := newWorld(t, claude, script, "s")
+	w := newWorld(t, cli, script, "s")
 	w.env["CLAUDE_CODE_MAX_RETRIES"] = "0"
+	w.write(filepath.Join(w.home, ".codex/config.toml"),
+		strings.ReplaceAll(codexConfig(w.model.URL()+"/s"), "_max_retries = 1", "_max_retries = 0"))
 	o := w.run("--check", "test -f made.txt", "-n", "1")
 	failed := 0
 	for _, i := range o.result.Iterations {
