@@ -147,7 +147,7 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 			file: full,
 		})
 		talk.lead = &fitted{&caseRole{conversation: talk}, []tools.Tool{&fakeTool{name: "noop"}}}
-		talk.inWorkspace(t.Context())
+		talk.inWorkspace(t.Context(), nil)
 		if err := talk.record.close(); !errors.Is(err, ralph.ErrIO) {
 			t.Errorf("error %v", err)
 		}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -39,8 +42,9 @@ type Options struct {
 	Env []string
 	// Enter may change how a command is started, for a sandbox.
 	Enter func(*process.Spec)
-	// BashTimeout is the default timeout of a command; default: the tool's.
-	BashTimeout time.Duration
+	// BashTimeout is the default timeout of a command, and MaxBashTimeout the longest that the model may ask for;
+	// default: the tool's.
+	BashTimeout, MaxBashTimeout time.Duration
 	// Grace is the time between TERM and KILL when a command is ended; default: the process package's.
 	Grace time.Duration
 	// Hooks decide about tool calls; nil means only the built-in rules. Hooks for iterations and runs
@@ -83,22 +87,55 @@ func run(
 	}
 	t := newConversation(o, in, record)
 	t.lead = lead(t)
-	end := t.inWorkspace(ctx)
-	if err := record.close(); err != nil {
+	outputs, err := openOutputs(in.Folder)
+	if err != nil {
+		return ralph.AgentOutcome{}, errors.Join(err, record.close())
+	}
+	end := t.inWorkspace(ctx, outputs.root)
+	if err := errors.Join(outputs.remove(), record.close()); err != nil {
 		return ralph.AgentOutcome{}, err
 	}
 	return t.outcome(end), nil
 }
 
+// outputs is the folder with long outputs of commands, until the conversation ends. Without a folder of the iteration
+// there is none.
+type outputs struct{ root *os.Root }
+
+func openOutputs(iteration string) (o outputs, err error) {
+	if iteration == "" {
+		return o, nil
+	}
+	folder := filepath.Join(iteration, "outputs")
+	if err = os.MkdirAll(folder, 0o700); err == nil {
+		o.root, err = os.OpenRoot(folder)
+	}
+	if err != nil {
+		return o, fmt.Errorf("make folder for outputs: %w: %w", ralph.ErrIO, err)
+	}
+	return o, nil
+}
+
+func (o outputs) remove() error {
+	if o.root == nil {
+		return nil
+	}
+	if err := errors.Join(o.root.Close(), os.RemoveAll(o.root.Name())); err != nil {
+		return fmt.Errorf("remove outputs: %w: %w", ralph.ErrIO, err)
+	}
+	return nil
+}
+
 // inWorkspace opens the workspace for the duration of the conversation.
-func (t *conversation) inWorkspace(ctx context.Context) *ending {
+func (t *conversation) inWorkspace(ctx context.Context, outputs *os.Root) *ending {
 	root, err := os.OpenRoot(t.in.Dir)
 	if err != nil {
 		return &ending{class: ralph.EndFailed, text: "cannot open the workspace: " + err.Error()}
 	}
 	defer root.Close()
 	t.start(t.lead.tools(tools.Options{
-		Root: root, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, BashTimeout: t.o.BashTimeout, Grace: t.o.Grace,
+		Root: root, Outputs: outputs, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, Grace: t.o.Grace,
+		BashTimeout: t.o.BashTimeout, MaxBashTimeout: t.o.MaxBashTimeout,
 	}))
 	end := t.takeTurns(ctx)
 	t.lead.finish(ctx, end)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
@@ -16,6 +17,9 @@ import (
 	"github.com/ralphloop/ralph/internal/worker/chat"
 	"github.com/ralphloop/ralph/worker"
 )
+
+// noCommandLimit is longer than any run.
+const noCommandLimit = ralph.Span(1e9 * time.Second)
 
 // builtIn returns the built-in worker, or a reviewer if the role is evaluator.
 func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
@@ -33,7 +37,8 @@ func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
 		Run:      p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,
 
-		LearnFromEach: p.Settings.Profile == "case",
+		LearnFromEach:  p.Settings.Profile == "case",
+		MaxBashTimeout: cmp.Or(p.Settings.Worker.CommandTimeout, noCommandLimit).Duration(),
 	}
 	if c.by.Role == models.Evaluator {
 		options.MaxTurns = 0

@@ -306,6 +306,8 @@ var keyTable = []Key{
 		Doc: "environment variable that holds the API key"},
 	{Name: "worker.max_turns_per_task", Kind: Count, Default: "32", Metavar: "N", Min: 1, Max: billion,
 		Doc: "model calls allowed per task"},
+	{Name: "worker.command_timeout", Kind: Length, Default: "1h", Metavar: "D", Max: billion, Zero: "no limit",
+		Doc: "longest time that the built-in worker may choose for a shell command; if it chooses none, it is 2m"},
 	{Name: "worker.strict", Kind: Switch, Default: "false", Flag: "strict",
 		Doc: "refuse shell commands of the built-in worker if it cannot be determined what they do"},
 

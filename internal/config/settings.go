@@ -69,8 +69,9 @@ type RoleSettings struct {
 // WorkerSettings configures the built-in worker.
 type WorkerSettings struct {
 	RoleSettings
-	MaxTurnsPerTask int  `json:"max_turns_per_task,omitempty"`
-	Strict          bool `json:"strict,omitempty"`
+	MaxTurnsPerTask int        `json:"max_turns_per_task,omitempty"`
+	CommandTimeout  ralph.Span `json:"command_timeout,omitempty"` // the longest that the model may choose
+	Strict          bool       `json:"strict,omitempty"`
 }
 
 // AgentSettings says which agent does the work and how it is started.

@@ -21,8 +21,8 @@ var bashPage string
 const (
 	// DefaultBashTimeout is the default timeout of a command.
 	DefaultBashTimeout = 120 * time.Second
-	// MaxBashTimeout is the longest timeout that a command may ask for.
-	MaxBashTimeout = 600 * time.Second
+	// DefaultMaxBashTimeout is the longest timeout that a command may ask for by default.
+	DefaultMaxBashTimeout = time.Hour
 
 	// bashLimit is the maximum number of characters of a command's result.
 	bashLimit = 8000
@@ -42,8 +42,9 @@ type bashInput struct {
 }
 
 func newBash(w *workspace) bash {
-	timeout := cmp.Or(max(w.BashTimeout, 0), DefaultBashTimeout)
-	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: max(timeout, MaxBashTimeout)}
+	most := cmp.Or(max(w.MaxBashTimeout, 0), DefaultMaxBashTimeout)
+	timeout := min(cmp.Or(max(w.BashTimeout, 0), DefaultBashTimeout), most)
+	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: most}
 }
 
 // findShell looks for bash; "" means the system's own shell.
@@ -67,7 +68,13 @@ func (t bash) tool() Tool {
 	if t.shell == "" {
 		name = process.Shell("")[0] + " (there is no bash here)"
 	}
-	values := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most))
+	kept := ""
+	if t.outputs != nil {
+		kept = ", and then names a file with all of the output, which read_file and grep can read"
+	}
+	values := strings.NewReplacer(
+		"{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most), "{kept}", kept,
+	)
 	return newTool("bash", values.Replace(bashPage), t.call)
 }
 
@@ -94,8 +101,12 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 		argv = []string{t.shell, "-c", command}
 	}
 	var seen excerpt
+	kept, err := t.keepOutput()
+	if err != nil {
+		return Failf("the command was not run: there is no place for its output: %w", err)
+	}
 	spec := t.spec(".", argv...)
-	spec.Stdout, spec.StderrToStdout = process.Sink{Tap: &seen}, true
+	spec.Stdout, spec.StderrToStdout = process.Sink{Path: kept.path, Limit: keptLimit, Tap: &seen}, true
 	spec.Timeout, spec.Grace = timeout, t.Grace
 	ended, err := process.Run(ctx, t.entered(spec))
 	if err != nil {
@@ -104,7 +115,16 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 	if ended.State == process.NotStarted {
 		return Failf("the command could not be started: %w", ended.StartError)
 	}
-	text, cut := seen.text(bashLimit, remarks(ended, timeout))
+	notes := remarks(ended, timeout)
+	if ended.State == process.TimedOut && timeout < t.most {
+		notes += fmt.Sprintf("[timeout_seconds may be up to %s]\n", seconds(t.most))
+	}
+	text, cut := seen.text(bashLimit, notes)
+	if cut {
+		text, cut = seen.text(bashLimit, kept.remark(ended.StdoutTruncated)+notes)
+	} else {
+		kept.remove()
+	}
 	return Output{Text: text, Cut: cut, Failed: ended.State != process.Exited || ended.ExitCode != 0}
 }
 

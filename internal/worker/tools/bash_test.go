@@ -91,7 +91,7 @@ func TestBashIsBash(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if page := p.tools["bash"].Spec().Description; !strings.HasPrefix(page, "Runs a command with bash in the workspace") ||
-		!strings.Contains(page, "at most 120 seconds") || !strings.Contains(page, "up to 600") {
+		!strings.Contains(page, "at most 120 seconds") || !strings.Contains(page, "up to 3600") {
 		t.Errorf("described as %q", page)
 	}
 	without := bash{workspace: &workspace{}, timeout: time.Second, most: time.Minute}
@@ -133,7 +133,8 @@ func TestBashTimeout(t *testing.T) {
 	p := placeIn(t, t.TempDir(), nil, Options{BashTimeout: 300 * time.Millisecond})
 	got := p.call("bash", fields{"command": "echo before; sleep 1000; echo after"})
 	want := Output{
-		Text:   "before\n[the command did not finish within 0.3 seconds and was killed; this is its output until then]\n",
+		Text: "before\n[the command did not finish within 0.3 seconds and was killed; this is its output until then]\n" +
+			"[timeout_seconds may be up to 3600]\n",
 		Failed: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -144,8 +145,8 @@ func TestBashTimeout(t *testing.T) {
 	}); got.Text != "after\n[exit code 0]\n" {
 		t.Errorf("with a time of its own: %+v", got)
 	}
-	for _, wrong := range []int{-1, 601, 1 << 40} {
-		want := Output{Text: "timeout_seconds must be from 1 to 600", Failed: true}
+	for _, wrong := range []int{-1, 3601, 1 << 40} {
+		want := Output{Text: "timeout_seconds must be from 1 to 3600", Failed: true}
 		if diff := cmp.Diff(want, p.call("bash", fields{"command": "true", "timeout_seconds": wrong})); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", wrong, diff)
 		}

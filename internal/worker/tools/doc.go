@@ -17,7 +17,8 @@
 // into it, by any name. Links are followed as long as they stay inside. Files in .git can be read
 // but not written, because others would run a hook there. Devices, pipes and sockets are not
 // opened. The tool bash is not confined to the workspace; use a sandbox for that, with
-// [Options.Enter].
+// [Options.Enter]. Long outputs of commands can be read as if they were in the folder ralph-output
+// of the workspace ([Options.Outputs]).
 //
 // # What tools cost
 //

@@ -33,6 +33,9 @@ type grepInput struct {
 }
 
 func (w *workspace) grep(ctx context.Context, in grepInput) Output {
+	if w.isOutput(in.Path) {
+		return w.outputs.grep(ctx, in)
+	}
 	expression, err := in.compile()
 	if err != nil {
 		return failed(err)

@@ -26,6 +26,9 @@ type readFileInput struct {
 }
 
 func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
+	if w.isOutput(in.Path) {
+		return w.outputs.readFile(ctx, in)
+	}
 	if in.Offset < 0 || in.Limit < 0 {
 		return Failf("offset and limit must not be negative")
 	}

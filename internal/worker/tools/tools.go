@@ -42,8 +42,12 @@ type Options struct {
 	Marker string
 	// Enter may change how a command is started, for a sandbox; may be nil.
 	Enter func(*process.Spec)
-	// BashTimeout is the default timeout of a command; default: DefaultBashTimeout.
-	BashTimeout time.Duration
+	// Outputs is where the outputs of commands are kept that are too long for an answer. Like Root, it must stay open.
+	// nil keeps none.
+	Outputs *os.Root
+	// BashTimeout is the default timeout of a command; default: DefaultBashTimeout. MaxBashTimeout is the longest that a
+	// command may ask for; default: DefaultMaxBashTimeout.
+	BashTimeout, MaxBashTimeout time.Duration
 	// Grace is the time between TERM and KILL when a command is ended; default: process.DefaultGrace;
 	// negative means none.
 	Grace time.Duration

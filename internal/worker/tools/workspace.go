@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/ralphloop/ralph/internal/process"
@@ -28,6 +29,9 @@ type workspace struct {
 	// writing is held while a file is changed, so that two edits of one file in the same turn do not
 	// overwrite each other.
 	writing sync.Mutex
+
+	outputs  *workspace   // of Outputs; nil if there is none
+	commands atomic.Int64 // run so far
 }
 
 func newWorkspace(o Options) *workspace {
@@ -36,7 +40,11 @@ func newWorkspace(o Options) *workspace {
 		// Without a working folder, the relative name is the best we have.
 		dir = o.Root.Name()
 	}
-	return &workspace{Options: o, dir: dir}
+	w := &workspace{Options: o, dir: dir}
+	if o.Outputs != nil {
+		w.outputs = newWorkspace(Options{Root: o.Outputs})
+	}
+	return w
 }
 
 // spec returns a command in a folder of the workspace.
