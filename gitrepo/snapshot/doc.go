@@ -25,10 +25,11 @@
 // objects are copied into the folder, up to 2 GiB at a time, so that they survive gc, rm -rf .git and
 // an agent that writes into them. Where the file system can, the copies share their bytes with the
 // originals until either changes; they never share inodes. When a repository is repacked, its old
-// packs stay in the folder: of these copies nothing is ever deleted.
+// packs stay in the folder: of these copies no object is ever deleted.
 //
-// A Keeper packs small objects and refs whenever there are many, and [Pack] does so at the end of a
-// run, so that a small change takes less than 5 KB. [Prune] removes the snapshots of runs that are
+// A Keeper packs small objects, copies and refs whenever there are many, and [Pack] does so at the end of
+// a run, so that a small change takes less than 5 KB, with a commit, too. A file is removed when the pack
+// that replaces it is on the disk and verified. [Prune] removes the snapshots of runs that are
 // gone. Both need the workspace's lock; other processes may read meanwhile.
 //
 // [Keeper.Restore] restores a snapshot. It first takes a snapshot of the current state, which

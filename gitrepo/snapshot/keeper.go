@@ -44,7 +44,7 @@ type Keeper struct {
 	always   always
 	distrust distrust
 	hasher   manifest.Hasher
-	packAt   int // how many loose objects are packed next; 0: as many as usual
+	packAt   [2]int // how many loose objects of snapshots, and of the repository, are packed next; 0: not known yet
 }
 
 var (

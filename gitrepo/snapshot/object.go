@@ -61,27 +61,31 @@ func putFile(folders *sync.Mutex, path string, content []byte) error {
 // loose reads a small loose object, as put wrote it. A git call costs more than everything else
 // that is asked about a snapshot. If anything is unusual, it returns false and git must be asked.
 func (s *Store) loose(kind, id string) (body string, ok bool) {
-	name := "/" + id[:2] + "/" + id[2:]
-	f, err := os.Open(s.path("objects" + name))
-	if err != nil {
-		f, err = os.Open(s.path(history + name))
+	object, ok := inflate(s.path(snapshots+"/"+id[:2]+"/"+id[2:]), id, s.hash())
+	if !ok {
+		object, ok = inflate(s.path(history+"/"+id[:2]+"/"+id[2:]), id, s.hash())
 	}
+	head, body, _ := strings.Cut(string(object), "\x00")
+	return body, ok && head == fmt.Sprintf("%s %d", kind, len(body))
+}
+
+// inflate reads the file of a small object. It returns false if that is not the object, or too large.
+func inflate(path, id string, sum hash.Hash) (object []byte, ok bool) {
+	f, err := os.Open(path)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
 	defer f.Close()
 	unpacked, err := zlib.NewReader(f)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
-	object, err := io.ReadAll(io.LimitReader(unpacked, 1<<20))
+	object, err = io.ReadAll(io.LimitReader(unpacked, 1<<20))
 	if err != nil {
-		return "", false
+		return nil, false
 	}
-	sum := s.hash()
 	sum.Write(object)
-	head, body, _ := strings.Cut(string(object), "\x00")
-	return body, hex.EncodeToString(sum.Sum(nil)) == id && head == fmt.Sprintf("%s %d", kind, len(body))
+	return object, hex.EncodeToString(sum.Sum(nil)) == id
 }
 
 func (s *Store) hash() hash.Hash {

@@ -22,11 +22,12 @@ const (
 	packAfter = 128
 	// packAtEnd is how many are packed after a run: fewer are not worth the time.
 	packAtEnd = 16
-	// packMost is how many are packed at a time, so that a run does not wait for long.
-	packMost = 1000
 	// packLimit is the size from which a loose object stays one. Its block is no waste, and compressing
 	// it again would take longer than a run should wait.
 	packLimit = 1 << 20
+	// mostAtOnce is how many objects are packed at a time: a repository may have any number of loose ones,
+	// and a run should not wait for long.
+	mostAtOnce = 1000
 	// mostPacks is how many small packs there are before they become one: each is searched for every
 	// object.
 	mostPacks = 16
@@ -42,20 +43,34 @@ var packing = []string{
 
 // Pack packs small objects and refs, if there are some. It is for the end of a run: the caller holds
 // the workspace's lock.
-func Pack(ctx context.Context, s *Store) error { return packer{s}.pack(ctx, packAtEnd) }
+func Pack(ctx context.Context, s *Store) error {
+	return errors.Join(packer{s, snapshots}.pack(ctx, packAtEnd), packer{s, history}.pack(ctx, packAtEnd))
+}
 
-// packer packs the objects and refs of a store.
-type packer struct{ *Store }
+// packer packs the refs of a store and the objects in one of its folders: those of snapshots, or the
+// copies of the repository's own.
+type packer struct {
+	*Store
+	folder string
+}
 
 // packIfDue packs small objects and refs if there are many. If that fails, nothing is lost but space,
-// and it is tried again when there is more to pack.
+// and it is tried again when there is more to pack. Copies that were made before the first snapshot of
+// this process are left to the end of the run.
 func (k *Keeper) packIfDue(ctx context.Context) {
-	p := packer{k.Store}
-	if p.looseCount() < max(k.packAt, packAfter) {
-		return
+	for i, folder := range []string{snapshots, history} {
+		p := packer{k.Store, folder}
+		due := max(k.packAt[i], packAfter)
+		loose := p.looseCount()
+		if folder == history && k.packAt[i] == 0 {
+			due = loose + packAfter
+		}
+		if loose >= due {
+			_ = p.pack(ctx, packAfter/2) // the snapshot is complete without it
+			due = p.looseCount() + packAfter
+		}
+		k.packAt[i] = due
 	}
-	_ = p.pack(ctx, packAfter/2) // the snapshot is complete without it
-	k.packAt = p.looseCount() + packAfter
 }
 
 // looseCount estimates the number of loose objects from every sixteenth folder.
@@ -63,7 +78,7 @@ func (p packer) looseCount() int {
 	const step = 16
 	sum := 0
 	for i := 0; i < 256; i += step {
-		entries, _ := os.ReadDir(p.path(fmt.Sprintf("objects/%02x", i))) // a missing folder is empty
+		entries, _ := os.ReadDir(p.path(fmt.Sprintf("%s/%02x", p.folder, i))) // a missing folder is empty
 		sum += len(entries)
 	}
 	return sum * step
@@ -77,12 +92,15 @@ func (p packer) pack(ctx context.Context, least int) error {
 	if len(loose) < least {
 		return nil
 	}
-	loose = loose[:min(len(loose), packMost)]
+	loose = loose[:min(len(loose), mostAtOnce)]
 	if err := p.packObjects(ctx, text.Mapped(loose, func(o looseObject) string { return o.id })); err != nil {
 		return err
 	}
 	if err := p.removeLoose(loose); err != nil {
 		return err
+	}
+	if p.folder == history {
+		return p.joinPacks(ctx)
 	}
 	if _, err := p.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
 		return fmt.Errorf("pack refs: %w", err)
@@ -117,37 +135,58 @@ var (
 // packable lists the loose objects that are worth packing, the newest first.
 func (p packer) packable() []looseObject {
 	var found []looseObject
-	folders, _ := os.ReadDir(p.path("objects")) // without objects there is nothing to pack
+	folders, _ := os.ReadDir(p.path(p.folder)) // without objects there is nothing to pack
 	for _, folder := range folders {
 		if !objectFolder().MatchString(folder.Name()) {
 			continue
 		}
-		files, _ := os.ReadDir(p.path("objects/" + folder.Name()))
+		files, _ := os.ReadDir(p.path(p.folder + "/" + folder.Name()))
 		for _, file := range files {
 			info, err := file.Info()
 			if err != nil || !objectFile().MatchString(file.Name()) || info.Size() == 0 || info.Size() >= packLimit {
 				continue
 			}
-			found = append(found, looseObject{
+			o := looseObject{
 				id:      folder.Name() + file.Name(),
-				path:    p.path("objects/" + folder.Name() + "/" + file.Name()),
+				path:    p.path(p.folder + "/" + folder.Name() + "/" + file.Name()),
 				written: info.ModTime().UnixNano(),
-			})
+			}
+			if _, sound := inflate(o.path, o.id, p.hash()); sound || p.folder != history { // an agent wrote the original
+				found = append(found, o)
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b looseObject) int { return cmp.Compare(b.written, a.written) })
 	return found
 }
 
-// packObjects writes objects into a new pack, which is on the disk when it returns.
+// packObjects writes objects into a new pack, which is on the disk and verified when it returns. A pack
+// that is not sound is removed: an agent may have damaged an object before it was copied.
 func (p packer) packObjects(ctx context.Context, ids []string) error {
-	args := slices.Concat(packing, []string{"pack-objects", "-q", "--delta-base-offset", "objects/pack/pack"})
-	_, err := p.feed(ctx, p.call, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
+	pack, before := p.folder+"/pack/pack", p.packs()
+	args := slices.Concat(packing, []string{"pack-objects", "-q", "--delta-base-offset", pack})
+	name, err := p.feed(ctx, p.call, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
 	if err != nil {
 		return fmt.Errorf("pack objects: %w", err)
 	}
-	if err := atomicfile.SyncDir(p.path("objects/pack")); err != nil {
-		return fmt.Errorf("pack objects: %w", err)
+	pack += "-" + strings.TrimSpace(name)
+	_, err = p.run(ctx, "verify-pack", pack+".idx")
+	switch {
+	case err == nil:
+		return atomicfile.SyncDir(p.path(p.folder + "/pack"))
+	case !slices.Contains(before, p.path(pack)+".pack"):
+		err = errors.Join(err, removePack(p.path(pack)))
+	}
+	return fmt.Errorf("verify pack: %w", err)
+}
+
+// removePack removes a pack, given without its extension. The index goes first: without it git does not
+// use the pack.
+func removePack(pack string) error {
+	for _, kind := range []string{".idx", ".pack", ".rev"} {
+		if err := os.Remove(pack + kind); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove pack: %w", err)
+		}
 	}
 	return nil
 }
@@ -170,34 +209,36 @@ func (p packer) joinPacks(ctx context.Context) error {
 			}
 		}
 	}
-	before := packFiles(p.path("objects/pack"))
+	before := p.packs()
 	if err := p.packObjects(ctx, ids); err != nil {
 		return err
 	}
-	if slices.Equal(before, packFiles(p.path("objects/pack"))) {
+	if slices.Equal(before, p.packs()) {
 		return nil // the new pack has the name, and so the objects, of an old one
 	}
 	for _, pack := range small {
-		// The index comes first: without it git does not use the pack.
-		for _, kind := range []string{".idx", ".pack", ".rev"} {
-			if err := os.Remove(pack + kind); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("remove joined pack: %w", err)
-			}
+		if err := removePack(pack); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// smallPacks lists the packs that are worth joining, without their extensions. It removes packs without
-// an index, which a kill left of joined ones.
+func (p packer) packs() []string { return packFiles(p.path(p.folder + "/pack")) }
+
+// smallPacks lists the packs that are worth joining, without their extensions. A copy of a pack that the
+// repository still has stays: it would be copied again. It removes packs without an index, which a kill
+// left of joined ones.
 func (p packer) smallPacks() []string {
 	var small []string
-	for _, file := range packFiles(p.path("objects/pack")) {
+	for _, file := range p.packs() {
 		if _, err := os.Lstat(strings.TrimSuffix(file, ".pack") + ".idx"); errors.Is(err, fs.ErrNotExist) {
 			os.Remove(file) // the next call tries again
 			continue
 		}
-		if info, err := os.Lstat(file); err == nil && info.Size() < smallPack {
+		_, err := os.Lstat(filepath.Join(p.home.Common, "objects", "pack", filepath.Base(file)))
+		isCopy := p.folder == history && err == nil
+		if info, err := os.Lstat(file); err == nil && info.Size() < smallPack && !isCopy {
 			small = append(small, strings.TrimSuffix(file, ".pack"))
 		}
 	}

@@ -71,6 +71,106 @@ func TestSmallChangesTakeLittleSpace(t *testing.T) {
 	}
 }
 
+// TestCommitsTakeLittleSpace makes small changes and commits them. In files of their own, the copies of the
+// repository's new objects would take about 24 KB each time.
+func TestCommitsTakeLittleSpace(t *testing.T) {
+	commits := 200
+	if testing.Short() {
+		commits = 60
+	}
+	w := gittest.NewRepo(t)
+	for i := range 100 {
+		pages(w, fmt.Sprintf("pkg%d/file%02d.go", i%10, i), 0)
+	}
+	w.Commit()
+	k, dir := newKeeper(w)
+	take := func(i int) string {
+		return w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"}).Snapshot
+	}
+	take(0)
+	w.Must(snapshot.Pack(t.Context(), k.Store)) // what was there before
+	before := diskuse.Of(dir).Bytes
+	for i := 1; i <= commits; i++ {
+		pages(w, fmt.Sprintf("pkg%d/file%02d.go", i%7, i%7*10+i%7), i)
+		w.Git("commit", "-qam", fmt.Sprintf("change %d", i))
+		take(i)
+	}
+	w.Must(snapshot.Pack(t.Context(), k.Store))
+	const limit = 5 << 10
+	if each := (diskuse.Of(dir).Bytes - before) / int64(commits); each >= limit {
+		t.Errorf("a commit takes %d bytes", each)
+	}
+	was := w.Git("rev-list", "--objects", "--no-object-names", "HEAD")
+	w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+	k = keep(w, dir) // another process copies nothing again
+	last := w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: commits, BaseHead: "HEAD"}).Snapshot
+	if loose := copiesOf(t, dir); len(loose) >= 64 {
+		t.Errorf("%d copies are loose", len(loose))
+	}
+	w.Sh("rm -rf .git")
+	restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: last, Git: true})
+	if now := w.Git("rev-list", "--objects", "--no-object-names", "HEAD"); now != was {
+		t.Errorf("restored objects differ:\n%s\nbefore:\n%s", now, was)
+	}
+}
+
+// copiesOf lists the loose copies of the repository's objects.
+func copiesOf(t *testing.T, dir string) []string {
+	t.Helper()
+	loose, err := filepath.Glob(filepath.Join(dir, "history", "??", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loose
+}
+
+// TestPackingOfCommitsLosesNothing packs after a kill at each step, and beside a damaged copy.
+func TestPackingOfCommitsLosesNothing(t *testing.T) {
+	w := gittest.NewRepo(t)
+	k, dir := newKeeper(w)
+	for i := range 12 {
+		pages(w, "file", i)
+		w.Git("add", "file")
+		w.Git("commit", "-qm", fmt.Sprintf("change %d", i))
+		w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"})
+	}
+	head := strings.TrimSpace(w.Git("rev-parse", "HEAD"))
+	was := w.Git("rev-list", "--objects", "--no-object-names", head)
+	loose := copiesOf(t, dir)
+	if len(loose) < 36 {
+		t.Fatalf("%d copies are loose", len(loose))
+	}
+	complete := func(what string) {
+		t.Helper()
+		w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+		if now := w.Git("--git-dir="+dir, "rev-list", "--objects", "--no-object-names", head); now != was {
+			t.Errorf("%s: objects are missing:\n%s\nbefore:\n%s", what, now, was)
+		}
+		if left := copiesOf(t, dir); len(left) >= 16 {
+			t.Errorf("%s: %d copies are loose", what, len(left))
+		}
+	}
+
+	// Killed while the pack was written, its parts are in the folder.
+	w.Sh("echo half >'" + dir + "/history/pack/tmp_pack_123456'; echo half >'" + dir + "/history/pack/pack-12.pack'")
+	// A copy that an agent damaged before it was made is not packed. The repository has it no more.
+	damaged := filepath.Join(dir, "history", "00", strings.Repeat("1", 38))
+	w.Must(os.MkdirAll(filepath.Dir(damaged), 0o700))
+	text, err := os.ReadFile(loose[0])
+	w.Must(err)
+	w.Must(os.WriteFile(damaged, text, 0o400))
+	saved := gittest.NewFolder(t).Dir
+	w.Sh("cp -R '" + dir + "/history/.' '" + saved + "'")
+	w.Must(snapshot.Pack(t.Context(), k.Store))
+	w.Must(os.Remove(damaged))
+	complete("packed")
+
+	// Killed before the loose copies were removed, both are there.
+	w.Sh("cp -R '" + saved + "/.' '" + dir + "/history'; rm -rf '" + dir + "/history/00'")
+	w.Must(snapshot.Pack(t.Context(), k.Store))
+	complete("packed again")
+}
+
 func TestManyPacksBecomeOne(t *testing.T) {
 	w := gittest.NewRepo(t)
 	k, dir := newKeeper(w)

@@ -82,7 +82,8 @@ func (h home) workspace() string { return filepath.Join(h.Top, filepath.FromSlas
 func (h home) linked() bool { return h.Common != h.GitDir }
 
 const (
-	homeFile = "workspace.json"
+	homeFile  = "workspace.json"
+	snapshots = "objects" // the folder of the objects of snapshots
 	// history is the folder of the repository's own objects, separate from those of snapshots.
 	history = "history"
 	// snapshotTimeout limits one git call on the snapshots: the first one reads every file.

@@ -1,6 +1,8 @@
 package git
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,18 +32,54 @@ var (
 // the file system can, they share their bytes until either changes. Above the limit nothing is
 // copied. What is there already stays, because an agent may have damaged the original.
 func CopyObjects(from, to string, limit int64) error {
-	return copyObjects(from, to, limit, func(_, there int64) bool { return there > 0 }) // empty after a crash
+	packed := packedIn(to, from)
+	return copyObjects(from, to, limit, func(id string, _, there int64) bool {
+		return there > 0 || packed[id] // empty after a crash
+	})
 }
 
 // RestoreObjects is like CopyObjects, but also replaces files that have another size than the
 // original. Git never changes an object file, so they are damaged.
 func RestoreObjects(from, to string, limit int64) error {
-	return copyObjects(from, to, limit, func(original, there int64) bool { return original == there })
+	return copyObjects(from, to, limit, func(_ string, original, there int64) bool { return original == there })
 }
 
-// copyObjects copies the object files that are missing, and those whose sizes, the original's first,
-// are not intact.
-func copyObjects(from, to string, limit int64, intact func(original, there int64) bool) error {
+// intact reports whether an object need not be copied, by its id, "" for a pack, and the sizes of its
+// files. That of a missing one is -1.
+type intact func(id string, original, there int64) bool
+
+// packedIn lists the objects of small packs that the original does not have: copies that were packed. They
+// are no longer loose, unlike their originals.
+func packedIn(objects, original string) map[string]bool {
+	const (
+		limit = 4 << 20
+		magic = "\xfftOc\x00\x00\x00\x02"
+		names = len(magic) + 256*4 // where they begin, after the counts by first byte
+	)
+	found := map[string]bool{}
+	indexes, _ := filepath.Glob(filepath.Join(objects, "pack", "pack-*.idx")) // the pattern is sound
+	for _, file := range indexes {
+		hash := (len(filepath.Base(file)) - len("pack-.idx")) / 2
+		info, err := os.Stat(file)
+		if _, missing := os.Lstat(filepath.Join(original, "pack", filepath.Base(file))); missing == nil || err != nil ||
+			info.Size() > limit {
+			continue
+		}
+		index, err := os.ReadFile(file)
+		if err != nil || len(index) < names || string(index[:len(magic)]) != magic {
+			continue
+		}
+		count := int(binary.BigEndian.Uint32(index[names-4:]))
+		for list := index[names:]; count > 0 && len(list) >= hash; count-- {
+			found[hex.EncodeToString(list[:hash])] = true
+			list = list[hash:]
+		}
+	}
+	return found
+}
+
+// copyObjects copies the object files that are not intact.
+func copyObjects(from, to string, limit int64, isIntact intact) error {
 	info, err := os.Stat(to)
 	if err != nil {
 		return fmt.Errorf("copy objects: %w", err)
@@ -49,7 +87,7 @@ func copyObjects(from, to string, limit int64, intact func(original, there int64
 	var missing []objectFile
 	var bytes int64
 	for _, folder := range borrowed(from) {
-		for _, file := range missingObjects(folder, to, intact) {
+		for _, file := range missingObjects(folder, to, isIntact) {
 			missing = append(missing, file)
 			bytes += file.size
 		}
@@ -104,7 +142,7 @@ func borrowed(objects string) []string {
 // missingObjects lists the files of an objects folder that another one lacks or that are not intact
 // there. It skips files that are not objects, such as one that git is writing. A pack comes
 // before its index, because the index makes git use it.
-func missingObjects(from, to string, intact func(original, there int64) bool) []objectFile {
+func missingObjects(from, to string, isIntact intact) []objectFile {
 	var missing []objectFile
 	folders, _ := os.ReadDir(from)
 	for _, folder := range folders {
@@ -127,7 +165,15 @@ func missingObjects(from, to string, intact func(original, there int64) bool) []
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
-			if size, known := there[file.Name()]; !known || !intact(info.Size(), size) {
+			size, known := there[file.Name()]
+			if !known {
+				size = -1
+			}
+			id := name + file.Name()
+			if name == "pack" {
+				id = ""
+			}
+			if !isIntact(id, info.Size(), size) {
 				missing = append(missing, objectFile{from: path, to: filepath.Join(to, name, file.Name()), size: info.Size()})
 			}
 		}
