@@ -69,6 +69,7 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 		"program":    makeProgram,
 		"sametree":   sameTree,
 		"usego":      useGo,
+		"offers":     offersWork,
 	}
 }
 

@@ -246,14 +246,6 @@ func (b *screen) row(name, words string) {
 	}
 }
 
-// canUndo reports whether the workspace has changes and there is a snapshot from before them.
-func canUndo(s *fold.State) bool {
-	base := s.History.Base
-	inWorkspace := s.Started.Worktree == nil && !s.Started.Demo
-	hasSnapshot := base.Snapshot != "" && base.Head != ""
-	return inWorkspace && hasSnapshot && len(s.Iterations) > 0 && s.Stopped.Changed != "no files changed"
-}
-
 // lacksClaim reports whether the checks of the last iteration passed and only the agent's claim is missing.
 func lacksClaim(s *fold.State) bool {
 	n := len(s.Iterations)
@@ -337,16 +329,6 @@ func Tasks(s *fold.State) string {
 		text += "; for a person: " + list(human)
 	}
 	return text
-}
-
-// worktree shows where the work is and how to merge it.
-func (b *screen) worktree(s *fold.State) {
-	if w := s.Started.Worktree; w != nil {
-		b.row("Worktree", Clean(w.Path))
-		b.row("Branch", Clean(w.Branch))
-		b.row("To see it", fmt.Sprintf("git diff %.10s...%s", w.Base, Clean(w.Branch)))
-		b.row("To merge it", "ralph merge "+s.Run)
-	}
 }
 
 func explain(s *fold.State) string {
