@@ -3,6 +3,8 @@ package ralph_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ralphloop/ralph"
 )
 
@@ -24,6 +26,25 @@ func TestBudgetExceeded(t *testing.T) {
 	} {
 		if got := c.budget.Exceeded(c.cost, tokens, c.turns); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What is used up leaves the least possible, because 0 would be no limit.
+func TestBudgetLeft(t *testing.T) {
+	used := ralph.Spending{Cost: new(1.5), Tokens: &ralph.Tokens{Input: 90, Output: 10}}
+	for _, c := range []struct {
+		name         string
+		budget, want ralph.Budget
+		used         ralph.Spending
+	}{
+		{"no limit", ralph.Budget{}, ralph.Budget{}, used},
+		{"some", ralph.Budget{Cost: 2, Tokens: 300, Turns: 3}, ralph.Budget{Cost: 0.5, Tokens: 200, Turns: 3}, used},
+		{"nothing", ralph.Budget{Cost: 1.5, Tokens: 50}, ralph.Budget{Cost: 0.000001, Tokens: 1}, used},
+		{"unknown", ralph.Budget{Cost: 2, Tokens: 300}, ralph.Budget{Cost: 2, Tokens: 300}, ralph.Spending{}},
+	} {
+		if diff := cmp.Diff(c.want, c.budget.Left(c.used)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,24 @@ func mustEndAtItsBudget(t *testing.T, cli agentCLI) {
 	if strings.Contains(o.stderr, "known only when it ends") {
 		t.Errorf("the run says that it cannot keep its limit:\n%s", o.stderr)
 	}
+}
+
+// A limit also ends a review in progress.
+func TestBudgetsEndAReviewInProgress(t *testing.T) {
+	both(t, func(t *testing.T, cli agentCLI) {
+		turn := scriptedmodel.Turn{
+			Tools: []scriptedmodel.ToolCall{cli.reads()}, Usage: &scriptedmodel.Usage{Input: 20000, Output: 100},
+		}
+		turns := slices.Repeat([]scriptedmodel.Turn{turn}, 100)
+		w := newWorld(t, cli, scriptedmodel.Script{"s": {Conversations: [][]scriptedmodel.Turn{turns}}}, "s")
+		w.write(filepath.Join(w.project, "fact.txt"), "the bird is a heron\n")
+		o := w.launch("run", "do the work", "--json", "--agent-cmd", `echo x >made.txt; echo "<promise>COMPLETE</promise>"`,
+			"--evaluator", cli.name, "--check", "test -f made.txt", "--max-tokens", "200000", "--allow-unmetered").wait()
+		requests := len(w.model.Requests())
+		if o.code != 11 || o.result.TotalTokens == nil || o.result.TotalTokens.Input > 400_000 || requests > 20 {
+			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, requests, o.stdout, o.stderr)
+		}
+	})
 }
 
 // A looping model under --max-cost 1 ends within 1.50. codex reports no cost, so it needs a model with a price.
