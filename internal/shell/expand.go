@@ -67,7 +67,7 @@ func (w Word) Fields(s Scope) []Word {
 	if v := s.Variable("IFS", false); v.Set && v.Known() {
 		separators = v.Text()
 	}
-	for _, p := range w.Parts {
+	for _, p := range w.withHome(s) {
 		if p.Kind == Literal {
 			f.add(p)
 			continue
@@ -85,19 +85,53 @@ func (w Word) Fields(s Scope) []Word {
 		}
 	}
 	f.end()
-	if len(f.done) > 0 {
-		f.done[0].Home = w.Home
-	}
 	return f.done
 }
 
 // Expanded returns a word as the one text that a shell makes of it where it does not split words,
 // such as the value of a variable.
 func (w Word) Expanded(s Scope) string {
+	w.Parts = w.withHome(s)
 	return w.render(func(p Part) string {
 		items, _ := p.values(s)
 		return strings.Join(items, " ")
 	})
+}
+
+// withHome returns the parts of a word with the folder that a shell inserts for a ~: at the start of
+// a word, or of the value in NAME=value.
+func (w Word) withHome(s Scope) []Part {
+	at := 0
+	if w.Home && !strings.HasPrefix(w.Text, "~") { // the name is a part of its own
+		at = 1 + slices.IndexFunc(w.Parts, func(p Part) bool { return p.Text == "=" })
+	}
+	if at >= len(w.Parts) || w.Parts[at].Kind != Literal || w.Parts[at].Quoted {
+		return w.Parts
+	}
+	name, text := "", w.Parts[at].Text
+	if before, value, ok := strings.Cut(text, "="); ok && syntax.ValidName(before) {
+		name, text = before+"=", value
+	}
+	end := strings.IndexByte(text, '/')
+	if end < 0 {
+		end = len(text)
+	}
+	if !strings.HasPrefix(text, "~") || end == len(text) && at < len(w.Parts)-1 { // which has to end where it is literal
+		return w.Parts
+	}
+	home := Part{Text: homeOf(s, text[1:end]), Quoted: true}
+	return slices.Replace(slices.Clone(w.Parts), at, at+1, Part{Text: name}, home, Part{Text: text[end:]})
+}
+
+// homeOf returns the folder that ~ and a name stand for.
+func homeOf(s Scope, name string) string {
+	variable, known := map[string]string{"": "HOME", "+": "PWD", "-": "OLDPWD"}[name]
+	if known {
+		if v := s.Variable(variable, false); v.Set {
+			return v.Text()
+		}
+	}
+	return Part{Kind: Parameter, Text: "~" + name}.mark() // another user's, or that of the account
 }
 
 // fields collects the words that become of one.

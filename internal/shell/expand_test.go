@@ -101,7 +101,7 @@ func TestUnknownStaysAMark(t *testing.T) {
 	for text, want := range map[string][]string{
 		`$UNKNOWN`: {"<UNKNOWN>"}, `x"$UNKNOWN"`: {"x<UNKNOWN>"}, `${UNKNOWN%.go}`: {"<UNKNOWN>"},
 		`${UNKNOWN:-d}`: {"<UNKNOWN>"}, `${u:-$UNKNOWN}`: {"<UNKNOWN>"}, `$((UNKNOWN+1))`: {"<>"}, `${a@P}`: {"<a>"},
-		`$(ls) x`: {"<output>", "x"}, `<(ls)`: {"<output>"}, `${u:-$(ls)}`: {"<output>"}, `${!u*}`: {"<>"}, `~x`: {"~x"},
+		`$(ls) x`: {"<output>", "x"}, `<(ls)`: {"<output>"}, `${u:-$(ls)}`: {"<output>"}, `${!u*}`: {"<>"}, `~x`: {"<~x>"},
 		`${b#$(ls)}`: {"<b>"},
 	} {
 		list, err := ParseBash("x " + text)

@@ -47,6 +47,9 @@ func (r *reader) stmt(list List, stmt *syntax.Stmt, before string) List {
 	} else {
 		list = append(list, r.pipeline(nil, stmt, before))
 	}
+	if !stmt.Background && !stmt.Negated {
+		return list
+	}
 	for _, pipe := range list[from:] {
 		for i := range pipe {
 			pipe[i].Background = pipe[i].Background || stmt.Background

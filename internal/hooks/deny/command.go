@@ -129,6 +129,8 @@ func (g *guard) builtin(c invocation, st *state) (why string, ok bool) {
 		st.set("PWD", open("PWD"))
 	case "set":
 		st.setParameters(c.args)
+	case "shopt":
+		st.shopt(c.args)
 	case "shift":
 		st.shift(c.args)
 	case "read", "mapfile", "readarray", "getopts", "unset":
@@ -172,6 +174,18 @@ func (st *state) setParameters(args []shell.Word) {
 	}
 	if len(args) > 0 {
 		st.set("@", parameters(args))
+	}
+}
+
+// shopt notes whether patterns match hidden names.
+func (st *state) shopt(args []shell.Word) {
+	given := wordTexts(args)
+	switch {
+	case !slices.Contains(given, "dotglob"):
+	case slices.Contains(given, "-s"):
+		st.set(dotglob, scalar("on"))
+	case slices.Contains(given, "-u"):
+		st.set(dotglob, unset)
 	}
 }
 

@@ -74,6 +74,7 @@ const (
 	scriptLimit  = 8         // commands that are text in other commands
 	callLimit    = 12        // functions and aliases that call others
 	stepLimit    = 5000      // commands, each time they run; beyond that, loops run once
+	copyLimit    = 1 << 19   // variables and functions that are copied; beyond that, they are forgotten
 	unrollLimit  = 64        // items of a loop that are followed one by one
 	readingLimit = 32        // combinations of values of the variables in one command
 	valueLimit   = 8         // values of a variable
@@ -89,6 +90,9 @@ func Check(command string, at Place) Answer {
 	why := g.script(command, st)
 	if why == "" {
 		why = g.traps(st)
+	}
+	if *st.copied > copyLimit {
+		g.unsure(whyTired)
 	}
 	switch {
 	case why != "":

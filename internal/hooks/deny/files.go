@@ -59,7 +59,7 @@ func (st *state) isPrecious(w shell.Word) (precious, certain bool) {
 	certain = true
 	for _, name := range st.paths(w) {
 		if !unknown(name) {
-			precious = precious || st.place.isPrecious(name)
+			precious = precious || st.place.isPrecious(name, st.matcher())
 			continue
 		}
 		last := name[strings.LastIndexByte(name, '/')+1:]
@@ -69,18 +69,35 @@ func (st *state) isPrecious(w shell.Word) (precious, certain bool) {
 	return precious, certain
 }
 
-func (p Place) isPrecious(name string) bool {
+// dotglob stands for the option of the shell with which patterns match hidden names, too. No variable
+// has this name.
+const dotglob = "shopt dotglob"
+
+// matcher reports whether a pattern matches the name of a file.
+type matcher func(pattern, name string) bool
+
+// matcher returns how the shell matches patterns.
+func (st *state) matcher() matcher {
+	for _, name := range []string{dotglob, "GLOBIGNORE"} {
+		if slices.ContainsFunc(st.variables[name], func(v shell.Value) bool { return v.Text() != "" }) {
+			return shell.MatchesHidden
+		}
+	}
+	return shell.Matches
+}
+
+// isPrecious reports whether a path, which may have patterns, stands for something irreplaceable, or
+// for a folder above it.
+func (p Place) isPrecious(name string, matches matcher) bool {
 	git := path.Join(p.Dir, ".git")
 	folder, last := path.Split(name)
-	folder = path.Clean(folder)
-	if last == "*" {
-		return folder == "/" || folder == git || folder == p.Home || p.isHistory(folder) ||
-			folder != p.Dir && (above(folder, p.Dir) || above(folder, p.Home))
+	if path.Clean(folder) == p.Home && strings.Trim(last, "*?") == "" { // everything in it
+		return true
 	}
-	if matched, err := path.Match(last, ".git"); err == nil && matched && strings.HasPrefix(last, ".") {
-		name = path.Join(folder, ".git")
-	}
-	return name == git || p.isHistory(name) || above(name, p.Dir) || above(name, p.Home)
+	return depth(name) <= depth(p.Home) && along(name, p.Home, matches) ||
+		along(name, git, matches) && slices.ContainsFunc(histories, func(folder string) bool {
+			return along(name, path.Join(git, folder), matches)
+		})
 }
 
 // isHistory reports whether a path is where git keeps commits, or below it.
@@ -89,6 +106,20 @@ func (p Place) isHistory(name string) bool {
 		return above(path.Join(p.Dir, ".git", folder), name)
 	})
 }
+
+// along reports whether a path, which may have patterns, is the same as another one as far as both
+// go.
+func along(name, other string, matches matcher) bool {
+	others := strings.Split(other, "/")
+	for i, part := range strings.Split(strings.TrimSuffix(name, "/"), "/") {
+		if i < len(others) && part != others[i] && !matches(part, others[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func depth(name string) int { return strings.Count(strings.TrimSuffix(name, "/"), "/") }
 
 // above reports whether a folder is the other one or above it.
 func above(folder, other string) bool {
@@ -102,7 +133,7 @@ var writable = []string{"info/exclude", "info/attributes", "description"}
 func (st *state) isInside(name string) bool {
 	git := path.Join(st.place.Dir, ".git")
 	return slices.ContainsFunc(st.paths(plainWord(name)), func(name string) bool {
-		return above(git, name) && !slices.Contains(writable, strings.TrimPrefix(name, git+"/"))
+		return depth(name) >= depth(git) && along(name, git, shell.Matches) && !slices.Contains(writable, strings.TrimPrefix(name, git+"/"))
 	})
 }
 
@@ -113,8 +144,6 @@ func (st *state) paths(w shell.Word) (names []string) {
 	switch {
 	case text == "":
 		return nil
-	case w.Home && (text == "~" || strings.HasPrefix(text, "~/")):
-		return []string{path.Clean(st.place.Home + text[1:])}
 	case path.IsAbs(text):
 		return []string{path.Clean(text)}
 	case startsUnknown(text):
@@ -224,8 +253,7 @@ func searches(args []shell.Word) (s search) {
 		default:
 			s.narrow = true
 			s.locks = s.locks || strings.HasSuffix(w.Text, "name") && strings.HasSuffix(value, ".lock")
-			matched, err := path.Match(path.Base(value), ".git")
-			s.git = s.git || err == nil && matched
+			s.git = s.git || path.Base(value) == ".git" || shell.MatchesHidden(path.Base(value), ".git")
 		}
 	}
 	return s

@@ -236,8 +236,12 @@ var followedPlace = Place{
 	Dir: testDir, Home: testHome, IsFolder: func(path string) bool { return path == testDir+"/src" },
 }
 
-func TestCommandsAreFollowed(t *testing.T) {
-	for want, commands := range followed {
+func TestCommandsAreFollowed(t *testing.T) { compareDecisions(t, followed) }
+
+// compareDecisions checks what becomes of commands, in the folder of followedPlace.
+func compareDecisions(t *testing.T, decisions map[string][]string) {
+	t.Helper()
+	for want, commands := range decisions {
 		for _, command := range commands {
 			if got := decideAt(command, followedPlace); got != want {
 				t.Errorf("%q:\n got %q %s\nwant %q", command, got, Check(command, followedPlace).Text, want)

@@ -289,14 +289,14 @@ func (c *gitCall) argumentCommands() (commands []string) {
 // gitCommands are the commands of git itself, which no alias can replace.
 var gitCommands = strings.Fields("" +
 	"add am annotate apply archive backfill bisect blame branch bugreport bundle cat-file check-attr " +
-	"check-ignore check-mailmap check-ref-format checkout checkout--worker checkout-index cherry cherry- " +
-	"pick citool clean clone column commit commit-graph commit-tree config count-objects credential " +
+	"check-ignore check-mailmap check-ref-format checkout checkout--worker checkout-index cherry " +
+	"cherry-pick citool clean clone column commit commit-graph commit-tree config count-objects credential " +
 	"credential-cache credential-store daemon describe diagnose diff diff-files diff-index diff-pairs " +
 	"diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref " +
 	"for-each-repo format-patch fsck fsmonitor--daemon gc get-tar-commit-id grep gui hash-object help " +
-	"history hook http-backend http-fetch http-push imap-send index-pack init init-db instaweb interpret- " +
-	"trailers last-modified log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge- " +
-	"base merge-file merge-index merge-octopus merge-one-file merge-ours merge-recursive merge-resolve " +
+	"history hook http-backend http-fetch http-push imap-send index-pack init init-db instaweb " +
+	"interpret-trailers last-modified log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge " +
+	"merge-base merge-file merge-index merge-octopus merge-one-file merge-ours merge-recursive merge-resolve " +
 	"merge-subtree merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects " +
 	"pack-redundant pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree " +
 	"rebase receive-pack reflog refs remote repack replace replay repo request-pull rerere reset restore " +

@@ -22,7 +22,7 @@ func (c *gitCall) rule() string {
 		}
 	case "clean":
 		return c.clean()
-	case "checkout", "switch", "restore":
+	case "checkout", "switch", "restore", "rm":
 		return c.discard()
 	case "stash":
 		return c.stash()
@@ -188,13 +188,18 @@ func (c *gitCall) discard() string {
 	if c.command == "restore" {
 		takes, long = "sU", []string{"--source", "--conflict", "--pathspec-from-file"}
 	}
-	if c.command == "switch" {
+	switch c.command {
+	case "switch":
 		takes = "cC"
+	case "rm":
+		takes = ""
 	}
 	a := c.sorted(takes, long...)
-	forced := a.has("-f", "-f") || a.has("--force", "--fo") || a.has("--discard-changes", "--di")
+	forced := a.has("-f", "-f") || a.has("--force", "--f") || a.has("--discard-changes", "--di")
 	switch {
-	case c.command != "restore" && forced:
+	case c.command == "rm" && (!forced || a.has("--cached", "--c") || a.has("-n", "-n") || a.has("--dry-run", "--d")):
+		return "" // git keeps files with edits, or all of them
+	case (c.command == "checkout" || c.command == "switch") && forced:
 		return whyForce
 	case c.command == "switch", a.has("-p", "-p"), a.has("--patch", "--patc"):
 		return ""
@@ -210,7 +215,7 @@ func (c *gitCall) discard() string {
 	}
 	for _, w := range files {
 		switch {
-		case unknown(w.Text) && (a.divided || c.command == "restore"):
+		case unknown(w.Text) && (a.divided || c.command != "checkout"):
 			c.g.unsure("which files git %s overwrites is only known when it runs: %s", c.command, show(w.Text))
 		case c.isMany(w):
 			return whyMany

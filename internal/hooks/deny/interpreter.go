@@ -87,6 +87,10 @@ func (g *guard) interpret(c invocation, st *state) string {
 		run.stdin && st.input.kind == fetched {
 		return whyFetch
 	}
+	if run.shell && slices.Contains(wordTexts(c.args), "dotglob") { // an argument of -O
+		st = st.clone()
+		st.set(dotglob, scalar("on"))
+	}
 	if run.code != nil && run.shell {
 		args := run.args[min(1, len(run.args)):] // the first one is the name of the script
 		return g.shell(run.code.Text, args, st)

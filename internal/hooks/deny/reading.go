@@ -136,9 +136,6 @@ func (g *guard) assign(w shell.Word, st *state) {
 			return
 		}
 		_, value, _ := strings.Cut(w.Expanded(r), "=")
-		if w.Home && (value == "~" || strings.HasPrefix(value, "~/")) {
-			value = st.place.Home + value[1:]
-		}
 		if appends {
 			value = old.Text() + value
 		}

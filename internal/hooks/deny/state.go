@@ -18,6 +18,7 @@ type state struct {
 	gitOpen   bool      // and others that are not known
 	exits     []string  // commands of trap
 	input     input
+	copied    *int // what all states of a command have copied or merged
 }
 
 // function is a function of the shell, with the bodies that it may have.
@@ -34,10 +35,22 @@ func newState(at Place) *state {
 		},
 		functions: map[string]function{},
 		inherits:  true,
+		copied:    new(int),
+	}
+}
+
+// count counts what is about to be copied or merged. Beyond the limit nothing is known any more, so
+// that the rest of the command is followed in a time that does not grow with what it sets.
+func (st *state) count() {
+	*st.copied += len(st.variables) + len(st.functions) + len(st.git) + len(st.exits)
+	if *st.copied > copyLimit {
+		st.forget()
+		st.functions, st.git, st.gitOpen, st.exits = map[string]function{}, nil, true, nil
 	}
 }
 
 func (st *state) clone() *state {
+	st.count()
 	own := *st
 	own.variables, own.functions = maps.Clone(st.variables), maps.Clone(st.functions)
 	own.git, own.exits = slices.Clip(st.git), slices.Clip(st.exits)
@@ -106,6 +119,8 @@ func (st *state) forget() {
 
 // merge adds what holds if the command took another way.
 func (st *state) merge(other *state) {
+	st.count()
+	other.count()
 	for name := range other.variables {
 		if _, ok := st.variables[name]; !ok {
 			st.variables[name] = st.get(name)
