@@ -1,6 +1,7 @@
 package gitrepo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -396,5 +397,23 @@ func TestFingerprintEndsWithItsContext(t *testing.T) {
 		context.Canceled,
 	) {
 		t.Errorf("got %+v, %v", state, err)
+	}
+}
+
+// A file that was only touched is not changed, and to find that out does not write the user's index.
+func TestLookingDoesNotWriteTheIndex(t *testing.T) {
+	w := gittest.NewRepo(t)
+	repo := w.Find()
+	head := strings.TrimSpace(w.Git("rev-parse", "HEAD"))
+	old := time.Now().Add(-time.Hour)
+	w.Must(os.Chtimes(w.Path("kept"), old, old))
+	index, err := os.ReadFile(w.Path(".git/index"))
+	w.Must(err)
+	if changed, err := repo.Changed(t.Context(), head); changed != "no files changed" || err != nil {
+		t.Errorf("changed: %s, %v", changed, err)
+	}
+	w.Fingerprint(repo, ralph.TreeInput{BaseHead: head, Claimed: true})
+	if now, err := os.ReadFile(w.Path(".git/index")); err != nil || !bytes.Equal(now, index) {
+		t.Errorf("the index was written: %v", err)
 	}
 }

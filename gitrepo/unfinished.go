@@ -63,9 +63,11 @@ func (r *Repo) addedLines(ctx context.Context, bases []string, found *findings) 
 	return nil
 }
 
-// diffArguments compares the workspace with a commit, independent of the user's diff settings.
+// diffArguments compares the workspace with a commit, independent of the user's diff settings. It does
+// not write the user's index, which git would in spite of GIT_OPTIONAL_LOCKS.
 func diffArguments(base string, how ...string) []string {
 	args := []string{
+		"-c", "diff.autoRefreshIndex=false",
 		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--no-relative", "--inter-hunk-context=0",
 		"-O" + os.DevNull, "--ignore-submodules=dirty", "--submodule=short",
 	}

@@ -79,7 +79,6 @@ var harmless = []string{
 	"-c", "core.quotePath=false",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
-	"-c", "diff.autoRefreshIndex=false", // it would write the user's index, in spite of GIT_OPTIONAL_LOCKS
 	// Comparing a text line by line takes forty times its size in memory.
 	"-c", "core.bigFileThreshold=8m",
 }

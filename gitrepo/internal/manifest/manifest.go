@@ -230,26 +230,33 @@ type Summary struct{ Files, Insertions, deletions, Created int }
 // hashes status" and one with the name, then for each "added removed name".
 func ParseSummary(out string, except func(name string) bool) Summary {
 	var c Summary
-	created := false
-	raw := false
+	var change []string          // of the name that follows: modes, hashes and kind
+	touched := map[string]bool{} // without a difference so far
 	for record := range strings.SplitSeq(out, "\x00") {
 		switch {
-		case raw: // the name of the previous record
-			raw = false
+		case change != nil:
 			if !except(record) {
 				c.Files++
-				if created {
+				if change[4] == "A" {
 					c.Created++
 				}
+				touched[record] = change[4] == "M" && change[0] == ":"+change[1]
 			}
+			change = nil
 		case strings.HasPrefix(record, ":"):
-			raw, created = true, strings.HasSuffix(record, " A")
+			change = strings.Fields(record)
 		default:
 			fields := strings.SplitN(record, "\t", 3)
 			if len(fields) == 3 && !except(fields[2]) {
+				touched[fields[2]] = false
 				c.Insertions += lineCount(fields[0])
 				c.deletions += lineCount(fields[1])
 			}
+		}
+	}
+	for _, only := range touched { // git did not look at what is in it
+		if only {
+			c.Files--
 		}
 	}
 	return c
