@@ -33,7 +33,10 @@ func (claude) About() About {
 			{".claude/settings.json", slices.Concat(claudeRunsItself, claudeAllowsMore)},
 			{".claude/settings.local.json", slices.Concat(claudeRunsItself, claudeAllowsMore)},
 			{".mcp.json", []string{"mcpServers"}},
-			{".claude/agents/**", claudeHeads}, {".claude/skills/**", claudeHeads}, {".claude/commands/**", claudeHeads},
+			{".claude/agents/**.md", claudeHeads}, {".claude/commands/**.md", claudeHeads},
+			// A skill may be a plugin, with files for hooks and servers.
+			{".claude/skills/**.md,.json", append(slices.Clip(claudeHeads), "lspServers", "command")},
+			{".claude/skills/*/.claude-plugin/*", nil},
 		},
 		Reserved: []string{"--output-format", "--input-format"},
 		Resumes: []string{

@@ -14,10 +14,23 @@ import (
 
 // RepoFile is a file of a repository that a CLI reads, as a path or a pattern, and the keys in it
 // that name something to run or allow something. Without keys the whole file counts. A pattern that
-// ends with /** matches all files below a folder.
+// ends with /** matches all files below a folder, and one that ends with /**.md or /**.md,.json only
+// those with such an ending.
 type RepoFile struct {
 	Path string
 	Keys []string
+}
+
+// Below returns the folder of a pattern with /**, and whether it is one.
+func (f RepoFile) Below() (folder string, ok bool) {
+	folder, _, ok = strings.Cut(f.Path, "/**")
+	return folder, ok
+}
+
+// Reads reports whether the CLI reads a file with that name, if it matches the rest of the pattern.
+func (f RepoFile) Reads(name string) bool {
+	_, endings, _ := strings.Cut(f.Path, "/**")
+	return endings == "" || slices.Contains(strings.Split(endings, ","), strings.ToLower(path.Ext(name)))
 }
 
 // Effect is what a key of such a file does, as far as that is known.
@@ -29,12 +42,17 @@ const effectSize = 160
 // Effects returns what a file with this text makes a CLI do. One without a key is the effect of the
 // whole file.
 func (f RepoFile) Effects(cli, name, content string) []Effect {
+	ext := strings.ToLower(path.Ext(name))
+	searched := content
+	if ext == ".md" {
+		searched = markdownHead(content)
+	}
 	// A search does not find a key that is spelled with escapes.
-	if len(f.Keys) == 0 || strings.Contains(content, `\u`) || strings.Contains(content, `\x`) {
+	if len(f.Keys) == 0 || strings.Contains(searched, `\u`) || strings.Contains(searched, `\x`) {
 		return []Effect{{}}
 	}
 	var found []Effect
-	switch ext := path.Ext(name); {
+	switch {
 	case strings.HasPrefix(ext, ".json"):
 		found = jsonEffects(f.Keys, content)
 	case ext == ".md":
@@ -118,19 +136,22 @@ func showList(value any) string {
 }
 
 // markdownEffects finds keys in the head of a Markdown file, and the mark of a command that runs
-// when the file is used.
+// when the file is used. A head that is written in another way than line by line counts as a whole.
 func markdownEffects(keys []string, content string) (found []Effect) {
-	head := "\n" + frontMatter().FindString(strings.TrimPrefix(content, "\ufeff"))
+	head := markdownHead(content)
+	if !isPlainHead(head) {
+		return []Effect{{}}
+	}
 	for _, key := range keys {
 		if key == inlineCommand {
-			if _, rest, ok := strings.Cut(content, key); ok {
-				command, _, _ := strings.Cut(rest, "`")
-				found = append(found, Effect{"command", promise.OneLine("runs "+command, effectSize)})
+			if m := markdownCommand().FindStringSubmatch(content); m != nil {
+				found = append(found, Effect{"command", promise.OneLine("runs "+m[1]+m[2], effectSize)})
 			}
 			continue
 		}
 		for line := range strings.Lines(head) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.Trim(name, ` "'`) == key {
+			name, value, ok := strings.Cut(line, ":")
+			if ok && strings.Trim(strings.TrimSpace(name), `"'`) == key {
 				found = append(found, Effect{key, promise.OneLine(value, effectSize)})
 				break
 			}
@@ -139,7 +160,44 @@ func markdownEffects(keys []string, content string) (found []Effect) {
 	return found
 }
 
-// inlineCommand starts a command in a Markdown file.
+// markdownHead returns the lines between the first line of a Markdown file, if that is ---, and the
+// next line that starts so. YAML has more line breaks than one.
+func markdownHead(content string) string {
+	content = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").
+		Replace(strings.TrimPrefix(content, "\ufeff"))
+	head, ok := strings.CutPrefix(content, "---")
+	if !ok || strings.HasPrefix(head, "-") { // a rule
+		return ""
+	}
+	head, _, _ = strings.Cut(head, "\n---")
+	return strings.TrimLeft(head, " \t") + "\n"
+}
+
+// isPlainHead reports whether each line of a head is empty, a comment, KEY: VALUE, or a part of the
+// value above it: indented, or in a list.
+func isPlainHead(head string) bool {
+	keys := 0
+	for line := range strings.Lines(head) {
+		switch {
+		case strings.TrimSpace(line) == "" || line[0] == '#':
+		case plainKey().MatchString(line):
+			keys++
+		case keys > 0 && (line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "- ")):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	plainKey = text.LazyRegexp(`^["']?\w[\w. -]*["']?\s*:\s`)
+	// markdownCommand matches what claude 2.1 runs: !`command` at the start of a word, and a block that
+	// starts with ```!. An argument in front of it may be empty.
+	markdownCommand = text.LazyRegexp("(?m)(?:^|[\\s\\p{Z}\\x{feff}\\x{b}]|\\$\\S*)!`([^`]+)`|(?s)```!(.*?)```")
+)
+
+// inlineCommand is the key for commands in the text of a Markdown file.
 const inlineCommand = "!`"
 
 // wordEffects finds words anywhere.

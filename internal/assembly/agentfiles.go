@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,18 +34,19 @@ func AgentFiles(ws workspace.Workspace, s config.Settings) []config.NamedCommand
 }
 
 // agentNames returns the agents that a run may start: the named or detected one, all of them if
-// none is found yet, the fallbacks, the evaluator and the author of tests.
+// none is found yet, the fallbacks, the one that takes over, the evaluator and the author of tests.
 func agentNames(s config.Settings) []string {
-	names := []string{s.Agent.Name}
-	if s.Agent.Name == "" {
+	first := s.Agent.Name
+	if first == "" {
 		name, _, ok := agent.Detect(process.LookPath)
 		if !ok {
 			return config.AgentCLIs
 		}
-		names[0] = name
+		first = name
 	}
-	for _, fallback := range append(slices.Clip(s.Agent.Fallback), s.Evaluator.Agent, s.Tests.By) {
-		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
+	var names []string
+	for _, name := range append([]string{first, s.Agent.Escalate, s.Evaluator.Agent, s.Tests.By}, s.Agent.Fallback...) {
+		if name, _, _ = strings.Cut(name, ":"); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -60,7 +62,7 @@ func findAgentFiles(ws workspace.Workspace, agentName string) (found []config.Na
 	}
 	for _, dir := range foldersUpTo(ws.Dir, ws.Top()) {
 		for _, file := range dialect.About().Repo {
-			for _, path := range matches(dir, file.Path) {
+			for _, path := range matches(dir, file) {
 				if relative, err := filepath.Rel(ws.Dir, path); err == nil {
 					found = append(found, fileCommands(ws, agentName, filepath.ToSlash(relative), file)...)
 				}
@@ -70,20 +72,28 @@ func findAgentFiles(ws workspace.Workspace, agentName string) (found []config.Na
 	return found
 }
 
-// matches returns the files that match a pattern of ours.
-func matches(dir, pattern string) (paths []string) {
-	folder, all := strings.CutSuffix(filepath.Join(dir, filepath.FromSlash(pattern)), string(filepath.Separator)+"**")
+// matches returns the files in a folder that match a pattern of ours, and links to folders.
+func matches(dir string, file agent.RepoFile) (paths []string) {
+	below, all := file.Below()
 	if !all {
-		paths, _ = filepath.Glob(folder) // our own pattern: no error
+		names, _ := fs.Glob(os.DirFS(dir), file.Path) // our own pattern: no error
+		for _, name := range names {
+			paths = append(paths, filepath.Join(dir, filepath.FromSlash(name)))
+		}
 		return paths
 	}
-	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() { // a link to a folder counts as a file that cannot be read
+	_ = filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(below)), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && (file.Reads(e.Name()) || isFolder(path)) {
 			paths = append(paths, path)
 		}
 		return nil
 	})
 	return paths
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // foldersUpTo returns dir and the folders above it, up to top. If top is not above dir, it returns
@@ -107,7 +117,7 @@ func fileCommands(ws workspace.Workspace, agentName, name string, file agent.Rep
 		return nil
 	}
 	if err != nil { // the CLI may read a file that we cannot
-		hash := hashOf(filepath.Join(ws.Dir, filepath.FromSlash(name)))
+		hash := hashOf(filepath.Join(ws.Dir, filepath.FromSlash(name)), file)
 		return []config.NamedCommand{{Key: agentName + " file", Value: hash, File: name, Line: 1}}
 	}
 	hash := sha256.Sum256([]byte(text))
@@ -119,18 +129,58 @@ func fileCommands(ws workspace.Workspace, agentName, name string, file agent.Rep
 	return found
 }
 
-// hashOf identifies a file that is too long to read. For anything but a readable regular file, it
-// returns a reason instead of a hash.
-func hashOf(path string) string {
+// hashOf identifies a file that is too long to read, or everything in a folder from which the CLI
+// reads all files. For anything else, it returns a reason instead of a hash.
+func hashOf(path string, file agent.RepoFile) string {
+	sum := &folderSum{Hash: sha256.New()}
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		err = hashFile(sum, path)
+	case err == nil && info.IsDir() && strings.Contains(file.Path, "/*"):
+		err = sum.add(path, 0)
+	default:
 		return "(no regular file)"
 	}
-	hash := sha256.New()
-	if err := hashFile(hash, path); err != nil {
+	if err != nil {
 		return "(unreadable)"
 	}
-	return fmt.Sprintf("(sha256 %x)", hash.Sum(nil)[:8])
+	return fmt.Sprintf("(sha256 %x)", sum.Sum(nil)[:8])
+}
+
+// Limits of what is read of a folder. Of larger and further files only sizes and times count, and
+// beyond ten times as many entries nothing does: no CLI reads that many.
+const (
+	folderFiles    = 10_000
+	folderFileSize = 16 << 20
+	folderDepth    = 16 // a link may lead back
+)
+
+// folderSum hashes a folder, through links.
+type folderSum struct {
+	hash.Hash
+	entries int
+}
+
+func (s *folderSum) add(path string, depth int) error {
+	info, err := os.Stat(path)
+	if s.entries++; err != nil || s.entries > 10*folderFiles {
+		return nil //nolint:nilerr // a link to nothing does nothing
+	}
+	fmt.Fprintf(s, "%q %s\n", filepath.Base(path), info.Mode().Type())
+	switch {
+	case info.IsDir() && depth < folderDepth:
+		entries, err := os.ReadDir(path)
+		for _, e := range entries {
+			err = cmp.Or(err, s.add(filepath.Join(path, e.Name()), depth+1))
+		}
+		return err
+	case info.Mode().IsRegular() && s.entries <= folderFiles && info.Size() <= folderFileSize:
+		return hashFile(s, path)
+	case info.Mode().IsRegular():
+		fmt.Fprintln(s, info.Size(), info.ModTime().UnixNano())
+	}
+	return nil
 }
 
 // guardedAgent is an agent that no longer starts once files of the repository would let its CLI do

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -125,5 +126,133 @@ func TestAgentFilesAreDescribed(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// write writes a file below a folder.
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keys returns the keys of what needs consent in a folder, if claude works there.
+func keys(dir string) []string {
+	var s config.Settings
+	s.Agent.Name = "claude"
+	return text.Mapped(AgentFiles(workspace.Workspace{Dir: dir}, s), func(c config.NamedCommand) string { return c.Key })
+}
+
+// A head that is not read line by line counts as a whole.
+func TestHeadsThatNeedConsent(t *testing.T) {
+	for content, want := range map[string][]string{
+		"---\n{name: x, hooks: {Stop: []}}\n---\n":   {"claude file"},
+		"---\n  {name: x, hooks: {Stop: []}}\n---\n": {"claude file"},
+		"---\n? hooks\n: {Stop: []}\n---\n":          {"claude file"},
+		"---\nname: x\n&a hooks:\n  Stop: []\n---\n": {"claude file"},
+		"---\nname: x\n!!str hooks: {}\n---\n":       {"claude file"},
+		"---\nname: x\n\"h\\x6foks\": {}\n---\n":     {"claude file"},
+		"---\nname: x\n<<: *a\n---\n":                {"claude file"},
+		"---\nname: x\rhooks: {}\n---\n":             {"claude hooks"},
+		"---\nname: x\nhooks\t: {}\n---\n":           {"claude hooks"},
+		"--- \nname: x\nhooks: {}\n--- \n":           {"claude hooks"},
+		"---\nname: x\nhooks: {}\n":                  {"claude hooks"},
+		"---\nname: x\nhooks: {Stop: []} ---\ntext":  {"claude file"},
+		"\ufeff---\nhooks: {}\n---\n":                {"claude hooks"},
+		"---\n# a note\nname: x\n\ntools:\n- Read\ndescription: |\n  ? hooks\n  use \\u0041\n---\n":  {"claude file"},
+		"---\n# a note\nname: x\n\ntools:\n- Read\ndescription: |\n  ? hooks\n---\nSee C:\\users.\n": nil,
+		"----\nhooks: x\n":                nil,
+		"# Hooks\n\n---\nhooks: x\n---\n": nil,
+	} {
+		dir := t.TempDir()
+		write(t, dir, ".claude/skills/a/SKILL.md", content)
+		if diff := cmp.Diff(want, keys(dir)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", content, diff)
+		}
+	}
+}
+
+// Only what claude reads and runs by itself needs consent: Markdown, its commands, and plugins.
+func TestFilesOfASkillThatNeedConsent(t *testing.T) {
+	for _, c := range []struct {
+		file, content string
+		want          []string
+	}{
+		{"skills/a/view.tsx", "import { hooks } from 'x'; // mcpServers", nil},
+		{"skills/a/picture.png", "\x89PNG\x00\xff", nil},
+		{"skills/a/data.json", `{"hook": 1}`, nil},
+		{"commands/a.md", "This is great!`code` and no command.\n", nil},
+		{"commands/a.md", "Run this: !`touch x`\n", []string{"claude command"}},
+		{"commands/a.md", "a\n!`touch x`\n", []string{"claude command"}},
+		{"commands/a.md", "a\u00a0!`touch x`\n", []string{"claude command"}},
+		{"commands/a.md", "$1!`touch x`\n", []string{"claude command"}},
+		{"commands/a.md", "```!\ntouch x\n```\n", []string{"claude command"}},
+		{"agents/a.MD", "---\nhooks: {}\n---\n", []string{"claude hooks"}},
+		{"skills/a/.claude-plugin/plugin.json", `{"name":"a"}`, []string{"claude file"}},
+		{"skills/a/hooks/hooks.json", `{"hooks":{"Stop":[]}}`, []string{"claude hooks"}},
+		{"skills/a/.mcp.json", `{"x":{"command":"evil"}}`, []string{"claude command"}},
+	} {
+		dir := t.TempDir()
+		write(t, dir, ".claude/"+c.file, c.content)
+		if diff := cmp.Diff(c.want, keys(dir)); diff != "" {
+			t.Errorf("%s %q (-want +got):\n%s", c.file, c.content, diff)
+		}
+	}
+}
+
+// The name of a workspace is no pattern.
+func TestAgentFilesInAFolderWithBrackets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[work]", "p")
+	write(t, dir, ".claude/settings.json", `{"hooks":{}}`)
+	write(t, dir, ".claude/skills/a/SKILL.md", "---\nhooks: {}\n---\n")
+	if diff := cmp.Diff([]string{"claude hooks", "claude hooks"}, keys(dir)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Every agent that may come to work needs consent before the run starts.
+func TestEveryAgentOfARunNeedsConsent(t *testing.T) {
+	var s config.Settings
+	s.Agent.Name, s.Agent.Fallback, s.Agent.Escalate = "codex", []string{"gemini:x"}, "claude:opus"
+	s.Evaluator.Agent, s.Tests.By = "qwen", "copilot:y"
+	if diff := cmp.Diff([]string{"codex", "claude", "qwen", "copilot", "gemini"}, agentNames(s)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Consent for a link to a folder is for what is in it.
+func TestAChangeBehindALinkNeedsConsent(t *testing.T) {
+	dir, target := t.TempDir(), t.TempDir()
+	write(t, dir, ".claude/README", "")
+	write(t, target, "a/SKILL.md", "---\nname: a\n---\n")
+	for name, to := range map[string]string{
+		filepath.Join(dir, ".claude", "skills"): target, filepath.Join(target, "loop"): target,
+	} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip(err)
+		}
+	}
+	value := func() string {
+		t.Helper()
+		found := findAgentFiles(workspace.Workspace{Dir: dir}, "claude")
+		if len(found) != 1 || found[0].File != ".claude/skills" || !strings.HasPrefix(found[0].Value, "(sha256 ") {
+			t.Fatalf("found %v", found)
+		}
+		return found[0].Value
+	}
+	first := value()
+	if again := value(); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	write(t, target, "a/SKILL.md", "---\nname: b\n---\n")
+	second := value()
+	write(t, target, "b/SKILL.md", "")
+	if third := value(); first == second || second == third {
+		t.Errorf("%s, %s, %s", first, second, third)
 	}
 }
