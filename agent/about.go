@@ -67,7 +67,7 @@ type Login struct {
 type Look struct {
 	Home string
 	Env  func(name string) string         // "" if it is not set
-	File func(path string) ([]byte, bool) // small files only
+	File func(path string) ([]byte, bool) // nil and true for a file that is too large
 	List func(dir string) []string        // names in a folder, those of folders with a slash at their end
 	GOOS string
 }
@@ -100,8 +100,9 @@ func LookAround(env []string) Look {
 
 // smallFile reads a regular file, unless it is too large to be settings.
 func smallFile(path string) ([]byte, bool) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return nil, false
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, err == nil && info.Mode().IsRegular()
 	}
 	text, err := os.ReadFile(path)
 	return text, err == nil

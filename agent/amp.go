@@ -51,18 +51,18 @@ const ampLogin = "run `amp login`, or set AMP_API_KEY"
 
 func (amp) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "amp"), "-x", "--stream-json", "--no-ide"}
-	var files []File
+	var secrets []File
 	switch {
 	case !r.InheritSettings || r.Permissions == PermitReading:
 		// A settings file for this call only: the user's MCP servers stay out, and the login is
 		// stored elsewhere.
 		path := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "amp-settings.json")
-		files = []File{{Path: path, Text: ampSettings(r).String()}}
+		secrets = []File{{Path: path, Text: ampSettings(r).String()}}
 		argv = append(argv, "--settings-file", path)
 	case r.Permissions == PermitAll:
 		argv = append(argv, "--dangerously-allow-all") // not in --help, but accepted
 	}
-	return Command{Argv: append(argv, r.modelAndExtra("--mode")...), Stdin: r.PromptFile, Files: files}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--mode")...), Stdin: r.PromptFile, Secrets: secrets}, nil
 }
 
 // ampRule is one permission rule.

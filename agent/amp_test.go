@@ -78,7 +78,7 @@ func TestAmpCommand(t *testing.T) {
 			}},
 			Command{
 				Argv: []string{"amp", "-x", "--stream-json", "--no-ide", "--settings-file", settings}, Stdin: "p",
-				Files: []File{{settings, ampEditSettings}},
+				Secrets: []File{{settings, ampEditSettings}},
 			},
 		},
 		"everything": {
@@ -92,7 +92,7 @@ func TestAmpCommand(t *testing.T) {
 					"ralph",
 				},
 				Stdin: filepath.Join("f", "p"),
-				Files: []File{{
+				Secrets: []File{{
 					settings,
 					"{\n  \"amp.dangerouslyAllowAll\": true,\n  \"amp.notifications.enabled\": false,\n  " +
 						"\"amp.updates.mode\": \"disabled\"\n}\n",

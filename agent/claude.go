@@ -110,8 +110,9 @@ func (claude) Command(r Request) (Command, error) {
 	}
 	sources, secrets := claudeSources(r)
 	argv = append(append(argv, sources...), claudeBudget(r)...)
-	argv = append(argv, r.modelAndExtra("--model")...)
-	return Command{Argv: argv, Env: env, Stdin: r.PromptFile, Secrets: secrets}, nil
+	instructions, memory := claudeInstructions(r)
+	argv = slices.Concat(argv, r.modelAndExtra("--model"), instructions)
+	return Command{Argv: argv, Env: env, Stdin: r.PromptFile, Secrets: append(secrets, memory...)}, nil
 }
 
 // claudeBudget returns the CLI's own limits. It ends cleanly at them, between two calls of the model.
@@ -128,7 +129,20 @@ func claudeBudget(r Request) []string {
 
 // hasFlag reports whether arguments have a flag, with its value in the same word or the next.
 func hasFlag(args []string, flag string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") })
+	_, ok := flagValue(args, flag)
+	return ok
+}
+
+// flagValue returns the value of the last of equal flags.
+func flagValue(args []string, flag string) (value string, ok bool) {
+	for i, arg := range args {
+		if joined, is := strings.CutPrefix(arg, flag+"="); is {
+			value, ok = joined, true
+		} else if arg == flag {
+			value, ok = strings.Join(args[i+1:min(i+2, len(args))], ""), true
+		}
+	}
+	return value, ok
 }
 
 // claudeRules allows each command as it is and with further arguments. A command that cannot be

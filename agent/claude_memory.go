@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxMemory   = 100 << 10 // as much as fits into one argument of a command line
+	maxMemory   = 100 << 10 // more than anyone writes by hand
 	maxIncludes = 5         // how deep files may include others, as in the CLI
 )
 

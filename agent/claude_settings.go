@@ -34,7 +34,7 @@ func claudeUserOf(look Look) claudeUser {
 	u.dir, u.global = claudeFolder(look)
 	if content, ok := look.file(filepath.Join(u.dir, "settings.json")); ok {
 		u.settings = parseObject(content)
-		u.broken = u.settings == nil
+		u.broken = u.settings == nil && content != nil
 	}
 	return u
 }
@@ -142,20 +142,33 @@ func claudeSources(r Request) (argv []string, files []File) {
 		argv = append(argv, "--settings", file)
 	}
 	// This also excludes the project's .mcp.json.
-	argv = append(argv, "--strict-mcp-config")
-	if reading {
-		return argv, files
+	return append(argv, "--strict-mcp-config"), files
+}
+
+// claudeInstructions returns the flag for the user's memory, and the file that it names. Of two such
+// flags the last one counts, so this one comes after the user's own, and its file has the text of
+// theirs, too.
+func claudeInstructions(r Request) (argv []string, files []File) {
+	const flag = "--append-system-prompt-file"
+	if r.InheritSettings || r.Permissions == PermitReading {
+		return nil, nil
 	}
-	if memory := claudeMemory(u); memory != "" {
-		// Of two equal flags the last one counts, but both kinds add up.
-		if hasFlag(r.ExtraArgs, "--append-system-prompt-file") {
-			return append(argv, "--append-system-prompt", memory), files
+	memory := claudeMemory(claudeUserOf(r.Look))
+	if memory == "" {
+		return nil, nil
+	}
+	if theirs, ok := flagValue(r.ExtraArgs, flag); ok {
+		if !filepath.IsAbs(theirs) {
+			theirs = filepath.Join(r.Dir, theirs)
 		}
-		file := filepath.Join(folder, "claude-memory.md")
-		files = append(files, File{Path: file, Text: memory})
-		argv = append(argv, "--append-system-prompt-file", file)
+		content, ok := r.Look.file(theirs)
+		if !ok || content == nil { // the CLI says what is wrong with it
+			return nil, nil
+		}
+		memory += "\n" + string(content)
 	}
-	return argv, files
+	file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "claude-memory.md")
+	return []string{flag, file}, []File{{Path: file, Text: memory}}
 }
 
 // claudeOwn is [About.Own] of Claude Code.

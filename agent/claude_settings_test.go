@@ -73,7 +73,7 @@ func decoded(t *testing.T, text string) (value any) {
 
 func TestClaudeGetsTheUsersFiles(t *testing.T) {
 	w := world{files: map[string]string{
-		claudeUserFile: `{"model":"haiku"}`, "/home/me/.claude/CLAUDE.md": "Use tabs.\n",
+		claudeUserFile: `{"model":"haiku"}`, "/home/me/.claude/CLAUDE.md": "Use tabs.\n", "/w/x": "Be brief.",
 	}}
 	const settings, memory = "/f/claude-settings.json", "/f/claude-memory.md"
 	cases := []struct {
@@ -95,17 +95,21 @@ func TestClaudeGetsTheUsersFiles(t *testing.T) {
 			"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
 		}, []string{settings}},
 		{"settings of the call", Request{ExtraArgs: []string{"--settings", "x.json"}}, []string{
-			"--setting-sources", "project,local", "--strict-mcp-config", "--append-system-prompt-file", memory,
-			"--settings", "x.json",
+			"--setting-sources", "project,local", "--strict-mcp-config", "--settings", "x.json",
+			"--append-system-prompt-file", memory,
 		}, []string{memory}},
 		{"instructions of the call", Request{ExtraArgs: []string{"--append-system-prompt-file=x"}}, []string{
 			"--setting-sources", "project,local", "--settings", settings, "--strict-mcp-config",
-			"--append-system-prompt", claudeMemory(claudeUserOf(w.look())), "--append-system-prompt-file=x",
+			"--append-system-prompt-file=x", "--append-system-prompt-file", memory,
+		}, []string{settings, memory}},
+		{"instructions that are missing", Request{ExtraArgs: []string{"--append-system-prompt-file", "y"}}, []string{
+			"--setting-sources", "project,local", "--settings", settings, "--strict-mcp-config",
+			"--append-system-prompt-file", "y",
 		}, []string{settings}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			c.request.Look, c.request.Folder, c.request.PromptFile = w.look(), "/f", "/f/prompt.md"
+			c.request.Look, c.request.Folder, c.request.PromptFile, c.request.Dir = w.look(), "/f", "/f/prompt.md", "/w"
 			got, err := claude{}.Command(c.request)
 			if err != nil {
 				t.Fatal(err)
@@ -122,6 +126,22 @@ func TestClaudeGetsTheUsersFiles(t *testing.T) {
 				t.Errorf("files %v and %v, want %v", files, got.Files, c.files)
 			}
 		})
+	}
+}
+
+// The memory may be long and is nobody's business, so it is in a private file, never on the command
+// line, where every user of the machine can see it.
+func TestMemoryIsNotOnTheCommandLine(t *testing.T) {
+	w := world{files: map[string]string{"/home/me/.claude/CLAUDE.md": "Use tabs.\n", "/w/x": "Be brief."}}
+	got, err := claude{}.Command(Request{
+		Look: w.look(), Folder: "/f", Dir: "/w", ExtraArgs: []string{"--append-system-prompt-file", "x"},
+	})
+	if err != nil || strings.Contains(strings.Join(got.Argv, " "), "tabs") {
+		t.Errorf("%q, %v", got.Argv, err)
+	}
+	want := []File{{"/f/claude-memory.md", claudeMemory(claudeUserOf(w.look())) + "\nBe brief."}}
+	if diff := cmp.Diff(want, got.Secrets); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

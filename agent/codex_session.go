@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -62,9 +64,10 @@ func (c *codexStream) readSession() {
 // that is not known here.
 func findCodexSession(folder, session string, now time.Time) string {
 	for _, day := range []time.Time{now, now.AddDate(0, 0, -1), now.AddDate(0, 0, 1)} {
-		pattern := filepath.Join(folder, "sessions", day.Format("2006/01/02"), "rollout-*-"+filepath.Base(session)+".jsonl")
-		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
-			return found[0]
+		dir := filepath.Join(folder, "sessions", filepath.FromSlash(day.Format("2006/01/02")))
+		found, err := fs.Glob(os.DirFS(dir), "rollout-*-"+filepath.Base(session)+".jsonl")
+		if err == nil && len(found) > 0 {
+			return filepath.Join(dir, found[0])
 		}
 	}
 	return ""

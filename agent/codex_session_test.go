@@ -13,7 +13,7 @@ import (
 
 // The stream of codex has no figures until it ends. Its session file has them.
 func TestCodexIsMeteredWhileItWorks(t *testing.T) {
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "[a]") // which is no pattern
 	now := time.Date(2026, 11, 17, 23, 59, 0, 0, time.UTC)
 	file := filepath.Join(home, "sessions", "2026", "11", "18", "rollout-2026-11-18T00-59-00-th-1.jsonl")
 	add := func(text string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -32,7 +33,20 @@ func (c *CLI) Own(dir string) Own {
 	}
 	r := c.request("", "")
 	r.Dir = dir
-	return own(r)
+	var large []string
+	read := r.Look.File
+	r.Look.File = func(path string) ([]byte, bool) {
+		content, ok := read(path)
+		if ok && content == nil && !slices.Contains(large, path) {
+			large = append(large, path)
+		}
+		return content, ok
+	}
+	result := own(r)
+	for _, path := range large {
+		result.Notes = append(result.Notes, "Ralph does not read "+path+", which is larger than 1 MB; what it says does not count")
+	}
+	return result
 }
 
 // file reads a small file. The zero Look has none.

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,6 +77,23 @@ func TestInheritedSettingsAreNotLeftOut(t *testing.T) {
 	cli := New(Options{Dialect: claude{}, InheritSettings: true, Env: []string{"HOME=" + home}})
 	if got := cli.Own(home); got.LeftOut != nil {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Settings that are too large to read are no reason to forget rules without a word.
+func TestLargeSettingsAreReported(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".claude", "settings.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Repeat(" ", maxSettings)+`{"permissions":{"deny":["Edit"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := New(Options{Dialect: claude{}, Env: []string{"HOME=" + home}}).Own(home)
+	want := Own{Notes: []string{"Ralph does not read " + file + ", which is larger than 1 MB; what it says does not count"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
@@ -153,6 +172,26 @@ func TestQwenRepeatsTheUsersRulesForAReviewer(t *testing.T) {
 	if err != nil || strings.Count(line, "--exclude-tools") != 1 ||
 		!strings.Contains(line, " --exclude-tools Read(./secret.env) --") {
 		t.Errorf("%s, %v", line, err)
+	}
+	want := Own{Notes: []string{"a reviewer that is qwen does not follow your deny rules that have a comma: Bash(a,b)"}}
+	if diff := cmp.Diff(want, qwenOwn(Request{Look: w.look()})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Merged settings of the user or an administrator may hold keys, so they do not stay in the folder
+// of an iteration.
+func TestMergedSettingsDoNotStay(t *testing.T) {
+	for _, d := range Known() {
+		got, err := d.Command(Request{PromptFile: "/p/prompt.md", CommandLine: "x", Look: world{}.look()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range got.Files {
+			if strings.HasSuffix(f.Path, ".json") && f.Text != "" {
+				t.Errorf("%s leaves %s behind", d.Name(), f.Path)
+			}
+		}
 	}
 }
 

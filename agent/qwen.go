@@ -89,16 +89,28 @@ func qwenOwn(r Request) Own {
 	own.leaveOut(countHooks(settings.object("hooks")), "hook")
 	own.leaveOut(r.Look.countEntries(filepath.Join(folder, "extensions")), "extension")
 	own.leaveOut(len(settings.object("mcpServers")), "MCP server")
+	if _, lost := qwenDenied(r.Look); len(lost) > 0 {
+		own.Notes = append(own.Notes, "a reviewer that is qwen does not follow your deny rules that have a comma: "+
+			promise.OneLine(strings.Join(lost, "; "), stream.DetailSize))
+	}
 	return own
 }
 
-// qwenDenied returns what the user's own rules deny. A rule with a comma would be two.
-func qwenDenied(look Look) []string {
+// qwenDenied returns what the user's own rules deny, and the rules that cannot be repeated on a
+// command line, where one with a comma would be two.
+func qwenDenied(look Look) (repeated, lost []string) {
 	if look.Env == nil {
-		return nil
+		return nil, nil
 	}
 	denied, _ := look.readObject(filepath.Join(qwenFolder(look), "settings.json")).object("permissions").strings("deny")
-	return slices.DeleteFunc(denied, func(rule string) bool { return strings.Contains(rule, ",") })
+	for _, rule := range denied {
+		if strings.Contains(rule, ",") {
+			lost = append(lost, rule)
+		} else {
+			repeated = append(repeated, rule)
+		}
+	}
+	return repeated, lost
 }
 
 // qwenModel returns the model that the user has chosen.
@@ -120,7 +132,7 @@ func (qwen) Command(r Request) (Command, error) {
 		// login.
 		argv = append(argv, "--extensions", "none")
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
-		cmd.Files = []File{{Path: file, Text: qwenSystem(r.Look)}}
+		cmd.Secrets = []File{{Path: file, Text: qwenSystem(r.Look)}}
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SYSTEM_SETTINGS_PATH="+file)
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading {
@@ -137,7 +149,8 @@ func (qwen) Command(r Request) (Command, error) {
 			argv = append(argv, "--core-tools", tool)
 		}
 		// It also excludes the user's rules, which are therefore repeated.
-		for _, rule := range qwenDenied(r.Look) {
+		denied, _ := qwenDenied(r.Look)
+		for _, rule := range denied {
 			argv = append(argv, "--exclude-tools", rule)
 		}
 		argv = append(argv, "--approval-mode", "default", "--safe-mode")

@@ -89,9 +89,9 @@ func TestQwenCommandLines(t *testing.T) {
 					"--approval-mode",
 					"auto-edit",
 				},
-				Env:   alone("/f"),
-				Stdin: "/p/prompt.md",
-				Files: []File{{"/f/qwen-settings.json", qwenSystem(Look{})}},
+				Env:     alone("/f"),
+				Stdin:   "/p/prompt.md",
+				Secrets: []File{{"/f/qwen-settings.json", qwenSystem(Look{})}},
 			},
 		},
 		{
@@ -114,7 +114,7 @@ func TestQwenCommandLines(t *testing.T) {
 					"none", "--yolo", "--debug",
 				},
 				Env: append(alone("/p"), "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"), Stdin: "/p/prompt.md",
-				Files: []File{{"/p/qwen-settings.json", qwenSystem(Look{})}},
+				Secrets: []File{{"/p/qwen-settings.json", qwenSystem(Look{})}},
 			},
 		},
 	}
