@@ -16,15 +16,26 @@ func Matches(glob, name string) bool { return matches(glob, name, 0) }
 func MatchesHidden(glob, name string) bool { return matches(glob, name, pattern.GlobLeadingDot) }
 
 func matches(glob, name string, dots pattern.Mode) bool {
-	hidden := dots == 0 && strings.HasPrefix(name, ".")
-	if !strings.ContainsAny(glob, "*?[(") || hidden && !strings.HasPrefix(glob, ".") {
+	if !strings.ContainsAny(glob, "*?[(") {
 		return false
+	}
+	inner, negated := strings.CutPrefix(glob, "!(")
+	negated = negated && strings.HasSuffix(inner, ")")
+	if dots == 0 && strings.HasPrefix(name, ".") {
+		alternative := strings.Contains(glob, "(.") || strings.Contains(glob, "|.")
+		if negated || !alternative && !strings.HasPrefix(glob, ".") {
+			return false
+		}
+		dots = pattern.GlobLeadingDot
+	}
+	if negated {
+		return !matches("@("+inner, name, pattern.GlobLeadingDot)
 	}
 	const mode = pattern.EntireString | pattern.Filenames | pattern.NoGlobStar | pattern.ExtendedOperators
 	expression, err := pattern.Regexp(glob, mode|dots)
-	var negated *pattern.NegExtGlobError
 	if err != nil {
-		return errors.As(err, &negated) // it matches most names
+		var inside *pattern.NegExtGlobError
+		return errors.As(err, &inside) // it matches most names
 	}
 	compiled, err := regexp.Compile(expression)
 	return err == nil && compiled.MatchString(name)

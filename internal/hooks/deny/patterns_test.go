@@ -12,6 +12,7 @@ func TestPatternsThatMatchPreciousFolders(t *testing.T) {
 	compareDecisions(t, map[string][]string{
 		whyRoot: {
 			"rm -rf ./* ./.[!.]*", "rm -rf .[^.]*", "rm -rf .??*", "rm -rf .[[:alpha:]]*", "rm -rf .g@(it|x)", "rm -rf .gi[!x]",
+			"rm -rf @(.git)", "rm -rf @(x|.git)", "shopt -s extglob dotglob; rm -rf !(keep)", "rm -rf ../!(x)",
 			"rm -rf /home/s*", "rm -rf /h?me", "rm -rf /h?me/", "rm -rf /*/somebody", "rm -rf /*/*", "rm -rf /[gh]*",
 			"rm -rf /s*/w*/p*", "rm -rf ../p*", "rm -rf /!(tmp)", "rm -rf .gi?/obj*", "rm -rf .git/o*/??", "rm -rf ~/?*",
 			"shopt -s dotglob; rm -rf *", "shopt -s nullglob dotglob && rm -rf ./*", "GLOBIGNORE=x; rm -rf *",
@@ -22,6 +23,7 @@ func TestPatternsThatMatchPreciousFolders(t *testing.T) {
 		"": {
 			"rm -rf *", "rm -rf ./b*", "rm -rf /tmp/*/x", "rm -rf [a-f]*", "rm -rf .c*", "rm -rf /home/m*", "rm -rf .[!g]*",
 			"shopt -s dotglob; shopt -u dotglob; rm -rf *", "shopt -s nullglob; rm -rf *", "rm -rf .git/rebase-*", "rm -rf !(keep)",
+			"shopt -s extglob dotglob; rm -rf !(.git)", "shopt -s extglob; rm -rf !(.git|x)", "rm -rf @(a|b)", "rm -rf *.@(o|a)",
 			"(shopt -s dotglob; ls *); rm -rf *", "rm -rf build[1", "find . -name '*.[!o]' -delete",
 		},
 	})
