@@ -44,7 +44,8 @@ func (c *CLI) Own(dir string) Own {
 	}
 	result := own(r)
 	for _, path := range large {
-		result.Notes = append(result.Notes, "Ralph does not read "+path+", which is larger than 1 MB; what it says does not count")
+		note := "Ralph does not read " + path + ", which is larger than 1 MB; what it says does not count"
+		result.Notes = append(result.Notes, note)
 	}
 	return result
 }

@@ -87,11 +87,14 @@ func TestLargeSettingsAreReported(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.Repeat(" ", maxSettings)+`{"permissions":{"deny":["Edit"]}}`), 0o600); err != nil {
+	large := strings.Repeat(" ", maxSettings) + `{"permissions":{"deny":["Edit"]}}`
+	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := New(Options{Dialect: claude{}, Env: []string{"HOME=" + home}}).Own(home)
-	want := Own{Notes: []string{"Ralph does not read " + file + ", which is larger than 1 MB; what it says does not count"}}
+	want := Own{Notes: []string{
+		"Ralph does not read " + file + ", which is larger than 1 MB; what it says does not count",
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -133,7 +133,8 @@ var writable = []string{"info/exclude", "info/attributes", "description"}
 func (st *state) isInside(name string) bool {
 	git := path.Join(st.place.Dir, ".git")
 	return slices.ContainsFunc(st.paths(plainWord(name)), func(name string) bool {
-		return depth(name) >= depth(git) && along(name, git, shell.Matches) && !slices.Contains(writable, strings.TrimPrefix(name, git+"/"))
+		return depth(name) >= depth(git) && along(name, git, shell.Matches) &&
+			!slices.Contains(writable, strings.TrimPrefix(name, git+"/"))
 	})
 }
 

@@ -22,8 +22,10 @@ func (c *gitCall) rule() string {
 		}
 	case "clean":
 		return c.clean()
-	case "checkout", "switch", "restore", "rm":
+	case "checkout", "switch", "restore":
 		return c.discard()
+	case "rm":
+		return c.remove()
 	case "stash":
 		return c.stash()
 	case "branch":
@@ -188,30 +190,40 @@ func (c *gitCall) discard() string {
 	if c.command == "restore" {
 		takes, long = "sU", []string{"--source", "--conflict", "--pathspec-from-file"}
 	}
-	switch c.command {
-	case "switch":
+	if c.command == "switch" {
 		takes = "cC"
-	case "rm":
-		takes = ""
 	}
 	a := c.sorted(takes, long...)
-	forced := a.has("-f", "-f") || a.has("--force", "--f") || a.has("--discard-changes", "--di")
+	forced := a.has("-f", "-f") || a.has("--force", "--fo") || a.has("--discard-changes", "--di")
 	switch {
-	case c.command == "rm" && (!forced || a.has("--cached", "--c") || a.has("-n", "-n") || a.has("--dry-run", "--d")):
-		return "" // git keeps files with edits, or all of them
-	case (c.command == "checkout" || c.command == "switch") && forced:
+	case c.command != "restore" && forced:
 		return whyForce
 	case c.command == "switch", a.has("-p", "-p"), a.has("--patch", "--patc"):
 		return ""
 	case c.command == "restore" && (a.has("-S", "-S") || a.has("--staged", "--st")) &&
 		!a.has("-W", "-W") && !a.has("--worktree", "--w"):
 		return ""
-	case a.has("--pathspec-from-file", "--pathspec-from"):
-		c.g.unsure("which files git %s overwrites is only known when it runs", c.command)
 	}
-	files := a.operands
 	if c.command == "checkout" && a.divided {
-		files = a.paths
+		return c.overwrites(a, a.paths)
+	}
+	return c.overwrites(a, a.operands)
+}
+
+// remove checks git rm, which keeps files with edits unless it is forced.
+func (c *gitCall) remove() string {
+	a := c.sorted("", "--pathspec-from-file")
+	forced := a.has("-f", "-f") || a.has("--force", "--f")
+	if !forced || a.has("--cached", "--c") || a.has("-n", "-n") || a.has("--dry-run", "--d") {
+		return ""
+	}
+	return c.overwrites(a, a.operands)
+}
+
+// overwrites checks the files whose edits are lost.
+func (c *gitCall) overwrites(a arguments, files []shell.Word) string {
+	if a.has("--pathspec-from-file", "--pathspec-from") {
+		c.g.unsure("which files git %s overwrites is only known when it runs", c.command)
 	}
 	for _, w := range files {
 		switch {

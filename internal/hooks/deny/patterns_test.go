@@ -22,7 +22,8 @@ func TestPatternsThatMatchPreciousFolders(t *testing.T) {
 		whyInside: {"echo x > .gi?/config"},
 		"": {
 			"rm -rf *", "rm -rf ./b*", "rm -rf /tmp/*/x", "rm -rf [a-f]*", "rm -rf .c*", "rm -rf /home/m*", "rm -rf .[!g]*",
-			"shopt -s dotglob; shopt -u dotglob; rm -rf *", "shopt -s nullglob; rm -rf *", "rm -rf .git/rebase-*", "rm -rf !(keep)",
+			"shopt -s dotglob; shopt -u dotglob; rm -rf *", "shopt -s nullglob; rm -rf *", "rm -rf .git/rebase-*",
+			"rm -rf !(keep)",
 			"shopt -s extglob dotglob; rm -rf !(.git)", "shopt -s extglob; rm -rf !(.git|x)", "rm -rf @(a|b)", "rm -rf *.@(o|a)",
 			"(shopt -s dotglob; ls *); rm -rf *", "rm -rf build[1", "find . -name '*.[!o]' -delete",
 		},
@@ -48,7 +49,8 @@ func TestTheHomeFolderIsFollowed(t *testing.T) {
 		whyInside:    {"HOME=$PWD; echo x > ~/.git/config", "cd sub; echo x | tee ~-/.git/config"},
 		undetermined: {"rm -rf ~me", "rm -rf ~me/*", "unset HOME; rm -rf ~", "rm -rf ~1", "cd ~me; rm -rf .git"},
 		"": {
-			"rm -rf ~/x", "rm -rf '~'", `rm -rf \~`, `x='~'; rm -rf $x`, "rm -rf ~+/build", "rm -rf ~me/build", "echo '~' | xargs rm -rf",
+			"rm -rf ~/x", "rm -rf '~'", `rm -rf \~`, `x='~'; rm -rf $x`, "rm -rf ~+/build", "rm -rf ~me/build",
+			"echo '~' | xargs rm -rf",
 			"ls ~me", "HOME=/tmp/x; rm -rf ~/*", `rm -rf "${X:-~/x}"/build`, "~/bin/tool ~/x", "rm -rf x~ ~\"x\"",
 		},
 	})
