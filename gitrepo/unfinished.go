@@ -105,8 +105,8 @@ type findings struct {
 // exempt reports whether open items belong in the file.
 func (f *findings) exempt(name string) bool {
 	name = strings.TrimPrefix(name, f.prefix)
-	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") || name == "prd.json" ||
-		name == "IMPLEMENTATION_PLAN.md"
+	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") ||
+		strings.HasPrefix(name, ".taskmaster/") || name == "prd.json" || name == "IMPLEMENTATION_PLAN.md"
 }
 
 func (f *findings) add(name string, line []byte) {

@@ -13,6 +13,9 @@
 //   - prd-tasks: a list of {id, title, description, acceptance_criteria, status}.
 //   - prd-stories: {"userStories":[{id, title, description, acceptanceCriteria, priority, passes,
 //     notes}]}.
+//   - taskmaster: Task Master's tasks.json, {"tasks":[…]} or a list for each tag. Subtasks are the
+//     work; their task is done when they are.
+//   - ralphy: {title, completed, description, parallel_group} under tasks, in YAML.
 //   - markdown: check boxes, or sections named "Task N".
 //
 // A format is a pair of pure functions over bytes: one reads tasks, the other changes only the

@@ -32,7 +32,7 @@ type format interface {
 
 // formats are tried in this order. Each JSON format knows its own shape. Markdown comes last,
 // because almost any text is Markdown.
-var formats = []format{ownFormat, stories, agentFolder, caseList, markdown{}}
+var formats = []format{taskmaster{}, ownFormat, stories, agentFolder, caseList, ralphy{}, markdown{}}
 
 // companion is implemented by a format whose list refers to other files.
 type companion interface {

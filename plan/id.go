@@ -31,7 +31,7 @@ func shorten(text string) string {
 }
 
 // numbered matches an id with a number, such as TASK-8, T-004 or US-005.
-var numbered = text.LazyRegexp(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
+var numbered = text.LazyRegexp(`^([A-Za-z]{0,12}[-_.]?)([0-9]{1,9})$`)
 
 // nextID returns the next id in the style of the last task that has a number; false if none has.
 func nextID(tasks []item) (string, bool) {

@@ -15,7 +15,9 @@ import (
 )
 
 // Places are the paths where a list is searched if none is named, in this order.
-var Places = []string{OwnPath, ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"}
+var Places = []string{
+	OwnPath, ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md", TaskmasterPath,
+}
 
 // Find returns the first list in the workspace, with slashes. It may still be unreadable.
 func Find(dir string) (name string, ok bool, err error) {

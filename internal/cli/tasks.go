@@ -37,8 +37,9 @@ func newTasksCommand(a *app) *cobra.Command {
 		GroupID:     "work",
 		Annotations: map[string]string{wordsAreArguments: "yes"},
 		Long: `Show and edit the project's task list: the first of .ralph/tasks.json,
-.agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and .ralph/fix_plan.md, or
-the one named with --tasks. Ralph keeps each list's own format.`,
+.agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md, .ralph/fix_plan.md and
+.taskmaster/tasks/tasks.json, or the one named with --tasks, which may also be a
+YAML list of ralphy. Ralph keeps each list's own format.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("ralph tasks %s: choose one of: list, add, done, reopen, import, lint", args[0])

@@ -83,6 +83,7 @@ var wordExceptions = []wordException{
 	{"docs/contract.md", "go on", "an example of what agents write"},
 	{"examine.go", "red", "a value in logs"},
 	{"examine.go", "green", "a value in logs"},
+	{"plan/taskmaster.go", "cancelled", "a status of Task Master"},
 	{"promise/assertion.go", "aside", "a word of agents"},
 	{"promise/assertion.go", "nobody", "a word of agents"},
 	{"runlog/inbox.go", "mailbox", "the name of a folder in the state of a run"},
