@@ -33,7 +33,8 @@ func (j Judgement) Same() bool {
 	if (a.Cooldown == nil) != (b.Cooldown == nil) || a.Cooldown != nil && *a.Cooldown != *b.Cooldown {
 		return false
 	}
-	if !slices.Equal(a.Tasks.Done, b.Tasks.Done) || a.Tasks.GivenUp != b.Tasks.GivenUp {
+	if !slices.Equal(a.Tasks.Done, b.Tasks.Done) || a.Tasks.GivenUp != b.Tasks.GivenUp ||
+		a.Tasks.Question != b.Tasks.Question {
 		return false
 	}
 	ra, rb := a.Refusals(), b.Refusals()

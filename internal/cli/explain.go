@@ -302,6 +302,9 @@ func printTasks(out io.Writer, j fold.Judgement) {
 	if tasks.GivenUp != "" {
 		fmt.Fprintf(out, "  ✗ %s abandoned\n", tasks.GivenUp)
 	}
+	if tasks.Question != "" {
+		fmt.Fprintf(out, "  %s waits for an answer: %s\n", tasks.Current, term.Clean(tasks.Question))
+	}
 }
 
 func inParentheses(why string) string {

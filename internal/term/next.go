@@ -21,6 +21,9 @@ func NextCommand(s *fold.State) string {
 	if settingsRefused(s) {
 		return otherSettings(s)
 	}
+	if open := fold.OpenQuestions(s); len(open) > 0 && open[0].Task != "" && endedFromOutside(s) {
+		return AnswerCommand(s, open[0]) + ", then: " + ResumeCommand(s)
+	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Unconfirmed && len(s.History.Tasks) > 0:
 		return strings.Replace(nextCommands[reason], "ralph accept -m", "ralph accept --all -m", 1)
@@ -36,6 +39,11 @@ func NextCommand(s *fold.State) string {
 		return nextCommands[ralph.MaxIterations]
 	}
 	return "ralph resume"
+}
+
+// endedFromOutside reports whether a limit or a person ended the run, and not what it found.
+func endedFromOutside(s *fold.State) bool {
+	return s.Stopped.Status == ralph.StatusExhausted || s.Stopped.Status == ralph.StatusInterrupted
 }
 
 // ResumeCommand returns the command that continues a run: with a higher limit if the run used one up.

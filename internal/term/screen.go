@@ -174,6 +174,11 @@ func Screen(s *fold.State, style Style, width int) string {
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
 	}
+	for _, asked := range fold.OpenQuestions(s) {
+		if asked.Task != "" {
+			b.row("Question", Clean(asked.Task+" asks: "+asked.Text))
+		}
+	}
 	b.row("Spent", spent(s))
 	if n := len(s.Steering); n > 0 {
 		b.row("Steering", Count(n, "item")+" still in "+Clean(s.Steering[n-1].File))
