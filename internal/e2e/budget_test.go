@@ -80,8 +80,8 @@ func TestMaxCostEndsAnIterationInProgress(t *testing.T) {
 	})
 }
 
-// Iterations that claude ends at its own limit on turns are judged, and the next ones finish the work. codex has no such
-// limit, so Ralph counts for it.
+// Iterations that claude ends at its own limit on turns are judged, and the next ones finish the work. codex has no
+// such limit, so Ralph counts for it.
 func TestCappedTurnsRunToZero(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		limit := []string{"--", "--max-turns", "2"}

@@ -61,7 +61,8 @@ func TestLongOutputIsKept(t *testing.T) {
 func TestEndlessOutputIsLimited(t *testing.T) {
 	p, folder := placeWithOutputs(t)
 	got := p.call("bash", fields{"command": "head -c 20000000 /dev/zero | tr '\\0' 'x'; echo; echo last"})
-	const note = "last\n[ralph-output/1.txt has the first and the last 4 MB of the output; read_file and grep can read it]\n"
+	const note = "last\n[ralph-output/1.txt has the first and the last 4 MB of the output; read_file and grep can read " +
+		"it]\n"
 	if !strings.Contains(got.Text, note) {
 		t.Errorf("got … %s", got.Text[max(0, len(got.Text)-300):])
 	}
@@ -77,7 +78,8 @@ func TestEndlessOutputIsLimited(t *testing.T) {
 // The user decides how long a command may take at most. (real-agents: commands over 600 s)
 func TestLongestCommand(t *testing.T) {
 	p := placeIn(t, t.TempDir(), nil, Options{MaxBashTimeout: 3 * time.Hour})
-	if got := p.call("bash", fields{"command": "echo done", "timeout_seconds": 10_800}); got.Text != "done\n[exit code 0]\n" {
+	got := p.call("bash", fields{"command": "echo done", "timeout_seconds": 10_800})
+	if got.Text != "done\n[exit code 0]\n" {
 		t.Errorf("got %+v", got)
 	}
 	if page := p.tools["bash"].Spec().Description; !strings.Contains(page, "at most 120 seconds") ||
@@ -85,7 +87,7 @@ func TestLongestCommand(t *testing.T) {
 		t.Errorf("described as %q", page)
 	}
 	p = placeIn(t, t.TempDir(), nil, Options{MaxBashTimeout: time.Second})
-	got := p.call("bash", fields{"command": "sleep 1000"})
+	got = p.call("bash", fields{"command": "sleep 1000"})
 	const want = "[the command did not finish within 1 seconds and was killed; this is its output until then]\n"
 	if got.Text != want || !got.Failed {
 		t.Errorf("got %+v", got)
