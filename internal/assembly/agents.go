@@ -356,26 +356,23 @@ func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice 
 	return ralph.Notice{Code: "permissions", Text: what}
 }
 
-// ownNotices say once which of the user's own settings the agents of a run in a folder do not use.
-func ownNotices(dir string, chosen []chosenAgent) (notices []ralph.Notice) {
-	var left, seen []string
+// withOwn adds notices about the user's own settings that agents in a folder do not use, each once.
+func withOwn(notices []ralph.Notice, dir string, chosen ...chosenAgent) []ralph.Notice {
 	for _, c := range chosen {
-		if c.by != nil || slices.Contains(seen, c.options.Dialect.Name()) {
+		if c.by != nil {
 			continue
 		}
-		name := c.options.Dialect.Name()
-		seen = append(seen, name)
 		own := agent.New(c.options).Own(dir)
-		for _, note := range own.Notes {
-			notices = append(notices, ralph.Notice{Code: "own_settings", Text: note})
-		}
+		notes := slices.Clone(own.Notes)
 		if len(own.LeftOut) > 0 {
-			left = append(left, strings.Join(own.LeftOut, ", ")+" of your "+name+" settings")
+			notes = append(notes, fmt.Sprintf("not used in this run: %s of your %s settings; agent.inherit_settings keeps them",
+				strings.Join(own.LeftOut, ", "), c.options.Dialect.Name()))
 		}
-	}
-	if left != nil {
-		what := "not used in this run: " + strings.Join(left, "; ") + "; agent.inherit_settings keeps them"
-		notices = append(notices, ralph.Notice{Code: "own_settings", Text: what})
+		for _, note := range notes {
+			if n := (ralph.Notice{Code: "own_settings", Text: note}); !slices.Contains(notices, n) {
+				notices = append(notices, n)
+			}
+		}
 	}
 	return notices
 }

@@ -361,7 +361,7 @@ func (p *Plan) findAgent() error {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.AgentFiles))
-	p.Notices = append(p.Notices, ownNotices(p.Workspace.Dir, chosen)...)
+	p.Notices = withOwn(p.Notices, p.Workspace.Dir, chosen...)
 	p.noticeLate(p.Settings, chosen...)
 	if text := reserveNotice(p.Settings, chosen); text != "" {
 		p.notice("reserve_unknown", text)

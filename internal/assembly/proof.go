@@ -251,6 +251,7 @@ func (p *Plan) findEvaluator() error {
 	}
 	p.evaluator = &chosen
 	p.notice("evaluator", chosen.name+" reviews passing claims, read-only")
+	p.Notices = withOwn(p.Notices, p.Workspace.Dir, chosen)
 	s.IterationCost = 0 // it belongs to no iteration
 	p.noticeLate(s, chosen)
 	return nil
