@@ -175,11 +175,6 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	if err := r.refreshFilters(ctx); err != nil {
 		return "", err
 	}
-	out, err := r.run(ctx, diffArguments(cmp.Or(baseHead, EmptyTree[r.Format]), "--raw", "--numstat", "-z")...)
-	if err != nil {
-		return "", fmt.Errorf("sum up changes: %w", err)
-	}
-	sum := manifest.ParseSummary(out, r.OwnFiles())
 	st, err := r.status(ctx)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
@@ -189,6 +184,14 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}
 	defer top.Close()
+	without := tooLong(top, st.paths)
+	args := diffArguments(cmp.Or(baseHead, EmptyTree[r.Format]), "--raw", "--numstat", "-z")
+	out, err := r.run(ctx, append(args, without...)...)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	sum := manifest.ParseSummary(out, r.OwnFiles())
+	sum.Files += len(without)
 	budget := scan.ContentBudget
 	for _, p := range st.paths {
 		if !p.untracked {

@@ -36,7 +36,7 @@ const (
 // first of bases that still exists.
 func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, paths []path) ([]string, error) {
 	found := findings{prefix: r.Prefix, entries: map[string]bool{}}
-	if err := r.addedLines(ctx, bases, &found); err != nil {
+	if err := r.addedLines(ctx, bases, tooLong(top, paths), &found); err != nil {
 		return nil, err
 	}
 	left := untrackedFiles
@@ -52,15 +52,30 @@ func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, pat
 	return found.list(), nil
 }
 
-func (r *Repo) addedLines(ctx context.Context, bases []string, found *findings) error {
+func (r *Repo) addedLines(ctx context.Context, bases, without []string, found *findings) error {
 	for i, base := range bases {
 		reader := diffReader{line: found.add}
-		_, err := r.call(ctx, git.Call{Out: &reader, Args: diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/")})
+		args := append(diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/"), without...)
+		_, err := r.call(ctx, git.Call{Out: &reader, Args: args})
 		if git.ExitCode(err) != 128 || i+1 == len(bases) {
 			return wrapError("read added lines", err)
 		}
 	}
 	return nil
+}
+
+// tooLong returns pathspecs that leave changed files out of a diff because they are too long to be compared
+// line by line. Git compares a changed file whose size is the same as before whatever its size is.
+func tooLong(top *os.Root, paths []path) []string {
+	const most = 1000
+	var specs []string
+	for _, p := range paths {
+		info, err := top.Lstat(filepath.FromSlash(p.name))
+		if err == nil && info.Mode().IsRegular() && info.Size() > scan.ContentLimit && !p.untracked && len(specs) < most {
+			specs = append(specs, ":(top,exclude,literal)"+p.name)
+		}
+	}
+	return specs
 }
 
 // diffArguments compares the workspace with a commit, independent of the user's diff settings. It does

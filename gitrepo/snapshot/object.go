@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
@@ -86,6 +87,52 @@ func inflate(path, id string, sum hash.Hash) (object []byte, ok bool) {
 	}
 	sum.Write(object)
 	return object, hex.EncodeToString(sum.Sum(nil)) == id
+}
+
+// giveLoose writes a blob that has a file of its own as git cat-file --batch does. Git would map all of the file into
+// its memory. The file is read twice, so that nothing is written that is not the blob.
+func giveLoose(objects, id string, sum hash.Hash, to io.Writer) (given bool, err error) {
+	path := filepath.Join(objects, id[:2], id[2:])
+	size := int64(0)
+	err = openLoose(path, func(head string, body io.Reader) (err error) {
+		io.WriteString(sum, head) //nolint:errcheck // a hash never fails
+		size, err = io.Copy(sum, body)
+		given = hex.EncodeToString(sum.Sum(nil)) == id && head == fmt.Sprintf("blob %d\x00", size)
+		return err
+	})
+	if err != nil || !given {
+		return false, nil // git knows more ways to find an object
+	}
+	err = openLoose(path, func(_ string, body io.Reader) error {
+		_, err := fmt.Fprintf(to, "%s blob %d\n", id, size)
+		if err == nil {
+			_, err = io.Copy(to, body)
+		}
+		if err == nil {
+			_, err = io.WriteString(to, "\n")
+		}
+		return err
+	})
+	return true, err
+}
+
+// openLoose calls use with the head of an object, to its NUL, and with the rest.
+func openLoose(path string, use func(head string, body io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	unpacked, err := zlib.NewReader(f)
+	if err != nil {
+		return err
+	}
+	body := bufio.NewReaderSize(unpacked, 32<<10)
+	head, err := body.ReadSlice(0)
+	if err != nil {
+		return err
+	}
+	return use(string(head), body)
 }
 
 func (s *Store) hash() hash.Hash {

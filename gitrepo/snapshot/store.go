@@ -26,12 +26,15 @@ import (
 // Give writes the contents as git cat-file --batch does. Files that were just saved need no call of it.
 func (s *Store) Give(ctx context.Context, ids []string, to io.Writer) error {
 	for len(ids) > 0 {
-		body, known := s.loose("blob", ids[0])
-		if !known {
-			break
+		given, err := giveLoose(s.path(snapshots), ids[0], s.hash(), to)
+		if err == nil && !given {
+			given, err = giveLoose(s.path(history), ids[0], s.hash(), to)
 		}
-		if _, err := fmt.Fprintf(to, "%s blob %d\n%s\n", ids[0], len(body), body); err != nil {
+		if err != nil {
 			return err
+		}
+		if !given {
+			break
 		}
 		ids = ids[1:]
 	}

@@ -79,15 +79,25 @@ var harmless = []string{
 	"-c", "core.quotePath=false",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
-	// Comparing a text line by line takes forty times its size in memory.
 	"-c", "core.bigFileThreshold=8m",
+	// Git would map a whole pack into its memory.
+	"-c", "core.packedGitWindowSize=8m",
+	"-c", "core.packedGitLimit=32m",
 }
+
+// lineLimit is the size from which files are not compared line by line, which takes up to eighty times
+// their size in memory.
+var lineLimit = []string{"-c", "core.bigFileThreshold=1m"}
 
 // Run runs git and returns its output, also with a Failure, and the start of it with ErrTooMuch.
 func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	timeout := g.CallTimeout()
-	argv := append(append([]string{g.path}, harmless...), c.Args...)
 	what := command(c.Args)
+	argv := append([]string{g.path}, harmless...)
+	if what == "diff" || what == "diff-tree" {
+		argv = append(argv, lineLimit...)
+	}
+	argv = append(argv, c.Args...)
 	stderr := cmp.Or(c.Warned, &Head{})
 	said := limited{limit: cmp.Or(c.Limit, outputLimit)}
 	var out io.Writer = &said
