@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,6 +98,9 @@ func slug(title string) string {
 // resolveDependencies converts the text after "Depends on" to ids: "T-1, T-2", "Task 3", "#3" or a
 // title. Text that matches no task stays as it is, for the linter to report.
 func (r *checklistReader) resolveDependencies() {
+	if !slices.ContainsFunc(r.tasks, func(t checklistTask) bool { return len(t.DependsOn) > 0 }) {
+		return
+	}
 	known := map[string]string{}
 	for _, t := range r.tasks {
 		for _, key := range []string{t.ID, strings.ToLower(t.ID), slug(t.Title)} {
