@@ -223,14 +223,17 @@ func hasCommittedRule(p ralph.Policy) bool {
 // uncommitted before the run is the user's.
 func askCommitted(p ralph.Policy, h History) ralph.Gate {
 	now := h.Now.Tree
-	if !now.Known || now.Head == "" {
+	if now.Head == "" && h.First.Head == "" {
 		return noteGate("there are no commits without git")
 	}
 	left := uncommitted(h.First, now)
-	if left == 0 {
+	detail := text.CountAre(left, "changed file") + " not committed"
+	switch {
+	case now.Head == "":
+		detail = "the repository's HEAD has no commit any more"
+	case left == 0:
 		return openGate("")
 	}
-	detail := text.CountAre(left, "changed file") + " not committed"
 	if p.Committed == ralph.CommittedWarn {
 		return ralph.Gate{State: ralph.GateWarned, Detail: detail}
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +57,16 @@ func (k *Keeper) gitStamp() string {
 		scan.Put(sum, string(file))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// isBlind reports whether the user's index keeps git from looking at some files. An agent can do that long
+// before it changes one of them.
+func (k *Keeper) isBlind() bool {
+	index, err := os.ReadFile(filepath.Join(k.home.GitDir, "index"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return err != nil || git.HidesFiles(index, k.hash().Size())
 }
 
 // verifiedHash returns the hash of a tree. It is git's hash, unless the snapshot shows that the

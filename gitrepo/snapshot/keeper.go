@@ -57,6 +57,7 @@ type seenTree struct {
 	head, hash   string
 	always       string // hash of the files that hash does not include
 	gitStamp     string // git's index and configuration
+	blind        bool   // git does not look at some files
 	verifiedHash string // the hash that Fingerprint returns
 	shot         taken
 }
@@ -190,7 +191,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 			state.Omitted = []string{"no snapshot was kept: " + scan.Shorten(err.Error())}
 			return state, nil
 		}
-		now.shot, now.verifiedHash = shot, k.verifiedHash(ctx, state, shot)
+		now.shot, now.verifiedHash, now.blind = shot, k.verifiedHash(ctx, state, shot), k.isBlind()
 		k.seen = now
 	}
 	state.Hash = k.seen.verifiedHash
@@ -200,8 +201,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 
 // holds reports whether the last snapshot matches this tree and the current refs.
 func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
-	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always ||
-		k.seen.gitStamp != at.gitStamp {
+	if k.seen.shot.id == "" || k.seen.blind || k.seen.head != at.head || k.seen.hash != at.hash ||
+		k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
 		return false
 	}
 	now, err := k.look(ctx)

@@ -75,8 +75,9 @@ func (p *Plan) toProtect() []string {
 		}
 		literal = append(literal, links...)
 	}
-	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.Commands()...)
-	checks = append(checks, p.Settings.Checks.Setup)
+	s := p.Settings
+	checks := slices.Concat(p.Checks, s.Hooks.Commands(), s.Checks.Hidden)
+	checks = append(checks, s.Checks.Setup, s.Checks.Canary, s.Evaluator.Command)
 	if p.list != nil {
 		for _, t := range p.list.Tasks() {
 			checks = append(checks, t.Checks...)

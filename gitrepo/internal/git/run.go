@@ -79,6 +79,9 @@ var harmless = []string{
 	"-c", "core.quotePath=false",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
+	// Git shall see a change even if an agent reset the file's time.
+	"-c", "core.trustctime=true",
+	"-c", "core.checkStat=default",
 	"-c", "core.bigFileThreshold=8m",
 	// Git would map a whole pack into its memory.
 	"-c", "core.packedGitWindowSize=8m",
