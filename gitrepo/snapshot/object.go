@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/zlib"
+	"context"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,6 +88,27 @@ func inflate(path, id string, sum hash.Hash) (object []byte, ok bool) {
 	}
 	sum.Write(object)
 	return object, hex.EncodeToString(sum.Sum(nil)) == id
+}
+
+// looseFirst gives files that were just saved without a call of git.
+type looseFirst struct{ *Store }
+
+// Give writes the contents as git cat-file --batch does.
+func (l looseFirst) Give(ctx context.Context, ids []string, to io.Writer) error {
+	for len(ids) > 0 {
+		given, err := giveLoose(l.path(snapshots), ids[0], l.hash(), to)
+		if err == nil && !given {
+			given, err = giveLoose(l.path(history), ids[0], l.hash(), to)
+		}
+		if err != nil {
+			return err
+		}
+		if !given {
+			return l.Store.Give(ctx, ids, to)
+		}
+		ids = ids[1:]
+	}
+	return nil
 }
 
 // giveLoose writes a blob that has a file of its own as git cat-file --batch does. Git would map all of the file into

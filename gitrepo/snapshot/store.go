@@ -23,24 +23,8 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// Give writes the contents as git cat-file --batch does. Files that were just saved need no call of it.
+// Give writes the contents with git cat-file --batch.
 func (s *Store) Give(ctx context.Context, ids []string, to io.Writer) error {
-	for len(ids) > 0 {
-		given, err := giveLoose(s.path(snapshots), ids[0], s.hash(), to)
-		if err == nil && !given {
-			given, err = giveLoose(s.path(history), ids[0], s.hash(), to)
-		}
-		if err != nil {
-			return err
-		}
-		if !given {
-			break
-		}
-		ids = ids[1:]
-	}
-	if len(ids) == 0 {
-		return nil
-	}
 	_, err := s.feed(ctx, s.call, strings.Join(ids, "\n")+"\n", git.Call{Args: []string{"cat-file", "--batch"}, Out: to})
 	return err
 }
