@@ -54,6 +54,7 @@ var (
 
 // seenTree is a tree that already has a snapshot.
 type seenTree struct {
+	run          string // it may keep other ignored files than the one before
 	head, hash   string
 	always       string // hash of the files that hash does not include
 	gitStamp     string // git's index and configuration
@@ -182,7 +183,9 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
 	k.always.find(k.repo, ignored)
-	now := seenTree{head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp()}
+	now := seenTree{
+		run: in.Run, head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp(),
+	}
 	fullScan := k.distrust.fullScan(in)
 	if fullScan || !k.holds(ctx, now) {
 		k.seen = seenTree{}
@@ -201,7 +204,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 
 // holds reports whether the last snapshot matches this tree and the current refs.
 func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
-	if k.seen.shot.id == "" || k.seen.blind || k.seen.head != at.head || k.seen.hash != at.hash ||
+	if k.seen.shot.id == "" || k.seen.blind || k.seen.run != at.run || k.seen.head != at.head || k.seen.hash != at.hash ||
 		k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
 		return false
 	}
