@@ -109,11 +109,11 @@ func OpenTasks(tasks []ralph.TaskState) []string {
 
 // FindTask finds a task by its ID. It ignores case if that matches exactly one task.
 func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
+	if i := slices.IndexFunc(tasks, func(t ralph.TaskState) bool { return t.ID == id }); i >= 0 {
+		return tasks[i], true
+	}
 	var alike []ralph.TaskState
 	for _, t := range tasks {
-		if t.ID == id {
-			return t, true
-		}
 		if strings.EqualFold(t.ID, id) {
 			alike = append(alike, t)
 		}
