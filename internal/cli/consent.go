@@ -27,6 +27,7 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	var digests []string
 	var list strings.Builder
+	var named, weak bool
 	for _, commands := range groups {
 		if len(commands) == 0 {
 			continue
@@ -42,16 +43,24 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		digests = append(digests, digest)
 		for _, c := range commands {
 			fmt.Fprintf(&list, "\n  %s", c)
+			named, weak = named || !c.Weak, weak || c.Weak
 		}
 	}
 	if len(digests) == 0 {
 		return nil
 	}
-	if !a.streams.InTerm || a.globals.quiet || a.streams.Env.CI {
-		return usage("this project defines commands you have not trusted yet:%s\n"+
-			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", list.String())
+	defines := "commands"
+	switch {
+	case named && weak:
+		defines = "commands and weaker gates"
+	case weak:
+		defines = "weaker gates"
 	}
-	fmt.Fprintf(a.errLines(), "This project defines commands:%s\n", list.String())
+	if !a.streams.InTerm || a.globals.quiet || a.streams.Env.CI {
+		return usage("this project defines %s you have not trusted yet:%s\n"+
+			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", defines, list.String())
+	}
+	fmt.Fprintf(a.errLines(), "This project defines %s:%s\n", defines, list.String())
 	fmt.Fprint(a.streams.Err, "Trust them in this workspace from now on? [y/N] ")
 	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {

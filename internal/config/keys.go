@@ -39,6 +39,8 @@ type Key struct {
 	// Command marks a key that names a command or widens what one may do. In a project file it needs
 	// the user's consent.
 	Command bool
+	// Weak are values that let a claim pass for less. In a project file they need the user's consent, too.
+	Weak []string
 
 	Later  string   // the later version that brings the key, or only the words in Coming
 	Coming []string // words that a later version will allow

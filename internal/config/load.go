@@ -28,17 +28,18 @@ type Loaded struct {
 	Origins  map[string]Origin // by key; has every key of this version
 	Warnings []string
 
-	// ProjectCommands are the commands that need the user's consent: the project's file names them and
-	// they would take effect. A command that a flag or the environment replaces is not included.
+	// ProjectCommands are the commands and weak settings that need the user's consent: the project's file
+	// names them and they would take effect. What a flag or the environment replaces is not included.
 	ProjectCommands []NamedCommand
 }
 
-// NamedCommand is a command named by a file of the repository.
+// NamedCommand is a command named by a file of the repository, or a setting that weakens a gate.
 type NamedCommand struct {
 	Key   string `json:"key"` // the key that names it, such as checks.commands
 	Value string `json:"value"`
 	File  string `json:"file"`
 	Line  int    `json:"line"`
+	Weak  bool   `json:"weak,omitempty"` // it is no command
 }
 
 // String formats the command for the question to the user. It shows every character that a terminal
@@ -280,7 +281,7 @@ func projectCommands(merged layer) []NamedCommand {
 	var commands []NamedCommand
 	for _, key := range Keys() {
 		e := merged[key.Name]
-		if !key.Command || e.origin.Layer != LayerProject {
+		if e.origin.Layer != LayerProject {
 			continue
 		}
 		items := consentItems(e)
@@ -289,7 +290,9 @@ func projectCommands(merged layer) []NamedCommand {
 			if len(e.lines) == len(items) {
 				line = e.lines[i]
 			}
-			commands = append(commands, NamedCommand{Key: key.Name, Value: item, File: e.origin.File, Line: line})
+			commands = append(commands, NamedCommand{
+				Key: key.Name, Value: item, File: e.origin.File, Line: line, Weak: !key.Command,
+			})
 		}
 	}
 	return commands
@@ -298,6 +301,9 @@ func projectCommands(merged layer) []NamedCommand {
 // consentItems returns the parts of a value that need consent. Limiting what an agent may do needs
 // none.
 func consentItems(e entry) []string {
+	if !e.key.Command {
+		return weakItems(e)
+	}
 	switch value := e.value.(type) {
 	case []string:
 		return value
@@ -312,6 +318,18 @@ func consentItems(e entry) []string {
 		if value != "" && (len(e.key.Choices) == 0 || value == "bypass") {
 			return []string{value}
 		}
+	}
+	return nil
+}
+
+// weakItems returns the parts of a value that let a claim pass for less.
+func weakItems(e entry) []string {
+	if globs, ok := e.value.([]string); ok && e.key.Name == "protect" {
+		isException := func(glob string) bool { return strings.HasPrefix(glob, "!") }
+		return slices.DeleteFunc(slices.Clone(globs), func(glob string) bool { return !isException(glob) })
+	}
+	if value := fmt.Sprint(e.value); slices.Contains(e.key.Weak, value) {
+		return []string{value}
 	}
 	return nil
 }

@@ -137,6 +137,9 @@ func keyMeaning(key config.Key) string {
 	if key.Command {
 		parts = append(parts, "*consent*")
 	}
+	if len(key.Weak) > 0 {
+		parts = append(parts, "*consent* for `"+strings.Join(key.Weak, "`, `")+"`")
+	}
 	return strings.Join(parts, ". ")
 }
 
