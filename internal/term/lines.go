@@ -258,7 +258,12 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 		open := l.Style.Yellow(r.Task + " unconfirmed")
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", open, r.Code, Clean(r.Detail)))
 	}
-	for _, r := range v.Tasks.Refused {
+	for i, r := range v.Tasks.Refused {
+		if i == mostClaims {
+			lines = append(lines, fmt.Sprintf("  %s (ralph explain)",
+				l.Style.Red(fmt.Sprintf("%d more claims refused", len(v.Tasks.Refused)-i))))
+			break
+		}
 		refused := l.Style.Red("claim for " + r.Task + " refused")
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", refused, r.Code, Clean(r.Detail)))
 	}

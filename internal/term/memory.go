@@ -101,8 +101,15 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 	if len(tasks) == 0 {
 		return nil
 	}
-	return []string{"  Tasks: " + Clean(strings.Join(tasks, ", "))}
+	line := "  Tasks: " + Clean(strings.Join(tasks[:min(len(tasks), mostClaims)], ", "))
+	if len(tasks) > mostClaims {
+		line += fmt.Sprintf(" and %d more", len(tasks)-mostClaims)
+	}
+	return []string{line}
 }
+
+// mostClaims is how many claims of one iteration are shown.
+const mostClaims = 20
 
 // provenMark says whether a claimed task is done, by this iteration or an earlier one, and how far that is
 // proven.
