@@ -44,10 +44,12 @@ func ClaimedWork(p ralph.Policy, h History) []string {
 		return nil
 	}
 	var work []string
+	index, seen := indexTasks(h.Tasks), map[string]bool{}
 	for _, id := range ClaimedTasks(p, h) {
-		if t, _ := FindTask(h.Tasks, id); t.Status != ralph.TaskDone && !slices.Contains(work, id) {
+		if t, _ := index.find(id); t.Status != ralph.TaskDone && !seen[id] {
 			work = append(work, id)
 		}
+		seen[id] = true
 	}
 	return work
 }

@@ -107,8 +107,33 @@ func OpenTasks(tasks []ralph.TaskState) []string {
 	return open
 }
 
+// taskIndex finds many tasks of a long list.
+type taskIndex struct {
+	tasks []ralph.TaskState
+	at    map[string]int
+}
+
+func indexTasks(tasks []ralph.TaskState) taskIndex {
+	x := taskIndex{tasks, make(map[string]int, len(tasks))}
+	for i, t := range slices.Backward(tasks) { // the first of equal IDs counts
+		x.at[t.ID] = i
+	}
+	return x
+}
+
+// find is FindTask.
+func (x taskIndex) find(id string) (ralph.TaskState, bool) {
+	if i, ok := x.at[id]; ok {
+		return x.tasks[i], true
+	}
+	return FindTask(x.tasks, id)
+}
+
 // FindTask finds a task by its ID. It ignores case if that matches exactly one task.
 func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
+	if id == "" {
+		return ralph.TaskState{}, false
+	}
 	if i := slices.IndexFunc(tasks, func(t ralph.TaskState) bool { return t.ID == id }); i >= 0 {
 		return tasks[i], true
 	}

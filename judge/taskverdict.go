@@ -41,8 +41,12 @@ func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 // shows only one of them.
 func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []string) {
 	var given allotment
+	isClaimed := map[string]bool{}
+	for _, id := range claimed {
+		isClaimed[id] = true
+	}
 	for _, t := range currentTaskFirst(h.Tasks, h.Now.Task) {
-		if t.Status == ralph.TaskDone || !slices.Contains(claimed, t.ID) {
+		if t.Status == ralph.TaskDone || !isClaimed[t.ID] {
 			continue
 		}
 		used := given
@@ -61,11 +65,9 @@ func judgeClaims(v *ralph.TaskVerdict, p ralph.Policy, h History, claimed []stri
 			v.Refused = append(v.Refused, refusals[0])
 		}
 	}
-	place := func(id string) int {
-		return slices.IndexFunc(h.Tasks, func(t ralph.TaskState) bool { return t.ID == id })
-	}
-	slices.SortFunc(v.Done, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
-	slices.SortFunc(v.Refused, func(a, b ralph.TaskRefusal) int { return cmp.Compare(place(a.Task), place(b.Task)) })
+	place := indexTasks(h.Tasks).at
+	slices.SortFunc(v.Done, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+	slices.SortFunc(v.Refused, func(a, b ralph.TaskRefusal) int { return cmp.Compare(place[a.Task], place[b.Task]) })
 }
 
 // judgeClaim returns what shows a task, and why the claim for it is refused. If a person may settle the first
@@ -133,8 +135,9 @@ func failsUnder(p ralph.Policy) func(ralph.CheckResult) bool {
 // everything is done includes the current task.
 func ClaimedTasks(p ralph.Policy, h History) []string {
 	var claimed []string
+	index := indexTasks(h.Tasks)
 	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
-		if t, ok := FindTask(h.Tasks, id); ok && !t.Human { // an agent cannot do a human task
+		if t, ok := index.find(id); ok && !t.Human { // an agent cannot do a human task
 			claimed = append(claimed, t.ID)
 		}
 	}
