@@ -62,7 +62,7 @@ func (r *Repo) fingerprint(
 
 // uncommitted lists the files that differ from HEAD with a hash of what they are, unless there are many.
 func (r *Repo) uncommitted(top *os.Root, paths []path) []string {
-	if len(paths) > ralph.MaxUncommitted {
+	if len(paths) == 0 || len(paths) > ralph.MaxUncommitted {
 		return nil
 	}
 	names := text.Mapped(paths, func(p path) string { return p.name })
