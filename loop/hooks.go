@@ -13,6 +13,7 @@ import (
 type hookCaller struct {
 	*journal
 	tree        *workspace
+	list        *taskList
 	hooks       []ralph.Hooks
 	warnedCalls map[ralph.HookRun]bool // warnings of per-call hooks already given, with the reason
 	hooksRan    bool                   // hooks ran since the last snapshot of the tree
@@ -125,6 +126,7 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 	next := ralph.IterationAhead{HookContext: h.hookContext(), Agent: agent}
 	runs := h.askHooks(ralph.PreIteration, func(h ralph.Hooks) []ralph.HookRun { return h.BeforeIteration(ctx, next) })
 	if len(runs) > 0 { // hooks took time, so a stop may have been requested
+		h.list.undoHooks()
 		at := h.moment(ctx)
 		at.Blocked = blockedBy(runs)
 		if v := h.stopsAt(at); v != nil {
@@ -163,18 +165,22 @@ func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 		judged.Refusals = append(judged.Refusals, r.Code)
 	}
 	h.askHooks(ralph.PostIteration, func(h ralph.Hooks) []ralph.HookRun { return h.AfterIteration(ctx, judged) })
-	h.examineTree(ctx, v.Reason)
+	h.examine(ctx, v.Reason)
 }
 
-// examineTree looks at the tree after hooks ran, because what they changed is not the user's, even if the
+// examine looks at the list and the tree after hooks ran, because what they changed is not the user's, even if the
 // run has ended and is resumed later.
-func (h *hookCaller) examineTree(ctx context.Context, reason ralph.StopReason) {
+func (h *hookCaller) examine(ctx context.Context, reason ralph.StopReason) {
 	switch {
 	case !h.hooksRan:
 	case reason != "" && ralph.StatusOf(reason) == ralph.StatusCompleted:
 		h.warnChangedByHooks(ctx)
-	case h.tree.joinsEdits() && !h.state.History.Judging: // otherwise the next judgement looks at it
-		h.tree.acceptTree(ctx)
+	case h.state.History.Judging: // the next judgement looks at them
+	default:
+		h.list.undoHooks()
+		if h.tree.joinsEdits() {
+			h.tree.acceptTree(ctx)
+		}
 	}
 }
 
@@ -210,6 +216,6 @@ func (h *hookCaller) runStopHooks(ctx context.Context, stopped ralph.RunStopped)
 		Summary:     stopped.Detail,
 	}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })
-	h.examineTree(ctx, stopped.Reason)
+	h.examine(ctx, stopped.Reason)
 	h.sync()
 }

@@ -56,7 +56,7 @@ func newLoop(cfg Config) *Loop {
 	list := &taskList{journal: run}
 	suite := &suite{journal: run, list: list}
 	goals := &goal{journal: run, tree: tree}
-	hooks := &hookCaller{journal: run, tree: tree}
+	hooks := &hookCaller{journal: run, tree: tree, list: list}
 	checks := &checkRunner{journal: run, tree: tree, list: list, suite: suite}
 	return &Loop{
 		run: run, tree: tree, wait: wait, list: list, goals: goals, hooks: hooks, checks: checks,

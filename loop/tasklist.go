@@ -59,15 +59,8 @@ func (k *taskList) openTasks() error {
 		return nil
 	}
 	if k.crashed && k.state.History.Now.Agent.End == ralph.EndInterrupted {
-		if edits, err := k.tasks.Inspect(); err == nil && len(edits.ListDamage) > 0 {
-			k.emit(ralph.EvTampered, ralph.FilesTampered{
-				What:     ralph.TamperedList,
-				File:     k.tasks.File(),
-				Details:  edits.ListDamage,
-				Restored: true,
-			})
-		}
-		k.writeTasks()
+		edits, _ := k.tasks.Inspect()
+		k.restore(edits.ListDamage)
 	}
 	k.selectTask()
 	// Neither a copy nor the file is readable, so no task's own checks are known.
@@ -192,21 +185,44 @@ func (k *taskList) inspectTasks() {
 	for _, id := range edits.Claims {
 		k.emit(ralph.EvSignal, ralph.SignalSeen{Kind: id + ":DONE", From: ralph.FromList})
 	}
-	if len(edits.ListDamage) > 0 {
-		k.emit(ralph.EvTampered, ralph.FilesTampered{
-			What:     ralph.TamperedList,
-			File:     k.tasks.File(),
-			Details:  edits.ListDamage,
-			Restored: true,
-		})
-	}
-	k.sync()
-	k.writeTasks()
+	k.restore(edits.ListDamage)
 	// Tasks that the agent added are work, too: the run is not complete without them.
 	if added := k.unrecordedTasks(); len(added) > 0 {
 		k.notice("tasks_added", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
+}
+
+// restore records the damage to the list, then writes the list as the run knows it.
+func (k *taskList) restore(damage []string) {
+	if len(damage) > 0 {
+		k.emit(ralph.EvTampered, ralph.FilesTampered{
+			What:     ralph.TamperedList,
+			File:     k.tasks.File(),
+			Details:  damage,
+			Restored: true,
+		})
+	}
+	k.sync()
+	k.writeTasks()
+}
+
+// undoHooks restores the list after hooks ran: they may run the agent's code, so what they tick off is neither the
+// user's edit nor a claim. Tasks that they add stay, as those of an agent do.
+func (k *taskList) undoHooks() {
+	if k.tasks == nil {
+		return
+	}
+	edits, err := k.tasks.Inspect()
+	if err != nil {
+		k.warn("tasks_unreadable", "%s", err.Error())
+		return
+	}
+	damage := edits.ListDamage
+	for _, id := range edits.Claims {
+		damage = append(damage, fmt.Sprintf("%s was marked done while hooks ran", id))
+	}
+	k.restore(damage)
 }
 
 // takeOver adopts the list as it is, if its changes are the user's own.
