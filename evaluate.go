@@ -24,6 +24,7 @@ type EvaluationInput struct {
 	DiffCut     bool
 	Checks      []CheckResult
 	TestChanges *BaseTestsRun
+	Undone      []UndoneTask // earlier tasks
 	Case        string       // the case that the worker submitted, if any
 	Ledger      []Evaluation // the latest evaluations of this task, oldest first
 	Recurring   map[Rejection]int

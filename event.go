@@ -30,6 +30,7 @@ const (
 	EvCheckProof       EventType = "check_proof"
 	EvTestsChanged     EventType = "tests_changed"
 	EvWorkSeen         EventType = "work_seen"
+	EvWorkUndone       EventType = "work_undone"
 	EvTestsWritten     EventType = "tests_written"
 	EvAccepted         EventType = "accepted"
 	EvTurn             EventType = "turn"

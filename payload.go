@@ -349,6 +349,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvCheckProof:       decode[Proof](),
 	EvTestsChanged:     decode[BaseTestsRun](),
 	EvWorkSeen:         decode[WorkSeen](),
+	EvWorkUndone:       decode[WorkUndone](),
 	EvTestsWritten:     decode[TestsWritten](),
 	EvAccepted:         decode[WorkAccepted](),
 	EvEvaluation:       decode[Evaluation](),

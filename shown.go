@@ -1,5 +1,7 @@
 package ralph
 
+import "strings"
+
 // WorkSeen is what the harness found out about claimed work, beside the results of the checks. The base
 // of a claim is the tree in which the last task was proven, or the run's base.
 type WorkSeen struct {
@@ -13,6 +15,27 @@ type WorkSeen struct {
 	NewTests []NewTestsRun `json:"new_tests,omitempty"`
 	// Counts tells how many tests the checks ran, as far as that is known.
 	Counts []TestCount `json:"counts,omitempty"`
+}
+
+// WorkUndone lists the tasks that were done and that the claimed tree no longer does.
+type WorkUndone struct {
+	Tasks []UndoneTask `json:"tasks"`
+}
+
+// UndoneTask is a task that was done. What showed it does not pass with the tests as they were then.
+type UndoneTask struct {
+	Task  string   `json:"task"`
+	Check string   `json:"check"`
+	Tests []string `json:"tests,omitempty"` // that do not pass, if their names are known
+}
+
+// String names the task and what no longer passes.
+func (u UndoneTask) String() string {
+	what := u.Check
+	if len(u.Tests) > 0 {
+		what = strings.Join(u.Tests, ", ")
+	}
+	return "the work on " + u.Task + " was undone: " + what + " showed it and no longer passes"
 }
 
 // NewTestsRun is how a check that passes on the claimed tree does with the base's product code and the

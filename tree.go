@@ -33,6 +33,8 @@ type TreeState struct {
 	// task was last proven. Both include the user's changes.
 	Base           string `json:"base,omitempty"`
 	LastProvenTree string `json:"settled,omitempty"`
+	// TestsByUser reports that the user changed or removed tests, so that those of LastProvenTree show its tasks.
+	TestsByUser bool `json:"tests_by_user,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.
 	AfterChecks bool `json:"after,omitempty"`
 	// Again reports that the tree changed while checks ran, and that they run once more on this one.

@@ -30,7 +30,7 @@ func (s *State) remember(what any) {
 		s.stashWork(data)
 	case ralph.WorkRestored:
 		s.restoreWork(data)
-	case ralph.SignalSeen, ralph.PlanRead, ralph.BaseTestsRun, ralph.WorkSeen:
+	case ralph.SignalSeen, ralph.PlanRead, ralph.BaseTestsRun, ralph.WorkSeen, ralph.WorkUndone:
 		observe(&s.History.Now, data)
 	case ralph.FilesTampered:
 		s.noteTampering(data)
@@ -117,6 +117,8 @@ func observe(now *judge.Observation, what any) {
 		now.BaseTests = &data
 	case ralph.WorkSeen:
 		now.Work = &data
+	case ralph.WorkUndone:
+		now.Undone = data.Tasks
 	}
 }
 

@@ -319,6 +319,9 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 func adoptBase(h *judge.History, tree ralph.TreeState) {
 	h.Base.Snapshot = cmp.Or(tree.Base, h.Base.Snapshot)
 	h.LastProvenTree = cmp.Or(tree.LastProvenTree, h.LastProvenTree)
+	if tree.TestsByUser {
+		h.AdoptTests(h.LastProvenTree)
+	}
 }
 
 func (s *State) check(iteration int, result ralph.CheckResult) {

@@ -137,6 +137,8 @@ func askFiles(p ralph.Policy, h History) ralph.Gate {
 		return shutGate(ralph.RefusedTampered, "%s", NoBase+"; start a new run")
 	case len(h.Now.Environment) > 0:
 		return shutGate(ralph.RefusedEnvironment, "%s", describeOutside(h.Now.Environment))
+	case len(h.Now.Undone) > 0:
+		return testsGate(p, ralph.RefusedTestsChanged, describeUndone(h.Now.Undone))
 	case h.Now.BaseTests != nil:
 		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:

@@ -98,18 +98,18 @@ type Observation struct {
 	Task   string   `json:"task,omitempty"`   // the iteration's task; "" without a list
 	Listed []string `json:"listed,omitempty"` // tasks that the agent marked done in the list
 	// ListDamage lists the damage to the task list that the harness repaired.
-	ListDamage []string            `json:"injuries,omitempty"`
-	Agent      ralph.AgentOutcome  `json:"agent,omitzero"`
-	Tree       ralph.TreeState     `json:"tree,omitzero"`
-	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
-	Moved      []string            `json:"moved,omitempty"` // the files that changed
-	Checks     []ralph.CheckResult `json:"checks,omitempty"`
+	ListDamage []string           `json:"injuries,omitempty"`
+	Agent      ralph.AgentOutcome `json:"agent,omitzero"`
+	Tree       ralph.TreeState    `json:"tree,omitzero"`
+	Freshness
+	Checks []ralph.CheckResult `json:"checks,omitempty"`
 
 	Plan        *ralph.PlanRead     `json:"plan,omitempty"`     // the agent's plan; nil if it was not read
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
 	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed
 	Work        *ralph.WorkSeen     `json:"work,omitempty"`     // set if a claim must be shown
+	Undone      []ralph.UndoneTask  `json:"undone,omitempty"`   // tasks that were done
 	Evaluations []ralph.Evaluation  `json:"evaluations,omitempty"`
 	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
 	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
@@ -117,6 +117,12 @@ type Observation struct {
 	OutsideTree
 	CaseLog
 	Committed bool `json:"committed,omitempty"` // the harness committed in this iteration
+}
+
+// Freshness tells whether the tree changed while checks ran.
+type Freshness struct {
+	Stale bool     `json:"stale,omitempty"`
+	Moved []string `json:"moved,omitempty"` // the files that changed
 }
 
 // OutsideTree is what changed outside of the tree and matters to checks.
@@ -135,7 +141,8 @@ type CaseLog struct {
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,
 // and the newest one counts.
 func (o *Observation) ClearEvidence() {
-	o.Checks, o.BaseTests, o.Work, o.Stale, o.Moved, o.Proven, o.Accepted = nil, nil, nil, false, nil, "", false
+	o.Checks, o.BaseTests, o.Work, o.Undone, o.Freshness = nil, nil, nil, nil, Freshness{}
+	o.Proven, o.Accepted = "", false
 }
 
 // LastCase returns the newest case as text for an evaluator, or "".

@@ -13,6 +13,8 @@ import (
 type ShownLog struct {
 	// SpentChecks are checks of the run whose repair showed a task. One repair does not show two tasks.
 	SpentChecks []string `json:"spent_checks,omitempty"`
+	// Evidence is what showed the tasks that are done.
+	Evidence []ShownTask `json:"evidence,omitempty"`
 	// NotShown are claims that were refused only because nothing shows the work.
 	NotShown []UnshownClaim `json:"not_shown,omitempty"`
 	// ForPerson says for each task that became unconfirmed why only a person can settle it.

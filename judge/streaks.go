@@ -146,6 +146,7 @@ func (h *History) ApplyVerdict(v ralph.Verdict) {
 	h.noteUnshown(v)
 	h.ForPerson = h.leftToPerson(v.Tasks)
 	h.spendChecks(v.Tasks.Shown)
+	h.keepEvidence(v.Tasks, h.Now)
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 	for _, by := range v.Tasks.Shown {
 		if i := slices.IndexFunc(h.Tasks, func(t ralph.TaskState) bool { return t.ID == by.Task }); i >= 0 {

@@ -29,6 +29,7 @@ func (r *checkRunner) examine(ctx context.Context, claimed bool) {
 	}
 	r.runHidden(ctx)
 	r.runBaseTests(ctx)
+	r.findUndone(ctx)
 	proven := r.proveIfLast(ctx)
 	r.showWork(ctx)
 	if !proven { // only what was just shown may complete a list
@@ -42,6 +43,7 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 		return false
 	}
 	r.confirmFlaked(ctx)
+	r.findUndone(ctx)
 	r.prove(ctx)
 	return true
 }

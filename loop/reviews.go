@@ -162,6 +162,7 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 		Criteria:    criteria,
 		Checks:      h.ChecksFor(task),
 		TestChanges: h.Now.BaseTests,
+		Undone:      h.Now.Undone,
 		Ledger:      ledger.Last,
 		Recurring:   ledger.Counts,
 		Dir:         r.cfg.Dir,

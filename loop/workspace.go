@@ -104,7 +104,20 @@ func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.
 		return now
 	}
 	now.Base, now.LastProvenTree = base, settled
+	now.TestsByUser = len(h.Evidence) > 0 && w.testsChanged(ctx, ralph.TreeState{Known: true, Snapshot: before}, now)
 	return now
+}
+
+// testsChanged reports whether tests of an earlier tree were changed or removed since.
+func (w *workspace) testsChanged(ctx context.Context, before, now ralph.TreeState) bool {
+	if w.examiner == nil {
+		return false
+	}
+	found, err := w.examiner.Compare(ctx, before, now)
+	if err != nil && ctx.Err() == nil {
+		w.cannotLook(err)
+	}
+	return len(found.Tests)+len(found.Tampered) > 0
 }
 
 // movedDuringChecks reports whether the tree changed while checks ran. Then the tree as it is now is
@@ -184,7 +197,7 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	tree.Base = base
+	tree.Base, tree.TestsByUser = base, true
 	w.emit(ralph.EvTreeSnapshot, tree)
 	return nil
 }

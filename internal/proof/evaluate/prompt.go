@@ -108,6 +108,9 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 	if len(in.Checks) == 0 {
 		fills["nochecks"] = nil
 	}
+	if len(in.Undone) > 0 {
+		data("undone", list(oneLiners(text.Mapped(in.Undone, ralph.UndoneTask.String), maxFiles)), resultsLimit)
+	}
 	if t := in.TestChanges; t != nil && len(t.Aware) > 0 {
 		data("aware", list(oneLiners(t.Aware, maxFiles)), resultsLimit)
 	}

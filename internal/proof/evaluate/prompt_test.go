@@ -39,7 +39,8 @@ func TestPrompts(t *testing.T) {
 		TestChanges: &ralph.BaseTestsRun{Files: []string{"date_test.go"}, Old: []ralph.CheckResult{
 			{Name: "go test ./...", ExitCode: 1, TimedOut: true, Output: "FAIL TestDate\n"},
 		}},
-		Case: "See date.go:3.",
+		Undone: []ralph.UndoneTask{{Task: "T1", Check: "go test ./...", Tests: []string{"TestDay"}}},
+		Case:   "See date.go:3.",
 		Ledger: []ralph.Evaluation{
 			{Category: ralph.RejectedGap, Concern: "the oldest of six", NextStep: "x", End: ralph.EndOK},
 			{
