@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
-	"github.com/ralphloop/ralph/internal/text"
 )
 
 // mergeTimeout limits the last step of a merge, which writes files and runs the user's post-merge
@@ -39,13 +38,12 @@ func (e MergeEnd) Merged() bool {
 
 // MergeResult is the result of a merge.
 type MergeResult struct {
-	End      MergeEnd
-	Branch   string   // the branch to merge
-	Into     string   // the checked-out branch
-	Commit   string   // the current commit of Into; "" if nothing was merged
-	Files    []string // with MergeConflict and MergeInTheWay
-	Output   string   // with MergeFailed: the reason; otherwise: output of a failed hook after the merge
-	Warnings []string // warnings for the user
+	End    MergeEnd
+	Branch string   // the branch to merge
+	Into   string   // the checked-out branch
+	Commit string   // the current commit of Into; "" if nothing was merged
+	Files  []string // with MergeConflict and MergeInTheWay
+	Output string   // with MergeFailed: the reason; otherwise: output of a failed hook after the merge
 }
 
 // Merge merges a branch into the one that is checked out in the workspace. It first tries the merge
@@ -106,37 +104,11 @@ func (m *merge) prepare(ctx context.Context) error {
 			Hint:  "git switch to the branch to merge into",
 		}
 	}
-	if m.result.Warnings, err = m.notCommitted(ctx); err != nil {
-		return err
-	}
 	already, err := r.contains(ctx, m.ours, m.theirs)
 	if already {
 		m.result.End, m.result.Commit = MergeAlready, m.ours
 	}
 	return err
-}
-
-// notCommitted returns a warning about changes in the branch's worktree that the merge would leave
-// behind.
-func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
-	worktrees := Worktrees{m.repo}
-	entries, err := worktrees.entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.branch != m.result.Branch || e.main || e.gone() {
-			continue
-		}
-		changed, _, err := worktrees.changesIn(ctx, e.path)
-		if changed == 0 || err != nil {
-			return nil, err
-		}
-		return []string{
-			fmt.Sprintf("%s uncommitted in %s, so not merged", text.CountAre(changed, "change"), e.path),
-		}, nil
-	}
-	return nil, nil
 }
 
 // contains reports whether ancestor is part of the commit's history.

@@ -298,15 +298,16 @@ func TestMergeWithASignatureThatFailsTouchesNothing(t *testing.T) {
 	unchanged(w, before)
 }
 
-func TestMergeSaysWhatItLeavesBehind(t *testing.T) {
+func TestWhatAMergeWouldLeaveBehind(t *testing.T) {
 	w := gittest.NewRepo(t)
 	tree := workOn(w, "ralph/x", map[string]string{"new": "x"})
 	tree.Write("late", "x")
-	got := mergeBy(w, gittest.Program(), "ralph/x")
-	if diff := cmp.Diff([]string{"1 change is uncommitted in " + tree.Dir + ", so not merged"},
-		got.Warnings); diff != "" ||
-		!got.End.Merged() {
-		t.Errorf("got %+v (-want +got)\n%s", got, diff)
+	for branch, want := range map[string]int{"ralph/x": 1, "ralph/none": 0, "main": 0} {
+		got, err := w.Find().Worktrees().Uncommitted(t.Context(), branch)
+		w.Must(err)
+		if got != want {
+			t.Errorf("%s: %d changes, want %d", branch, got, want)
+		}
 	}
 }
 

@@ -114,6 +114,19 @@ func (ws Worktrees) ahead(ctx context.Context, tips ...string) (int, error) {
 	return n, wrapError("count commits", err)
 }
 
+// Uncommitted counts the changes in the worktree of a branch that a merge of the branch would leave out. If there is
+// no such worktree, or an agent broke it, there are none.
+func (ws Worktrees) Uncommitted(ctx context.Context, branch string) (int, error) {
+	entries, err := ws.entries(ctx)
+	for _, e := range entries {
+		if e.branch == branch && !e.main && !e.gone() {
+			changed, _, err := ws.changesIn(ctx, e.path)
+			return changed, err
+		}
+	}
+	return 0, err
+}
+
 // changesIn counts the uncommitted changes in a worktree, without the harness's progress file. If
 // an agent broke the worktree, it returns a description, not an error.
 func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, error) {

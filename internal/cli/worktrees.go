@@ -27,11 +27,12 @@ func newMergeCommand(a *app) *cobra.Command {
 		Use: "merge [RUN]", Short: "Merge a worktree's branch", GroupID: "work", Annotations: outside,
 		Long: `Merge the branch of a run's worktree (default: the newest run) into the current
 branch: a fast-forward if possible, else a merge commit. On a conflict, Ralph
-merges nothing. A run that did not complete needs --force.`,
+merges nothing. A run that did not complete, or with uncommitted changes in its
+worktree, needs --force.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
-	cmd.Flags().BoolVar(&c.force, "force", false, "also merge work that is not proven")
+	cmd.Flags().BoolVar(&c.force, "force", false, "also merge work that is not proven, or not committed as a whole")
 	return cmd
 }
 
@@ -57,20 +58,28 @@ func (c *mergeCommand) run(ctx context.Context, name string) error {
 	if err := c.mergeable(state); err != nil {
 		return err
 	}
-	result, err := found.workspace.Merge(ctx, *worktree)
+	uncommitted, err := found.workspace.Uncommitted(ctx, *worktree)
 	if err != nil {
 		return err
 	}
-	for _, warning := range result.Warnings {
-		fmt.Fprintf(c.streams.Err, "ralph: %s\n", term.Clean(warning))
+	if uncommitted > 0 && !c.force {
+		return usage("not merged: %s uncommitted in %s; commit there first; to merge without them: ralph merge %s --force",
+			text.CountAre(uncommitted, "change"), worktree.Path, run)
+	}
+	result, err := found.workspace.Merge(ctx, *worktree)
+	if err != nil {
+		return err
 	}
 	var refused error
 	switch {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
-	case result.End == workspace.MergeAlready && len(result.Warnings) > 0: // the work is uncommitted in the worktree
+	case result.End == workspace.MergeAlready && uncommitted > 0: // the work is uncommitted in the worktree
 		refused = usage("not merged: %s has no commits that %s lacks; commit the work in %s first",
 			result.Branch, result.Into, worktree.Path)
+	case uncommitted > 0:
+		fmt.Fprintf(c.streams.Err, "ralph: merged without %s in %s\n",
+			text.Count(uncommitted, "uncommitted change"), term.Clean(worktree.Path))
 	}
 	if c.wantsJSON() {
 		return c.printResult(run, result, refused)

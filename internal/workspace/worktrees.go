@@ -73,6 +73,14 @@ func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult,
 	return result, Refusal(err)
 }
 
+// Uncommitted counts the changes in a run's worktree that a merge of its branch would leave out.
+func (w Workspace) Uncommitted(ctx context.Context, in ralph.Worktree) (int, error) {
+	if w.Repo == nil {
+		return 0, nil // Merge refuses
+	}
+	return w.Repo.Worktrees().Uncommitted(ctx, in.Branch)
+}
+
 // Leftover is a worktree of a run, or a branch without one: then Path is "".
 type Leftover struct {
 	Path   string
