@@ -55,20 +55,31 @@ func (r *Repo) fingerprint(
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
 		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
-		state.Uncommitted = r.uncommitted(top, st.paths)
+		names := text.Mapped(st.paths, func(p path) string { return p.name })
+		if 0 < len(names) && len(names) <= ralph.MaxUncommitted {
+			state.Uncommitted = identify(&r.digests, top, r.Prefix, names)
+		}
 	}
 	return state, st.ignored, err
 }
 
-// uncommitted lists the files that differ from HEAD with a hash of what they are, unless there are many.
-func (r *Repo) uncommitted(top *os.Root, paths []path) []string {
-	if len(paths) == 0 || len(paths) > ralph.MaxUncommitted {
-		return nil
+// Identify lists files below the top of the working tree as [ralph.TreeState] lists uncommitted ones.
+func (r *Repo) Identify(names []string) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	top, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return nil, fmt.Errorf("open working tree: %w", err)
 	}
-	names := text.Mapped(paths, func(p path) string { return p.name })
-	list := r.digests.Each(top, names)
+	defer top.Close()
+	return identify(&r.digests, top, r.Prefix, names), nil
+}
+
+// identify lists files with a hash of what they are.
+func identify(digests *scan.Digests, top *os.Root, prefix string, names []string) []string {
+	list := digests.Each(top, names)
 	for i, name := range names {
-		list[i] = list[i][:16] + " " + strings.TrimPrefix(name, r.Prefix)
+		list[i] = list[i][:16] + " " + strings.TrimPrefix(name, prefix)
 	}
 	return list
 }

@@ -226,7 +226,7 @@ func askCommitted(p ralph.Policy, h History) ralph.Gate {
 	if now.Head == "" && h.First.Head == "" {
 		return noteGate("there are no commits without git")
 	}
-	left := uncommitted(h.First, now)
+	left, _ := Uncommitted(h.First, now)
 	detail := text.CountAre(left, "changed file") + " not committed"
 	switch {
 	case now.Head == "":
@@ -240,18 +240,19 @@ func askCommitted(p ralph.Policy, h History) ralph.Gate {
 	return shutGate(ralph.RefusedUncommitted, "%s; commit the work, then claim again", detail)
 }
 
-// uncommitted counts the files that differ from HEAD and were not the same before the run.
-func uncommitted(first, now ralph.TreeState) int {
+// Uncommitted counts the files that differ from HEAD and were not the same before the run. It names them unless
+// there are too many.
+func Uncommitted(first, now ralph.TreeState) (count int, names []string) {
 	if max(first.Dirty, now.Dirty) > ralph.MaxUncommitted {
-		return max(0, now.Dirty-first.Dirty)
+		return max(0, now.Dirty-first.Dirty), nil
 	}
-	left := 0
 	for _, file := range now.Uncommitted {
 		if !slices.Contains(first.Uncommitted, file) {
-			left++
+			_, name, _ := strings.Cut(file, " ")
+			names = append(names, name)
 		}
 	}
-	return left
+	return len(names), names
 }
 
 func askStatus(p ralph.Policy, h History) ralph.Gate {

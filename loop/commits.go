@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -52,27 +54,71 @@ func (l *Loop) commit(ctx context.Context) {
 		Complete:  complete,
 		Checks:    fold.VisibleChecks(now.Checks),
 	}
-	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
-	if (err != nil || made.Failed) && l.list.tasks != nil { // nothing more is proven
-		l.list.writeTasks()
-	}
-	if errors.Is(err, ralph.ErrIO) && ctx.Err() == nil {
-		l.run.storageFailed(fmt.Errorf("commit: %w", err))
+	message := l.commits.message(facts)
+	changed, made := l.commits.make(ctx, l.tree, l.list, message)
+	if !made {
 		return
 	}
-	if err != nil {
-		made = ralph.CommitResult{Failed: true, Output: err.Error()}
-	}
-	switch {
-	case ctx.Err() != nil:
-	case made.Failed:
-		l.run.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: made.Output, ExitCode: 1})
-	case made.Commit != "":
-		l.run.emit(ralph.EvCommit, made)
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head, Claimed: true})
-		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
-			l.tree.compare(ctx, l.run.state.History.Now.Tree)
-			l.gather(ctx, judge.MayComplete(l.run.policy, l.run.state.History))
+	proves := complete || len(likely.Tasks.Done) > 0
+	if proves && l.tree.joinsEdits() && !l.tree.unchangedSince(ctx, now.Tree, l.list.ownFile()) {
+		changed = true
+		if l.tree.missingInHead(l.list.ownFile()) != "" { // a hook changed files after they were staged
+			if _, made = l.commits.make(ctx, l.tree, l.list, message); !made {
+				return
+			}
 		}
 	}
+	if changed && len(now.Checks)+len(now.Evaluations) > 0 {
+		l.tree.compare(ctx, l.run.state.History.Now.Tree)
+		l.gather(ctx, judge.MayComplete(l.run.policy, l.run.state.History))
+	}
+	missing := l.tree.missingInHead(l.list.ownFile())
+	if proves && missing != "" && ctx.Err() == nil && l.run.storage == nil {
+		l.run.commitFailed("the commit lacks what the checks saw in " + missing + ": a hook of the repository left it out, " +
+			"or git's index hides it from git add; undo that (git read-tree HEAD renews the index)")
+		l.list.unprove()
+	}
+}
+
+// make makes a commit, if there is something to commit. It reports whether a hook changed files. If the commit
+// failed, it records why, and made is false.
+func (c commits) make(ctx context.Context, tree *workspace, list *taskList, message string) (changed, made bool) {
+	result, err := c.by.Commit(ctx, message)
+	if err != nil || result.Failed {
+		list.unprove()
+	}
+	switch {
+	case errors.Is(err, ralph.ErrIO) && ctx.Err() == nil:
+		tree.storageFailed(fmt.Errorf("commit: %w", err))
+	case ctx.Err() != nil:
+	case err != nil:
+		tree.commitFailed(err.Error())
+	case result.Failed:
+		tree.commitFailed(result.Output)
+	case result.Commit != "":
+		tree.emit(ralph.EvCommit, result)
+		tree.snapshot(ctx, ralph.TreeInput{BaseHead: tree.state.History.Base.Head, Claimed: true})
+	}
+	return result.Changed, err == nil && !result.Failed && ctx.Err() == nil
+}
+
+// commitFailed records that no commit has the work.
+func (j *journal) commitFailed(why string) {
+	j.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: why, ExitCode: 1})
+}
+
+// unprove writes the list as it was before the commit: nothing more is proven.
+func (k *taskList) unprove() {
+	if k.tasks != nil {
+		k.writeTasks()
+	}
+}
+
+// missingInHead names the files that HEAD does not have as they were judged, or returns "".
+func (w *workspace) missingInHead(own func(name string) bool) string {
+	count, names := judge.Uncommitted(w.state.History.First, w.state.History.Now.Tree)
+	if count > 0 && names == nil {
+		return text.Count(count, "file")
+	}
+	return text.List(slices.DeleteFunc(names, own))
 }

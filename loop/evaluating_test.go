@@ -448,7 +448,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		committing(w, c, ralph.CommitIteration)
 		f := w.judgedBy(accepts(), rejects(ralph.RejectedSpec, "the hook broke it"), accepts())
 		w.ends(ralph.EvaluatorAccepted, 2)
-		same(t, "asked", 3, len(f.inputs))
+		same(t, "asked, twice in each iteration", 4, len(f.inputs))
 	})
 	bubble(t, "accepts a list", func(t *testing.T) {
 		w, _, k := examined(t)

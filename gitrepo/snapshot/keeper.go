@@ -95,7 +95,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
-	k.before, k.commits = k.runnable(), &commits{keeper: k}
+	k.before, k.commits = k.runnable(), &commits{keeper: k, same: map[variants]bool{}}
 	k.commits.begin(ctx)
 	return k, nil
 }
@@ -199,6 +199,9 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 	}
 	state.Hash = k.seen.verifiedHash
 	state.Snapshot, state.Omitted = k.seen.shot.id, k.seen.shot.left
+	if state.Head != "" && (in.Claimed || in.BaseHead == "") {
+		k.addUncommitted(ctx, &state, k.seen.shot.tree)
+	}
 	return state, nil
 }
 

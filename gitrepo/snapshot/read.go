@@ -179,8 +179,9 @@ func (s *Store) compareListings(ctx context.Context, from, to header) ([]manifes
 	return manifest.Compare(before, after), nil
 }
 
-func (s *Store) edits(ctx context.Context, from, to string) ([]manifest.Edit, error) {
-	out, err := s.run(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", from, to)
+func (s *Store) edits(ctx context.Context, from, to string, env ...string) ([]manifest.Edit, error) {
+	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}
+	out, err := s.call(ctx, git.Call{Args: args, Env: env})
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}

@@ -21,6 +21,9 @@ type commits struct {
 	head    string          // the commit when this process started; "" if there was none
 	loose   map[string]bool // the repository's loose objects at that time
 	indexAt scan.Stamp      // its index at that time
+
+	blinding []string          // settings at that time by which git misses changes
+	same     map[variants]bool // files that are the same for git, which converts them
 }
 
 // begin notes what there is before an agent works.
@@ -28,6 +31,7 @@ func (c *commits) begin(ctx context.Context) {
 	head, _ := c.keeper.repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
 	c.head, c.loose = strings.TrimSpace(head), c.looseObjects()
 	c.indexAt = scan.StampAt(filepath.Join(c.keeper.home.GitDir, "index"))
+	c.blinding, _ = c.blindingSettings(ctx) // they count as new if they cannot be read
 }
 
 // Uncommitted implements [ralph.CommitKeeper].
@@ -49,6 +53,11 @@ func (c *commits) Uncommitted(ctx context.Context, changes []ralph.FileChange) (
 		var converted []string
 		converted, err = c.converted(ctx, names, changes)
 		lines = slices.Concat(lines, skipped, converted)
+	}
+	if err == nil {
+		var missed []string
+		missed, err = c.missed(ctx)
+		lines = append(lines, missed...)
 	}
 	if ctx.Err() != nil {
 		return nil, err
@@ -88,6 +97,33 @@ func (c *commits) skipped(ctx context.Context, names map[string]bool) (lines []s
 		}
 	}
 	return lines, err
+}
+
+// missed describes new settings by which git misses changes of files.
+func (c *commits) missed(ctx context.Context) (lines []string, err error) {
+	settings, err := c.blindingSettings(ctx)
+	settings = slices.DeleteFunc(settings, func(one string) bool { return slices.Contains(c.blinding, one) })
+	if len(settings) > 0 {
+		lines = []string{
+			"git's new settings " + strings.Join(settings, ", ") + " (by them git misses changes, so a commit may lack some)",
+		}
+	}
+	return lines, err
+}
+
+// blindingSettings lists the settings by which git can miss changes of files, as "core.filemode=false".
+func (c *commits) blindingSettings(ctx context.Context) (settings []string, err error) {
+	out, err := c.keeper.repo.Ask(ctx, "config", "-z", "--show-scope", "--includes", "--get-regexp",
+		`^core\.(trustctime|checkstat|ignorestat|filemode|symlinks|fsmonitor)$`)
+	if git.ExitCode(err) == 1 { // there are none
+		err = nil
+	}
+	for pair := range slices.Chunk(git.SplitNames(out), 2) {
+		if len(pair) == 2 && pair[0] != "command" { // not those of Ralph itself
+			settings = append(settings, strings.Replace(pair[1], "\n", "=", 1))
+		}
+	}
+	return settings, err
 }
 
 // converted describes files that git changes when it commits them or checks them out, if the rules for that are new.
@@ -154,16 +190,12 @@ func (c *commits) attributes(
 
 // attributesAt returns the attributes of files by the rules of a commit.
 func (c *commits) attributesAt(ctx context.Context, names map[string]bool, commit string) (map[string]string, error) {
-	folder, err := os.MkdirTemp(c.keeper.path("tmp"), "rules-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
-	if _, err := c.keeper.repo.Call(ctx, git.Call{Env: env, Args: []string{"read-tree", commit}}); err != nil {
-		return nil, err
-	}
-	return c.attributes(ctx, names, git.Call{Env: env, Args: []string{"check-attr", "--cached"}})
+	var found map[string]string
+	err := c.withIndexOf(ctx, commit, func(index []string) (err error) {
+		found, err = c.attributes(ctx, names, git.Call{Env: index, Args: []string{"check-attr", "--cached"}})
+		return err
+	})
+	return found, err
 }
 
 // converts reports whether attributes change what a file contains. newSettings says that the repository's settings for

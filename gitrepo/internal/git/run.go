@@ -70,6 +70,14 @@ func (f *Failure) Error() string {
 // Is makes a failure of git's storage an [ralph.ErrIO].
 func (f *Failure) Is(target error) bool { return target == ralph.ErrIO && storageFailed(f.Stderr) }
 
+// attentive makes git look at a file whose size or times changed, whatever the repository's settings say. With
+// them an agent could edit a file without git noticing.
+var attentive = []string{
+	"-c", "core.trustctime=true",
+	"-c", "core.checkStat=default",
+	"-c", "core.ignoreStat=false",
+}
+
 // harmless keeps git from running programs named in a repository's configuration. An external diff
 // cannot be disabled here, only by --no-ext-diff: git would try to run the empty name.
 var harmless = []string{
@@ -79,9 +87,6 @@ var harmless = []string{
 	"-c", "core.quotePath=false",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
-	// Git shall see a change even if an agent reset the file's time.
-	"-c", "core.trustctime=true",
-	"-c", "core.checkStat=default",
 	"-c", "core.bigFileThreshold=8m",
 	// Git would map a whole pack into its memory.
 	"-c", "core.packedGitWindowSize=8m",
@@ -96,7 +101,7 @@ var lineLimit = []string{"-c", "core.bigFileThreshold=1m"}
 func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	timeout := g.CallTimeout()
 	what := command(c.Args)
-	argv := append([]string{g.path}, harmless...)
+	argv := slices.Concat([]string{g.path}, harmless, attentive)
 	if what == "diff" || what == "diff-tree" {
 		argv = append(argv, lineLimit...)
 	}

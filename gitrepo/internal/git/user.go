@@ -67,7 +67,7 @@ var unattended = []string{
 // a failed start is an error.
 func (g Program) AsUser(ctx context.Context, c UserCall) (Attempt, error) {
 	what := command(c.Args)
-	argv := append(append([]string{g.path}, unattended...), c.Args...)
+	argv := slices.Concat([]string{g.path}, unattended, attentive, c.Args)
 	var stdout Head
 	var both tail
 	// Terminate it with SIGTERM first: git then removes its lock files.

@@ -51,7 +51,7 @@ func (d *Digests) Sum(root *os.Root, names []string) string {
 
 // Each returns a hash of every file.
 func (d *Digests) Each(root *os.Root, names []string) []string {
-	sums := make([]string, 0, len(names))
+	var sums []string
 	budget := int64(ContentBudget)
 	for _, name := range names {
 		one := sha256.New()
