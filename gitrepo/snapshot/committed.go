@@ -89,32 +89,35 @@ func (c *commits) wasSubmodule(ctx context.Context, name string) bool {
 }
 
 // differing returns which files differ from a commit for git.
-func (c *commits) differing(ctx context.Context, commit string, asked map[string]variants) ([]string, error) {
+func (c *commits) differing(ctx context.Context, commit string, asked map[string]variants) (names []string, err error) {
 	const most = 500 // names on a command line
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"}
-	if len(asked) > most {
-		args = append(args, c.keeper.home.pathspec())
-	} else {
-		for name := range asked {
-			args = append(args, ":(top,literal)"+name)
-		}
+	var specs []string
+	for name := range asked {
+		specs = append(specs, ":(top,literal)"+name)
 	}
-	var names []string
-	err := c.withIndexOf(ctx, commit, func(index []string) error {
-		out, err := c.keeper.repo.Call(ctx, git.Call{Env: index, Args: args})
-		if err != nil {
-			return err
-		}
-		st, err := git.ParseStatus(out)
-		for _, e := range st.Entries {
-			if name := strings.TrimSuffix(e.Name, "/"); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+	if len(specs) > most {
+		specs = []string{c.keeper.home.pathspec()}
+	}
+	err = c.withIndexOf(ctx, commit, func(index []string) (err error) {
+		names, err = c.status(ctx, index, specs...)
 		return err
 	})
-	isOwn := c.keeper.repo.OwnFiles()
-	return slices.DeleteFunc(names, isOwn), err
+	return names, err
+}
+
+// status lists the files that git calls changed or new, below the top of the working tree. An empty index is the
+// repository's own.
+func (c *commits) status(ctx context.Context, index []string, specs ...string) (names []string, err error) {
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"}
+	out, err := c.keeper.repo.Call(ctx, git.Call{Env: index, Args: append(args, specs...)})
+	if err != nil {
+		return nil, err
+	}
+	st, err := git.ParseStatus(out)
+	for _, e := range st.Entries {
+		names = append(names, strings.TrimSuffix(e.Name, "/"))
+	}
+	return slices.DeleteFunc(sortedOnce(names), c.keeper.repo.OwnFiles()), err
 }
 
 // withIndexOf calls use with the variable that names an index of a commit, which knows nothing about files on the disk.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
@@ -48,11 +49,11 @@ func (c *commits) Uncommitted(ctx context.Context, changes []ralph.FileChange) (
 		return nil, nil
 	}
 	lines := c.repositories(names)
-	skipped, err := c.skipped(ctx, names)
+	hidden, err := c.hidden(ctx, names)
 	if err == nil {
 		var converted []string
 		converted, err = c.converted(ctx, names, changes)
-		lines = slices.Concat(lines, skipped, converted)
+		lines = slices.Concat(lines, hidden, converted)
 	}
 	if err == nil {
 		var missed []string
@@ -83,19 +84,38 @@ func (c *commits) repositories(names map[string]bool) (lines []string) {
 	return lines
 }
 
-// skipped describes files that a flag makes git skip, if its index changed.
-func (c *commits) skipped(ctx context.Context, names map[string]bool) (lines []string, err error) {
-	if scan.StampAt(filepath.Join(c.keeper.home.GitDir, "index")) == c.indexAt {
+// hidden describes files whose changes the index hides from git, if it changed: a flag makes git skip them, or the
+// index has another text for the files as they are.
+func (c *commits) hidden(ctx context.Context, names map[string]bool) (lines []string, err error) {
+	k := c.keeper
+	if scan.StampAt(filepath.Join(k.home.GitDir, "index")) == c.indexAt {
 		return nil, nil
 	}
-	out, err := c.keeper.repo.Ask(ctx, "ls-files", "-v", "-z")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		flag, name, ok := strings.Cut(entry, " ")
-		if ok && names[name] && (flag == "S" || flag == strings.ToLower(flag)) {
-			lines = append(lines, name+" (a flag makes git skip it, so a commit lacks the change; "+
-				"git update-index --no-skip-worktree --no-assume-unchanged removes it)")
+	seen, err := c.status(ctx, nil, k.home.pathspec())
+	if err != nil {
+		return nil, err
+	}
+	unseen := maps.Clone(names)
+	for _, name := range seen {
+		delete(unseen, strings.TrimPrefix(name, k.repo.Prefix))
+	}
+	if len(unseen) == 0 {
+		return nil, nil
+	}
+	head, err := k.repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+	if git.ExitCode(err) == 1 { // there is no commit
+		head, err = gitrepo.EmptyTree[k.home.Format], nil
+	}
+	var lacking []string
+	if err == nil {
+		lacking, err = c.notCommitted(ctx, strings.TrimSpace(head), k.last.tree)
+	}
+	for _, name := range lacking {
+		if name = strings.TrimPrefix(name, k.repo.Prefix); unseen[name] {
+			lines = append(lines, name+" (git's index hides the change, so a commit lacks it; git read-tree HEAD renews the index)")
 		}
 	}
+	slices.Sort(lines)
 	return lines, err
 }
 

@@ -11,16 +11,23 @@ import (
 )
 
 func TestChangesThatACommitLacks(t *testing.T) {
-	flagged := []string{"a (a flag makes git skip it"}
+	hidden := []string{"a (git's index hides the change"}
+	missed := []string{"git's new settings core.checkstat=minimal (by them git misses changes"}
 	converted := []string{"a (by new rules in .gitattributes or in git's settings"}
 	for name, c := range map[string]struct {
 		script, changed string
 		want            []string
 	}{
-		"nothing":         {"echo new >a", "a", nil},
-		"staged":          {"echo new >a; git add a", "a", nil},
-		"skipped":         {"echo new >a; git update-index --skip-worktree a", "a", flagged},
-		"unchanged":       {"echo new >a; git update-index --assume-unchanged a", "a", flagged},
+		"nothing":                {"echo new >a", "a", nil},
+		"staged":                 {"echo new >a; git add a", "a", nil},
+		"skipped":                {"echo new >a; git update-index --skip-worktree a", "a", hidden},
+		"unchanged":              {"echo new >a; git update-index --assume-unchanged a", "a", hidden},
+		"skipped after a commit": {"echo new >a; git commit -qam new; git update-index --skip-worktree a", "a", nil},
+		"another text": {
+			"echo new >a; touch -t 202001010000 a; git config filter.x.clean 'echo a'; echo 'a filter=x' >.git/info/attributes; " +
+				"git add a; rm .git/info/attributes; git config --remove-section filter.x", "a", hidden,
+		},
+		"compared less":   {"echo new >a; git config core.checkStat minimal", "a", missed},
 		"another skipped": {"echo new >a; git update-index --skip-worktree b", "a", nil},
 		"filtered": {
 			"echo new >a; echo 'a filter=x' >.gitattributes; git config filter.x.clean cat", "a .gitattributes",
@@ -54,6 +61,8 @@ func TestChangesThatACommitLacks(t *testing.T) {
 			for _, file := range strings.Fields(c.changed) {
 				changes = append(changes, ralph.FileChange{Name: file, Kind: ralph.FileChanged})
 			}
+			_, err := k.Fingerprint(w.Context(), ralph.TreeInput{Claimed: true})
+			w.Must(err)
 			got, err := k.Uncommitted(w.Context(), changes)
 			w.Must(err)
 			for i := range got {
