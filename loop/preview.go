@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/judge"
 )
 
 // Preview returns the prompt of the first iteration, as it would be if the run started now. It
@@ -40,18 +39,7 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 			l.inbox.previewMessage(message)
 		}
 	}
+	// No check ran, so the prompt does not say whether they pass.
 	in := l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations})
-	in.NeedsNewTest = judge.NeedsNewTest(l.run.policy, l.checks.suite.assumePassing(), l.run.state.History.Task)
 	return l.prompter.Prompt(ctx, in)
-}
-
-// assumePassing returns the history with a baseline in which every check passes: a preview runs none.
-func (s *suite) assumePassing() judge.History {
-	h := s.state.History
-	if s.policy.Baseline {
-		for _, c := range s.baselineChecks() {
-			h.Baseline = append(h.Baseline, ralph.CheckResult{Name: c.name, Task: c.task, Passed: true})
-		}
-	}
-	return h
 }
