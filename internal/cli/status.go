@@ -104,7 +104,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	for _, asked := range fold.OpenQuestions(state) {
 		if asked.Task != "" {
 			words := term.Shorten(term.Clean(asked.Task+" asks: "+asked.Text), 200)
-			row("question", words+"  ("+term.AnswerCommand(state, asked)+")")
+			row("question", words+"  ("+term.AnswerCommand(asked)+")")
 		}
 	}
 	for _, item := range state.Steering {

@@ -110,20 +110,31 @@ func (c *tasksCommand) list(ctx context.Context) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	unconfirmed := c.unconfirmedIn(workspace, list.Path(), list.Tasks())
+	left := c.forPerson(workspace, list.Path(), list.Tasks())
 	err = c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
 		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
 		for _, t := range list.Tasks() {
-			if slices.Contains(unconfirmed.ids, t.ID) {
+			if slices.Contains(left.unconfirmed, t.ID) {
 				t.Status = ralph.TaskUnconfirmed
 			}
-			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status.Word(), term.Clean(t.Title), taskMarks(t))
+			status := t.Status.Word()
+			if slices.ContainsFunc(left.questions, func(asked fold.Question) bool { return asked.Task == t.ID }) {
+				status += ", waits"
+			}
+			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, status, term.Clean(t.Title), taskMarks(t))
 		}
 	})
-	if err == nil && unconfirmed.next != "" && !c.wantsJSON() {
-		fmt.Fprintf(c.errLines(), "unconfirmed: %s\n", unconfirmed.next)
+	if err != nil || c.wantsJSON() {
+		return err
 	}
-	return err
+	if left.next != "" {
+		fmt.Fprintf(c.errLines(), "unconfirmed: %s\n", left.next)
+	}
+	for _, asked := range left.questions {
+		fmt.Fprintf(c.errLines(), "%s waits for an answer: %s  (%s)\n",
+			asked.Task, term.Clean(asked.Text), term.AnswerCommand(asked))
+	}
+	return nil
 }
 
 func taskMarks(t ralph.Task) string {

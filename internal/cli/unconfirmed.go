@@ -10,16 +10,17 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// unconfirmedTasks are the tasks of a list that a run left to a person.
-type unconfirmedTasks struct {
-	ids  []string
-	next string // what the person can do; "" if that must wait
+// tasksForPerson are the open tasks of a list that a run left to a person.
+type tasksForPerson struct {
+	unconfirmed []string
+	next        string          // what the person can do about them; "" if that must wait
+	questions   []fold.Question // of tasks that wait for an answer
 }
 
-// unconfirmedIn returns the open tasks of a list that the last run with this list left to a person. The file
+// forPerson returns the open tasks of a list that the last run with this list left to a person. The file
 // calls them pending, so only the run's log knows them.
-func (a *app) unconfirmedIn(space workspace.Workspace, file string, tasks []ralph.Task) unconfirmedTasks {
-	var found unconfirmedTasks
+func (a *app) forPerson(space workspace.Workspace, file string, tasks []ralph.Task) tasksForPerson {
+	var found tasksForPerson
 	store, err := a.storeOf(space)
 	if err != nil {
 		return found
@@ -39,16 +40,21 @@ func (a *app) unconfirmedIn(space workspace.Workspace, file string, tasks []ralp
 		for _, t := range tasks {
 			left := func(s ralph.TaskState) bool { return s.ID == t.ID && s.Status == ralph.TaskUnconfirmed }
 			if t.Status == ralph.TaskPending && slices.ContainsFunc(state.History.Tasks, left) {
-				found.ids = append(found.ids, t.ID)
+				found.unconfirmed = append(found.unconfirmed, t.ID)
+			}
+			for _, asked := range fold.OpenQuestions(state) {
+				if t.Status == ralph.TaskPending && asked.Task == t.ID {
+					found.questions = append(found.questions, asked)
+				}
 			}
 		}
-		if len(found.ids) > 0 && !r.Live && state.Phase == fold.PhaseNone {
+		if len(found.unconfirmed) > 0 && !r.Live && state.Phase == fold.PhaseNone {
 			var run []string
 			if i > 0 { // by default commands are about the newest run
 				run = []string{r.Run}
 			}
 			found.next = "claimed, but a person must decide; look at it with ralph diff, then: " +
-				strings.Join(slices.Concat([]string{"ralph accept"}, run, found.ids), " ")
+				strings.Join(slices.Concat([]string{"ralph accept"}, run, found.unconfirmed), " ")
 			if rejected(store, r.Run) {
 				found.next = "your rejection waits; the agent reads it with: " +
 					strings.Join(append([]string{term.ResumeCommand(state)}, run...), " ")

@@ -332,16 +332,16 @@ func (l *Lines) waiting(w ralph.Waiting) string {
 	case ralph.WaitAnswer:
 		line := l.Style.Yellow("waiting for an answer") + reasonOf(Clean(w.Detail))
 		if open := fold.OpenQuestions(l.State); len(open) > 0 {
-			return line + "  (" + AnswerCommand(l.State, open[0]) + ")"
+			return line + "  (" + AnswerCommand(open[0]) + ")"
 		}
 		return line + `  (ralph answer "…")`
 	}
 	return fmt.Sprintf("%s %s: %s", l.Style.Yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
 }
 
-// AnswerCommand returns the command that answers a question. It names the task if there are several questions.
-func AnswerCommand(s *fold.State, asked fold.Question) string {
-	if len(fold.OpenQuestions(s)) < 2 || asked.Task == "" {
+// AnswerCommand returns the command that answers a question. It names the task, because another one may ask next.
+func AnswerCommand(asked fold.Question) string {
+	if asked.Task == "" {
 		return `ralph answer "…"`
 	}
 	return fmt.Sprintf(`ralph answer --task %s "…"`, asked.Task)
@@ -353,7 +353,7 @@ func (l *Lines) question(v ralph.Verdict) []string {
 		return nil
 	}
 	waits := l.Style.Yellow(v.Tasks.Current + " waits for an answer")
-	answer := AnswerCommand(l.State, fold.Question{Task: v.Tasks.Current})
+	answer := AnswerCommand(fold.Question{Task: v.Tasks.Current})
 	return []string{fmt.Sprintf("  %s: %s  (%s)", waits, Clean(v.Tasks.Question), answer)}
 }
 

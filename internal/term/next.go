@@ -22,7 +22,7 @@ func NextCommand(s *fold.State) string {
 		return otherSettings(s)
 	}
 	if open := fold.OpenQuestions(s); len(open) > 0 && open[0].Task != "" && endedFromOutside(s) {
-		return AnswerCommand(s, open[0]) + ", then: " + ResumeCommand(s)
+		return AnswerCommand(open[0]) + ", then: " + ResumeCommand(s)
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
 	case reason == ralph.Unconfirmed && len(s.History.Tasks) > 0:
