@@ -95,7 +95,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 		return err
 	}
 	if !c.globals.quiet {
-		fmt.Fprintf(c.streams.Err, "DEMO: a scripted agent on a sample project in %s; no model is called\n", dir)
+		fmt.Fprintf(c.errLines(), "DEMO: a scripted agent on a sample project in %s; no model is called\n", dir)
 	}
 	return (&session{app: c.app, plan: plan}).begin(ctx)
 }

@@ -47,7 +47,8 @@ func (a *app) askToAccept(ctx context.Context, state *fold.State, end error) err
 		waiting, done = context.WithTimeout(ctx, (limit - state.Elapsed).Duration())
 	}
 	defer done()
-	fmt.Fprint(a.streams.Err, "\n"+questionAbout(may))
+	fmt.Fprint(a.errLines(), "\n"+questionAbout(may))
+	fmt.Fprint(a.streams.Err, " ") // wrapped lines lose it
 	answer, err := a.readLine(waiting)
 	if errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintln(a.streams.Err, "\nthe run's time is over; decide later with ralph accept")
@@ -77,7 +78,7 @@ func questionAbout(may []string) string {
 		yes = "y: yes, all unconfirmed tasks (" + strings.Join(may, ", ") + "); a task's name: only that one"
 	}
 	return "Accept this work? " + yes + "; n or Enter: decide later; " +
-		"other words: no, and ralph resume tells them to the agent: "
+		"other words: no, and ralph resume tells them to the agent:"
 }
 
 func isYes(answer string) bool {

@@ -262,15 +262,27 @@ func (c runsCommand) run(ctx context.Context) error {
 			fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
 			return
 		}
-		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSIZE\tSTATUS\tGOAL")
+		layout, started := "%s\t%s\t%v\t%s\t%s\t%s\n", time.DateTime
+		iterations, longest := "ITERATIONS", longestGoal
+		if room := c.columns() - runColumns; room < longestGoal/2 { // the goal gets a line of its own
+			layout, started = "%-26s  %-12s  %4v  %8s  %s\n  %s\n", "Jan _2 15:04"
+			iterations = "ITER"
+		} else {
+			longest = min(room, longest)
+		}
+		fmt.Fprintf(out, layout, "RUN", "STARTED", iterations, "SIZE", "STATUS", "GOAL")
 		for _, r := range runs {
-			started := r.StartedAt.Local().Format(time.DateTime)
-			goal := term.Shorten(demoMark(r.Demo)+term.Clean(cmp.Or(r.SpecFile, r.Goal, r.TaskFile)), 60)
-			status := summaryStatus(r.Summary)
-			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\t%s\n", r.Run, started, r.Iterations, term.Size(r.Size), status, goal)
+			goal := term.Shorten(demoMark(r.Demo)+term.Clean(cmp.Or(r.SpecFile, r.Goal, r.TaskFile)), longest)
+			fmt.Fprintf(out, layout, r.Run, r.StartedAt.Local().Format(started), r.Iterations, term.Size(r.Size),
+				summaryStatus(r.Summary), goal)
 		}
 	})
 }
+
+const (
+	longestGoal = 60
+	runColumns  = 92 // the width of the table without goals
+)
 
 func summaryStatus(r runlog.Summary) string {
 	switch {

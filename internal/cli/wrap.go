@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"math"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -16,6 +17,14 @@ func (a *app) wrapping(out io.Writer, terminal bool) io.Writer {
 		return out
 	}
 	return wrapWriter{out, a.streams.Width()}
+}
+
+// columns is the width of the table that fits on stdout.
+func (a *app) columns() int {
+	if !a.streams.OutTerm || a.streams.Width == nil || a.streams.Width() < narrowest {
+		return math.MaxInt
+	}
+	return a.streams.Width()
 }
 
 // narrowest is the width below which wrapping would not help.

@@ -57,21 +57,21 @@ func (l *Lines) write(lines []string) {
 		if l.State.Started.Demo {
 			prefix = l.Style.Yellow("DEMO ")
 		}
-		for _, row := range l.wrapped(prefix + line) {
-			fmt.Fprintln(l.Out, row)
+		for _, row := range l.wrapped(line, text.Width(prefix)) {
+			fmt.Fprintln(l.Out, prefix+row)
 		}
 	}
 }
 
-// wrapped breaks a line between words and indents the rows after the first.
-func (l *Lines) wrapped(line string) []string {
+// wrapped breaks a line between words and indents the rows after the first. taken is the width of the prefix.
+func (l *Lines) wrapped(line string, taken int) []string {
 	const hanging = "    "
-	if l.Width == nil || text.Width(line) <= l.Width() {
+	if l.Width == nil || taken+text.Width(line) <= l.Width() {
 		return []string{line}
 	}
 	words := strings.TrimLeft(line, " ")
 	indent := strings.Repeat(" ", len(line)-len(words))
-	rows := text.Wrap(words, max(l.Width()-len(indent+hanging), 20))
+	rows := text.Wrap(words, max(l.Width()-taken-len(indent+hanging), 20))
 	for i := range rows {
 		rows[i] = indent + rows[i]
 		if i > 0 {

@@ -159,7 +159,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
-		const demo = "DEMO: a scripted agent on a sample project; no model was called, nothing was spent."
+		const demo = "DEMO: a scripted agent on a sample project; no model was called, nothing spent."
 		b.text.WriteString(style.Yellow(demo) + "\n")
 	}
 	b.row("Stopped because", Clean(stopText(s)))
