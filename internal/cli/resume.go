@@ -20,7 +20,7 @@ import (
 // resumeChanges are the settings that a resume may change.
 type resumeChanges struct {
 	iterations, time, cost, tokens string // what to add to each limit
-	agent, model                   string
+	agent, command, model          string
 }
 
 // resumeCommand is `ralph resume`.
@@ -42,6 +42,7 @@ run continues.`,
 	flags, more := cmd.Flags(), &c.changes
 	more.addLimitFlags(flags)
 	flags.StringVar(&more.agent, "agent", "", "continue with agent `NAME`")
+	flags.StringVar(&more.command, "agent-cmd", "", "continue with the command `CMD` as the agent")
 	flags.StringVar(&more.model, "model", "", "continue with model `M`")
 	return cmd
 }
@@ -50,7 +51,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	ownOrphans(c.streams.Err)
 	if len(c.globals.set) > 0 || c.globals.config != "" {
 		return usage("a run continues with its recorded settings; --set and -c have no effect; " +
-			"use --add-iterations, --add-time, --add-cost, --add-tokens, --agent or --model")
+			"use --add-iterations, --add-time, --add-cost, --add-tokens, --agent, --agent-cmd or --model")
 	}
 	found, err := c.findRun(ctx, name)
 	if err != nil {
@@ -178,23 +179,8 @@ func (c *resumeCommand) recordedPlan(
 	if err := raiseLimits(&settings, changes); err != nil {
 		return nil, err
 	}
-	if changes.agent != "" {
-		flags := map[string][]string{"agent": {changes.agent}}
-		named, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: flags})
-		if err != nil {
-			return nil, err
-		}
-		if named.Settings.Agent.Name != settings.Agent.Name { // model and arguments were for the old agent
-			settings.Agent.Model, settings.Agent.Args = "", nil
-		}
-		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
-		isNamed := func(fallback string) bool { return fallback == settings.Agent.Name }
-		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, isNamed)
-		if isNamed(settings.Agent.Escalate) {
-			settings.Agent.Escalate = ""
-		}
-		// A run with a plain command has no idle timeout.
-		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout)
+	if err := changes.replaceAgent(&settings); err != nil {
+		return nil, err
 	}
 	if changes.model != "" {
 		settings.Agent.Model = changes.model
@@ -222,6 +208,39 @@ func (c *resumeCommand) recordedPlan(
 		req.Program = demoProgram(workspace.Dir)
 	}
 	return assembly.Prepare(ctx, req)
+}
+
+// replaceAgent makes the named agent or command the first agent of the run.
+func (more resumeChanges) replaceAgent(s *config.Settings) error {
+	flags := map[string][]string{}
+	if more.agent != "" {
+		flags["agent"] = []string{more.agent}
+	}
+	if more.command != "" {
+		flags["agent-cmd"] = []string{more.command}
+	}
+	if len(flags) == 0 {
+		return nil
+	}
+	given, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: flags})
+	if err != nil {
+		return err
+	}
+	now := given.Settings.Agent
+	if now.Name != s.Agent.Name || now.Command != s.Agent.Command { // model and arguments were for the old agent
+		s.Agent.Model, s.Agent.Args = "", nil
+	}
+	s.Agent.Name, s.Agent.Command = now.Name, now.Command
+	isNamed := func(fallback string) bool { return fallback == now.Name }
+	s.Agent.Fallback = slices.DeleteFunc(s.Agent.Fallback, isNamed)
+	if isNamed(s.Agent.Escalate) {
+		s.Agent.Escalate = ""
+	}
+	usual, err := config.Load(config.Input{Env: config.NewEnv(nil)})
+	if s.IdleTimeout = max(s.IdleTimeout, given.Settings.IdleTimeout); s.IdleTimeout == usual.Settings.IdleTimeout {
+		s.IdleTimeout = given.Settings.IdleTimeout // a plain command has no idle timeout unless the user set one
+	}
+	return err
 }
 
 // raiseLimits adds to the run's limits. It refuses to add to a limit that the run does not have.

@@ -126,7 +126,7 @@ func unbrokenWouldPass(s *fold.State) bool {
 var nextCommands = map[ralph.StopReason]string{
 	ralph.MaxIterations:  "ralph resume --add-iterations 10",
 	ralph.CheckBroken:    "make the check run, then: ralph resume; or start a new run with another --check",
-	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
+	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME, or --agent-cmd CMD",
 	ralph.Internal:       "ralph resume; please report this message with the output of ralph version",
 	ralph.CircuitOpen:    `see why with ralph explain, help with ralph steer "…", then: ralph resume`,
 	ralph.Timeout:        "ralph resume --add-time 30m",
