@@ -113,9 +113,10 @@ func resolved(dir string) string {
 // Dir returns the folder of the workspace's state. It may not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
-// AgentOutput is the file with what the agent of an iteration printed.
-func (s *Store) AgentOutput(run string, iteration int) string {
-	return filepath.Join(iterationDir(s.RunDir(run), iteration), "agent.jsonl")
+// AgentOutput returns the files with what the agent of an iteration printed on standard output and standard error.
+func (s *Store) AgentOutput(run string, iteration int) (output, complaints string) {
+	dir := iterationDir(s.RunDir(run), iteration)
+	return filepath.Join(dir, "agent.jsonl"), filepath.Join(dir, "agent.stderr")
 }
 
 func iterationDir(runDir string, iteration int) string {
