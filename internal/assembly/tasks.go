@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -143,7 +144,8 @@ func (p *Plan) findTasks() error {
 	}
 	list, err := TaskList(p.Workspace, p.Settings)
 	if bad, ok := errors.AsType[plan.Problems](err); ok {
-		return &config.UsageError{Msg: "the task list has errors (ralph tasks lint shows all):\n" + indentLines(bad)}
+		return &config.UsageError{Msg: "the task list has errors (" + lintCommand(p.Settings.Tasks.File) + " shows all):\n" +
+			indentLines(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
 		return &config.UsageError{Msg: err.Error()}
@@ -156,8 +158,20 @@ func (p *Plan) findTasks() error {
 	return nil
 }
 
-// otherLists names the lists that the run ignores, because the user may have meant one of them.
+// lintCommand is how the user checks the list of a run; file is "" for the project's own.
+func lintCommand(file string) string {
+	if file != "" {
+		return process.Words([]string{"ralph", "tasks", "lint", "--tasks", file})
+	}
+	return "ralph tasks lint"
+}
+
+// otherLists names the lists that the run ignores, because the user may have meant one of them. A user who named one
+// did not.
 func (p *Plan) otherLists() string {
+	if p.Settings.Tasks.File != "" {
+		return ""
+	}
 	var others []string
 	for _, place := range plan.Places {
 		if _, err := os.Stat(filepath.Join(p.Workspace.Dir, filepath.FromSlash(place))); err == nil && place != p.TaskFile {
@@ -181,7 +195,7 @@ func (p *Plan) lintTasks() {
 		p.notice("tasks_lint", warnings[0].String())
 	default:
 		more := text.Count(len(warnings)-1, "more warning")
-		p.notice("tasks_lint", fmt.Sprintf("%s (and %s: ralph tasks lint)", warnings[0], more))
+		p.notice("tasks_lint", fmt.Sprintf("%s (and %s: %s)", warnings[0], more, lintCommand(p.Settings.Tasks.File)))
 	}
 }
 
