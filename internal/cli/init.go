@@ -187,11 +187,14 @@ func (q questions) line(question string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// proposal asks about a check. The default is yes if the check's program is installed, else no.
+// proposal asks about a check. The default is yes if a run would use it.
 func (q questions) proposal(proposal project.Proposal) (bool, error) {
 	because, choices, byDefault := proposal.Because, "[Y/n]", "y"
 	if proposal.Missing != "" {
-		because, choices, byDefault = because+"; "+proposal.Missing+" is not on PATH", "[y/N]", "n"
+		because += "; " + proposal.Missing + " is not on PATH"
+	}
+	if !proposal.Used() {
+		choices, byDefault = "[y/N]", "n"
 	}
 	command := term.Clean(proposal.Command)
 	question := fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, command, term.Clean(because), choices)
@@ -288,12 +291,22 @@ func (c *initCommand) print(report initReport, survey setup.Survey, notes []stri
 	if forgotten := notAmong(report.Checks, survey.Proposals); survey.Configured && forgotten != "" {
 		notes = append(notes, "found but not used as a check: "+forgotten)
 	}
+	for _, proposal := range survey.Proposals {
+		if proposal.Missing != "" && slices.Contains(report.Checks, proposal.Command) {
+			notes = append(notes, fmt.Sprintf("%s is not on PATH: install it, or change checks.commands in %s",
+				proposal.Missing, config.ProjectFile))
+		}
+	}
 	for _, note := range notes {
 		fmt.Fprintf(out, "Note     %s\n", term.Clean(note))
 	}
 	fmt.Fprintln(out, "\nNext")
-	for _, step := range nextSteps(report) {
-		fmt.Fprintf(out, "  %-34s %s\n", step[0], step[1])
+	steps, width := nextSteps(report, c.missingFlags(report, survey)), 0
+	for _, step := range steps {
+		width = max(width, len(step[0])+1, 34)
+	}
+	for _, step := range steps {
+		fmt.Fprintf(out, "  %-*s %s\n", width, step[0], step[1])
 	}
 }
 
@@ -331,22 +344,43 @@ func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {
 	case len(survey.Agents) > 0:
 		return survey.Agents[0] + ", the first one found on PATH"
 	}
-	if text, ready := models.BuiltIn(models.Request{Env: c.streams.Env, Dir: survey.Workspace.Dir}); ready {
+	if text, ready := c.builtIn(survey); ready {
 		return "none found on PATH; use the built-in worker with --agent worker; " + text
 	}
 	return "none found on PATH; pass a command with --agent-cmd, or set an API key and use --agent worker"
 }
 
-// nextSteps returns commands that work in the project as it is now, each with what it does.
-func nextSteps(report initReport) [][2]string {
-	goal := [2]string{`ralph run "what to do"`, "work on a goal"}
+// builtIn says which model the built-in worker would use, and whether it has one.
+func (c *initCommand) builtIn(survey setup.Survey) (text string, ready bool) {
+	return models.BuiltIn(models.Request{Env: c.streams.Env, Dir: survey.Workspace.Dir})
+}
+
+// missingFlags returns what a run here needs on its command line, because init found neither checks nor an agent.
+func (c *initCommand) missingFlags(report initReport, survey setup.Survey) (flags string) {
+	isTest := func(p project.Proposal) bool { return p.Kind == project.KindTest }
+	if len(report.Checks) == 0 && !slices.ContainsFunc(survey.Proposals, isTest) {
+		flags = " --check CMD"
+	}
+	if report.Agent != "" || len(survey.Agents) > 0 {
+		return flags
+	}
+	if _, ready := c.builtIn(survey); ready {
+		return flags + " --agent worker"
+	}
+	return flags + " --agent-cmd CMD"
+}
+
+// nextSteps returns commands that work in the project as it is now, each with what it does. Runs get the flags.
+func nextSteps(report initReport, flags string) [][2]string {
+	run := "ralph run" + flags
+	goal := [2]string{`ralph run "what to do"` + flags, "work on a goal"}
 	switch {
 	case report.Tasks != "":
-		return [][2]string{{"ralph run", "work through " + report.Tasks}, goal}
+		return [][2]string{{run, "work through " + report.Tasks}, goal}
 	case report.Prompt == setup.LoosePrompt:
-		return [][2]string{{"ralph run --prompt " + report.Prompt, "work on what it says"}, goal}
+		return [][2]string{{"ralph run --prompt " + report.Prompt + flags, "work on what it says"}, goal}
 	case report.Prompt != "":
-		return [][2]string{{"ralph run", "work on what " + report.Prompt + " says"}, goal}
+		return [][2]string{{run, "work on what " + report.Prompt + " says"}, goal}
 	}
-	return [][2]string{goal, {`ralph tasks add "a first task"`, "start a task list; then: ralph run"}}
+	return [][2]string{goal, {`ralph tasks add "a first task"`, "start a task list; then: " + run}}
 }

@@ -30,16 +30,15 @@ type Detection struct {
 const nothingFound = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, requirements.txt, " +
 	"Cargo.toml and a Makefile with a test target, here and in subfolders"
 
-// Detect returns every check that [Propose] lists and that can run. It keeps a test whose runner is
-// missing, so that the run reports it instead of proving less. Detect returns false if no test was
-// found: lint alone proves nothing.
+// Detect returns every check that [Propose] lists and that a run uses. It returns false if no test was found: lint alone
+// proves nothing.
 func Detect(dir string) (Detection, bool) {
 	found, untested := survey(dir)
 	d := Detection{PassedOver: untested}
 	var sources []string
 	hasTest := false
 	for _, proposal := range found {
-		if proposal.Kind != KindTest && proposal.Missing != "" {
+		if !proposal.Used() {
 			skipped := proposal.Command + " is not used as a check: " + proposal.Missing + " is not on PATH"
 			d.PassedOver = append(d.PassedOver, skipped)
 			continue

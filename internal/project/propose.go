@@ -32,6 +32,10 @@ type Proposal struct {
 	Missing string `json:"missing"`
 }
 
+// Used reports whether a run without configured checks uses the check. It uses a test whose runner is missing, so that
+// it reports that instead of proving less.
+func (p Proposal) Used() bool { return p.Kind == KindTest || p.Missing == "" }
+
 // candidate is a proposal and how to recognize the same check elsewhere.
 type candidate struct {
 	Proposal

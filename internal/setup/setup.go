@@ -93,11 +93,11 @@ type Choice struct {
 	Proof  string             // gate.proof; "" for the default
 }
 
-// Everything chooses every proposed check that can run.
+// Everything chooses the proposed checks that a run would use.
 func (s Survey) Everything() Choice {
 	var choice Choice
 	for _, proposal := range s.Proposals {
-		if proposal.Missing == "" {
+		if proposal.Used() {
 			choice.Checks = append(choice.Checks, proposal.Command)
 		} else {
 			choice.Others = append(choice.Others, proposal)
