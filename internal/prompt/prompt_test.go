@@ -172,6 +172,11 @@ func goalSituations() map[string]ralph.PromptInput {
 func taskSituations() map[string]ralph.PromptInput {
 	return map[string]ralph.PromptInput{
 		"task_first": working(),
+		"task_with_the_only_checks": func() ralph.PromptInput {
+			in := working()
+			in.Checks = nil
+			return in
+		}(),
 		"task_refused": laterTask(func(in *ralph.PromptInput) {
 			in.Try, in.Task.SpecFile = 3, ".agent/tasks/TASK-2.json"
 			in.Tasks[1].Regressed = true

@@ -157,7 +157,11 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	list(when+", Ralph runs these commands; all must exit 0:", in.Checks)
 	if in.Task != nil {
-		list("For this task it also runs:", in.Task.Checks)
+		own := "For this task it also runs:"
+		if len(in.Checks) == 0 {
+			own = when + ", Ralph runs these commands for this task; all must exit 0:"
+		}
+		list(own, in.Task.Checks)
 	}
 	list("Another agent wrote these tests for this work. Make them pass, and do not change them: Ralph refuses claims\n"+
 		"with other versions.", in.GivenTests)
