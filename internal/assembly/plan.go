@@ -241,6 +241,9 @@ func (p *Plan) findPrompt() error {
 		if err != nil {
 			return &config.UsageError{Msg: err.Error()}
 		}
+		if !textfile.IsText(text) {
+			return &config.UsageError{Msg: name + " is not text in UTF-8"}
+		}
 		p.PromptFile = cmp.Or(p.PromptFile, name)
 		if prompt.IsStarter(text) { // one that was written for this project comes first
 			continue
@@ -252,8 +255,10 @@ func (p *Plan) findPrompt() error {
 }
 
 func (r Request) requireText(flag, file string) error {
-	_, err := textfile.Read(r.Workspace.Dir, file)
+	text, err := textfile.Read(r.Workspace.Dir, file)
 	switch {
+	case err == nil && !textfile.IsText(text):
+		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is not text in UTF-8", flag, file)}
 	case err == nil:
 		return nil
 	case errors.Is(err, textfile.ErrEmpty):

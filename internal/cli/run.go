@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -218,18 +219,20 @@ func (c runCommand) goal(words []string) (*string, error) {
 		return nil, usage("the goal must be one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
 	case len(words) == 1 && opts.hasGoal:
 		return nil, usage("the goal is given both as an argument and with --goal; choose one")
-	case len(words) == 1:
-		return &words[0], nil
-	case !opts.hasGoal:
+	case len(words) == 0 && !opts.hasGoal:
 		return nil, nil
-	case opts.goal != "-":
-		return &opts.goal, nil
+	}
+	goal := cmp.Or(firstOf(words), opts.goal)
+	if goal != "-" {
+		return &goal, nil
 	}
 	text, err := io.ReadAll(c.streams.In)
 	if err != nil {
 		return nil, fmt.Errorf("read goal: %w", err)
 	}
-	goal := string(text)
+	if goal = string(text); goal != "" && !textfile.IsText(goal) {
+		return nil, usage("the goal on stdin is not text in UTF-8")
+	}
 	return &goal, nil
 }
 

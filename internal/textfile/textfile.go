@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxSize is far more than fits into a prompt.
@@ -111,6 +112,12 @@ func below(dir, path string) string {
 // Clean drops a byte order mark and replaces invalid UTF-8.
 func Clean(text string) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd")
+}
+
+// IsText reports whether a text can be read by people: it has no NUL, and little of it is invalid UTF-8.
+func IsText(text string) bool {
+	invalid := strings.Count(strings.ToValidUTF8(text, "\ufffd"), "\ufffd")
+	return !strings.ContainsRune(text, 0) && invalid*5 < utf8.RuneCountInString(text)
 }
 
 // readAll reads an open file; path is for messages.
