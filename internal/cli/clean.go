@@ -41,9 +41,9 @@ question:
   - old demos, and temporary files of killed processes
 
 A run with unmerged or stashed work stays, and so does one that was interrupted:
-ralph resume can continue it. The newest run always stays. With --force, remove
-unmerged worktrees as well, and old runs that were interrupted or have stashed
-work.`,
+ralph resume can continue it. Of the runs without a worktree, the newest stays.
+With --force, remove unmerged worktrees as well, and old runs that were
+interrupted or have stashed work.`,
 		Example: `  ralph clean --dry-run
   ralph clean --older 7d --keep 5
   ralph clean --yes               # in a script`,

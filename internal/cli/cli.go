@@ -334,10 +334,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		choice := cmp.Or(valid[flag.Value.Type()], "another value")
 		return usage("--%s %s: choose %s", flag.Name, wrong.GetValue(), choice)
 	}
-	text := err.Error()
-	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
-	if !isUnknown {
-		return usage("%s", text)
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usage("%s", err)
+	}
+	name := unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		return usage("unknown flag -%s; %s --help lists the flags", name, cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -357,7 +360,7 @@ var (
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usage("ralph %s takes "+what, cmd.Name(), args[n])
+			return usage("%s takes "+what, cmd.CommandPath(), args[n])
 		}
 		return nil
 	}

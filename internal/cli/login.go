@@ -51,6 +51,9 @@ func (c loginCommand) run(ctx context.Context, name string, args []string) error
 	}
 	flags := map[string][]string{}
 	if name != "" {
+		if !login.Knows(name) {
+			return usage("unknown agent %q; ralph login --list lists the agents", name)
+		}
 		flags["agent"] = []string{name}
 	}
 	_, loaded, err := c.settings(ctx, flags)

@@ -193,7 +193,7 @@ func (k runSnapshots) taskRange(task string) (from, to string, err error) {
 		return "", "", usage("run %s did not work on task %q", k.run, task)
 	case last-first+1 != count:
 		return "", "", usage("other tasks were worked on between iterations %d and %d of run %s, "+
-			"which worked on %s; name one of these iterations", first, last, k.run, task)
+			"which worked on %s; choose one iteration, as in: ralph diff %s %d", first, last, k.run, task, k.run, last)
 	}
 	to, err = k.at(last)
 	return k.before[first], to, err

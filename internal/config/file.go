@@ -34,6 +34,8 @@ func readFile(path string, kind Layer) (layer, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && kind != LayerConfig:
 		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &UsageError{Msg: fmt.Sprintf("the config file %s does not exist", path)}
 	case err != nil:
 		return nil, &UsageError{Msg: fmt.Sprintf("read config: %v", err)}
 	}

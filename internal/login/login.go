@@ -4,6 +4,7 @@ package login
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/assembly"
@@ -36,6 +37,11 @@ func List() []Login {
 		all = append(all, login)
 	}
 	return all
+}
+
+// Knows reports whether a user can name the agent: a CLI, or the built-in worker, which has no login.
+func Knows(name string) bool {
+	return name == config.Worker || slices.ContainsFunc(List(), func(l Login) bool { return l.Agent == name })
 }
 
 // Of returns the login of the agent that a run with these settings would start, and the path of its
