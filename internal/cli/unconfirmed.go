@@ -42,12 +42,12 @@ func (a *app) forPerson(space workspace.Workspace, file string, tasks []ralph.Ta
 			if t.Status == ralph.TaskPending && slices.ContainsFunc(state.History.Tasks, left) {
 				found.unconfirmed = append(found.unconfirmed, t.ID)
 			}
-			for _, asked := range fold.OpenQuestions(state) {
-				if t.Status == ralph.TaskPending && asked.Task == t.ID {
-					found.questions = append(found.questions, asked)
-				}
-			}
 		}
+		found.questions = slices.DeleteFunc(fold.OpenQuestions(state), func(asked fold.Question) bool {
+			return !slices.ContainsFunc(tasks, func(t ralph.Task) bool {
+				return t.Status == ralph.TaskPending && t.ID == asked.Task
+			})
+		})
 		if len(found.unconfirmed) > 0 && !r.Live && state.Phase == fold.PhaseNone {
 			var run []string
 			if i > 0 { // by default commands are about the newest run

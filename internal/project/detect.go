@@ -30,8 +30,8 @@ type Detection struct {
 const nothingFound = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, requirements.txt, " +
 	"Cargo.toml and a Makefile with a test target, here and in subfolders"
 
-// Detect returns every check that [Propose] lists and that a run uses. It returns false if no test was found: lint alone
-// proves nothing.
+// Detect returns every check that [Propose] lists and that a run uses. It returns false if no test was
+// found: lint alone proves nothing.
 func Detect(dir string) (Detection, bool) {
 	found, untested := survey(dir)
 	d := Detection{PassedOver: untested}
