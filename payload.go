@@ -215,7 +215,7 @@ const (
 
 // SteeringSeen records that a steering item went into a prompt or was removed.
 type SteeringSeen struct {
-	State   string `json:"state"` // delivered, removed
+	State   string `json:"state"` // delivered, earlier, removed
 	File    string `json:"file"`
 	Text    string `json:"text"`
 	Message string `json:"letter,omitempty"` // that brought it, if ralph steer did
@@ -224,6 +224,7 @@ type SteeringSeen struct {
 // The states of an item of steering.
 const (
 	SteeringDelivered = "delivered"
+	SteeringEarlier   = "earlier" // it was there before a question was asked, or a hook wrote it, so it answers nothing
 	SteeringRemoved   = "removed"
 )
 

@@ -59,8 +59,10 @@ func (s *State) remember(what any) {
 	case ralph.SteeringSeen:
 		same := func(item ralph.SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
-		if data.State == ralph.SteeringDelivered {
+		if data.State != ralph.SteeringRemoved {
 			s.Steering = append(s.Steering, data)
+		}
+		if data.State == ralph.SteeringDelivered {
 			s.Asked = nil // the user read the question and wrote this
 			s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(ralph.TaskState) bool { return true })
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -14,6 +15,7 @@ type hookCaller struct {
 	*journal
 	tree        *workspace
 	list        *taskList
+	inbox       *inbox
 	hooks       []ralph.Hooks
 	warnedCalls map[ralph.HookRun]bool // warnings of per-call hooks already given, with the reason
 	hooksRan    bool                   // hooks ran since the last snapshot of the tree
@@ -48,6 +50,10 @@ func hookText(text string) string {
 // counts as a warning.
 func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph.HookRun) []ralph.HookRun {
 	var all []ralph.HookRun
+	asks := len(h.hooks) > 0 && len(fold.OpenQuestions(h.state)) > 0
+	if asks { // until now it is the user's
+		h.inbox.readSteering(ralph.SteeringDelivered)
+	}
 	for _, asked := range h.hooks {
 		runs := callHookSafely(hook, func() []ralph.HookRun { return ask(asked) })
 		all = append(all, runs...)
@@ -57,6 +63,9 @@ func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph
 		if blockedBy(runs) != "" {
 			break
 		}
+	}
+	if asks {
+		h.inbox.readSteering(ralph.SteeringEarlier)
 	}
 	h.hooksRan = h.hooksRan || len(all) > 0
 	return all

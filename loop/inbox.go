@@ -38,7 +38,7 @@ var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 func (b *inbox) readUserInput(ctx context.Context) {
 	before := b.state.Steering
 	b.readInbox(false)
-	b.readSteering()
+	b.readSteering(ralph.SteeringDelivered)
 	if !slices.Equal(before, b.state.Steering) {
 		b.tree.snapshot(ctx, ralph.TreeInput{BaseHead: b.state.History.Base.Head})
 	}
@@ -197,9 +197,9 @@ func placeSteering(dir, text string) (file, item, line string, err error) {
 	return file, item, line, nil
 }
 
-// readSteering reads the steering files again and records which items are new and which were
-// removed.
-func (b *inbox) readSteering() {
+// readSteering reads the steering files again and records which items are new and which were removed. In state earlier,
+// new items answer no question.
+func (b *inbox) readSteering(state string) {
 	same := func(item ralph.SteeringSeen) func(ralph.SteeringSeen) bool {
 		return func(other ralph.SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
 	}
@@ -213,7 +213,7 @@ func (b *inbox) readSteering() {
 			continue
 		}
 		for _, text := range steeringItems(text) {
-			item := ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: text}
+			item := ralph.SteeringSeen{State: state, File: file, Text: text}
 			if !slices.ContainsFunc(now, same(item)) {
 				now = append(now, item)
 			}
@@ -228,7 +228,7 @@ func (b *inbox) readSteering() {
 	for _, item := range now {
 		if !slices.ContainsFunc(b.state.Steering, same(item)) {
 			b.emit(ralph.EvSteering, item)
-			if !slices.ContainsFunc(b.knownWhenAsked, same(item)) {
+			if state == ralph.SteeringDelivered && !slices.ContainsFunc(b.knownWhenAsked, same(item)) {
 				b.asked = "" // the user read the question and wrote this
 			}
 		}

@@ -149,6 +149,9 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		return l.run.storageVerdict()
 	}
 	l.inbox.readInbox(true)
+	if agent.Said.Decide != nil { // nobody has seen the question yet, so nothing answers it
+		l.inbox.readSteering(ralph.SteeringEarlier)
+	}
 	at := l.run.moment(ctx)
 	before := l.run.state.History.Breaker.State
 	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))

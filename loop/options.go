@@ -56,14 +56,15 @@ func newLoop(cfg Config) *Loop {
 	list := &taskList{journal: run}
 	suite := &suite{journal: run, list: list}
 	goals := &goal{journal: run, tree: tree}
-	hooks := &hookCaller{journal: run, tree: tree, list: list}
+	inbox := &inbox{journal: run, tree: tree, wait: wait}
+	hooks := &hookCaller{journal: run, tree: tree, list: list, inbox: inbox}
 	checks := &checkRunner{journal: run, tree: tree, list: list, suite: suite}
 	return &Loop{
 		run: run, tree: tree, wait: wait, list: list, goals: goals, hooks: hooks, checks: checks,
 		prompter: StandardPrompt{},
 		reviews:  &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
 		stash:    &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
-		inbox:    &inbox{journal: run, tree: tree, wait: wait},
+		inbox:    inbox,
 		agents:   &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
 		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
 		tests:    &testsFirst{journal: run, tree: tree, list: list, goals: goals, suite: suite},

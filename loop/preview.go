@@ -32,7 +32,7 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 	if l.list.tasks != nil {
 		l.list.recordSelected()
 	}
-	l.inbox.readSteering()
+	l.inbox.readSteering(ralph.SteeringDelivered)
 	if inbox, ok := l.run.inbox.(ralph.MessageInbox); ok {
 		messages, _ := inbox.Messages()
 		for _, message := range messages {

@@ -86,7 +86,7 @@ func (s *undoneSearch) testsOf(ctx context.Context, e judge.ShownTask) ralph.Tre
 	base := s.runner.state.History.Base
 	tree := ralph.TreeState{Known: true, Head: base.Head, Snapshot: e.Tree}
 	copies, ok := s.runner.tree.store.(ralph.Snapshots)
-	if !ok {
+	if !ok || len(s.runner.policy.Protects) == 0 {
 		return tree
 	}
 	found, err := s.runner.tree.examiner.Compare(ctx, base, tree)

@@ -40,6 +40,9 @@ func (l *Lines) taskLines(e ralph.Event) []string {
 			return []string{"  steering removed: " + Shorten(Clean(data.Text), 100)}
 		}
 		text := Shorten(Clean(data.Text), 100)
+		if data.State == ralph.SteeringEarlier {
+			return []string{"  steering that answers no question, because it was there before, or a hook wrote it: " + text}
+		}
 		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, text)}
 	case ralph.AnswerGiven:
 		answer := Shorten(Clean(data.Answer), 100)
