@@ -127,7 +127,7 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 	if _, err = s.feed(ctx, s.call, gone.String()+put.String(), order); err != nil {
 		return "", err
 	}
-	tree, err := s.call(ctx, git.Call{Args: writeTree, Env: index})
+	tree, err := s.call(ctx, git.Call{Args: gitWriteTree, Env: index})
 	return strings.TrimSpace(tree), err
 }
 

@@ -29,10 +29,8 @@ var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
 // put stores one object as git does. Commits and records of the repository are small and many: one
 // git call for each would cost more than all the rest of a snapshot.
 func (s *Store) put(kind string, body []byte) (string, error) {
-	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
-	sum := s.hash()
-	sum.Write(object)
-	id := hex.EncodeToString(sum.Sum(nil))
+	object := asObject(kind, body)
+	id := hex.EncodeToString(idOf(object, s.hash()))
 	path := s.path("objects/" + id[:2] + "/" + id[2:])
 	if _, err := os.Lstat(path); err == nil {
 		return id, nil
@@ -49,6 +47,16 @@ func (s *Store) put(kind string, body []byte) (string, error) {
 		return "", fmt.Errorf("keep %s: %w", kind, err)
 	}
 	return id, nil
+}
+
+// asObject adds the head of an object to its content.
+func asObject(kind string, body []byte) []byte {
+	return append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
+}
+
+func idOf(object []byte, sum hash.Hash) []byte {
+	sum.Write(object)
+	return sum.Sum(nil)
 }
 
 func putFile(folders *sync.Mutex, path string, content []byte) error {

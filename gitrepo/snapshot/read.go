@@ -37,18 +37,20 @@ func (c header) listed() string { return c.tree + " " + c.prefix }
 func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error) {
 	return s.listings.List(c.listed(), func() ([]manifest.Entry, error) {
 		all, err := s.files(ctx, c.tree)
-		if err != nil {
-			return nil, err
-		}
-		files := make([]manifest.Entry, 0, len(all))
-		for _, file := range all {
-			if name, ok := strings.CutPrefix(file.Name, c.prefix); ok {
-				files = append(files, manifest.Entry{Mode: file.Mode, ID: file.ID, Name: name})
-			}
-		}
-		slices.SortFunc(files, func(a, b manifest.Entry) int { return cmp.Compare(a.Name, b.Name) })
-		return files, nil
+		return below(c.prefix, all), err
 	})
+}
+
+// below returns the files of a workspace, named relative to it and sorted.
+func below(prefix string, all []manifest.Entry) []manifest.Entry {
+	files := make([]manifest.Entry, 0, len(all))
+	for _, file := range all {
+		if name, ok := strings.CutPrefix(file.Name, prefix); ok {
+			files = append(files, manifest.Entry{Mode: file.Mode, ID: file.ID, Name: name})
+		}
+	}
+	slices.SortFunc(files, func(a, b manifest.Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return files
 }
 
 // Read returns up to limit bytes of a file in a snapshot, or the target of a link.

@@ -130,14 +130,9 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil
 	}
-	tree, err := k.inTree(ctx, git.Call{Args: writeTree})
-	got.tree = strings.TrimSpace(tree)
+	got.tree, err = k.writeTree(ctx)
 	return got, err
 }
-
-// writeTree writes the index as a tree. It fails if one of the files is missing, but in a batch git
-// ignores errors when it moves new objects to their place, so the new folders are synced one by one.
-var writeTree = []string{"-c", "core.fsyncMethod=fsync", "write-tree"}
 
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head

@@ -51,11 +51,7 @@ type intact func(id string, original, there int64) bool
 // packedIn lists the objects of small packs that the original does not have: copies that were packed. They
 // are no longer loose, unlike their originals.
 func packedIn(objects, original string) map[string]bool {
-	const (
-		limit = 4 << 20
-		magic = "\xfftOc\x00\x00\x00\x02"
-		names = len(magic) + 256*4 // where they begin, after the counts by first byte
-	)
+	const limit = 4 << 20
 	found := map[string]bool{}
 	indexes, _ := filepath.Glob(filepath.Join(objects, "pack", "pack-*.idx")) // the pattern is sound
 	for _, file := range indexes {
@@ -66,11 +62,11 @@ func packedIn(objects, original string) map[string]bool {
 			continue
 		}
 		index, err := os.ReadFile(file)
-		if err != nil || len(index) < names || string(index[:len(magic)]) != magic {
+		if err != nil || len(index) < packNames || string(index[:len(packMagic)]) != packMagic {
 			continue
 		}
-		count := int(binary.BigEndian.Uint32(index[names-4:]))
-		for list := index[names:]; count > 0 && len(list) >= hash; count-- {
+		count := int(binary.BigEndian.Uint32(index[packNames-4:]))
+		for list := index[packNames:]; count > 0 && len(list) >= hash; count-- {
 			found[hex.EncodeToString(list[:hash])] = true
 			list = list[hash:]
 		}
