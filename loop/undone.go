@@ -9,8 +9,8 @@ import (
 )
 
 // findUndone looks for tasks whose work was undone after they were done, and records them. It runs what showed a task
-// with the tests as they were then. A claim that would end the run needs all of it. Other claims are compared with the
-// last task of each check, and only if tests changed since then.
+// with the tests as they were then. A claim that would end the run needs all of it. For other claims the last task of
+// each check is enough, and only if tests changed since a task was last proven: one comparison, however long the list.
 func (r *checkRunner) findUndone(ctx context.Context) {
 	evidence := judge.Evidence(r.state.History)
 	if len(evidence) == 0 || r.tree.examiner == nil || r.state.History.CheckedInPlace() || !r.couldStillPass(ctx) {
@@ -23,12 +23,7 @@ func (r *checkRunner) findUndone(ctx context.Context) {
 		return
 	}
 	if !judge.WouldEnd(r.policy, r.state.History) {
-		newest := slices.DeleteFunc(slices.Clone(evidence), func(e judge.ShownTask) bool {
-			i := slices.IndexFunc(evidence, func(other judge.ShownTask) bool { return other.Task == e.Task })
-			return slices.ContainsFunc(evidence[i+1:], func(later judge.ShownTask) bool { return later.Check == e.Check }) ||
-				!search.testsChanged(ctx, search.testsOf(ctx, e))
-		})
-		if len(search.undone(ctx, newest)) == 0 {
+		if !search.testsChanged(ctx, r.claimBase()) || len(search.undone(ctx, newestOfEachCheck(evidence))) == 0 {
 			return
 		}
 	}
@@ -36,6 +31,16 @@ func (r *checkRunner) findUndone(ctx context.Context) {
 	if len(undone) > 0 && ctx.Err() == nil && r.storage == nil {
 		r.emit(ralph.EvWorkUndone, ralph.WorkUndone{Tasks: undone})
 	}
+}
+
+func newestOfEachCheck(evidence []judge.ShownTask) []judge.ShownTask {
+	var newest []judge.ShownTask
+	for _, e := range slices.Backward(evidence) {
+		if !slices.ContainsFunc(newest, func(later judge.ShownTask) bool { return later.Check == e.Check }) {
+			newest = append(newest, e)
+		}
+	}
+	return newest
 }
 
 // undoneSearch runs what showed tasks again.
