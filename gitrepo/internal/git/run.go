@@ -70,9 +70,10 @@ func (f *Failure) Error() string {
 // Is makes a failure of git's storage an [ralph.ErrIO].
 func (f *Failure) Is(target error) bool { return target == ralph.ErrIO && storageFailed(f.Stderr) }
 
-// attentive makes git look at a file whose size or times changed, whatever the repository's settings say. With
-// them an agent could edit a file without git noticing.
+// attentive makes git look at a file whose size or times changed, and at commits as a clone would have them, whatever
+// the repository says. Otherwise an agent could make git see another file or commit.
 var attentive = []string{
+	"--no-replace-objects",
 	"-c", "core.trustctime=true",
 	"-c", "core.checkStat=default",
 	"-c", "core.ignoreStat=false",
