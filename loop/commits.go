@@ -33,15 +33,9 @@ func (l *Loop) commit(ctx context.Context) {
 	if l.commits.when == ralph.CommitTask && len(likely.Tasks.Done) == 0 && !complete {
 		return
 	}
-	if l.list.tasks != nil && len(likely.Tasks.Done) > 0 {
-		states := l.list.statuses()
-		for _, id := range likely.Tasks.Done {
-			states[id] = ralph.TaskDone
-		}
-		if l.list.writeStates(states); l.list.unwritten != nil { // the commit would lack it
-			l.run.storageFailed(fmt.Errorf("update %s: %w", l.list.tasks.File(), l.list.unwritten))
-			return
-		}
+	if !l.list.writeDone(likely.Tasks.Done) { // the commit would lack it
+		l.run.storageFailed(fmt.Errorf("update %s: %w", l.list.tasks.File(), l.list.unwritten))
+		return
 	}
 	worked, _ := judge.FindTask(l.run.state.History.Tasks, now.Task)
 	facts := ralph.CommitFacts{
@@ -105,6 +99,19 @@ func (c commits) make(ctx context.Context, tree *workspace, list *taskList, mess
 // commitFailed records that no commit has the work.
 func (j *journal) commitFailed(why string) {
 	j.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: why, ExitCode: 1})
+}
+
+// writeDone writes the list with more tasks done, and reports whether that worked.
+func (k *taskList) writeDone(tasks []string) bool {
+	if k.tasks == nil || len(tasks) == 0 {
+		return true
+	}
+	states := k.statuses()
+	for _, id := range tasks {
+		states[id] = ralph.TaskDone
+	}
+	k.writeStates(states)
+	return k.unwritten == nil
 }
 
 // unprove writes the list as it was before the commit: nothing more is proven.

@@ -41,8 +41,17 @@ func (c *commits) addUncommitted(ctx context.Context, state *ralph.TreeState, tr
 
 // notCommitted lists the files that a commit does not have as a snapshot's tree has them. Git converts some files when
 // it commits them, so it is asked about those that differ, with an index that knows nothing about the files.
-func (c *commits) notCommitted(ctx context.Context, commit, tree string) ([]string, error) {
+func (c *commits) notCommitted(ctx context.Context, commit, tree string) (names []string, err error) {
 	k := c.keeper
+	question := commit + tree + k.gitStamp()
+	if c.asked == question { // a claim is looked at several times
+		return c.answer, nil
+	}
+	defer func() {
+		if err == nil {
+			c.asked, c.answer = question, names
+		}
+	}()
 	edits, err := k.edits(ctx, commit, tree, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(k.home.Common, "objects"))
 	if err != nil {
 		return nil, err

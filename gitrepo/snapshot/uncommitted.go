@@ -25,6 +25,9 @@ type commits struct {
 
 	blinding []string          // settings at that time by which git misses changes
 	same     map[variants]bool // files that are the same for git, which converts them
+
+	asked  string   // about which commit, tree and settings notCommitted was asked last
+	answer []string // its answer
 }
 
 // begin notes what there is before an agent works.
@@ -112,7 +115,8 @@ func (c *commits) hidden(ctx context.Context, names map[string]bool) (lines []st
 	}
 	for _, name := range lacking {
 		if name = strings.TrimPrefix(name, k.repo.Prefix); unseen[name] {
-			lines = append(lines, name+" (git's index hides the change, so a commit lacks it; git read-tree HEAD renews the index)")
+			lines = append(lines, name+" (git's index hides the change, so a commit lacks it; "+
+				"git read-tree HEAD renews the index)")
 		}
 	}
 	slices.Sort(lines)

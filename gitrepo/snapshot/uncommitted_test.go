@@ -24,8 +24,9 @@ func TestChangesThatACommitLacks(t *testing.T) {
 		"unchanged":              {"echo new >a; git update-index --assume-unchanged a", "a", hidden},
 		"skipped after a commit": {"echo new >a; git commit -qam new; git update-index --skip-worktree a", "a", nil},
 		"another text": {
-			"echo new >a; touch -t 202001010000 a; git config filter.x.clean 'echo a'; echo 'a filter=x' >.git/info/attributes; " +
-				"git add a; rm .git/info/attributes; git config --remove-section filter.x", "a", hidden,
+			"echo new >a; touch -t 202001010000 a; git config filter.x.clean 'echo a'; " +
+				"echo 'a filter=x' >.git/info/attributes; git add a; " +
+				"rm .git/info/attributes; git config --remove-section filter.x", "a", hidden,
 		},
 		"compared less":   {"echo new >a; git config core.checkStat minimal", "a", missed},
 		"another skipped": {"echo new >a; git update-index --skip-worktree b", "a", nil},
