@@ -24,6 +24,7 @@ type commits struct {
 	indexAt scan.Stamp      // its index at that time
 
 	blinding []string          // settings at that time by which git misses changes
+	config   [2][]byte         // a configuration without others; see know
 	same     map[variants]bool // files that are the same for git, which converts them
 
 	asked  string   // about which commit, tree and settings notCommitted was asked last
@@ -35,7 +36,18 @@ func (c *commits) begin(ctx context.Context) {
 	head, _ := c.keeper.repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
 	c.head, c.loose = strings.TrimSpace(head), c.looseObjects()
 	c.indexAt = scan.StampAt(filepath.Join(c.keeper.home.GitDir, "index"))
-	c.blinding, _ = c.blindingSettings(ctx) // they count as new if they cannot be read
+	config := c.keeper.repo.LastConfiguration()
+	var err error
+	if c.blinding, err = c.blindingSettings(ctx); err == nil { // they count as new if they cannot be read
+		c.know(config)
+	}
+}
+
+// know notes a configuration that has no new settings, unless it includes other files.
+func (c *commits) know(config [2][]byte) {
+	if !bytes.Contains(bytes.ToLower(bytes.Join(config[:], nil)), []byte("[include")) {
+		c.config = config
+	}
 }
 
 // Uncommitted implements [ralph.CommitKeeper].
@@ -125,12 +137,19 @@ func (c *commits) hidden(ctx context.Context, names map[string]bool) (lines []st
 
 // missed describes new settings by which git misses changes of files.
 func (c *commits) missed(ctx context.Context) (lines []string, err error) {
+	config := c.keeper.repo.LastConfiguration()
+	if config[0] != nil && bytes.Equal(config[0], c.config[0]) && bytes.Equal(config[1], c.config[1]) {
+		return nil, nil
+	}
 	settings, err := c.blindingSettings(ctx)
 	settings = slices.DeleteFunc(settings, func(one string) bool { return slices.Contains(c.blinding, one) })
 	if len(settings) > 0 {
 		lines = []string{
 			"git's new settings " + strings.Join(settings, ", ") + " (by them git misses changes, so a commit may lack some)",
 		}
+	}
+	if c.config = [2][]byte{}; err == nil && lines == nil {
+		c.know(config)
 	}
 	return lines, err
 }
