@@ -174,12 +174,8 @@ func (k *taskList) statuses() map[string]ralph.TaskStatus {
 // inspectTasks reads how the agent changed the list. Tasks that it marked done are claims; damage
 // is reverted. Both are recorded first.
 func (k *taskList) inspectTasks() {
-	if k.tasks == nil {
-		return
-	}
-	edits, err := k.tasks.Inspect()
-	if err != nil {
-		k.warn("tasks_unreadable", "%s", err.Error())
+	edits, ok := k.edits()
+	if !ok {
 		return
 	}
 	for _, id := range edits.Claims {
@@ -191,6 +187,18 @@ func (k *taskList) inspectTasks() {
 		k.notice("tasks_added", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
+}
+
+// edits reads how the list was changed, if there is one.
+func (k *taskList) edits() (ralph.TaskEdits, bool) {
+	if k.tasks == nil {
+		return ralph.TaskEdits{}, false
+	}
+	edits, err := k.tasks.Inspect()
+	if err != nil {
+		k.warn("tasks_unreadable", "%s", err.Error())
+	}
+	return edits, err == nil
 }
 
 // restore records the damage to the list, then writes the list as the run knows it.
@@ -210,12 +218,8 @@ func (k *taskList) restore(damage []string) {
 // undoHooks restores the list after hooks ran: they may run the agent's code, so what they tick off is neither the
 // user's edit nor a claim. Tasks that they add stay, as those of an agent do.
 func (k *taskList) undoHooks() {
-	if k.tasks == nil {
-		return
-	}
-	edits, err := k.tasks.Inspect()
-	if err != nil {
-		k.warn("tasks_unreadable", "%s", err.Error())
+	edits, ok := k.edits()
+	if !ok {
 		return
 	}
 	damage := edits.ListDamage
