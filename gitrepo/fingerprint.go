@@ -25,29 +25,33 @@ func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeS
 	return state, err
 }
 
-// FingerprintAndIgnored also lists the files that git ignores, below the top of the working tree. Of a
-// folder that is ignored as a whole it lists only the name, with a slash at its end.
-func (r *Repo) FingerprintAndIgnored(
-	ctx context.Context, in ralph.TreeInput,
-) (state ralph.TreeState, ignored []string, err error) {
+// Seen lists files below the top of the working tree, as git sees them.
+type Seen struct {
+	Changed []string // and new ones; of a submodule or a nested repository only the name
+	Ignored []string // of a folder that is ignored as a whole only the name, with a slash at its end
+}
+
+// FingerprintAndSeen also lists the changed files, and those that git ignores.
+func (r *Repo) FingerprintAndSeen(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, Seen, error) {
 	return r.fingerprint(ctx, in, "--ignored=matching")
 }
 
 func (r *Repo) fingerprint(
 	ctx context.Context, in ralph.TreeInput, options ...string,
-) (state ralph.TreeState, ignored []string, err error) {
+) (state ralph.TreeState, _ Seen, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.refreshFilters(ctx); err != nil {
-		return ralph.TreeState{}, nil, err
+		return ralph.TreeState{}, Seen{}, err
 	}
 	st, err := r.status(ctx, options...)
 	if err != nil {
-		return ralph.TreeState{}, nil, err
+		return ralph.TreeState{}, Seen{}, err
 	}
+	seen := Seen{Ignored: st.ignored, Changed: text.Mapped(st.paths, func(p path) string { return p.name })}
 	top, err := os.OpenRoot(r.Top)
 	if err != nil {
-		return ralph.TreeState{}, nil, fmt.Errorf("open working tree: %w", err)
+		return ralph.TreeState{}, Seen{}, fmt.Errorf("open working tree: %w", err)
 	}
 	defer top.Close()
 
@@ -55,12 +59,11 @@ func (r *Repo) fingerprint(
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
 		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
-		names := text.Mapped(st.paths, func(p path) string { return p.name })
-		if 0 < len(names) && len(names) <= ralph.MaxUncommitted {
-			state.Uncommitted = identify(&r.digests, top, r.Prefix, names)
+		if 0 < len(seen.Changed) && len(seen.Changed) <= ralph.MaxUncommitted {
+			state.Uncommitted = identify(&r.digests, top, r.Prefix, seen.Changed)
 		}
 	}
-	return state, st.ignored, err
+	return state, seen, err
 }
 
 // Identify lists files below the top of the working tree as [ralph.TreeState] lists uncommitted ones.

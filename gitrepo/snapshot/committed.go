@@ -52,6 +52,9 @@ func (c *commits) notCommitted(ctx context.Context, commit, tree string) (names 
 			c.asked, c.answer = question, names
 		}
 	}()
+	if body, ok := k.Store.loose("commit", commit); ok && strings.HasPrefix(body, "tree "+tree+"\n") {
+		return nil, nil
+	}
 	edits, err := k.edits(ctx, commit, tree, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(k.home.Common, "objects"))
 	if err != nil {
 		return nil, err

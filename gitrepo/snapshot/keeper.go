@@ -37,8 +37,7 @@ type Keeper struct {
 	index  scan.Stamp      // the user's index when forced was last updated
 	before runnable        // what git could run when this process started
 	*commits
-	refs     []ref  // as last read
-	refsAt   string // the stamp of refs
+	refs     refReader
 	linkedAt string // hash of the refs whose objects are all linked
 	unlinked error  // why linking failed for linkedAt
 	always   always
@@ -165,9 +164,11 @@ func usualExcludes(env []string) string {
 // hash is not git's. If an agent removed or broke the repository, the tree is identified by its
 // snapshot alone.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
-	state, ignored, err := k.repo.FingerprintAndIgnored(ctx, in)
+	index := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
+	state, seen, err := k.repo.FingerprintAndSeen(ctx, in)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.changed, k.changedAt = seen.Changed, index
 	if err != nil {
 		k.seen = seenTree{}
 		shot, failed := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
@@ -182,7 +183,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
-	k.always.find(k.repo, ignored)
+	k.always.find(k.repo, seen.Ignored)
 	now := seenTree{
 		run: in.Run, head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp(),
 	}

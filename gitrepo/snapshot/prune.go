@@ -81,7 +81,7 @@ func (p pruner) stays(r ref) bool {
 func neededRef(run, id string) string { return runRefs(run) + "needed-" + id }
 
 func (p pruner) refsOfRuns(ctx context.Context) ([]ref, error) {
-	out, err := p.run(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/ralph/")
+	out, err := p.run(ctx, "for-each-ref", refFormat, "refs/ralph/")
 	return parseRefs(out), err
 }
 

@@ -6,12 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
@@ -24,12 +23,6 @@ type repository struct {
 	shallow []byte // where the history of a shallow clone ends
 	head    string // "ref: NAME" or an id
 	refs    []ref
-}
-
-type ref struct {
-	name   string
-	id     string
-	target string // of a symbolic one
 }
 
 // record saves what is needed to restore the repository, and copies its objects so that they survive
@@ -67,31 +60,12 @@ func (k *Keeper) look(ctx context.Context) (repository, error) {
 	now := repository{config: r.Config()}
 	now.exclude, _ = scan.ReadSmall(filepath.Join(k.home.Common, "info", "exclude"))
 	now.shallow, _ = scan.ReadSmall(filepath.Join(k.home.Common, "shallow"))
-	if stamp, known := k.home.refStamp(); !known || stamp != k.refsAt {
-		out, err := r.Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
-		if err != nil {
-			return now, fmt.Errorf("read refs: %w", err)
-		}
-		k.refs, k.refsAt = parseRefs(out), stamp
-	}
-	now.refs = k.refs
 	var err error
+	if now.refs, err = k.refs.read(ctx, k.home, r); err != nil {
+		return now, err
+	}
 	now.head, err = headOf(ctx, r)
 	return now, err
-}
-
-// headOf returns the content of HEAD. Where refs are not stored in files, it asks git.
-func headOf(ctx context.Context, r *gitrepo.Repo) (string, error) {
-	text, known := scan.ReadSmall(filepath.Join(r.GitDir, "HEAD"))
-	head := strings.TrimSpace(string(text))
-	if known && head != "" && head != "ref: refs/heads/.invalid" {
-		return head, nil
-	}
-	if name, err := r.Ask(ctx, "symbolic-ref", "-q", "HEAD"); err == nil {
-		return "ref: " + strings.TrimSpace(name), nil
-	}
-	id, err := r.Ask(ctx, "rev-parse", "--verify", "HEAD")
-	return strings.TrimSpace(id), err
 }
 
 func (r repository) refText() []byte {
@@ -106,17 +80,6 @@ func (r repository) refText() []byte {
 func (r repository) sum() string {
 	sum := sha256.Sum256(append([]byte(r.head+"\n"), r.refText()...))
 	return hex.EncodeToString(sum[:])
-}
-
-func parseRefs(text string) []ref {
-	var refs []ref
-	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
-		if len(fields) == 3 {
-			refs = append(refs, ref{id: fields[0], name: fields[1], target: fields[2]})
-		}
-	}
-	return refs
 }
 
 // recorded reads the repository's state from a snapshot.
@@ -162,10 +125,10 @@ func (k *Keeper) link(at string) error {
 }
 
 // trackedIgnored lists files that the user's repository tracks though it ignores them, if there may
-// be more than last time.
-func (k *Keeper) trackedIgnored(ctx context.Context) []string {
+// be more than last time. fresh are new files that git does not ignore.
+func (k *Keeper) trackedIgnored(ctx context.Context, fresh []string) []string {
 	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
-	if k.forced != nil && now == k.index {
+	if k.forced != nil && (now == k.index || k.knowsTracked(fresh)) {
 		return nil
 	}
 	args := []string{
@@ -193,43 +156,17 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	return more
 }
 
-// refStamp identifies the state of the branches, tags and HEAD by the files that git stores them
-// in, because asking git takes a process. It is unknown if refs are stored in another way or are
-// too many to read.
-func (h home) refStamp() (stamp string, known bool) {
-	const most = 2_000
-	common, own := h.Common, h.GitDir
-	if _, err := os.Lstat(filepath.Join(common, "reftable")); err == nil {
-		return "", false
+// knowsTracked reports whether every file that the user's repository tracks is in the index of the snapshots or among
+// these.
+func (k *Keeper) knowsTracked(names []string) bool {
+	theirs, readable := readIndex(filepath.Join(k.home.GitDir, "index"), k.hash())
+	own, alsoReadable := readIndex(k.path("index"), k.hash())
+	if !readable || !alsoReadable {
+		return false
 	}
-	hash := sha256.New()
-	head, ok := scan.ReadSmall(filepath.Join(own, "HEAD"))
-	if !ok {
-		return "", false
+	known := manifest.NameSet(names)
+	for _, file := range own.Files {
+		known[file.Name] = true
 	}
-	fmt.Fprintf(hash, "%s\n%v\n", head, scan.StampAt(filepath.Join(common, "packed-refs")))
-	files := 0
-	for _, folder := range []string{filepath.Join(common, "refs"), filepath.Join(own, "refs")} {
-		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir():
-				return nil
-			case files == most:
-				return fs.ErrInvalid
-			}
-			files++
-			content, _ := scan.ReadSmall(path)
-			fmt.Fprintf(hash, "%q %q\n", path, content)
-			return nil
-		})
-		if err != nil && (folder == filepath.Join(common, "refs") || !os.IsNotExist(err)) {
-			return "", false
-		}
-		if own == common {
-			break
-		}
-	}
-	return hex.EncodeToString(hash.Sum(nil)), true
+	return !slices.ContainsFunc(theirs.Files, func(file git.IndexFile) bool { return !known[file.Name] })
 }

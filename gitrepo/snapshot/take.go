@@ -100,7 +100,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
+	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx, found.Fresh), o.also)
 	looks, due := k.always.due(k.repo.Top)
 	if o.fullScan {
 		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"strconv"
 	"strings"
@@ -16,8 +17,7 @@ import (
 // writeTree writes the index of the snapshots as a tree, and lists its files while it has them at hand.
 // It fails if an object is missing.
 func (k *Keeper) writeTree(ctx context.Context) (string, error) {
-	content, _ := os.ReadFile(k.path("index")) // without an index there are no files
-	index, readable := git.ParseIndex(content, k.hash())
+	index, readable := readIndex(k.path("index"), k.hash())
 	tree, err := "", errLeftToGit
 	if readable {
 		tree, err = putTrees(k.Store, index)
@@ -34,6 +34,12 @@ func (k *Keeper) writeTree(ctx context.Context) (string, error) {
 		})
 	}
 	return tree, err
+}
+
+// readIndex reads an index, if it has no unusual entries.
+func readIndex(path string, sum hash.Hash) (git.Index, bool) {
+	content, _ := os.ReadFile(path) // without an index there are no files
+	return git.ParseIndex(content, sum)
 }
 
 // gitWriteTree syncs the new trees one by one, because in a batch git ignores errors when it moves new

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -22,6 +23,9 @@ type commits struct {
 	head    string          // the commit when this process started; "" if there was none
 	loose   map[string]bool // the repository's loose objects at that time
 	indexAt scan.Stamp      // its index at that time
+
+	changed   []string   // what the last fingerprint found changed
+	changedAt scan.Stamp // the index at that time
 
 	blinding []string          // settings at that time by which git misses changes
 	config   [2][]byte         // a configuration without others; see know
@@ -103,12 +107,15 @@ func (c *commits) repositories(names map[string]bool) (lines []string) {
 // index has another text for the files as they are.
 func (c *commits) hidden(ctx context.Context, names map[string]bool) (lines []string, err error) {
 	k := c.keeper
-	if scan.StampAt(filepath.Join(k.home.GitDir, "index")) == c.indexAt {
+	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
+	if now == c.indexAt {
 		return nil, nil
 	}
-	seen, err := c.status(ctx, nil, k.home.pathspec())
-	if err != nil {
-		return nil, err
+	seen := c.changed
+	if c.changedAt != now || now == (scan.Stamp{}) {
+		if seen, err = c.status(ctx, nil, k.home.pathspec()); err != nil {
+			return nil, err
+		}
 	}
 	unseen := maps.Clone(names)
 	for _, name := range seen {
@@ -117,14 +124,12 @@ func (c *commits) hidden(ctx context.Context, names map[string]bool) (lines []st
 	if len(unseen) == 0 {
 		return nil, nil
 	}
-	head, err := k.repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	if git.ExitCode(err) == 1 { // there is no commit
-		head, err = gitrepo.EmptyTree[k.home.Format], nil
+	repository, err := k.look(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var lacking []string
-	if err == nil {
-		lacking, err = c.notCommitted(ctx, strings.TrimSpace(head), k.last.tree)
-	}
+	head := cmp.Or(repository.headID(), gitrepo.EmptyTree[k.home.Format])
+	lacking, err := c.notCommitted(ctx, head, k.last.tree)
 	for _, name := range lacking {
 		if name = strings.TrimPrefix(name, k.repo.Prefix); unseen[name] {
 			lines = append(lines, name+" (git's index hides the change, so a commit lacks it; "+
