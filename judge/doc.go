@@ -13,6 +13,7 @@
 //   - fallback.go: chooses the agent that works next
 //   - claim.go: the decisions inside an iteration, such as what is still worth checking, whether to ask
 //     an evaluator again, and how to answer a submitted case
+//   - goal.go and toolevidence.go: the verdict on a goal in a live session, by evidence from tool calls
 //   - history.go, streaks.go and evidence.go: what is known about a run, and how it adds up
 //
 // A History can be built by hand or read from JSON. Its zero value is a run that has not started.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // GateKind is one row of the gate table.
@@ -98,15 +99,8 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 	said := h.Now.Agent.Said
 	// Otherwise the list was done task by task, and the block may describe only this task.
 	wholly := claimsCompletion(p, h) || p.Claim == ralph.ClaimOptional
-	if s := said.Status; s != nil && p.Status != ralph.StatusOff && wholly {
-		switch {
-		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
-			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports STATUS: %s", s.State)
-		case !s.ExitSignal:
-			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports EXIT_SIGNAL: false")
-		case s.Tests == "FAILING":
-			return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports TESTS_STATUS: FAILING")
-		}
+	if field := contradictingField(said.Status); field != "" && p.Status != ralph.StatusOff && wholly {
+		return shutGate(ralph.RefusedContradiction, "the agent claims completion, but reports %s", field)
 	}
 	if len(h.Now.Checks) == 0 && said.Blocked != nil {
 		return shutGate(ralph.RefusedContradiction,
@@ -117,6 +111,20 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 			"the agent claims completion and DECIDE, and no check can tell which is true")
 	}
 	return openGate("")
+}
+
+// contradictingField returns the field of a status block that contradicts a claim beside it, or "".
+func contradictingField(s *promise.Status) string {
+	switch {
+	case s == nil:
+	case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
+		return "STATUS: " + s.State
+	case !s.ExitSignal:
+		return "EXIT_SIGNAL: false"
+	case s.Tests == "FAILING":
+		return "TESTS_STATUS: FAILING"
+	}
+	return ""
 }
 
 func askTasks(_ ralph.Policy, h History) ralph.Gate {

@@ -12,8 +12,20 @@ import (
 // may change to dir first, do more after it with &&, and send errors to the output. Anything else could replace
 // the command or hide its exit status. The line may also be a shell with the real one as its argument.
 func Runs(line, command, dir string) bool {
+	_, runs := find(line, command, dir)
+	return runs
+}
+
+// RunsOnly reports whether Runs is true and line does nothing after the command.
+func RunsOnly(line, command, dir string) bool {
+	more, runs := find(line, command, dir)
+	return runs && !more
+}
+
+// find looks for the command at the beginning of line. more reports that line does more after it.
+func find(line, command, dir string) (more, runs bool) {
 	if same := strings.TrimSpace(line); same != "" && same == strings.TrimSpace(command) {
-		return true
+		return false, true
 	}
 	wanted := conjunction(command)
 	given := conjunction(unwrapped(line))
@@ -21,14 +33,14 @@ func Runs(line, command, dir string) bool {
 		given = given[1:]
 	}
 	if len(wanted) == 0 || len(given) < len(wanted) {
-		return false
+		return false, false
 	}
 	for i, stmt := range wanted {
 		if printed(given[i]) != printed(stmt) && printed(withoutMergedErrors(given[i])) != printed(stmt) {
-			return false
+			return false, false
 		}
 	}
-	return true
+	return len(given) > len(wanted), true
 }
 
 // conjunction returns the statements of a command that must all succeed, or nil if it is something else.

@@ -73,3 +73,18 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsOnly(t *testing.T) {
+	for line, want := range map[string]bool{
+		"go test ./...":                            true,
+		"cd /work/app && go test ./... 2>&1":       true,
+		"bash -lc 'go test ./...'":                 true,
+		"go test ./... && echo ok":                 false,
+		"bash -lc 'go test ./... && rm broken.go'": false,
+		"ls": false,
+	} {
+		if got := RunsOnly(line, "go test ./...", "/work/app"); got != want {
+			t.Errorf("RunsOnly(%q) = %v, want %v", line, got, want)
+		}
+	}
+}
