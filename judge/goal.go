@@ -58,7 +58,8 @@ type GoalVerdict struct {
 	Detail string // one sentence for people and the agent
 }
 
-// DecideGoal returns the verdict on an answer. A claim that evidence proves completes a goal even in its last iteration.
+// DecideGoal returns the verdict on an answer. A claim that evidence proves completes a goal even in its
+// last iteration.
 func DecideGoal(a GoalAnswer) GoalVerdict {
 	refusal := a.refusal()
 	switch {
@@ -107,8 +108,8 @@ type GoalBlocker struct {
 	Times int    `json:"times"`
 }
 
-// After returns the blocker after an answer. seen lists the verifiers that ran since the answer before. An answer that
-// neither claims completion nor comes after a run of the failed verifier says nothing about it.
+// After returns the blocker after an answer. seen lists the verifiers that ran since the answer before. An
+// answer that neither claims completion nor comes after a run of the failed verifier says nothing about it.
 func (b GoalBlocker) After(said promise.Report, w Weighing, seen []string) GoalBlocker {
 	if w.Word != EvidenceFailed {
 		return GoalBlocker{}

@@ -18,8 +18,8 @@ func TestDecideGoal(t *testing.T) {
 	missing := judge.Weighing{Word: judge.EvidenceMissing, Detail: "not run yet: go test"}
 	thrice := judge.GoalBlocker{Fault: 1, Times: 3}
 	block := func(fields string) string {
-		return "---RALPH_STATUS---\n" + fields + "\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\nTESTS_STATUS: PASSING\n" +
-			"WORK_TYPE: IMPLEMENTATION\nRECOMMENDATION: none\n---END_RALPH_STATUS---\n" + done
+		return "---RALPH_STATUS---\n" + fields + "\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\n" +
+			"TESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nRECOMMENDATION: none\n---END_RALPH_STATUS---\n" + done
 	}
 	for _, test := range []struct {
 		name   string

@@ -64,6 +64,8 @@ var directions = []direction{
 	{[]string{"internal/ownfiles"}, join(root, leaves), "files in a workspace need nothing but their names"},
 	{[]string{"loop"}, join(root, leaves, []string{"judge", "fold", "internal/prompt", "internal/ownfiles"}),
 		"the loop knows its own small interfaces; adapters know the vocabulary, never the other way round"},
+	{[]string{"goal"}, join(root, leaves, []string{"judge"}),
+		"middleware for another program's loop knows the verdict and small interfaces; adapters implement them"},
 	{proof, join(root, leaves), "a part of the proof knows the vocabulary and the leaves; verify puts the parts together"},
 	{parts, join(root, leaves),
 		"a part of the worker knows the vocabulary and the leaves; worker puts the parts together"},
@@ -134,7 +136,8 @@ var directions = []direction{
 				"internal/scriptedmodel"}),
 		"only assembly knows every adapter; of them the command line reads the log and nothing else"},
 	{[]string{"cmd"}, []string{"internal/cli"}, whyMain},
-	{[]string{"examples"}, join(core, []string{"promise", "model"}, adapters), "an example shows what a user can import"},
+	{[]string{"examples"}, join(core, []string{"promise", "model", "goal"}, adapters),
+		"an example shows what a user can import"},
 	{[]string{"internal/layout", "internal/contract"}, nil, "what checks the code must not depend on it; its tests may"},
 }
 

@@ -1,0 +1,64 @@
+// Package goal is middleware for any agent loop written in Go: it keeps the agent going until its goal is
+// proven. The agent's marker, <promise>DONE</promise>, is only a claim. A goal is completed when the agent
+// claims it and a trusted verifier passed after the last change.
+//
+//	middleware, err := goal.New(goal.Config{
+//		Verifiers: []string{"go test ./..."},
+//		Dir:       dir,
+//		Tree:      &plain.Tree{Dir: dir}, // package gitrepo/plain
+//	})
+//
+// # The three hooks
+//
+// A loop calls BeforeAgent when a person's message arrives, WrapModelCall before every call of the model,
+// and AfterModel with every answer:
+//
+//	err := middleware.BeforeAgent(&state, messages)
+//	for {
+//		request, err := middleware.WrapModelCall(ctx, &state, goal.Request{System: system, Messages: messages})
+//		answer := callModel(request)
+//		decision, err := middleware.AfterModel(ctx, &state, answer)
+//		switch decision.Next {
+//		case goal.RunTools:
+//			messages = append(messages, answer, runTools(answer.Calls))
+//		case goal.CallModel:
+//			messages = decision.Messages
+//		case goal.Finish:
+//			return decision.Answer
+//		}
+//	}
+//
+// An adapter translates between the messages of an API and [Message]. It sets Message.Raw, and so gets back
+// unchanged what the middleware does not write itself. The repository's examples have adapters for the SDKs
+// of Anthropic and OpenAI.
+//
+// # What is evidence
+//
+// A result counts if its tool is one of Config.VerifierToolNames and the call ran one of Config.Verifiers.
+// The command may be preceded by a change to Config.Dir and followed by && and more. Anything that could
+// hide its exit status, such as a pipe or ||, does not count, nor does a command in the background or in
+// another folder. A tool without a command, such as a browser, counts if the list has its name. So ls
+// proves nothing.
+//
+// A call passed if its exit code is 0 and the tool's own flag reports no error. If an adapter sets neither,
+// only a line of the output that reports an exit code says so. A command without any of these did not pass.
+//
+// With Config.Tree, evidence is stale once a file changed after it. If an answer calls a verifier and
+// something else, that is stale too: which came first is unknown. Files that verifiers write themselves are
+// no change.
+//
+// A tool that keeps its folder or its environment between calls can run a verifier on other files. With
+// Config.Checker the middleware runs the verifiers itself, and the agent's calls of them are no evidence.
+//
+// # How it ends
+//
+// The statuses and reasons are those of package judge: [judge.GoalCompleted] with verifier_passed (or
+// completion_promise_received, with Config.AllowUnverified), [judge.GoalBlocked] after <promise>BLOCKED:
+// …</promise>, a question in <promise>DECIDE: …</promise>, or three answers in a row with the same failure,
+// and [judge.GoalExhausted] after Config.MaxIterations continuations. Until then an answer is refused with
+// no_claim, missing_evidence, failed_evidence, stale_evidence or contradiction, and a prompt replaces the
+// history: the objective with its images and files, a summary, the last evidence, and what to do next.
+//
+// An error of a hook means that the workspace or a check could not be read. The call may
+// be repeated.
+package goal
