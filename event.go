@@ -15,6 +15,7 @@ const (
 	EvRunStarted       EventType = "run_started"
 	EvRunResumed       EventType = "run_resumed"
 	EvRunStopped       EventType = "run_stopped"
+	EvSessionBound     EventType = "session_bound"
 	EvIterationStarted EventType = "iteration_started"
 	EvPromptBuilt      EventType = "prompt_built"
 	EvAgentStarted     EventType = "agent_started"

@@ -27,7 +27,20 @@ type RunStarted struct {
 	PID        int             `json:"pid"`
 	Marker     string          `json:"marker"`
 	Refused    *RefusedEarlier `json:"refused,omitempty"`
+	InSession  bool            `json:"in_session,omitempty"` // a live session of another program is the agent
 }
+
+// SessionBound names the live session that works for a run. Of its process, the identity tells it from a later one
+// with the same ID.
+type SessionBound struct {
+	Agent    string `json:"agent"` // claude, codex, or session if it is unknown
+	Session  string `json:"session"`
+	PID      int    `json:"pid,omitempty"`
+	Identity string `json:"identity,omitempty"`
+}
+
+// StopClaim is the claim of a live session that wants to end: there, stopping is a claim.
+const StopClaim = "STOP"
 
 // RefusedEarlier names files that an earlier run in the same workspace refused as tampered, or changed in an
 // iteration that was never judged. This run's base has them as they were at the base of that run.
@@ -83,6 +96,8 @@ type RunResumed struct {
 	TornBytes   int64           `json:"torn_bytes,omitempty"`  // length of an incomplete last line that was dropped
 	// Accepting reports that a person accepts the claim, and that no agent will start.
 	Accepting bool `json:"accepting,omitempty"`
+	// InSession reports that the agent is a live session and was not interrupted: nothing is counted anew.
+	InSession bool `json:"in_session,omitempty"`
 }
 
 // RunStopped closes a log until the run is resumed.
@@ -335,6 +350,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvRunStarted:       decode[RunStarted](),
 	EvRunResumed:       decode[RunResumed](),
 	EvRunStopped:       decode[RunStopped](),
+	EvSessionBound:     decode[SessionBound](),
 	EvIterationStarted: decode[IterationStarted](),
 	EvPromptBuilt:      decode[PromptBuilt](),
 	EvAgentStarted:     decode[AgentStarted](),

@@ -50,6 +50,7 @@ type Identity struct {
 	Model     string
 	PID       int
 	Tests     *ralph.TestsWritten // tests written before any work, in use; nil if there are none
+	Session   *ralph.SessionBound // the live session that works for the run; nil if none is known
 }
 
 // Memory holds what people and agents wrote for later iterations.
@@ -124,6 +125,8 @@ func (s *State) Apply(e ralph.Event) error {
 		s.resume(data)
 	case ralph.RunStopped:
 		s.Stopped, s.Elapsed = &data, max(s.Elapsed, data.Elapsed)
+	case ralph.SessionBound:
+		s.Session = &data
 	case ralph.IterationStarted:
 		s.begin(e, data)
 	case ralph.AgentOutput:
@@ -228,8 +231,10 @@ func (s *State) resume(data ralph.RunResumed) {
 	if data.Accepting { // no agent starts, and the last judgement stays valid
 		return
 	}
-	s.retryRestores()
-	s.History.Restart()
+	if !data.InSession {
+		s.retryRestores()
+		s.History.Restart()
+	}
 	cases := s.History.Now.Cases
 	unanswered := len(cases) == 0 || cases[len(cases)-1].Answer == nil
 	if (data.Judged > 0 || data.Interrupted > 0) && unanswered {

@@ -12,25 +12,9 @@ import (
 
 // iterate runs one fresh agent, from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
-	l.run.iteration = l.run.state.History.Started + 1
-	l.selectWork(ctx)
-	if ctx.Err() != nil { // perhaps in the middle of a move, which the next process finishes
-		if v := l.run.stopsAt(l.run.moment(ctx)); v != nil {
-			return *v
-		}
-	}
-	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
-		return ralph.Verdict{Action: ralph.GoOn}
-	}
-	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
-		return *v
-	}
-	text, err := l.startIteration(ctx)
-	if err != nil {
-		return judge.Abort(l.run.state.History.Breaker, ralph.Internal, "build prompt: %v", err)
-	}
-	if l.run.storage != nil {
-		return l.run.storageVerdict()
+	text, over := l.begin(ctx)
+	if over != nil {
+		return *over
 	}
 	outcome, err := l.agents.runAgent(ctx, text, l.listen)
 	if err != nil {
@@ -40,6 +24,35 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 	l.agents.recordOutcome(outcome)
 	l.run.sync()
 	return l.judge(ctx)
+}
+
+// begin selects the work of an iteration and records its start. It returns the prompt, or a verdict if no agent may
+// start.
+func (l *Loop) begin(ctx context.Context) (string, *ralph.Verdict) {
+	l.run.iteration = l.run.state.History.Started + 1
+	l.selectWork(ctx)
+	if ctx.Err() != nil { // perhaps in the middle of a move, which the next process finishes
+		if v := l.run.stopsAt(l.run.moment(ctx)); v != nil {
+			return "", v
+		}
+	}
+	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
+		return "", &ralph.Verdict{Action: ralph.GoOn}
+	}
+	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
+		return "", v
+	}
+	text, err := l.startIteration(ctx)
+	var over ralph.Verdict
+	switch {
+	case err != nil:
+		over = judge.Abort(l.run.state.History.Breaker, ralph.Internal, "build prompt: %v", err)
+	case l.run.storage != nil:
+		over = l.run.storageVerdict()
+	default:
+		return text, nil
+	}
+	return "", &over
 }
 
 // selectWork reads the goal and the user's input and selects the task to work on.

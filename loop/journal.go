@@ -167,6 +167,19 @@ func (j *journal) orders() (ralph.Orders, error) {
 	return j.inbox.Poll()
 }
 
+// decideNow decides whether another iteration may start.
+func (j *journal) decideNow(ctx context.Context) ralph.Verdict {
+	if j.storage != nil {
+		return j.storageVerdict()
+	}
+	at := j.moment(ctx)
+	v := judge.Decide(j.policy, j.state.History.Judge(at))
+	if v.Action == ralph.Stop {
+		j.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
+	}
+	return v
+}
+
 // stopsAt returns the verdict if the next iteration must not begin.
 func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	v := judge.Decide(j.policy, j.state.History.Judge(at))

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,20 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	if !l.ran.CompareAndSwap(false, true) {
 		return ralph.Result{}, errors.New("run loop: this loop has already run; make a new one")
 	}
-	l.run.begun, l.run.before = time.Now(), l.run.state.Elapsed
+	l.run.begun, l.run.before = time.Now(), l.run.state.Elapsed+l.step.worked(l.run.state)
 	var verdict ralph.Verdict
 	var err error
 	if bug := catch(func() { verdict, err = l.runToVerdict(ctx) }); bug != nil {
 		verdict, err = l.panicVerdict(bug), nil
 	}
-	if err != nil {
+	if err == nil && l.step != nil && l.resuming {
+		err = l.step.failed(ctx, verdict)
+	}
+	switch {
+	case err != nil:
 		return ralph.Result{}, err
+	case verdict.Action != ralph.Stop: // the session works on
+		return l.run.state.Result(), nil
 	}
 	return l.finish(ctx, verdict), nil
 }
@@ -58,6 +65,9 @@ func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	}
 	if l.accepts.yes != nil {
 		return l.accepts.settle(ctx, *l.accepts.yes), nil
+	}
+	if l.step != nil {
+		return l.step.take(ctx, l), nil
 	}
 	v := l.work(ctx)
 	l.goals.keepGoal() // the last agent may have changed it
@@ -86,8 +96,10 @@ func (l *Loop) open(ctx context.Context) error {
 	} else {
 		l.run.emit(ralph.EvRunStarted, l.startedEvent())
 	}
-	for _, n := range l.notices {
-		l.run.emit(ralph.EvNotice, n)
+	if l.step == nil || !l.resuming { // a session comes back often
+		for _, n := range l.notices {
+			l.run.emit(ralph.EvNotice, n)
+		}
 	}
 	if err := l.list.openTasks(); err != nil {
 		return err
@@ -149,9 +161,14 @@ func (l *Loop) reopen() {
 		TornBytes: l.torn,
 		Accepting: l.accepts.yes != nil,
 	}
+	if l.step != nil && !l.step.Anew {
+		resumed.InSession, resumed.Settings = true, nil
+	}
 	switch l.run.state.Phase {
 	case fold.PhaseBegun:
-		resumed.Interrupted = l.run.iteration
+		if l.step == nil {
+			resumed.Interrupted = l.run.iteration
+		}
 	case fold.PhaseExited:
 		resumed.Judged = l.run.iteration
 	}
@@ -181,16 +198,10 @@ func (l *Loop) baseline(ctx context.Context) {
 	}
 }
 
-// work runs iterations until a verdict says stop. Without a snapshot of the base, no agent starts if
-// something is protected.
+// work runs iterations until a verdict says stop.
 func (l *Loop) work(ctx context.Context) ralph.Verdict {
-	if l.tests.end != nil {
-		return *l.tests.end
-	}
-	h := l.run.state.History
-	if _, keeps := l.tree.store.(ralph.Snapshots); keeps && h.Started == 0 && h.Base.Snapshot == "" &&
-		len(l.run.policy.Protects) > 0 && ctx.Err() == nil {
-		return judge.Abort(h.Breaker, ralph.IOFailed, "%s", judge.NoBase)
+	if v := cmp.Or(l.tests.end, l.tree.lacksBase(ctx)); v != nil {
+		return *v
 	}
 	if l.resuming && l.run.state.Phase == fold.PhaseExited {
 		if v := l.judge(ctx); v.Action == ralph.Stop {
@@ -218,15 +229,7 @@ func (l *Loop) decideNext(ctx context.Context) ralph.Verdict {
 		return *done
 	}
 	l.wait.waitForTurn(ctx)
-	if l.run.storage != nil {
-		return l.run.storageVerdict()
-	}
-	at := l.run.moment(ctx)
-	v := judge.Decide(l.run.policy, l.run.state.History.Judge(at))
-	if v.Action == ralph.Stop {
-		l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	}
-	return v
+	return l.run.decideNow(ctx)
 }
 
 // provenVerdict returns the verdict of a run that was proven done but killed before it could end.
@@ -267,10 +270,10 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	if _, err := l.writeResult(recordLost(stopped, "the end of the run was not recorded")); err != nil {
 		stopped = recordLost(stopped, err.Error())
 	}
-	l.run.emit(ralph.EvRunStopped, l.orRecordLost(stopped))
+	l.run.emit(ralph.EvRunStopped, l.run.orRecordLost(stopped))
 	l.run.sync()
-	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.orRecordLost(stopped)) }))
-	stopped = l.orRecordLost(stopped)
+	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.run.orRecordLost(stopped)) }))
+	stopped = l.run.orRecordLost(stopped)
 	result, err := l.writeResult(stopped)
 	if err != nil && stopped.Reason != ralph.IOFailed {
 		stopped = recordLost(stopped, err.Error())
@@ -281,9 +284,10 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	return result
 }
 
-// recordLeft records what an agent left that was killed with the run: what changes after that is the user's.
+// recordLeft records what an agent left that was killed or cleared with the run: what changes after that is the user's.
 func (l *Loop) recordLeft(ctx context.Context) {
-	if _, known := fold.TreeLeft(l.run.state); known || ctx.Err() == nil || l.run.storage != nil {
+	killed := ctx.Err() != nil || l.step != nil && l.step.Order == SessionClear
+	if _, known := fold.TreeLeft(l.run.state); known || !killed || l.run.storage != nil {
 		return
 	}
 	ctx, done := l.run.detachedContext(ctx)
@@ -325,9 +329,9 @@ func (l *Loop) writeResult(stopped ralph.RunStopped) (result ralph.Result, err e
 
 // orRecordLost returns the end of the run, or recordLost if it could not be written, because then
 // no other exit code can be trusted.
-func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
-	if l.run.storage != nil && stopped.Reason != ralph.IOFailed {
-		return recordLost(stopped, l.run.storage.Error())
+func (j *journal) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
+	if j.storage != nil && stopped.Reason != ralph.IOFailed {
+		return recordLost(stopped, j.storage.Error())
 	}
 	return stopped
 }

@@ -35,6 +35,12 @@ type Loop struct {
 	commits   commits
 	worktrees ralph.Worktrees
 
+	opening
+}
+
+// opening is how a loop opens its run.
+type opening struct {
+	step     *SessionStep // nil if the loop runs its agents itself
 	ran      atomic.Bool
 	resuming bool
 	torn     int64
@@ -202,6 +208,7 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	if p := &l.run.policy; !l.resuming && p.Status == ralph.StatusRequired && len(p.StatusPhrases) == 0 {
 		p.StatusPhrases = promise.DefaultPhrases()
 	}
+	l.step.adapt(&l.run.policy)
 	l.gatherAgents()
 	if l.resuming && l.accepts.yes == nil {
 		l.accepts.yes = fold.UnfinishedYes(l.run.state)
@@ -245,7 +252,7 @@ const defaultEscalation = 2
 func (l *Loop) validate() error {
 	cfg, p := l.run.cfg, l.run.policy
 	switch {
-	case slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
+	case l.step == nil && slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")

@@ -11,6 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // workspace examines the tree of files that the agent works on, and remembers what it found.
@@ -26,6 +27,18 @@ func (w *workspace) baseHead() string {
 		return ""
 	}
 	return w.state.History.Base.Head
+}
+
+// lacksBase returns the verdict if no agent may start, because something is protected and there is no snapshot of the
+// base.
+func (w *workspace) lacksBase(ctx context.Context) *ralph.Verdict {
+	h := w.state.History
+	if _, keeps := w.store.(ralph.Snapshots); !keeps || h.Started > 0 || h.Base.Snapshot != "" ||
+		len(w.policy.Protects) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	v := judge.Abort(h.Breaker, ralph.IOFailed, "%s", judge.NoBase)
+	return &v
 }
 
 // treeUnderCheck returns the tree that checks currently run on.

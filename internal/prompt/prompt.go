@@ -104,7 +104,11 @@ var kinds = []kind{
 
 // Build makes a prompt from its parts, leaving out empty ones.
 func Build(in ralph.PromptInput) ralph.Prompt {
-	parts := arrange(in)
+	return built(arrange(in))
+}
+
+// built makes a prompt from its parts, and lists them.
+func built(parts []part) ralph.Prompt {
 	built := ralph.Prompt{Text: join(parts)}
 	for _, p := range parts {
 		if p.name == lastTime {
