@@ -126,7 +126,7 @@ func (s *State) Apply(e ralph.Event) error {
 	case ralph.RunStopped:
 		s.Stopped, s.Elapsed = &data, max(s.Elapsed, data.Elapsed)
 	case ralph.SessionBound:
-		s.Session = &data
+		s.Session, s.Agent = &data, data.Agent
 	case ralph.IterationStarted:
 		s.begin(e, data)
 	case ralph.AgentOutput:

@@ -96,11 +96,12 @@ func (w *workspace) cannotLook(err error) {
 
 // withUserEdits adds to the base, and to the last proven tree, what the user changed while no agent
 // was working. That is everything that differs from before, the tree as the harness left it. After
-// an iteration whose end was not recorded, it is unknown who made the changes.
+// an iteration whose end was not recorded, it is unknown who made the changes. A live session may always
+// work: there, every change is the agent's.
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" ||
+	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" ||
 		before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}

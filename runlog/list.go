@@ -33,6 +33,7 @@ type Summary struct {
 	Reason     ralph.StopReason `json:"stop_reason"` // "" while the run has not ended
 	ExitCode   *int             `json:"exit_code"`   // nil while the run has not ended
 	Demo       bool             `json:"demo"`
+	InSession  bool             `json:"in_session"` // the agent is a live session, so no process need work on it
 	// Live means that a process works on the run now. A run that has not ended and is not live was
 	// interrupted.
 	Live   bool   `json:"live"`
@@ -165,6 +166,7 @@ func (s *Store) summarize(summary *Summary) error {
 	summary.StartedAt, summary.UpdatedAt = first.Time, first.Time
 	summary.Goal, summary.SpecFile, summary.TaskFile = started.Goal, started.SpecFile, started.TaskFile
 	summary.Agent, summary.Demo, summary.Worktree = started.Agent, started.Demo, started.Worktree
+	summary.InSession = started.InSession
 	summary.Status = ralph.StatusActive
 	last, err := r.last(file)
 	if err != nil {

@@ -210,6 +210,9 @@ func (g guardedAgent) Run(ctx context.Context, in ralph.AgentInput) (ralph.Agent
 // guard wraps an agent in a guardedAgent. An agent that may do everything is guarded as well: hooks
 // and servers run without the agent.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {
+	if p.Session != "" {
+		return nil
+	}
 	if c.by != nil {
 		return p.builtIn(c)
 	}

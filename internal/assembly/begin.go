@@ -154,6 +154,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	checkEnv := append(p.checkEnv(), inside...)
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
+		InSession: p.Session != "",
 	}
 	shell := verify.Shell{Env: checkEnv}
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
@@ -233,7 +234,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 		return p.Workspace.Tree, nil
 	}
 	// git may ignore a list that an agent leaves for the next run
-	tree, err := p.Workspace.Keep(ctx, places.Snapshots, append(p.literal(), plan.Places...))
+	tree, err := p.Workspace.Keep(ctx, places.Snapshots, append(p.Literal(), plan.Places...))
 	if err == nil {
 		err = p.keepsBase(ctx, tree)
 	}

@@ -51,6 +51,7 @@ type Request struct {
 	Protected  []string            // what a resumed run protects; nil detects it
 	Base       string              // the snapshot of a resumed run's base; "" if it has none
 	Tests      *ralph.TestsWritten // tests that a resumed run was given; nil if there are none
+	Session    string              // the agent is a live session of this name, which Ralph does not start; "" if not
 	Begun      map[string]int      // conversations that a resumed run has begun with models, by role: worker, evaluator
 }
 
@@ -126,7 +127,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		p.notice("no_git", why+": no commits, worktrees or snapshots, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
-	if req.Settings.Sandbox.Mode == "auto" && !req.Demo {
+	if req.Settings.Sandbox.Mode == "auto" && !req.Demo && req.Session == "" {
 		p.notice("no_sandbox", "no sandbox: the agent runs with your permissions")
 	}
 	return p, nil
@@ -347,6 +348,10 @@ func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found
 }
 
 func (p *Plan) findAgent() error {
+	if p.Session != "" {
+		p.agents = []chosenAgent{{name: p.Session}}
+		return nil
+	}
 	if p.Program != "" {
 		dialect, _ := agent.Find("claude")
 		p.agents = []chosenAgent{{name: "demo", options: agent.Options{

@@ -88,8 +88,18 @@ func (p *Plan) toProtect() []string {
 	return append(slices.Compact(literal), p.Settings.Protect...)
 }
 
-// literal returns the protected names that are not patterns of the user.
-func (r Request) literal() []string {
+// IsProtected returns a function that reports whether a run protects a file of that name, with these names and the
+// user's patterns. Patterns that cannot match protect nothing.
+func IsProtected(names, globs []string) func(name string) bool {
+	rules, err := protect.New(protect.Config{Globs: globs, Literal: names, Exempt: exemptFiles})
+	if err != nil {
+		return func(string) bool { return false }
+	}
+	return rules.Protected
+}
+
+// Literal returns the protected names that are not patterns of the user.
+func (r Request) Literal() []string {
 	isPattern := func(name string) bool { return slices.Contains(r.Settings.Protect, name) }
 	return slices.DeleteFunc(slices.Clone(r.Protected), isPattern)
 }
@@ -100,7 +110,7 @@ func (p *Plan) rules() (protect.Rules, error) {
 		notProtected = append(notProtected, filepath.ToSlash(p.TaskFile))
 	}
 	return protect.New(protect.Config{
-		Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks,
+		Globs: p.Settings.Protect, Literal: p.Literal(), Exempt: notProtected, Checks: p.Checks,
 	})
 }
 

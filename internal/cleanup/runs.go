@@ -106,6 +106,8 @@ func (l runLook) stays(at int) (why string, usual bool) {
 		return "it is paused", false
 	case r.Live:
 		return "it is running", false
+	case r.InSession && r.Reason == "" && r.Broken == "":
+		return "it is the goal of a live session; end it with ralph goal clear", false
 	case r.Broken != "":
 		return l.brokenStays(r), false
 	case r.Reason == "" && !l.Force:

@@ -202,6 +202,7 @@ func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(a),
 		newResumeCommand(a),
+		newGoalCommand(a),
 		newMergeCommand(a),
 		newRestoreCommand(a),
 		newDemoCommand(a),
@@ -230,6 +231,7 @@ func commands(a *app) []*cobra.Command {
 		newSchemaCommand(a),
 		newManCommand(a),
 		newVersionCommand(a),
+		newHookCommand(a),
 		newDemoAgentCommand(a),
 		newDevCommand(a),
 	}
@@ -300,7 +302,7 @@ func strictCompletion(root *cobra.Command) {
 }
 
 // plannedCommands are in the contract but not implemented yet.
-var plannedCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
+var plannedCommands = []string{"ui", "serve", "stats", "notify", "mcp", "install", "sandbox"}
 
 // plannedAs are other words for a planned command.
 var plannedAs = map[string]string{"dashboard": "serve", "web": "serve", "tui": "ui"}

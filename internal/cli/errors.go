@@ -38,7 +38,7 @@ func exitCode(err error) int {
 		return ralph.ExitCode(ralph.ProgramMissing, "")
 	case is[*assembly.NoKey](err):
 		return ralph.ExitCode(ralph.AuthError, "")
-	case is[*runlog.Locked](err):
+	case is[*runlog.Locked](err), is[*goalActive](err):
 		return ralph.ExitLocked
 	case errors.Is(err, ralph.ErrIO), is[*runlog.Damaged](err),
 		is[*fs.PathError](err), is[*os.LinkError](err), is[*os.SyscallError](err):

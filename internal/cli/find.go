@@ -169,6 +169,9 @@ func (a *app) outsideOnly(ctx context.Context, command string) error {
 	if run := cmp.Or(markedRun(store, line), ownedRun(owner, line)); run != "" {
 		return insideRun(command, run)
 	}
+	if err := outsideSession(store, a.streams.Env, line, command); err != nil {
+		return err
+	}
 	if !held || owner.Identity == "" {
 		return nil
 	}

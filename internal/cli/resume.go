@@ -58,6 +58,9 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	store, run := found.store, found.id
+	if err := noGoal(store); err != nil {
+		return err
+	}
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
@@ -97,6 +100,11 @@ func (a *app) reopenRun(store *runlog.Store, run string, do func(*session) error
 		return err
 	}
 	defer held.Release()
+	return a.reopenHeld(held, store, run, do)
+}
+
+// reopenHeld is reopenRun for a caller that has locked the workspace.
+func (a *app) reopenHeld(held *runlog.Lock, store *runlog.Store, run string, do func(*session) error) error {
 	s := &session{app: a, run: run, store: store, afterDeath: held.AfterDeath()}
 	if err := s.killLeftovers(run); err != nil {
 		return err
@@ -130,7 +138,7 @@ func (c *resumeCommand) rebuildPlan(
 			fmt.Fprintf(c.errLines(), "ralph: %s\n", text)
 		}
 	}
-	s.afterDeath = s.afterDeath || s.state.Stopped == nil
+	s.afterDeath = s.afterDeath || s.state.Stopped == nil && !s.state.Started.InSession
 	s.removeStrays(ctx, workspace)
 	plan, err := c.recordedPlan(ctx, workspace, &s.state)
 	if err != nil {
@@ -200,6 +208,9 @@ func (c *resumeCommand) recordedPlan(
 		Protected: state.Policy.Protects,
 		Tests:     state.Tests,
 		Base:      state.History.Base.Snapshot,
+	}
+	if state.Started.InSession {
+		req.Session = state.Agent
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal

@@ -48,6 +48,7 @@ type session struct {
 	unproven     string              // the last run in this workspace, if it did not prove its work
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
+	goal         *runlog.Goal        // with the goal of a live session: its index
 	afterDeath   bool                // the last process that worked here died, and may have left files
 }
 
@@ -71,6 +72,9 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
+	if err := noGoal(s.store); err != nil && s.plan.Session == "" {
+		return err
+	}
 	if run := markedRun(s.store, process.Ancestors()); run != "" { // its process is gone, or it would hold the lock
 		return insideRun("run", run)
 	}
@@ -100,6 +104,9 @@ func (s *session) start(ctx context.Context) error {
 		return err
 	}
 	defer s.log.Close()
+	if s.plan.Session != "" {
+		return s.beginGoal(ctx)
+	}
 	return s.runLoop(ctx)
 }
 
@@ -117,19 +124,18 @@ func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 
 // lock locks the workspace for a run. If another run holds the lock, the error names it.
 func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
-	host, _ := os.Hostname()
-	identity, _ := process.Identity(os.Getpid())
-	held, err := store.Lock(runlog.Owner{
-		PID:      os.Getpid(),
-		Run:      run,
-		Host:     host,
-		Started:  time.Now().UTC(),
-		Identity: identity,
-	})
+	held, err := store.Lock(ownerFor(run))
 	if other, locked := errors.AsType[*runlog.Locked](err); locked && !other.Elsewhere {
 		err = fmt.Errorf("%w; see it with ralph status, stop it with ralph stop", err)
 	}
 	return held, err
+}
+
+// ownerFor says that this process works on a run.
+func ownerFor(run string) runlog.Owner {
+	host, _ := os.Hostname()
+	identity, _ := process.Identity(os.Getpid())
+	return runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity}
 }
 
 // runLoop runs the loop to its end and prints the result. The caller holds the lock.
@@ -382,7 +388,7 @@ func (s *session) killLastRun() bool {
 		return false
 	}
 	last := byActivity(runs)[0]
-	if last.Reason != "" || last.Broken != "" {
+	if last.Reason != "" || last.Broken != "" || last.InSession {
 		return false
 	}
 	if err := s.killLeftovers(last.Run); err != nil {

@@ -192,6 +192,8 @@ func statusText(state *fold.State, live bool) string {
 	switch {
 	case state.Stopped != nil:
 		return fmt.Sprintf("%s (%s, exit code %d)", status, state.Stopped.Reason, state.Stopped.ExitCode)
+	case state.Started.InSession:
+		return goalText(state)
 	case !live:
 		return "interrupted: its process is gone; continue with: ralph resume"
 	case state.Waiting != nil && state.Waiting.Wait > 0:
@@ -290,7 +292,7 @@ func summaryStatus(r runlog.Summary) string {
 		return "broken: " + r.Broken
 	case r.Reason != "":
 		return fmt.Sprintf("%s (%d)", r.Reason, *r.ExitCode)
-	case r.Live:
+	case r.Live, r.InSession:
 		return string(r.Status)
 	}
 	return "interrupted"

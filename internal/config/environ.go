@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +29,7 @@ func Variables() []Variable {
 		{"XDG_CACHE_HOME", "folder for caches; default: ~/.cache"},
 		{"NO_COLOR", "any value turns colors off"},
 		{"CI", "true prints plain lines even on a terminal"},
+		{"CLAUDE_CODE_SESSION_ID", "session of Claude Code that ralph goal is called in; CODEX_THREAD_ID of Codex"},
 		{"ANTHROPIC_API_KEY", "key for the built-in worker, model evaluators and ralph plan"},
 		{"OPENAI_API_KEY", "the same, for OpenAI and servers that speak its protocol"},
 	}
@@ -74,6 +76,39 @@ type Env struct {
 	CI            bool
 	GitHubActions bool
 	InsideRun     string // id of the run that this process is part of
+
+	Session LiveSession // that this process was started in; empty if in none
+}
+
+// LiveSession is a session of an agent CLI that a person works with.
+type LiveSession struct {
+	Agent string // claude or codex
+	ID    string // "" if the CLI does not say
+}
+
+// liveSession reads the marks that Claude Code and Codex leave in the environment of their commands.
+func (e Env) liveSession() LiveSession {
+	if id := e.value("CODEX_THREAD_ID"); id != "" {
+		return LiveSession{Agent: "codex", ID: id}
+	}
+	if id := e.value("CLAUDE_CODE_SESSION_ID"); id != "" || e.isOn("CLAUDECODE") {
+		return LiveSession{Agent: "claude", ID: id}
+	}
+	return LiveSession{}
+}
+
+// defaultStopBlocks is how many times in a row Claude Code lets hooks block a stop.
+const defaultStopBlocks = 8
+
+// StopBlocks returns how many times in a row an agent CLI lets hooks block a stop. 0 is no limit.
+func (e Env) StopBlocks(agent string) int {
+	if agent != "claude" {
+		return 0
+	}
+	if n, err := strconv.Atoi(e.value("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")); err == nil {
+		return max(n, 0)
+	}
+	return defaultStopBlocks
 }
 
 // FromOS reads the environment of this process. Nothing else in the program reads it.
@@ -105,6 +140,7 @@ func NewEnv(environ []string) Env {
 	env.GitHubActions = env.isOn("GITHUB_ACTIONS")
 	env.CI = env.isOn("CI") || env.GitHubActions
 	env.InsideRun = env.value(InsideRunVariable)
+	env.Session = env.liveSession()
 	return env
 }
 

@@ -96,7 +96,7 @@ func (p Page) EventFields() []string {
 	return fields
 }
 
-var commandWords = regexp.MustCompile(`^ralph((?: [a-z]+)+)(?: |$)`)
+var commandWords = regexp.MustCompile(`^ralph((?: [a-z]+(?:-[a-z]+)*)+)(?: |$)`)
 
 // Commands lists the commands, each with the words that lead to it, such as "config show".
 func (p Page) Commands() []string {

@@ -3,6 +3,7 @@ package process
 // Ancestor is this process or one that it descends from.
 type Ancestor struct {
 	PID    int
+	Name   string // of its program; "" if it may not be read
 	Marker string // see Spec.Marker; "" if it has none or may not be read
 }
 
@@ -11,7 +12,7 @@ type Ancestor struct {
 func Ancestors() []Ancestor {
 	var all []Ancestor
 	for _, pid := range lineage() {
-		all = append(all, Ancestor{PID: pid, Marker: markerOf(pid)})
+		all = append(all, Ancestor{PID: pid, Name: nameOf(pid), Marker: markerOf(pid)})
 	}
 	return all
 }

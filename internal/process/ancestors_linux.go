@@ -31,6 +31,14 @@ func lineage() []int {
 	return line
 }
 
+func nameOf(pid int) string {
+	p, ok := readStat(pid, make([]byte, 1024))
+	if !ok {
+		return ""
+	}
+	return p.name
+}
+
 func markerOf(pid int) string {
 	marker, _ := environEntry(pid, MarkerVariable)
 	return marker

@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,11 @@ func lineage() []int {
 		line = append(line, pid)
 	}
 	return line
+}
+
+func nameOf(pid int) string {
+	name, _ := exec.Command("/bin/ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	return filepath.Base(strings.TrimSpace(string(name)))
 }
 
 // markerOf reads the environment that ps shows after the command.

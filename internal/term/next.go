@@ -11,7 +11,17 @@ import (
 )
 
 // NextCommand returns the command that makes sense next.
-func NextCommand(s *fold.State) string {
+func NextCommand(s *fold.State) string { return inSession(s, nextCommand(s)) }
+
+// inSession names the command that continues the goal of a live session in place of ralph resume.
+func inSession(s *fold.State, command string) string {
+	if s.Started.InSession {
+		return strings.ReplaceAll(command, "ralph resume", "ralph goal resume")
+	}
+	return command
+}
+
+func nextCommand(s *fold.State) string {
 	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
 		return "in a run of your own: " + nextCommands[reason]
 	}
@@ -47,7 +57,9 @@ func endedFromOutside(s *fold.State) bool {
 }
 
 // ResumeCommand returns the command that continues a run: with a higher limit if the run used one up.
-func ResumeCommand(s *fold.State) string {
+func ResumeCommand(s *fold.State) string { return inSession(s, resumeCommand(s)) }
+
+func resumeCommand(s *fold.State) string {
 	switch p := s.Policy; {
 	case p.MaxIterations > 0 && s.History.Counted >= p.MaxIterations:
 		return nextCommands[ralph.MaxIterations]

@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/workspace"
+	"github.com/ralphloop/ralph/loop"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// goalCommand is `ralph goal` and its subcommands: a goal for a live session of another agent.
+type goalCommand struct {
+	*app
+	session string
+	replace bool
+	more    string                // with resume: iterations to add
+	values  map[string]*flagValue // flags that are config keys
+}
+
+// goalFlags are the flags of run that make sense for a session that Ralph does not start.
+var goalFlags = []string{
+	"max-iterations", "check", "check-timeout", "protect", "evaluator", "tests-by", "tests-hidden", "proof", "profile",
+	"allow-unverified",
+}
+
+func newGoalCommand(a *app) *cobra.Command {
+	c := &goalCommand{app: a, values: map[string]*flagValue{}}
+	cmd := &cobra.Command{
+		Use:         "goal [OBJECTIVE]",
+		Short:       "Give a live session of Claude Code or Codex a goal",
+		GroupID:     "work",
+		Annotations: map[string]string{wordsAreArguments: "yes"},
+		Long: `Give the session that you work in a goal. When its agent stops, Ralph runs the
+checks and lets the session end only if they prove the work, a person is needed,
+or a limit is reached. The session must have Ralph's hooks: ralph hook --help.
+
+Without an objective, show the goal of this workspace and its status.`,
+		Example: `  ralph goal "make the tests pass" --check "go test ./..."
+  ralph goal status
+  ralph goal pause     # let the session stop; ralph goal resume continues
+  ralph goal clear`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&c.session, "session", "", "the session's `ID`; default: the one that this command is called in")
+	flags.BoolVar(&c.replace, "replace", false, "replace the current goal of this workspace")
+	for _, key := range config.Keys() {
+		if slices.Contains(goalFlags, key.Flag) {
+			addKeyFlag(flags, c.values, key)
+		}
+	}
+	order := func(use, short string, do func(context.Context) error) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: noArguments, Annotations: outside,
+			RunE: func(cmd *cobra.Command, _ []string) error { return do(cmd.Context()) }}
+	}
+	resume := order("resume", "Continue a paused or ended goal", c.resume)
+	resume.Flags().StringVar(&c.more, "add-iterations", "", "raise the limit by `N` iterations")
+	cmd.AddCommand(
+		&cobra.Command{Use: "status", Short: "Show the goal and its status", Args: noArguments,
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context()) }},
+		order("pause", "Let the session stop until ralph goal resume", c.pause), resume,
+		order("clear", "End the goal", c.clear),
+	)
+	return cmd
+}
+
+func (c *goalCommand) run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) > 1:
+		return usage("the objective must be one argument; put it in quotes: ralph goal %q", strings.Join(args, " "))
+	case len(args) == 0 && len(written(c.values)) == 0 && c.session == "" && !c.replace:
+		return c.status(ctx)
+	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
+		return usage(`the objective is missing; say what to do: ralph goal "make the tests pass"`)
+	case c.streams.Env.InsideRun != "":
+		return insideRun("goal", c.streams.Env.InsideRun)
+	}
+	ownOrphans(c.streams.Err)
+	home, loaded, err := c.settings(ctx, written(c.values))
+	if err != nil {
+		return err
+	}
+	if err := c.makeRoom(ctx, home); err != nil {
+		return err
+	}
+	if err := c.agree(home, loaded, nil, nil); err != nil {
+		return err
+	}
+	goal := c.newGoal()
+	plan, err := assembly.Prepare(ctx, assembly.Request{
+		Env: c.streams.Env, Settings: goalSettings(loaded), Workspace: home, Goal: &args[0], Version: version(),
+		Trusting: loaded.Settings.Trust, Session: cmp.Or(c.agentName(), "session"),
+	})
+	if err != nil {
+		return err
+	}
+	if err := plan.MissingKey(); err != nil {
+		return err
+	}
+	s := &session{app: c.app, plan: plan, goal: &goal}
+	return s.begin(ctx)
+}
+
+// goalSettings are the settings of a run that works in the session's own folder, on one goal.
+func goalSettings(loaded config.Loaded) config.Settings {
+	const continuations = 20
+	s := loaded.Settings
+	s.Worktree, s.Tasks.File, s.Spec = "", "", ""
+	if loaded.Origins["max_iterations"].Layer == config.LayerDefault {
+		s.MaxIterations = continuations
+	}
+	return s
+}
+
+// agentName is the agent of the session that this command is called in, or "".
+func (c *goalCommand) agentName() string {
+	if here := c.streams.Env.Session; c.session == "" || c.session == here.ID {
+		return here.Agent
+	}
+	return ""
+}
+
+// newGoal returns the index of a new goal. Without a known session, the first one that asks gets it.
+func (c *goalCommand) newGoal() runlog.Goal {
+	here := c.streams.Env.Session
+	id := cmp.Or(c.session, here.ID)
+	if id == "" {
+		return runlog.Goal{}
+	}
+	bound := &ralph.SessionBound{Agent: cmp.Or(c.agentName(), "session"), Session: id}
+	if id == here.ID {
+		bound.PID, bound.Identity = sessionProcess()
+	}
+	return runlog.Goal{Session: bound}
+}
+
+// makeRoom refuses a second goal in the workspace or for the session, unless the user replaces the first.
+func (c *goalCommand) makeRoom(ctx context.Context, home workspace.Workspace) error {
+	store, err := c.storeOf(home)
+	if err != nil {
+		return err
+	}
+	if id := cmp.Or(c.session, c.streams.Env.Session.ID); id != "" {
+		_, other, ok, err := runlog.GoalOf(c.streams.Env.StateDir, id, home.Dir)
+		if err == nil && ok && other.Ended == "" && other.Workspace != home.Dir {
+			return usage("session %s has a goal in %s already; end it there with ralph goal clear", id, other.Workspace)
+		}
+	}
+	goal, ok := liveGoal(store)
+	if !ok || goal.Ended != "" {
+		return nil
+	}
+	if !c.replace {
+		return usage("this workspace has a goal already (run %s, see ralph goal status); "+
+			"end it with ralph goal clear, or pass --replace", goal.Run)
+	}
+	if err := c.outsideOnly(ctx, "goal --replace"); err != nil {
+		return err
+	}
+	return c.clear(ctx)
+}
+
+// beginGoal runs the checks at the base and begins the first iteration. The session works on it when this process has
+// ended.
+func (s *session) beginGoal(ctx context.Context) error {
+	step := &loop.SessionStep{Session: s.goal.Session}
+	result, err := s.takeStep(ctx, step)
+	if err != nil {
+		return err
+	}
+	if s.state.Stopped != nil {
+		return s.finish(ctx, &s.state, result, s.plan.Settings.ExitMap)
+	}
+	err = runlog.EditGoal(s.store, func(g *runlog.Goal) error {
+		*g = *s.goal
+		s.index(g, step)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	shown := describeGoal(&s.state, *s.goal)
+	return s.table(shown, shown.write)
+}
+
+// takeStep lets the loop take one step of a run that a live session works for. The caller holds the lock.
+func (s *session) takeStep(ctx context.Context, step *loop.SessionStep) (ralph.Result, error) {
+	outliveReaders()
+	places, err := s.places()
+	if err != nil {
+		return ralph.Result{}, err
+	}
+	run, err := s.plan.Loop(ctx, s.run, places,
+		loop.WithSession(step),
+		loop.WithRefusedFiles(s.refused),
+		loop.WithState(&s.state),
+		loop.WithTornTail(s.torn),
+		loop.WithRecorder(s.log),
+		loop.WithInbox(s.log),
+		loop.WithQuestion(s.asked.text, s.asked.steering),
+	)
+	if err != nil {
+		return ralph.Result{}, err
+	}
+	after := ctx
+	ctx, release := untilSignal(ctx)
+	result, err := run.Run(ctx)
+	release()
+	err = errors.Join(err, assembly.RemoveCaches(places))
+	if err != nil || s.state.Stopped == nil {
+		return result, err
+	}
+	s.notifyOnStop(context.WithoutCancel(ctx), result)
+	_ = workspace.PackSnapshots(after, places.Snapshots, s.streams.Env) // only space is lost if it fails
+	return result, nil
+}
+
+// index notes what hooks must know after a step.
+func (s *session) index(g *runlog.Goal, step *loop.SessionStep) {
+	g.Run, g.Ended = s.run, ""
+	g.Prompt = cmp.Or(step.Prompt, g.Prompt)
+	if s.state.Stopped != nil {
+		g.Ended = s.state.Stopped.Status
+	}
+	g.Protects = runlog.ProtectedNames{Names: s.plan.Literal(), Globs: s.plan.Settings.Protect}
+}
+
+// noGoal refuses a run beside the goal of a live session: two agents would work on the same files.
+func noGoal(store *runlog.Store) error {
+	goal, ok := liveGoal(store)
+	if !ok || goal.Ended != "" || goal.Paused {
+		return nil
+	}
+	return &goalActive{Run: goal.Run}
+}
+
+// goalActive means that a live session works in the workspace.
+type goalActive struct{ Run string }
+
+func (g *goalActive) Error() string {
+	return "a live session works on a goal in this workspace (run " + g.Run + "); let it finish, or use ralph goal pause " +
+		"or ralph goal clear"
+}
+
+// liveGoal returns the index of the workspace's goal. If it was lost, the log still has the goal.
+func liveGoal(store *runlog.Store) (runlog.Goal, bool) {
+	goal, ok, err := runlog.ReadGoal(store)
+	if ok && err == nil {
+		return goal, true
+	}
+	runs, err := store.Runs()
+	if err != nil {
+		return runlog.Goal{}, false
+	}
+	last := slices.IndexFunc(runs, func(r runlog.Summary) bool { return r.InSession })
+	if last < 0 || runs[last].Reason != "" && runs[last].Status == ralph.StatusInterrupted {
+		return runlog.Goal{}, false
+	}
+	state, err := stateOf(store, runs[last].Run)
+	if err != nil {
+		return runlog.Goal{}, false
+	}
+	goal = runlog.Goal{
+		Run: state.Run, Workspace: state.Started.Workspace, Session: state.Session,
+		Paused: state.LiveStatus() == ralph.StatusPaused,
+	}
+	if state.Stopped != nil {
+		goal.Ended = state.Stopped.Status
+	} else {
+		goal.Trouble = "its hooks no longer find it; repair that with ralph goal resume"
+	}
+	return goal, true
+}
+
+// outsideSession refuses a command for people that an agent calls in a live session: with it, the agent could end or
+// accept its own goal. It is a guard rail: without a sandbox, a process can hide where it comes from.
+func outsideSession(store *runlog.Store, env config.Env, line []process.Ancestor, command string) error {
+	goal, ok := liveGoal(store)
+	if !ok || goal.Ended == ralph.StatusCompleted {
+		return nil
+	}
+	agent := env.Session.Agent
+	if bound := goal.Session; bound != nil && bound.PID != 0 && (runlog.Owner{
+		PID: bound.PID, Identity: bound.Identity,
+	}).Visible() && slices.ContainsFunc(line, func(p process.Ancestor) bool { return p.PID == bound.PID }) {
+		agent = bound.Agent
+	}
+	if agent == "" {
+		return nil
+	}
+	return usage("ralph %s was called inside a session of %s, and this workspace has a goal; only a person can do that, "+
+		"in a terminal outside of the session", command, agent)
+}
+
+// sessionProcess returns the process of the session that started this one: the nearest one that is not a shell or
+// another helper to start commands.
+func sessionProcess() (pid int, identity string) {
+	helpers := []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env", "timeout", "nice", "script"}
+	for _, p := range process.Ancestors() {
+		if p.PID == os.Getpid() || slices.Contains(helpers, p.Name) || p.PID == 1 {
+			continue
+		}
+		if identity, alive := process.Identity(p.PID); alive {
+			return p.PID, identity
+		}
+	}
+	return 0, ""
+}
+
+// lockGoal locks the workspace for an order to a goal. A judgement may take longer than a person waits.
+func lockGoal(store *runlog.Store, run string) (*runlog.Lock, error) {
+	held, err := runlog.LockWithin(store, ownerFor(run), orderPatience)
+	if is[*runlog.Locked](err) {
+		err = fmt.Errorf("%w; the goal is being judged, so try again in a moment", err)
+	}
+	return held, err
+}
+
+const orderPatience = 5 * time.Second

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/loop"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+const (
+	hookPoll     = 20 * time.Millisecond
+	hookMargin   = 10 * time.Second // between our answer and the end of the hook's time
+	judgePatient = time.Minute      // how long a judgement waits for the workspace's lock
+)
+
+// stop judges the goal of a session that wants to end.
+func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error) {
+	deadline := time.Now().Add(c.timeout - min(hookMargin, c.timeout/5))
+	store, goal, ok, err := c.find(in)
+	switch {
+	case err != nil || !ok:
+		return hookOutput{}, err
+	case goal.Paused:
+		return hookOutput{Message: "ralph: the goal is paused; ralph goal resume continues it"}, nil
+	}
+	for tries := 0; ; {
+		err := runlog.EditGoal(store, func(g *runlog.Goal) error {
+			if err := in.bind(g); err != nil {
+				return err
+			}
+			if !in.Again && tries == 0 { // a new turn of the user
+				g.Blocks = 0
+			}
+			if g.Answer != nil || g.Ended != "" || g.Judging.Alive() {
+				return nil
+			}
+			if tries++; tries > 2 {
+				return errors.New("the process that judges it ended without an answer")
+			}
+			return c.startJudge(g, in)
+		})
+		switch {
+		case errors.Is(err, errOther):
+			return hookOutput{}, nil
+		case err != nil:
+			return hookOutput{}, errors.Join(err, noteTrouble(store, err))
+		}
+		answer, err := awaitAnswer(ctx, store, deadline)
+		if err != nil || answer != nil {
+			return c.passOn(store, in, answer, err)
+		}
+	}
+}
+
+// startJudge starts the process that judges a stop, in a session of its own: it may take longer than the hook.
+func (c *hookCommand) startJudge(g *runlog.Goal, in hookInput) error {
+	argv := []string{c.streams.Self, "-C", g.Workspace, "hook", "judge", g.Run}
+	pid, err := process.Detach(argv, g.Workspace, c.streams.Env.Environ)
+	if err != nil {
+		return err
+	}
+	owner := ownerFor(g.Run)
+	owner.PID = pid
+	owner.Identity, _ = process.Identity(pid)
+	g.Judging = &runlog.Judging{Owner: owner, Text: in.lastMessage()}
+	return nil
+}
+
+// errStillChecking means that the hook's time is up before the judgement.
+var errStillChecking = errors.New("still checking")
+
+// awaitAnswer waits until the stop is judged. It returns nil if the process that judges is gone.
+func awaitAnswer(ctx context.Context, store *runlog.Store, deadline time.Time) (*runlog.GoalAnswer, error) {
+	for {
+		goal, ok, err := runlog.ReadGoal(store)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok || goal.Answer == nil && (goal.Ended != "" || goal.Paused): // a person cleared or paused it
+			return &runlog.GoalAnswer{}, nil
+		case goal.Answer != nil:
+			return goal.Answer, nil
+		case !goal.Judging.Alive():
+			if again, _, _ := runlog.ReadGoal(store); again.Answer == nil { // it may have answered at the last moment
+				return nil, nil
+			}
+			continue
+		case time.Now().After(deadline):
+			return nil, errStillChecking
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		}
+		time.Sleep(hookPoll)
+	}
+}
+
+// passOn turns the judgement into the hook's answer, and counts how often the session was blocked.
+func (c *hookCommand) passOn(
+	store *runlog.Store, in hookInput, answer *runlog.GoalAnswer, err error,
+) (hookOutput, error) {
+	if errors.Is(err, errStillChecking) {
+		answer, err = &runlog.GoalAnswer{Block: true, Text: "Ralph is still checking the goal: the checks take longer than " +
+			"this hook may. Change nothing and stop again; the next stop waits for the same checks."}, nil
+	}
+	if err != nil {
+		return hookOutput{}, err
+	}
+	blocks := 0
+	edited := runlog.EditGoal(store, func(g *runlog.Goal) error {
+		g.Answer = nil
+		if answer.Block {
+			g.Blocks++
+		}
+		blocks = g.Blocks
+		return nil
+	})
+	switch {
+	case answer.Trouble != "":
+		return hookOutput{}, errors.New(answer.Trouble)
+	case !answer.Block && answer.Text == "":
+		return hookOutput{}, edited
+	case !answer.Block:
+		return hookOutput{Message: "ralph: " + answer.Text}, edited
+	}
+	out := hookOutput{Decision: "block", Reason: answer.Text}
+	if limit := c.streams.Env.StopBlocks(in.agent()); limit > 0 && blocks >= limit-1 {
+		out.Message = fmt.Sprintf("ralph: this is block %d in a row, and Claude Code ends the turn after %d; the goal stays "+
+			"active, so write to the session to continue, or raise CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", blocks, limit)
+	}
+	return out, edited
+}
+
+func noteTrouble(store *runlog.Store, err error) error {
+	return runlog.EditGoal(store, func(g *runlog.Goal) error { g.Trouble = text.OneLine(err.Error()); return nil })
+}
+
+// longestMessage is how much of the agent's last message is judged. A tag comes at its end.
+const longestMessage = 64 << 10
+
+// lastMessage returns what the agent said last. Older versions do not pass it, so it is in the transcript.
+func (in hookInput) lastMessage() string {
+	if in.Message == nil {
+		message := lastInTranscript(in.Transcript)
+		in.Message = &message
+	}
+	short, _ := text.KeepTail(*in.Message, longestMessage)
+	return short
+}
+
+// lastInTranscript reads the text of the last message of the agent from the end of a transcript of Claude Code.
+func lastInTranscript(path string) string {
+	const end = 1 << 20
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > end {
+		_, _ = file.Seek(-end, io.SeekEnd)
+	}
+	tail, _ := io.ReadAll(io.LimitReader(file, end))
+	said := ""
+	for line := range bytes.Lines(tail) {
+		var entry struct {
+			Type    string `json:"type"`
+			Aside   bool   `json:"isSidechain"`
+			Message struct {
+				Content json.RawMessage `json:"content"`
+			} `json:"message"`
+		}
+		if json.Unmarshal(line, &entry) != nil || entry.Type != "assistant" || entry.Aside {
+			continue
+		}
+		var blocks []struct{ Type, Text string }
+		if json.Unmarshal(entry.Message.Content, &blocks) != nil {
+			continue
+		}
+		for _, block := range blocks {
+			if block.Type == "text" {
+				said = block.Text
+			}
+		}
+	}
+	return said
+}
+
+// judge is the process that judges one stop of a session. Its answer is for the hook that waits, or for the next one.
+func (c *hookCommand) judge(ctx context.Context, run string) error {
+	ownOrphans(c.streams.Err)
+	found, err := c.findRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	goal, ok, err := runlog.ReadGoal(found.store)
+	if err != nil || !ok || goal.Run != found.id || goal.Judging == nil {
+		return cmp.Or(err, usage("run %s is not the goal of a session that stopped", run))
+	}
+	answer, note := c.judgeStop(ctx, found, goal)
+	return runlog.EditGoal(found.store, func(g *runlog.Goal) error {
+		if g.Run != found.id { // cleared meanwhile
+			return nil
+		}
+		if note != nil {
+			note(g)
+		}
+		g.Judging, g.Answer, g.Trouble = nil, &answer, answer.Trouble
+		return nil
+	})
+}
+
+// judgeStop judges a stop. It returns the answer, and what to note for hooks.
+func (c *hookCommand) judgeStop(
+	ctx context.Context, found foundRun, goal runlog.Goal,
+) (answer runlog.GoalAnswer, note func(*runlog.Goal)) {
+	failed := func(err error) runlog.GoalAnswer { return runlog.GoalAnswer{Trouble: text.OneLine(err.Error())} }
+	defer func() {
+		if bug := recover(); bug != nil {
+			answer = failed(fmt.Errorf("a bug in ralph: %v", bug))
+		}
+	}()
+	held, err := runlog.LockWithin(found.store, ownerFor(found.id), judgePatient)
+	if err != nil {
+		return failed(err), nil
+	}
+	defer held.Release()
+	err = c.reopenHeld(held, found.store, found.id, func(s *session) error {
+		if s.state.Stopped == nil {
+			again := resumeCommand{app: c.app}
+			agree := func(*assembly.Plan) error { return nil } // no new command starts
+			var err error
+			if s.plan, err = again.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
+				return err
+			}
+			step := &loop.SessionStep{Turn: &loop.SessionTurn{
+				Agent: goal.Session.Agent, Session: goal.Session.Session, Text: goal.Judging.Text,
+			}}
+			if s.state.Session == nil || *s.state.Session != *goal.Session {
+				step.Session = goal.Session
+			}
+			if _, err := s.takeStep(ctx, step); err != nil {
+				return err
+			}
+			note = func(g *runlog.Goal) { s.index(g, step) }
+			answer = runlog.GoalAnswer{Block: true, Text: step.Prompt}
+			if err := c.recordPause(ctx, s); err != nil {
+				return err
+			}
+		}
+		if s.state.Stopped != nil {
+			answer = runlog.GoalAnswer{Text: goalEnd(s)}
+		}
+		return nil
+	})
+	if err != nil {
+		return failed(err), note
+	}
+	return answer, note
+}
+
+// recordPause records a pause that a person ordered while the stop was judged.
+func (c *hookCommand) recordPause(ctx context.Context, s *session) error {
+	goal, _, err := runlog.ReadGoal(s.store)
+	if err != nil || !goal.Paused || s.state.Stopped != nil {
+		return err
+	}
+	_, err = s.takeStep(ctx, &loop.SessionStep{Order: loop.SessionPause})
+	return err
+}
+
+// goalEnd says how a goal ended, and what a person can do.
+func goalEnd(s *session) string {
+	end := term.ResultLine(&s.state)
+	if s.state.Stopped.Status == ralph.StatusCompleted {
+		return "the goal is reached: " + end
+	}
+	if next := term.NextCommand(&s.state); next != "" && s.state.Stopped.Status != ralph.StatusExhausted {
+		end += "; next: " + next
+	}
+	return end
+}

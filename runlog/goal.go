@@ -1,0 +1,171 @@
+package runlog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/ralphloop/ralph"
+)
+
+const (
+	goalName     = "goal.json"
+	goalLockName = "goal.lock"
+	sessionsName = "sessions" // in the state folder: which workspace has the goal of a session
+)
+
+// Goal is what a hook of a live session must know at once about the goal of its workspace. It is an index of the
+// run's log: only the log says whether the goal is reached.
+type Goal struct {
+	Run       string              `json:"run"`
+	Workspace string              `json:"workspace"`
+	Session   *ralph.SessionBound `json:"session,omitempty"` // nil until a session takes the goal
+	Paused    bool                `json:"paused,omitempty"`
+	Ended     ralph.Status        `json:"ended,omitempty"`  // "" until the run has ended
+	Prompt    string              `json:"prompt,omitempty"` // what the session has to know
+	Protects  ProtectedNames      `json:"protects,omitzero"`
+	Judging   *Judging            `json:"judging,omitempty"`
+	Answer    *GoalAnswer         `json:"answer,omitempty"`  // of a judgement, until a hook passes it on
+	Blocks    int                 `json:"blocks,omitempty"`  // stops in a row that were blocked
+	Trouble   string              `json:"trouble,omitempty"` // why Ralph could not judge the last stop
+}
+
+// ProtectedNames are the files that a run protects.
+type ProtectedNames struct {
+	Names []string `json:"names,omitempty"`
+	Globs []string `json:"globs,omitempty"` // of the user
+}
+
+// Judging is the process that judges a stop.
+type Judging struct {
+	Owner
+	Text string `json:"text"` // the agent's last message
+}
+
+// GoalAnswer is what a hook answers to its session.
+type GoalAnswer struct {
+	Block   bool   `json:"block,omitempty"`
+	Text    string `json:"text"`              // for the agent if the stop is blocked, otherwise for the user
+	Trouble string `json:"trouble,omitempty"` // why nothing was judged
+}
+
+// Alive reports whether the process that judges is still there.
+func (j *Judging) Alive() bool { return j != nil && j.Visible() }
+
+// GoalOf finds the goal of a session: the one that the session has, or else one without a session in the folder or
+// the nearest above it. It reports false if there is none. It reads two small files at most for each folder.
+func GoalOf(stateDir, session, folder string) (*Store, Goal, bool, error) {
+	if name, err := os.ReadFile(sessionPath(stateDir, session)); err == nil && session != "" && isPlainName(string(name)) {
+		store := &Store{dir: filepath.Join(stateDir, string(name))}
+		goal, ok, err := ReadGoal(store)
+		if err != nil || ok && goal.Session != nil && goal.Session.Session == session {
+			store.workspace = goal.Workspace
+			return store, goal, ok, err
+		}
+	}
+	for dir := resolved(folder); ; dir = filepath.Dir(dir) {
+		store := &Store{workspace: dir, dir: filepath.Join(stateDir, WorkspaceID(dir))}
+		goal, ok, err := ReadGoal(store)
+		if err != nil || ok {
+			mine := goal.Session == nil || session != "" && goal.Session.Session == session
+			return store, goal, ok && mine, err
+		}
+		if dir == filepath.Dir(dir) {
+			return nil, Goal{}, false, nil
+		}
+	}
+}
+
+func sessionPath(stateDir, session string) string {
+	hash := sha256.Sum256([]byte(session))
+	return filepath.Join(stateDir, sessionsName, hex.EncodeToString(hash[:10]))
+}
+
+// ReadGoal reads the index of the workspace's goal. It reports false if there is none.
+func ReadGoal(s *Store) (Goal, bool, error) {
+	path := filepath.Join(s.dir, goalName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Goal{}, false, nil
+	}
+	var goal Goal
+	if err == nil {
+		err = json.Unmarshal(text, &goal)
+	}
+	if err == nil && !isPlainName(goal.Run) {
+		err = errors.New("it names no run")
+	}
+	if err != nil {
+		return Goal{}, false, fmt.Errorf("read goal: %w", ioError("read", path, err))
+	}
+	return goal, true, nil
+}
+
+// EditGoal changes the index of the workspace's goal while no other process does. edit gets an empty goal if there is
+// none, or if it cannot be read. A goal without a run is removed. If edit fails, nothing changes.
+func EditGoal(s *Store, edit func(*Goal) error) error {
+	if err := s.prepare(); err != nil {
+		return fmt.Errorf("write goal: %w", err)
+	}
+	held := flock.New(filepath.Join(s.dir, goalLockName), flock.SetPermissions(fileMode))
+	if err := held.Lock(); err != nil {
+		return fmt.Errorf("write goal: %w", ioError("lock", held.Path(), err))
+	}
+	defer held.Unlock()
+	goal, _, _ := ReadGoal(s)
+	before := goal.Session
+	if err := edit(&goal); err != nil {
+		return err
+	}
+	goal.Workspace = s.workspace
+	if err := writeGoal(s, goal, before); err != nil {
+		return fmt.Errorf("write goal: %w", err)
+	}
+	return nil
+}
+
+func writeGoal(s *Store, goal Goal, before *ralph.SessionBound) error {
+	state := filepath.Dir(s.dir)
+	if before != nil && (goal.Run == "" || goal.Session == nil || goal.Session.Session != before.Session) {
+		if err := os.Remove(sessionPath(state, before.Session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if path := filepath.Join(s.dir, goalName); goal.Run == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if bound := goal.Session; bound != nil && (before == nil || before.Session != bound.Session) {
+		if err := makeFolder(filepath.Join(state, sessionsName)); err != nil {
+			return err
+		}
+		if err := replaceFile(sessionPath(state, bound.Session), []byte(filepath.Base(s.dir))); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(goal)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(s.dir, goalName), text)
+}
+
+// LockWithin is Lock, but waits for some time while another process has the workspace.
+func LockWithin(s *Store, owner Owner, longest time.Duration) (*Lock, error) {
+	for begun := time.Now(); ; time.Sleep(lockPause) {
+		held, err := s.Lock(owner)
+		if _, locked := errors.AsType[*Locked](err); !locked || time.Since(begun) > longest {
+			return held, err
+		}
+	}
+}
