@@ -256,32 +256,36 @@ func (g *goalActive) Error() string {
 		"or ralph goal clear"
 }
 
-// liveGoal returns the index of the workspace's goal. If it was lost, the log still has the goal.
+// lostIndex is the trouble of a goal that hooks do not find, although its log says that it has not ended.
+const lostIndex = "its hooks no longer find it; repair that with ralph goal resume"
+
+// liveGoal returns the workspace's goal, unless it was cleared. Whether it has ended, its log says: an agent can reach
+// the index that hooks use.
 func liveGoal(store *runlog.Store) (runlog.Goal, bool) {
+	runs, err := store.Runs()
+	last := slices.IndexFunc(runs, func(r runlog.Summary) bool { return r.InSession })
+	if err != nil || last < 0 || runs[last].Status == ralph.StatusInterrupted {
+		return runlog.Goal{}, false
+	}
+	r := runs[last]
+	var ended ralph.Status
+	if r.Reason != "" {
+		ended = r.Status
+	}
 	goal, ok, err := runlog.ReadGoal(store)
-	if ok && err == nil {
+	if ok && err == nil && goal.Run == r.Run && goal.Ended == ended {
 		return goal, true
 	}
-	runs, err := store.Runs()
-	if err != nil {
-		return runlog.Goal{}, false
-	}
-	last := slices.IndexFunc(runs, func(r runlog.Summary) bool { return r.InSession })
-	if last < 0 || runs[last].Reason != "" && runs[last].Status == ralph.StatusInterrupted {
-		return runlog.Goal{}, false
-	}
-	state, err := stateOf(store, runs[last].Run)
+	state, err := stateOf(store, r.Run)
 	if err != nil {
 		return runlog.Goal{}, false
 	}
 	goal = runlog.Goal{
-		Run: state.Run, Workspace: state.Started.Workspace, Session: state.Session,
+		Run: r.Run, Workspace: state.Started.Workspace, Session: state.Session, Ended: ended,
 		Paused: state.LiveStatus() == ralph.StatusPaused,
 	}
-	if state.Stopped != nil {
-		goal.Ended = state.Stopped.Status
-	} else {
-		goal.Trouble = "its hooks no longer find it; repair that with ralph goal resume"
+	if ended == "" {
+		goal.Trouble = lostIndex
 	}
 	return goal, true
 }

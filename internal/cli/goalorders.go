@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
@@ -42,7 +44,7 @@ func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
 		Of:        state.Policy.MaxIterations, Checks: state.Started.Checks, Refusals: state.Last.Refusals,
 		Judging: goal.Judging.Alive(), Trouble: goal.Trouble,
 	}
-	if goal.Paused && state.Stopped == nil { // a judgement that takes long has not recorded it yet
+	if goal.Paused && goal.Judging.Alive() && state.Stopped == nil { // it is not recorded yet
 		shown.Status = ralph.StatusPaused
 	}
 	if shown.Refusals == nil {
@@ -163,6 +165,11 @@ func (c *goalCommand) clear(ctx context.Context) error {
 		return err
 	}
 	if goal.Ended == "" {
+		if judging := goal.Judging; judging.Alive() { // no one needs its answer
+			if other, err := os.FindProcess(judging.PID); err == nil {
+				_ = other.Signal(syscall.SIGTERM) // if it cannot be ended, the order waits for it
+			}
+		}
 		if err := c.order(ctx, home, store, goal.Run, &loop.SessionStep{Order: loop.SessionClear}); err != nil {
 			return err
 		}
