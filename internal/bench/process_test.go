@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,7 +35,7 @@ func (b *bench) crowds() {
 
 // coldStart measures the minimum cost of every call of the program.
 func (b *bench) coldStart() {
-	var wall, wallFloor, cpu, cpuFloor []float64
+	var wall, wallFloor, cpu, cpuFloor, hook []float64
 	state := b.TempDir()
 	for range b.starts {
 		trivial := exec.Command(b.stamp)
@@ -47,6 +48,7 @@ func (b *bench) coldStart() {
 		cpuFloor = append(cpuFloor, milliseconds(trivial.ProcessState.UserTime()+trivial.ProcessState.SystemTime()))
 		used := b.runRalph(state, 0, "version")
 		wall, cpu = append(wall, milliseconds(used.wall)), append(cpu, milliseconds(used.cpu))
+		hook = append(hook, milliseconds(b.idleHook(state)))
 	}
 	b.add(row{
 		What: "`ralph version` (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program",
@@ -57,6 +59,23 @@ func (b *bench) coldStart() {
 		Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
 		Note: fmt.Sprintf("the least of %d was %.1f ms", len(wall), slices.Min(wall)),
 	})
+	b.add(row{
+		What: "`ralph hook stop` without a goal (wall)", Unit: "ms", Value: median(hook), Floor: median(wall),
+		Of: "`ralph version`", Aim: aim{ratioAtMost, 3},
+	})
+}
+
+// idleHook measures the Stop hook of a session without a goal, which every turn of every session pays for.
+func (b *bench) idleHook(state string) time.Duration {
+	b.Helper()
+	command := exec.Command(b.ralph, "hook", "stop")
+	command.Env = append(plainEnv(), "RALPH_STATE_DIR="+state)
+	command.Stdin = strings.NewReader(`{"session_id":"S-1","cwd":"` + b.TempDir() + `","hook_event_name":"Stop"}`)
+	began := time.Now()
+	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
+		b.Fatalf("ralph hook stop: %v\n%s", err, out)
+	}
+	return time.Since(began)
 }
 
 // longRun measures a run that already has many iterations: the cost of the next ones, and of
