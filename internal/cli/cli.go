@@ -224,6 +224,7 @@ func commands(a *app) []*cobra.Command {
 		newReplayCommand(a),
 		newVerifyCommand(a),
 		newLearningsCommand(a),
+		newStatusBlockCommand(a),
 		newCleanCommand(a),
 		newDoctorCommand(a),
 		newLoginCommand(a),
