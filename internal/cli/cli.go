@@ -226,6 +226,8 @@ func commands(a *app) []*cobra.Command {
 		newLearningsCommand(a),
 		newStatusBlockCommand(a),
 		newCleanCommand(a),
+		newInstallCommand(a),
+		newUninstallCommand(a),
 		newDoctorCommand(a),
 		newLoginCommand(a),
 		newConfigCommand(a),
@@ -303,7 +305,7 @@ func strictCompletion(root *cobra.Command) {
 }
 
 // plannedCommands are in the contract but not implemented yet.
-var plannedCommands = []string{"ui", "serve", "stats", "notify", "mcp", "install", "sandbox"}
+var plannedCommands = []string{"ui", "serve", "stats", "notify", "mcp", "sandbox"}
 
 // plannedAs are other words for a planned command.
 var plannedAs = map[string]string{"dashboard": "serve", "web": "serve", "tui": "ui"}

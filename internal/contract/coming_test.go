@@ -17,7 +17,7 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 		"reports":              {"stats"},
 		"screens":              {"ui", "serve"},
 		"notifiers":            {"notify test"},
-		"goals in live agents": {"mcp", "install"},
+		"goals in live agents": {"mcp"},
 	}.byName(),
 	flags: of{}.byName(),
 	keys:  of{}.byName(),

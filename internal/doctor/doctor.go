@@ -44,6 +44,7 @@ type Examination struct {
 	Workspace workspace.Workspace
 	Env       config.Env
 	Version   string // of ralph
+	Program   string // the path of ralph; "" if it is the one on PATH
 	Probing   Probing
 	Settings  config.Settings   // of the workspace
 	Trouble   error             // why Settings are unknown; nil if they are known
@@ -63,7 +64,8 @@ func Examine(ctx context.Context, x Examination) []Finding {
 	if x.Trouble == nil {
 		inUse, next = x.nextRun(ctx)
 	}
-	findings = append(findings, x.agents(ctx, inUse)...)
+	agents := x.agents(ctx, inUse)
+	findings = append(append(findings, agents...), x.installs(agents)...)
 	findings = append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), x.configuration())
 	findings = append(findings, next...)
 	findings = append(findings, x.keepAwake(ctx))

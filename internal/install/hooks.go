@@ -1,0 +1,273 @@
+package install
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// hookGroup is an entry in the list of an event, as both CLIs write it.
+type hookGroup struct {
+	Matcher string `json:"matcher,omitempty"`
+	Hooks   []hook `json:"hooks"`
+}
+
+type hook struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"` // in seconds
+}
+
+// eventHook is what Ralph does at one event.
+type eventHook struct {
+	event, matcher, call string
+	timeout              time.Duration
+}
+
+// stopTimeout is how long a proof may take before the hook answers that it is still checking. The CLI waits a little
+// longer, so that it always gets that answer.
+const stopTimeout = 10 * time.Minute
+
+// eventHooks are Ralph's hooks. Edits have other names in each CLI; a name that a CLI does not have matches nothing.
+var eventHooks = []eventHook{
+	{"SessionStart", "", "hook session-start", time.Minute},
+	{"PreToolUse", "Edit|MultiEdit|Write|NotebookEdit|apply_patch", "hook pre-tool", time.Minute},
+	{"Stop", "", "hook stop --timeout 10m", stopTimeout + time.Minute},
+}
+
+// group returns the entry for a program. The command does nothing where the program is missing: other people check
+// out the same project, and a program can be removed.
+func (h eventHook) group(program string) hookGroup {
+	command := fmt.Sprintf("command -v %s >/dev/null || exit 0; %s %s", program, program, h.call)
+	return hookGroup{h.matcher, []hook{{"command", command, int(h.timeout.Seconds())}}}
+}
+
+// ownCommand matches the commands of Ralph's hooks, of any version and with any path.
+var ownCommand = regexp.MustCompile(
+	`(^command -v .* >/dev/null \|\| exit 0; .*|(^|[ /\\'"])ralph(\.exe)?['"]?) hook (stop|session-start|pre-tool)( |$)`)
+
+func isOwn(hook any) bool {
+	object, _ := hook.(map[string]any)
+	command, _ := object["command"].(string)
+	return ownCommand.MatchString(command)
+}
+
+// withHooks returns a settings text with Ralph's hooks for a program, and reports whether it has changed. Everything
+// else in it stays as it is.
+func withHooks(text []byte, program string) (after []byte, changed bool, err error) {
+	before, err := parseSettings(text)
+	if err != nil {
+		return nil, false, err
+	}
+	if sameHooks(before, program) {
+		return text, false, nil
+	}
+	doc, err := withoutOwn(before)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, h := range eventHooks {
+		if doc, err = doc.withGroup(h.event, h.group(program)); err != nil {
+			return nil, false, err
+		}
+	}
+	if !reflect.DeepEqual(others(before), others(doc)) || !sameHooks(doc, program) {
+		return nil, false, fmt.Errorf("add hooks: the result would differ in other places, too")
+	}
+	return doc.text, true, nil
+}
+
+// withoutHooks returns a settings text without Ralph's hooks, and reports whether it had any.
+func withoutHooks(text []byte) (after []byte, changed bool, err error) {
+	before, err := parseSettings(text)
+	if err != nil {
+		return nil, false, err
+	}
+	doc, err := withoutOwn(before)
+	if err != nil {
+		return nil, false, err
+	}
+	if !reflect.DeepEqual(others(before), others(doc)) {
+		return nil, false, fmt.Errorf("remove hooks: the result would differ in other places, too")
+	}
+	return doc.text, len(doc.text) != len(before.text), nil
+}
+
+// parseSettings parses a text whose hooks, if it has any, are an object of lists.
+func parseSettings(text []byte) (document, error) {
+	doc, err := parseDocument(text)
+	if err != nil {
+		return doc, err
+	}
+	if doc.root.open != '{' {
+		return doc, errNotObject
+	}
+	hooks, ok := doc.root.find("hooks")
+	if ok && hooks.open != '{' {
+		return doc, errNotObject
+	}
+	for _, event := range hooks.members {
+		if event.value.open != '[' {
+			return doc, errNotObject
+		}
+	}
+	return doc, nil
+}
+
+// withGroup adds an entry to the list of an event.
+func (d document) withGroup(event string, group hookGroup) (document, error) {
+	hooks, ok := d.root.find("hooks")
+	if !ok {
+		return d.added(d.root, "hooks", map[string]any{event: []any{group}})
+	}
+	groups, ok := hooks.find(event)
+	if !ok {
+		return d.added(hooks, event, []any{group})
+	}
+	return d.added(groups, "", group)
+}
+
+func (d document) added(container value, key string, content any) (document, error) {
+	text, err := d.add(container, key, content)
+	if err != nil {
+		return d, err
+	}
+	return parseDocument(text)
+}
+
+// withoutOwn removes Ralph's hooks, with the lists and objects that they leave empty.
+func withoutOwn(d document) (document, error) {
+	for {
+		container, i, found := d.ownMember()
+		if !found {
+			return d, nil
+		}
+		var err error
+		if d, err = parseDocument(d.remove(container, i)); err != nil {
+			return d, err
+		}
+	}
+}
+
+// ownMember finds the largest member that has nothing but hooks of Ralph in it.
+func (d document) ownMember() (container value, index int, found bool) {
+	at := slices.IndexFunc(d.root.members, func(m member) bool { return m.key == "hooks" && d.onlyOwn(m.value, 3) })
+	if at >= 0 {
+		return d.root, at, true
+	}
+	hooks, _ := d.root.find("hooks")
+	for i, event := range hooks.members {
+		if d.onlyOwn(event.value, 2) {
+			return hooks, i, true
+		}
+		for j, group := range event.value.members {
+			if d.onlyOwn(group.value, 1) {
+				return event.value, j, true
+			}
+			list, _ := group.value.find("hooks")
+			for k, hook := range list.members {
+				if isOwn(d.plain(hook.value)) {
+					return list, k, true
+				}
+			}
+		}
+	}
+	return value{}, 0, false
+}
+
+// onlyOwn reports whether everything in a value is a hook of Ralph, and there is at least one. The depth is 1 for an
+// entry of an event, 2 for the list of an event, and 3 for all events.
+func (d document) onlyOwn(v value, depth int) bool {
+	if depth == 1 {
+		v, _ = v.find("hooks")
+	}
+	for _, m := range v.members {
+		own := depth > 1 && d.onlyOwn(m.value, depth-1) || depth == 1 && isOwn(d.plain(m.value))
+		if !own {
+			return false
+		}
+	}
+	return len(v.members) > 0
+}
+
+// sameHooks reports whether Ralph's hooks in a document are exactly those of a program.
+func sameHooks(d document, program string) bool {
+	hooks, _ := d.root.find("hooks")
+	var found []hookGroup
+	for _, event := range hooks.members {
+		for _, group := range event.value.members {
+			list, _ := group.value.find("hooks")
+			for _, h := range list.members {
+				if object, _ := d.plain(h.value).(map[string]any); isOwn(object) {
+					found = append(found, foundGroup(d, event.key, group.value, object))
+				}
+			}
+		}
+	}
+	var want []hookGroup
+	for _, h := range eventHooks {
+		group := h.group(program)
+		group.Matcher = h.event + " " + group.Matcher
+		want = append(want, group)
+	}
+	order := func(a, b hookGroup) int { return slices.Compare([]byte(a.Matcher), []byte(b.Matcher)) }
+	slices.SortFunc(found, order)
+	slices.SortFunc(want, order)
+	return reflect.DeepEqual(found, want)
+}
+
+// foundGroup returns one hook as a group of its own, with the event before its matcher.
+func foundGroup(d document, event string, group value, object map[string]any) hookGroup {
+	matcher := ""
+	if v, ok := group.find("matcher"); ok {
+		matcher, _ = d.plain(v).(string)
+	}
+	command, _ := object["command"].(string)
+	kind, _ := object["type"].(string)
+	seconds := 0
+	_, _ = fmt.Sscan(fmt.Sprintf("%s", object["timeout"]), &seconds) // anything else is not what Ralph writes
+	return hookGroup{event + " " + matcher, []hook{{kind, command, seconds}}}
+}
+
+// others returns what a document says besides Ralph's hooks.
+func others(d document) any {
+	root, _ := d.plain(d.root).(map[string]any)
+	hooks, ok := root["hooks"].(map[string]any)
+	if !ok {
+		return root
+	}
+	for event, groups := range hooks {
+		list, _ := groups.([]any)
+		if rest := othersOf(list); len(rest) > 0 {
+			hooks[event] = rest
+		} else {
+			delete(hooks, event)
+		}
+	}
+	if len(hooks) == 0 {
+		delete(root, "hooks")
+	}
+	return root
+}
+
+// othersOf returns the entries of an event without Ralph's hooks.
+func othersOf(groups []any) []any {
+	var rest []any
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		list, ok := group["hooks"].([]any)
+		if !ok {
+			rest = append(rest, g)
+			continue
+		}
+		had := len(list)
+		list = slices.DeleteFunc(list, isOwn)
+		if len(list) > 0 || had == 0 {
+			group["hooks"] = list
+			rest = append(rest, g)
+		}
+	}
+	return rest
+}
