@@ -40,6 +40,9 @@ type About struct {
 	Reserved []string
 	// Resumes lists the flags that would continue an earlier session. A run never does.
 	Resumes []string
+	// Conversation returns the arguments that open an earlier session in a terminal, for a person. nil means that the
+	// CLI has no such command, or that runs keep no session.
+	Conversation func(session string) []string
 	// Repo lists files with which a repository could make the CLI run something by itself, or let it do
 	// more than edit mode allows.
 	Repo []RepoFile
@@ -52,6 +55,9 @@ type About struct {
 	// Proven is how this information was verified.
 	Proven Proof
 }
+
+// resumeFlag opens a session in most CLIs.
+func resumeFlag(session string) []string { return []string{"--resume", session} }
 
 // Meters says whether a CLI reports cost and tokens, whether it does while it works, and whether it
 // reports how much of a subscription is used.

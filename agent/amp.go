@@ -26,12 +26,13 @@ func (amp) About() About {
 		EditMode: "edits files, runs the exact check commands",
 		ReadMode: "reads and searches files, everything else is rejected by rules, if its version supports them; " +
 			"AGENTS.md still applies",
-		Shared:   true, // jmacdonald/amp is an editor
-		Meters:   Meters{Tokens: true, Live: true},
-		Env:      []string{"AMP_*"},
-		Own:      ampOwn,
-		Reserved: []string{"--stream-json", "--stream-json-input"},
-		Resumes:  []string{"threads", "thread", "t", "last", "l"},
+		Shared:       true, // jmacdonald/amp is an editor
+		Meters:       Meters{Tokens: true, Live: true},
+		Env:          []string{"AMP_*"},
+		Own:          ampOwn,
+		Reserved:     []string{"--stream-json", "--stream-json-input"},
+		Resumes:      []string{"threads", "thread", "t", "last", "l"},
+		Conversation: func(session string) []string { return []string{"threads", "continue", session} },
 		Repo: []RepoFile{
 			{".amp/settings.json*", nil}, // servers, and permission rules
 			{".amp/plugins/*", nil},

@@ -42,8 +42,9 @@ func (claude) About() About {
 		Resumes: []string{
 			"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud",
 		},
-		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
-		Account: claudeAccount,
+		Conversation: resumeFlag,
+		Login:        Login{Args: []string{"/login"}, Hint: claudeLogin},
+		Account:      claudeAccount,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
 		Broken: []BrokenVersion{{
 			First: "2.1.78",

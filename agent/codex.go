@@ -18,14 +18,15 @@ func (codex) About() About {
 		EditMode: "edits files and runs commands in its own sandbox, without network",
 		ReadMode: "runs commands in its own sandbox, read-only and without network; runs none if that sandbox " +
 			"cannot start",
-		Env:      []string{"OPENAI_*", "CODEX_*"},
-		EnvOf:    codexVariables,
-		ModelOf:  func(look Look) string { return codexTop(codexConfig(look), "model") },
-		Own:      codexOwn,
-		Reserved: []string{"--json", "-o", "--output-last-message"},
-		Resumes:  []string{"resume", "fork"},
-		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
-		Account:  codexAccount,
+		Env:          []string{"OPENAI_*", "CODEX_*"},
+		EnvOf:        codexVariables,
+		ModelOf:      func(look Look) string { return codexTop(codexConfig(look), "model") },
+		Own:          codexOwn,
+		Reserved:     []string{"--json", "-o", "--output-last-message"},
+		Resumes:      []string{"resume", "fork"},
+		Conversation: func(session string) []string { return []string{"resume", session} },
+		Login:        Login{Args: []string{"login"}, Hint: codexLogin},
+		Account:      codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
 		Broken: []BrokenVersion{{
 			First: "0.143.0",

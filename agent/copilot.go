@@ -29,11 +29,12 @@ func (copilot) About() About {
 		ReadMode: "reads files; writing, commands and the tools of MCP servers are denied",
 		Shared:   true, // AWS Copilot deploys containers
 		// GH_TOKEN and GITHUB_TOKEN would also log it in, but they may push and publish.
-		Env:      []string{"COPILOT_*", "GH_HOST"},
-		Reserved: []string{"--output-format", "-p", "--prompt"},
-		Resumes:  []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
-		Login:    Login{Args: []string{"login"}, Hint: copilotLogin},
-		Account:  copilotAccount,
+		Env:          []string{"COPILOT_*", "GH_HOST"},
+		Reserved:     []string{"--output-format", "-p", "--prompt"},
+		Resumes:      []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
+		Conversation: resumeFlag,
+		Login:        Login{Args: []string{"login"}, Hint: copilotLogin},
+		Account:      copilotAccount,
 		// they count once the user trusts the folder; the second and similar ones belong to Claude
 		// Code
 		Repo: []RepoFile{

@@ -24,12 +24,13 @@ func (cursor) Name() string { return "cursor" }
 func (cursor) About() About {
 	return About{
 		Title: "Cursor CLI", Program: "cursor-agent", Proven: ProvenByDocs,
-		EditMode: "edits files; commands only if its own configuration allows them",
-		ReadMode: "its own ask mode: reads and searches, by its documentation; the repository's rules still apply",
-		Meters:   Meters{Tokens: true},
-		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
-		Reserved: []string{"--output-format"},
-		Resumes:  []string{"--resume", "--continue", "resume"},
+		EditMode:     "edits files; commands only if its own configuration allows them",
+		ReadMode:     "its own ask mode: reads and searches, by its documentation; the repository's rules still apply",
+		Meters:       Meters{Tokens: true},
+		Env:          []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
+		Reserved:     []string{"--output-format"},
+		Resumes:      []string{"--resume", "--continue", "resume"},
+		Conversation: resumeFlag,
 		// the last one allows commands
 		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}},
 		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},

@@ -32,11 +32,12 @@ func (opencode) About() About {
 			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY",
 			"LMSTUDIO_API_KEY",
 		}, modelKeys...),
-		Own:      opencodeOwn,
-		Reserved: []string{"--format"},
-		Resumes:  []string{"-c", "--continue", "-s", "--session", "--fork"},
-		Login:    Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
-		Account:  opencodeAccount,
+		Own:          opencodeOwn,
+		Reserved:     []string{"--format"},
+		Resumes:      []string{"-c", "--continue", "-s", "--session", "--fork"},
+		Conversation: func(session string) []string { return []string{"--session", session} },
+		Login:        Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
+		Account:      opencodeAccount,
 		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
 		Broken: []BrokenVersion{{
 			First: "1.14.49",

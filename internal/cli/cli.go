@@ -203,6 +203,7 @@ func commands(a *app) []*cobra.Command {
 		newRunCommand(a),
 		newResumeCommand(a),
 		newGoalCommand(a),
+		newTakeCommand(a),
 		newMergeCommand(a),
 		newRestoreCommand(a),
 		newDemoCommand(a),

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/takeover"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// takeCommand is `ralph take`.
+type takeCommand struct {
+	*app
+	restore bool // restore the iteration's files first
+}
+
+func newTakeCommand(a *app) *cobra.Command {
+	c := &takeCommand{app: a}
+	cmd := &cobra.Command{
+		Use: "take [RUN] [ITER]", Short: "Continue an iteration's conversation yourself", GroupID: "work",
+		Annotations: outside,
+		Long: `Open the conversation of an iteration in its own agent CLI, in this terminal and
+in the folder of the run. Without arguments it is the last conversation of the
+newest run. The files are as they are now: for an earlier iteration, --restore
+first restores the files that it left (undo with ralph restore undo).
+
+Then ralph resume continues the run. What you changed counts as yours, not as
+the agent's work.`,
+		Example: `  ralph take             # the newest run, its last conversation
+  ralph take 2 --restore # its second iteration, with the files it left
+  ralph take 01K9 2`,
+		Args: atMostTwo,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&c.restore, "restore", false, "first restore the files as the iteration left them")
+	return cmd
+}
+
+// conversation is the session of an iteration's agent.
+type conversation struct {
+	iteration      int
+	agent, session string
+}
+
+func (c *takeCommand) run(ctx context.Context, args []string) error {
+	name, iteration, err := runAndIteration(args)
+	if err != nil {
+		return err
+	}
+	found, err := c.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	if owner, live := found.store.Holder(); live {
+		return fmt.Errorf("%w; stop it first: ralph stop", &runlog.Locked{Path: found.workspace.Dir, Owner: owner})
+	}
+	said, last, err := found.conversation(iteration)
+	if err != nil {
+		return err
+	}
+	argv, err := takeover.Command(said.agent, said.session)
+	if err != nil {
+		return err
+	}
+	dir, err := c.prepare(ctx, found, said, last)
+	if err != nil {
+		return err
+	}
+	shown := append([]string{filepath.Base(argv[0])}, argv[1:]...)
+	c.say("starting %s in %s", process.Words(shown), term.Clean(dir))
+	status, err := process.Attach(ctx, process.Attached{
+		Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(), Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
+	})
+	if err != nil {
+		return err
+	}
+	if status != 0 {
+		c.say("%s exited with status %d", said.agent, status)
+	}
+	c.say("continue the run with: ralph resume %s", found.id)
+	return nil
+}
+
+func (c *takeCommand) say(format string, args ...any) {
+	if !c.globals.quiet {
+		fmt.Fprintf(c.errLines(), "ralph: "+format+"\n", args...)
+	}
+}
+
+// conversation returns the conversation of an iteration, or the last one if the number is negative, and the number of
+// the last iteration that has one.
+func (r foundRun) conversation(iteration int) (said conversation, last int, err error) {
+	for e, err := range r.events() {
+		if err != nil {
+			return said, last, err
+		}
+		outcome, ok := e.Data.(ralph.AgentOutcome)
+		if !ok || outcome.Session == "" {
+			continue
+		}
+		last = e.Iteration
+		if iteration < 0 || iteration == last {
+			said = conversation{last, outcome.Agent, outcome.Session}
+		}
+	}
+	switch {
+	case last == 0:
+		return said, last, usage("run %s has no conversation to open: its agent reported no session", r.id)
+	case said.session == "":
+		return said, last, usage("iteration %d of run %s has no conversation; the last one is of iteration %d",
+			iteration, r.id, last)
+	}
+	return said, last, nil
+}
+
+// prepare ends what a killed run left, restores the files if the user wants that, and returns where the run works. It
+// does not lock the workspace: the person may call other commands of Ralph in the conversation.
+func (c *takeCommand) prepare(ctx context.Context, found foundRun, said conversation, last int) (string, error) {
+	if err := (&session{app: c.app}).killLeftovers(found.id); err != nil {
+		return "", err
+	}
+	state, err := stateOf(found.store, found.id)
+	if err != nil {
+		return "", err
+	}
+	dir := found.workspace.Dir
+	if w := state.Started.Worktree; w != nil {
+		if dir = w.Path; !exists(dir) {
+			return "", usage("the run's worktree %s is gone; ralph resume %s creates it again", dir, found.id)
+		}
+	}
+	if state.Stopped == nil {
+		c.say("warning: the run was killed, so your changes may count as the work of the iteration that was interrupted")
+	}
+	iteration := strconv.Itoa(said.iteration)
+	if c.restore {
+		return dir, (&restoreCommand{app: c.app}).run(ctx, []string{found.id, iteration})
+	}
+	if said.iteration < last {
+		c.say("the files are as they are now; to restore those of iteration %s: ralph take %s %s --restore",
+			iteration, found.id, iteration)
+	}
+	return dir, nil
+}
