@@ -62,7 +62,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 		Workspace: workspace,
 		Env:       c.streams.Env,
 		Version:   version(),
-		Program:   c.ownPath(),
+		Program:   ownPath(c.streams.Self),
 		Probing:   probing,
 		Settings:  loaded.Settings,
 		Trouble:   trouble,

@@ -70,7 +70,7 @@ func (c *installCommand) place(ctx context.Context, agent string) (install.Place
 	}
 	place := install.Place{Agent: agent, Home: env.Home, Lookup: env.Lookup, State: env.StateDir}
 	if !c.project {
-		place.Program = c.ownPath()
+		place.Program = ownPath(c.streams.Self)
 		return place, nil
 	}
 	w, err := c.workspace(ctx)
@@ -79,17 +79,17 @@ func (c *installCommand) place(ctx context.Context, agent string) (install.Place
 }
 
 // ownPath returns the path of this program, "" if the ralph on PATH is this program.
-func (a *app) ownPath() string {
+func ownPath(self string) string {
 	found, err := process.LookPath("ralph")
 	if err != nil {
-		return a.streams.Self
+		return self
 	}
 	there, err := os.Stat(found)
-	here, alsoErr := os.Stat(a.streams.Self)
+	here, alsoErr := os.Stat(self)
 	if err == nil && alsoErr == nil && os.SameFile(there, here) {
 		return ""
 	}
-	return a.streams.Self
+	return self
 }
 
 func (c *installCommand) install(ctx context.Context, agent string) error {
