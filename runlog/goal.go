@@ -33,7 +33,7 @@ type Goal struct {
 	Prompt    string              `json:"prompt,omitempty"` // what the session has to know
 	Protects  ProtectedNames      `json:"protects,omitzero"`
 	Judging   *Judging            `json:"judging,omitempty"`
-	Answer    *GoalAnswer         `json:"answer,omitempty"`  // of a judgement, until a hook passes it on
+	Answer    *GoalAnswer         `json:"answer,omitempty"`  // of the last judgement
 	Blocks    int                 `json:"blocks,omitempty"`  // stops in a row that were blocked
 	Trouble   string              `json:"trouble,omitempty"` // why Ralph could not judge the last stop
 }
@@ -55,7 +55,14 @@ type GoalAnswer struct {
 	Block   bool   `json:"block,omitempty"`
 	Text    string `json:"text"`              // for the agent if the stop is blocked, otherwise for the user
 	Trouble string `json:"trouble,omitempty"` // why nothing was judged
+
+	Given  time.Time `json:"given,omitzero"`
+	Passed bool      `json:"passed,omitempty"` // a hook passed it on
 }
+
+// IsFor reports whether the answer is for a hook that began at that time: no hook has passed it on, or this one waited
+// for it, too. A user may have installed a hook twice.
+func (a *GoalAnswer) IsFor(begun time.Time) bool { return a != nil && (!a.Passed || a.Given.After(begun)) }
 
 // Alive reports whether the process that judges is still there.
 func (j *Judging) Alive() bool { return j != nil && j.Visible() }

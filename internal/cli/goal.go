@@ -178,18 +178,17 @@ func (c *goalCommand) makeRoom(ctx context.Context, home workspace.Workspace) er
 // ended.
 func (s *session) beginGoal(ctx context.Context) error {
 	step := &loop.SessionStep{Session: s.goal.Session}
-	result, err := s.takeStep(ctx, step)
+	v := s.newView(&s.state)
+	result, err := s.takeStep(ctx, step, loop.WithObserver(v.See))
+	v.Close()
 	if err != nil {
 		return err
 	}
 	if s.state.Stopped != nil {
 		return s.finish(ctx, &s.state, result, s.plan.Settings.ExitMap)
 	}
-	err = runlog.EditGoal(s.store, func(g *runlog.Goal) error {
-		*g = *s.goal
-		s.index(g, step)
-		return nil
-	})
+	s.index(s.goal, step)
+	err = runlog.EditGoal(s.store, func(g *runlog.Goal) error { *g = *s.goal; return nil })
 	if err != nil {
 		return err
 	}
@@ -198,13 +197,15 @@ func (s *session) beginGoal(ctx context.Context) error {
 }
 
 // takeStep lets the loop take one step of a run that a live session works for. The caller holds the lock.
-func (s *session) takeStep(ctx context.Context, step *loop.SessionStep) (ralph.Result, error) {
+func (s *session) takeStep(
+	ctx context.Context, step *loop.SessionStep, options ...loop.Option,
+) (ralph.Result, error) {
 	outliveReaders()
 	places, err := s.places()
 	if err != nil {
 		return ralph.Result{}, err
 	}
-	run, err := s.plan.Loop(ctx, s.run, places,
+	run, err := s.plan.Loop(ctx, s.run, places, append(options,
 		loop.WithSession(step),
 		loop.WithRefusedFiles(s.refused),
 		loop.WithState(&s.state),
@@ -212,7 +213,7 @@ func (s *session) takeStep(ctx context.Context, step *loop.SessionStep) (ralph.R
 		loop.WithRecorder(s.log),
 		loop.WithInbox(s.log),
 		loop.WithQuestion(s.asked.text, s.asked.steering),
-	)
+	)...)
 	if err != nil {
 		return ralph.Result{}, err
 	}

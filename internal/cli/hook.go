@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ type hookInput struct {
 
 // agent returns the program that called the hook.
 func (in hookInput) agent() string {
-	if in.Turn != "" {
+	if in.Turn != "" || strings.HasPrefix(filepath.Base(in.Transcript), "rollout-") {
 		return "codex"
 	}
 	return "claude"
@@ -128,7 +129,7 @@ func (c *hookCommand) find(in hookInput) (*runlog.Store, runlog.Goal, bool, erro
 	}
 	folder := absolute(c.streams.Dir, in.Folder)
 	store, goal, ok, err := runlog.GoalOf(c.streams.Env.StateDir, in.Session, folder)
-	return store, goal, ok && (goal.Ended == "" || goal.Answer != nil), err
+	return store, goal, ok && (goal.Ended == "" || goal.Answer.IsFor(time.Now())), err
 }
 
 // errOther means that another session took the goal first.

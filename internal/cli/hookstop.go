@@ -28,7 +28,8 @@ const (
 
 // stop judges the goal of a session that wants to end.
 func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error) {
-	deadline := time.Now().Add(c.timeout - min(hookMargin, c.timeout/5))
+	begun := time.Now()
+	deadline := begun.Add(c.timeout - min(hookMargin, c.timeout/5))
 	store, goal, ok, err := c.find(in)
 	switch {
 	case err != nil || !ok:
@@ -44,7 +45,7 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 			if !in.Again && tries == 0 { // a new turn of the user
 				g.Blocks = 0
 			}
-			if g.Answer != nil || g.Ended != "" || g.Judging.Alive() {
+			if g.Answer.IsFor(begun) || g.Ended != "" || g.Judging.Alive() {
 				return nil
 			}
 			if tries++; tries > 2 {
@@ -58,7 +59,7 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 		case err != nil:
 			return hookOutput{}, errors.Join(err, noteTrouble(store, err))
 		}
-		answer, err := awaitAnswer(ctx, store, deadline)
+		answer, err := awaitAnswer(ctx, store, begun, deadline)
 		if err != nil || answer != nil {
 			return c.passOn(store, in, answer, err)
 		}
@@ -75,7 +76,7 @@ func (c *hookCommand) startJudge(g *runlog.Goal, in hookInput) error {
 	owner := ownerFor(g.Run)
 	owner.PID = pid
 	owner.Identity, _ = process.Identity(pid)
-	g.Judging = &runlog.Judging{Owner: owner, Text: in.lastMessage()}
+	g.Judging, g.Answer = &runlog.Judging{Owner: owner, Text: in.lastMessage()}, nil
 	return nil
 }
 
@@ -83,18 +84,19 @@ func (c *hookCommand) startJudge(g *runlog.Goal, in hookInput) error {
 var errStillChecking = errors.New("still checking")
 
 // awaitAnswer waits until the stop is judged. It returns nil if the process that judges is gone.
-func awaitAnswer(ctx context.Context, store *runlog.Store, deadline time.Time) (*runlog.GoalAnswer, error) {
+func awaitAnswer(ctx context.Context, store *runlog.Store, begun, deadline time.Time) (*runlog.GoalAnswer, error) {
 	for {
 		goal, ok, err := runlog.ReadGoal(store)
 		switch {
 		case err != nil:
 			return nil, err
-		case !ok || goal.Answer == nil && (goal.Ended != "" || goal.Paused): // a person cleared or paused it
-			return &runlog.GoalAnswer{}, nil
-		case goal.Answer != nil:
+		case goal.Answer.IsFor(begun):
 			return goal.Answer, nil
+		case !ok || goal.Ended != "" || goal.Paused: // a person cleared or paused it
+			return &runlog.GoalAnswer{}, nil
 		case !goal.Judging.Alive():
-			if again, _, _ := runlog.ReadGoal(store); again.Answer == nil { // it may have answered at the last moment
+			// it may have answered at the last moment
+			if again, _, _ := runlog.ReadGoal(store); !again.Answer.IsFor(begun) {
 				return nil, nil
 			}
 			continue
@@ -120,9 +122,12 @@ func (c *hookCommand) passOn(
 	}
 	blocks := 0
 	edited := runlog.EditGoal(store, func(g *runlog.Goal) error {
-		g.Answer = nil
-		if answer.Block {
+		isLast := g.Answer != nil && g.Answer.Given.Equal(answer.Given)
+		if answer.Block && !(isLast && g.Answer.Passed) {
 			g.Blocks++
+		}
+		if isLast {
+			g.Answer.Passed = true
 		}
 		blocks = g.Blocks
 		return nil
@@ -216,6 +221,7 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 		if note != nil {
 			note(g)
 		}
+		answer.Given = time.Now()
 		g.Judging, g.Answer, g.Trouble = nil, &answer, answer.Trouble
 		return nil
 	})

@@ -310,6 +310,7 @@ func (b *Builder) Report(receipt Receipt) Report {
 	r.Format, r.Run, r.Demo, r.Receipt = FormatVersion, s.Run, s.Started.Demo, receipt
 	r.Workspace, r.Goal = clean(s.Started.Workspace), clean(s.Started.Goal)
 	r.SpecFile, r.TaskFile = clean(s.Started.SpecFile), clean(s.Started.TaskFile)
+	r.InSession = s.Started.InSession
 	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
 	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
 	if s.Tests != nil {

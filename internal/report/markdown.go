@@ -126,7 +126,11 @@ func (r Report) evidence(p *page) {
 		p.line("No check ran in the last iteration.")
 		return
 	}
-	p.line("The checks of iteration %d. Ralph ran them while no agent was running.\n", r.Evidence[0].Iteration)
+	when := "while no agent was running"
+	if r.InSession {
+		when = "after the session's agent had stopped, while the session was open"
+	}
+	p.line("The checks of iteration %d. Ralph ran them %s.\n", r.Evidence[0].Iteration, when)
 	p.table("check", "result", "compared to the baseline", "can it fail", "isolation", "tree", "output sha256")
 	for _, c := range r.Evidence {
 		p.row(

@@ -15,6 +15,7 @@ type Report struct {
 	Format    int       `json:"format"` // FormatVersion
 	Run       string    `json:"run_id"`
 	Demo      bool      `json:"demo,omitempty"`
+	InSession bool      `json:"in_session,omitempty"` // the agent was a live session
 	Workspace string    `json:"workspace"`
 	Goal      string    `json:"goal,omitempty"`
 	SpecFile  string    `json:"spec_file,omitempty"`

@@ -85,7 +85,12 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
 		l.opening = newOpening(e.Run, data)
+	case ralph.SessionBound:
+		return []string{"session: " + Clean(data.Agent+" "+data.Session)}
 	case ralph.RunResumed:
+		if data.InSession { // the session comes back after every turn
+			return nil
+		}
 		if l.opening != nil { // the run was killed before it did anything
 			l.write(l.opening.lines())
 		}
