@@ -169,7 +169,7 @@ func TestRuntimeState(t *testing.T) {
 		"ralphLoopOriginalTaskText":     task,
 		"ralphLoopStatus":               "active",
 		"ralphLoopRunId":                s.RunID,
-		"ralphLoopRuntimeSummary":       "Iteration 0 ended with failed_evidence. Your answer was:\nNot yet.",
+		"ralphLoopRuntimeSummary":       "Your answer 1, refused for failed_evidence:\nNot yet.",
 		"ralphLoopStopReason":           "failed_evidence",
 		"ralphLoopLastVerifier": map[string]any{
 			"toolName": "Bash", "toolCallId": "call-1", "command": verifier, "status": "fail",

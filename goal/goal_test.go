@@ -83,7 +83,7 @@ func TestSummaryKeepsHeadAndTailWithinItsLimit(t *testing.T) {
 	s.answers("first " + strings.Repeat("é", 5000) + " last of one")
 	s.answers("second " + strings.Repeat("é", 5000) + " last of two")
 	length := utf8.RuneCountInString(s.RuntimeSummary)
-	if length > 300 || !strings.HasPrefix(s.RuntimeSummary, "Iteration 0 ended with no_claim. Your answer") ||
+	if length > 300 || !strings.HasPrefix(s.RuntimeSummary, "Your answer 1, refused for no_claim:\nfirst") ||
 		!strings.HasSuffix(s.RuntimeSummary, " last of two") || !strings.Contains(s.RuntimeSummary, "characters cut") {
 		t.Errorf("%d characters: %s", length, s.RuntimeSummary)
 	}

@@ -119,7 +119,7 @@ func (s *State) lastEvidence() string {
 // summary adds an answer to the runtime summary.
 func (m *Middleware) summary(s *State, answer string, why judge.GoalVerdict) string {
 	note := compact(withoutMarker(answer), min(maxNote, m.MaxRuntimeSummaryChars))
-	entry := fmt.Sprintf("Iteration %d ended with %s. Your answer was:\n%s", s.Iteration, why.Reason, note)
+	entry := fmt.Sprintf("Your answer %d, refused for %s:\n%s", s.Iteration+1, why.Reason, note)
 	return m.compact(strings.TrimSpace(s.RuntimeSummary + "\n\n" + entry))
 }
 
