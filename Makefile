@@ -1,7 +1,7 @@
 # Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # `make race` skips packages without goroutines and those that only start programs.
-NORACE := /(ralph|agent/internal/stream|examples/.*|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|faults|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
+NORACE := /(ralph|agent/internal/stream|examples/.*|fold|goal|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|faults|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # `make race` also skips long sequential tests in packages that have goroutines elsewhere: they are
 # five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
@@ -11,13 +11,16 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test race race-scripts lint vet-cross bench cheats faults e2e e2e-all clean
+.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
 	.ci/go-test plain -short -shuffle=on ./...
+examples: # a goal in a loop, and loops written with SDKs, which are modules of their own
+	go run ./examples/goal
+	for name in anthropic openai; do (cd examples/$$name && go vet ./... && ../../.ci/go-test plain ./...) || exit; done
 race: # a separate step, because the race detector compiles everything again
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
 race-scripts: # the scripts of the command line with the race detector, twice as slow
