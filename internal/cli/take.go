@@ -76,7 +76,8 @@ func (c *takeCommand) run(ctx context.Context, args []string) error {
 	shown := append([]string{filepath.Base(argv[0])}, argv[1:]...)
 	c.say("starting %s in %s", process.Words(shown), term.Clean(dir))
 	status, err := process.Attach(ctx, process.Attached{
-		Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(), Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
+		Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(),
+		Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
 	})
 	if err != nil {
 		return err

@@ -21,9 +21,28 @@ var settings = map[string]string{
 	"byte order mark": "\xef\xbb\xbf{\n  \"model\": \"opus\"\n}\n",
 	"comments":        "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  \"x\": 1 // last, \"hooks\"\n}\n// end\n",
 	"only a comment":  "{\n  // nothing yet\n}\n",
-	"trailing comma":  "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": []},\n    ],\n  },\n}\n",
-	"others":          "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n    ]\n  },\n  \"z\": 1.50e3\n}",
-	"strings":         "{\n  \"a\": \"} // no \\\" comment {\",\n  \"hooks\": {\"Notification\": [{\"hooks\": [{\"command\": \"ralphs hook stop\"}]}]}\n}\n",
+	"trailing comma": `{
+  "model": "opus",
+  "hooks": {
+    "Stop": [
+      {"hooks": []},
+    ],
+  },
+}
+`,
+	"others": `{
+  "hooks": {
+    "PreToolUse": [
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}
+    ]
+  },
+  "z": 1.50e3
+}`,
+	"strings": `{
+  "a": "} // no \" comment {",
+  "hooks": {"Notification": [{"hooks": [{"command": "ralphs hook stop"}]}]}
+}
+`,
 }
 
 func TestHooksAreAddedAndRemoved(t *testing.T) {
@@ -36,7 +55,8 @@ func TestHooksAreAddedAndRemoved(t *testing.T) {
 			if again, changed, err := withHooks(added, "ralph"); err != nil || changed || string(again) != string(added) {
 				t.Errorf("a second time: changed %t, %v", changed, err)
 			}
-			if strings.Contains(text, "\r\n") && strings.Count(string(added), "\n") != strings.Count(string(added), "\r\n") {
+			breaks := strings.Count(string(added), "\r\n")
+			if strings.Contains(text, "\r\n") && strings.Count(string(added), "\n") != breaks {
 				t.Errorf("mixed line breaks: %q", added)
 			}
 			updated, changed, err := withHooks(added, "/opt/ralph")
@@ -61,7 +81,7 @@ func TestHooksAreAddedAndRemoved(t *testing.T) {
 
 // A text without comments must stay JSON for every reader.
 func TestResultIsJSON(t *testing.T) {
-	for _, name := range []string{"empty", "no members", "one line", "tabs", "four spaces", "windows", "others", "strings"} {
+	for _, name := range []string{"empty", "no members", "one line", "tabs", "windows", "others", "strings"} {
 		added, _, err := withHooks([]byte(settings[name]), "ralph")
 		if err != nil || !json.Valid(added) {
 			t.Errorf("%s: %v\n%s", name, err, added)
@@ -79,8 +99,8 @@ func TestCommentsStayWhereTheyAre(t *testing.T) {
 
 // The user moved Ralph's hook into a group of their own: only the hook is removed.
 func TestHookInTheUsersGroup(t *testing.T) {
-	text := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph hook stop"},{"type":"command","command":"x"}]}]}}`
-	want := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`
+	text := `{"hooks":{"Stop":[{"hooks":[{"command":"ralph hook stop"},{"command":"x"}]}]}}`
+	want := `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}`
 	got, changed, err := withoutHooks([]byte(text))
 	if err != nil || !changed || string(got) != want {
 		t.Errorf("changed %t, %v\n%s", changed, err, got)

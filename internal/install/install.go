@@ -181,7 +181,8 @@ func (p Place) changedTexts() ([]Change, error) {
 // bytes without Ralph's entries.
 func (p Place) newReceipt(last *receipt, hooks Change, after []byte) (*receipt, error) {
 	r := receipt{
-		Agent: p.Agent, Project: p.Project, File: hooks.Path, Existed: hooks.Existed, Before: hooks.Before, After: hashOf(after),
+		Agent: p.Agent, Project: p.Project, File: hooks.Path, Existed: hooks.Existed, Before: hooks.Before,
+		After: hashOf(after),
 	}
 	if last != nil {
 		r.Folders = last.Folders
