@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -104,6 +105,9 @@ func (c *installCommand) install(ctx context.Context, agent string) error {
 	if _, err := process.LookPath("ralph"); c.project && err != nil {
 		plan.Notes = append(plan.Notes, "ralph is not on your PATH, so the project's hooks do nothing here")
 	}
+	if where, command := c.elsewhere(ctx, place); where != "" {
+		plan.Notes = append(plan.Notes, "also installed "+where+", so hooks may run twice; remove those with: "+command)
+	}
 	return c.apply(plan, "installed and current; nothing to change", afterInstall[agent])
 }
 
@@ -116,7 +120,30 @@ func (c *installCommand) uninstall(ctx context.Context, agent string) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	return c.apply(plan, "not installed; nothing to change", nil)
+	nothing := "not installed; nothing to change"
+	if where, command := c.elsewhere(ctx, place); where != "" {
+		nothing = "not installed here, but " + where + "; remove that with: " + command
+	}
+	return c.apply(plan, nothing, nil)
+}
+
+// elsewhere says whether Ralph is also installed in the user's settings or in the project, whichever the flags do not
+// mean, and which command removes that.
+func (c *installCommand) elsewhere(ctx context.Context, place install.Place) (where, command string) {
+	other := *c
+	other.project = !c.project
+	at, err := other.place(ctx, place.Agent)
+	if err != nil || cmp.Or(at.Project, place.Project) == at.Home { // then both are the same files
+		return "", ""
+	}
+	plan, err := at.Uninstall()
+	switch {
+	case err != nil || len(plan.Changes) == 0:
+		return "", ""
+	case other.project:
+		return "in this project", "ralph uninstall " + place.Agent + " --project"
+	}
+	return "for you", "ralph uninstall " + place.Agent
 }
 
 // afterInstall says what a CLI needs before the hooks run, and what to do then.

@@ -25,6 +25,9 @@ func (x Examination) install(agent string) Finding {
 	for _, place := range []struct{ name, project, program, flag string }{
 		{"for you", "", x.Program, ""}, {"in this project", x.Workspace.Dir, "", " --project"},
 	} {
+		if place.project == x.Env.Home { // the same files
+			continue
+		}
 		at := install.Place{
 			Agent: agent, Project: place.project, Home: x.Env.Home, State: x.Env.StateDir, Program: place.program,
 			Lookup: x.Env.Lookup,

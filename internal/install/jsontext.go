@@ -272,7 +272,7 @@ func (d document) add(container value, key string, content any) ([]byte, error) 
 
 // styleOf returns the white space before the members of a container, and whether each has lines of its own.
 func (d document) styleOf(container value) (indent string, lines bool) {
-	indent, lines = d.indentAt(container.start)+d.unit(), true
+	indent = d.indentAt(container.start) + d.unit()
 	if len(container.members) == 0 {
 		return indent, container.start == d.root.start || bytes.Contains(d.text, []byte("\n"+d.unit()))
 	}
