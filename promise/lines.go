@@ -249,10 +249,7 @@ func (r *lineReader) endBlock() {
 	}
 	r.status = &status
 	r.block.open = false
-	if status.State == "COMPLETE" {
-		said := []byte(status.Recommendation)
-		r.said.phrases += asserted(said, r.blockPhrases.find(nil, said, 0, len(said)), sentenceState{})
-	}
+	r.said.phrases += status.phrases(r.blockPhrases)
 }
 
 // blockWasText records the lines after a block's first mark as ordinary text.
