@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 )
 
 func TestDecodeCase(t *testing.T) {
@@ -82,7 +83,7 @@ func TestDecodeCase(t *testing.T) {
 		{"prose with a symbol", with("the one that is called Calc::add does what is asked"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := decodeCase(json.RawMessage(c.input))
+			_, err := tools.DecodeCase(json.RawMessage(c.input))
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -113,21 +114,21 @@ func FuzzDecodeCase(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		made, err := decodeCase(input)
+		made, err := tools.DecodeCase(input)
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
 				t.Error("a problem without words")
 			}
 			return
 		}
-		if strings.TrimSpace(made.Summary) == "" || len(made.Coverage) == 0 || len(made.WorkArounds) > maxWorkArounds {
+		if strings.TrimSpace(made.Summary) == "" || len(made.Coverage) == 0 || len(made.WorkArounds) > 5 {
 			t.Fatalf("taken: %+v", made)
 		}
 		text, err := json.Marshal(made)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decodeCase(text)
+		again, err := tools.DecodeCase(text)
 		if err != nil {
 			t.Fatalf("not taken again: %v", err)
 		}
