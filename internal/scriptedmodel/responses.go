@@ -24,6 +24,10 @@ func (responses) read(_ string, body []byte) (ask, error) {
 			Type       string `json:"type"`
 			Name       string `json:"name"`
 			Parameters schema `json:"parameters"`
+			Tools      []struct {
+				Name       string `json:"name"`
+				Parameters schema `json:"parameters"`
+			} `json:"tools"` // of a namespace
 		} `json:"tools"`
 	}
 	if err := readAsk("responses", body, &in); err != nil {
@@ -34,7 +38,10 @@ func (responses) read(_ string, body []byte) (ask, error) {
 	}
 	a := ask{model: in.Model, streaming: in.Stream}
 	for _, t := range in.Tools {
-		if t.Name != "" { // the vendor's built-in tools have none
+		for _, inner := range t.Tools {
+			a.tools = append(a.tools, offer{name: t.Name + "__" + inner.Name, namespace: t.Name, schema: inner.Parameters})
+		}
+		if t.Name != "" && t.Tools == nil { // the vendor's built-in tools have none
 			a.tools = append(a.tools, offer{name: t.Name, freeform: t.Type == "custom", schema: t.Parameters})
 		}
 	}
@@ -149,6 +156,9 @@ func (responses) items(a answer) []object {
 		item := object{
 			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name,
 			"status": "completed",
+		}
+		if c.namespace != "" {
+			item["namespace"], item["name"] = c.namespace, strings.TrimPrefix(c.name, c.namespace+"__")
 		}
 		if c.freeform {
 			item["type"], item["input"] = "custom_tool_call", freeText(c)

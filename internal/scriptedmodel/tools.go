@@ -29,7 +29,11 @@ func (c ToolCall) resolve(a ask) (call, bool) {
 		if input == nil {
 			input = map[string]any{}
 		}
-		return call{name: c.Name, input: input, raw: c.Raw, freeform: at >= 0 && a.tools[at].freeform}, true
+		made := call{name: c.Name, input: input, raw: c.Raw}
+		if at >= 0 {
+			made.freeform, made.namespace = a.tools[at].freeform, a.tools[at].namespace
+		}
+		return made, true
 	case c.Write != nil:
 		if made, ok := writeCall(*c.Write, a); ok {
 			return made, true

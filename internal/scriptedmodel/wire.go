@@ -63,9 +63,10 @@ var folderSentence = regexp.MustCompile(`(?i)working (?:in the )?directory: (/[^
 
 // offer is a tool that the model may call.
 type offer struct {
-	name     string
-	freeform bool // its input is text, not JSON
-	schema   schema
+	name      string
+	namespace string // the beginning of the name, if the client sends it separately
+	freeform  bool   // its input is text, not JSON
+	schema    schema
 }
 
 // schema is the part of a JSON schema that is needed to fill in arguments.
@@ -102,10 +103,11 @@ func (a answer) stopReason(length, refusal, calls, end string) string {
 
 // call is a tool call with everything that the format needs.
 type call struct {
-	id, name string
-	freeform bool
-	input    map[string]any
-	raw      string // replaces the input if it is not ""
+	id, name  string
+	namespace string
+	freeform  bool
+	input     map[string]any
+	raw       string // replaces the input if it is not ""
 }
 
 // arguments returns the input as text.
