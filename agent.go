@@ -32,6 +32,9 @@ type AgentInput struct {
 	Words       promise.Options // the words that count as claims; the adapter sets Prompt
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
+	// ToolEnv are the variables by which the agent's tools reach the loop; nil if it has none.
+	ToolEnv []string
+
 	// Task, Turn and Submit are for a Submitter. It calls Turn and Submit from one goroutine at a time,
 	// and all of its work pauses until the call returns.
 	Task   string // the task to work on; "" for the goal
@@ -115,6 +118,7 @@ type AgentOutcome struct {
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
+	Case          *CaseSubmitted `json:"case,omitempty"`     // the last case of an agent that is no Submitter
 	TaskEnd       StopReason     `json:"task_end,omitempty"` // why a Submitter gave up the task
 	// AnswersCut reports, with NoCase, that the model's last answers were cut at its length limit. The
 	// agent was not silent.

@@ -86,7 +86,7 @@ type CaseSubmitted struct {
 }
 
 // caseClaimTag is the completion tag of a claim that was made by submitting a case.
-const caseClaimTag = "submit_case"
+const caseClaimTag = string(ToolSubmitCase)
 
 // AsReport returns the case as a claim that the current task is done or, without one, that everything is.
 func (c CaseSubmitted) AsReport() promise.Report {

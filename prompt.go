@@ -52,6 +52,7 @@ type PromptInput struct {
 	OpenQuestion   string // a question from an earlier run that was never answered
 	Ledger         []TaskLedger
 	ByCase         bool     // the agent is a Submitter
+	ByTools        bool     // the agent's model is offered the loop's tools
 	NeedsNewTest   bool     // the checks pass already, so only a new test shows the work
 	GivenTests     []string // test files that another agent wrote for this work, and that are protected
 }

@@ -19,6 +19,8 @@ type About struct {
 	// ReadMode is what the CLI may do if it may only read, in a few words, and which limits cannot
 	// be enforced.
 	ReadMode string
+	// MCP means that the CLI can be given a server for one run without touching the user's files.
+	MCP bool
 	// Shared means that another well-known program has the same name, so that finding it proves
 	// nothing. The CLI is used only if the user names it.
 	Shared bool

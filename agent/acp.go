@@ -25,7 +25,7 @@ func (acpDialect) Name() string { return "acp" }
 
 func (acpDialect) About() About {
 	return About{
-		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
+		Title: "any agent that speaks ACP", MCP: true, Proven: ProvenByRuns,
 		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without " +
 			"asking; opencode asks only if its settings say so",
 		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks only " +
@@ -49,7 +49,11 @@ func (acpDialect) Command(r Request) (Command, error) {
 func (acpDialect) newReader(r *stream.Reading) stream.Reader { return acp.Listen(r) }
 
 func (acpDialect) talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner) {
-	return acp.Converse(r, in, o.acp())
+	options := o.acp()
+	if o.Permissions != PermitReading && in.ToolEnv != nil {
+		options.Tools = o.Tools
+	}
+	return acp.Converse(r, in, options)
 }
 
 func (o Options) acp() acp.Options {

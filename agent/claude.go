@@ -19,6 +19,7 @@ func (claude) Name() string { return "claude" }
 func (claude) About() About {
 	return About{
 		Title: "Claude Code", Program: "claude", Proven: ProvenByRuns,
+		MCP:      true,
 		Meters:   Meters{Cost: true, Tokens: true, Live: true, Windows: true},
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
@@ -83,7 +84,9 @@ const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a val
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.
-	argv := []string{cmp.Or(r.Program, "claude"), "-p", "--output-format", "stream-json", "--verbose"}
+	argv := slices.Concat(
+		[]string{cmp.Or(r.Program, "claude"), "-p"}, claudeTools(r), []string{"--output-format", "stream-json", "--verbose"},
+	)
 	env := []string{
 		"DISABLE_AUTOUPDATER=1",
 		"DISABLE_TELEMETRY=1",
@@ -103,8 +106,12 @@ func (claude) Command(r Request) (Command, error) {
 		)
 		env = append(env, "CLAUDE_CODE_SAFE_MODE=1")
 	default:
+		rules := claudeRules(r.AllowedCommands)
+		if r.Tools != "" {
+			rules = append(rules, "mcp__"+toolServer)
+		}
 		// --allowedTools takes all words up to the next flag, so one must follow.
-		if rules := claudeRules(r.AllowedCommands); len(rules) > 0 {
+		if len(rules) > 0 {
 			argv = append(append(argv, "--allowedTools"), rules...)
 		}
 		argv = append(argv, "--permission-mode", "acceptEdits")
@@ -114,6 +121,23 @@ func (claude) Command(r Request) (Command, error) {
 	instructions, memory := claudeInstructions(r)
 	argv = slices.Concat(argv, r.modelAndExtra("--model"), instructions)
 	return Command{Argv: argv, Env: env, Stdin: r.PromptFile, Secrets: append(secrets, memory...)}, nil
+}
+
+// claudeTools returns the flag for the server of the run's tools. It takes all words up to the next
+// flag, so one must follow. The CLI fills in the variables.
+func claudeTools(r Request) []string {
+	if r.Tools == "" {
+		return nil
+	}
+	env := map[string]string{}
+	for _, name := range toolVariables {
+		env[name] = "${" + name + "}"
+	}
+	server := map[string]any{
+		"type": "stdio", "command": r.Tools, "args": []string{"mcp"}, "env": env,
+		"alwaysLoad": true, // otherwise the model has to search for the tools first; older versions ignore it
+	}
+	return []string{"--mcp-config", jsonText(map[string]any{"mcpServers": map[string]any{toolServer: server}})}
 }
 
 // claudeBudget returns the CLI's own limits. It ends cleanly at them, between two calls of the model.

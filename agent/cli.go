@@ -36,6 +36,7 @@ type Options struct {
 	AllowedCommands []string    // commands that edit mode also allows: the check commands
 	ExtraArgs       []string
 	InheritSettings bool
+	Tools           string           // the program that serves the run's tools over MCP; "" offers none
 	OutputLimit     int64            // default: DefaultOutputLimit
 	Grace           time.Duration    // between TERM and KILL; default: that of the process package
 	Linger          time.Duration    // default: DefaultLinger
@@ -48,7 +49,10 @@ type Options struct {
 // CLI runs one agent CLI. It may be used by several goroutines at once.
 type CLI struct{ o Options }
 
-var _ ralph.Agent = (*CLI)(nil)
+var (
+	_ ralph.Agent      = (*CLI)(nil)
+	_ ralph.ToolCaller = (*CLI)(nil)
+)
 
 // New makes an agent from a CLI. It does not start or look for anything yet.
 func New(o Options) *CLI {
@@ -70,9 +74,20 @@ func (c *CLI) request(promptFile, model string) Request {
 	return Request{
 		Program: c.o.Path, CommandLine: c.o.CommandLine, PromptFile: promptFile, Model: model, Permissions: c.o.Permissions,
 		AllowedCommands: c.o.AllowedCommands, ExtraArgs: c.o.ExtraArgs, InheritSettings: c.o.InheritSettings,
-		Look: LookAround(c.o.Env),
+		Look: LookAround(c.o.Env), Tools: c.tools(),
 	}
 }
+
+// tools returns the program that serves the run's tools, if the CLI can be given one.
+func (c *CLI) tools() string {
+	if !c.o.Dialect.About().MCP || c.o.Permissions == PermitReading {
+		return ""
+	}
+	return c.o.Tools
+}
+
+// CallsTools implements ralph.ToolCaller.
+func (c *CLI) CallsTools() bool { return c.tools() != "" }
 
 // Run runs the agent to its end; see ralph.Agent.
 func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
@@ -150,6 +165,9 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 	}
 	request := c.request(promptFile, in.Model)
 	request.Budget = in.Budget
+	if in.ToolEnv == nil {
+		request.Tools = ""
+	}
 	request.Dir, request.Folder = in.Dir, filepath.Dir(promptFile)
 	cmd, err := c.o.Dialect.Command(request)
 	if err != nil {
@@ -162,7 +180,7 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 	}
 	return process.Spec{
 		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
-		Env:     append(append([]string(nil), c.o.Env...), cmd.Env...),
+		Env:     slices.Concat(c.o.Env, cmd.Env, in.ToolEnv),
 		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputLimit},
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,

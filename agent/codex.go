@@ -2,7 +2,9 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
@@ -14,7 +16,7 @@ func (codex) Name() string { return "codex" }
 
 func (codex) About() About {
 	return About{
-		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true, Live: true, Windows: true}, Proven: ProvenByRuns,
+		Title: "Codex", Program: "codex", MCP: true, Meters: Meters{Tokens: true, Live: true, Windows: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
 		ReadMode: "runs commands in its own sandbox, read-only and without network; runs none if that sandbox " +
 			"cannot start",
@@ -73,6 +75,19 @@ func (codex) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading { // servers are outside the sandbox
 		argv = append(argv, codexAlone(r.Look)...)
 	}
-	argv = append(argv, r.ExtraArgs...)
+	argv = slices.Concat(argv, codexTools(r), r.ExtraArgs)
 	return Command{Argv: append(argv, "-"), Stdin: r.PromptFile}, nil
+}
+
+// codexTools returns the flag for the server of the run's tools. The CLI passes only the variables that
+// it names, and without a mode it would cancel each call, because there is no one to approve it.
+func codexTools(r Request) []string {
+	if r.Tools == "" {
+		return nil
+	}
+	return []string{"-c", fmt.Sprintf(
+		`mcp_servers.%s={command=%s,args=["mcp"],env_vars=%s,enabled=true,startup_timeout_sec=30,tool_timeout_sec=%d,`+
+			`default_tools_approval_mode="approve"}`,
+		toolServer, quotedString(r.Tools), jsonText(toolVariables), toolSeconds,
+	)}
 }

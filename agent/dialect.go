@@ -45,6 +45,7 @@ type Request struct {
 	Folder          string       // the iteration's folder, for files that only this call needs
 	Look            Look         // the user's own settings of the CLI; the zero value shows none
 	Budget          ralph.Budget // for a CLI that keeps to one by itself
+	Tools           string       // the program that serves the run's tools over MCP; "" if the CLI gets none
 }
 
 // model returns the flag that chooses the model, if one is requested.

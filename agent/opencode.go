@@ -24,6 +24,7 @@ func (opencode) Name() string { return "opencode" }
 func (opencode) About() About {
 	return About{
 		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true, Live: true}, Proven: ProvenByRuns,
+		MCP:      true,
 		EditMode: "edits files, runs the check commands",
 		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{
@@ -95,7 +96,7 @@ func (opencode) Command(r Request) (Command, error) {
 		// The reviewed agent may have written the settings and AGENTS.md.
 		env = append(env, "OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_CLAUDE_CODE=1")
 	}
-	if servers := opencodeAlone(r.Look); servers != "" && (!r.InheritSettings || r.Permissions == PermitReading) {
+	if servers := opencodeServersOf(r); servers != "" {
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+servers)
 	}
 	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
@@ -122,6 +123,9 @@ func opencodeRules(r Request) orderedRules {
 	rules, tools := orderedRules{{"?*", "deny"}}, opencodeFree
 	if r.Permissions == PermitReading {
 		tools, r.AllowedCommands = opencodeReading, nil
+	}
+	if r.Tools != "" {
+		tools = append(slices.Clip(tools), toolServer+"_*")
 	}
 	for _, tool := range tools {
 		rules = append(rules, orderedRule{"?" + tool[1:], "allow"})

@@ -6,6 +6,32 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
+// opencodeServersOf returns the configuration with the servers of a run: without the user's own, unless
+// they are inherited, and with the one of the run's tools. "" changes nothing.
+func opencodeServersOf(r Request) string {
+	servers := ""
+	if !r.InheritSettings || r.Permissions == PermitReading {
+		servers = opencodeAlone(r.Look)
+	}
+	if r.Tools == "" {
+		return servers
+	}
+	if servers == "" && r.Look.Env != nil {
+		servers = r.Look.Env("OPENCODE_CONFIG_CONTENT")
+	}
+	config := jsonObject{}
+	if servers != "" {
+		if config = parseObject(withoutComments([]byte(servers))); config == nil {
+			return "" // the user's own cannot be parsed
+		}
+	}
+	server := map[string]any{
+		"type": "local", "command": []string{r.Tools, "mcp"}, "enabled": true, "timeout": toolSeconds * 1000,
+	}
+	config.merge(parseObject([]byte(jsonText(map[string]any{"mcp": map[string]any{toolServer: server}}))))
+	return jsonText(config)
+}
+
 // opencodeAlone returns the configuration that disables the user's own MCP servers by name:
 // configurations are merged, and there is no flag for all. It replaces a configuration that the
 // user gives in the same variable, and therefore includes that one. It is "" if there is nothing to

@@ -159,7 +159,7 @@ func TestQwenKeepsTheSystemsSettings(t *testing.T) {
 		"macOS": {goos: "darwin", files: map[string]string{"/Library/Application Support/QwenCode/settings.json": system}},
 		"named": {env: []string{"QWEN_CODE_SYSTEM_SETTINGS_PATH=/x"}, files: map[string]string{"/x": system}},
 	} {
-		if diff := cmp.Diff(want, decoded(t, qwenSystem(w.look()))); diff != "" {
+		if diff := cmp.Diff(want, decoded(t, qwenSystem(Request{Look: w.look()}))); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}

@@ -20,7 +20,7 @@ func (qwen) Name() string { return "qwen" }
 
 func (qwen) About() About {
 	return About{
-		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
+		Title: "Qwen Code", Program: "qwen", MCP: true, Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
 		EditMode:     "edits files, runs the check commands",
 		ReadMode:     "gets only tools that read and search; no QWEN.md, hooks or MCP servers",
 		Env:          []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
@@ -64,10 +64,10 @@ func qwenFolder(look Look) string {
 	return cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
 }
 
-// qwenSystem returns the settings of the system for a run: those that an administrator has made,
-// with what a run disables. The file that has them replaces the administrator's.
-func qwenSystem(look Look) string {
-	settings := jsonObject{}
+// qwenSystem returns the settings of the system for a run: those that an administrator has made, with
+// what a run disables and the server of its tools. The file that has them replaces the administrator's.
+func qwenSystem(r Request) string {
+	settings, look := jsonObject{}, r.Look
 	if look.Env != nil {
 		usual := "/etc/qwen-code/settings.json"
 		switch look.GOOS {
@@ -78,7 +78,19 @@ func qwenSystem(look Look) string {
 		}
 		settings.merge(look.readObject(cmp.Or(look.Env("QWEN_CODE_SYSTEM_SETTINGS_PATH"), usual)))
 	}
-	settings.merge(parseObject([]byte(qwenSettings)))
+	if !r.InheritSettings {
+		settings.merge(parseObject([]byte(qwenSettings)))
+	}
+	if r.Tools != "" {
+		env := map[string]string{}
+		for _, name := range toolVariables {
+			env[name] = "$" + name
+		}
+		server := map[string]any{
+			"command": r.Tools, "args": []string{"mcp"}, "env": env, "trust": true, "timeout": toolSeconds * 1000,
+		}
+		settings.merge(parseObject([]byte(jsonText(map[string]any{"mcpServers": map[string]any{toolServer: server}}))))
+	}
 	return settings.String()
 }
 
@@ -127,17 +139,19 @@ func (qwen) Command(r Request) (Command, error) {
 		Env:   []string{"QWEN_CODE_NO_RELAUNCH=true", "QWEN_TELEMETRY_ENABLED=false", "QWEN_USAGE_STATISTICS_ENABLED=false"},
 		Stdin: r.PromptFile,
 	}
-	if !r.InheritSettings {
-		// No extension or MCP server is called none. Servers of the project are also excluded. The
-		// settings replace those of the system: they outrank the user's, which still provide the
-		// login.
+	if !r.InheritSettings { // no extension is called none
 		argv = append(argv, "--extensions", "none")
+	}
+	if !r.InheritSettings || r.Tools != "" {
+		// The settings replace those of the system: they outrank the user's, which still provide the
+		// login.
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
-		cmd.Secrets = []File{{Path: file, Text: qwenSystem(r.Look)}}
+		cmd.Secrets = []File{{Path: file, Text: qwenSystem(r)}}
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SYSTEM_SETTINGS_PATH="+file)
 	}
 	if !r.InheritSettings || r.Permissions == PermitReading {
-		argv = append(argv, "--allowed-mcp-server-names", "none")
+		// No server is called none. Servers of the project are also excluded.
+		argv = append(argv, "--allowed-mcp-server-names", cmp.Or(qwenServers(r), "none"))
 	}
 	switch r.Permissions {
 	case PermitAll:
@@ -169,6 +183,14 @@ func (qwen) Command(r Request) (Command, error) {
 	}
 	cmd.Argv = append(argv, r.modelAndExtra("--model")...)
 	return cmd, nil
+}
+
+// qwenServers returns the servers of a run.
+func qwenServers(r Request) string {
+	if r.Tools == "" {
+		return ""
+	}
+	return toolServer
 }
 
 // qwenReading are the tools that read files.

@@ -91,7 +91,7 @@ func TestQwenCommandLines(t *testing.T) {
 				},
 				Env:     alone("/f"),
 				Stdin:   "/p/prompt.md",
-				Secrets: []File{{"/f/qwen-settings.json", qwenSystem(Look{})}},
+				Secrets: []File{{"/f/qwen-settings.json", qwenSystem(Request{})}},
 			},
 		},
 		{
@@ -114,7 +114,7 @@ func TestQwenCommandLines(t *testing.T) {
 					"none", "--yolo", "--debug",
 				},
 				Env: append(alone("/p"), "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"), Stdin: "/p/prompt.md",
-				Secrets: []File{{"/p/qwen-settings.json", qwenSystem(Look{})}},
+				Secrets: []File{{"/p/qwen-settings.json", qwenSystem(Request{})}},
 			},
 		},
 	}

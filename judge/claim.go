@@ -136,6 +136,18 @@ func DecideCase(p ralph.Policy, h History) CaseDecision {
 	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || ended || v.Tasks.GivenUp != ""}
 }
 
+// Foresee returns what already refuses a claim, as far as that is known while the agent works: failing
+// checks, protected files, unfinished lines and, without a list, what the agent itself says.
+func Foresee(p ralph.Policy, h History) []ralph.Refusal {
+	asks := []func(ralph.Policy, History) ralph.Gate{askChecks, askFiles, askUnfinished}
+	if len(h.Tasks) == 0 {
+		asks = append(asks, askContradiction, askStatus)
+	}
+	return ralph.RefusalsOf(text.Mapped(asks, func(ask func(ralph.Policy, History) ralph.Gate) ralph.Gate {
+		return ask(p, h)
+	}))
+}
+
 // withoutIterationLimits returns the policy without the limits that only the end of an iteration
 // can reach.
 func withoutIterationLimits(p ralph.Policy) ralph.Policy {

@@ -147,10 +147,13 @@ func (o *Observation) ClearEvidence() {
 
 // LastCase returns the newest case as text for an evaluator, or "".
 func (o Observation) LastCase() string {
-	if len(o.Cases) == 0 {
-		return ""
+	switch {
+	case len(o.Cases) > 0:
+		return o.Cases[len(o.Cases)-1].String()
+	case o.Agent.Case != nil:
+		return o.Agent.Case.String()
 	}
-	return o.Cases[len(o.Cases)-1].String()
+	return ""
 }
 
 // TaskRejections counts how often an evaluator rejected a task that is not done yet. Task "" is the goal.

@@ -19,7 +19,10 @@ type agentRunner struct {
 	list   *taskList
 	hooks  *hookCaller
 	goals  *goal
-	agents []Fallback // the first agent and its fallbacks
+	checks *checkRunner
+	agents []Fallback       // the first agent and its fallbacks
+	tools  ralph.ToolServer // nil if agents have no tools
+	work   string           // what the current iteration is for
 }
 
 // nextAgent returns the name of the agent that would work next.
@@ -31,6 +34,12 @@ func (r *agentRunner) nextAgent() string {
 // currentAgent returns the agent of the current iteration.
 func (r *agentRunner) currentAgent() Fallback {
 	return r.agents[min(r.state.History.Agent, len(r.agents)-1)]
+}
+
+// callsTools reports whether the model of an agent is offered the loop's tools.
+func (r *agentRunner) callsTools(agent ralph.Agent) bool {
+	caller, ok := agent.(ralph.ToolCaller)
+	return r.tools != nil && ok && caller.CallsTools()
 }
 
 // listener lets an agent that reports while it works call the loop.
@@ -53,12 +62,17 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	}
 	var outcome ralph.AgentOutcome
 	calls := make(chan func())
+	shut, report := func() {}, func(o ralph.AgentOutcome) ralph.AgentOutcome { return o }
 	if _, ok := worker.Agent.(ralph.Submitter); ok {
 		listen(&in, calls)
+	} else {
+		shut, report = r.openTools(ctx, &in, calls)
 	}
 	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) {
+		defer shut()
 		outcome, err = worker.Agent.Run(ctx, in)
 	})
+	outcome = report(outcome)
 	outcome.Said.Learnings = newLearnings(outcome.Said.Learnings, accepted)
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
 }

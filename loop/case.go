@@ -12,16 +12,7 @@ import (
 // listen lets an agent call the loop while it works. The agent calls from its own goroutine; the
 // loop does the work on its goroutine.
 func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
-	onLoop := func(ctx context.Context, do func()) bool {
-		done := make(chan struct{})
-		select {
-		case calls <- func() { defer close(done); do() }:
-			<-done
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+	onLoop := callOnLoop(calls)
 	in.Task = l.run.state.History.Now.Task
 	in.Turn = func(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 		order := ralph.TurnOrder{Stop: true, Late: true}

@@ -91,6 +91,7 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 		return "", err
 	}
 	l.run.recordPrompt(built, in)
+	l.agents.work = prompt.Work(in)
 	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{
 		Agent:   l.agents.currentAgent().Name,
 		Model:   l.agents.currentAgent().Model,

@@ -71,7 +71,7 @@ func newLoop(cfg Config) *Loop {
 		reviews:  &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
 		stash:    &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
 		inbox:    inbox,
-		agents:   &agentRunner{journal: run, list: list, hooks: hooks, goals: goals},
+		agents:   &agentRunner{journal: run, list: list, hooks: hooks, goals: goals, checks: checks},
 		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
 		tests:    &testsFirst{journal: run, tree: tree, list: list, goals: goals, suite: suite},
 	}
@@ -117,6 +117,9 @@ func WithTestAgreement(agree func(context.Context, ralph.TestsWritten) bool) Opt
 func WithPlan(file string, read func(dir, file string) ([]string, error)) Option {
 	return func(l *Loop) { l.list.plan = agentPlan{file, read} }
 }
+
+// WithTools lets agents signal with tool calls while they work.
+func WithTools(s ralph.ToolServer) Option { return func(l *Loop) { l.agents.tools = s } }
 
 // WithTree sets what hashes the workspace. Without it, progress is unknown and the breaker does not
 // count it.

@@ -19,7 +19,8 @@ func (l *Loop) previewLoop() *Loop {
 	r.run.policy, r.run.id, r.run.about, r.run.inbox = l.run.policy, l.run.id, l.run.about, l.run.inbox
 	*r.run.state = *l.run.state // Apply changes nothing that two states share
 	r.tree.store, r.tree.examiner = l.tree.store, l.tree.examiner
-	r.list.tasks, r.agents.agents, r.prompter = l.list.tasks, l.agents.agents, l.prompter
+	r.list.tasks, r.prompter = l.list.tasks, l.prompter
+	r.agents.agents, r.agents.tools = l.agents.agents, l.agents.tools
 	r.inbox.asked, r.inbox.knownWhenAsked = l.inbox.asked, l.inbox.knownWhenAsked
 	return r
 }

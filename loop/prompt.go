@@ -41,7 +41,9 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		Ledger:       l.run.state.Ledger,
 		Learnings:    l.goals.learnings(ctx),
 	}
-	_, in.ByCase = l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent.(ralph.Submitter)
+	agent := l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent
+	_, in.ByCase = agent.(ralph.Submitter)
+	in.ByTools = l.agents.callsTools(agent)
 	if l.list.tasks != nil {
 		in.ListFile, in.Tasks = l.list.tasks.File(), l.run.state.History.Tasks
 		for _, t := range l.list.tasks.List() {

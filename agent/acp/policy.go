@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
@@ -59,6 +60,7 @@ type policy struct {
 	all      bool     // allow everything
 	readOnly bool     // allow only reading
 	commands []string // commands allowed in addition
+	tools    bool     // the run's tools are offered
 	dir      string   // the workspace
 }
 
@@ -75,8 +77,17 @@ func (p policy) allows(c toolCall) bool {
 		return !p.readOnly && p.inWorkspace(c)
 	case sdk.ToolKindExecute:
 		return !p.readOnly && p.isCheck(c)
+	case sdk.ToolKindOther:
+		return p.tools && c.isOurs()
 	}
 	return false
+}
+
+// isOurs reports whether a call is of one of the run's tools, as gemini names them. Other agents do not
+// ask, because these tools change no file.
+func (c toolCall) isOurs() bool {
+	name, ok := strings.CutSuffix(c.title, " ("+toolServer+" MCP Server)")
+	return ok && slices.Contains(ralph.ToolNames(), ralph.ToolName(name))
 }
 
 // wouldAllow returns the flag with which nothing would be rejected, or "" if it is already set.

@@ -40,6 +40,9 @@ func TestPolicy(t *testing.T) {
 			"too many files",
 			`{"kind":"edit","locations":[` + strings.Repeat(`{"path":"a.go"},`, 40) + `{"path":"/etc/passwd"}]}`, false,
 		},
+		{"a tool of the run", `{"kind":"other","title":"submit_case (ralph MCP Server)"}`, true},
+		{"a tool of another server", `{"kind":"other","title":"submit_case (shop MCP Server)"}`, false},
+		{"a tool that the run does not have", `{"kind":"other","title":"rm (ralph MCP Server)"}`, false},
 		{"a check", `{"kind":"execute","rawInput":{"command":" make test "}}`, true},
 		{"a check as words", `{"kind":"execute","rawInput":{"command":["bash","-lc","make test"]}}`, true},
 		{"a check of a shell of its own", `{"kind":"execute","rawInput":{"command":["./evil.sh","-c","make test"]}}`, false},
@@ -58,7 +61,7 @@ func TestPolicy(t *testing.T) {
 		{"looking", `{"kind":"search"}`, true},
 		{"another mode", `{"kind":"switch_mode","title":"Leave plan mode"}`, false},
 	}
-	edits := policy{commands: []string{"make test"}, dir: dir}
+	edits := policy{commands: []string{"make test"}, dir: dir, tools: true}
 	for _, c := range cases {
 		var call toolCall
 		stream.Decode([]byte(c.call), &call)

@@ -47,7 +47,7 @@ const (
 // everything that the agent sends in order, whatever the connection does.
 type talk struct {
 	prompt, model, dir string
-	env                []string
+	given              surroundings
 	policy             policy
 	reading            *stream.Reading
 	handshake, linger  time.Duration
@@ -70,15 +70,39 @@ type talk struct {
 	advice string
 }
 
+// surroundings are what the agent has to work with.
+type surroundings struct {
+	env     []string
+	servers []sdk.McpServer
+}
+
 // Options are the same for all conversations of a run.
 type Options struct {
 	Env       []string      // of the agent; keys in it may serve as a login
 	AllowAll  bool          // allow everything that the agent asks for
 	ReadOnly  bool          // allow nothing but reading
 	Commands  []string      // commands allowed in addition, unless ReadOnly
+	Tools     string        // the program that serves the run's tools over MCP; "" offers none
 	Handshake time.Duration // limit for the first answer; default: three minutes
 	Grace     time.Duration // between TERM and KILL; default: that of the process package
 	Linger    time.Duration // after the turn has ended
+}
+
+// toolServer is the name of the server that offers the run's tools.
+const toolServer = "ralph"
+
+// servers returns the server of the run's tools, with the variables that reach the loop.
+func (o Options) servers(variables []string) []sdk.McpServer {
+	if o.Tools == "" {
+		return []sdk.McpServer{}
+	}
+	var env []sdk.EnvVariable
+	for _, entry := range variables {
+		name, value, _ := strings.Cut(entry, "=")
+		env = append(env, sdk.EnvVariable{Name: name, Value: value})
+	}
+	stdio := &sdk.McpServerStdio{Name: toolServer, Command: o.Tools, Args: []string{"mcp"}, Env: env}
+	return []sdk.McpServer{{Stdio: stdio}}
 }
 
 // Converse returns the reader of one conversation, and the function that runs the agent. Nothing of
@@ -99,8 +123,9 @@ func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
 		dir = absolute
 	}
 	t := &talk{
-		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
-		policy:        policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
+		prompt: in.Prompt, model: in.Model, dir: dir, reading: r,
+		given:         surroundings{env: o.Env, servers: o.servers(in.ToolEnv)},
+		policy:        policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir, tools: o.Tools != ""},
 		handshake:     cmp.Or(o.Handshake, defaultHandshake),
 		linger:        min(o.Linger, maxLinger),
 		cancelGrace:   cancelGrace,
@@ -219,11 +244,11 @@ func (t *talk) open(ctx context.Context) (answer, bool) {
 	}
 	// Neither files nor terminals are offered: every agent has its own, which run in the same
 	// sandbox as the agent.
-	request := sdk.NewSessionRequest{Cwd: t.dir, McpServers: []sdk.McpServer{}}
+	request := sdk.NewSessionRequest{Cwd: t.dir, McpServers: t.given.servers}
 	session, err := t.ask(ctx, sdk.AgentMethodSessionNew, request)
 	if refusal, ok := errors.AsType[*sdk.RequestError](err); ok && refusal.Code == authRequired {
 		// No login is started here, because it would need a person. A key in a variable needs none.
-		method, ok := greeting.keyMethod(t.env)
+		method, ok := greeting.keyMethod(t.given.env)
 		if !ok {
 			return answer{}, false
 		}

@@ -207,6 +207,12 @@ func (g guardedAgent) Run(ctx context.Context, in ralph.AgentInput) (ralph.Agent
 	return g.Agent.Run(ctx, in)
 }
 
+// CallsTools implements ralph.ToolCaller.
+func (g guardedAgent) CallsTools() bool {
+	caller, ok := g.Agent.(ralph.ToolCaller)
+	return ok && caller.CallsTools()
+}
+
 // guard wraps an agent in a guardedAgent. An agent that may do everything is guarded as well: hooks
 // and servers run without the agent.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {

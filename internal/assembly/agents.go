@@ -62,6 +62,9 @@ func (c chosenAgent) about() agent.About {
 func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
 	s, env := r.Settings, r.Env
 	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
+	if s.Agent.MCP != "off" {
+		base.Tools = r.Self
+	}
 	first, err := r.firstAgent(base)
 	if err != nil {
 		return nil, err

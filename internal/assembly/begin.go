@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/internal/signals"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
@@ -178,10 +179,19 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if len(p.Settings.Hooks.Commands()) > 0 {
 		all = append(all, loop.WithHooks(p.hookSet()))
 	}
+	all = append(all, toolOptions(p.Request, run)...)
 	for _, n := range p.Notices {
 		all = append(all, loop.WithNotice(n))
 	}
 	return loop.New(p.loopConfig(), append(all, options...)...)
+}
+
+// toolOptions returns the option that lets agents signal with tools.
+func toolOptions(r Request, run string) []loop.Option {
+	if r.Settings.Agent.MCP == "off" || r.Self == "" || r.Demo {
+		return nil
+	}
+	return []loop.Option{loop.WithTools(signals.Server{Run: run})}
 }
 
 func (p *Plan) loopConfig() loop.Config {

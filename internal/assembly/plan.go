@@ -41,6 +41,7 @@ type Request struct {
 	Version   string
 	Demo      bool
 	Program   string                // the demo's agent; "" for a real agent
+	Self      string                // this program, which serves a run's tools; "" offers none
 	Trusting  bool                  // the user trusts all commands, so every task's own checks may run
 	Agreed    []config.NamedCommand // the commands that may run otherwise
 	// AgentFiles are the effects of repository files on agents that the user agreed to. A user who
@@ -465,7 +466,7 @@ func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question loop
 	if p.list != nil {
 		options = append(options, loop.WithTasks(readOnlyList{p.list}))
 	}
-	loop, err := loop.New(p.loopConfig(), options...)
+	loop, err := loop.New(p.loopConfig(), append(options, toolOptions(p.Request, "")...)...)
 	if err != nil {
 		return "", err
 	}

@@ -233,6 +233,7 @@ func commands(a *app) []*cobra.Command {
 		newLoginCommand(a),
 		newConfigCommand(a),
 		newSchemaCommand(a),
+		newMCPCommand(a),
 		newManCommand(a),
 		newVersionCommand(a),
 		newHookCommand(a),

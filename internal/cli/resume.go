@@ -202,6 +202,7 @@ func (c *resumeCommand) recordedPlan(
 		Workspace: workspace,
 		Version:   version(),
 		Demo:      state.Started.Demo,
+		Self:      c.streams.Self,
 		Resumed:   true,
 		Begun:     conversationCounts(state),
 		Worktree:  state.Started.Worktree,

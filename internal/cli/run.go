@@ -172,7 +172,7 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: c.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
-		Trusting: loaded.Settings.Trust, Agreed: tasks, AgentFiles: files,
+		Self: c.streams.Self, Trusting: loaded.Settings.Trust, Agreed: tasks, AgentFiles: files,
 	})
 	if err != nil {
 		return err

@@ -26,7 +26,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // under test.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ralph": func() { os.Exit(cli.Main(context.Background(), cli.System())) },
+		"ralph":    func() { os.Exit(cli.Main(context.Background(), cli.System())) },
+		"mcp-call": callTools,
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/awake"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
+	"github.com/ralphloop/ralph/internal/signals"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -414,6 +415,7 @@ func (s *session) removeStrays(ctx context.Context, space workspace.Workspace) {
 
 // killLeftovers kills the remaining processes of a run whose own process died.
 func (s *session) killLeftovers(run string) error {
+	signals.Remove(run)
 	killed, err := process.Sweep(run)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("kill leftover processes of run %s: %w", run, err)

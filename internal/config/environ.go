@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph"
 )
 
 const envPrefix = "RALPH_"
@@ -39,6 +41,8 @@ func Variables() []Variable {
 func RunVariables() []Variable {
 	return []Variable{
 		{InsideRunVariable, "id of the run, for agents, checks and hooks"},
+		{ralph.ToolSocketVariable, "socket of the current iteration, for ralph mcp in an agent"},
+		{ralph.ToolTokenVariable, "token of the current iteration, for ralph mcp in an agent"},
 		{"RALPH_HIDDEN_DIR", "a copy of checks.hidden_dir, in the commands of hidden checks; not exported"},
 		{"RALPH_NOTIFY_RUN", "id of the run, for notify.command"},
 		{"RALPH_NOTIFY_STATUS", "status of the run, for notify.command"},
@@ -53,9 +57,12 @@ func isReserved(name string) bool {
 	return slices.ContainsFunc(slices.Concat(Variables(), RunVariables()), func(v Variable) bool { return v.Name == name })
 }
 
-// withheldVariables are the user's consent and the location of hidden checks. Nothing that a run
-// starts gets to see these.
-var withheldVariables = []string{"RALPH_TRUST", "RALPH_CHECKS__HIDDEN", "RALPH_CHECKS__HIDDEN_DIR"}
+// withheldVariables are the user's consent, the location of hidden checks, and the way to the loop of
+// another run. Nothing that a run starts gets to see these.
+var withheldVariables = []string{
+	"RALPH_TRUST", "RALPH_CHECKS__HIDDEN", "RALPH_CHECKS__HIDDEN_DIR",
+	ralph.ToolSocketVariable, ralph.ToolTokenVariable, // of another run, of which this process is a part
+}
 
 func isWithheld(entry string) bool {
 	name, _, _ := strings.Cut(entry, "=")

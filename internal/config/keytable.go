@@ -133,6 +133,8 @@ var keyTable = []Key{
 		Command: true,
 		Doc:     "what the agent may do without asking",
 	},
+	{Name: "agent.mcp", Kind: Text, Default: "auto", Metavar: "RULE", Choices: []string{"auto", "off"},
+		Doc: "auto: let agents report with the tools of ralph mcp, besides tags"},
 	{Name: "agent.max_failures", Kind: Count, Default: "3", Metavar: "N", Max: billion, Zero: "no limit",
 		Doc: "stop after N agent failures in a row"},
 	{Name: "agent.outage", Kind: Length, Default: "1h", Metavar: "D", Max: billion,

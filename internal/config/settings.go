@@ -85,6 +85,7 @@ type AgentSettings struct {
 	Env             []string   `json:"env,omitempty"`  // variables that the agent gets, NAME or PREFIX_*
 	InheritSettings bool       `json:"inherit_settings"`
 	Permissions     string     `json:"permissions"`
+	MCP             string     `json:"mcp"` // "" in the record of an older run
 	MaxFailures     int        `json:"max_failures"`
 	Outage          ralph.Span `json:"outage"`
 	Fallback        []string   `json:"fallback,omitempty"` // NAME or NAME:MODEL

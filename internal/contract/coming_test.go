@@ -13,11 +13,10 @@ import (
 // it. Building a feature means removing its names here.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"sandbox tiers":        {"sandbox test"},
-		"reports":              {"stats"},
-		"screens":              {"ui", "serve"},
-		"notifiers":            {"notify test"},
-		"goals in live agents": {"mcp"},
+		"sandbox tiers": {"sandbox test"},
+		"reports":       {"stats"},
+		"screens":       {"ui", "serve"},
+		"notifiers":     {"notify test"},
 	}.byName(),
 	flags: of{}.byName(),
 	keys:  of{}.byName(),

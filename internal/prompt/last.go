@@ -44,6 +44,25 @@ func failures(in ralph.PromptInput) (words string, truncated bool) {
 	return strings.Trim(words+"\n\n"+unknown, "\n"), truncated || short
 }
 
+// ChecksNow tells an agent how checks do on the files as they are while it works.
+func ChecksNow(checks []ralph.CheckResult) string {
+	var passed []string
+	var failed []ralph.CheckResult
+	for _, c := range checks {
+		if c.Passed {
+			passed = append(passed, code(c.FullName()))
+		} else {
+			failed = append(failed, c)
+		}
+	}
+	var a account
+	a.list("Checks that pass now:", passed)
+	if words, _ := results("# Checks that do not pass now", failed, 1); words != "" {
+		a.say("%s", words)
+	}
+	return strings.Join(a.paragraphs, "\n\n")
+}
+
 // results shows what checks printed. Number 0 is the baseline.
 func results(heading string, checks []ralph.CheckResult, number int) (words string, truncated bool) {
 	if len(checks) == 0 {
@@ -142,7 +161,7 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 		a.say("The status block was not a claim: %s. A claim needs STATUS COMPLETE, EXIT_SIGNAL true and TESTS_STATUS "+
 			"PASSING. Run the tests, and report what they show.", last.WhyNoClaim)
 	case !last.GreenNoClaim || allDone(in):
-	case in.ByCase:
+	case in.ByCase, in.ByTools:
 		a.say("The checks pass, but no case was submitted. If %s is done, submit one; if not, continue.", everything(in))
 	default:
 		a.say("The checks pass, but the last iteration did not print the tag %s. If %s is done, print it; if not, continue.",

@@ -100,6 +100,9 @@ func hiddenRed() []ralph.CheckResult {
 func goalSituations() map[string]ralph.PromptInput {
 	return map[string]ralph.PromptInput{
 		"first": plain(),
+		"by_tools": later(func(in *ralph.PromptInput) {
+			in.ByTools, in.NeedsNewTest, in.Last.GreenNoClaim, in.Policy.Status = true, true, true, ralph.StatusRequired
+		}),
 		"failed_check": later(func(in *ralph.PromptInput) {
 			in.Last.Failed, in.Diff, in.Progress = redTests(), patch, "## Iteration 1\n\n- [FAIL] go test ./...\n"
 		}),
@@ -172,6 +175,11 @@ func goalSituations() map[string]ralph.PromptInput {
 func taskSituations() map[string]ralph.PromptInput {
 	return map[string]ralph.PromptInput{
 		"task_first": working(),
+		"task_by_tools": func() ralph.PromptInput {
+			in := working()
+			in.ByTools = true
+			return in
+		}(),
 		"task_with_the_only_checks": func() ralph.PromptInput {
 			in := working()
 			in.Checks = nil

@@ -18,8 +18,8 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 		return caseSignals(in), false
 	}
 	var b strings.Builder
-	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` " +
-		"or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
+	b.WriteString("# How to report\n\n" + tools(in) + " promise tag alone on a line, in the form " +
+		"`<promise>TYPE</promise>` or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
 	claims, truncated := text.Cut(claims(in), adviceCap)
 	b.WriteString(claims)
 	b.WriteString("- BLOCKED, with the reason as text: you cannot continue without a person (a missing credential, a " +
@@ -31,7 +31,11 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 			"look at it.\n")
 	}
 	b.WriteString("\n")
-	b.WriteString("Report only what is true now. If work remains, print no tag and simply end; a fresh iteration " +
+	nothing := "print no tag"
+	if in.ByTools {
+		nothing = "claim nothing"
+	}
+	b.WriteString("Report only what is true now. If work remains, " + nothing + " and simply end; a fresh iteration " +
 		"continues.\n")
 	switch {
 	case in.Task != nil:
@@ -47,6 +51,31 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 		b.WriteString("\n\n" + statusBlock(in))
 	}
 	return b.String(), truncated
+}
+
+// tools names the tools of an agent that has them, before the tags. It ends in the middle of a sentence
+// about tags.
+func tools(in ralph.PromptInput) string {
+	if !in.ByTools {
+		return "A report is a"
+	}
+	var b strings.Builder
+	b.WriteString("Report with the tools of the MCP server `ralph`:\n\n")
+	if !allDone(in) {
+		fmt.Fprintf(&b, "- submit_case: %s is done, with reasons. Ralph answers what would refuse the claim now.%s\n",
+			everything(in), untestable(in))
+	}
+	if in.Task != nil {
+		b.WriteString("- task_done: one task of the list is done, if you have nothing to explain.\n")
+	}
+	b.WriteString("- blocked, decide: you need a person, to continue or to choose. End your work after the call.\n" +
+		"- propose_learning: what every later iteration should know about this project.\n")
+	if in.Policy.Status == ralph.StatusRequired {
+		b.WriteString("- report_status: the status block below, before you end.\n")
+	}
+	b.WriteString("- next_task, run_checks: what to do now; how the checks that Ralph runs do on your files now.\n\n" +
+		"If one of these tools is missing or fails, print a")
+	return b.String()
 }
 
 // caseSignals is for an agent that claims with a tool.

@@ -10,6 +10,15 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
+// Work says what an iteration is for, as its prompt does: the task, or without one the goal.
+func Work(in ralph.PromptInput) string {
+	words, _ := task(in)
+	if words == "" {
+		words, _ = goal(in)
+	}
+	return words
+}
+
 // steering comes first. A long list is cut at the end: the rest gets its turn once the beginning is
 // done.
 func steering(in ralph.PromptInput) (words string, truncated bool) {
