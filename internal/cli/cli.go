@@ -307,7 +307,7 @@ func strictCompletion(root *cobra.Command) {
 }
 
 // plannedCommands are in the contract but not implemented yet.
-var plannedCommands = []string{"ui", "serve", "stats", "notify", "mcp", "sandbox"}
+var plannedCommands = []string{"ui", "serve", "stats", "notify", "sandbox"}
 
 // plannedAs are other words for a planned command.
 var plannedAs = map[string]string{"dashboard": "serve", "web": "serve", "tui": "ui"}
