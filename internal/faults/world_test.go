@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long one command may take.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // world is a scratch project with its user: a home, a state folder, and an agent that follows a script.
 type world struct {
