@@ -262,6 +262,25 @@ func TestWorkspaceThatCannotBeReadProvesNothing(t *testing.T) {
 	}
 }
 
+// A refactoring completes, but a verifier that never failed shows little.
+func TestVerifierThatNeverFailedIsAWarning(t *testing.T) {
+	for name, failsFirst := range map[string]bool{"never failed": false, "failed before": true} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, nil)
+			if failsFirst {
+				s.shells(verifier)
+			}
+			s.shells("echo right > answer.txt")
+			s.shells(verifier)
+			d := s.answers("Done." + done)
+			s.completed(d)
+			if failsFirst != (d.Warning == "") {
+				t.Errorf("warning: %q", d.Warning)
+			}
+		})
+	}
+}
+
 // Whatever an agent does, completed means that the verifier passed on the files as they are.
 func TestCompletedImpliesFreshPassingEvidence(t *testing.T) {
 	moves := []string{

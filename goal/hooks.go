@@ -120,6 +120,9 @@ type Decision struct {
 	Detail   string
 	Messages []Message // with CallModel: the history from now on
 	Answer   string    // with Finish: the model's text without the marker, and a notice if the goal is not completed
+	// Warning says that a goal is completed although no verifier failed before: what passes with and without the work
+	// may not show it, as after a refactoring.
+	Warning string
 }
 
 // AfterModel decides about an answer of the model. One with tool calls is work, and counts as no iteration.
@@ -156,7 +159,11 @@ func (m *Middleware) AfterModel(ctx context.Context, s *State, answer Message) (
 	if verdict.Status != judge.GoalCompleted {
 		final = strings.TrimSpace(final + "\n\n" + m.notice(s, verdict))
 	}
-	return Decision{Next: Finish, Reason: verdict.Reason, Detail: verdict.Detail, Answer: final}, nil
+	d := Decision{Next: Finish, Reason: verdict.Reason, Detail: verdict.Detail, Answer: final}
+	if verdict.Reason == judge.GoalVerified && !s.isShown() {
+		d.Warning = "no verifier failed before in this run, so what passed may not show the work"
+	}
+	return d, nil
 }
 
 // await remembers calls until their results arrive.

@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -35,9 +36,10 @@ type Evidence struct {
 	Content    string               `json:"content"`
 	ObservedAt time.Time            `json:"observedAt"`
 
-	Verifier  string `json:"verifier"` // the declared command, or the name of the tool
-	Iteration int    `json:"iteration"`
-	Tree      string `json:"tree,omitempty"` // the workspace after the call; "" without Config.Tree
+	Verifier     string `json:"verifier"` // the declared command, or the name of the tool
+	Iteration    int    `json:"iteration"`
+	FailedBefore bool   `json:"failedBefore,omitempty"` // an earlier call of the same verifier in this run failed
+	Tree         string `json:"tree,omitempty"`         // the workspace after the call; "" without Config.Tree
 	// Stale reports that the same call, or another one of the same batch, may have changed the workspace after the
 	// verifier.
 	Stale bool `json:"stale,omitempty"`
@@ -55,7 +57,9 @@ func (s *State) note(e Evidence) {
 	for _, old := range s.Evidence {
 		if old.Verifier != e.Verifier {
 			kept = append(kept, old)
+			continue
 		}
+		e.FailedBefore = old.FailedBefore || old.Status == ralph.EvidenceFail
 	}
 	s.Evidence = append(kept, e)
 	s.LastVerifier = &e
@@ -69,6 +73,11 @@ func (s *State) seen() (names []string) {
 		}
 	}
 	return names
+}
+
+// isShown reports whether the evidence shows the work: a verifier failed before.
+func (s *State) isShown() bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.FailedBefore })
 }
 
 // weigh returns what the evidence amounts to while the workspace is tree.
