@@ -24,7 +24,7 @@ import (
 // it exits with 0: a gate that cannot look must not trap a person.
 type hookCommand struct {
 	*app
-	timeout time.Duration
+	timeout string
 }
 
 func newHookCommand(a *app) *cobra.Command {
@@ -45,7 +45,7 @@ ralph goal. The same commands serve both programs:
 			RunE: func(cmd *cobra.Command, _ []string) error { return c.answer(cmd.Context(), do) }}
 	}
 	stop := answer("stop", "Judge the goal when the session's agent stops", c.stop)
-	stop.Flags().DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long the hook may take, as `D` in its settings")
+	stop.Flags().StringVar(&c.timeout, "timeout", "10m", "how long the hook may take: `D`, as in its settings")
 	cmd.AddCommand(stop,
 		answer("session-start", "Tell a session its goal, also after a compaction", c.sessionStart),
 		answer("pre-tool", "Refuse edits of protected files", c.preTool),

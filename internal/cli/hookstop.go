@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
@@ -29,7 +30,11 @@ const (
 // stop judges the goal of a session that wants to end.
 func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error) {
 	begun := time.Now()
-	deadline := begun.Add(c.timeout - min(hookMargin, c.timeout/5))
+	longest, err := config.ParseLength(c.timeout)
+	if err != nil || longest == 0 {
+		return hookOutput{}, usage("--timeout %s: choose a time such as 90s, 10m or 2h", c.timeout)
+	}
+	deadline := begun.Add(longest.Duration() - min(hookMargin, longest.Duration()/5))
 	store, goal, ok, err := c.find(in)
 	switch {
 	case err != nil || !ok:
@@ -209,8 +214,10 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	goal, ok, err := runlog.ReadGoal(found.store)
-	if err != nil || !ok || goal.Run != found.id || goal.Judging == nil {
+	var goal runlog.Goal
+	// The hook that started this process may still be writing what is to be judged.
+	err = runlog.EditGoal(found.store, func(g *runlog.Goal) error { goal = *g; return nil })
+	if err != nil || goal.Run != found.id || goal.Judging == nil {
 		return cmp.Or(err, usage("run %s is not the goal of a session that stopped", run))
 	}
 	answer, note := c.judgeStop(ctx, found, goal)
