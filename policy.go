@@ -84,6 +84,8 @@ type BreakerPolicy struct {
 	OutputDecline     int  `json:"output_decline"` // percent over three iterations, if there was no progress either
 	Diagnose          bool `json:"diagnose"`
 	Cooldown          Span `json:"cooldown"`
+	// Blocks ends the run as blocked when the breaker trips: a person is needed.
+	Blocks bool `json:"blocks,omitempty"`
 }
 
 // ClaimRule sets whether a run needs a claim, or completes as soon as its checks pass.

@@ -376,8 +376,11 @@ func (s *State) judge(data ralph.VerdictReached) {
 
 // reasonFor returns a stop reason under the name that the profile's users know.
 func reasonFor(profile string, reason ralph.StopReason) ralph.StopReason {
-	if profile == "checks" && (reason == ralph.MaxCost || reason == ralph.MaxTokens) {
+	switch {
+	case profile == "checks" && (reason == ralph.MaxCost || reason == ralph.MaxTokens):
 		return ralph.BudgetExhausted
+	case profile == "goal" && reason == ralph.AllChecksPassed:
+		return ralph.VerifierPassed
 	}
 	return reason
 }

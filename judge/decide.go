@@ -339,7 +339,11 @@ func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		v.Breaker.State = ralph.BreakerHalfOpen
 		return cmp.Or(limitsRule(p, h, v), &v)
 	}
-	if p.Breaker.Cooldown == 0 {
+	switch {
+	case p.Breaker.Cooldown > 0:
+	case p.Breaker.Blocks:
+		return stopAt(v, 8, ralph.Blocked, "%s", describeBlocker(p, h, v))
+	default:
 		return stopAt(v, 8, ralph.CircuitOpen, "%s", v.Breaker.Reason)
 	}
 	if limit := limitsRule(p, h, v); limit != nil {
@@ -348,6 +352,15 @@ func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	wait := doubleWait(p.Breaker.Cooldown, v.Breaker.Waits, maxCooldown)
 	v.Breaker = ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: v.Breaker.Reason, Waits: v.Breaker.Waits + 1}
 	return waitAt(v, 8, ralph.WaitCooldown, wait, v.Breaker.Reason)
+}
+
+// describeBlocker says why the breaker tripped, and what stood in the way last.
+func describeBlocker(p ralph.Policy, h History, v ralph.Verdict) string {
+	gates := []ralph.Gate{askEndedWell(p, h), askChecks(p, h)}
+	for _, refusal := range append(ralph.RefusalsOf(gates), v.Refusals()...) {
+		return v.Breaker.Reason + ": " + refusal.Detail
+	}
+	return v.Breaker.Reason
 }
 
 // Completed reports whether the verdict ends the run as completed.

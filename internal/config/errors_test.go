@@ -113,7 +113,6 @@ var badFiles = []string{
 	"agent: {model: --share}",
 	"agent: {name: claude, command: cat}",
 	"profile: statsu",
-	"profile: goal",
 	"prices: [cheap]",
 	"prices: ['m=1/-2']",
 	"profile: ''",

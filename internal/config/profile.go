@@ -10,6 +10,9 @@ type Profile struct {
 	Values map[string]string // by key, as written in the environment
 }
 
+// profileGoal is the name of the profile whose runs answer a goal.
+const profileGoal = "goal"
+
 // Profiles lists the profiles.
 func Profiles() []Profile {
 	return []Profile{
@@ -32,6 +35,14 @@ func Profiles() []Profile {
 				"worktree":                  "true",
 				"commit":                    "task",
 				"checks.task_tests":         "tests/test_{id}_*.py",
+			},
+		},
+		{
+			Name: profileGoal,
+			Doc:  "20 iterations, DONE, the agent's answer in the result; the same failure three times is BLOCKED",
+			Values: map[string]string{
+				"max_iterations": "20", "completion_tag": "DONE", "gate.status": "off", "gate.shown": "warn",
+				"breaker.same_error": "3", "breaker.diagnose": "false",
 			},
 		},
 		{

@@ -67,7 +67,6 @@ func TestSchemaRefusesWhatTheLoaderRefuses(t *testing.T) {
 		"max_time: soon", "max_time: -5", "max_time: 5d", "gate: {status: maybe}", "checks: {timout: 5m}", "checks: ['']",
 		"checks: [[a]]",
 		"ralph_loop: {checks: [a]}", "breaker: {output_decline: 101}", "sandbox: docker", "agent: {colour: red}",
-		"profile: goal",
 		"allow_unverified: perhaps",
 	}
 	for _, key := range Keys() {

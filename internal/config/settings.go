@@ -306,7 +306,7 @@ func (s Settings) Policy() ralph.Policy {
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,
 			PermissionDenials: s.Breaker.PermissionDenials, OutputDecline: s.Breaker.OutputDecline,
-			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown,
+			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown, Blocks: s.Profile == profileGoal,
 		},
 
 		TaskTries:     s.Tasks.MaxTries,

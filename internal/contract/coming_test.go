@@ -18,11 +18,9 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 		"screens":       {"ui", "serve"},
 		"notifiers":     {"notify test"},
 	}.byName(),
-	flags: of{}.byName(),
-	keys:  of{}.byName(),
-	profiles: of{
-		"goals in live agents": {"goal"},
-	}.byName(),
+	flags:    of{}.byName(),
+	keys:     of{}.byName(),
+	profiles: of{}.byName(),
 }
 
 // of lists names by the feature that will add them.
