@@ -30,6 +30,7 @@ type AgentInput struct {
 	IdleTimeout time.Duration
 	Budget      Budget
 	Words       promise.Options // the words that count as claims; the adapter sets Prompt
+	KeepAnswer  bool            // fill AgentOutcome.Answer
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
 	// ToolEnv are the variables by which the agent's tools reach the loop; nil if it has none.
@@ -128,9 +129,9 @@ type AgentOutcome struct {
 	// Hooks lists the hooks on single calls that warned and that no Turn reported. They are recorded
 	// as separate events.
 	Hooks []HookRun `json:"-"`
-	// Answer is the agent's last message, or the end of a long one. It is kept only for a read-only
-	// agent and is never recorded.
-	Answer string `json:"-"`
+	// Answer is the agent's last message, or the end of a long one. It is kept only for a read-only agent, and
+	// if AgentInput asks for it. The loop records it as promise.Answer returns it.
+	Answer string `json:"answer,omitempty"`
 }
 
 // HintSettings is the hint for an agent whose first request was refused outright. The same settings
@@ -196,6 +197,9 @@ func (f agentFunc) Run(ctx context.Context, in AgentInput) (AgentOutcome, error)
 		Duration:    Span(time.Since(begun)),
 		OutputBytes: int64(len(text)),
 		Said:        promise.Parse(text, in.Words),
+	}
+	if in.KeepAnswer {
+		outcome.Answer = text
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

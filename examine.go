@@ -110,6 +110,9 @@ type ViewInput struct {
 	Iteration int
 	// Again asks RunTests to run the check even if it ran in such a view before.
 	Again bool
+	// Answer is the answer of the agent that the check finds in a file; nil if it gets no such file. Views of the
+	// base have an empty one, because it is part of the work.
+	Answer *string
 	// First and Then tell Prove how the check ended before any agent worked, and in which tree. Then is nil
 	// if that is not known.
 	First TreeState

@@ -66,6 +66,9 @@ type Policy struct {
 	Escalation *Escalation `json:"escalation,omitempty"`
 	Reserves   []Reserve   `json:"reserves,omitempty"` // of the agents' subscriptions
 
+	// KeepAnswer keeps the agent's last message: it is in the result, and checks find it in a file.
+	KeepAnswer bool `json:"keep_answer,omitempty"`
+
 	CompletionTags []string `json:"completion_tags"`
 	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the default phrases
 }

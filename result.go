@@ -11,11 +11,12 @@ type Result struct {
 	Success         bool              `json:"success"`
 	Verified        bool              `json:"verified"`
 	VerifiedBy      []string          `json:"verified_by"`
-	Proof           ProofWord         `json:"proof,omitempty"` // how far the result proves the work
-	Reason          string            `json:"reason"`          // of BLOCKED
-	Question        string            `json:"question"`        // of DECIDE
-	Summary         string            `json:"summary"`         // why it stopped, in one sentence
-	Hint            string            `json:"hint,omitempty"`  // what to do about it, such as the login command
+	Proof           ProofWord         `json:"proof,omitempty"`  // how far the result proves the work
+	Reason          string            `json:"reason"`           // of BLOCKED
+	Question        string            `json:"question"`         // of DECIDE
+	Summary         string            `json:"summary"`          // why it stopped, in one sentence
+	Hint            string            `json:"hint,omitempty"`   // what to do about it, such as the login command
+	Answer          string            `json:"answer,omitempty"` // the agent's last message, without tags
 	TotalIterations int               `json:"total_iterations"`
 	TotalCost       *float64          `json:"total_cost"`
 	CostEstimated   bool              `json:"cost_estimated"`

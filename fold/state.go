@@ -398,6 +398,7 @@ func (s *State) Result() ralph.Result {
 		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
 		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo, GoalFiles: s.GoalFiles,
 		CostEstimated: s.CostEstimated, CostPartial: s.CostPartial, TokensPartial: s.TokensPartial,
+		Answer: s.History.Now.Agent.Answer,
 	}
 	if r.Iterations == nil {
 		r.Iterations = []ralph.IterationResult{}

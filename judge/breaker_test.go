@@ -313,17 +313,17 @@ func TestTrippedBreakerBlocks(t *testing.T) {
 	p := ralph.DefaultPolicy()
 	p.Breaker.Blocks, p.Breaker.Diagnose, p.Breaker.SameError = true, false, 3
 	failed := ralph.CheckResult{Name: "go test", ExitCode: 1, Output: "FAIL"}
-	h := judge.History{
+	h := History{
 		Judging: true, Started: 3, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
-		Streaks: judge.Streaks{SameError: 3},
-		Now:     judge.Observation{Number: 3, Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{failed}},
+		Streaks: Streaks{SameError: 3},
+		Now:     Observation{Number: 3, Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{failed}},
 	}
-	v := judge.Decide(p, h)
+	v := Decide(p, h)
 	if v.Reason != ralph.Blocked || v.Row != 8 || v.Detail != "the same error in 3 iterations in a row: go test (exit 1) failed" {
 		t.Errorf("got %s in row %d: %s", v.Reason, v.Row, v.Detail)
 	}
 	p.Breaker.Blocks = false
-	if v := judge.Decide(p, h); v.Reason != ralph.CircuitOpen {
+	if v := Decide(p, h); v.Reason != ralph.CircuitOpen {
 		t.Errorf("without Blocks: got %s", v.Reason)
 	}
 }

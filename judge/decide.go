@@ -261,10 +261,21 @@ func hintNoProduct(h History, shown []ralph.Showing) string {
 	switch {
 	case work == nil || !work.NoProduct || !slices.ContainsFunc(shown, byEvidence):
 		return ""
+	case work.Unchanged && answerShows(h, shown):
+		return ""
 	case work.Unchanged && h.LastProvenTree == "":
 		return "no file changed in this run, and yet the work counts as shown; make sure that it is done"
 	}
 	return "no product code changed in this run, only tests; look at them with ralph diff"
+}
+
+// answerShows reports whether the answer shows the work: the check fails on the same files without it.
+func answerShows(h History, shown []ralph.Showing) bool {
+	failsToday := func(run ralph.ProofRun) bool { return run.Column == ralph.ColumnToday && run.Exit != 0 }
+	return h.Now.Agent.Answer != "" && slices.ContainsFunc(shown, func(by ralph.Showing) bool {
+		c, ok := findCheck(h.Now.Checks, by.Check, by.Task)
+		return ok && c.Proof != nil && slices.ContainsFunc(c.Proof.Table, failsToday)
+	})
 }
 
 // proofCaveat returns how a finished list falls short of proof, or "" if a check ran.

@@ -50,6 +50,7 @@ func (a *acceptance) maySettle() bool {
 // differ now, the checks run again first, and a failure refuses. A yes that completes the run settles only what
 // evidence cannot: every other gate is judged as in a run.
 func (a *acceptance) settle(ctx context.Context, yes ralph.WorkAccepted) ralph.Verdict {
+	a.checks.accepting = true
 	recorded := a.yes == fold.UnfinishedYes(a.state)
 	if before := a.state.Verdict; recorded && judge.Completed(before) { // only the end was not recorded
 		return before

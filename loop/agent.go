@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
@@ -45,8 +46,11 @@ func (r *agentRunner) callsTools(agent ralph.Agent) bool {
 // listener lets an agent that reports while it works call the loop.
 type listener func(in *ralph.AgentInput, calls chan<- func())
 
+// maxAnswer is how many characters of an answer the log keeps.
+const maxAnswer = 60_000
+
 // runAgent runs the agent and periodically records its progress.
-func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener) (ralph.AgentOutcome, error) {
+func (r *agentRunner) runAgent(ctx context.Context, prompt string, listen listener) (ralph.AgentOutcome, error) {
 	folder, err := r.folder()
 	if err != nil {
 		return ralph.AgentOutcome{}, err
@@ -55,10 +59,12 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	accepted := r.goals.learnings(ctx)
 	worker := r.currentAgent()
 	in := ralph.AgentInput{
-		Iteration: r.iteration, Prompt: text, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
+		Iteration: r.iteration, Prompt: prompt, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
 		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(), Budget: judge.Budget(r.policy, r.state.History),
 		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
 		Live:  func(a ralph.Activity) { activity.note(a); callSafely(func() { r.live(a) }) },
+
+		KeepAnswer: r.policy.KeepAnswer,
 	}
 	var outcome ralph.AgentOutcome
 	calls := make(chan func())
@@ -74,6 +80,7 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	})
 	outcome = report(outcome)
 	outcome.Said.Learnings = newLearnings(outcome.Said.Learnings, accepted)
+	outcome.Answer, _ = text.Cut(promise.Answer(outcome.Answer), maxAnswer)
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
 }
 
@@ -171,6 +178,7 @@ func (r *agentRunner) withAcceptedClaim(agent ralph.Agent, o ralph.AgentOutcome)
 		o.Said.Complete, o.Said.CompleteTag = said.Complete, said.CompleteTag
 		o.Said.CompleteText, o.Said.TasksDone = said.CompleteText, said.TasksDone
 		o.Said.Untestable = said.Untestable
+		o.Answer = now.Agent.Answer
 	}
 	return o
 }

@@ -18,6 +18,7 @@ type checkRunner struct {
 	suite     *suite
 	checker   ralph.Checker
 	isolation string // isolation of views, as reported to the user
+	accepting bool   // a person accepts what the last iteration left
 }
 
 // examine runs the checks. If they pass and there is a claim, it also runs everything else that
@@ -126,7 +127,20 @@ func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.
 		Access: access,
 
 		Iteration: r.iteration,
+		Answer:    r.answerUnderCheck(),
 	}
+}
+
+// answerUnderCheck returns the answer that checks find: that of the claim, or an empty one before there is any.
+func (r *checkRunner) answerUnderCheck() *string {
+	answer := ""
+	switch {
+	case !r.policy.KeepAnswer:
+		return nil
+	case r.state.History.Judging || r.accepting:
+		answer = r.state.History.Now.Agent.Answer
+	}
+	return &answer
 }
 
 func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput {

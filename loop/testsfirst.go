@@ -259,6 +259,9 @@ func (t *testsFirst) runTests(ctx context.Context, kind ralph.ViewKind, c check,
 		Kind: kind, Dir: t.cfg.Dir, Marker: t.about.Marker, Base: h.Base, Now: h.Base, Access: h.AccessOf(c.name, c.task),
 		Again: kind == ralph.ViewGiven, // the author may have written other tests since
 	}
+	if t.policy.KeepAnswer {
+		view.Answer = new(string)
+	}
 	in := ralph.CheckInput{
 		Name: c.name, Command: c.command, Dir: t.cfg.Dir, Folder: filepath.Dir(file), File: filepath.Base(file),
 		Marker: t.about.Marker, Timeout: t.policy.CheckTimeout.Duration(),

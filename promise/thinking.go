@@ -12,12 +12,18 @@ var thinkingTags = []struct{ opener, closer string }{
 	{"<thinking>", "</thinking>"},
 }
 
+// messageSink is a textSink that can forget the current message.
+type messageSink interface {
+	textSink
+	forgetMessage()
+}
+
 // thinkingFilter drops the thoughts in a message: everything from <think> to </think>, or to the end
 // of the message. Some chat templates print <think> themselves, so that a model prints only the end of
 // its thought: then everything before </think> is dropped. A tag directly after a backtick, a quotation
 // mark or a backslash is talked about.
 type thinkingFilter struct {
-	out       *tagFinder
+	out       messageSink
 	candidate []byte // the text ends with this much of a tag
 	closer    string // of the current thought; "" outside
 	before    []byte // the end of the text before the candidate, at most one character

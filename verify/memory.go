@@ -22,10 +22,11 @@ type runKey struct {
 	access    ralph.Access
 	command   string
 	iteration int
+	answer    string
 }
 
 func keyOf(in ralph.ViewInput, check ralph.CheckInput) runKey {
-	return runKey{in.Kind, in.Base.Snapshot, in.Now.Snapshot, in.Access, command(check), in.Iteration}
+	return runKey{in.Kind, in.Base.Snapshot, in.Now.Snapshot, in.Access, command(check), in.Iteration, answerIn(in)}
 }
 
 // keep keeps a run for the rest of its iteration, and one from before any agent worked for good.
@@ -45,7 +46,7 @@ func (m *memory) keep(key runKey, run namedRun) {
 // beforeAgent returns how a check ended before any agent worked. The log does not name the tests of hidden checks.
 func (m *memory) beforeAgent(in ralph.ViewInput, check ralph.CheckInput) canary.Outcome {
 	result := *in.Then
-	in.Iteration, in.Base, in.Now = 0, in.First, in.First
+	in.Iteration, in.Base, in.Now, in.Answer = 0, in.First, in.First, nil
 	if in.Kind != ralph.ViewHidden {
 		in.Kind = ralph.ViewClaimed
 	}

@@ -43,6 +43,7 @@ func RunVariables() []Variable {
 		{InsideRunVariable, "id of the run, for agents, checks and hooks"},
 		{ralph.ToolSocketVariable, "socket of the current iteration, for ralph mcp in an agent"},
 		{ralph.ToolTokenVariable, "token of the current iteration, for ralph mcp in an agent"},
+		{answerVariable, "the agent's answer, in checks: its last message, without tags"},
 		{"RALPH_HIDDEN_DIR", "a copy of checks.hidden_dir, in the commands of hidden checks; not exported"},
 		{"RALPH_NOTIFY_RUN", "id of the run, for notify.command"},
 		{"RALPH_NOTIFY_STATUS", "status of the run, for notify.command"},

@@ -30,7 +30,7 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 		// No key sets these: they record what was found when the run began.
 		changed.Agents, changed.Protects, changed.Evaluator, changed.Rules = p.Agents, p.Protects, p.Evaluator, p.Rules
 		changed.Escalation, changed.Reserves = p.Escalation, p.Reserves
-		changed.Breaker.Blocks = p.Breaker.Blocks
+		changed.Breaker.Blocks, changed.KeepAnswer = p.Breaker.Blocks, p.KeepAnswer
 		return changed
 	}, nil
 }

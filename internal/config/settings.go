@@ -270,6 +270,15 @@ type SandboxSettings struct {
 	Mode string `json:"mode"`
 }
 
+// keepsAnswer reports whether the agent's last message matters: for the profile, or for a check.
+func (s Settings) keepsAnswer() bool {
+	return s.Profile == profileGoal || slices.ContainsFunc(slices.Concat(s.Checks.Commands, s.Checks.Hidden),
+		func(command string) bool { return strings.Contains(command, answerVariable) })
+}
+
+// answerVariable names the file with the agent's answer, for checks.
+const answerVariable = "RALPH_ANSWER_FILE"
+
 // Policy returns the part of the settings that the loop itself follows.
 func (s Settings) Policy() ralph.Policy {
 	onFailure, retries := s.Tasks.failureRule()
@@ -325,6 +334,7 @@ func (s Settings) Policy() ralph.Policy {
 		IdleTimeout:      s.IdleTimeout,
 		CheckTimeout:     s.Checks.Timeout,
 
+		KeepAnswer:     s.keepsAnswer(),
 		CompletionTags: s.CompletionTag,
 		StatusPhrases:  s.Gate.StatusPhrases,
 	}

@@ -118,6 +118,7 @@ func TestEventFields(t *testing.T) {
 // a run that is not a demo and had no problems.
 var beyondTheResult = []string{
 	"goal_files",
+	"answer",                             // in profile goal, or if a check reads it
 	"demo",                               // the demo says so everywhere
 	"hint",                               // what the user can do about this end
 	"cost_partial",                       // only part of the cost is known

@@ -46,6 +46,9 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 		b.WriteString("Every task is already proven and needs no claim: Ralph judges the run again after this " +
 			"iteration.\n")
 	}
+	if in.Policy.KeepAnswer {
+		b.WriteString("\n" + lastMessage + "\n")
+	}
 	b.WriteString("\n" + handOn)
 	if in.Policy.Status == ralph.StatusRequired {
 		b.WriteString("\n\n" + statusBlock(in))
@@ -91,7 +94,15 @@ func caseSignals(in ralph.PromptInput) string {
 		"`<promise>TYPE:text</promise>`, where TYPE is one of:\n\n"+
 		"- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service "+
 		"that is down).\n- DECIDE, with the question as text: you need a person's call between real alternatives. Name "+
-		"the options.\n\n", what) + handOn
+		"the options.\n\n", what) + caseAnswer(in) + handOn
+}
+
+func caseAnswer(in ralph.PromptInput) string {
+	if !in.Policy.KeepAnswer {
+		return ""
+	}
+	return "The summary of your case is your answer: people read it, and checks may. If the goal asks for one, put all of " +
+		"it\nthere.\n\n"
 }
 
 func untestable(in ralph.PromptInput) string {
@@ -135,6 +146,9 @@ func claims(in ralph.PromptInput) string {
 	tags := strings.Join(text.Mapped(in.Policy.CompletionTags, code), " or ")
 	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", tags, decides)
 }
+
+const lastMessage = "Your last message is your answer: people read it, and checks may. If the goal asks for one, put all of it " +
+	"there,\nabove the tag."
 
 const handOn = "If you learned something about this project that every later iteration should know (how to build " +
 	"it, a trap), write it on one line that begins with\nthe word LEARNING in capitals and a colon."

@@ -131,6 +131,9 @@ func (r rechecker) one(
 	if then.Hidden {
 		wanted.Kind = ralph.ViewHidden
 	}
+	if r.state.Policy.KeepAnswer {
+		wanted.Answer = &h.Now.Agent.Answer
+	}
 	for _, before := range h.Baseline {
 		if before.Name == then.Name && before.Task == then.Task {
 			wanted.Access = before.NeedsAccess

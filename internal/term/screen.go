@@ -164,6 +164,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	}
 	b.row("Stopped because", Clean(stopText(s)))
 	b.refusal(s)
+	b.answer(s)
 	if s.Stopped.Changed != "" {
 		b.row("What changed", Clean(s.Stopped.Changed))
 	}
@@ -218,6 +219,26 @@ func (b *screen) refusal(s *fold.State) {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	b.row("Refused because", refusals[0].Code+": "+Clean(refusals[0].Detail)+more)
+}
+
+// answer shows the answer of a completed run, or its beginning.
+func (b *screen) answer(s *fold.State) {
+	if s.Stopped.Status != ralph.StatusCompleted || s.History.Now.Agent.Answer == "" {
+		return
+	}
+	const most = 4000 // characters
+	answer, cut := text.KeepHead(s.History.Now.Agent.Answer, most)
+	lines := strings.Split(answer, "\n")
+	if cut {
+		lines = append(lines, "all of it: ralph status "+s.Run+" --jq .answer")
+	}
+	for i, line := range lines {
+		name := ""
+		if i == 0 {
+			name = "Answer"
+		}
+		b.row(name, Clean(line))
+	}
 }
 
 // untestable shows why the agent says that no test can show what a person must decide.

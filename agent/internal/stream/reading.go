@@ -78,7 +78,7 @@ func (r *Reading) Hear(in ralph.AgentInput) {
 		words.Prompt = in.Prompt
 	}
 	r.Said = &Speech{Scanner: promise.NewScanner(words)}
-	if r.ReadOnly {
+	if r.ReadOnly || in.KeepAnswer {
 		r.Said.answer = &lastMessage{}
 	}
 }

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/ralphloop/ralph/promise"
@@ -66,7 +65,7 @@ func (l *lastMessage) shorten() {
 
 func (l *lastMessage) end() {
 	l.shorten()
-	if len(bytes.TrimSpace(l.current)) > 0 {
+	if promise.Answer(string(l.current)) != "" { // a message that only claims is no answer
 		l.current, l.whole = l.whole, l.current
 	}
 	l.current = l.current[:0]

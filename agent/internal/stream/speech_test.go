@@ -25,6 +25,7 @@ func TestTheLastMessageIsTheAnswer(t *testing.T) {
 		{"one", say("one"), "one"},
 		{"the last", say("one", "two"), "two"},
 		{"blanks are none", say("one", " \n"), "one"},
+		{"a claim alone is none", say("one", "<promise>DONE</promise>\n"), "one"},
 		{"the end of a long one", say("one", long+"end"), (long + "end")[len(long)+3-maxAnswer:]},
 		{"a long one before", say(long, "two"), "two"},
 		{"broken text", say("a\xffb"), "ab"},
