@@ -31,6 +31,7 @@ type AgentInput struct {
 	Budget      Budget
 	Words       promise.Options // the words that count as claims; the adapter sets Prompt
 	KeepAnswer  bool            // fill AgentOutcome.Answer
+	Verifiers   Verifiers       // the calls that AgentOutcome.Evidence has
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
 	// ToolEnv are the variables by which the agent's tools reach the loop; nil if it has none.
@@ -132,6 +133,8 @@ type AgentOutcome struct {
 	// Answer is the agent's last message, or the end of a long one. It is kept only for a read-only agent, and
 	// if AgentInput asks for it. The loop records it as promise.Answer returns it.
 	Answer string `json:"answer,omitempty"`
+	// Evidence has the newest call of each of the input's Verifiers.
+	Evidence []ToolEvidence `json:"evidence,omitempty"`
 }
 
 // HintSettings is the hint for an agent whose first request was refused outright. The same settings

@@ -45,6 +45,8 @@ type Case struct {
 	WorkArounds   []string   `json:"work_arounds,omitempty"`
 	Uncertainties []string   `json:"uncertainties,omitempty"`
 	Untestable    string     `json:"untestable,omitempty"` // why no test can show the work; a person must accept it
+	// Evidence is what the agent's own verifiers showed; the harness fills it in.
+	Evidence []ToolEvidence `json:"evidence,omitempty"`
 }
 
 // Coverage says where a criterion is met.

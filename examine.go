@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Examiner inspects what an agent left behind: what happened to protected files, and how checks do
@@ -31,6 +32,12 @@ type Examiner interface {
 // lacks folders of the user's PATH because they are inside the workspace.
 type PathStripper interface {
 	StripsPath() bool
+}
+
+// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these changes was made, as far
+// as the files tell. A deleted file was changed when its folder was.
+type ChangeDater interface {
+	LastChange(changes []FileChange) time.Time
 }
 
 // Forker is an optional interface of an Examiner that can prove several checks side by side. Fork returns an Examiner

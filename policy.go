@@ -18,11 +18,13 @@ type Policy struct {
 	Tamper     TamperRule `json:"tamper"`
 	Unfinished WordRule   `json:"unfinished"`
 	// Committed says what happens to a claim with uncommitted changes. Default: CommittedOff.
-	Committed       CommittedRule `json:"committed,omitempty"`
-	TestChange      TestRule      `json:"test_change,omitempty"`
-	Shown           ShownRule     `json:"shown,omitempty"` // logs of earlier versions have none: ShownOff
-	Proof           ProofRule     `json:"proof,omitempty"`
-	AllowUnverified bool          `json:"allow_unverified"`
+	Committed CommittedRule `json:"committed,omitempty"`
+	// VerifierTools names tools without a command. A claim needs a passing call of one of them by the agent.
+	VerifierTools   []string  `json:"verifier_tools,omitempty"`
+	TestChange      TestRule  `json:"test_change,omitempty"`
+	Shown           ShownRule `json:"shown,omitempty"` // logs of earlier versions have none: ShownOff
+	Proof           ProofRule `json:"proof,omitempty"`
+	AllowUnverified bool      `json:"allow_unverified"`
 
 	MaxFailures int       `json:"max_failures"`     // of the agent, in a row
 	Outage      Span      `json:"outage,omitempty"` // how long the model may fail; 0 counts its failures instead

@@ -76,4 +76,5 @@ type Feedback struct {
 	Tampered       []string // protected files that were changed
 	Unseen         []string // added files that checks do not see
 	Rejections     []Evaluation
+	Evidence       []ToolEvidence // verifiers that the agent ran itself
 }

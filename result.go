@@ -42,6 +42,7 @@ const (
 	VerifiedTests     = "tests"     // new tests fail without the work and pass with it
 	VerifiedEvaluator = "evaluator" // an evaluator accepted it, and there was no check
 	VerifiedPerson    = "person"    // a person accepted it
+	VerifiedTools     = "tools"     // tools that the agent called itself passed, and there was no check
 )
 
 // TaskCount counts the tasks of the run's list.
@@ -69,6 +70,7 @@ type IterationResult struct {
 	Error              *string         `json:"error"`
 	ErrorClass         ErrorClass      `json:"error_class,omitempty"` // if the agent did not end OK
 	Denials            []string        `json:"denials,omitempty"`
-	Allow              []string        `json:"allow,omitempty"` // arguments of `ralph run` that would have allowed them
+	Evidence           []ToolEvidence  `json:"evidence,omitempty"` // verifiers that the agent ran itself
+	Allow              []string        `json:"allow,omitempty"`    // arguments of `ralph run` that would have allowed them
 	Counted            bool            `json:"counted"`
 }

@@ -77,6 +77,7 @@ const (
 	ShownByTests     ShownBy = "tests"      // new tests fail without the work
 	ShownByEvaluator ShownBy = "evaluator"
 	ShownByPerson    ShownBy = "person"
+	ShownByTools     ShownBy = "tools"    // only the agent's own tools passed
 	ShownUnbroken    ShownBy = "unbroken" // not shown: the user asked for no more than checks that still pass
 	ShownByNothing   ShownBy = "nothing"  // not shown: the policy only warns
 )
@@ -103,5 +104,6 @@ const (
 	ProvenWorkspace ProofWord = "workspace" // shown, but by checks that ran in the workspace itself
 	ProvenAccepted  ProofWord = "accepted"  // a person accepted it
 	ProvenUnbroken  ProofWord = "unbroken"  // the user asked for no more than checks that still pass
+	ProvenReported  ProofWord = "reported"  // tools that the agent called itself report success
 	ProvenNone      ProofWord = "none"
 )

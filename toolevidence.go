@@ -1,6 +1,36 @@
 package ralph
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/shell"
+)
+
+// Verifiers names the tool calls that are evidence: commands that run a check, and trusted tools that have no command.
+type Verifiers struct {
+	Commands []string
+	Tools    []string
+}
+
+// Of returns the check that the command of a call runs in dir, or the name of a trusted tool that has no command. It
+// returns "" for every other call.
+func (v Verifiers) Of(tool, command, dir string) string {
+	if command == "" && slices.Contains(v.Tools, tool) {
+		return tool
+	}
+	i := slices.IndexFunc(v.Commands, func(check string) bool { return shell.Runs(command, check, dir) })
+	if command == "" || i < 0 {
+		return ""
+	}
+	return v.Commands[i]
+}
+
+// WithEvidence adds a call to a list that has the newest call of each verifier.
+func WithEvidence(list []ToolEvidence, call ToolEvidence) []ToolEvidence {
+	older := func(e ToolEvidence) bool { return e.Verifier == call.Verifier }
+	return append(slices.DeleteFunc(slices.Clone(list), older), call)
+}
 
 // ToolEvidence is one call of a tool by the agent, as the harness observed it.
 type ToolEvidence struct {

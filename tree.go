@@ -1,6 +1,9 @@
 package ralph
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Tree fingerprints the workspace's files. The state that comes with an error is not Known, but it may
 // name a snapshot.
@@ -39,6 +42,9 @@ type TreeState struct {
 	AfterChecks bool `json:"after,omitempty"`
 	// Again reports that the tree changed while checks ran, and that they run once more on this one.
 	Again bool `json:"again,omitempty"`
+	// Touched is when a file that the iteration changed was last changed. It is set if the agent has evidence, which
+	// must be newer.
+	Touched time.Time `json:"touched,omitzero"`
 	// Moved names the first files that changed while checks ran, or since.
 	Moved []string `json:"moved,omitempty"`
 

@@ -112,6 +112,8 @@ const (
 	RefusedTestAware     = "test_aware"
 	RefusedDependencies  = "dependencies_changed"
 	RefusedStale         = "stale_evidence"
+	RefusedMissing       = "missing_evidence"
+	RefusedFailed        = "failed_evidence"
 	RefusedUnfinished    = "unfinished"
 	RefusedUncommitted   = "uncommitted"
 	RefusedEvaluator     = "evaluator_rejected"

@@ -24,6 +24,7 @@ func (a *ampStream) event(e *ampEvent) bool {
 	switch e.Type {
 	case "user", "stream_event":
 		a.Retry = nil
+		a.returned(&e.claudeEvent)
 	case "system":
 	case "assistant":
 		a.sum(e.Message.Usage)

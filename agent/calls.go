@@ -3,9 +3,11 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // toolInput has the fields of tool inputs, of any CLI, that describe a call.
@@ -23,7 +25,56 @@ type toolInput struct {
 	Description  string `json:"description"`
 	Name         string `json:"name"`
 	Prompt       string `json:"prompt"`
+	Background   bool   `json:"run_in_background"`
+	BackgroundTo bool   `json:"is_background"`
 }
+
+// began remembers a call that can be evidence. What runs in the background has no result yet when its call returns.
+func began(e *stream.Evidence, id, tool string, in toolInput) {
+	if !in.Background && !in.BackgroundTo {
+		e.Began(id, tool, cmp.Or(in.Command, in.Cmd))
+	}
+}
+
+// resultText is the text of a tool's result: a string, or a list of pieces.
+type resultText string
+
+// UnmarshalJSON accepts both.
+func (r *resultText) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, (*string)(r)) == nil {
+		return nil
+	}
+	var pieces []struct {
+		Text string `json:"text"`
+	}
+	stream.Decode(text, &pieces)
+	for _, piece := range pieces {
+		*r += resultText(piece.Text)
+	}
+	return nil
+}
+
+// exitCode reads how a CLI reports the exit code of a command in the text of its result: on a line of its own, or in an
+// object. It returns nil if there is none.
+func (r resultText) exitCode() *int {
+	var object struct {
+		Exit *int `json:"exitCode"`
+	}
+	if strings.HasPrefix(string(r), "{") && stream.Decode([]byte(r), &object) && object.Exit != nil {
+		return object.Exit
+	}
+	found := exitLine().FindAllStringSubmatch(string(r), -1)
+	if len(found) == 0 {
+		return nil
+	}
+	code, err := strconv.Atoi(found[len(found)-1][1])
+	if err != nil {
+		return nil
+	}
+	return &code
+}
+
+var exitLine = text.LazyRegexp(`(?m)^(?:Exit Code|Exit code|Command exited with code): (\d{1,3})$`)
 
 // about returns the beginning of the most descriptive field.
 func (t toolInput) about() string {

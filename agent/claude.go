@@ -76,7 +76,7 @@ var claudeHeads = []string{
 }
 
 func (claude) newReader(r *stream.Reading) stream.Reader {
-	return newEventReader(r, &claudeStream{Reading: r})
+	return newEventReader(r, &claudeStream{Reading: r, flagIsExit: true})
 }
 
 // claudeLogin is the hint for a failed login.

@@ -16,7 +16,7 @@ import (
 //	system     init (session), api_retry (the model did not answer; the CLI waits and retries)
 //	assistant  one content block of a message, several lines may share a message id; from a sub-agent if
 //	           parent_tool_use_id is set
-//	user       tool results: never read
+//	user       tool results: read only for calls that are evidence, never for what the agent said
 //	result     the closing event: error flag, usage, denials, and a copy of the last message
 //
 // Events may have their keys in any order: the result's type is one of its last.
@@ -35,6 +35,8 @@ type claudeStream struct {
 	used    ralph.Tokens // by that message
 	// cacheInInput means that the input figures include cached tokens.
 	cacheInInput bool
+	// flagIsExit means that the error flag of a result is also set if a command fails.
+	flagIsExit bool
 }
 
 // memory holds the hashes of the last texts added to it.
@@ -51,17 +53,19 @@ func (m *memory) add(hash uint64) {
 func (m *memory) has(hash uint64) bool { return slices.Contains(m.hashes[:], hash) }
 
 type claudeEvent struct {
-	Type       string        `json:"type"`
-	Subtype    string        `json:"subtype"`
-	Session    string        `json:"session_id"`
-	Code       string        `json:"error"`
-	Model      string        `json:"model"` // the model that will be used, reported at the start
-	Message    claudeMessage `json:"message"`
-	Parent     any           `json:"parent_tool_use_id"` // the call that started a sub-agent
-	Synthetic  bool          `json:"is_api_error_message"`
-	Status     int64         `json:"error_status"`     // of a retry
-	LastStatus int64         `json:"api_error_status"` // of the closing event
-	Limit      claudeLimit   `json:"rate_limit_info"`
+	Type      string        `json:"type"`
+	Subtype   string        `json:"subtype"`
+	Session   string        `json:"session_id"`
+	Code      string        `json:"error"`
+	Model     string        `json:"model"` // the model that will be used, reported at the start
+	Message   claudeMessage `json:"message"`
+	Parent    any           `json:"parent_tool_use_id"` // the call that started a sub-agent
+	Synthetic bool          `json:"is_api_error_message"`
+	claudeStatuses
+	Limit    claudeLimit `json:"rate_limit_info"`
+	Returned struct {
+		Background string `json:"backgroundTaskId"` // the command continues
+	} `json:"tool_use_result"`
 
 	// Fields of the closing event.
 	IsError bool             `json:"is_error"`
@@ -75,6 +79,12 @@ type claudeEvent struct {
 	Denials []claudeDenial   `json:"permission_denials"`
 }
 
+// claudeStatuses are what the model's server answered.
+type claudeStatuses struct {
+	Status     int64 `json:"error_status"`     // of a retry
+	LastStatus int64 `json:"api_error_status"` // of the closing event
+}
+
 // claudeMessage is a piece of a message.
 type claudeMessage struct {
 	ID     string        `json:"id"`
@@ -83,12 +93,17 @@ type claudeMessage struct {
 	Blocks []claudeBlock `json:"content"`
 }
 
-// claudeBlock is one content block: text, or a tool call and its input.
+// claudeBlock is one content block: text, a tool call and its input, or the result of a call.
 type claudeBlock struct {
 	Type  string    `json:"type"`
 	Text  string    `json:"text"`
+	ID    string    `json:"id"`
 	Tool  string    `json:"name"`
 	Input toolInput `json:"input"`
+
+	CallID  string     `json:"tool_use_id"`
+	Content resultText `json:"content"`
+	IsError bool       `json:"is_error"`
 }
 
 // claudeLimit is the state of the account's usage limit.
@@ -112,12 +127,15 @@ type claudeDenial struct {
 func (e *claudeEvent) status() int64 { return cmp.Or(e.Status, e.LastStatus) }
 
 // ignores skips input to the model, and pieces of messages that will come whole.
-func (c *claudeStream) ignores(kind string) bool { return kind == "user" || kind == "stream_event" }
+func (c *claudeStream) ignores(kind string) bool {
+	return kind == "user" && !c.Evidence.Awaits() || kind == "stream_event"
+}
 
 func (c *claudeStream) event(e *claudeEvent) bool {
 	switch e.Type {
 	case "user", "stream_event":
 		c.Retry = nil
+		c.returned(e)
 	case "system":
 		switch e.Subtype {
 		case "api_retry":
@@ -138,8 +156,12 @@ func (c *claudeStream) event(e *claudeEvent) bool {
 	return true
 }
 
-// longEvent of an assistant is usually a tool call with a long input.
+// longEvent of an assistant is usually a tool call with a long input. A long result is no evidence: its error flag may be
+// cut off.
 func (c *claudeStream) longEvent(e *claudeEvent) bool {
+	if e.Type == "user" {
+		return true
+	}
 	if e.Type != "assistant" || !e.Message.isCall() {
 		return false
 	}
@@ -206,7 +228,27 @@ func (c *claudeStream) assistant(e *claudeEvent) {
 	}
 }
 
-func (c *claudeStream) call(b claudeBlock) { c.Tool(b.Tool, b.Input.about()) }
+func (c *claudeStream) call(b claudeBlock) {
+	c.Tool(b.Tool, b.Input.about())
+	began(&c.Evidence, b.ID, b.Tool, b.Input)
+}
+
+// returned reads the results of calls that are evidence.
+func (c *claudeStream) returned(e *claudeEvent) {
+	for _, b := range e.Message.Blocks {
+		switch {
+		case b.Type != "tool_result":
+		case e.Returned.Background != "":
+			c.Evidence.Dropped(b.CallID)
+		default:
+			how := stream.Ended{Failed: b.IsError, FlagIsExit: c.flagIsExit, Output: string(b.Content)}
+			if !c.flagIsExit {
+				how.Exit = b.Content.exitCode()
+			}
+			c.Evidence.Ended(b.CallID, how, c.Now())
+		}
+	}
+}
 
 // speak passes on one text block. Blocks with the same id are one message.
 func (c *claudeStream) speak(id, text string) {

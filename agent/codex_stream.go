@@ -47,6 +47,8 @@ type codexItem struct {
 	Command string        `json:"command"`
 	Query   string        `json:"query"`
 	Changes []codexChange `json:"changes"`
+	Exit    *int          `json:"exit_code"`
+	Output  string        `json:"aggregated_output"`
 }
 
 type codexChange struct {
@@ -127,6 +129,10 @@ func (c *codexStream) completed(i codexItem) {
 	case i.isTool():
 		if _, known := c.open.end(i.ID); !known { // some are reported only when they end
 			c.Tool(call.name, call.detail)
+		}
+		if i.Status != "" { // otherwise the end of a long event is missing
+			c.Evidence.Began(i.ID, call.name, i.Command)
+			c.Evidence.Ended(i.ID, stream.Ended{Exit: i.Exit, Failed: i.Status != "completed", Output: i.Output}, c.Now())
 		}
 		if i.Status == "declined" {
 			c.Denied(call.name, call.detail, "--yolo")

@@ -44,6 +44,13 @@ type copilotEvent struct {
 		Error   struct {
 			Code string `json:"code"`
 		} `json:"error"`
+		Success bool `json:"success"`
+		Shell   struct {
+			Exit *int `json:"exitCode"`
+		} `json:"shellExecution"`
+		Result struct {
+			Content string `json:"content"`
+		} `json:"result"`
 		copilotFailure
 	} `json:"data"`
 }
@@ -127,10 +134,13 @@ func (c *copilotStream) began(e *copilotEvent) {
 	c.Tool(e.Data.Tool, e.Data.Input.about())
 	c.Retry, c.silent = nil, false
 	c.open.begin(e.callKey(), openCall{e.Data.Tool, e.Data.Input.about()})
+	began(&c.Evidence, e.callKey(), e.Data.Tool, e.Data.Input)
 }
 
 func (c *copilotStream) ended(e *copilotEvent) {
 	call, _ := c.open.end(e.callKey())
+	how := stream.Ended{Exit: e.Data.Shell.Exit, Failed: !e.Data.Success, Output: e.Data.Result.Content}
+	c.Evidence.Ended(e.callKey(), how, c.Now())
 	if e.Data.Error.Code == "denied" {
 		// its start may not have been seen
 		c.Denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call))

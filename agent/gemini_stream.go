@@ -37,6 +37,7 @@ type geminiEvent struct {
 	ID       string    `json:"tool_id"`
 	Input    toolInput `json:"parameters"`
 	Status   string    `json:"status"`
+	Output   string    `json:"output"`
 	Severity string    `json:"severity"`
 	Message  string    `json:"message"`
 	Failure  struct {
@@ -128,6 +129,7 @@ func (g *geminiStream) called(e *geminiEvent) {
 	g.endMessage()
 	g.Tool(e.Tool, e.Input.about())
 	g.calls.begin(e.ID, openCall{e.Tool, e.Input.about()})
+	began(&g.Evidence, e.ID, e.Tool, e.Input)
 }
 
 // returned counts a tool that ended as a step. A tool that is forbidden altogether is not offered
@@ -136,6 +138,8 @@ func (g *geminiStream) returned(e *geminiEvent) {
 	g.endMessage()
 	call, _ := g.calls.end(e.ID)
 	g.Step()
+	how := stream.Ended{Exit: resultText(e.Output).exitCode(), Failed: e.Status != "success", Output: e.Output}
+	g.Evidence.Ended(e.ID, how, g.Now())
 	if e.Status == "success" {
 		return
 	}

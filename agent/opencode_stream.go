@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,10 +47,15 @@ type opencodePart struct {
 	Synthetic bool   `json:"synthetic"`
 	Ignored   bool   `json:"ignored"`
 	Tool      string `json:"tool"`
+	CallID    string `json:"callID"`
 	State     struct {
-		Status string    `json:"status"`
-		Input  toolInput `json:"input"`
-		Error  string    `json:"error"`
+		Status   string    `json:"status"`
+		Input    toolInput `json:"input"`
+		Error    string    `json:"error"`
+		Output   string    `json:"output"`
+		Metadata struct {
+			Exit *int `json:"exit"`
+		} `json:"metadata"`
 	} `json:"state"`
 	Reason string         `json:"reason"`
 	Tokens opencodeTokens `json:"tokens"`
@@ -114,6 +120,9 @@ func (o *opencodeStream) used(p opencodePart) {
 	detail, complaint := p.State.Input.about(), p.State.Error
 	o.tooled, o.endless = true, 0
 	o.Tool(p.Tool, detail)
+	began(&o.Evidence, p.CallID, p.Tool, p.State.Input)
+	failed, output := p.State.Status != "completed", cmp.Or(p.State.Output, complaint)
+	o.Evidence.Ended(p.CallID, stream.Ended{Exit: p.State.Metadata.Exit, Failed: failed, Output: output}, o.Now())
 	if p.State.Status != "error" {
 		return
 	}

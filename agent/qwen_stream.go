@@ -49,6 +49,7 @@ func (q *qwenStream) event(e *qwenEvent) bool {
 	switch e.Type {
 	case "user":
 		q.Retry, q.Closed, q.calling = nil, false, false
+		q.returned(&e.claudeEvent)
 	case "stream_event":
 		q.Retry = nil
 	case "system":

@@ -12,6 +12,7 @@ func (s *State) submitCase(c ralph.CaseSubmitted) {
 	now := &s.History.Now
 	now.Cases = append(slices.Clip(now.Cases), ralph.CaseRecord{CaseSubmitted: c})
 	now.Agent.End, now.Agent.Said = ralph.EndOK, c.AsReport()
+	now.Agent.Evidence = c.Evidence
 	if s.Policy.KeepAnswer {
 		now.Agent.Answer = promise.Answer(c.Summary)
 	}

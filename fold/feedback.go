@@ -23,6 +23,7 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 		Tampered:      now.Tampered,
 		Unseen:        now.Unseen,
 		Rejections:    s.rejectionsNow(),
+		Evidence:      judge.EvidenceOf(now),
 	}
 	if !ralph.CountsAsIteration(now.Agent.End) { // nothing new is known, so the old feedback still applies
 		f = s.Last

@@ -26,6 +26,7 @@ func iterationResult(o judge.Observation, v ralph.Verdict) ralph.IterationResult
 		Refusals:           []string{},
 		Denials:            o.Agent.Denials,
 		Allow:              o.Agent.Allow,
+		Evidence:           judge.EvidenceOf(o),
 		Counted:            v.Counted,
 	}
 	if r.CheckResults == nil {

@@ -25,7 +25,7 @@ func ChecksClaim(p ralph.Policy, h History) bool {
 // CouldStillPass reports whether a claim of this iteration can still be accepted. In a task list, a
 // failed check of one task does not affect the claims for others.
 func CouldStillPass(p ralph.Policy, h History) bool {
-	if h.Now.Agent.End.Failed() {
+	if h.Now.Agent.End.Failed() || hasVerifierTools(p) && weighTools(p, h.Now).Word != EvidencePassed {
 		return false
 	}
 	nothingFailed := len(h.Now.Checks) == 0 || AllPassed(h.Now.Checks)

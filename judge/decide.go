@@ -220,7 +220,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return nil
 	}
 	if len(h.Tasks) > 0 {
-		v.VerifiedBy, v.Hint = ProvenBy(h), hintNoProduct(h, v.Tasks.Shown)
+		v.VerifiedBy, v.Hint = ProvenBy(p, h), hintNoProduct(h, v.Tasks.Shown)
 		return stopAt(v, 4, ralph.TasksDone, "%s", describeDoneList(h, v.Tasks))
 	}
 	by, missing, detail := judgeShown(p, h, "", &allotment{})
@@ -232,14 +232,19 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	v.Hint = hintNoProduct(h, v.Shown)
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
-		v.VerifiedBy = ProvenBy(h)
+		v.VerifiedBy = ProvenBy(p, h)
 		return stopAt(v, 4, ralph.EvaluatorAccepted,
 			"the agent claims completion, and %s accepts it; nothing else was checked", by)
+	}
+	if provenByTools(p, h) {
+		v.VerifiedBy = ProvenBy(p, h)
+		return stopAt(v, 4, ralph.VerifierPassed, "the agent claims completion, and %s, as its stream reports; Ralph ran no check",
+			weighTools(p, h.Now).Detail)
 	}
 	if len(h.Now.Checks) == 0 {
 		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, but nothing was checked")
 	}
-	v.VerifiedBy = ProvenBy(h)
+	v.VerifiedBy = ProvenBy(p, h)
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the agent claims completion, and every check passes")
 }
 

@@ -248,7 +248,7 @@ func (o Observation) acceptedBy() string {
 
 // ProvenBy returns what verifies the work. It distinguishes checks that failed before and pass now from
 // checks that already passed.
-func ProvenBy(h History) []string {
+func ProvenBy(p ralph.Policy, h History) []string {
 	if h.Now.Stale { // the files have changed since
 		return nil
 	}
@@ -276,6 +276,9 @@ func ProvenBy(h History) []string {
 	}
 	if len(checks) == 0 && h.Now.acceptedBy() != "" {
 		return append(turned, ralph.VerifiedEvaluator)
+	}
+	if h.Started > 0 && provenByTools(p, h) {
+		return append(turned, ralph.VerifiedTools)
 	}
 	return append(turned, unchanged...)
 }

@@ -38,6 +38,8 @@ func GateKinds() []GateKind {
 			askTampered, nil,
 		},
 		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh, nil},
+		{"a verifier tool passed", []string{ralph.RefusedMissing, ralph.RefusedFailed, ralph.RefusedStale},
+			askTools, hasVerifierTools},
 		{"nothing visibly unfinished", []string{ralph.RefusedUnfinished}, askUnfinished, nil},
 		{"the work is committed", []string{ralph.RefusedUncommitted}, askCommitted, hasCommittedRule},
 		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator, nil},
@@ -309,6 +311,9 @@ func askEvidence(p ralph.Policy, h History) ralph.Gate {
 	}
 	if h.Now.acceptedBy() != "" {
 		return openGate("the evaluator accepted it")
+	}
+	if hasVerifierTools(p) {
+		return noteGate("no check ran; the verifier tools decide")
 	}
 	if p.Evaluator != "" && p.Rules > 0 && len(h.Tasks) == 0 && h.Now.Work != nil && h.Now.Work.Unchanged {
 		return noteGate("no check ran, and the evaluator is not asked about a claim without changes")

@@ -332,6 +332,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 		{"check_inert", "environment_changed", "tests_missing", "tests_changed"},
 		{"tampered", "environment_changed", "tests_changed", "test_aware", "dependencies_changed"},
 		{"stale_evidence"},
+		{"missing_evidence", "failed_evidence", "stale_evidence"},
 		{"unfinished"},
 		{"uncommitted"},
 		{"evaluator_rejected"},
@@ -351,6 +352,7 @@ func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 func TestARefusalNeedsAClaim(t *testing.T) {
 	s := plainSituation()
 	s.policy.Claim, s.policy.Committed = ralph.ClaimOptional, ralph.CommittedWarn
+	s.policy.VerifierTools = []string{"browser"}
 	if got := s.decide(); got.Refusals() != nil || len(got.Gates) != len(GateKinds()) {
 		t.Errorf("red checks without a claim: refusals %v, %d gates asked", got.Refusals(), len(got.Gates))
 	}

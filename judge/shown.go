@@ -186,6 +186,9 @@ func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralp
 		return ralph.Showing{}, ralph.RefusedNoChange, "no file changed" + since(h)
 	case p.Shown == shownByEvaluator, p.Evaluator != "": // its own gate refuses
 		return ralph.Showing{}, "", "the evaluator decides"
+	case provenByTools(p, h):
+		by = ralph.Showing{Task: id, By: ralph.ShownByTools, Check: weighTools(p, h.Now).Last.Verifier}
+		return by, "", DescribeShowing(by)
 	case len(h.Now.Checks) == 0 && p.AllowUnverified:
 		return ralph.Showing{Task: id, By: ralph.ShownByNothing}, "", "no check ran; --allow-unverified lets it pass"
 	}
@@ -274,6 +277,8 @@ func DescribeShowing(by ralph.Showing) string {
 			return fmt.Sprintf("%s accepted it: %s", by.Who, by.Why)
 		}
 		return by.Who + " accepted it"
+	case ralph.ShownByTools:
+		return "the agent called " + by.Check + " itself, which reports success"
 	case ralph.ShownUnbroken:
 		return "the checks pass before and after, which proof: unbroken calls enough"
 	}
@@ -307,7 +312,7 @@ func askShown(p ralph.Policy, h History) ralph.Gate {
 	}
 	by, code, detail := judgeShown(p, h, "", &allotment{})
 	switch {
-	case !showsWork(p), code == "" && (by.By == "" || by.By == ralph.ShownByNothing):
+	case !showsWork(p), code == "" && slices.Contains([]ralph.ShownBy{"", ralph.ShownByNothing, ralph.ShownByTools}, by.By):
 		return noteGate(detail)
 	case code == "":
 		return openGate(detail)

@@ -157,13 +157,17 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 		return code, detail
 	}
 	tampered := askTampered(p, h)
-	for _, gate := range []ralph.Gate{tampered, askFresh(p, h)} {
+	gates := []ralph.Gate{tampered, askFresh(p, h)}
+	if hasVerifierTools(p) {
+		gates = append(gates, askTools(p, h))
+	}
+	for _, gate := range gates {
 		if gate.State == ralph.GateShut && !PersonSettles(gate.Refusal) {
 			return gate.Refusal, gate.Detail
 		}
 	}
 	measured := slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return countsFor(c, id) })
-	if !measured && !p.AllowUnverified && p.Evaluator == "" {
+	if !measured && !p.AllowUnverified && p.Evaluator == "" && !provenByTools(p, h) {
 		return ralph.RefusedNoEvidence, "no check of the run or of the task ran, so nothing proves it"
 	}
 	if tampered.State == ralph.GateShut {
@@ -323,11 +327,11 @@ func taskRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 }
 
 // nothingLeftRule is row 4, before any agent starts: the list is already done, and all checks pass.
-func nothingLeftRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+func nothingLeftRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Started > 0 || len(h.Tasks) == 0 || len(OpenTasks(h.Tasks)) > 0 || !AllPassed(h.Baseline) {
 		return nil
 	}
-	v.VerifiedBy = ProvenBy(h)
+	v.VerifiedBy = ProvenBy(p, h)
 	return stopAt(v, 4, ralph.TasksDone, "every task of the list was done already, and every check passes")
 }
 

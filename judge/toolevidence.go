@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 )
@@ -34,6 +35,42 @@ type Weighing struct {
 	Detail string
 	// Last is the call that decided, or the newest one that counts; nil if none does.
 	Last *ralph.ToolEvidence
+}
+
+// clockStep is how coarse the times of files are: a change may be this much later than its time says.
+const clockStep = 10 * time.Millisecond
+
+// EvidenceOf returns the evidence of an iteration. What is older than the last change of a file is stale.
+func EvidenceOf(o Observation) []ralph.ToolEvidence {
+	seen := slices.Clone(o.Agent.Evidence)
+	for i := range seen {
+		seen[i].Stale = seen[i].Stale || seen[i].Observed.Before(o.Tree.Touched.Add(clockStep))
+	}
+	return seen
+}
+
+// weighTools weighs the calls of the tools that the policy names.
+func weighTools(p ralph.Policy, o Observation) Weighing {
+	return WeighEvidence(EvidenceRules{Tools: p.VerifierTools}, EvidenceOf(o))
+}
+
+func hasVerifierTools(p ralph.Policy) bool { return len(p.VerifierTools) > 0 }
+
+// provenByTools reports whether the agent's own tools prove a claim, and nothing else does.
+func provenByTools(p ralph.Policy, h History) bool {
+	return hasVerifierTools(p) && len(h.Now.Checks) == 0 && weighTools(p, h.Now).Word == EvidencePassed
+}
+
+// askTools refuses a claim if no verifier tool passed after the last change. Ralph does not run these tools itself.
+func askTools(p ralph.Policy, h History) ralph.Gate {
+	codes := map[EvidenceWord]string{
+		EvidenceMissing: ralph.RefusedMissing, EvidenceFailed: ralph.RefusedFailed, EvidenceStale: ralph.RefusedStale,
+	}
+	w := weighTools(p, h.Now)
+	if code, refused := codes[w.Word]; refused {
+		return shutGate(code, "%s", w.Detail)
+	}
+	return openGate(w.Detail + ", as the agent's stream reports")
 }
 
 // WeighEvidence decides whether tool calls prove a claim. seen is in the order of the calls. Of each verifier

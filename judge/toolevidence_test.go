@@ -1,10 +1,13 @@
 package judge_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/judge"
+	"github.com/ralphloop/ralph/promise"
 )
 
 func TestWeighEvidence(t *testing.T) {
@@ -65,6 +68,56 @@ func TestWeighEvidence(t *testing.T) {
 				t.Errorf("got evidence %+v, want none", *w.Last)
 			case test.last >= 0 && w.Last != &test.seen[test.last]:
 				t.Errorf("got evidence %+v, want number %d", w.Last, test.last)
+			}
+		})
+	}
+}
+
+func TestVerifierToolsGate(t *testing.T) {
+	at := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	call := func(status ralph.EvidenceStatus) []ralph.ToolEvidence {
+		return []ralph.ToolEvidence{{Tool: "browser", Verifier: "browser", Status: status, Observed: at}}
+	}
+	passing := []ralph.CheckResult{{Name: "go test", Passed: true}}
+	for _, test := range []struct {
+		name     string
+		evidence []ralph.ToolEvidence
+		touched  time.Time
+		checks   []ralph.CheckResult
+		refusal  string // "" completes the run
+		reason   ralph.StopReason
+		proof    ralph.ProofWord
+		by       []string
+	}{
+		{"no call", nil, time.Time{}, nil, "missing_evidence", "", "", nil},
+		{"passing checks do not replace it", nil, time.Time{}, passing, "missing_evidence", "", "", nil},
+		{"failed", call(ralph.EvidenceFail), time.Time{}, nil, "failed_evidence", "", "", nil},
+		{"edited afterwards", call(ralph.EvidencePass), at.Add(time.Second), nil, "stale_evidence", "", "", nil},
+		{"edited in the same step of the clock", call(ralph.EvidencePass), at.Add(-time.Millisecond), nil, "stale_evidence",
+			"", "", nil},
+		{"edited before", call(ralph.EvidencePass), at.Add(-time.Second), nil, "", ralph.VerifierPassed,
+			ralph.ProvenReported, []string{ralph.VerifiedTools}},
+		{"beside checks", call(ralph.EvidencePass), at.Add(-time.Second), passing, "", ralph.AllChecksPassed,
+			ralph.ProvenNone, []string{ralph.VerifiedUnchanged}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := ralph.DefaultPolicy()
+			p.VerifierTools, p.Shown = []string{"browser"}, ralph.ShownWarn
+			h := judge.History{Judging: true, Started: 1, Now: judge.Observation{
+				Number: 1, Checks: test.checks, Tree: ralph.TreeState{Known: true, Touched: test.touched},
+				Agent: ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Complete: true, CompleteTag: "DONE"},
+					Evidence: test.evidence},
+				Work: &ralph.WorkSeen{},
+			}}
+			v := judge.Decide(p, h)
+			if test.refusal != "" {
+				if refusals := v.Refusals(); judge.Completed(v) || len(refusals) == 0 || refusals[0].Code != test.refusal {
+					t.Errorf("got %s, %v, want it refused as %s", v.Reason, refusals, test.refusal)
+				}
+				return
+			}
+			if v.Reason != test.reason || judge.ProofOf(p, h, v) != test.proof || !slices.Equal(v.VerifiedBy, test.by) {
+				t.Errorf("got %s, %s, %v: %v", v.Reason, judge.ProofOf(p, h, v), v.VerifiedBy, v.Gates)
 			}
 		})
 	}

@@ -166,7 +166,7 @@ func acceptedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Accepted == nil || len(OtherRefusals(p, h)) > 0 {
 		return nil
 	}
-	v.VerifiedBy = ProvenBy(h)
+	v.VerifiedBy = ProvenBy(p, h)
 	if len(h.Tasks) > 0 {
 		return stopAt(v, 4, ralph.TasksDone, "every task of the list is done, some of them accepted by a person")
 	}
@@ -216,7 +216,8 @@ func ProofOf(p ralph.Policy, h History, v ralph.Verdict) ralph.ProofWord {
 		return proofWord(h, v.Shown)
 	}
 	order := []ralph.ProofWord{
-		ralph.ProvenShown, ralph.ProvenWorkspace, ralph.ProvenAccepted, ralph.ProvenUnbroken, ralph.ProvenNone,
+		ralph.ProvenShown, ralph.ProvenWorkspace, ralph.ProvenAccepted, ralph.ProvenUnbroken, ralph.ProvenReported,
+		ralph.ProvenNone,
 	}
 	weakest := -1
 	for _, t := range h.Tasks {
@@ -240,6 +241,8 @@ func proofWord(h History, shown []ralph.Showing) ralph.ProofWord {
 		return ralph.ProvenAccepted
 	case ralph.ShownUnbroken:
 		return ralph.ProvenUnbroken
+	case ralph.ShownByTools:
+		return ralph.ProvenReported
 	case ralph.ShownByNothing:
 		return ralph.ProvenNone
 	}

@@ -64,7 +64,7 @@ func (r *agentRunner) runAgent(ctx context.Context, prompt string, listen listen
 		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
 		Live:  func(a ralph.Activity) { activity.note(a); callSafely(func() { r.live(a) }) },
 
-		KeepAnswer: r.policy.KeepAnswer,
+		KeepAnswer: r.policy.KeepAnswer, Verifiers: r.verifiers(),
 	}
 	var outcome ralph.AgentOutcome
 	calls := make(chan func())
@@ -82,6 +82,14 @@ func (r *agentRunner) runAgent(ctx context.Context, prompt string, listen listen
 	outcome.Said.Learnings = newLearnings(outcome.Said.Learnings, accepted)
 	outcome.Answer, _ = text.Cut(promise.Answer(outcome.Answer), maxAnswer)
 	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
+}
+
+// verifiers returns the calls of the agent that are evidence, in runs that need it.
+func (r *agentRunner) verifiers() ralph.Verifiers {
+	if len(r.policy.VerifierTools) == 0 && !r.policy.KeepAnswer {
+		return ralph.Verifiers{}
+	}
+	return ralph.Verifiers{Commands: r.cfg.Checks, Tools: r.policy.VerifierTools}
 }
 
 // newLearnings drops learnings that are in the accepted list already: the agent has read them there.

@@ -258,7 +258,7 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		Status:     ralph.StatusOf(v.Reason),
 		Detail:     v.Detail,
 		Hint:       v.Hint,
-		VerifiedBy: judge.ProvenBy(l.run.state.History),
+		VerifiedBy: judge.ProvenBy(l.run.policy, l.run.state.History),
 		Proof:      judge.ProofOf(l.run.policy, l.run.state.History, v),
 		Changed:    changed,
 		Elapsed:    l.run.elapsed(),

@@ -60,6 +60,7 @@ func newLoop(cfg Config) *Loop {
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
+	tree.isOwn = func(name string) bool { return list.ownFile()(name) }
 	suite := &suite{journal: run, list: list}
 	goals := &goal{journal: run, tree: tree}
 	inbox := &inbox{journal: run, tree: tree, wait: wait}
@@ -263,7 +264,7 @@ func (l *Loop) validate() error {
 		(len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
 		return errors.New("make loop: checks are configured, but nothing runs them: use WithChecker")
 	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
-		l.reviews.evaluator == nil:
+		len(p.VerifierTools) == 0 && l.reviews.evaluator == nil:
 		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")

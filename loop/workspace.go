@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -19,7 +20,8 @@ type workspace struct {
 	*journal
 	store    ralph.Tree
 	examiner ralph.Examiner
-	changed  ralph.Tampering // how the judged agent changed files that matter to checks
+	changed  ralph.Tampering        // how the judged agent changed files that matter to checks
+	isOwn    func(name string) bool // reports files of the harness and the task list
 }
 
 func (w *workspace) baseHead() string {
@@ -142,7 +144,7 @@ func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 		return false
 	}
 	w.notice("files_moved", movedText(tree.Moved)+" while checks ran, so the checks run once more")
-	tree.Again = true
+	tree.Again, tree.Touched = true, w.lastChange(ctx, tree)
 	w.emit(ralph.EvTreeSnapshot, tree)
 	return true
 }
@@ -291,8 +293,28 @@ func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
 		return
 	}
 	if tree, ok := w.fingerprint(ctx, in); ok {
+		tree.Touched = w.lastChange(ctx, tree)
 		w.emit(ralph.EvTreeSnapshot, w.withUserEdits(ctx, w.state.History.Tree.Snapshot, tree))
 	}
+}
+
+// lastChange returns when a file of the tree was last changed in this iteration. It is zero if none was, or if there is no
+// evidence that must be newer. If it is not known, evidence counts for nothing.
+func (w *workspace) lastChange(ctx context.Context, tree ralph.TreeState) time.Time {
+	h := w.state.History
+	if !h.Judging || len(h.Now.Agent.Evidence) == 0 || tree.Same(h.Tree) {
+		return time.Time{}
+	}
+	copies, canCompare := w.store.(ralph.Snapshots)
+	dater, canDate := w.examiner.(ralph.ChangeDater)
+	if !canCompare || !canDate || h.Tree.Snapshot == "" || tree.Snapshot == "" {
+		return time.Now()
+	}
+	changes, err := copies.Changes(ctx, h.Tree.Snapshot, tree.Snapshot)
+	if err != nil {
+		return time.Now()
+	}
+	return dater.LastChange(slices.DeleteFunc(changes, func(c ralph.FileChange) bool { return w.isOwn(c.Name) }))
 }
 
 // fingerprint hashes the tree and warns about files missing from its snapshot.

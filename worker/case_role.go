@@ -105,6 +105,7 @@ func (c *caseRole) close(ctx context.Context, input json.RawMessage) (tools.Outp
 	}
 	// Without the iteration's deadline, because the agent's clock must not cut a check.
 	asked := time.Now()
+	made.Evidence = c.evidence
 	answer := c.in.Submit(ctx, made)
 	if !c.deadline.IsZero() {
 		c.deadline = c.deadline.Add(time.Since(asked)) // this was not the worker's time

@@ -73,6 +73,7 @@ type conversation struct {
 	denied        int
 	refusedInputs []string // inputs of closing calls that ended nothing
 
+	evidence     []ralph.ToolEvidence
 	hookWarnings []ralph.HookRun // not reported to the loop yet
 }
 
@@ -272,6 +273,7 @@ func (t *conversation) outcome(end *ending) ralph.AgentOutcome {
 		AnswersCut:    end.cut,
 		CaseProblem:   end.caseProblem,
 		Answer:        end.answer,
+		Evidence:      t.evidence,
 		Denials:       t.allDenials(),
 		Hooks:         t.hookWarnings,
 	}

@@ -24,6 +24,17 @@ type toolCall struct {
 	id, kind, title, command string
 	paths                    []string
 	cut                      bool // there was more than is kept
+	result                   callResult
+}
+
+// callResult is what agents put beside the result of a command. The protocol has no field for its exit code.
+type callResult struct {
+	Output   string `json:"output"`
+	Exit     *int   `json:"exitCode"`
+	ExitCode *int   `json:"exit_code"`
+	Metadata struct {
+		Exit *int `json:"exit"`
+	} `json:"metadata"`
 }
 
 // UnmarshalJSON reads a tool call or an update of one. The keys of the input come from the model,
@@ -36,8 +47,11 @@ func (c *toolCall) UnmarshalJSON(text []byte) error {
 		Locations files                      `json:"locations"`
 		Content   files                      `json:"content"`
 		Input     map[string]json.RawMessage `json:"rawInput"`
+		Output    callResult                 `json:"rawOutput"`
 	}
 	stream.Decode(text, &told)
+	c.result = told.Output
+	c.result.Output = strings.Clone(c.result.Output[max(len(c.result.Output)-maxCommand, 0):])
 	c.id, c.kind = c.short(told.ID, stream.MaxSession), c.short(told.Kind, stream.DetailSize)
 	c.title, c.command = c.short(told.Title, maxCommand), c.short(commandLine(told.Input["command"]), maxCommand)
 	for _, f := range append(told.Locations, told.Content...) {

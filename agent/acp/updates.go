@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -81,7 +82,7 @@ func (a *listener) update(m *message) {
 		a.words.end()
 		a.thought.add(u.Content.text())
 	case "tool_call", "tool_call_update":
-		a.called(u.call, u.Status)
+		a.returned(a.called(u.call, u.Status), u.call.result, u.Status)
 	case "plan":
 		a.thought.show()
 		a.Live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(planSummary(u.Plan), stream.DetailSize)})
@@ -123,6 +124,17 @@ func (a *listener) called(told toolCall, status string) toolCall {
 		})
 	}
 	return call
+}
+
+// returned records a call that ended, if it is evidence. Tools have no names here, so their titles must do.
+func (a *listener) returned(call toolCall, result callResult, status string) {
+	if status == "completed" || status == "failed" {
+		how := stream.Ended{
+			Exit: cmp.Or(result.Exit, result.ExitCode, result.Metadata.Exit), Failed: status == "failed", Output: result.Output,
+		}
+		a.Evidence.Began(call.id, call.title, call.command)
+		a.Evidence.Ended(call.id, how, a.Now())
+	}
 }
 
 // spend records the spending so far. The cost is that of the session; a cost of 0 cannot be told

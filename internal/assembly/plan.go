@@ -317,6 +317,10 @@ func (p *Plan) findChecks() error {
 	case p.Settings.Evaluator.Enabled():
 		p.notice("evaluator_only", "no checks: the evaluator alone decides what is done")
 		return nil
+	case len(p.Settings.Gate.VerifierTools) > 0:
+		p.notice("tools_only", "no checks: a call of "+strings.Join(p.Settings.Gate.VerifierTools, " or ")+
+			" by the agent itself proves its claim, and the result says proof: reported")
+		return nil
 	case anyProven && !p.Settings.AllowUnverified:
 		return &config.UsageError{
 			Msg: "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") +

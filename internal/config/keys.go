@@ -48,6 +48,9 @@ type Key struct {
 	item func(string) *problem // validates one text further
 }
 
+// anyValue in Key.Weak stands for every value.
+const anyValue = "*"
+
 // Env returns the name of the variable that sets the key.
 func (k Key) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "__"))

@@ -229,6 +229,9 @@ var keyTable = []Key{
 			"quick: shown, with fewer comparisons"},
 	{Name: "gate.committed", Kind: Text, Default: "off", Metavar: "RULE", Choices: []string{"off", "warn", "require"},
 		Doc: "a claim with uncommitted changes, unless Ralph commits"},
+	{Name: "gate.verifier_tools", Kind: List, Metavar: "TOOL", Weak: []string{anyValue},
+		Doc: "tools without a command, such as a browser's, one of which the agent must have called with success after " +
+			"its last change; without checks, that alone proves a claim"},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Weak: []string{"off"},
 		Doc:  "what happens when an added line looks unfinished"},

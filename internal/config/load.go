@@ -328,6 +328,9 @@ func weakItems(e entry) []string {
 		isException := func(glob string) bool { return strings.HasPrefix(glob, "!") }
 		return slices.DeleteFunc(slices.Clone(globs), func(glob string) bool { return !isException(glob) })
 	}
+	if items, ok := e.value.([]string); ok && slices.Contains(e.key.Weak, anyValue) {
+		return items
+	}
 	if value := fmt.Sprint(e.value); slices.Contains(e.key.Weak, value) {
 		return []string{value}
 	}

@@ -96,6 +96,7 @@ func settingsOf(p ralph.Policy) Settings {
 			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
 			Unfinished: string(p.Unfinished), Tamper: string(p.Tamper), TestChange: string(p.TestChange),
 			Shown: string(p.Shown), Proof: string(p.Proof), Committed: string(p.Committed),
+			VerifierTools: p.VerifierTools,
 		},
 		Breaker: BreakerSettings{
 			NoProgress: p.Breaker.NoProgress, SameError: p.Breaker.SameError, PermissionDenials: p.Breaker.PermissionDenials,

@@ -207,6 +207,7 @@ type GateSettings struct {
 	TestChange    string   `json:"test_change,omitempty"`
 	Shown         string   `json:"shown,omitempty"` // runs of earlier versions have none: off
 	Proof         string   `json:"proof,omitempty"`
+	VerifierTools []string `json:"verifier_tools,omitempty"`
 }
 
 // BreakerSettings says when to stop a run that makes no progress.
@@ -296,6 +297,7 @@ func (s Settings) Policy() ralph.Policy {
 		Shown:           ralph.ShownRule(s.Gate.Shown),
 		Proof:           ralph.ProofRule(s.Gate.Proof),
 		Unfinished:      ralph.WordRule(s.Gate.Unfinished),
+		VerifierTools:   s.Gate.VerifierTools,
 		Committed:       s.committedRule(),
 		AllowUnverified: s.AllowUnverified,
 

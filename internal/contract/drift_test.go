@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -128,6 +129,7 @@ var beyondTheResult = []string{
 	"iterations.allow",                   // and what would have allowed it
 	"iterations.counted",                 // an interrupted iteration keeps its number but does not count toward the limit
 	"iterations.error_class",             // for an agent that failed
+	"iterations.evidence",                // what the agent's own verifiers showed; section 5 has its fields
 	"iterations.check_results.broken",    // cannot run, as opposed to: fails
 	"iterations.check_results.timed_out", //
 	"iterations.check_results.truncated", // its output on disk was cut
@@ -192,8 +194,10 @@ func TestResultFields(t *testing.T) {
 		}
 		delete(got, name)
 	}
-	// The block in the example is null; section 4 has its fields.
-	maps.DeleteFunc(got, func(name string, _ bool) bool { return strings.HasPrefix(name, "iterations.status_block.") })
+	// The block in the example is null, and there is no evidence; sections 4 and 5 have their fields.
+	maps.DeleteFunc(got, func(name string, _ bool) bool {
+		return strings.HasPrefix(name, "iterations.status_block.") || strings.HasPrefix(name, "iterations.evidence.")
+	})
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("fields of a result (-page +code):\n%s", diff)
 	}
@@ -219,7 +223,7 @@ func typeFields(kind reflect.Type, place string, names map[string]bool) {
 	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
 		kind = kind.Elem()
 	}
-	if kind.Kind() != reflect.Struct {
+	if kind.Kind() != reflect.Struct || kind == reflect.TypeFor[time.Time]() {
 		return
 	}
 	for field := range kind.Fields() {

@@ -155,6 +155,8 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	a.list("The claim for a task was refused:", text.Mapped(last.TaskRefusals, func(r ralph.TaskRefusal) string {
 		return fmt.Sprintf("%s: %s: %s", inline(r.Task), r.Code, r.Detail)
 	}))
+	a.list("What the verifiers that you ran yourself showed last time, the newest call of each:",
+		text.Mapped(last.Evidence, describeEvidence))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
 	switch {
 	case last.WhyNoClaim != "" && !in.ByCase:
@@ -181,6 +183,18 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 		a.say("A tag was inside a sentence, so it did not count as a report: print the tag alone on its line.")
 	}
 	return a.under("# What happened last time")
+}
+
+// evidenceShown is how many characters of a verifier's output the prompt repeats.
+const evidenceShown = 500
+
+func describeEvidence(e ralph.ToolEvidence) string {
+	state := map[ralph.EvidenceStatus]string{ralph.EvidencePass: "passed", ralph.EvidenceFail: "failed"}[e.Status]
+	if e.Stale {
+		state += ", but files changed afterwards"
+	}
+	output, _ := text.KeepTail(strings.TrimSpace(e.Output), evidenceShown)
+	return strings.TrimSpace(e.Verifier + ": " + state + "\n" + output)
 }
 
 // CaseRefused answers a refused case: what failed, what is refused, and what a reviewer wants

@@ -30,7 +30,7 @@ func signals(in ralph.PromptInput) (words string, truncated bool) {
 		b.WriteString("- UNTESTABLE, with the reason as text: the work is done, and no test can show it. A person will " +
 			"look at it.\n")
 	}
-	b.WriteString("\n")
+	b.WriteString("\n" + verifierRule(in))
 	nothing := "print no tag"
 	if in.ByTools {
 		nothing = "claim nothing"
@@ -94,7 +94,17 @@ func caseSignals(in ralph.PromptInput) string {
 		"`<promise>TYPE:text</promise>`, where TYPE is one of:\n\n"+
 		"- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service "+
 		"that is down).\n- DECIDE, with the question as text: you need a person's call between real alternatives. Name "+
-		"the options.\n\n", what) + caseAnswer(in) + handOn
+		"the options.\n\n", what) + verifierRule(in) + caseAnswer(in) + handOn
+}
+
+// verifierRule names the tools that the agent must call before a claim.
+func verifierRule(in ralph.PromptInput) string {
+	if len(in.Policy.VerifierTools) == 0 {
+		return ""
+	}
+	names, _ := text.Cut(strings.Join(text.Mapped(in.Policy.VerifierTools, code), ", "), adviceCap)
+	return "Before you claim, verify the result with one of these tools, after your last change: " + names +
+		". A claim without a call\nthat succeeded is refused.\n\n"
 }
 
 func caseAnswer(in ralph.PromptInput) string {

@@ -129,6 +129,8 @@ func (l *Lines) provenMark(id string, by ralph.IterationResult) string {
 		return " (accepted unverified)"
 	case l.State.History.Tasks[i].Proven == ralph.ProvenNone:
 		return " (done, not shown)"
+	case l.State.History.Tasks[i].Proven == ralph.ProvenReported:
+		return " (done, as the agent's tools report)"
 	}
 	return " (proven)"
 }
@@ -145,6 +147,8 @@ func provenWord(v ralph.Verdict) string {
 		return "claim accepted"
 	case by == ralph.ShownUnbroken:
 		return "claim passes: nothing broke"
+	case by == ralph.ShownByTools:
+		return "claim passes, as the agent's own tools report"
 	case by == ralph.ShownByNothing:
 		return "claim passes, but nothing shows the work"
 	}

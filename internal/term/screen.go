@@ -72,6 +72,9 @@ func stopText(s *fold.State) string {
 		if s.History.Moment.Blocked != "" {
 			return "a hook blocked it: " + detail(s)
 		}
+		if s.Verdict.Breaker.State == ralph.BreakerOpen {
+			return detail(s)
+		}
 		return "the agent is blocked: " + detail(s)
 	case ralph.NeedsDecision:
 		return "the agent asks for a decision: " + detail(s)

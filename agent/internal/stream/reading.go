@@ -59,7 +59,8 @@ type Reading struct {
 	Hopeless bool   // waiting for the end is pointless; Fault says why
 
 	Figures
-	Advice string // for the user, however it ended
+	Evidence Evidence
+	Advice   string // for the user, however it ended
 
 	// ByStatus classifies an exit status if no event explains the end; nil if statuses mean
 	// nothing.
@@ -77,6 +78,7 @@ func (r *Reading) Hear(in ralph.AgentInput) {
 	if !r.Structured {
 		words.Prompt = in.Prompt
 	}
+	r.Evidence = Evidence{verifiers: in.Verifiers, dir: in.Dir}
 	r.Said = &Speech{Scanner: promise.NewScanner(words)}
 	if r.ReadOnly || in.KeepAnswer {
 		r.Said.answer = &lastMessage{}
@@ -134,5 +136,5 @@ func (r *Reading) Fill(o *ralph.AgentOutcome) {
 	o.Cost, o.CostEstimated = r.cost()
 	o.Windows = r.usageWindows(r.Now())
 	o.Tools, o.Denials, o.Allow, o.Model = maps.Clone(r.Tools), r.Denials, r.Allow, r.Model
-	o.Said, o.Answer = r.Said.Report(), r.Said.lastWords()
+	o.Said, o.Answer, o.Evidence = r.Said.Report(), r.Said.lastWords(), r.Evidence.seen
 }
