@@ -73,6 +73,15 @@ func TestHooks(t *testing.T) {
 		if diff := cmp.Diff(kept, replaced); diff != "" || len(kept) != 1 || kept[0].Text() != s.Continuation {
 			t.Errorf("not just the continuation: %+v %s", kept, diff)
 		}
+		s.messages = []goal.Message{{Role: goal.User, Parts: goal.Text(task)}} // another process that stored nothing else
+		if again := s.sends("").Messages; len(again) != 1 || again[0].Text() != s.Continuation {
+			t.Errorf("the objective is sent twice: %+v", again)
+		}
+		s.messages = append(kept, goal.Message{Role: goal.User, Parts: goal.Text("Mind the gap.")})
+		if steered := s.sends("").Messages; len(steered) != 2 || steered[1].Text() != "Mind the gap." {
+			t.Errorf("what a person adds is lost: %+v", steered)
+		}
+		s.messages = kept
 		s.shells("echo more")
 		if later := s.sends("").Messages; len(later) != 3 || later[0].Text() != s.Continuation {
 			t.Errorf("not the continuation and what came after it: %+v", later)

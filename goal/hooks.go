@@ -30,11 +30,15 @@ func (m *Middleware) BeforeAgent(s *State, messages []Message) error {
 // objective returns the newest message of a person.
 func objective(messages []Message) (content Content) {
 	for _, message := range messages {
-		if message.Role == User && len(message.Parts) > 0 && !strings.HasPrefix(message.Text(), continuationStart) {
+		if message.Role == User && len(message.Parts) > 0 && !isContinuation(message) {
 			content = message.Parts
 		}
 	}
 	return content
+}
+
+func isContinuation(m Message) bool {
+	return m.Role == User && strings.HasPrefix(m.Text(), continuationStart)
 }
 
 // taskText returns the objective of a message, which may be the slash command.
@@ -81,10 +85,12 @@ func history(s *State, messages []Message) []Message {
 	}
 	sent = append(sent, s.continuation())
 	for _, message := range messages {
-		switch answer := message.Role == Assistant && len(message.Calls) == 0; {
-		case answer:
-			sent = sent[:1] // the answer that was refused, or an older one
-		case message.Role == Assistant || len(sent) > 1:
+		isAnswer := message.Role == Assistant && len(message.Calls) == 0
+		isObjective := message.Role == User && len(message.Parts) > 0 && taskText(message.Text()) == s.OriginalTaskText
+		switch {
+		case isAnswer || isContinuation(message):
+			sent = sent[:1] // only what came after the last answer counts
+		case !isObjective:
 			sent = append(sent, message)
 		}
 	}

@@ -95,8 +95,8 @@ func (m *Middleware) nextStep(why judge.GoalReason) string {
 		step = "Find out which of your two statements is true."
 	}
 	return step + " Plan -> Act -> Verify -> Reflect -> Retry. The files are as you left them; the earlier " +
-		"conversation is gone.\nWrite <promise>DONE</promise> on a line of its own only when the goal is reached and verified. " +
-		"If you cannot continue without a person, write <promise>BLOCKED: the reason</promise>."
+		"conversation is gone.\nWrite <promise>DONE</promise> on a line of its own only when the goal is reached and " +
+		"verified. If you cannot continue without a person, write <promise>BLOCKED: the reason</promise>."
 }
 
 // lastEvidence describes the newest evidence. The output is indented, so that it cannot pass for a section.

@@ -108,8 +108,8 @@ type GoalBlocker struct {
 	Times int    `json:"times"`
 }
 
-// After returns the blocker after an answer. seen lists the verifiers that ran since the answer before. An
-// answer that neither claims completion nor comes after a run of the failed verifier says nothing about it.
+// After returns the blocker after an answer. seen lists the verifiers that ran since the answer before. The
+// failure counts again if the failed verifier ran again, or if the agent claims completion and changed nothing.
 func (b GoalBlocker) After(said promise.Report, w Weighing, seen []string) GoalBlocker {
 	if w.Word != EvidenceFailed {
 		return GoalBlocker{}
@@ -118,7 +118,7 @@ func (b GoalBlocker) After(said promise.Report, w Weighing, seen []string) GoalB
 	if fault != b.Fault {
 		b = GoalBlocker{Fault: fault}
 	}
-	if said.Complete || slices.Contains(seen, w.Last.Verifier) {
+	if said.Complete && !w.Last.Stale || slices.Contains(seen, w.Last.Verifier) {
 		b.Times++
 	}
 	return b

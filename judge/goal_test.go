@@ -76,6 +76,8 @@ func TestGoalBlocker(t *testing.T) {
 	failed := func(output string) judge.Weighing {
 		return judge.Weighing{Word: judge.EvidenceFailed, Last: &ralph.ToolEvidence{Verifier: "go test", Output: output}}
 	}
+	edited := failed("FAIL in 3.4s")
+	edited.Last.Stale = true
 	claim, work := promise.Report{Complete: true}, promise.Report{}
 	ran := []string{"go test"}
 	var b judge.GoalBlocker
@@ -88,6 +90,7 @@ func TestGoalBlocker(t *testing.T) {
 		{claim, failed("FAIL in 1.2s"), ran, 1},
 		{work, failed("FAIL in 3.4s"), ran, 2}, // the duration is no other failure
 		{work, failed("FAIL in 3.4s"), nil, 2}, // work that was not checked
+		{claim, edited, nil, 2},                // a new attempt
 		{claim, failed("FAIL in 3.4s"), nil, 3},
 		{claim, failed("other FAIL"), ran, 1},
 		{claim, judge.Weighing{Word: judge.EvidenceMissing}, nil, 0},
