@@ -20,7 +20,7 @@ test:
 	.ci/go-test plain -short -shuffle=on ./...
 examples: # a goal in a loop, and loops written with SDKs, which are modules of their own
 	go run ./examples/goal
-	for name in anthropic openai; do (cd examples/$$name && go vet ./... && ../../.ci/go-test plain ./...) || exit; done
+	for name in anthropic openai; do (cd examples/$$name && $(GOFAST) go vet ./... && ../../.ci/go-test plain ./...) || exit; done
 race: # a separate step, because the race detector compiles everything again
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
 race-scripts: # the scripts of the command line with the race detector, twice as slow
