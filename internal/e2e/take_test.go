@@ -4,9 +4,12 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -24,6 +27,7 @@ func TestTakeOpensTheConversation(t *testing.T) {
 		if o := w.run("--check", "false", "-n", "1"); o.code != 1 {
 			t.Fatalf("%d\n%s", o.code, o.stderr)
 		}
+		t.Cleanup(w.endDaemons)
 		terminal := w.openTerminal(program + " take; echo left; cat")
 		terminal.waitFor("The word is marmalade.")
 		terminal.typeLine("/exit")
@@ -46,6 +50,18 @@ func (w *world) skipWelcome() {
 	base := w.model.URL() + "/s"
 	w.write(filepath.Join(w.home, ".codex/config.toml"), codexConfig(base)+fmt.Sprintf(
 		"[features]\nplugins = false\n[projects.%q]\ntrust_level = \"trusted\"\n", w.project))
+}
+
+// endDaemons kills the programs that codex copied into the home folder and left running.
+func (w *world) endDaemons() {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		path, err := os.Readlink(link)
+		pid, alsoErr := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+		if err == nil && alsoErr == nil && strings.HasPrefix(path, w.home+string(filepath.Separator)) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
 }
 
 // terminal is a pseudo-terminal in which a command runs.
