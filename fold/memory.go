@@ -26,6 +26,8 @@ func (s *State) remember(what any) {
 		if data.List != nil {
 			s.History.Tasks = data.List
 		}
+	case ralph.SessionBound:
+		s.Session, s.Agent = &data, data.Agent
 	case ralph.WorkStashed:
 		s.stashWork(data)
 	case ralph.WorkRestored:

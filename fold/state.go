@@ -125,8 +125,6 @@ func (s *State) Apply(e ralph.Event) error {
 		s.resume(data)
 	case ralph.RunStopped:
 		s.Stopped, s.Elapsed = &data, max(s.Elapsed, data.Elapsed)
-	case ralph.SessionBound:
-		s.Session, s.Agent = &data, data.Agent
 	case ralph.IterationStarted:
 		s.begin(e, data)
 	case ralph.AgentOutput:

@@ -255,8 +255,9 @@ const defaultEscalation = 2
 
 func (l *Loop) validate() error {
 	cfg, p := l.run.cfg, l.run.policy
+	starts := l.step == nil && l.accepts.yes == nil
 	switch {
-	case l.step == nil && l.accepts.yes == nil && slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
+	case starts && slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")

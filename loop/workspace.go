@@ -103,8 +103,8 @@ func (w *workspace) cannotLook(err error) {
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" ||
-		before == now.Snapshot || h.Base.Snapshot == "" {
+	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" ||
+		now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}
 	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)

@@ -62,7 +62,9 @@ type GoalAnswer struct {
 
 // IsFor reports whether the answer is for a hook that began at that time: no hook has passed it on, or this one waited
 // for it, too. A user may have installed a hook twice.
-func (a *GoalAnswer) IsFor(begun time.Time) bool { return a != nil && (!a.Passed || a.Given.After(begun)) }
+func (a *GoalAnswer) IsFor(begun time.Time) bool {
+	return a != nil && (!a.Passed || a.Given.After(begun))
+}
 
 // Alive reports whether the process that judges is still there.
 func (j *Judging) Alive() bool { return j != nil && j.Visible() }

@@ -69,6 +69,7 @@ Without an objective, show the goal of this workspace and its status.`,
 	}
 	resume := order("resume", "Continue a paused or ended goal", c.resume)
 	resume.Flags().StringVar(&c.more, "add-iterations", "", "raise the limit by `N` iterations")
+	resume.Flags().StringVar(&c.session, "session", "", "give the goal to the session with this `ID`")
 	cmd.AddCommand(
 		&cobra.Command{Use: "status", Short: "Show the goal and its status", Args: noArguments,
 			RunE: func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context()) }},
@@ -253,8 +254,8 @@ func noGoal(store *runlog.Store) error {
 type goalActive struct{ Run string }
 
 func (g *goalActive) Error() string {
-	return "a live session works on a goal in this workspace (run " + g.Run + "); let it finish, or use ralph goal pause " +
-		"or ralph goal clear"
+	return "a live session works on a goal in this workspace (run " + g.Run + "); let it finish, or use ralph goal " +
+		"pause or ralph goal clear"
 }
 
 // lostIndex is the trouble of a goal that hooks do not find, although its log says that it has not ended.

@@ -187,13 +187,16 @@ func (c *goalCommand) resume(ctx context.Context) error {
 		return err
 	case goal.Ended == ralph.StatusCompleted:
 		return usage("the goal is reached; there is nothing to continue")
-	case goal.Ended == "" && !goal.Paused && goal.Trouble == "":
-		return usage("the goal is active; there is nothing to continue")
+	case goal.Ended == "" && !goal.Paused && goal.Trouble == "" && c.session == "":
+		return usage("the goal is active; there is nothing to continue; another session gets it with --session ID")
 	case goal.Ended == "" && c.more != "":
 		return usage("--add-iterations is for a goal that has ended")
 	}
 	ownOrphans(c.streams.Err)
 	step := &loop.SessionStep{Anew: goal.Ended != ""}
+	if c.session != "" {
+		step.Session = &ralph.SessionBound{Agent: "session", Session: c.session}
+	}
 	if err := c.order(ctx, home, store, goal.Run, step); err != nil {
 		return err
 	}
@@ -223,7 +226,7 @@ func (c *goalCommand) order(
 		}
 		err = runlog.EditGoal(store, func(g *runlog.Goal) error {
 			s.index(g, step)
-			g.Session = cmp.Or(g.Session, s.state.Session)
+			g.Session = cmp.Or(step.Session, g.Session, s.state.Session)
 			g.Paused = s.state.LiveStatus() == ralph.StatusPaused
 			g.Trouble, g.Blocks, g.Answer = "", 0, nil
 			return nil

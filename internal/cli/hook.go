@@ -61,6 +61,7 @@ type hookInput struct {
 	Folder     string          `json:"cwd"`
 	Event      string          `json:"hook_event_name"`
 	Transcript string          `json:"transcript_path"`
+	Source     string          `json:"source"`           // why a session starts: startup, resume, clear, compact
 	Turn       string          `json:"turn_id"`          // only Codex
 	Again      bool            `json:"stop_hook_active"` // the agent works because a hook blocked its last stop
 	Message    *string         `json:"last_assistant_message"`
@@ -129,19 +130,31 @@ func (c *hookCommand) find(in hookInput) (*runlog.Store, runlog.Goal, bool, erro
 	}
 	folder := absolute(c.streams.Dir, in.Folder)
 	store, goal, ok, err := runlog.GoalOf(c.streams.Env.StateDir, in.Session, folder)
+	ok = ok || in.follows(goal.Session)
 	return store, goal, ok && (goal.Ended == "" || goal.Answer.IsFor(time.Now())), err
 }
 
 // errOther means that another session took the goal first.
 var errOther = errors.New("the goal belongs to another session")
 
+// follows reports whether the session took the place of one that has a goal: the user cleared its context, which gives
+// the same process another session.
+func (in hookInput) follows(bound *ralph.SessionBound) bool {
+	if bound == nil || bound.PID == 0 || in.Source != "clear" {
+		return false
+	}
+	pid, identity := sessionProcess()
+	return bound.PID == pid && bound.Identity == identity
+}
+
 // bind gives the goal to the session, or finds that it has it. The recorded process changes only if it is gone, so
 // that an agent that calls a hook itself cannot hide its session.
 func (in hookInput) bind(g *runlog.Goal) error {
-	if g.Run == "" || g.Session != nil && g.Session.Session != in.Session {
+	mine := g.Session != nil && g.Session.Session == in.Session
+	if g.Run == "" || g.Session != nil && !mine && !in.follows(g.Session) {
 		return errOther
 	}
-	if g.Session == nil || !(runlog.Owner{PID: g.Session.PID, Identity: g.Session.Identity}).Visible() {
+	if !mine || !(runlog.Owner{PID: g.Session.PID, Identity: g.Session.Identity}).Visible() {
 		pid, identity := sessionProcess()
 		g.Session = &ralph.SessionBound{Agent: in.agent(), Session: in.Session, PID: pid, Identity: identity}
 	}
@@ -170,7 +183,7 @@ func (c *hookCommand) preTool(_ context.Context, in hookInput) (hookOutput, erro
 		return hookOutput{}, nil
 	}
 	_, goal, ok, err := c.find(in)
-	if err != nil || !ok || goal.Paused || goal.Ended != "" {
+	if err != nil || !ok || goal.Session == nil || goal.Paused || goal.Ended != "" {
 		return hookOutput{}, err
 	}
 	isProtected := assembly.IsProtected(goal.Protects.Names, goal.Protects.Globs)
