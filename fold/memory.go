@@ -59,16 +59,7 @@ func (s *State) remember(what any) {
 	case ralph.CaseAnswered:
 		s.answerCase(data)
 	case ralph.SteeringSeen:
-		same := func(item ralph.SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
-		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
-		if data.State != ralph.SteeringRemoved {
-			s.Steering = append(s.Steering, data)
-		}
-		if data.State == ralph.SteeringDelivered {
-			s.Asked = nil // the user read the question and wrote this
-			s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(ralph.TaskState) bool { return true })
-		}
-		s.noteDelivered(data.Message)
+		s.steer(data)
 	case ralph.AnswerGiven:
 		s.Asked = nil
 		s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(t ralph.TaskState) bool {
@@ -85,6 +76,20 @@ func (s *State) remember(what any) {
 			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
 	}
+}
+
+// steer applies an item of steering that was delivered or removed.
+func (s *State) steer(seen ralph.SteeringSeen) {
+	same := func(item ralph.SteeringSeen) bool { return item.Text == seen.Text && item.File == seen.File }
+	s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
+	if seen.State != ralph.SteeringRemoved {
+		s.Steering = append(s.Steering, seen)
+	}
+	if seen.State == ralph.SteeringDelivered {
+		s.Asked = nil // the user read the question and wrote this
+		s.History.Tasks = judge.SettleQuestions(s.History.Tasks, func(ralph.TaskState) bool { return true })
+	}
+	s.noteDelivered(seen.Message)
 }
 
 // Question is a question that waits for a person's answer.
