@@ -54,7 +54,8 @@ func TestToolsArePassedWithoutTheUsersFiles(t *testing.T) {
 func TestQwensSettingsHaveTheServer(t *testing.T) {
 	server := parseObject([]byte(qwenSystem(Request{Tools: "/bin/ralph", InheritSettings: true})))
 	want := jsonObject{"mcpServers": []byte(`{"ralph":{"args":["mcp"],"command":"/bin/ralph",` +
-		`"env":{"RALPH_MCP_SOCKET":"$RALPH_MCP_SOCKET","RALPH_MCP_TOKEN":"$RALPH_MCP_TOKEN"},"timeout":660000,"trust":true}}`)}
+		`"env":{"RALPH_MCP_SOCKET":"$RALPH_MCP_SOCKET","RALPH_MCP_TOKEN":"$RALPH_MCP_TOKEN"},"timeout":660000,` +
+		`"trust":true}}`)}
 	if diff := cmp.Diff(want.String(), server.String()); diff != "" {
 		t.Error(diff)
 	}

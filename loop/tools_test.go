@@ -98,7 +98,9 @@ func TestSignalsAndWordsAreOneReport(t *testing.T) {
 		call  ralph.ToolCall
 		want  []string
 	}{
-		"both":        {"<promise>DONE</promise>", ralph.ToolCall{Tool: ralph.ToolBlocked, Text: "x"}, []string{"DONE", "BLOCKED"}},
+		"both": {
+			"<promise>DONE</promise>", ralph.ToolCall{Tool: ralph.ToolBlocked, Text: "x"}, []string{"DONE", "BLOCKED"},
+		},
 		"tool alone":  {"", ralph.ToolCall{Tool: ralph.ToolDecide, Text: "a or b"}, []string{"DECIDE"}},
 		"words alone": {"<promise>DONE</promise>", ralph.ToolCall{Tool: ralph.ToolNextTask}, []string{"DONE"}},
 		"no list":     {"", ralph.ToolCall{Tool: ralph.ToolTaskDone, Task: "T-1"}, []string{}},

@@ -16,7 +16,8 @@ import (
 const maxMessage = 1 << 20
 
 // instructions are for the model, from clients that pass them on.
-const instructions = "Report to Ralph, which runs you in a loop, with these tools. A claim is judged after you have ended."
+const instructions = "Report to Ralph, which runs you in a loop, with these tools. " +
+	"A claim is judged after you have ended."
 
 // Serve serves the tools until in ends.
 func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, door signals.Door, version string) error {
