@@ -34,8 +34,8 @@ type PathStripper interface {
 	StripsPath() bool
 }
 
-// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these changes was made, as far
-// as the files tell. A deleted file was changed when its folder was.
+// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these changes was made, as
+// far as the files tell. A deleted file was changed when its folder was.
 type ChangeDater interface {
 	LastChange(changes []FileChange) time.Time
 }

@@ -156,8 +156,8 @@ func (c *claudeStream) event(e *claudeEvent) bool {
 	return true
 }
 
-// longEvent of an assistant is usually a tool call with a long input. A long result is no evidence: its error flag may be
-// cut off.
+// longEvent of an assistant is usually a tool call with a long input. A long result is no evidence: its error flag may
+// be cut off.
 func (c *claudeStream) longEvent(e *claudeEvent) bool {
 	if e.Type == "user" {
 		return true

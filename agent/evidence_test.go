@@ -56,7 +56,8 @@ func TestEvidenceInStreams(t *testing.T) {
 		return `{"type":"tool_use","part":{"tool":"` + tool + `","callID":"c","state":{` + state + "}}}\n"
 	}
 	copilot := func(tool, input, result string) string {
-		return `{"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"` + tool + `","arguments":` + input + "}}\n" +
+		return `{"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"` + tool +
+			`","arguments":` + input + "}}\n" +
 			`{"type":"tool.execution_complete","data":{"toolCallId":"c",` + result + "}}\n"
 	}
 	const good, bad = `"content":"ok","is_error":false}]}}`, `"content":"Exit code 1\nFAIL","is_error":true}]}}`
@@ -79,7 +80,8 @@ func TestEvidenceInStreams(t *testing.T) {
 		{"the newest counts", "claude", claude("Bash", `{"command":"go test ./..."}`, bad) +
 			claude("Bash", `{"command":"go test ./..."}`, good), test("pass", "ok")},
 		{"amp by its exit code", "amp", claude("Bash", `{"cmd":"go test ./..."}`,
-			`"content":"{\"output\":\"FAIL\",\"exitCode\":1}","is_error":false}]}}`), test("fail", `{"output":"FAIL","exitCode":1}`)},
+			`"content":"{\"output\":\"FAIL\",\"exitCode\":1}","is_error":false}]}}`),
+			test("fail", `{"output":"FAIL","exitCode":1}`)},
 		{"qwen reports no exit code", "qwen", claude("run_shell_command", `{"command":"go test ./..."}`, good), nil},
 		{"qwen fails", "qwen", claude("run_shell_command", `{"command":"go test ./..."}`,
 			`"content":"FAIL\nExit Code: 1\n","is_error":false}]}}`), test("fail", "FAIL\nExit Code: 1")},
@@ -101,7 +103,8 @@ func TestEvidenceInStreams(t *testing.T) {
 			`"output":"error: 0 failed","metadata":{"exit":0}`), test("pass", "error: 0 failed")},
 		{"opencode fails", "opencode", opencode("bash", `"status":"completed","input":{"command":"go test ./..."},`+
 			`"output":"FAIL","metadata":{"exit":1}`), test("fail", "FAIL")},
-		{"opencode's tool", "opencode", opencode("look", `"status":"error","input":{},"error":"no page"`), tool("fail", "no page")},
+		{"opencode's tool", "opencode", opencode("look", `"status":"error","input":{},"error":"no page"`),
+			tool("fail", "no page")},
 		{"copilot passes", "copilot", copilot("bash", `{"command":"go test ./..."}`,
 			`"shellExecution":{"exitCode":0},"success":true,"result":{"content":"ok"}`), test("pass", "ok")},
 		{"copilot fails", "copilot", copilot("bash", `{"command":"go test ./..."}`,

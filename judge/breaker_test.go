@@ -319,7 +319,8 @@ func TestTrippedBreakerBlocks(t *testing.T) {
 		Now:     Observation{Number: 3, Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{failed}},
 	}
 	v := Decide(p, h)
-	if v.Reason != ralph.Blocked || v.Row != 8 || v.Detail != "the same error in 3 iterations in a row: go test (exit 1) failed" {
+	const detail = "the same error in 3 iterations in a row: go test (exit 1) failed"
+	if v.Reason != ralph.Blocked || v.Row != 8 || v.Detail != detail {
 		t.Errorf("got %s in row %d: %s", v.Reason, v.Row, v.Detail)
 	}
 	p.Breaker.Blocks = false

@@ -238,8 +238,8 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if provenByTools(p, h) {
 		v.VerifiedBy = ProvenBy(p, h)
-		return stopAt(v, 4, ralph.VerifierPassed, "the agent claims completion, and %s, as its stream reports; Ralph ran no check",
-			weighTools(p, h.Now).Detail)
+		return stopAt(v, 4, ralph.VerifierPassed,
+			"the agent claims completion, and %s, as its stream reports; Ralph ran no check", weighTools(p, h.Now).Detail)
 	}
 	if len(h.Now.Checks) == 0 {
 		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, but nothing was checked")

@@ -311,8 +311,9 @@ func askShown(p ralph.Policy, h History) ralph.Gate {
 		return openGate("each task was shown when it was done")
 	}
 	by, code, detail := judgeShown(p, h, "", &allotment{})
+	isShown := by.By != "" && by.By != ralph.ShownByNothing && by.By != ralph.ShownByTools
 	switch {
-	case !showsWork(p), code == "" && slices.Contains([]ralph.ShownBy{"", ralph.ShownByNothing, ralph.ShownByTools}, by.By):
+	case !showsWork(p), code == "" && !isShown:
 		return noteGate(detail)
 	case code == "":
 		return openGate(detail)

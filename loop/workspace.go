@@ -298,8 +298,8 @@ func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
 	}
 }
 
-// lastChange returns when a file of the tree was last changed in this iteration. It is zero if none was, or if there is no
-// evidence that must be newer. If it is not known, evidence counts for nothing.
+// lastChange returns when a file of the tree was last changed in this iteration. It is zero if none was, or if there
+// is no evidence that must be newer. If it is not known, evidence counts for nothing.
 func (w *workspace) lastChange(ctx context.Context, tree ralph.TreeState) time.Time {
 	h := w.state.History
 	if !h.Judging || len(h.Now.Agent.Evidence) == 0 || tree.Same(h.Tree) {

@@ -514,7 +514,8 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
 		"gate.shown=refuse", "gate.proof=unbroken", "checks.retries=21",
 		"checks.canary=off", "checks.parallel=23", "evaluator.max_calls_per_task=22", "agent.outage=24", "iteration_cost=25",
-		"iteration_turns=26", "agent.escalate=claude:opus", "gate.committed=require", "gate.verifier_tools=browser", "profile=goal",
+		"iteration_turns=26", "agent.escalate=claude:opus", "gate.committed=require",
+		"gate.verifier_tools=browser", "profile=goal",
 		"agent.escalate_after=27", "agent.reserve=5h=20%, 7d=30",
 	}}).Settings.Policy()
 	want := ralph.Policy{
@@ -533,7 +534,8 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second),
 		IterationCost: 25, IterationTurns: 26,
-		Escalation: &ralph.Escalation{After: 27}, Committed: ralph.CommittedRequire, VerifierTools: []string{"browser"}, KeepAnswer: true,
+		Escalation: &ralph.Escalation{After: 27}, Committed: ralph.CommittedRequire,
+		VerifierTools: []string{"browser"}, KeepAnswer: true,
 		Reserves:     []ralph.Reserve{{Window: "5h", Part: 0.2}, {Window: "week", Part: 0.3}},
 		IdleTimeout:  ralph.Span(17 * time.Second),
 		CheckTimeout: ralph.Span(18 * time.Second), CompletionTags: []string{"A", "B"}, StatusPhrases: []string{"all done"},

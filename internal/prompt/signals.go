@@ -111,8 +111,8 @@ func caseAnswer(in ralph.PromptInput) string {
 	if !in.Policy.KeepAnswer {
 		return ""
 	}
-	return "The summary of your case is your answer: people read it, and checks may. If the goal asks for one, put all of " +
-		"it\nthere.\n\n"
+	return "The summary of your case is your answer: people read it, and checks may. If the goal asks for one, put all " +
+		"of it\nthere.\n\n"
 }
 
 func untestable(in ralph.PromptInput) string {
@@ -157,8 +157,8 @@ func claims(in ralph.PromptInput) string {
 	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", tags, decides)
 }
 
-const lastMessage = "Your last message is your answer: people read it, and checks may. If the goal asks for one, put all of it " +
-	"there,\nabove the tag."
+const lastMessage = "Your last message is your answer: people read it, and checks may. If the goal asks for one, " +
+	"put all of it there,\nabove the tag."
 
 const handOn = "If you learned something about this project that every later iteration should know (how to build " +
 	"it, a trap), write it on one line that begins with\nthe word LEARNING in capitals and a colon."
