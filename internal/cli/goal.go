@@ -47,7 +47,8 @@ func newGoalCommand(a *app) *cobra.Command {
 checks and lets the session end only if they prove the work, a person is needed,
 or a limit is reached. The session must have Ralph's hooks: ralph hook --help.
 
-Without an objective, show the goal of this workspace and its status.`,
+With - the objective is read from stdin. Without one, show the goal of this
+workspace and its status.`,
 		Example: `  ralph goal "make the tests pass" --check "go test ./..."
   ralph goal status
   ralph goal pause     # let the session stop; ralph goal resume continues
@@ -85,10 +86,22 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		return usage("the objective must be one argument; put it in quotes: ralph goal %q", strings.Join(args, " "))
 	case len(args) == 0 && len(written(c.values)) == 0 && c.session == "" && !c.replace:
 		return c.status(ctx)
-	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
-		return usage(`the objective is missing; say what to do: ralph goal "make the tests pass"`)
 	case c.streams.Env.InsideRun != "":
 		return insideRun("goal", c.streams.Env.InsideRun)
+	}
+	objective, err := givenGoal(firstOf(args), c.streams.In)
+	if objective = strings.TrimSpace(objective); err == nil && objective == "" {
+		err = usage(`the objective is missing; say what to do: ralph goal "make the tests pass"`)
+	}
+	if err != nil {
+		return err
+	}
+	switch { // the words of a user in a session come from stdin
+	case firstOf(args) != "-":
+	case objective == "status":
+		return c.status(ctx)
+	case objective == "pause", objective == "resume", objective == "clear":
+		return usage("only a person can do that, in a terminal outside of the session: ralph goal %s", objective)
 	}
 	ownOrphans(c.streams.Err)
 	home, loaded, err := c.settings(ctx, written(c.values))
@@ -103,7 +116,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	}
 	goal := c.newGoal()
 	plan, err := assembly.Prepare(ctx, assembly.Request{
-		Env: c.streams.Env, Settings: goalSettings(loaded), Workspace: home, Goal: &args[0], Version: version(),
+		Env: c.streams.Env, Settings: goalSettings(loaded), Workspace: home, Goal: &objective, Version: version(),
 		Trusting: loaded.Settings.Trust, Session: cmp.Or(c.agentName(), "session"),
 	})
 	if err != nil {

@@ -222,18 +222,23 @@ func (c runCommand) goal(words []string) (*string, error) {
 	case len(words) == 0 && !opts.hasGoal:
 		return nil, nil
 	}
-	goal := cmp.Or(firstOf(words), opts.goal)
-	if goal != "-" {
-		return &goal, nil
+	goal, err := givenGoal(cmp.Or(firstOf(words), opts.goal), c.streams.In)
+	return &goal, err
+}
+
+// givenGoal returns the goal that a user gave: the word itself, or for "-" what is on stdin.
+func givenGoal(word string, in io.Reader) (string, error) {
+	if word != "-" {
+		return word, nil
 	}
-	text, err := io.ReadAll(c.streams.In)
+	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, fmt.Errorf("read goal: %w", err)
+		return "", fmt.Errorf("read goal: %w", err)
 	}
-	if goal = string(text); goal != "" && !textfile.IsText(goal) {
-		return nil, usage("the goal on stdin is not text in UTF-8")
+	if len(text) > 0 && !textfile.IsText(string(text)) {
+		return "", usage("the goal on stdin is not text in UTF-8")
 	}
-	return &goal, nil
+	return string(text), nil
 }
 
 // dryRun prints what a run would do.
