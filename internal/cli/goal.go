@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ var goalFlags = []string{
 	"allow-unverified",
 }
 
+// goalIterations is the default limit: a session that is refused continues, so an iteration is shorter than in a run.
+const goalIterations = 20
+
 func newGoalCommand(a *app) *cobra.Command {
 	c := &goalCommand{app: a, values: map[string]*flagValue{}}
 	cmd := &cobra.Command{
@@ -60,6 +64,9 @@ workspace and its status.`,
 	flags.StringVar(&c.session, "session", "", "the session's `ID`; default: the one that this command is called in")
 	flags.BoolVar(&c.replace, "replace", false, "replace the current goal of this workspace")
 	for _, key := range config.Keys() {
+		if key.Name == "max_iterations" {
+			key.Default = strconv.Itoa(goalIterations)
+		}
 		if slices.Contains(goalFlags, key.Flag) {
 			addKeyFlag(flags, c.values, key)
 		}
@@ -131,11 +138,10 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 
 // goalSettings are the settings of a run that works in the session's own folder, on one goal.
 func goalSettings(loaded config.Loaded) config.Settings {
-	const continuations = 20
 	s := loaded.Settings
 	s.Worktree, s.Tasks.File, s.Spec = "", "", ""
 	if loaded.Origins["max_iterations"].Layer == config.LayerDefault {
-		s.MaxIterations = continuations
+		s.MaxIterations = goalIterations
 	}
 	return s
 }
