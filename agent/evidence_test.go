@@ -60,6 +60,13 @@ func TestEvidenceInStreams(t *testing.T) {
 			`","arguments":` + input + "}}\n" +
 			`{"type":"tool.execution_complete","data":{"toolCallId":"c",` + result + "}}\n"
 	}
+	acp := func(start, end string) string {
+		update := func(kind, more string) string {
+			return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"` + kind +
+				`","toolCallId":"c",` + more + "}}}\n"
+		}
+		return update("tool_call", start) + update("tool_call_update", end)
+	}
 	const good, bad = `"content":"ok","is_error":false}]}}`, `"content":"Exit code 1\nFAIL","is_error":true}]}}`
 	for _, c := range []struct {
 		name, agent, lines string
@@ -105,6 +112,13 @@ func TestEvidenceInStreams(t *testing.T) {
 			`"output":"FAIL","metadata":{"exit":1}`), test("fail", "FAIL")},
 		{"opencode's tool", "opencode", opencode("look", `"status":"error","input":{},"error":"no page"`),
 			tool("fail", "no page")},
+		{"acp passes", "acp", acp(`"title":"bash","kind":"execute","rawInput":{"command":"go test ./..."}`,
+			`"status":"completed","rawOutput":{"output":"ok","metadata":{"exit":0}}`), test("pass", "ok")},
+		{"acp fails", "acp", acp(`"title":"bash","kind":"execute","rawInput":{"command":"go test ./..."}`,
+			`"status":"completed","rawOutput":{"output":"FAIL","exitCode":1}`), test("fail", "FAIL")},
+		{"acp without an exit code", "acp", acp(`"title":"bash","rawInput":{"command":"go test ./..."}`,
+			`"status":"completed"`), nil},
+		{"acp's tool by its title", "acp", acp(`"title":"look","kind":"other"`, `"status":"failed"`), tool("fail", "")},
 		{"copilot passes", "copilot", copilot("bash", `{"command":"go test ./..."}`,
 			`"shellExecution":{"exitCode":0},"success":true,"result":{"content":"ok"}`), test("pass", "ok")},
 		{"copilot fails", "copilot", copilot("bash", `{"command":"go test ./..."}`,

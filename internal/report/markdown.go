@@ -105,6 +105,8 @@ func (r Report) verified() string {
 		return "yes, by " + prose(strings.Join(r.Outcome.VerifiedBy, ", "))
 	case slices.Contains(r.Outcome.VerifiedBy, ralph.VerifiedEvaluator):
 		return "no: an evaluator accepted it, but no check ran"
+	case slices.Contains(r.Outcome.VerifiedBy, ralph.VerifiedTools):
+		return "no: only tools that the agent called itself succeeded, and no check ran"
 	case r.Outcome.Ended && r.Outcome.ExitCode == 0:
 		return "**no: nothing was checked**"
 	}

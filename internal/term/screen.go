@@ -146,6 +146,7 @@ func taskProofs(s *fold.State) string {
 		{ralph.ProvenWorkspace, "shown in the workspace itself"},
 		{ralph.ProvenAccepted, "accepted by a person"},
 		{ralph.ProvenUnbroken, "unbroken, as asked for"},
+		{ralph.ProvenReported, "reported by the agent's own tools"},
 		{ralph.ProvenNone, "not shown"},
 		{"", "done before this run"},
 	} {
