@@ -46,6 +46,13 @@ type journal struct {
 
 // emit records one event, applies it, and passes it to the observers.
 func (j *journal) emit(kind ralph.EventType, data any) {
+	e, bug := j.record(kind, data)
+	j.tell(e)
+	j.warnPanic(bug)
+}
+
+// record records one event and applies it.
+func (j *journal) record(kind ralph.EventType, data any) (ralph.Event, *caughtPanic) {
 	e := ralph.Event{
 		Version:   ralph.EventVersion,
 		Seq:       j.state.Seq + 1,
@@ -59,6 +66,11 @@ func (j *journal) emit(kind ralph.EventType, data any) {
 	if err := j.state.Apply(e); err != nil {
 		panic(err)
 	}
+	return e, bug
+}
+
+// tell passes an event to the observers.
+func (j *journal) tell(e ralph.Event) {
 	broke := false
 	for i, see := range j.observers {
 		if see != nil && !callSafely(func() { see(e) }) { // a broken view must not break the run
@@ -68,7 +80,6 @@ func (j *journal) emit(kind ralph.EventType, data any) {
 	if broke {
 		j.warn("observer_panicked", "a view of this run crashed and receives no more events")
 	}
-	j.warnPanic(bug)
 }
 
 // warn records a warning.

@@ -52,6 +52,11 @@ func TestStorageThatFailsAtAnyOperation(t *testing.T) {
 			if kept := w.log.events; len(kept) > 0 && kept[len(kept)-1].Seq != int64(len(kept)) {
 				t.Errorf("the log goes on behind a gap: %d events, the last is number %d", len(kept), kept[len(kept)-1].Seq)
 			}
+			if kept := w.log.events; len(kept) > 0 {
+				if end, ok := kept[len(kept)-1].Data.(ralph.RunStopped); ok && end.ExitCode != 74 {
+					t.Errorf("the log ends with %d", end.ExitCode)
+				}
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type Log struct {
 	link   link  // that the next line carries
 	folder int   // last iteration that asked for a folder, plus one
 	broken error // set when nothing may be written anymore
+	lost   error // set when an event may not survive a power cut
 }
 
 // disk is what a log needs from its file. Tests replace it with one that fails.
@@ -109,11 +111,11 @@ func (l *Log) cutBack() error {
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken == nil {
-		l.broken = ioError("fsync", l.path, l.disk.Flush())
+	if l.lost = cmp.Or(l.lost, l.broken); l.lost == nil {
+		l.lost = ioError("fsync", l.path, l.disk.Flush())
 	}
-	if l.broken != nil {
-		return fmt.Errorf("sync log: %w", l.broken)
+	if l.lost != nil {
+		return fmt.Errorf("sync log: %w", l.lost)
 	}
 	return nil
 }

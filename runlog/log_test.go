@@ -135,7 +135,10 @@ func TestFailedSyncIsNotTriedAgain(t *testing.T) {
 	wantIO(t, log.Sync(), syscall.EIO, log.path)
 	bad.noFlush = nil
 	wantIO(t, log.Sync(), syscall.EIO, log.path)
-	wantIO(t, log.Append(events[3]), syscall.EIO, log.path)
+	if err := log.Append(events[3]); err != nil { // the end of the run may still be corrected
+		t.Error(err)
+	}
+	wantIO(t, log.Sync(), syscall.EIO, log.path)
 	if bad.flushes != 2 {
 		t.Errorf("%d flushes, want 2", bad.flushes)
 	}
