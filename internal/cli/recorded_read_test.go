@@ -66,16 +66,19 @@ func (r *reader) run(full bool, env, args []string) {
 	if stderr != "" {
 		text += "[stderr]\n" + r.steady.Replace(withNewline(stderr))
 	}
-	// the width of the columns depends on the path of a log that cannot be read
-	if args[0] == "runs" && strings.Contains(text, "$ROOT") {
-		text = blanks.ReplaceAllString(text, "  ")
+	// the space that files take depends on the disk, and the width of columns on that and on paths
+	if args[0] == "runs" {
+		text = diskSpace.ReplaceAllString(blanks.ReplaceAllString(text, "  "), "${1}SIZE")
 	}
 	r.all = append(r.all, commandOutput{
 		name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full,
 	})
 }
 
-var blanks = regexp.MustCompile(` {2,}`)
+var (
+	blanks    = regexp.MustCompile(` {2,}`)
+	diskSpace = regexp.MustCompile(`("size_bytes": *)\d+|\b\d+(\.\d+)? [KMG]?B\b`)
+)
 
 // withNewline adds the final newline that a txtar file needs, without making two texts the same.
 func withNewline(text string) string {
