@@ -256,26 +256,24 @@ const defaultEscalation = 2
 func (l *Loop) validate() error {
 	cfg, p := l.run.cfg, l.run.policy
 	starts := l.step == nil && l.accepts.yes == nil
+	hasChecks := len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()
+	provable := hasChecks || p.AllowUnverified || len(p.VerifierTools) > 0 || l.reviews.evaluator != nil
 	switch {
 	case starts && slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
-	case l.checks.checker == nil && l.tree.examiner == nil &&
-		(len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
+	case hasChecks && l.checks.checker == nil && l.tree.examiner == nil:
 		return errors.New("make loop: checks are configured, but nothing runs them: use WithChecker")
-	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified &&
-		len(p.VerifierTools) == 0 && l.reviews.evaluator == nil:
+	case !provable:
 		return errors.New("make loop: nothing can prove completion: add a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nothing makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
 		return errors.New("make loop: a limit is negative")
 	}
-	for _, tag := range p.CompletionTags {
-		if strings.TrimSpace(tag) == "" {
-			return errors.New("make loop: empty completion tag")
-		}
+	if slices.ContainsFunc(p.CompletionTags, func(tag string) bool { return strings.TrimSpace(tag) == "" }) {
+		return errors.New("make loop: empty completion tag")
 	}
 	return l.accepts.validate()
 }
