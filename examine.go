@@ -34,10 +34,10 @@ type PathStripper interface {
 	StripsPath() bool
 }
 
-// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these changes was made, as
-// far as the files tell. A deleted file was changed when its folder was.
+// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these files and folders was
+// changed, as far as the system tells. It skips those that do not exist.
 type ChangeDater interface {
-	LastChange(changes []FileChange) time.Time
+	LastChange(names []string) time.Time
 }
 
 // Forker is an optional interface of an Examiner that can prove several checks side by side. Fork returns an Examiner

@@ -117,6 +117,7 @@ func (c *codexStream) started(i codexItem) {
 	if i.isTool() {
 		c.Tool(i.call().name, i.call().detail)
 		c.open.begin(i.ID, openCall{})
+		c.Evidence.Began(i.ID, i.call().name, i.Command)
 	}
 }
 

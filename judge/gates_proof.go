@@ -190,7 +190,7 @@ func testsGate(p ralph.Policy, code, detail string) ralph.Gate {
 	return ralph.Gate{State: ralph.GateWarned, Detail: detail}
 }
 
-func askFresh(_ ralph.Policy, h History) ralph.Gate {
+func askFresh(p ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale && len(h.Now.Moved) > 0 {
 		return shutGate(ralph.RefusedStale, "these files changed while checks ran, or since: %s; if you edit them, wait "+
 			"until the checks have run; if a program writes them, add them to .gitignore", text.List(h.Now.Moved))
@@ -198,6 +198,9 @@ func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,
 			"files in the workspace changed while checks ran; if you edited them, wait until the checks have run")
+	}
+	if len(h.Now.Checks) == 0 && hasVerifierTools(p) {
+		return noteGate("no check ran")
 	}
 	if h.Now.Accepted {
 		return openGate("Ralph ran the checks itself, while the agent waited for them")

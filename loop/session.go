@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -122,11 +123,11 @@ func (s *SessionStep) begin(ctx context.Context, l *Loop) ralph.Verdict {
 	if v.Action != ralph.GoOn {
 		return v
 	}
-	text, over := l.begin(ctx)
+	prompt, over := l.begin(ctx)
 	if over != nil {
 		return *over
 	}
-	s.Prompt = text
+	s.Prompt = prompt
 	return v
 }
 
@@ -138,10 +139,14 @@ func (turn SessionTurn) outcome(j *journal) ralph.AgentOutcome {
 	if said.CompleteTag == "" && said.Blocked == nil && said.Decide == nil {
 		said.Complete, said.CompleteTag = true, ralph.StopClaim
 	}
-	return ralph.AgentOutcome{
+	o := ralph.AgentOutcome{
 		Agent: turn.Agent, End: ralph.EndOK, Session: turn.Session, Said: said, OutputBytes: int64(len(turn.Text)),
 		Duration: j.before - j.state.Begun,
 	}
+	if j.policy.KeepAnswer {
+		o.Answer, _ = text.Cut(promise.Answer(turn.Text), maxAnswer)
+	}
+	return o
 }
 
 // failed returns why a step failed that resumed a run. The run is not over: a later step judges what is there.

@@ -116,6 +116,7 @@ func (a *listener) called(told toolCall, status string) toolCall {
 	case isNew:
 		a.endOutput()
 		a.Tool(call.name(), call.about())
+		a.Evidence.Began(call.id, call.title, call.command)
 	case status == "in_progress" && call.about() != before:
 		a.Live(ralph.Activity{
 			Kind:   "tool",

@@ -34,10 +34,18 @@ type Ended struct {
 	Output     string
 }
 
-// Began remembers a call, if it is one that can be evidence.
+// Began remembers a call, if it is one that can be evidence. Any other call may change files, so evidence that is
+// gathered meanwhile is stale.
 func (e *Evidence) Began(id, tool, command string) {
 	verifier := e.verifiers.Of(tool, command, e.dir)
-	if verifier == "" || len(e.awaited) >= maxAwaited || len(id) > MaxSession {
+	if verifier == "" {
+		for id, call := range e.awaited {
+			call.Stale = true
+			e.awaited[id] = call
+		}
+		return
+	}
+	if _, again := e.awaited[id]; again || len(e.awaited) >= maxAwaited || len(id) > MaxSession {
 		return
 	}
 	if e.awaited == nil {
