@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Examiner compares the trees that an agent leaves behind and runs checks in views of them. It
@@ -230,7 +231,8 @@ func (e *Examiner) edits(
 			return nil, err
 		}
 	}
-	renewed, err := e.renewals(ctx, found, reverted, extracted+"-renewed")
+	hidden := slices.Concat(changeNames(reverted), editNames(absent))
+	renewed, err := e.renewals(ctx, found, hidden, extracted+"-renewed")
 	if err != nil {
 		return nil, err
 	}
@@ -245,18 +247,31 @@ func (e *Examiner) edits(
 	return edits, nil
 }
 
-// renewals shows changed files that are not reverted with a new time. With an old one, tools would take what they built
-// from the base for fresh, and test that.
+// renewals shows changed files with a new time. With an old one, tools would take what they built from the base for
+// fresh, and test that. hidden lists files and folders of which the view does not have the changes.
 func (e *Examiner) renewals(
-	ctx context.Context, found classifiedChanges, reverted []ralph.FileChange, extracted string,
+	ctx context.Context, found classifiedChanges, hidden []string, extracted string,
 ) ([]pristine.Edit, error) {
 	if e.WorkspaceSnapshot != "" {
 		return nil, nil // those files are extracted
 	}
+	isHidden := map[string]bool{}
+	for _, name := range hidden {
+		isHidden[strings.TrimSuffix(name, "/")] = true
+	}
 	shown := slices.DeleteFunc(slices.Clone(found.all), func(c ralph.FileChange) bool {
-		return c.Kind != ralph.FileChanged || slices.Contains(reverted, c)
+		for name := c.Name; name != "."; name = path.Dir(name) {
+			if isHidden[name] {
+				return true
+			}
+		}
+		return c.Kind != ralph.FileChanged
 	})
 	return e.revert(ctx, found.now, shown, extracted)
+}
+
+func editNames(edits []pristine.Edit) []string {
+	return text.Mapped(edits, func(e pristine.Edit) string { return e.Name })
 }
 
 // addedDirs lists the folders whose files a view shows beside those of the tree.
