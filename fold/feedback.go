@@ -22,7 +22,7 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 		ListProblems:  now.ListDamage,
 		Tampered:      now.Tampered,
 		Unseen:        now.Unseen,
-		Rejections:    s.rejectionsNow(),
+		Rejections:    LatestRejections(s.History.Now.Evaluations),
 		Evidence:      judge.EvidenceOf(now),
 	}
 	if !ralph.CountsAsIteration(now.Agent.End) { // nothing new is known, so the old feedback still applies

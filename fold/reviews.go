@@ -112,11 +112,6 @@ func (s *State) invalidateReviews(tree string) {
 	}
 }
 
-// rejectionsNow returns the latest rejections of this iteration.
-func (s *State) rejectionsNow() []ralph.Evaluation {
-	return LatestRejections(s.History.Now.Evaluations)
-}
-
 // LatestRejections returns the evaluations that are rejections and the newest verdict on their task.
 func LatestRejections(all []ralph.Evaluation) []ralph.Evaluation {
 	var rejected []ralph.Evaluation

@@ -69,6 +69,21 @@ func (j *journal) record(kind ralph.EventType, data any) (ralph.Event, *caughtPa
 	return e, bug
 }
 
+// recordEnd records how the run ended, and tells the observers when that is durable. If only that fails, the log gets
+// another end, because a later process may still find the first one.
+func (j *journal) recordEnd(stopped ralph.RunStopped) {
+	e, bug := j.record(ralph.EvRunStopped, j.orRecordLost(stopped))
+	written := !j.lost
+	j.sync()
+	if written && j.lost {
+		j.lost = false
+		e, _ = j.record(ralph.EvRunStopped, j.orRecordLost(stopped))
+		j.lost = true
+	}
+	j.tell(e)
+	j.warnPanic(bug)
+}
+
 // tell passes an event to the observers.
 func (j *journal) tell(e ralph.Event) {
 	broke := false

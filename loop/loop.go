@@ -270,7 +270,7 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	if _, err := l.writeResult(recordLost(stopped, "the end of the run was not recorded")); err != nil {
 		stopped = recordLost(stopped, err.Error())
 	}
-	l.recordEnd(stopped)
+	l.run.recordEnd(stopped)
 	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.run.orRecordLost(stopped)) }))
 	stopped = l.run.orRecordLost(stopped)
 	result, err := l.writeResult(stopped)
@@ -281,21 +281,6 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		result, _ = l.writeResult(stopped)
 	}
 	return result
-}
-
-// recordEnd records how the run ended, and tells the observers when that is durable. If only that fails, the log gets
-// another end, because a later process may still find the first one.
-func (l *Loop) recordEnd(stopped ralph.RunStopped) {
-	e, bug := l.run.record(ralph.EvRunStopped, l.run.orRecordLost(stopped))
-	written := !l.run.lost
-	l.run.sync()
-	if written && l.run.lost {
-		l.run.lost = false
-		e, _ = l.run.record(ralph.EvRunStopped, l.run.orRecordLost(stopped))
-		l.run.lost = true
-	}
-	l.run.tell(e)
-	l.run.warnPanic(bug)
 }
 
 // recordLeft records what an agent left that was killed or cleared with the run: what changes after that is the user's.

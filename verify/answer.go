@@ -1,11 +1,17 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 // answerVariable names the file with the agent's answer, in the environment of a check.
@@ -23,15 +29,53 @@ func answerIn(in ralph.ViewInput) string {
 	return *in.Answer
 }
 
-// writeAnswer writes the answer beside a view. Every view has a file of its own, so that no check can change what the
-// next one reads.
-func writeAnswer(folder, answer string) (file string, err error) {
-	file = filepath.Join(folder, "answer.md")
-	if answer != "" {
-		answer += "\n"
+// answerFile is where a check of a view finds the agent's answer.
+type answerFile struct {
+	path, answer string
+	isReadBy     func(command string) bool
+}
+
+// answerFor returns the file of a view, nil if no check gets one.
+func answerFor(ctx context.Context, e *Examiner, in ralph.ViewInput, folder string) *answerFile {
+	if in.Answer == nil {
+		return nil
 	}
-	if err := os.WriteFile(file, []byte(answer), 0o600); err != nil {
-		return "", fmt.Errorf("write answer: %w: %w", ralph.ErrIO, err)
+	reads := func(command string) bool { return readsAnswer(ctx, e, in, command) }
+	return &answerFile{filepath.Join(folder, "answer.md"), answerIn(in), reads}
+}
+
+// readsAnswer reports whether a check names the variable, in its command or in a script that the command names and
+// that has it at the base. Others do not get the answer: an agent could put its work there, where no commit has it.
+func readsAnswer(ctx context.Context, e *Examiner, in ralph.ViewInput, command string) bool {
+	if strings.Contains(command, answerVariable) {
+		return true
 	}
-	return file, nil
+	return slices.ContainsFunc(strings.FieldsFunc(command, isBetweenWords), func(word string) bool {
+		if !filepath.IsLocal(word) {
+			return false
+		}
+		now, err := textfile.ReadInside(in.Dir, word)
+		if err != nil || !strings.Contains(now, answerVariable) {
+			return false
+		}
+		text, err := e.BaseText(ctx, in.Base, path.Clean(filepath.ToSlash(word)))
+		return err == nil && strings.Contains(text, answerVariable)
+	})
+}
+
+func isBetweenWords(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("'\";&|()<>=", c) }
+
+// give writes the answer for one check. It returns the check's environment, and what removes the file again.
+func (a *answerFile) give(command string, env []string) (with []string, remove func(), err error) {
+	if a == nil || !a.isReadBy(command) {
+		return env, func() {}, nil
+	}
+	text := a.answer
+	if text != "" {
+		text += "\n"
+	}
+	if err := os.WriteFile(a.path, []byte(text), 0o600); err != nil {
+		return nil, nil, fmt.Errorf("write answer: %w: %w", ralph.ErrIO, err)
+	}
+	return append(slices.Clip(env), answerVariable+"="+a.path), func() { _ = os.Remove(a.path) }, nil
 }

@@ -39,6 +39,7 @@ type Shell struct {
 	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
 
 	secret string // an assignment for the shell that runs a hidden check
+	answer *answerFile
 }
 
 var _ ralph.Checker = Shell{}
@@ -76,10 +77,15 @@ func (s Shell) run(
 	if err != nil {
 		return result, err
 	}
-	listener := listen(kept)
 	command := cmp.Or(in.Command, in.Name)
+	env, removeAnswer, err := s.answer.give(command, s.Env)
+	if err != nil {
+		return result, errors.Join(err, kept.Close())
+	}
+	defer removeAnswer()
+	listener := listen(kept)
 	spec := process.Spec{
-		Argv: process.Shell(command), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
+		Argv: process.Shell(command), Dir: in.Dir, Env: env, Marker: in.Marker,
 		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}

@@ -135,13 +135,7 @@ func (e *Examiner) openIn(
 		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}
 	shell.Enter = made.Enter
-	if asked.Answer != nil {
-		file, err := writeAnswer(folder, answerIn(asked.ViewInput))
-		if err != nil {
-			return nil, errors.Join(err, made.Close())
-		}
-		shell.Env = append(slices.Clip(shell.Env), answerVariable+"="+file)
-	}
+	shell.answer = answerFor(ctx, e, asked.ViewInput, folder)
 	if e.setsUp(e.looked) && mode != pristine.InPlace && asked.Kind != ralph.ViewAsLeft {
 		shell.Prepare = (&setup{command: e.Setup, view: made}).prepare
 	}
