@@ -42,6 +42,7 @@ func Profiles() []Profile {
 			Doc:  "20 iterations, DONE, the agent's answer in the result; the same failure three times is BLOCKED",
 			Values: map[string]string{
 				"max_iterations": "20", "completion_tag": "DONE", "gate.status": "off", "gate.shown": "warn",
+				"gate.test_change":   "ask", // passing checks must be those that the goal began with
 				"breaker.same_error": "3", "breaker.diagnose": "false",
 			},
 		},
