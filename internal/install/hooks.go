@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -64,7 +65,7 @@ func withHooks(text []byte, program string) (after []byte, changed bool, err err
 	if sameHooks(before, program) {
 		return text, false, nil
 	}
-	doc, err := withoutOwn(before)
+	doc, err := withoutOwn(before, document{})
 	if err != nil {
 		return nil, false, err
 	}
@@ -73,26 +74,33 @@ func withHooks(text []byte, program string) (after []byte, changed bool, err err
 			return nil, false, err
 		}
 	}
-	if !reflect.DeepEqual(others(before), others(doc)) || !sameHooks(doc, program) {
+	if !sameOthers(before, doc) || !sameHooks(doc, program) {
 		return nil, false, fmt.Errorf("add hooks: the result would differ in other places, too")
 	}
 	return doc.text, true, nil
 }
 
-// withoutHooks returns a settings text without Ralph's hooks, and reports whether it had any.
-func withoutHooks(text []byte) (after []byte, changed bool, err error) {
+// withoutHooks returns a settings text without Ralph's hooks, and reports whether it had any. Lists that the hooks
+// leave empty are removed, too, unless the settings from before the install have them.
+func withoutHooks(text, fromBefore []byte) (after []byte, changed bool, err error) {
 	before, err := parseSettings(text)
 	if err != nil {
 		return nil, false, err
 	}
-	doc, err := withoutOwn(before)
+	user, _ := parseDocument(fromBefore) // without them, nothing is known to be the user's
+	doc, err := withoutOwn(before, user)
 	if err != nil {
 		return nil, false, err
 	}
-	if !reflect.DeepEqual(others(before), others(doc)) {
+	if !sameOthers(before, doc) {
 		return nil, false, fmt.Errorf("remove hooks: the result would differ in other places, too")
 	}
-	return doc.text, len(doc.text) != len(before.text), nil
+	return doc.text, !bytes.Equal(doc.text, before.text), nil
+}
+
+// sameOthers reports whether two documents have the same comments, and the same values besides Ralph's hooks.
+func sameOthers(a, b document) bool {
+	return slices.Equal(comments(a.text), comments(b.text)) && reflect.DeepEqual(others(a), others(b))
 }
 
 // parseSettings parses a text whose hooks, if it has any, are an object of lists.
@@ -137,10 +145,10 @@ func (d document) added(container value, key string, content any) (document, err
 	return parseDocument(text)
 }
 
-// withoutOwn removes Ralph's hooks, with the lists and objects that they leave empty.
-func withoutOwn(d document) (document, error) {
+// withoutOwn removes Ralph's hooks, with the lists and objects that they leave empty, unless the user had those before.
+func withoutOwn(d, user document) (document, error) {
 	for {
-		container, i, found := d.ownMember()
+		container, i, found := d.ownMember(user)
 		if !found {
 			return d, nil
 		}
@@ -152,14 +160,16 @@ func withoutOwn(d document) (document, error) {
 }
 
 // ownMember finds the largest member that has nothing but hooks of Ralph in it.
-func (d document) ownMember() (container value, index int, found bool) {
-	at := slices.IndexFunc(d.root.members, func(m member) bool { return m.key == "hooks" && d.onlyOwn(m.value, 3) })
-	if at >= 0 {
-		return d.root, at, true
+func (d document) ownMember(user document) (container value, index int, found bool) {
+	for i, m := range d.root.members {
+		if m.key == "hooks" && d.removable(d.root, i, user.root, 3) {
+			return d.root, i, true
+		}
 	}
 	hooks, _ := d.root.find("hooks")
+	usersHooks, _ := user.root.find("hooks")
 	for i, event := range hooks.members {
-		if d.onlyOwn(event.value, 2) {
+		if d.removable(hooks, i, usersHooks, 2) {
 			return hooks, i, true
 		}
 		for j, group := range event.value.members {
@@ -175,6 +185,16 @@ func (d document) ownMember() (container value, index int, found bool) {
 		}
 	}
 	return value{}, 0, false
+}
+
+// removable reports whether a member is Ralph's as a whole: it has only hooks of Ralph and no comment of the user, the
+// user had no such member, and it hides no other member with the same key.
+func (d document) removable(container value, i int, users value, depth int) bool {
+	m := container.members[i]
+	_, had := users.find(m.key)
+	other := func(n member) bool { return n.key == m.key && n.start != m.start }
+	return !had && d.onlyOwn(m.value, depth) && len(comments(d.text[m.start:m.value.end])) == 0 &&
+		!slices.ContainsFunc(container.members, other)
 }
 
 // onlyOwn reports whether everything in a value is a hook of Ralph, and there is at least one. The depth is 1 for an

@@ -191,7 +191,7 @@ func (p Place) newReceipt(last *receipt, hooks Change, after []byte) (*receipt, 
 		r.Existed, r.Before = last.Existed, last.Before
 		return &r, nil
 	}
-	rest, had, err := withoutHooks(hooks.Before)
+	rest, had, err := withoutHooks(hooks.Before, last.before())
 	if had {
 		r.Before = rest
 	}
@@ -206,7 +206,7 @@ func (p Place) Uninstall() (Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	rest, had, err := withoutHooks(hooks.Before)
+	rest, had, err := withoutHooks(hooks.Before, last.before())
 	switch {
 	case err != nil:
 		return plan, fmt.Errorf("%s: %w", hooks.Path, err)

@@ -21,6 +21,7 @@ type member struct {
 	key   string
 	start int // of the key, or of the element
 	value value
+	comma int // the offset of the comma behind it, 0 if there is none
 }
 
 // document is a parsed JSON text.
@@ -151,14 +152,15 @@ func (p *parser) members(open byte, depth int) ([]member, error) {
 		if m.value, err = p.value(depth + 1); err != nil {
 			return nil, err
 		}
-		all = append(all, m)
 		p.space()
 		switch {
 		case p.at < len(p.text) && p.text[p.at] == ',':
+			m.comma = p.at
 			p.at++
 		case p.at >= len(p.text) || p.text[p.at] != closer:
 			return nil, p.unexpected()
 		}
+		all = append(all, m)
 	}
 }
 
@@ -217,122 +219,6 @@ func (d document) plain(v value) any {
 		return s
 	}
 	return json.RawMessage(raw)
-}
-
-// splice returns the text with one part replaced.
-func (d document) splice(start, end int, with string) []byte {
-	return bytes.Join([][]byte{d.text[:start], []byte(with), d.text[end:]}, nil)
-}
-
-// remove returns the text without a member of a container, and without the comma that it leaves.
-func (d document) remove(container value, i int) []byte {
-	all := container.members
-	m := all[i]
-	switch {
-	case i+1 < len(all):
-		return d.splice(m.start, all[i+1].start, "")
-	case i > 0:
-		return d.splice(all[i-1].value.end, m.value.end, "")
-	}
-	end := m.value.end + commentsAndSpace(d.text[m.value.end:])
-	if d.text[end] == ',' {
-		end += 1 + commentsAndSpace(d.text[end+1:])
-	}
-	return d.splice(container.start+1, end, "")
-}
-
-// add returns the text with a new last member of a container: in the container's own style, on lines of their own or
-// on one line.
-func (d document) add(container value, key string, content any) ([]byte, error) {
-	newline := "\n"
-	if bytes.Contains(d.text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
-	indent, lines := d.styleOf(container)
-	entry, err := d.render(key, content, indent, lines)
-	if err != nil {
-		return nil, err
-	}
-	entry = strings.ReplaceAll(entry, "\n", newline)
-	separator := " "
-	if lines {
-		separator = newline + indent
-	}
-	if len(container.members) > 0 {
-		return d.addBehind(container.members[len(container.members)-1].value.end, separator, entry), nil
-	}
-	if comments := bytes.TrimSpace(d.text[container.start+1 : container.end-1]); len(comments) > 0 {
-		entry += newline + indent + string(comments)
-	}
-	if lines {
-		entry = separator + entry + newline + d.indentAt(container.start)
-	}
-	return d.splice(container.start+1, container.end-1, entry), nil
-}
-
-// styleOf returns the white space before the members of a container, and whether each has lines of its own.
-func (d document) styleOf(container value) (indent string, lines bool) {
-	indent = d.indentAt(container.start) + d.unit()
-	if len(container.members) == 0 {
-		return indent, container.start == d.root.start || bytes.Contains(d.text, []byte("\n"+d.unit()))
-	}
-	first := container.members[0].start
-	if lines = bytes.Contains(d.text[container.start:first], []byte("\n")); lines {
-		indent = d.indentAt(first)
-	}
-	return indent, lines
-}
-
-// addBehind adds an entry behind the last member of a container, which ends at an offset.
-func (d document) addBehind(last int, separator, entry string) []byte {
-	after := last + commentsAndSpace(d.text[last:])
-	if d.text[after] == ',' { // a comma after the last member
-		return d.splice(after+1, after+1, separator+entry)
-	}
-	// A comment behind the last member stays behind it.
-	comment := last + len(d.text[last:]) - len(bytes.TrimLeft(d.text[last:], " \t"))
-	end := comment + commentLength(d.text[comment:])
-	if end == comment || !strings.Contains(separator, "\n") {
-		return d.splice(last, last, ","+separator+entry)
-	}
-	return d.splice(last, end, ","+string(bytes.TrimRight(d.text[last:end], "\r"))+separator+entry)
-}
-
-// render writes a member.
-func (d document) render(key string, content any, indent string, lines bool) (string, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // shell commands stay readable
-	if lines {
-		encoder.SetIndent(indent, d.unit())
-	}
-	if err := encoder.Encode(content); err != nil {
-		return "", fmt.Errorf("write JSON: %w", err)
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
-	if key == "" {
-		return text, nil
-	}
-	return fmt.Sprintf("%q: %s", key, text), nil
-}
-
-// indentAt returns the white space at the beginning of the line that contains an offset.
-func (d document) indentAt(offset int) string {
-	line := d.text[bytes.LastIndexByte(d.text[:offset], '\n')+1 : offset]
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
-}
-
-// unit returns the white space of one level.
-func (d document) unit() string {
-	if len(d.root.members) > 0 {
-		first := d.root.members[0].start
-		if bytes.Contains(d.text[d.root.start:first], []byte("\n")) {
-			if unit := d.indentAt(first); unit != "" {
-				return unit
-			}
-		}
-	}
-	return "  "
 }
 
 // errNotObject means that a settings file has something else where hooks belong.

@@ -24,6 +24,14 @@ type receipt struct {
 	Folders []string `json:"folders"` // that the install created, parents first
 }
 
+// before returns the bytes from before the install, nil if there is no receipt.
+func (r *receipt) before() []byte {
+	if r == nil {
+		return nil
+	}
+	return r.Before
+}
+
 func hashOf(text []byte) string {
 	hash := sha256.Sum256(text)
 	return hex.EncodeToString(hash[:])
