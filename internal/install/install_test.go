@@ -96,11 +96,23 @@ func TestUninstallLeavesEveryByteAsItWas(t *testing.T) {
 				if state, err := p.Status(); state != Absent || err != nil {
 					t.Errorf("%s, %v", state, err)
 				}
-				if left, _ := os.ReadDir(filepath.Join(p.State, "installs")); len(left) > 0 {
-					t.Errorf("receipts are left: %v", left)
+				if left, _ := os.ReadDir(p.State); len(left) > 0 {
+					t.Errorf("left in the state folder: %v", left)
 				}
 			})
 		}
+	}
+}
+
+func TestUninstallKeepsTheReceiptOfAnotherInstall(t *testing.T) {
+	p := newPlace(t, "claude")
+	other := p
+	other.Agent = "codex"
+	apply(t, p.Install)
+	apply(t, other.Install)
+	apply(t, p.Uninstall)
+	if other.readReceipt() == nil {
+		t.Error("the other receipt is gone")
 	}
 }
 

@@ -70,5 +70,6 @@ func (p Place) removeReceipt() error {
 	if err := os.Remove(p.receiptPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of the install: %w", err)
 	}
+	_ = os.Remove(filepath.Dir(p.receiptPath())) // fails if there are other installs
 	return nil
 }
