@@ -46,7 +46,7 @@ func (h eventHook) group(program string) hookGroup {
 }
 
 // ownCommand matches the commands of Ralph's hooks, of any version and with any path.
-var ownCommand = regexp.MustCompile(
+var ownCommand = regexp.MustCompile(`(?s)` + // a path may have line breaks
 	`(^command -v .* >/dev/null \|\| exit 0; .*|(^|[ /\\'"])ralph(\.exe)?['"]?) hook (stop|session-start|pre-tool)( |$)`)
 
 func isOwn(hook any) bool {
