@@ -79,6 +79,10 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		if err := s.plan.MissingKey(); err != nil {
 			return err
 		}
+		if runlog.IsTaken(store, run) && !c.globals.quiet {
+			fmt.Fprintln(c.errLines(), "ralph: warning: a conversation of this run is still open in ralph take; "+
+				"what changes there from now on counts as the agent's work, so close it first")
+		}
 		if state.Asked != nil {
 			s.asked = question{text: *state.Asked, steering: state.Steering}
 		}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +33,9 @@ in the folder of the run. Without arguments it is the last conversation of the
 newest run. The files are as they are now: for an earlier iteration, --restore
 first restores the files that it left (undo with ralph restore undo).
 
-Then ralph resume continues the run. What you changed counts as yours, not as
-the agent's work.`,
+Close the conversation, and continue the run with the command that ralph take
+prints then. What you changed counts as yours, not as the agent's work. The exit
+code is that of the agent CLI.`,
 		Example: `  ralph take             # the newest run, its last conversation
   ralph take 2 --restore # its second iteration, with the files it left
   ralph take 01K9 2`,
@@ -75,17 +78,50 @@ func (c *takeCommand) run(ctx context.Context, args []string) error {
 	}
 	shown := append([]string{filepath.Base(argv[0])}, argv[1:]...)
 	c.say("starting %s in %s", process.Words(shown), term.Clean(dir))
+	release, err := runlog.MarkTaken(found.store, found.id)
+	if err != nil {
+		return err
+	}
 	status, err := process.Attach(ctx, process.Attached{
 		Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(),
 		Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
 	})
-	if err != nil {
+	if err = errors.Join(err, release()); err != nil {
+		return err
+	}
+	if err := c.sayNext(ctx, found); err != nil {
 		return err
 	}
 	if status != 0 {
 		c.say("%s exited with status %d", said.agent, status)
+		return exitStatus(status)
 	}
-	c.say("continue the run with: ralph resume %s", found.id)
+	return nil
+}
+
+// sayNext says how the run continues. The person may have called other commands of Ralph in the conversation.
+func (c *takeCommand) sayNext(ctx context.Context, found foundRun) error {
+	state, err := stateOf(found.store, found.id)
+	if err != nil {
+		return err
+	}
+	newest, err := c.findRun(ctx, "")
+	if err != nil {
+		return err
+	}
+	next := term.ResumeCommand(state)
+	switch {
+	case state.Stopped == nil && state.Started.InSession:
+		c.say("the goal is still active; see it with: ralph goal status")
+		return nil
+	case state.Stopped == nil:
+	case state.Stopped.Status == ralph.StatusCompleted:
+		c.say("run %s is complete, and does not continue; for more work, start a new run", found.id)
+		return nil
+	case newest.id == found.id: // the other commands that it names are for the newest run
+		next = term.NextCommand(state)
+	}
+	c.say("to continue: %s", strings.ReplaceAll(next, "ralph resume", "ralph resume "+found.id))
 	return nil
 }
 
@@ -137,7 +173,7 @@ func (c *takeCommand) prepare(ctx context.Context, found foundRun, said conversa
 			return "", usage("the run's worktree %s is gone; ralph resume %s creates it again", dir, found.id)
 		}
 	}
-	if state.Stopped == nil {
+	if state.Stopped == nil && !state.Started.InSession {
 		c.say("warning: the run was killed, so your changes may count as the work of the iteration that was interrupted")
 	}
 	iteration := strconv.Itoa(said.iteration)
