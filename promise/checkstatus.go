@@ -17,7 +17,8 @@ type StatusProblem struct {
 // StatusCheck is what [CheckStatus] understood. Without problems, Status is set.
 type StatusCheck struct {
 	Status   *Status         `json:"status_block"`
-	Claim    bool            `json:"claim"` // the block claims that everything is done
+	Claim    bool            `json:"claim"`   // the block claims that everything is done
+	Blocked  bool            `json:"blocked"` // the block reports that the agent cannot continue
 	Problems []StatusProblem `json:"problems"`
 	Warnings []string        `json:"warnings"` // the block is valid, but says less than its author may think
 }
@@ -29,6 +30,7 @@ func CheckStatus(text string) StatusCheck {
 	check := StatusCheck{Problems: []StatusProblem{}, Warnings: []string{}}
 	if report.Status != nil && report.StatusProblem == "" {
 		check.Status, check.Claim = report.Status, report.Status.Claims()
+		check.Blocked = report.Status.State == "BLOCKED"
 		if why := report.Status.WhyNoClaim(); why != "" {
 			check.Warnings = append(check.Warnings, "the block does not claim completion: "+why)
 		}
@@ -55,22 +57,38 @@ func CheckStatus(text string) StatusCheck {
 // blockProblems lists the errors of the last complete block, or of the last one that begins.
 func blockProblems(lines [][]byte) []StatusProblem {
 	begin, end := lastBlock(lines)
-	switch {
-	case begin < 0:
+	if begin < 0 {
 		return []StatusProblem{noBlock(lines)}
-	case end < 0:
-		last := len(lines)
-		for last > begin+1 && len(bytes.TrimSpace(lines[last-1])) == 0 {
-			last--
-		}
-		problem := StatusProblem{Line: last, Problem: "the block has no end", Fix: "end it with the line " + blockEnds}
-		if at := slices.IndexFunc(lines[begin+1:], looksLike(blockEnds)); at >= 0 {
-			problem.Line = begin + 2 + at
-			problem.Fix = "write the line as " + blockEnds
-		}
-		return []StatusProblem{problem}
 	}
-	return fieldProblems(lines, begin, end)
+	if end >= 0 {
+		return fieldProblems(lines, begin, end, end+1)
+	}
+	problem := StatusProblem{Problem: "the block has no end", Fix: "end it with the line " + blockEnds}
+	if at := slices.IndexFunc(lines[begin+1:], looksLike(blockEnds)); at >= 0 {
+		end = begin + 1 + at
+		problem.Line, problem.Fix = end+1, "write the line as "+blockEnds
+	} else {
+		end = unendedAt(lines, begin)
+		problem.Line = end
+	}
+	return append(fieldProblems(lines, begin, end, problem.Line), problem)
+}
+
+// unendedAt returns the index of the line where a block without an end should end: behind its last field, or behind
+// the line that begins it. What follows may be any text of the message.
+func unendedAt(lines [][]byte, begin int) int {
+	end := begin + 1
+	for i := end; i < len(lines); i++ {
+		if name, _, colon := bytes.Cut(lines[i], []byte(":")); colon && fieldLike(name) >= 0 {
+			end = i + 1
+		}
+	}
+	return end
+}
+
+// fieldLike returns the index of the field that a name is meant to be, -1 if it is none.
+func fieldLike(name []byte) int {
+	return slices.IndexFunc(statusFields, func(f statusField) bool { return lettersOf(f.name) == lettersOf(string(name)) })
 }
 
 // lastBlock returns the indexes of the marks of the last complete block. end is -1 if no block is complete,
@@ -117,8 +135,8 @@ func lettersOf(text string) string {
 	}, strings.ToUpper(text))
 }
 
-// fieldProblems lists the errors between the marks of a block.
-func fieldProblems(lines [][]byte, begin, end int) []StatusProblem {
+// fieldProblems lists the errors between two lines of a block, and names a line for the fields that are missing.
+func fieldProblems(lines [][]byte, begin, end, missing int) []StatusProblem {
 	var problems []StatusProblem
 	first := map[string]int{} // the line of each field
 	before := ""              // the field above the line
@@ -144,7 +162,7 @@ func fieldProblems(lines [][]byte, begin, end int) []StatusProblem {
 	for _, f := range statusFields {
 		if first[f.name] == 0 {
 			problems = append(problems, StatusProblem{
-				Line: end + 1, Problem: f.name + " is missing", Fix: "add the line " + f.name + ": " + f.allowed(),
+				Line: missing, Problem: f.name + " is missing", Fix: "add the line " + f.name + ": " + f.allowed(),
 			})
 		}
 	}
@@ -154,7 +172,7 @@ func fieldProblems(lines [][]byte, begin, end int) []StatusProblem {
 // lineProblem returns the field that a line gives, or is meant to give, and what is wrong with the line.
 func lineProblem(text []byte, before string) (field string, problem StatusProblem) {
 	name, value, colon := bytes.Cut(text, []byte(":"))
-	at := slices.IndexFunc(statusFields, func(f statusField) bool { return lettersOf(f.name) == lettersOf(string(name)) })
+	at := fieldLike(name)
 	unexpected := fmt.Sprintf("unexpected line %q", shown(tidied(text)))
 	switch {
 	case at < 0 && before == recommendation:

@@ -39,6 +39,31 @@ and then rest
 	}
 }
 
+// The other errors of a block are named, too, if it does not end. Text behind its last field is not part of it.
+func TestEveryProblemOfABlockWithoutAnEndIsNamed(t *testing.T) {
+	text := "---RALPH_STATUS---\nSTATUS: DONE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 2\nNOTES: x\n" +
+		"TESTS_STATUS: PASSING\nWORK_TYPE: TESTING\nRECOMMENDATION: ship it\n\nThat was all.\n"
+	want := []StatusProblem{
+		{
+			2, `STATUS must be one of IN_PROGRESS, COMPLETE, BLOCKED, not "DONE"`,
+			"write STATUS: IN_PROGRESS | COMPLETE | BLOCKED",
+		},
+		{5, `unexpected line "NOTES: x"`, "remove it; details belong in RECOMMENDATION"},
+		{8, "EXIT_SIGNAL is missing", "add the line EXIT_SIGNAL: false | true"},
+		{8, "the block has no end", "end it with the line " + blockEnds},
+	}
+	if diff := cmp.Diff(want, CheckStatus(text).Problems); diff != "" {
+		t.Error(diff)
+	}
+	if got := CheckStatus(blockBegins).Problems; len(got) != len(statusFields)+1 || got[0].Line != 1 {
+		t.Errorf("only a beginning: %+v", got)
+	}
+	marked := strings.Replace(text, "\nThat was all", "--- END RALPH STATUS ---\nThat was all", 1)
+	if got := CheckStatus(marked).Problems; len(got) != 4 || got[3].Line != 9 {
+		t.Errorf("another end: %+v", got)
+	}
+}
+
 func TestCheckOfTextsWithoutAValidBlock(t *testing.T) {
 	body := strings.TrimPrefix(validBlock, blockBegins+"\n")
 	for name, c := range map[string]struct {
@@ -98,12 +123,14 @@ func TestCheckOfValidBlocks(t *testing.T) {
 			func(s *Status) { s.State = "BLOCKED" }, false,
 			[]string{"STATUS is BLOCKED, so EXIT_SIGNAL should be false"},
 		},
+		"blocked":     {func(s *Status) { s.State, s.ExitSignal = "BLOCKED", false }, false, []string{}},
 		"in progress": {func(s *Status) { s.State, s.ExitSignal = "IN_PROGRESS", false }, false, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := status
 			c.change(&s)
 			want := StatusCheck{Status: &s, Claim: c.claim, Problems: []StatusProblem{}, Warnings: c.warnings}
+			want.Blocked = strings.HasPrefix(name, "blocked")
 			if diff := cmp.Diff(want, CheckStatus("Words.\n"+printed(s))); diff != "" {
 				t.Error(diff)
 			}

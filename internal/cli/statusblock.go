@@ -85,9 +85,12 @@ func printStatusCheck(out io.Writer, check promise.StatusCheck) {
 	for _, warning := range check.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", warning)
 	}
-	if check.Claim {
+	switch {
+	case check.Claim:
 		fmt.Fprintln(out, "valid: claims that everything is done")
-		return
+	case check.Blocked:
+		fmt.Fprintln(out, "valid: reports that the agent is blocked, with RECOMMENDATION as the reason")
+	default:
+		fmt.Fprintln(out, "valid: claims nothing")
 	}
-	fmt.Fprintln(out, "valid: claims nothing")
 }
