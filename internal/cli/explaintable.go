@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/report"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 )
@@ -17,8 +18,12 @@ func printTables(out io.Writer, checks []ralph.CheckResult) {
 			continue
 		}
 		fmt.Fprintf(out, "  runs of %s:\n", term.Clean(c.FullName()))
+		width := 0
 		for _, run := range c.Proof.Table {
-			fmt.Fprintf(out, "    %-8s %s\n", run.Column, strings.Join(runWords(run), ", "))
+			width = max(width, len(report.RunText(run)))
+		}
+		for _, run := range c.Proof.Table {
+			fmt.Fprintf(out, "    %-*s  %s\n", width, report.RunText(run), strings.Join(runWords(run), ", "))
 		}
 		for _, word := range c.Proof.Environment {
 			fmt.Fprintf(out, "    ✗ %s\n", term.Clean(word))
@@ -56,9 +61,6 @@ func runWords(run ralph.ProofRun) []string {
 			kind = "changed test"
 		}
 		words = append(words, fmt.Sprintf("%d of %s failed", run.Fired, text.Count(run.Planted, kind)))
-	}
-	if run.Repeats {
-		words = append(words, "a repetition")
 	}
 	return words
 }

@@ -15,6 +15,14 @@ var columnTexts = map[ralph.ProofColumn]string{
 	ralph.ColumnLiterals: "the claimed tree, with wrong expected values",
 }
 
+// RunText says on which tree a run of a check was.
+func RunText(run ralph.ProofRun) string {
+	if run.Repeats {
+		return columnTexts[run.Column] + ", again"
+	}
+	return columnTexts[run.Column]
+}
+
 // proofTables shows the runs that prove the checks of the last verdict.
 func (r Report) proofTables(p *page) {
 	titled := false
@@ -28,11 +36,7 @@ func (r Report) proofTables(p *page) {
 			titled = true
 		}
 		for _, run := range c.Proof.Table {
-			column := columnTexts[run.Column]
-			if run.Repeats {
-				column += ", again"
-			}
-			p.row(c.named(), prose(column), exitText(run), number(run.Passed), number(run.Failed),
+			p.row(c.named(), prose(RunText(run)), exitText(run), number(run.Passed), number(run.Failed),
 				number(run.Skipped), planted(run))
 		}
 	}
