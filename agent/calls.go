@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/shell"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -25,15 +26,16 @@ type toolInput struct {
 	Description  string `json:"description"`
 	Name         string `json:"name"`
 	Prompt       string `json:"prompt"`
-	Background   bool   `json:"run_in_background"`
-	BackgroundTo bool   `json:"is_background"`
+	run          shell.Call
 }
 
-// began remembers a call that can be evidence. What runs in the background has no result yet when its call returns.
-func began(e *stream.Evidence, id, tool string, in toolInput) {
-	if !in.Background && !in.BackgroundTo {
-		e.Began(id, tool, cmp.Or(in.Command, in.Cmd))
-	}
+// UnmarshalJSON reads the fields that describe a call, and what it runs. Keys come from the model: what they say in
+// another case is good enough for a description only.
+func (t *toolInput) UnmarshalJSON(text []byte) error {
+	type fields toolInput
+	stream.Decode(text, (*fields)(t))
+	t.run = shell.ReadCall(text)
+	return nil
 }
 
 // resultText is the text of a tool's result: a string, or a list of pieces.

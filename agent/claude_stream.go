@@ -230,7 +230,7 @@ func (c *claudeStream) assistant(e *claudeEvent) {
 
 func (c *claudeStream) call(b claudeBlock) {
 	c.Tool(b.Tool, b.Input.about())
-	began(&c.Evidence, b.ID, b.Tool, b.Input)
+	c.Evidence.Began(b.ID, b.Tool, b.Input.run)
 }
 
 // returned reads the results of calls that are evidence.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/shell"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -117,7 +118,7 @@ func (c *codexStream) started(i codexItem) {
 	if i.isTool() {
 		c.Tool(i.call().name, i.call().detail)
 		c.open.begin(i.ID, openCall{})
-		c.Evidence.Began(i.ID, i.call().name, i.Command)
+		c.Evidence.Began(i.ID, i.call().name, shell.Call{Line: i.Command})
 	}
 }
 
@@ -132,7 +133,7 @@ func (c *codexStream) completed(i codexItem) {
 			c.Tool(call.name, call.detail)
 		}
 		if i.Status != "" { // otherwise the end of a long event is missing
-			c.Evidence.Began(i.ID, call.name, i.Command)
+			c.Evidence.Began(i.ID, call.name, shell.Call{Line: i.Command})
 			c.Evidence.Ended(i.ID, stream.Ended{Exit: i.Exit, Failed: i.Status != "completed", Output: i.Output}, c.Now())
 		}
 		if i.Status == "declined" {

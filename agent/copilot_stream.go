@@ -134,7 +134,7 @@ func (c *copilotStream) began(e *copilotEvent) {
 	c.Tool(e.Data.Tool, e.Data.Input.about())
 	c.Retry, c.silent = nil, false
 	c.open.begin(e.callKey(), openCall{e.Data.Tool, e.Data.Input.about()})
-	began(&c.Evidence, e.callKey(), e.Data.Tool, e.Data.Input)
+	c.Evidence.Began(e.callKey(), e.Data.Tool, e.Data.Input.run)
 }
 
 func (c *copilotStream) ended(e *copilotEvent) {

@@ -79,6 +79,14 @@ func TestEvidenceInStreams(t *testing.T) {
 		{"a tool in pieces", "claude",
 			claude("look", `{"url":"x"}`, `"content":[{"type":"text","text":"a"},{"type":"image"}]}]}}`), tool("pass", "a")},
 		{"a tool with a command", "claude", claude("look", `{"command":"ls"}`, good), nil},
+		{"two commands", "claude", claude("Bash", `{"command":"go test ./...","cmd":"true"}`, good), nil},
+		{"two cases", "claude", claude("Bash", `{"Command":"go test ./...","command":"true"}`, good), nil},
+		{"one key twice", "opencode", opencode("bash", `"status":"completed","input":{"command":"true",`+
+			`"command":"go test ./..."},"output":"","metadata":{"exit":0}`), nil},
+		{"another folder", "opencode", opencode("bash", `"status":"completed","input":{"command":"go test ./...",`+
+			`"workdir":"/elsewhere"},"output":"","metadata":{"exit":0}`), nil},
+		{"acp with two commands", "acp", acp(`"title":"bash","rawInput":{"command":"go test ./...","cmd":"true"}`,
+			`"status":"completed","rawOutput":{"exitCode":0}`), nil},
 		{"in the background", "claude",
 			claude("Bash", `{"command":"go test ./...","run_in_background":true}`, good), nil},
 		{"sent to the background", "claude", claude("Bash", `{"command":"go test ./..."}`,

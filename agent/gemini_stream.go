@@ -129,7 +129,7 @@ func (g *geminiStream) called(e *geminiEvent) {
 	g.endMessage()
 	g.Tool(e.Tool, e.Input.about())
 	g.calls.begin(e.ID, openCall{e.Tool, e.Input.about()})
-	began(&g.Evidence, e.ID, e.Tool, e.Input)
+	g.Evidence.Began(e.ID, e.Tool, e.Input.run)
 }
 
 // returned counts a tool that ended as a step. A tool that is forbidden altogether is not offered

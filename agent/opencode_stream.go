@@ -120,7 +120,7 @@ func (o *opencodeStream) used(p opencodePart) {
 	detail, complaint := p.State.Input.about(), p.State.Error
 	o.tooled, o.endless = true, 0
 	o.Tool(p.Tool, detail)
-	began(&o.Evidence, p.CallID, p.Tool, p.State.Input)
+	o.Evidence.Began(p.CallID, p.Tool, p.State.Input.run)
 	failed, output := p.State.Status != "completed", cmp.Or(p.State.Output, complaint)
 	o.Evidence.Ended(p.CallID, stream.Ended{Exit: p.State.Metadata.Exit, Failed: failed, Output: output}, o.Now())
 	if p.State.Status != "error" {

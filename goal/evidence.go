@@ -1,15 +1,12 @@
 package goal
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/shell"
@@ -52,7 +49,7 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 		others = others || !only
 		for _, verifier := range verifiers {
 			found = append(found, Evidence{
-				ToolName: call.Name, ToolCallID: result.CallID, Command: commandOf(call).line, Status: statusOf(call, result),
+				ToolName: call.Name, ToolCallID: result.CallID, Command: shell.ReadCall(call.Arguments).Line, Status: statusOf(call, result),
 				Content: m.compact(result.Content), ObservedAt: m.Now(), Verifier: verifier, Iteration: s.Iteration, Tree: tree,
 			})
 		}
@@ -93,19 +90,17 @@ func (m *Middleware) verifiers(call ToolCall) (names []string, only bool) {
 	if !slices.Contains(m.VerifierToolNames, call.Name) {
 		return nil, false
 	}
-	command := commandOf(call)
+	command := shell.ReadCall(call.Arguments)
 	switch {
-	case command.line == "" && isShellTool(call.Name):
+	case !command.ShowsResultIn(m.Dir), command.Line == "" && isShellTool(call.Name):
 		return nil, false
-	case command.line == "":
+	case command.Line == "":
 		return []string{call.Name}, true
-	case command.background || !m.isHere(command.dir):
-		return nil, false
 	}
 	for _, verifier := range m.Verifiers {
-		if shell.Runs(command.line, verifier, m.Dir) {
+		if shell.Runs(command.Line, verifier, m.Dir) {
 			names = append(names, verifier)
-			only = only || shell.RunsOnly(command.line, verifier, m.Dir)
+			only = only || shell.RunsOnly(command.Line, verifier, m.Dir)
 		}
 	}
 	if m.Checker != nil {
@@ -115,65 +110,6 @@ func (m *Middleware) verifiers(call ToolCall) (names []string, only bool) {
 }
 
 func isShellTool(name string) bool { return slices.Contains(ShellTools, name) }
-
-// isHere reports whether a tool's working folder is the workspace. Without one, the tool runs in its usual
-// folder.
-func (m *Middleware) isHere(dir string) bool {
-	return dir == "" || dir == "." || m.Dir != "" && filepath.Clean(dir) == filepath.Clean(m.Dir)
-}
-
-// command is what a shell tool runs.
-type command struct {
-	line       string
-	dir        string
-	background bool // the tool's result says nothing about the command's
-}
-
-// Names of arguments of shell tools.
-var (
-	commandNames    = []string{"command", "cmd", "script"}
-	dirNames        = []string{"workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path", "dir"}
-	backgroundNames = []string{"run_in_background", "is_background", "background", "isBackground"}
-)
-
-// commandOf reads the arguments of a call. A line of "" means that the tool has no command.
-func commandOf(call ToolCall) (c command) {
-	var arguments map[string]json.RawMessage
-	if json.Unmarshal(call.Arguments, &arguments) != nil {
-		return command{}
-	}
-	for _, name := range commandNames {
-		c.line = cmp.Or(c.line, commandLine(arguments[name]))
-	}
-	for _, name := range dirNames {
-		var dir string
-		_ = json.Unmarshal(arguments[name], &dir) // if it is no text, it is no folder
-		c.dir = cmp.Or(c.dir, dir)
-	}
-	for _, name := range backgroundNames {
-		value := string(arguments[name])
-		c.background = c.background || value != "" && value != "false" && value != "null"
-	}
-	return c
-}
-
-// commandLine returns the line of an argument: a text, or the words of a command.
-func commandLine(argument json.RawMessage) (line string) {
-	var words []string
-	if json.Unmarshal(argument, &line) == nil || json.Unmarshal(argument, &words) != nil {
-		return line
-	}
-	for i, word := range words {
-		if !isPlainWord(word) {
-			words[i] = shell.Quote(word)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-var plainWord = text.LazyRegexp(`^[A-Za-z0-9_./:@%+=-]+$`)
-
-func isPlainWord(word string) bool { return plainWord().MatchString(word) }
 
 // statusOf says whether a call succeeded: by its exit code and the tool's own error flag. Only if there is
 // neither, it reads the output, and there only reports of an exit code. A command without any of them did
@@ -186,7 +122,7 @@ func statusOf(call ToolCall, r ToolResult) ralph.EvidenceStatus {
 		return ralph.EvidencePass
 	}
 	codes := reportedCodes(r.Content)
-	passed := len(codes) > 0 || commandOf(call).line == ""
+	passed := len(codes) > 0 || shell.ReadCall(call.Arguments).Line == ""
 	if passed && !slices.ContainsFunc(codes, func(code int) bool { return code != 0 }) {
 		return ralph.EvidencePass
 	}

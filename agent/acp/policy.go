@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 // toolCall is what is known about a tool call: what it would do, and to which files.
 type toolCall struct {
 	id, kind, title, command string
+	run                      shell.Call
 	paths                    []string
 	cut                      bool // there was more than is kept
 	result                   callResult
@@ -37,23 +39,23 @@ type callResult struct {
 	} `json:"metadata"`
 }
 
-// UnmarshalJSON reads a tool call or an update of one. The keys of the input come from the model,
-// so their case matters.
+// UnmarshalJSON reads a tool call or an update of one.
 func (c *toolCall) UnmarshalJSON(text []byte) error {
 	var told struct {
-		ID        string                     `json:"toolCallId"`
-		Kind      string                     `json:"kind"`
-		Title     string                     `json:"title"`
-		Locations files                      `json:"locations"`
-		Content   files                      `json:"content"`
-		Input     map[string]json.RawMessage `json:"rawInput"`
-		Output    callResult                 `json:"rawOutput"`
+		ID        string          `json:"toolCallId"`
+		Kind      string          `json:"kind"`
+		Title     string          `json:"title"`
+		Locations files           `json:"locations"`
+		Content   files           `json:"content"`
+		Input     json.RawMessage `json:"rawInput"`
+		Output    callResult      `json:"rawOutput"`
 	}
 	stream.Decode(text, &told)
 	c.result = told.Output
 	c.result.Output = strings.Clone(c.result.Output[max(len(c.result.Output)-maxCommand, 0):])
 	c.id, c.kind = c.short(told.ID, stream.MaxSession), c.short(told.Kind, stream.DetailSize)
-	c.title, c.command = c.short(told.Title, maxCommand), c.short(commandLine(told.Input["command"]), maxCommand)
+	c.readInput(told.Input)
+	c.title = c.short(told.Title, maxCommand)
 	for _, f := range append(told.Locations, told.Content...) {
 		if f.Path != "" && len(c.paths) < maxPaths {
 			c.paths = append(c.paths, c.short(f.Path, maxPath))
@@ -62,6 +64,15 @@ func (c *toolCall) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// readInput reads the command of a call. The keys come from the model, so their case matters.
+func (c *toolCall) readInput(input json.RawMessage) {
+	var fields map[string]json.RawMessage
+	stream.Decode(input, &fields)
+	c.command, c.run = c.short(commandLine(fields["command"]), maxCommand), shell.ReadCall(input)
+	c.run.Line, c.run.Dir = c.short(c.run.Line, maxCommand), c.short(c.run.Dir, maxPath)
+	c.run.Unclear = c.run.Unclear || c.cut
 }
 
 // files are the locations of a call, or what it would change; both have the same form.
@@ -153,7 +164,7 @@ const shellSyntax = ";&|<>$`(){}\\\n\r"
 // isCheck reports whether a call runs one of the allowed commands, possibly with further arguments.
 func (p policy) isCheck(c toolCall) bool {
 	command := strings.TrimSpace(c.line())
-	if command == "" || c.cut {
+	if command == "" || c.cut || c.run.Unclear {
 		return false
 	}
 	return slices.ContainsFunc(p.commands, func(allowed string) bool {
@@ -188,6 +199,7 @@ func (c *toolCall) merge(later toolCall) {
 	if len(later.paths) > 0 {
 		c.paths = later.paths
 	}
+	c.run = cmp.Or(later.run, c.run)
 	c.cut = c.cut || later.cut
 }
 

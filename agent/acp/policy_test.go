@@ -50,6 +50,7 @@ func TestPolicy(t *testing.T) {
 		{"a check as a title", "{\"kind\":\"execute\",\"title\":\"`make test`\"}", true},
 		{"a check with a longer name", `{"kind":"execute","rawInput":{"command":"make tester"}}`, false},
 		{"a check under another key", `{"kind":"execute","rawInput":{"command":"rm -r /","Command":"make test"}}`, false},
+		{"a check beside another key", `{"kind":"execute","rawInput":{"command":"make test","cmd":"rm -r /"}}`, false},
 		{"a check and more", `{"kind":"execute","title":"make test","rawInput":{"command":"make test; id"}}`, false},
 		{"a check with arguments", `{"kind":"execute","rawInput":{"command":"make test V=1"}}`, true},
 		{"a check that runs another", `{"kind":"execute","rawInput":{"command":"make test V=$(id)"}}`, false},

@@ -116,7 +116,7 @@ func (a *listener) called(told toolCall, status string) toolCall {
 	case isNew:
 		a.endOutput()
 		a.Tool(call.name(), call.about())
-		a.Evidence.Began(call.id, call.title, call.command)
+		a.Evidence.Began(call.id, call.title, call.run)
 	case status == "in_progress" && call.about() != before:
 		a.Live(ralph.Activity{
 			Kind:   "tool",
@@ -133,7 +133,7 @@ func (a *listener) returned(call toolCall, result callResult, status string) {
 		how := stream.Ended{
 			Exit: cmp.Or(result.Exit, result.ExitCode, result.Metadata.Exit), Failed: status == "failed", Output: result.Output,
 		}
-		a.Evidence.Began(call.id, call.title, call.command)
+		a.Evidence.Began(call.id, call.title, call.run)
 		a.Evidence.Ended(call.id, how, a.Now())
 	}
 }

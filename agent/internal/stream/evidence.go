@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/shell"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -36,9 +37,9 @@ type Ended struct {
 
 // Began remembers a call, if it is one that can be evidence. Any other call may change files, so evidence that is
 // gathered meanwhile is stale.
-func (e *Evidence) Began(id, tool, command string) {
-	verifier := e.verifiers.Of(tool, command, e.dir)
-	if verifier == "" {
+func (e *Evidence) Began(id, tool string, run shell.Call) {
+	verifier := e.verifiers.Of(tool, run.Line, e.dir)
+	if verifier == "" || !run.ShowsResultIn(e.dir) {
 		for id, call := range e.awaited {
 			call.Stale = true
 			e.awaited[id] = call
@@ -52,7 +53,7 @@ func (e *Evidence) Began(id, tool, command string) {
 		e.awaited = map[string]ralph.ToolEvidence{}
 	}
 	e.awaited[id] = ralph.ToolEvidence{
-		Tool: promise.OneLine(tool, DetailSize), CallID: id, Command: strings.Clone(command), Verifier: verifier,
+		Tool: promise.OneLine(tool, DetailSize), CallID: id, Command: strings.Clone(run.Line), Verifier: verifier,
 	}
 }
 
