@@ -45,14 +45,26 @@ func (h eventHook) group(program string) hookGroup {
 	return hookGroup{h.matcher, []hook{{"command", command, int(h.timeout.Seconds())}}}
 }
 
-// ownCommand matches the commands of Ralph's hooks, of any version and with any path.
-var ownCommand = regexp.MustCompile(`(?s)` + // a path may have line breaks
-	`(^command -v .* >/dev/null \|\| exit 0; .*|(^|[ /\\'"])ralph(\.exe)?['"]?) hook (stop|session-start|pre-tool)( |$)`)
+// ownCommand matches a command with the form that group gives it, or that a person gives it who adds the hook by hand.
+// Its groups are the program in both places: a plain word, or one in single quotes.
+var ownCommand = regexp.MustCompile(
+	`^(?:command -v (` + word + `) >/dev/null \|\| exit 0; )?(` + word + `)` +
+		` hook (?:stop|session-start|pre-tool)(?: --timeout [0-9a-z.]+)?$`)
+
+const word = `[A-Za-z0-9/._+-]+|'[^']*'(?:\\''[^']*')*`
+
+// ownName matches the program's file, also with a version. Other programs have hooks, too, even some called ralph-….
+var ownName = regexp.MustCompile(`(?:^|[/\\'])ralph(?:-v?[0-9][0-9A-Za-z.+-]*)?(?:\.exe)?'?$`)
 
 func isOwn(hook any) bool {
 	object, _ := hook.(map[string]any)
 	command, _ := object["command"].(string)
-	return ownCommand.MatchString(command)
+	return isOwnCommand(command)
+}
+
+func isOwnCommand(command string) bool {
+	found := ownCommand.FindStringSubmatch(command)
+	return found != nil && (found[1] == "" || found[1] == found[2]) && ownName.MatchString(found[2])
 }
 
 // withHooks returns a settings text with Ralph's hooks for a program, and reports whether it has changed. Everything
@@ -64,6 +76,9 @@ func withHooks(text []byte, program string) (after []byte, changed bool, err err
 	}
 	if sameHooks(before, program) {
 		return text, false, nil
+	}
+	if !isOwnCommand(program + " hook stop") {
+		return nil, false, fmt.Errorf("add hooks: an uninstall would not recognize calls of %s; rename it to ralph", program)
 	}
 	doc, err := withoutOwn(before, document{})
 	if err != nil {

@@ -142,6 +142,50 @@ func TestHookInTheUsersGroup(t *testing.T) {
 	}
 }
 
+// Other people's hooks may look like Ralph's. An install and an uninstall leave them alone.
+func TestHooksOfOthersStay(t *testing.T) {
+	for _, command := range []string{
+		"command -v lefthook >/dev/null || exit 0; lefthook hook stop",
+		"command -v ralph >/dev/null || exit 0; lefthook hook stop",
+		"command -v lefthook >/dev/null || exit 0; ralph hook stop",
+		"/home/me/bin/log-it.sh before ralph hook stop",
+		"ralph hook stop; say done",
+		"ralph hook stop --timeout 10m && say done",
+		"ralph-tui hook stop",
+		"/opt/ralphs hook stop",
+		"'/opt/ralph' 'x' hook stop",
+		"'log it' /opt/ralph hook stop",
+		"ralph hook stopped",
+	} {
+		quoted, err := json.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":` + string(quoted) + `}]}]}}`
+		added, _, err := withHooks([]byte(text), "ralph")
+		if err != nil || !strings.Contains(string(added), text[len(`{"hooks":{"Stop":[`):len(text)-len(`]}}`)]) {
+			t.Errorf("%s: %v\n%s", command, err, added)
+		}
+		if rest, _, err := withoutHooks(added, nil); err != nil || !strings.Contains(string(rest), string(quoted)) {
+			t.Errorf("%s: %v\n%s", command, err, rest)
+		}
+	}
+}
+
+func TestOwnHooksAreRecognized(t *testing.T) {
+	for _, command := range []string{
+		"ralph hook stop", "ralph hook pre-tool", "/opt/ralph hook session-start", `'C:\a b\ralph.exe' hook stop --timeout 90s`,
+		"'ralph' hook stop", "command -v ralph >/dev/null || exit 0; ralph hook stop --timeout 1.5h",
+	} {
+		if !isOwnCommand(command) {
+			t.Error(command)
+		}
+	}
+	if _, _, err := withHooks(nil, "/opt/other"); err == nil || !strings.Contains(err.Error(), "rename it to ralph") {
+		t.Errorf("a program that nobody recognizes: %v", err)
+	}
+}
+
 func TestSettingsThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": 1\n  \"b\": 2\n}": `line 3: unexpected '"'`,
