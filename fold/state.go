@@ -289,6 +289,8 @@ func placeOf(name string, agents []string) int {
 func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	h := &s.History
 	switch {
+	case iteration == 0 && tree.Again: // files changed while the checks ran, so no result is about the base
+		h.Baseline, s.Last.Failed = nil, nil
 	case iteration == 0:
 		h.Base, h.Tree, h.First = tree, tree, tree
 		if tree.Base != "" { // an earlier run refused some of the files, so checks do not see this tree

@@ -49,10 +49,21 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 	return true
 }
 
-// lookAtBase takes a snapshot of the base and runs the checks on it.
-func (r *checkRunner) lookAtBase(ctx context.Context) {
+// recordBase takes a snapshot of the base.
+func (r *checkRunner) recordBase(ctx context.Context) {
 	r.tree.snapshot(ctx, ralph.TreeInput{})
 	r.tree.keepRefused(ctx)
+}
+
+// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
+func (r *checkRunner) recordBaseOnce(ctx context.Context) {
+	if r.state.History.Base.Snapshot == "" {
+		r.recordBase(ctx)
+	}
+}
+
+// runAtBase runs the checks before any work.
+func (r *checkRunner) runAtBase(ctx context.Context) {
 	if r.policy.Baseline {
 		r.runChecks(ctx, r.suite.baselineChecks())
 		r.runHidden(ctx)

@@ -105,8 +105,10 @@ func (l *Loop) open(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case l.run.state.History.Started == 0:
+	case l.run.state.History.Started == 0 && (l.step == nil || l.step.Order == ""):
 		l.baseline(ctx)
+	case l.run.state.History.Started == 0:
+		l.checks.recordBaseOnce(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
@@ -182,12 +184,21 @@ func (l *Loop) reopen() {
 // passed and failed before the run.
 func (l *Loop) baseline(ctx context.Context) {
 	l.tests.readopt(ctx)
-	l.checks.lookAtBase(ctx)
+	if l.step == nil {
+		l.checks.recordBase(ctx)
+	} else {
+		l.checks.recordBaseOnce(ctx)
+	}
+	l.checks.runAtBase(ctx)
+	if l.step != nil {
+		l.tree.dropMovedBaseline(ctx)
+	}
 	switch isNew := l.tests.write(ctx); {
 	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
 	case isNew:
-		l.checks.lookAtBase(ctx)
+		l.checks.recordBase(ctx)
+		l.checks.runAtBase(ctx)
 	}
 	h := l.run.state.History
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&

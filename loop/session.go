@@ -40,6 +40,7 @@ type SessionOrder string
 
 // The orders. The step of an order judges nothing.
 const (
+	SessionOpen  SessionOrder = "open"  // record the files as they are; a later step runs the checks for the first time
 	SessionPause SessionOrder = "pause" // the session may stop without a judgement
 	SessionClear SessionOrder = "clear" // the run ends
 )
@@ -89,6 +90,9 @@ func (s *SessionStep) take(ctx context.Context, l *Loop) ralph.Verdict {
 		l.run.emit(ralph.EvSessionBound, *s.Session)
 	}
 	switch {
+	case s.Order == SessionOpen:
+		l.run.sync()
+		return worksOn
 	case s.Order == SessionClear:
 		v := judge.Abort(l.run.state.History.Breaker, ralph.Interrupted, "cleared by a person")
 		v.Signal = ralph.SignalStop

@@ -150,6 +150,21 @@ func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	return true
 }
 
+// dropMovedBaseline forgets how the checks ended before any work, if a live session changed files meanwhile. They run on
+// the files of the base when a claim is judged.
+func (w *workspace) dropMovedBaseline(ctx context.Context) {
+	h := w.state.History
+	isBroken := func(c ralph.CheckResult) bool { return c.Broken }
+	tree, ok := w.fingerprint(ctx, ralph.TreeInput{})
+	if !ok || !tree.Known || tree.Same(h.Tree) || len(h.Baseline) == 0 || slices.ContainsFunc(h.Baseline, isBroken) {
+		return
+	}
+	w.notice("files_moved", "files changed while the checks ran for the first time, so the results do not count; the "+
+		"checks run on the earlier files when the work is judged")
+	tree.Again = true
+	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
 // keepRefused makes files that an earlier run refused part of the base as they were then. What was refused
 // must not be accepted only because a new run begins.
 func (w *workspace) keepRefused(ctx context.Context) {

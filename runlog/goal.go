@@ -44,10 +44,11 @@ type ProtectedNames struct {
 	Globs []string `json:"globs,omitempty"` // of the user
 }
 
-// Judging is the process that judges a stop.
+// Judging is the process that judges a stop, or that runs the checks before any work.
 type Judging struct {
 	Owner
-	Text string `json:"text"` // the agent's last message
+	Text  string `json:"text"`            // the agent's last message
+	First bool   `json:"first,omitempty"` // no stop is judged: the checks run for the first time
 }
 
 // GoalAnswer is what a hook answers to its session.

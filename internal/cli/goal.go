@@ -26,6 +26,7 @@ import (
 type goalCommand struct {
 	*app
 	session string
+	wait    string // in a session: how long to wait for the first run of the checks
 	replace bool
 	more    string                // with resume: iterations to add
 	values  map[string]*flagValue // flags that are config keys
@@ -36,6 +37,10 @@ var goalFlags = []string{
 	"max-iterations", "check", "check-timeout", "protect", "evaluator", "tests-by", "tests-hidden", "proof", "profile",
 	"allow-unverified",
 }
+
+// sessionWait is how long `ralph goal` waits for the first run of the checks in a session. Claude Code moves a command
+// to the background after two minutes.
+const sessionWait = "1m"
 
 // goalIterations is the default limit: a session that is refused continues, so an iteration is shorter than in a run.
 const goalIterations = 20
@@ -62,6 +67,7 @@ workspace and its status.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&c.session, "session", "", "the session's `ID`; default: the one that this command is called in")
+	flags.StringVar(&c.wait, "wait", sessionWait, "in a session: how long to wait for the first run of the checks: `D`")
 	flags.BoolVar(&c.replace, "replace", false, "replace the current goal of this workspace")
 	for _, key := range config.Keys() {
 		if key.Name == "max_iterations" {
@@ -110,7 +116,13 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	case objective == "pause", objective == "resume", objective == "clear":
 		return usage("only a person can do that, in a terminal outside of the session: ralph goal %s", objective)
 	}
-	ownOrphans(c.streams.Err)
+	wait, err := config.ParseLength(c.wait)
+	if err != nil {
+		return usage("--wait %s: choose a time such as 10s or 1m", c.wait)
+	}
+	if c.streams.Env.Session.ID == "" { // else the process that runs the checks would be ended as an orphan
+		ownOrphans(c.streams.Err)
+	}
 	home, loaded, err := c.settings(ctx, written(c.values))
 	if err != nil {
 		return err
@@ -133,7 +145,10 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s := &session{app: c.app, plan: plan, goal: &goal}
-	return s.begin(ctx)
+	if err := s.begin(ctx); err != nil || c.streams.Env.Session.ID == "" {
+		return err
+	}
+	return c.awaitChecks(ctx, s, wait.Duration())
 }
 
 // goalSettings are the settings of a run that works in the session's own folder, on one goal.
@@ -194,26 +209,83 @@ func (c *goalCommand) makeRoom(ctx context.Context, home workspace.Workspace) er
 	return c.clear(ctx)
 }
 
-// beginGoal runs the checks at the base and begins the first iteration. The session works on it when this process has
-// ended.
+// beginGoal registers the goal, so that a stop of the session waits, runs the checks at the base and begins the first
+// iteration. The session works on it when this process has ended. A command that is called in a session must end soon,
+// so another process runs the checks then.
 func (s *session) beginGoal(ctx context.Context) error {
-	step := &loop.SessionStep{Session: s.goal.Session}
+	goal := *s.goal
+	goal.Run, goal.Judging = s.run, &runlog.Judging{Owner: ownerFor(s.run), First: true}
+	if err := runlog.EditGoal(s.store, func(g *runlog.Goal) error { *g = goal; return nil }); err != nil {
+		return err
+	}
+	step := &loop.SessionStep{Session: goal.Session}
+	inside := s.streams.Env.Session.ID != ""
+	if inside {
+		step.Order = loop.SessionOpen
+	}
 	v := s.newView(&s.state)
 	result, err := s.takeStep(ctx, step, loop.WithObserver(v.See))
 	v.Close()
-	if err != nil {
-		return err
+	if err == nil && !inside {
+		err = s.recordPause(ctx)
 	}
-	if s.state.Stopped != nil {
+	noted := s.editOwnGoal(func(g *runlog.Goal) error {
+		if err != nil || s.state.Stopped != nil && s.state.Stopped.Status == ralph.StatusInterrupted {
+			*g = runlog.Goal{}
+			return nil
+		}
+		s.index(g, step)
+		if inside && s.state.Stopped == nil {
+			return startJudge(s.app, g, runlog.Judging{First: true})
+		}
+		g.Judging = nil
+		if s.state.Stopped != nil && g.Session != nil {
+			g.Answer = &runlog.GoalAnswer{Text: goalEnd(s), Given: time.Now()}
+		}
+		goal = *g
+		return nil
+	})
+	switch {
+	case err != nil || noted != nil:
+		return errors.Join(err, noted)
+	case s.state.Stopped != nil:
 		return s.finish(ctx, &s.state, result, s.plan.Settings.ExitMap)
+	case inside: // see awaitChecks
+		return nil
 	}
-	s.index(s.goal, step)
-	err = runlog.EditGoal(s.store, func(g *runlog.Goal) error { *g = *s.goal; return nil })
+	shown := describeGoal(&s.state, goal)
+	return s.table(shown, shown.write)
+}
+
+// editOwnGoal changes the index of the run's goal, unless a person has cleared it meanwhile.
+func (s *session) editOwnGoal(edit func(*runlog.Goal) error) error {
+	return runlog.EditGoal(s.store, func(g *runlog.Goal) error {
+		if g.Run != s.run {
+			return nil
+		}
+		return edit(g)
+	})
+}
+
+// awaitChecks waits some time for the process that runs the checks for the first time, and shows the goal.
+func (c *goalCommand) awaitChecks(ctx context.Context, s *session, longest time.Duration) error {
+	for begun := time.Now(); time.Since(begun) < longest && ctx.Err() == nil; time.Sleep(hookPoll) {
+		goal, ok, err := runlog.ReadGoal(s.store)
+		if err != nil {
+			return err
+		}
+		if !ok || goal.Run != s.run || !goal.Judging.Alive() || !goal.Judging.First {
+			break
+		}
+	}
+	state, err := stateOf(s.store, s.run)
 	if err != nil {
 		return err
 	}
-	shown := describeGoal(&s.state, *s.goal)
-	return s.table(shown, shown.write)
+	if state.Stopped != nil {
+		return s.finish(ctx, state, state.Result(), s.plan.Settings.ExitMap)
+	}
+	return c.status(ctx)
 }
 
 // takeStep lets the loop take one step of a run that a live session works for. The caller holds the lock.

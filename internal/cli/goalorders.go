@@ -31,9 +31,10 @@ type goalStatus struct {
 	Session    string           `json:"session"` // "" until a session has the goal
 	Checks     []string         `json:"checks"`
 	Refusals   []ralph.Refusal  `json:"refusals"` // of the last stop
-	Judging    bool             `json:"judging"`  // a stop is being judged now
+	Judging    bool             `json:"judging"`  // the checks run now
 	Trouble    string           `json:"trouble"`  // why Ralph could not judge the last stop
 	next, line string
+	now        string // what happens right now
 }
 
 // describeGoal says how far a goal is, from the log of its run. The index says only what happens right now.
@@ -44,7 +45,14 @@ func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
 		Of:        state.Policy.MaxIterations, Checks: state.Started.Checks, Refusals: state.Last.Refusals,
 		Judging: goal.Judging.Alive(), Trouble: goal.Trouble,
 	}
-	if goal.Paused && goal.Judging.Alive() && state.Stopped == nil { // it is not recorded yet
+	switch {
+	case !shown.Judging:
+	case goal.Judging.First:
+		shown.now = "the checks run for the first time; the session's first stop waits for them"
+	default:
+		shown.now = "the checks run"
+	}
+	if goal.Paused && shown.Judging && state.Stopped == nil { // it is not recorded yet
 		shown.Status = ralph.StatusPaused
 	}
 	if shown.Refusals == nil {
@@ -94,9 +102,7 @@ func (g goalStatus) write(out io.Writer) {
 			row("refused", term.Shorten(refusal.Code+": "+refusal.Detail, 200))
 		}
 	}
-	if g.Judging {
-		row("now", "the checks run")
-	}
+	row("now", g.now)
 	row("problem", g.Trouble)
 	row("next", g.next)
 	row("run", g.Run)

@@ -163,7 +163,7 @@ func (in hookInput) bind(g *runlog.Goal) error {
 
 func (c *hookCommand) sessionStart(_ context.Context, in hookInput) (hookOutput, error) {
 	store, goal, ok, err := c.find(in)
-	if err != nil || !ok || goal.Paused || goal.Ended != "" {
+	if err != nil || !ok || goal.Paused || goal.Ended != "" || goal.Prompt == "" {
 		return hookOutput{}, err
 	}
 	if err := runlog.EditGoal(store, in.bind); err != nil {

@@ -56,7 +56,7 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 			if tries++; tries > 2 {
 				return errors.New("the process that judges it ended without an answer")
 			}
-			return c.startJudge(g, in)
+			return startJudge(c.app, g, runlog.Judging{Text: in.lastMessage()})
 		})
 		switch {
 		case errors.Is(err, errOther):
@@ -72,16 +72,16 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 }
 
 // startJudge starts the process that judges a stop, in a session of its own: it may take longer than the hook.
-func (c *hookCommand) startJudge(g *runlog.Goal, in hookInput) error {
-	argv := []string{c.streams.Self, "-C", g.Workspace, "hook", "judge", g.Run}
-	pid, err := process.Detach(argv, g.Workspace, c.streams.Env.Environ)
+func startJudge(a *app, g *runlog.Goal, what runlog.Judging) error {
+	argv := []string{a.streams.Self, "-C", g.Workspace, "hook", "judge", g.Run}
+	pid, err := process.Detach(argv, g.Workspace, a.streams.Env.Environ)
 	if err != nil {
 		return err
 	}
-	owner := ownerFor(g.Run)
-	owner.PID = pid
-	owner.Identity, _ = process.Identity(pid)
-	g.Judging, g.Answer = &runlog.Judging{Owner: owner, Text: in.lastMessage()}, nil
+	what.Owner = ownerFor(g.Run)
+	what.PID = pid
+	what.Identity, _ = process.Identity(pid)
+	g.Judging, g.Answer = &what, nil
 	return nil
 }
 
@@ -207,7 +207,8 @@ func lastInTranscript(path string) string {
 	return said
 }
 
-// judge is the process that judges one stop of a session. Its answer is for the hook that waits, or for the next one.
+// judge is the process that judges one stop of a session. Its answer is for the hook that waits, or for the next one. If
+// it ran the checks for the first time, it has one only if the goal ended: a hook that waits judges its stop then.
 func (c *hookCommand) judge(ctx context.Context, run string) error {
 	ownOrphans(c.streams.Err)
 	found, err := c.findRun(ctx, run)
@@ -230,6 +231,9 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 		}
 		answer.Given = time.Now()
 		g.Judging, g.Answer, g.Trouble = nil, &answer, answer.Trouble
+		if goal.Judging.First && answer.Text == "" && answer.Trouble == "" {
+			g.Answer = nil
+		}
 		return nil
 	})
 }
@@ -257,18 +261,22 @@ func (c *hookCommand) judgeStop(
 			if s.plan, err = again.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 				return err
 			}
-			step := &loop.SessionStep{Turn: &loop.SessionTurn{
-				Agent: goal.Session.Agent, Session: goal.Session.Session, Text: goal.Judging.Text,
-			}}
-			if s.state.Session == nil || *s.state.Session != *goal.Session {
-				step.Session = goal.Session
+			step := &loop.SessionStep{}
+			if bound := goal.Session; !goal.Judging.First {
+				step.Turn = &loop.SessionTurn{Agent: bound.Agent, Session: bound.Session, Text: goal.Judging.Text}
+				answer.Block = true
+			}
+			if bound := goal.Session; bound != nil && (s.state.Session == nil || *s.state.Session != *bound) {
+				step.Session = bound
 			}
 			if _, err := s.takeStep(ctx, step); err != nil {
 				return err
 			}
 			note = func(g *runlog.Goal) { s.index(g, step) }
-			answer = runlog.GoalAnswer{Block: true, Text: step.Prompt}
-			if err := c.recordPause(ctx, s); err != nil {
+			if answer.Block {
+				answer.Text = step.Prompt
+			}
+			if err := s.recordPause(ctx); err != nil {
 				return err
 			}
 		}
@@ -283,8 +291,8 @@ func (c *hookCommand) judgeStop(
 	return answer, note
 }
 
-// recordPause records a pause that a person ordered while the stop was judged.
-func (c *hookCommand) recordPause(ctx context.Context, s *session) error {
+// recordPause records a pause that a person ordered while the checks ran.
+func (s *session) recordPause(ctx context.Context) error {
 	goal, _, err := runlog.ReadGoal(s.store)
 	if err != nil || !goal.Paused || s.state.Stopped != nil {
 		return err
