@@ -19,7 +19,8 @@ import (
 const (
 	goalName     = "goal.json"
 	goalLockName = "goal.lock"
-	sessionsName = "sessions" // in the state folder: which workspace has the goal of a session
+	environName  = "environment.json" // in the run's folder
+	sessionsName = "sessions"         // in the state folder: which workspace has the goal of a session
 )
 
 // Goal is what a hook of a live session must know at once about the goal of its workspace. It is an index of the
@@ -168,6 +169,32 @@ func writeGoal(s *Store, goal Goal, before *ralph.SessionBound) error {
 		return err
 	}
 	return replaceFile(filepath.Join(s.dir, goalName), text)
+}
+
+// KeepEnvironment keeps the variables with which a person set the goal of a run.
+func KeepEnvironment(s *Store, run string, environ []string) error {
+	text, err := json.Marshal(environ)
+	if err == nil {
+		err = replaceFile(filepath.Join(s.RunDir(run), environName), text)
+	}
+	if err != nil {
+		return fmt.Errorf("keep environment: %w", err)
+	}
+	return nil
+}
+
+// ReadEnvironment returns the variables that KeepEnvironment kept.
+func ReadEnvironment(s *Store, run string) ([]string, error) {
+	path := filepath.Join(s.RunDir(run), environName)
+	text, err := os.ReadFile(path)
+	var environ []string
+	if err == nil {
+		err = json.Unmarshal(text, &environ)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read environment: %w", ioError("read", path, err))
+	}
+	return environ, nil
 }
 
 // LockWithin is Lock, but waits for some time while another process has the workspace.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -74,7 +75,11 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 // startJudge starts the process that judges a stop, in a session of its own: it may take longer than the hook.
 func startJudge(a *app, g *runlog.Goal, what runlog.Judging) error {
 	argv := []string{a.streams.Self, "-C", g.Workspace, "hook", "judge", g.Run}
-	pid, err := process.Detach(argv, g.Workspace, a.streams.Env.Environ)
+	environ, err := goalEnvironment(a.streams.Env.StateDir, g)
+	if err != nil {
+		return err
+	}
+	pid, err := process.Detach(argv, g.Workspace, environ)
 	if err != nil {
 		return err
 	}
@@ -83,6 +88,15 @@ func startJudge(a *app, g *runlog.Goal, what runlog.Judging) error {
 	what.Identity, _ = process.Identity(pid)
 	g.Judging, g.Answer = &what, nil
 	return nil
+}
+
+// goalEnvironment returns the variables with which the goal was set. An agent chooses those of a hook that it calls.
+func goalEnvironment(stateDir string, g *runlog.Goal) ([]string, error) {
+	store, err := runlog.Open(stateDir, g.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return runlog.ReadEnvironment(store, g.Run)
 }
 
 // errStillChecking means that the hook's time is up before the judgement.
@@ -220,6 +234,13 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 	err = runlog.EditGoal(found.store, func(g *runlog.Goal) error { goal = *g; return nil })
 	if err != nil || goal.Run != found.id || goal.Judging == nil {
 		return cmp.Or(err, usage("run %s is not the goal of a session that stopped", run))
+	}
+	environ, err := runlog.ReadEnvironment(found.store, found.id)
+	if err == nil && !slices.Equal(environ, c.streams.Env.Environ) {
+		err = usage("only ralph hook stop starts this, with the environment of ralph goal")
+	}
+	if err != nil {
+		return err
 	}
 	answer, note := c.judgeStop(ctx, found, goal)
 	return runlog.EditGoal(found.store, func(g *runlog.Goal) error {

@@ -106,6 +106,9 @@ func (s *session) start(ctx context.Context) error {
 	}
 	defer s.log.Close()
 	if s.plan.Session != "" {
+		if err := runlog.KeepEnvironment(s.store, s.run, s.streams.Env.Environ); err != nil {
+			return err
+		}
 		return s.beginGoal(ctx)
 	}
 	return s.runLoop(ctx)
