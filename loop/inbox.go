@@ -24,6 +24,7 @@ type inbox struct {
 	tree     *workspace
 	wait     *waiter
 	steering []ralph.SteeringSeen // in force, in file order
+	words    int                  // what people wrote that this process delivered
 	asked    string               // question of an earlier run that was never answered
 	// knownWhenAsked are the steering items of that run. Others may be the answer.
 	knownWhenAsked []ralph.SteeringSeen
@@ -98,6 +99,7 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 	}
 	if message.Kind == ralph.MessageAnswer || message.Kind == ralph.MessageReject {
 		b.asked = ""
+		b.words++
 		b.emit(ralph.EvAnswer, ralph.AnswerGiven{
 			Question: message.Question, Task: message.Task, Answer: message.Text, Message: message.ID,
 		})
@@ -107,6 +109,7 @@ func (b *inbox) deliverMessage(message ralph.Message) error {
 	if err != nil {
 		return err
 	}
+	b.words++
 	b.emit(ralph.EvSteering, ralph.SteeringSeen{
 		State:   ralph.SteeringDelivered,
 		File:    file,
@@ -228,6 +231,7 @@ func (b *inbox) readSteering(state string) {
 	for _, item := range now {
 		if !slices.ContainsFunc(b.state.Steering, same(item)) {
 			b.emit(ralph.EvSteering, item)
+			b.words++
 			if state == ralph.SteeringDelivered && !slices.ContainsFunc(b.knownWhenAsked, same(item)) {
 				b.asked = "" // the user read the question and wrote this
 			}

@@ -26,6 +26,8 @@ type SessionStep struct {
 
 	// Prompt is set by Run: what the session has to know to go on. It is empty if no iteration began.
 	Prompt string
+	// Words is set by Run: Prompt has something that people wrote since the last one.
+	Words bool
 }
 
 // SessionTurn is what the agent of a session said when it stopped.
@@ -106,6 +108,8 @@ func (s *SessionStep) take(ctx context.Context, l *Loop) ralph.Verdict {
 	case l.run.state.Phase == fold.PhaseBegun && s.Turn == nil:
 		l.run.sync()
 		return worksOn
+	case l.run.state.Phase == fold.PhaseBegun && s.hasWords(l):
+		return s.tell(ctx, l)
 	case l.run.state.Phase == fold.PhaseBegun:
 		l.agents.recordOutcome(s.Turn.outcome(l.run))
 		l.run.sync()
@@ -131,8 +135,33 @@ func (s *SessionStep) begin(ctx context.Context, l *Loop) ralph.Verdict {
 	if over != nil {
 		return *over
 	}
-	s.Prompt = prompt
+	s.Prompt, s.Words = prompt, l.inbox.words > 0
 	return v
+}
+
+// hasWords reads what people wrote since the iteration began, and reports whether there is anything.
+func (s *SessionStep) hasWords(l *Loop) bool {
+	l.inbox.readInbox(false)
+	l.inbox.readSteering(ralph.SteeringDelivered)
+	return l.inbox.words > 0
+}
+
+const personWrote = "A person wrote something that you have not read yet, so Ralph has not checked this stop. " +
+	"Take it into account, then stop again.\n\n"
+
+// tell gives the session what people wrote. The iteration is not over: an agent that has not read it is not done.
+func (s *SessionStep) tell(ctx context.Context, l *Loop) ralph.Verdict {
+	in := l.promptInput(ctx, ralph.IterationStarted{
+		Ordinal: l.run.state.History.Counted + 1, Of: l.run.policy.MaxIterations,
+	})
+	built, err := l.prompter.Prompt(ctx, in)
+	if err != nil {
+		return judge.Abort(l.run.state.History.Breaker, ralph.Internal, "build prompt: %v", err)
+	}
+	l.run.recordPrompt(built, in)
+	l.run.sync()
+	s.Prompt, s.Words = personWrote+built.Text, true
+	return ralph.Verdict{Action: ralph.GoOn}
 }
 
 // outcome turns what the session's agent said into the outcome of the iteration. A stop is a claim, unless the

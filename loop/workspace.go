@@ -150,8 +150,8 @@ func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	return true
 }
 
-// dropMovedBaseline forgets how the checks ended before any work, if a live session changed files meanwhile. They run on
-// the files of the base when a claim is judged.
+// dropMovedBaseline forgets how the checks ended before any work, if a live session changed files meanwhile. They run
+// on the files of the base when a claim is judged.
 func (w *workspace) dropMovedBaseline(ctx context.Context) {
 	h := w.state.History
 	isBroken := func(c ralph.CheckResult) bool { return c.Broken }

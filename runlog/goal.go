@@ -32,6 +32,7 @@ type Goal struct {
 	Paused    bool                `json:"paused,omitempty"`
 	Ended     ralph.Status        `json:"ended,omitempty"`  // "" until the run has ended
 	Prompt    string              `json:"prompt,omitempty"` // what the session has to know
+	Untold    bool                `json:"untold,omitempty"` // Prompt has a person's words that the session has not got
 	Protects  ProtectedNames      `json:"protects,omitzero"`
 	Judging   *Judging            `json:"judging,omitempty"`
 	Answer    *GoalAnswer         `json:"answer,omitempty"`  // of the last judgement

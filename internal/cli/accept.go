@@ -146,9 +146,11 @@ func (c *acceptCommand) rejectWork(found foundRun) error {
 	if err := sendMessage(found.store, message); err != nil {
 		return err
 	}
-	means := "not accepted; your words go into the next prompt: " + term.ResumeCommand(state)
+	resume := term.ResumeCommand(state)
+	means := "not accepted; " + nextWords(found.store, found.id, "your words go into the next prompt: "+resume)
 	if replaced {
-		means = "not accepted; your words replace those of your earlier rejection: " + term.ResumeCommand(state)
+		means = "not accepted; your words replace those of your earlier rejection: " +
+			nextWords(found.store, found.id, resume)
 	}
 	return c.printSent("accept", "queued", found.id, means)
 }
@@ -220,6 +222,9 @@ func taskNames(state *fold.State) string {
 func (c *acceptCommand) choose(state *fold.State, named []string) ([]string, error) {
 	may := judge.Acceptable(state.Policy, state.History, state.Verdict)
 	switch {
+	case state.Stopped == nil && state.Started.InSession:
+		return nil, usage("a session works on run %s, so no claim waits for a person; let its agent stop, or end the goal "+
+			"with ralph goal clear", state.Run)
 	case state.Phase != fold.PhaseNone:
 		return nil, usage("run %s was killed before its last iteration was judged; run ralph resume first", state.Run)
 	case len(may) == 0:

@@ -120,6 +120,18 @@ func goalText(state *fold.State) string {
 	return fmt.Sprintf("%s: iteration %d, the goal of %s", state.LiveStatus(), state.History.Started, who)
 }
 
+// nextWords says when the agent of a run gets what a person wrote: with the command that continues the run, or when its
+// session stops next.
+func nextWords(store *runlog.Store, run, otherwise string) string {
+	switch goal, ok := liveGoal(store); {
+	case !ok || goal.Run != run:
+		return otherwise
+	case goal.Ended != "" || goal.Paused:
+		return "the session gets your words after ralph goal resume"
+	}
+	return "the session gets your words when its agent stops next"
+}
+
 // current returns the goal of this workspace.
 func (c *goalCommand) current(ctx context.Context) (workspace.Workspace, *runlog.Store, runlog.Goal, error) {
 	home, store, err := c.open(ctx)
@@ -206,6 +218,9 @@ func (c *goalCommand) resume(ctx context.Context) error {
 	if err := c.order(ctx, home, store, goal.Run, step); err != nil {
 		return err
 	}
+	if !c.globals.quiet {
+		fmt.Fprintln(c.errLines(), "ralph: now write to the session, such as: continue; its agent does not start by itself")
+	}
 	return c.status(ctx)
 }
 
@@ -235,6 +250,7 @@ func (c *goalCommand) order(
 			g.Session = cmp.Or(step.Session, g.Session, s.state.Session)
 			g.Paused = s.state.LiveStatus() == ralph.StatusPaused
 			g.Trouble, g.Blocks, g.Answer = "", 0, nil
+			g.Untold = step.Words || g.Untold
 			return nil
 		})
 		if stopped := s.state.Stopped; err == nil && stopped != nil && step.Order == "" {

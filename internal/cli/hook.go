@@ -166,7 +166,8 @@ func (c *hookCommand) sessionStart(_ context.Context, in hookInput) (hookOutput,
 	if err != nil || !ok || goal.Paused || goal.Ended != "" || goal.Prompt == "" {
 		return hookOutput{}, err
 	}
-	if err := runlog.EditGoal(store, in.bind); err != nil {
+	err = runlog.EditGoal(store, func(g *runlog.Goal) error { g.Untold = false; return in.bind(g) })
+	if err != nil {
 		if errors.Is(err, errOther) {
 			err = nil
 		}

@@ -54,6 +54,10 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 			if g.Answer.IsFor(begun) || g.Ended != "" || g.Judging.Alive() {
 				return nil
 			}
+			if g.Untold {
+				g.Untold, g.Answer = false, &runlog.GoalAnswer{Block: true, Text: g.Prompt, Given: time.Now()}
+				return nil
+			}
 			if tries++; tries > 2 {
 				return errors.New("the process that judges it ended without an answer")
 			}
@@ -221,8 +225,8 @@ func lastInTranscript(path string) string {
 	return said
 }
 
-// judge is the process that judges one stop of a session. Its answer is for the hook that waits, or for the next one. If
-// it ran the checks for the first time, it has one only if the goal ended: a hook that waits judges its stop then.
+// judge is the process that judges one stop of a session. Its answer is for the hook that waits, or for the next one.
+// If it ran the checks for the first time, it has one only if the goal ended: a hook that waits judges its stop then.
 func (c *hookCommand) judge(ctx context.Context, run string) error {
 	ownOrphans(c.streams.Err)
 	found, err := c.findRun(ctx, run)

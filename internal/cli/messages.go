@@ -65,7 +65,11 @@ func (c messageCommand) steer(ctx context.Context, args []string) error {
 	if owner, live := store.Holder(); live {
 		return c.printSent("steer", "delivered", owner.Run, "it goes first in the next prompt of run "+owner.Run)
 	}
-	return c.printSent("steer", "queued", "", "no run is running; it goes first in the next run's prompt")
+	means := "no run is running; it goes first in the next run's prompt"
+	if run, err := store.Resolve(""); err == nil {
+		means = nextWords(store, run, means)
+	}
+	return c.printSent("steer", "queued", "", means)
 }
 
 func (c messageCommand) answer(ctx context.Context, args []string) error {
@@ -104,7 +108,7 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 		return c.printSent("answer", "delivered", asked.run, means)
 	}
 	means := "run " + asked.run + " asked: " + question +
-		"; the answer goes into the next prompt of ralph resume or ralph run"
+		"; " + nextWords(store, asked.run, "the answer goes into the next prompt of ralph resume or ralph run")
 	return c.printSent("answer", "queued", asked.run, means)
 }
 

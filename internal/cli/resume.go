@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -73,6 +74,9 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 			}
 			return s.finish(ctx, state, state.Result(), "hard")
 		}
+		if state.Started.InSession {
+			return usage("run %s is the goal of a session; %s", run, continueGoal(state))
+		}
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, c.agreeToResume(found.workspace)); err != nil {
 			return err
 		}
@@ -89,6 +93,14 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		return s.runLoop(ctx)
 	})
 	return c.askToAccept(ctx, state, err)
+}
+
+// continueGoal says how a person continues the goal of a session.
+func continueGoal(state *fold.State) string {
+	if state.Stopped != nil && state.Stopped.Status == ralph.StatusInterrupted {
+		return "it was cleared; " + term.NextCommand(state)
+	}
+	return "continue it with: " + term.ResumeCommand(state)
 }
 
 // reopenRun locks the workspace, ends what is left of a run that is not running, and opens its log.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/takeover"
 	"github.com/ralphloop/ralph/internal/term"
@@ -72,7 +73,11 @@ func (c *takeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := c.prepare(ctx, found, said, last)
+	state, err := stateOf(found.store, found.id)
+	if err != nil {
+		return err
+	}
+	dir, err := c.prepare(ctx, found, state, said, last)
 	if err != nil {
 		return err
 	}
@@ -159,12 +164,10 @@ func (r foundRun) conversation(iteration int) (said conversation, last int, err 
 
 // prepare ends what a killed run left, restores the files if the user wants that, and returns where the run works. It
 // does not lock the workspace: the person may call other commands of Ralph in the conversation.
-func (c *takeCommand) prepare(ctx context.Context, found foundRun, said conversation, last int) (string, error) {
+func (c *takeCommand) prepare(
+	ctx context.Context, found foundRun, state *fold.State, said conversation, last int,
+) (string, error) {
 	if err := (&session{app: c.app}).killLeftovers(found.id); err != nil {
-		return "", err
-	}
-	state, err := stateOf(found.store, found.id)
-	if err != nil {
 		return "", err
 	}
 	dir := found.workspace.Dir
@@ -173,7 +176,11 @@ func (c *takeCommand) prepare(ctx context.Context, found foundRun, said conversa
 			return "", usage("the run's worktree %s is gone; ralph resume %s creates it again", dir, found.id)
 		}
 	}
-	if state.Stopped == nil && !state.Started.InSession {
+	switch {
+	case state.Stopped != nil:
+	case state.Started.InSession:
+		c.say("warning: the goal is active, so your changes count as the work of its session")
+	default:
 		c.say("warning: the run was killed, so your changes may count as the work of the iteration that was interrupted")
 	}
 	iteration := strconv.Itoa(said.iteration)

@@ -13,10 +13,11 @@ import (
 // NextCommand returns the command that makes sense next.
 func NextCommand(s *fold.State) string { return inSession(s, nextCommand(s)) }
 
-// inSession names the command that continues the goal of a live session in place of ralph resume.
+// inSession names the commands for the goal of a live session in place of those for a run.
 func inSession(s *fold.State, command string) string {
 	if s.Started.InSession {
-		return strings.ReplaceAll(command, "ralph resume", "ralph goal resume")
+		return strings.NewReplacer("ralph resume", "ralph goal resume", "a new ralph run", "a new ralph goal",
+			"start a new run with", "set a new goal with").Replace(command)
 	}
 	return command
 }
@@ -35,6 +36,8 @@ func nextCommand(s *fold.State) string {
 		return AnswerCommand(open[0]) + ", then: " + ResumeCommand(s)
 	}
 	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
+	case s.Started.InSession && reason == ralph.Interrupted: // cleared, so there is nothing to continue
+		return `set a new goal: ralph goal "what to do"`
 	case reason == ralph.Unconfirmed && len(s.History.Tasks) > 0:
 		return strings.Replace(nextCommands[reason], "ralph accept -m", "ralph accept --all -m", 1)
 	case reason == ralph.CheckBroken && s.History.Started == 0 && anyTimedOut(s.History.Baseline):
@@ -95,7 +98,7 @@ func OtherWays(s *fold.State) string {
 	if unbrokenWouldPass(s) {
 		ways += "; or, if passing checks are enough: a new ralph run with --proof unbroken"
 	}
-	return ways
+	return inSession(s, ways)
 }
 
 // AcceptFiles returns the command that makes changes of protected files the user's own, or "" if the last claim was
