@@ -67,7 +67,7 @@ workspace and its status.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&c.session, "session", "", "the session's `ID`; default: the one that this command is called in")
-	flags.StringVar(&c.wait, "wait", sessionWait, "in a session: how long to wait for the first run of the checks: `D`")
+	flags.StringVar(&c.wait, "wait", sessionWait, "in a session: wait `D` for the first run of the checks")
 	flags.BoolVar(&c.replace, "replace", false, "replace the current goal of this workspace")
 	for _, key := range config.Keys() {
 		if key.Name == "max_iterations" {
@@ -144,6 +144,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err := plan.MissingKey(); err != nil {
 		return err
 	}
+	c.warnWithoutHooks(home.Dir)
 	s := &session{app: c.app, plan: plan, goal: &goal}
 	if err := s.begin(ctx); err != nil || c.streams.Env.Session.ID == "" {
 		return err

@@ -218,6 +218,7 @@ func (c *goalCommand) resume(ctx context.Context) error {
 	if err := c.order(ctx, home, store, goal.Run, step); err != nil {
 		return err
 	}
+	c.warnWithoutHooks(home.Dir)
 	if !c.globals.quiet {
 		fmt.Fprintln(c.errLines(), "ralph: now write to the session, such as: continue; its agent does not start by itself")
 	}

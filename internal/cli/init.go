@@ -374,13 +374,14 @@ func (c *initCommand) missingFlags(report initReport, survey setup.Survey) (flag
 func nextSteps(report initReport, flags string) [][2]string {
 	run := "ralph run" + flags
 	goal := [2]string{`ralph run "what to do"` + flags, "work on a goal"}
+	live := [2]string{"ralph install claude", "or codex: goals for a session that you work in"}
 	switch {
 	case report.Tasks != "":
-		return [][2]string{{run, "work through " + report.Tasks}, goal}
+		return [][2]string{{run, "work through " + report.Tasks}, goal, live}
 	case report.Prompt == setup.LoosePrompt:
-		return [][2]string{{"ralph run --prompt " + report.Prompt + flags, "work on what it says"}, goal}
+		return [][2]string{{"ralph run --prompt " + report.Prompt + flags, "work on what it says"}, goal, live}
 	case report.Prompt != "":
-		return [][2]string{{run, "work on what " + report.Prompt + " says"}, goal}
+		return [][2]string{{run, "work on what " + report.Prompt + " says"}, goal, live}
 	}
-	return [][2]string{goal, {`ralph tasks add "a first task"`, "start a task list; then: " + run}}
+	return [][2]string{goal, {`ralph tasks add "a first task"`, "start a task list; then: " + run}, live}
 }

@@ -120,11 +120,53 @@ func (c *installCommand) uninstall(ctx context.Context, agent string) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	nothing := "not installed; nothing to change"
+	nothing := notInstalled
 	if where, command := c.elsewhere(ctx, place); where != "" {
 		nothing = "not installed here, but " + where + "; remove that with: " + command
 	}
+	if note := c.ungated(ctx); note != "" && len(plan.Changes) > 0 && nothing == notInstalled {
+		plan.Notes = append(plan.Notes, note)
+	}
 	return c.apply(plan, nothing, nil)
+}
+
+const notInstalled = "not installed; nothing to change"
+
+// ungated says that this workspace has a goal that nothing checks without hooks, or "".
+func (c *installCommand) ungated(ctx context.Context) string {
+	_, store, err := c.open(ctx)
+	if err != nil {
+		return ""
+	}
+	if goal, ok := liveGoal(store); !ok || goal.Ended != "" {
+		return ""
+	}
+	return "this workspace has an active goal, and without hooks nothing checks it; end it with: ralph goal clear"
+}
+
+// warnWithoutHooks tells a person who sets a goal that no hook asks Ralph when the session stops. If the session's
+// program is unknown, hooks in any will do.
+func (c *goalCommand) warnWithoutHooks(project string) {
+	agents := install.Agents
+	if name := c.agentName(); slices.Contains(agents, name) {
+		agents = []string{name}
+	}
+	env := c.streams.Env
+	if env.Home == "" {
+		return
+	}
+	for _, agent := range agents {
+		for _, dir := range []string{"", project} {
+			at := install.Place{Agent: agent, Project: dir, Home: env.Home, Lookup: env.Lookup, State: env.StateDir}
+			if state, _ := at.Status(); state != install.Absent {
+				return
+			}
+		}
+	}
+	if !c.globals.quiet {
+		fmt.Fprintf(c.errLines(), "ralph: warning: no hooks are installed, so a session may stop without a check; install "+
+			"them with: ralph install %s\n", agents[0])
+	}
 }
 
 // elsewhere says whether Ralph is also installed in the user's settings or in the project, whichever the flags do not
