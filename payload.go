@@ -53,7 +53,7 @@ type RefusedEarlier struct {
 	List     string   `json:"list,omitempty"`     // instead of Lists in older logs
 	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
 	Unproven bool     `json:"unproven,omitempty"` // the run did not refuse all of them, but did not prove its work
-	Dead     bool     `json:"dead,omitempty"`     // it died, so that earlier commits may be the agent's
+	Dead     bool     `json:"dead,omitempty"`     // it died or its agent worked on, so earlier commits may be the agent's
 }
 
 // LimitsRaised records by how much a person raised the limits of a run at work.

@@ -21,10 +21,11 @@ func outsideDiffers(found ralph.Tampering, known judge.Observation) bool {
 }
 
 // settleIgnored records ignored files as the judgement left them, if the user may change them before the
-// next agent works.
+// next agent works. The agent of a live session works on until a person clears its goal.
 func (w *workspace) settleIgnored(v ralph.Verdict) {
 	watcher, ok := w.examiner.(ralph.IgnoredWatcher)
-	if !ok || v.Action == ralph.GoOn || w.storage != nil {
+	works := w.state.Started.InSession && v.Reason != ralph.Interrupted
+	if !ok || v.Action == ralph.GoOn || w.storage != nil || works {
 		return
 	}
 	if err := watcher.SettleIgnored(); err != nil {

@@ -98,6 +98,7 @@ func (s *SessionStep) take(ctx context.Context, l *Loop) ralph.Verdict {
 	case s.Order == SessionClear:
 		v := judge.Abort(l.run.state.History.Breaker, ralph.Interrupted, "cleared by a person")
 		v.Signal = ralph.SignalStop
+		l.tree.settleIgnored(v)
 		return v
 	case s.Order == SessionPause:
 		l.run.emit(ralph.EvLimitWait, ralph.Waiting{

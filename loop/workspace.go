@@ -192,19 +192,18 @@ func (w *workspace) keepRefused(ctx context.Context) {
 
 // refusedText says at the start of a run which files it compares with an earlier version, and what lifts that.
 func refusedText(refused *ralph.RefusedEarlier, files []string) string {
-	names, command := text.List(files), text.AcceptFiles(files)
+	names, command, commit := text.List(files), text.AcceptFiles(files), "or commit them"
+	if refused.Dead { // until this run has seen the last commit, it may be the agent's
+		commit = "or commit them after this run"
+	}
 	switch {
 	case refused.Unjudged:
 	case refused.Unproven:
 		return fmt.Sprintf("run %s changed %s and did not prove its work, so this run compares with the state "+
-			"before that run; to accept the changes: %s, or commit them", refused.Run, names, command)
+			"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)
 	default:
 		return fmt.Sprintf("run %s refused changes to %s, so this run compares with the state before; "+
-			"to accept the changes: %s, or commit them", refused.Run, names, command)
-	}
-	commit := "or commit them"
-	if refused.Dead { // until this run has seen the last commit, it may be the agent's
-		commit = "or commit them after this run"
+			"to accept the changes: %s, %s", refused.Run, names, command, commit)
 	}
 	return fmt.Sprintf("run %s ended before its last iteration was judged, so this run compares %s with the state "+
 		"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)

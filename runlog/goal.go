@@ -101,6 +101,9 @@ func sessionPath(stateDir, session string) string {
 	return filepath.Join(stateDir, sessionsName, hex.EncodeToString(hash[:10]))
 }
 
+// ErrGoalDamaged means that the index of a goal has no goal in it.
+var ErrGoalDamaged = errors.New("the file is damaged")
+
 // ReadGoal reads the index of the workspace's goal. It reports false if there is none.
 func ReadGoal(s *Store) (Goal, bool, error) {
 	path := filepath.Join(s.dir, goalName)
@@ -108,21 +111,21 @@ func ReadGoal(s *Store) (Goal, bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return Goal{}, false, nil
 	}
-	var goal Goal
-	if err == nil {
-		err = json.Unmarshal(text, &goal)
+	if err != nil {
+		return Goal{}, false, fmt.Errorf("read goal: %w", ioError("read", path, err))
 	}
-	if err == nil && !isPlainName(goal.Run) {
+	var goal Goal
+	if err = json.Unmarshal(text, &goal); err == nil && !isPlainName(goal.Run) {
 		err = errors.New("it names no run")
 	}
 	if err != nil {
-		return Goal{}, false, fmt.Errorf("read goal: %w", ioError("read", path, err))
+		return Goal{}, false, fmt.Errorf("read goal: %w: %w", ErrGoalDamaged, ioError("read", path, err))
 	}
 	return goal, true, nil
 }
 
 // EditGoal changes the index of the workspace's goal while no other process does. edit gets an empty goal if there is
-// none, or if it cannot be read. A goal without a run is removed. If edit fails, nothing changes.
+// none, or if the index is damaged. A goal without a run is removed. If edit fails, nothing changes.
 func EditGoal(s *Store, edit func(*Goal) error) error {
 	if err := s.prepare(); err != nil {
 		return fmt.Errorf("write goal: %w", err)
@@ -132,7 +135,10 @@ func EditGoal(s *Store, edit func(*Goal) error) error {
 		return fmt.Errorf("write goal: %w", ioError("lock", held.Path(), err))
 	}
 	defer held.Unlock()
-	goal, _, _ := ReadGoal(s)
+	goal, _, err := ReadGoal(s)
+	if err != nil && !errors.Is(err, ErrGoalDamaged) {
+		return err
+	}
 	before := goal.Session
 	if err := edit(&goal); err != nil {
 		return err

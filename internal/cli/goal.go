@@ -127,7 +127,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeRoom(ctx, home); err != nil {
+	if err := c.mayBegin(home); err != nil {
 		return err
 	}
 	if err := c.agree(home, loaded, nil, nil); err != nil {
@@ -142,6 +142,9 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := plan.MissingKey(); err != nil {
+		return err
+	}
+	if err := c.clearReplaced(ctx, home); err != nil {
 		return err
 	}
 	c.warnWithoutHooks(home.Dir)
@@ -184,30 +187,51 @@ func (c *goalCommand) newGoal() runlog.Goal {
 	return runlog.Goal{Session: bound}
 }
 
-// makeRoom refuses a second goal in the workspace or for the session, unless the user replaces the first.
-func (c *goalCommand) makeRoom(ctx context.Context, home workspace.Workspace) error {
+// mayBegin refuses a second goal in the workspace or for the session, unless the user replaces the first, and a goal
+// that an agent sets in place of one which it did not reach.
+func (c *goalCommand) mayBegin(home workspace.Workspace) error {
 	store, err := c.storeOf(home)
 	if err != nil {
 		return err
 	}
 	if id := cmp.Or(c.session, c.streams.Env.Session.ID); id != "" {
 		_, other, ok, err := runlog.GoalOf(c.streams.Env.StateDir, id, home.Dir)
-		if err == nil && ok && other.Ended == "" && other.Workspace != home.Dir {
+		switch {
+		case err != nil && !errors.Is(err, runlog.ErrGoalDamaged): // the log has what a damaged index had
+			return err
+		case ok && other.Ended == "" && other.Workspace != home.Dir:
 			return usage("session %s has a goal in %s already; end it there with ralph goal clear", id, other.Workspace)
 		}
 	}
-	goal, ok := liveGoal(store)
-	if !ok || goal.Ended != "" {
-		return nil
-	}
 	if !c.replace {
-		return usage("this workspace has a goal already (run %s, see ralph goal status); "+
-			"end it with ralph goal clear, or pass --replace", goal.Run)
+		if err := noSecondGoal(store); err != nil {
+			return err
+		}
 	}
-	if err := c.outsideOnly(ctx, "goal --replace"); err != nil {
+	return outsideSession(store, c.streams.Env, process.Ancestors(), "goal")
+}
+
+// noSecondGoal refuses a goal beside one that has not ended.
+func noSecondGoal(store *runlog.Store) error {
+	goal, ok, err := liveGoal(store)
+	if err != nil || !ok || goal.Ended != "" {
 		return err
 	}
-	return c.clear(ctx)
+	return usage("this workspace has a goal already (run %s, see ralph goal status); "+
+		"end it with ralph goal clear, or pass --replace", goal.Run)
+}
+
+// clearReplaced ends the goal that a new one replaces.
+func (c *goalCommand) clearReplaced(ctx context.Context, home workspace.Workspace) error {
+	store, err := c.storeOf(home)
+	if err != nil || !c.replace {
+		return err
+	}
+	goal, ok, err := liveGoal(store)
+	if err != nil || !ok || goal.Ended != "" {
+		return err
+	}
+	return c.end(ctx, home, store, goal)
 }
 
 // beginGoal registers the goal, so that a stop of the session waits, runs the checks at the base and begins the first
@@ -335,9 +359,9 @@ func (s *session) index(g *runlog.Goal, step *loop.SessionStep) {
 
 // noGoal refuses a run beside the goal of a live session: two agents would work on the same files.
 func noGoal(store *runlog.Store) error {
-	goal, ok := liveGoal(store)
-	if !ok || goal.Ended != "" || goal.Paused {
-		return nil
+	goal, ok, err := liveGoal(store)
+	if err != nil || !ok || goal.Ended != "" || goal.Paused {
+		return err
 	}
 	return &goalActive{Run: goal.Run}
 }
@@ -355,24 +379,33 @@ const lostIndex = "its hooks no longer find it; repair that with ralph goal resu
 
 // liveGoal returns the workspace's goal, unless it was cleared. Whether it has ended, its log says: an agent can reach
 // the index that hooks use.
-func liveGoal(store *runlog.Store) (runlog.Goal, bool) {
+func liveGoal(store *runlog.Store) (goal runlog.Goal, ok bool, err error) {
+	return lastGoal(store, func(r runlog.Summary) bool { return r.InSession })
+}
+
+// begunGoal is liveGoal without goals that ended before an agent worked, such as for a check that cannot run.
+func begunGoal(store *runlog.Store) (goal runlog.Goal, ok bool, err error) {
+	return lastGoal(store, func(r runlog.Summary) bool { return r.InSession && (r.Reason == "" || r.Iterations > 0) })
+}
+
+func lastGoal(store *runlog.Store, counts func(runlog.Summary) bool) (goal runlog.Goal, ok bool, err error) {
 	runs, err := store.Runs()
-	last := slices.IndexFunc(runs, func(r runlog.Summary) bool { return r.InSession })
+	last := slices.IndexFunc(runs, counts)
 	if err != nil || last < 0 || runs[last].Status == ralph.StatusInterrupted {
-		return runlog.Goal{}, false
+		return runlog.Goal{}, false, err
 	}
 	r := runs[last]
 	var ended ralph.Status
 	if r.Reason != "" {
 		ended = r.Status
 	}
-	goal, ok, err := runlog.ReadGoal(store)
+	goal, ok, err = runlog.ReadGoal(store)
 	if ok && err == nil && goal.Run == r.Run && goal.Ended == ended {
-		return goal, true
+		return goal, true, nil
 	}
 	state, err := stateOf(store, r.Run)
 	if err != nil {
-		return runlog.Goal{}, false
+		return runlog.Goal{}, false, fmt.Errorf("the goal of this workspace cannot be read: %w", err)
 	}
 	goal = runlog.Goal{
 		Run: r.Run, Workspace: state.Started.Workspace, Session: state.Session, Ended: ended,
@@ -381,15 +414,15 @@ func liveGoal(store *runlog.Store) (runlog.Goal, bool) {
 	if ended == "" {
 		goal.Trouble = lostIndex
 	}
-	return goal, true
+	return goal, true, nil
 }
 
 // outsideSession refuses a command for people that an agent calls in a live session: with it, the agent could end or
 // accept its own goal. It is a guard rail: without a sandbox, a process can hide where it comes from.
 func outsideSession(store *runlog.Store, env config.Env, line []process.Ancestor, command string) error {
-	goal, ok := liveGoal(store)
-	if !ok || goal.Ended == ralph.StatusCompleted {
-		return nil
+	goal, ok, err := begunGoal(store)
+	if err != nil || !ok || goal.Ended == ralph.StatusCompleted {
+		return err
 	}
 	agent := env.Session.Agent
 	if bound := goal.Session; bound != nil && bound.PID != 0 && (runlog.Owner{

@@ -123,8 +123,8 @@ func goalText(state *fold.State) string {
 // nextWords says when the agent of a run gets what a person wrote: with the command that continues the run, or when its
 // session stops next.
 func nextWords(store *runlog.Store, run, otherwise string) string {
-	switch goal, ok := liveGoal(store); {
-	case !ok || goal.Run != run:
+	switch goal, ok, err := liveGoal(store); {
+	case err != nil || !ok || goal.Run != run:
 		return otherwise
 	case goal.Ended != "" || goal.Paused:
 		return "the session gets your words after ralph goal resume"
@@ -138,8 +138,8 @@ func (c *goalCommand) current(ctx context.Context) (workspace.Workspace, *runlog
 	if err != nil {
 		return home, store, runlog.Goal{}, err
 	}
-	goal, ok := liveGoal(store)
-	if !ok {
+	goal, ok, err := liveGoal(store)
+	if err == nil && !ok {
 		err = usage(`no goal in %s; set one with ralph goal "what to do"`, home.Dir)
 	}
 	return home, store, goal, err
@@ -182,20 +182,28 @@ func (c *goalCommand) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if goal.Ended == "" {
-		if judging := goal.Judging; judging.Alive() { // no one needs its answer
-			if other, err := os.FindProcess(judging.PID); err == nil {
-				_ = other.Signal(syscall.SIGTERM) // if it cannot be ended, the order waits for it
-			}
+	if err := c.end(ctx, home, store, goal); err != nil {
+		return err
+	}
+	return c.printSent("clear", "delivered", goal.Run, "the goal is cleared; its record is run "+goal.Run)
+}
+
+// end ends a goal as interrupted, unless it is reached. The log of one that ended otherwise then says, too, that a
+// person is done with it.
+func (c *goalCommand) end(
+	ctx context.Context, home workspace.Workspace, store *runlog.Store, goal runlog.Goal,
+) error {
+	if judging := goal.Judging; judging.Alive() { // no one needs its answer
+		if other, err := os.FindProcess(judging.PID); err == nil {
+			_ = other.Signal(syscall.SIGTERM) // if it cannot be ended, the order waits for it
 		}
+	}
+	if goal.Ended != ralph.StatusCompleted {
 		if err := c.order(ctx, home, store, goal.Run, &loop.SessionStep{Order: loop.SessionClear}); err != nil {
 			return err
 		}
 	}
-	if err := runlog.EditGoal(store, func(g *runlog.Goal) error { *g = runlog.Goal{}; return nil }); err != nil {
-		return err
-	}
-	return c.printSent("clear", "delivered", goal.Run, "the goal is cleared; its record is run "+goal.Run)
+	return runlog.EditGoal(store, func(g *runlog.Goal) error { *g = runlog.Goal{}; return nil })
 }
 
 func (c *goalCommand) resume(ctx context.Context) error {

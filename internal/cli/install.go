@@ -138,7 +138,7 @@ func (c *installCommand) ungated(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	if goal, ok := liveGoal(store); !ok || goal.Ended != "" {
+	if goal, ok, err := liveGoal(store); err == nil && (!ok || goal.Ended != "") {
 		return ""
 	}
 	return "this workspace has an active goal, and without hooks nothing checks it; end it with: ralph goal clear"

@@ -66,7 +66,8 @@ func (s *session) refusedBy(ctx context.Context, last *fold.State) (*ralph.Refus
 	}
 	left := lookBack{session: s, last: last, base: refusedBase(last)}
 	left.tree, left.recorded = fold.TreeLeft(last)
-	left.recorded = left.recorded && last.Stopped != nil
+	// The agent of a live session may work on after its run.
+	left.recorded = left.recorded && last.Stopped != nil && !last.Started.InSession
 	if err := left.bringHere(ctx); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ type lookBack struct {
 	last     *fold.State
 	base     string          // the snapshot that it is compared with
 	tree     ralph.TreeState // what its last agent left
-	recorded bool            // false if the run died: the tree is then unknown
+	recorded bool            // false if the run died, or its agent may work on: the tree is then unknown
 	added    []string        // tests that it added
 	lists    []string        // task lists that it or an earlier run changed without a judgement
 	edits    []string        // how its own list changed

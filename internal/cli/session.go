@@ -73,10 +73,11 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
-	if err := noGoal(s.store); err != nil && s.plan.Session == "" {
+	line := process.Ancestors()
+	if err := s.besideGoal(line); err != nil {
 		return err
 	}
-	if run := markedRun(s.store, process.Ancestors()); run != "" { // its process is gone, or it would hold the lock
+	if run := markedRun(s.store, line); run != "" { // its process is gone, or it would hold the lock
 		return insideRun("run", run)
 	}
 	s.afterDeath = s.killLastRun() || held.AfterDeath()
@@ -85,6 +86,19 @@ func (s *session) begin(ctx context.Context) (err error) {
 		s.discard(context.WithoutCancel(ctx), home)
 	}
 	return err
+}
+
+// besideGoal refuses a run or a goal beside the goal of a live session, and after one that an agent did not reach if
+// that agent calls. The caller holds the lock, so no other goal begins meanwhile.
+func (s *session) besideGoal(line []process.Ancestor) error {
+	refuse, command := noGoal, "run"
+	if s.plan.Session != "" {
+		refuse, command = noSecondGoal, "goal"
+	}
+	if err := refuse(s.store); err != nil {
+		return err
+	}
+	return outsideSession(s.store, s.streams.Env, line, command)
 }
 
 func (s *session) start(ctx context.Context) error {
