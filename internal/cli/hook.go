@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -176,11 +177,9 @@ func (c *hookCommand) sessionStart(_ context.Context, in hookInput) (hookOutput,
 	return hookOutput{Specific: &hookSpecific{Event: "SessionStart", Context: goal.Prompt}}, nil
 }
 
-// editTools are the tools that change files which they name.
-var editTools = []string{"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}
-
 func (c *hookCommand) preTool(_ context.Context, in hookInput) (hookOutput, error) {
-	if !slices.Contains(editTools, in.Tool) {
+	files := in.editedFiles()
+	if len(files) == 0 {
 		return hookOutput{}, nil
 	}
 	_, goal, ok, err := c.find(in)
@@ -188,7 +187,7 @@ func (c *hookCommand) preTool(_ context.Context, in hookInput) (hookOutput, erro
 		return hookOutput{}, err
 	}
 	isProtected := assembly.IsProtected(goal.Protects.Names, goal.Protects.Globs)
-	for _, path := range editedFiles(in.ToolInput) {
+	for _, path := range files {
 		name, err := filepath.Rel(goal.Workspace, realPath(absolute(absolute(c.streams.Dir, in.Folder), path)))
 		if err != nil || !filepath.IsLocal(name) || !isProtected(filepath.ToSlash(name)) {
 			continue
@@ -201,29 +200,50 @@ func (c *hookCommand) preTool(_ context.Context, in hookInput) (hookOutput, erro
 	return hookOutput{}, nil
 }
 
+// editTools name the file that they change. patchTool has files in the text of its patch; a shell can call it, too.
+var (
+	editTools  = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
+	shellTools = []string{"Bash", "shell", "shell_command", "local_shell", "exec_command"}
+)
+
+const patchTool = "apply_patch"
+
 var patchedFile = regexp.MustCompile(`(?m)^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$`)
 
-// editedFiles returns the files that a tool call names: in a field of Claude Code's tools, or in a patch.
-func editedFiles(input json.RawMessage) []string {
-	var fields map[string]any
-	if json.Unmarshal(input, &fields) != nil {
-		fields = map[string]any{"patch": string(input)}
+// editedFiles returns the files that a tool call would change, as far as it names them.
+func (in hookInput) editedFiles() (files []string) {
+	var input any
+	if json.Unmarshal(in.ToolInput, &input) != nil {
+		input = string(in.ToolInput)
 	}
-	var files []string
-	for name, value := range fields {
-		words, ok := value.(string)
-		switch {
-		case !ok:
-		case name == "file_path" || name == "notebook_path":
-			files = append(files, words)
-		default:
-			for _, match := range patchedFile.FindAllStringSubmatch(words, -1) {
-				files = append(files, match[1])
-			}
+	if slices.Contains(editTools, in.Tool) {
+		fields, _ := input.(map[string]any)
+		return append(textsIn(fields["file_path"]), textsIn(fields["notebook_path"])...)
+	}
+	patch := strings.Join(textsIn(input), "\n")
+	if in.Tool == patchTool || slices.Contains(shellTools, in.Tool) && strings.Contains(patch, patchTool) {
+		for _, match := range patchedFile.FindAllStringSubmatch(patch, -1) {
+			files = append(files, match[1])
 		}
 	}
-	slices.Sort(files)
 	return files
+}
+
+// textsIn returns every text in a JSON value, in an order that is the same each time.
+func textsIn(value any) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, element := range value {
+			texts = append(texts, textsIn(element)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			texts = append(texts, textsIn(value[key])...)
+		}
+	}
+	return texts
 }
 
 // realPath resolves the links of a path as far as it exists.
