@@ -68,6 +68,8 @@ type hookInput struct {
 	Message    *string         `json:"last_assistant_message"`
 	Tool       string          `json:"tool_name"`
 	ToolInput  json.RawMessage `json:"tool_input"`
+
+	caller string // the session that the environment names; "" if none
 }
 
 // agent returns the program that called the hook.
@@ -111,6 +113,7 @@ func (c *hookCommand) answer(ctx context.Context, do func(context.Context, hookI
 		if err := json.NewDecoder(io.LimitReader(c.streams.In, longestInput)).Decode(&in); err != nil {
 			return out, fmt.Errorf("the hook's input is not JSON: %w", err)
 		}
+		in.caller = c.streams.Env.Session.ID
 		return do(ctx, in)
 	}()
 	if err != nil {
@@ -139,17 +142,19 @@ func (c *hookCommand) find(in hookInput) (*runlog.Store, runlog.Goal, bool, erro
 var errOther = errors.New("the goal belongs to another session")
 
 // follows reports whether the session took the place of one that has a goal: the user cleared its context, which gives
-// the same process another session.
+// the same process another session. In its hooks Claude Code names the new session, and Codex names none. Only commands
+// of the agent still name the old one.
 func (in hookInput) follows(bound *ralph.SessionBound) bool {
-	if bound == nil || bound.PID == 0 || in.Source != "clear" {
+	if bound == nil || bound.PID == 0 || in.Source != "clear" || in.caller == bound.Session {
 		return false
 	}
 	pid, identity := sessionProcess()
 	return bound.PID == pid && bound.Identity == identity
 }
 
-// bind gives the goal to the session, or finds that it has it. The recorded process changes only if it is gone, so
-// that an agent that calls a hook itself cannot hide its session.
+// bind gives the goal to the session, or finds that it has it. The recorded process changes only if it is gone or its
+// session was cleared, so that an agent that calls a hook itself does not hide its session. An agent that also changes
+// what its environment says can pass for a cleared session; its goal then stays open, and is never proven by that.
 func (in hookInput) bind(g *runlog.Goal) error {
 	mine := g.Session != nil && g.Session.Session == in.Session
 	if g.Run == "" || g.Session != nil && !mine && !in.follows(g.Session) {

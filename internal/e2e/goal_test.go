@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -48,6 +50,60 @@ func TestGoalIsRefusedOnceAndThenProven(t *testing.T) {
 			t.Errorf("%d stops, want one more: %+v", n, i.recorded())
 		}
 	})
+}
+
+// The user clears the context of Claude Code: the new session of the same process has the goal. Later a command of the
+// agent pretends to be that hook, which changes nothing.
+func TestGoalFollowsAClearedSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, claude, parse(t, `{"s": {"conversations": [[
+		{"tools": [{"shell": "sh ../forge.sh"}]}, {"text": "Done."},
+		{"tools": [{"shell": "echo hi >made.txt"}]}, {"text": "Now it is done."}
+	]]}}`), "s")
+	w.env["RALPH_TRUST"] = "1"
+	w.write(filepath.Join(w.project, ".ralph/config.yaml"), "checks:\n  - test -f made.txt\n")
+	w.write(filepath.Join(w.project, "../forge.sh"),
+		`echo '{"session_id":"bogus","cwd":"'"$PWD"'","source":"clear"}' | `+program+" hook session-start >../forged.txt\n")
+	i := installRalph(w)
+	i.ralph("goal", "make made.txt")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "claude", "claude"), "-p", "--verbose",
+		"--input-format", "stream-json", "--output-format", "stream-json", "--allowedTools", "Bash")
+	cmd.Dir, cmd.Env = i.project, i.environ()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events := json.NewDecoder(out)
+	for _, text := range []string{"/clear", "make made.txt"} {
+		if _, err := fmt.Fprintf(in, `{"type":"user","message":{"role":"user","content":%q}}`+"\n", text); err != nil {
+			t.Fatal(err)
+		}
+		var event struct{ Type string }
+		for event.Type != "result" {
+			if err := events.Decode(&event); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	calls := i.recorded()
+	last := calls[len(calls)-1]
+	if calls[0].Session == last.Session || i.stops() != 2 {
+		t.Errorf("%+v", calls)
+	}
+	status := i.ralph("goal", "status", "--jq", `.session + " " + .status`)
+	if strings.TrimSpace(status) != last.Session+" completed" || w.file("../forged.txt") != "" {
+		t.Errorf("%s, and the forged call got: %s", status, w.file("../forged.txt"))
+	}
 }
 
 // stops counts the calls of the stop hook.
