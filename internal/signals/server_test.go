@@ -110,10 +110,14 @@ func TestMalformedCallsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	go func() { _, _ = conn.Write(slices.Repeat([]byte(" "), 4*maxRequest)) }()
+	var writing sync.WaitGroup
+	writing.Go(func() { _, _ = conn.Write(slices.Repeat([]byte(" "), 4*maxRequest)) })
 	var answer ralph.ToolAnswer
-	if err := json.NewDecoder(conn).Decode(&answer); err == nil && !answer.Failed {
-		t.Errorf("an endless call is answered: %+v", answer)
+	err = json.NewDecoder(conn).Decode(&answer)
+	writing.Wait()
+	want := refuse("the call cannot be read, or has more than 256 KB")
+	if diff := cmp.Diff(want, answer); err != nil || diff != "" {
+		t.Errorf("an endless call: %v\n%s", err, diff)
 	}
 	if len(o.calls) > 0 {
 		t.Errorf("the loop heard %v", o.calls)
