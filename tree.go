@@ -40,7 +40,8 @@ type TreeState struct {
 	TestsByUser bool `json:"tests_by_user,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.
 	AfterChecks bool `json:"after,omitempty"`
-	// Again reports that the tree changed while checks ran, and that they run once more on this one.
+	// Again reports that the tree changed while checks ran, and that they run once more on this one. Before iteration 1,
+	// their results are dropped, and the base stays.
 	Again bool `json:"again,omitempty"`
 	// Touched is when a file that the iteration changed was last changed. It is set if the agent has evidence, which
 	// must be newer.

@@ -120,7 +120,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return usage("--wait %s: choose a time such as 10s or 1m", c.wait)
 	}
-	if c.streams.Env.Session.ID == "" { // else the process that runs the checks would be ended as an orphan
+	if c.streams.Env.Session.Agent == "" { // else the process that runs the checks would be ended as an orphan
 		ownOrphans(c.streams.Err)
 	}
 	home, loaded, err := c.settings(ctx, written(c.values))
@@ -149,7 +149,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	}
 	c.warnWithoutHooks(home.Dir)
 	s := &session{app: c.app, plan: plan, goal: &goal}
-	if err := s.begin(ctx); err != nil || c.streams.Env.Session.ID == "" {
+	if err := s.begin(ctx); err != nil || c.streams.Env.Session.Agent == "" {
 		return err
 	}
 	return c.awaitChecks(ctx, s, wait.Duration())
@@ -244,7 +244,7 @@ func (s *session) beginGoal(ctx context.Context) error {
 		return err
 	}
 	step := &loop.SessionStep{Session: goal.Session}
-	inside := s.streams.Env.Session.ID != ""
+	inside := s.streams.Env.Session.Agent != ""
 	if inside {
 		step.Order = loop.SessionOpen
 	}

@@ -117,6 +117,9 @@ func goalText(state *fold.State) string {
 	if bound := state.Session; bound != nil {
 		who = "session " + term.Clean(bound.Session) + " of " + term.Clean(bound.Agent)
 	}
+	if state.History.Started == 0 {
+		return fmt.Sprintf("%s: the checks run for the first time, for the goal of %s", state.LiveStatus(), who)
+	}
 	return fmt.Sprintf("%s: iteration %d, the goal of %s", state.LiveStatus(), state.History.Started, who)
 }
 
