@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // Verifiers names the tool calls that are evidence: commands that run a check, and trusted tools that have no command.
@@ -26,8 +28,12 @@ func (v Verifiers) Of(tool, command, dir string) string {
 	return v.Commands[i]
 }
 
-// WithEvidence adds a call to a list that has the newest call of each verifier.
+// evidenceOutput is how many characters of a call's output are kept, from its end.
+const evidenceOutput = 2000
+
+// WithEvidence adds a call to a list that has the newest call of each verifier, with the end of its output.
 func WithEvidence(list []ToolEvidence, call ToolEvidence) []ToolEvidence {
+	call.Output, _ = text.KeepTail(promise.Answer(call.Output), evidenceOutput)
 	older := func(e ToolEvidence) bool { return e.Verifier == call.Verifier }
 	return append(slices.DeleteFunc(slices.Clone(list), older), call)
 }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/acp"
 )
 
 // toolServer is the name of the server that offers a run's tools.
-const toolServer = "ralph"
+const toolServer = acp.ToolServer
 
 // toolSeconds is how long a CLI must wait for an answer: the loop may run checks for it.
 const toolSeconds = 660

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/shell"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
@@ -115,24 +115,20 @@ func (t *conversation) call(ctx context.Context, c model.Call, replyEnd model.En
 	return output
 }
 
-// evidenceOutput is how many characters of a verifier's output are kept, from its end.
-const evidenceOutput = 2000
-
 // noteEvidence remembers a call that ran a check of the run. A command that was cut off failed.
 func (t *conversation) noteEvidence(c model.Call, output tools.Output) {
-	var in struct{ Command string }
-	_ = json.Unmarshal(c.Input, &in) // a tool without a command has none
-	verifier := t.in.Verifiers.Of(c.Name, in.Command, t.in.Dir)
-	if verifier == "" {
+	run := shell.ReadCall(c.Input)
+	verifier := t.in.Verifiers.Of(c.Name, run.Line, t.in.Dir)
+	if verifier == "" || !run.ShowsResultIn(t.in.Dir) {
 		return
 	}
 	call := ralph.ToolEvidence{
-		Tool: c.Name, CallID: c.ID, Command: in.Command, Status: ralph.EvidencePass, Verifier: verifier, Observed: time.Now(),
+		Tool: c.Name, CallID: c.ID, Command: run.Line, Status: ralph.EvidencePass, Output: output.Text, Verifier: verifier,
+		Observed: time.Now(),
 	}
 	if output.Failed {
 		call.Status = ralph.EvidenceFail
 	}
-	call.Output, _ = text.KeepTail(promise.Answer(output.Text), evidenceOutput)
 	t.evidence = ralph.WithEvidence(t.evidence, call)
 }
 

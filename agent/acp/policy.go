@@ -111,7 +111,7 @@ func (p policy) allows(c toolCall) bool {
 // isOurs reports whether a call is of one of the run's tools, as gemini names them. Other agents do not
 // ask, because these tools change no file.
 func (c toolCall) isOurs() bool {
-	name, ok := strings.CutSuffix(c.title, " ("+toolServer+" MCP Server)")
+	name, ok := strings.CutSuffix(c.title, " ("+ToolServer+" MCP Server)")
 	return ok && slices.Contains(ralph.ToolNames(), ralph.ToolName(name))
 }
 

@@ -88,8 +88,8 @@ type Options struct {
 	Linger    time.Duration // after the turn has ended
 }
 
-// toolServer is the name of the server that offers the run's tools.
-const toolServer = "ralph"
+// ToolServer is the name of the server that offers the run's tools.
+const ToolServer = "ralph"
 
 // servers returns the server of the run's tools, with the variables that reach the loop.
 func (o Options) servers(variables []string) []sdk.McpServer {
@@ -101,7 +101,7 @@ func (o Options) servers(variables []string) []sdk.McpServer {
 		name, value, _ := strings.Cut(entry, "=")
 		env = append(env, sdk.EnvVariable{Name: name, Value: value})
 	}
-	stdio := &sdk.McpServerStdio{Name: toolServer, Command: o.Tools, Args: []string{"mcp"}, Env: env}
+	stdio := &sdk.McpServerStdio{Name: ToolServer, Command: o.Tools, Args: []string{"mcp"}, Env: env}
 	return []sdk.McpServer{{Stdio: stdio}}
 }
 

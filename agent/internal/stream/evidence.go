@@ -6,16 +6,11 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/shell"
-	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
-const (
-	// maxAwaited is how many calls without a result are remembered.
-	maxAwaited = 64
-	// evidenceOutput is how many characters of a call's output are kept, from its end.
-	evidenceOutput = 2000
-)
+// maxAwaited is how many calls without a result are remembered.
+const maxAwaited = 64
 
 // Evidence collects the tool calls that are evidence. Its size is bounded.
 type Evidence struct {
@@ -77,7 +72,6 @@ func (e *Evidence) Ended(id string, how Ended, now time.Time) {
 	default:
 		call.Status = ralph.EvidencePass
 	}
-	call.Output, _ = text.KeepTail(promise.Answer(how.Output), evidenceOutput)
-	call.Observed = now
+	call.Output, call.Observed = how.Output, now
 	e.seen = ralph.WithEvidence(e.seen, call)
 }
