@@ -21,6 +21,8 @@ type About struct {
 	ReadMode string
 	// MCP means that the CLI can be given a server for one run without touching the user's files.
 	MCP bool
+	// ShowsTools means that the CLI's output says how tool calls ended, so that they can be evidence.
+	ShowsTools bool
 	// Shared means that another well-known program has the same name, so that finding it proves
 	// nothing. The CLI is used only if the user names it.
 	Shared bool

@@ -26,6 +26,7 @@ func (acpDialect) Name() string { return "acp" }
 func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", MCP: true, Proven: ProvenByRuns,
+		ShowsTools: true,
 		ReadMode: "rejects requests other than reading and searching; cannot stop what the agent does without " +
 			"asking; opencode asks only if its settings say so",
 		EditMode: "Ralph allows reading, edits in the workspace and the check commands; opencode asks only " +

@@ -23,7 +23,8 @@ func (amp) Name() string { return "amp" }
 func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
-		EditMode: "edits files, runs the exact check commands",
+		ShowsTools: true,
+		EditMode:   "edits files, runs the exact check commands",
 		ReadMode: "reads and searches files, everything else is rejected by rules, if its version supports them; " +
 			"AGENTS.md still applies",
 		Shared:       true, // jmacdonald/amp is an editor

@@ -19,10 +19,11 @@ func (claude) Name() string { return "claude" }
 func (claude) About() About {
 	return About{
 		Title: "Claude Code", Program: "claude", Proven: ProvenByRuns,
-		MCP:      true,
-		Meters:   Meters{Cost: true, Tokens: true, Live: true, Windows: true},
-		EditMode: "edits files, runs the check commands",
-		ReadMode: "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
+		MCP:        true,
+		Meters:     Meters{Cost: true, Tokens: true, Live: true, Windows: true},
+		ShowsTools: true,
+		EditMode:   "edits files, runs the check commands",
+		ReadMode:   "gets only tools that read and search; no CLAUDE.md, hooks or MCP servers",
 		Env: []string{
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
 			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",

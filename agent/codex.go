@@ -17,8 +17,9 @@ func (codex) Name() string { return "codex" }
 func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true, Live: true, Windows: true}, Proven: ProvenByRuns,
-		MCP:      true,
-		EditMode: "edits files and runs commands in its own sandbox, without network",
+		MCP:        true,
+		ShowsTools: true,
+		EditMode:   "edits files and runs commands in its own sandbox, without network",
 		ReadMode: "runs commands in its own sandbox, read-only and without network; runs none if that sandbox " +
 			"cannot start",
 		Env:          []string{"OPENAI_*", "CODEX_*"},

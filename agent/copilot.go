@@ -25,9 +25,10 @@ func (copilot) Name() string { return "copilot" }
 func (copilot) About() About {
 	return About{
 		Title: "GitHub Copilot CLI", Program: "copilot", Meters: Meters{Tokens: true}, Proven: ProvenByRecordings,
-		EditMode: "edits files, runs the programs of the check commands",
-		ReadMode: "reads files; writing, commands and the tools of MCP servers are denied",
-		Shared:   true, // AWS Copilot deploys containers
+		ShowsTools: true,
+		EditMode:   "edits files, runs the programs of the check commands",
+		ReadMode:   "reads files; writing, commands and the tools of MCP servers are denied",
+		Shared:     true, // AWS Copilot deploys containers
 		// GH_TOKEN and GITHUB_TOKEN would also log it in, but they may push and publish.
 		Env:          []string{"COPILOT_*", "GH_HOST"},
 		Reserved:     []string{"--output-format", "-p", "--prompt"},

@@ -67,6 +67,7 @@ func TestEvidenceInStreams(t *testing.T) {
 		}
 		return update("tool_call", start) + update("tool_call_update", end)
 	}
+	shows := map[string]bool{}
 	const good, bad = `"content":"ok","is_error":false}]}}`, `"content":"Exit code 1\nFAIL","is_error":true}]}}`
 	for _, c := range []struct {
 		name, agent, lines string
@@ -132,6 +133,7 @@ func TestEvidenceInStreams(t *testing.T) {
 		{"copilot fails", "copilot", copilot("bash", `{"command":"go test ./..."}`,
 			`"shellExecution":{"exitCode":1},"success":true,"result":{"content":"FAIL"}`), test("fail", "FAIL")},
 	} {
+		shows[c.agent] = true
 		t.Run(c.name, func(t *testing.T) {
 			got := evidenceIn(t, c.agent, c.lines)
 			for i := range got { // which call it was is the dialect's matter
@@ -141,5 +143,10 @@ func TestEvidenceInStreams(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+	for _, d := range Known() {
+		if d.About().ShowsTools != shows[d.Name()] {
+			t.Errorf("%s: ShowsTools is %t", d.Name(), d.About().ShowsTools)
+		}
 	}
 }

@@ -24,8 +24,9 @@ func (gemini) Name() string { return "gemini" }
 func (gemini) About() About {
 	return About{
 		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
-		EditMode: "edits files, runs the check commands",
-		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and the repository's hooks still apply",
+		ShowsTools: true,
+		EditMode:   "edits files, runs the check commands",
+		ReadMode:   "reads and searches files, everything else is denied; GEMINI.md and the repository's hooks still apply",
 		Env: []string{
 			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT",
 			"GOOGLE_CLOUD_PROJECT_ID",

@@ -24,9 +24,10 @@ func (opencode) Name() string { return "opencode" }
 func (opencode) About() About {
 	return About{
 		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true, Live: true}, Proven: ProvenByRuns,
-		MCP:      true,
-		EditMode: "edits files, runs the check commands",
-		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
+		MCP:        true,
+		ShowsTools: true,
+		EditMode:   "edits files, runs the check commands",
+		ReadMode:   "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{
 			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY",
 			"ZHIPU_API_KEY",

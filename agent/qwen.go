@@ -21,6 +21,7 @@ func (qwen) Name() string { return "qwen" }
 func (qwen) About() About {
 	return About{
 		Title: "Qwen Code", Program: "qwen", MCP: true, Meters: Meters{Tokens: true, Live: true}, Proven: ProvenByRuns,
+		ShowsTools:   true,
 		EditMode:     "edits files, runs the check commands",
 		ReadMode:     "gets only tools that read and search; no QWEN.md, hooks or MCP servers",
 		Env:          []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},

@@ -53,7 +53,7 @@ func (c chosenAgent) kind() string {
 
 func (c chosenAgent) about() agent.About {
 	if c.by != nil {
-		return agent.About{Meters: agent.Meters{Tokens: true, Live: true}}
+		return agent.About{Meters: agent.Meters{Tokens: true, Live: true}, ShowsTools: true}
 	}
 	return c.options.Dialect.About()
 }
@@ -321,6 +321,29 @@ func reserveNotice(s config.Settings, chosen []chosenAgent) string {
 	}
 	return "--reserve has no effect with " + strings.Join(names, " and ") +
 		": it does not report how much of a subscription is used"
+}
+
+// checkTools rejects gate.verifier_tools if no agent shows its tool calls, because every claim would be refused. If only
+// some do, it returns a notice that names the others.
+func checkTools(s config.Settings, chosen []chosenAgent) (notice string, err error) {
+	var blind []string
+	for _, c := range chosen {
+		if !c.about().ShowsTools {
+			blind = append(blind, c.name)
+		}
+	}
+	switch {
+	case len(s.Gate.VerifierTools) == 0 || len(blind) == 0:
+		return "", nil
+	case len(blind) < len(chosen):
+		return "gate.verifier_tools: every claim of " + strings.Join(blind, " and ") +
+			" will be refused, because its output does not show tool calls", nil
+	}
+	return "", &config.UsageError{
+		Msg: "gate.verifier_tools: the output of " + strings.Join(blind, " and ") +
+			" does not show tool calls, so every claim would be refused",
+		Hint: "choose another agent, or unset it and pass a command with --check",
+	}
 }
 
 // permissions implements the --yolo row of the contract: without a sandbox, an agent stays in its

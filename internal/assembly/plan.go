@@ -355,6 +355,12 @@ func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found
 func (p *Plan) findAgent() error {
 	if p.Session != "" {
 		p.agents = []chosenAgent{{name: p.Session}}
+		if len(p.Settings.Gate.VerifierTools) > 0 {
+			return &config.UsageError{
+				Msg:  "gate.verifier_tools: Ralph does not see the tool calls of a live session, so every claim would be refused",
+				Hint: "unset it and pass a command with --check",
+			}
+		}
 		return nil
 	}
 	if p.Program != "" {
@@ -371,6 +377,10 @@ func (p *Plan) findAgent() error {
 	if err := checkMeters(p.Settings, chosen); err != nil {
 		return err
 	}
+	blind, err := checkTools(p.Settings, chosen)
+	if err != nil {
+		return err
+	}
 	p.agents = chosen
 	if alone := len(chosen) == 1; alone && chosen[0].by != nil {
 		p.Policy.IdleTimeout = p.WorkerSilence()
@@ -380,6 +390,9 @@ func (p *Plan) findAgent() error {
 	p.noticeLate(p.Settings, chosen...)
 	if text := reserveNotice(p.Settings, chosen); text != "" {
 		p.notice("reserve_unknown", text)
+	}
+	if blind != "" {
+		p.notice("tools_unseen", blind)
 	}
 	if names := fallbacks(chosen); len(names) > 0 {
 		text := "when " + p.AgentName() + " cannot continue: " + strings.Join(names, ", then ")
