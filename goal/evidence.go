@@ -49,8 +49,9 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 		others = others || !only
 		for _, verifier := range verifiers {
 			found = append(found, Evidence{
-				ToolName: call.Name, ToolCallID: result.CallID, Command: shell.ReadCall(call.Arguments).Line, Status: statusOf(call, result),
-				Content: m.compact(result.Content), ObservedAt: m.Now(), Verifier: verifier, Iteration: s.Iteration, Tree: tree,
+				ToolName: call.Name, ToolCallID: result.CallID, Command: shell.ReadCall(call.Arguments).Line,
+				Status: statusOf(call, result), Content: m.compact(result.Content), ObservedAt: m.Now(),
+				Verifier: verifier, Iteration: s.Iteration, Tree: tree,
 			})
 		}
 	}

@@ -323,8 +323,8 @@ func reserveNotice(s config.Settings, chosen []chosenAgent) string {
 		": it does not report how much of a subscription is used"
 }
 
-// checkTools rejects gate.verifier_tools if no agent shows its tool calls, because every claim would be refused. If only
-// some do, it returns a notice that names the others.
+// checkTools rejects gate.verifier_tools if no agent shows its tool calls, because every claim would be refused. If
+// only some do, it returns a notice that names the others.
 func checkTools(s config.Settings, chosen []chosenAgent) (notice string, err error) {
 	var blind []string
 	for _, c := range chosen {

@@ -174,7 +174,8 @@ func TestHooksOfOthersStay(t *testing.T) {
 
 func TestOwnHooksAreRecognized(t *testing.T) {
 	for _, command := range []string{
-		"ralph hook stop", "ralph hook pre-tool", "/opt/ralph hook session-start", `'C:\a b\ralph.exe' hook stop --timeout 90s`,
+		"ralph hook stop", "ralph hook pre-tool", "/opt/ralph hook session-start",
+		`'C:\a b\ralph.exe' hook stop --timeout 90s`,
 		"'ralph' hook stop", "command -v ralph >/dev/null || exit 0; ralph hook stop --timeout 1.5h",
 	} {
 		if !isOwnCommand(command) {
