@@ -35,7 +35,7 @@ func newAcceptCommand(a *app) *cobra.Command {
 	c := &acceptCommand{resumeCommand: resumeCommand{app: a}}
 	cmd := &cobra.Command{
 		Use: "accept [RUN] [TASK...]", Short: "Accept work that nothing shows, or reject it", GroupID: "work",
-		Annotations: outside,
+		Annotations: byPeople,
 		Long: `A run that ends with 7 (UNCONFIRMED) has claimed work whose checks pass, but
 nothing shows that the work was done. Look at it with ralph diff, then accept
 it: the run ends with 0, without an agent. If files changed since the claim,

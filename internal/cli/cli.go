@@ -258,12 +258,24 @@ func (g *globals) add(flags *pflag.FlagSet) {
 // outside annotates the commands with which an agent could steer or pay for its own run.
 var outside = map[string]string{"outside runs": "only"}
 
+// byPeople annotates those of them that speak for a person, also to a run that has ended. An agent in a live session,
+// such as one that ralph take opened, must not call them either.
+var byPeople = map[string]string{"outside runs": "only", "by people": "only"}
+
 // checkCall refuses invalid global flags, and commands that must not be called inside a run.
 func (c rootCommand) checkCall(cmd *cobra.Command, _ []string) error {
 	if err := c.checkGlobals(); err != nil || cmd.Annotations["outside runs"] == "" {
 		return err
 	}
-	return c.outsideOnly(cmd.Context(), strings.TrimPrefix(cmd.CommandPath(), "ralph "))
+	name := strings.TrimPrefix(cmd.CommandPath(), "ralph ")
+	if err := c.outsideOnly(cmd.Context(), name); err != nil {
+		return err
+	}
+	if agent := c.streams.Env.Session.Agent; agent != "" && cmd.Annotations["by people"] != "" {
+		return usage("ralph %s was called inside a session of %s; only a person can do that, in a terminal outside of the "+
+			"session", name, agent)
+	}
+	return nil
 }
 
 // checkGlobals refuses invalid values of global flags. Without it, a mistake in --jq would only

@@ -20,7 +20,7 @@ type limitCommand struct {
 func newLimitCommand(a *app) *cobra.Command {
 	c := &limitCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "limit", Short: "Raise the limits of the current run", GroupID: "work", Args: noArguments, Annotations: outside,
+		Use: "limit", Short: "Raise the limits of the current run", GroupID: "work", Args: noArguments, Annotations: byPeople,
 		Long: `Raise limits of the run that is running, without stopping it. It learns of them
 before it judges the current iteration. For a run that has ended, use ralph
 resume with the same flags.`,

@@ -25,7 +25,7 @@ type messageCommand struct {
 
 func newSteerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "steer TEXT", Short: "Give the current or next run an instruction", GroupID: "work", Annotations: outside,
+		Use: "steer TEXT", Short: "Give the current or next run an instruction", GroupID: "work", Annotations: byPeople,
 		Long: `Give the agent an instruction. It goes first in the next iteration's prompt, of
 the current or the next run, and stays in the project's STEERING.md until the
 agent has followed it and removes it.`,
@@ -39,7 +39,7 @@ agent has followed it and removes it.`,
 func newAnswerCommand(a *app) *cobra.Command {
 	c := messageCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "answer TEXT", Short: "Answer the last run's question or blocker", GroupID: "work", Annotations: outside,
+		Use: "answer TEXT", Short: "Answer the last run's question or blocker", GroupID: "work", Annotations: byPeople,
 		Long: `Answer the last DECIDE or BLOCKED in this workspace. Question and answer go into
 the next prompts. A waiting run (--on-decide wait) continues at once. If several
 tasks of a list wait for an answer, --task says which one it is for.`,

@@ -53,7 +53,7 @@ YAML list of ralphy. Ralph keeps each list's own format.`,
 		&cobra.Command{Use: "list", Short: "Show the list", Args: noArguments,
 			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) }},
 		newAddTaskCommand(c),
-		&cobra.Command{Use: "done ID...", Short: "Mark tasks done without proof", Annotations: outside,
+		&cobra.Command{Use: "done ID...", Short: "Mark tasks done without proof", Annotations: byPeople,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.mark(cmd.Context(), ralph.TaskDone, args)
 			}},
