@@ -73,16 +73,34 @@ func (a *GoalAnswer) IsFor(begun time.Time) bool {
 func (j *Judging) Alive() bool { return j != nil && j.Visible() }
 
 // GoalOf finds the goal of a session: the one that the session has, or else one without a session in the folder or
-// the nearest above it. It reports false if there is none. It reads two small files at most for each folder.
+// the nearest above it. A goal that has ended is found only if there is no other. It reports false if there is none. It
+// reads two small files at most for each folder.
 func GoalOf(stateDir, session, folder string) (*Store, Goal, bool, error) {
-	if name, err := os.ReadFile(sessionPath(stateDir, session)); err == nil && session != "" && isPlainName(string(name)) {
-		store := &Store{dir: filepath.Join(stateDir, string(name))}
-		goal, ok, err := ReadGoal(store)
-		if err != nil || ok && goal.Session != nil && goal.Session.Session == session {
-			store.workspace = goal.Workspace
-			return store, goal, ok, err
-		}
+	store, own, ok, err := goalWithSession(stateDir, session)
+	if err != nil || ok && own.Ended == "" {
+		return store, own, ok, err
 	}
+	there, goal, found, err := goalInFolder(stateDir, session, folder)
+	if ok && (err != nil || !found || goal.Ended != "") {
+		return store, own, true, nil
+	}
+	return there, goal, found, err
+}
+
+// goalWithSession finds the goal that a session has, wherever it is.
+func goalWithSession(stateDir, session string) (*Store, Goal, bool, error) {
+	name, err := os.ReadFile(sessionPath(stateDir, session))
+	if err != nil || session == "" || !isPlainName(string(name)) {
+		return nil, Goal{}, false, nil
+	}
+	store := &Store{dir: filepath.Join(stateDir, string(name))}
+	goal, ok, err := ReadGoal(store)
+	store.workspace = goal.Workspace
+	return store, goal, ok && goal.Session != nil && goal.Session.Session == session, err
+}
+
+// goalInFolder finds a goal in the folder or the nearest above it, if it is the session's or no session's.
+func goalInFolder(stateDir, session, folder string) (*Store, Goal, bool, error) {
 	for dir := resolved(folder); ; dir = filepath.Dir(dir) {
 		store := &Store{workspace: dir, dir: filepath.Join(stateDir, WorkspaceID(dir))}
 		goal, ok, err := ReadGoal(store)

@@ -25,6 +25,8 @@ type goalStatus struct {
 	Status     ralph.Status     `json:"status"` // active, paused, completed, blocked or budget_exhausted
 	Reason     ralph.StopReason `json:"stop_reason"`
 	Detail     string           `json:"detail"`
+	Verified   bool             `json:"verified"` // as in the result
+	Proof      ralph.ProofWord  `json:"proof"`
 	Iteration  int              `json:"iteration"` // the current or last one
 	Of         int              `json:"max_iterations"`
 	Agent      string           `json:"agent"`
@@ -63,6 +65,8 @@ func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
 	}
 	if stopped := state.Stopped; stopped != nil {
 		shown.Reason, shown.Detail, shown.Iteration = stopped.Reason, stopped.Detail, state.History.Counted
+		result := state.Result()
+		shown.Verified, shown.Proof = result.Verified, result.Proof
 		shown.line, shown.next = term.ResultLine(state), term.NextCommand(state)
 	}
 	return shown
