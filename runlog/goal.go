@@ -59,6 +59,8 @@ type GoalAnswer struct {
 	Text    string `json:"text"`              // for the agent if the stop is blocked, otherwise for the user
 	Trouble string `json:"trouble,omitempty"` // why nothing was judged
 
+	Begun  time.Time `json:"begun,omitzero"` // when the judgement began
+	Tree   string    `json:"tree,omitempty"` // identifies the files at that time; "" if they do not matter
 	Given  time.Time `json:"given,omitzero"`
 	Passed bool      `json:"passed,omitempty"` // a hook passed it on
 }

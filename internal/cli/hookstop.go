@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -70,10 +71,49 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 			return hookOutput{}, errors.Join(err, noteTrouble(store, err))
 		}
 		answer, err := awaitAnswer(ctx, store, begun, deadline)
+		if err == nil && answer != nil && answer.Begun.Before(begun) {
+			answer, err = c.review(ctx, store, goal.Workspace, *answer)
+		}
 		if err != nil || answer != nil {
 			return c.passOn(store, in, answer, err)
 		}
 	}
+}
+
+// review looks whether an answer to an earlier stop still holds: the session may have worked on since. It returns nil
+// if the stop must be judged again.
+func (c *hookCommand) review(
+	ctx context.Context, store *runlog.Store, folder string, answer runlog.GoalAnswer,
+) (*runlog.GoalAnswer, error) {
+	if answer.Tree == "" {
+		return &answer, nil
+	}
+	home, err := workspace.Find(ctx, c.streams.Dir, folder, c.streams.Env)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case identify(ctx, home) == answer.Tree:
+		return &answer, nil
+	case !answer.Block:
+		answer.Text += "; files changed since then, which nothing proves"
+		return &answer, nil
+	}
+	return nil, runlog.EditGoal(store, func(g *runlog.Goal) error {
+		if g.Answer != nil && g.Answer.Given.Equal(answer.Given) {
+			g.Answer = nil
+		}
+		return nil
+	})
+}
+
+// identify returns a text that differs if the tree differs, or if that is unknown.
+func identify(ctx context.Context, home workspace.Workspace) string {
+	tree, err := home.Identify(ctx)
+	if err != nil {
+		return "unknown at " + time.Now().String()
+	}
+	return tree
 }
 
 // startJudge starts the process that judges a stop, in a session of its own: it may take longer than the hook.
@@ -236,25 +276,24 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 	var goal runlog.Goal
 	// The hook that started this process may still be writing what is to be judged.
 	err = runlog.EditGoal(found.store, func(g *runlog.Goal) error { goal = *g; return nil })
-	if err != nil || goal.Run != found.id || goal.Judging == nil {
-		return cmp.Or(err, usage("run %s is not the goal of a session that stopped", run))
+	if err != nil || goal.Run != found.id || goal.Judging == nil || goal.Judging.PID != os.Getpid() {
+		return cmp.Or(err, usage("only ralph hook stop starts this, if run %s is the goal of a session", run))
 	}
-	environ, err := runlog.ReadEnvironment(found.store, found.id)
-	if err == nil && !slices.Equal(environ, c.streams.Env.Environ) {
-		err = usage("only ralph hook stop starts this, with the environment of ralph goal")
+	answer, note := runlog.GoalAnswer{}, func(*runlog.Goal) {}
+	held, err := runlog.LockWithin(found.store, ownerFor(found.id), judgePatient)
+	if err == nil {
+		defer held.Release() // when hooks can see what was judged
+		answer, note, err = c.judgeStop(ctx, held, found, goal)
 	}
 	if err != nil {
-		return err
+		answer = runlog.GoalAnswer{Trouble: text.OneLine(err.Error())}
 	}
-	answer, note := c.judgeStop(ctx, found, goal)
 	return runlog.EditGoal(found.store, func(g *runlog.Goal) error {
 		if g.Run != found.id { // cleared meanwhile
 			return nil
 		}
-		if note != nil {
-			note(g)
-		}
-		answer.Given = time.Now()
+		note(g)
+		answer.Begun, answer.Given = goal.Judging.Started, time.Now()
 		g.Judging, g.Answer, g.Trouble = nil, &answer, answer.Trouble
 		if goal.Judging.First && answer.Text == "" && answer.Trouble == "" {
 			g.Answer = nil
@@ -265,19 +304,22 @@ func (c *hookCommand) judge(ctx context.Context, run string) error {
 
 // judgeStop judges a stop. It returns the answer, and what to note for hooks.
 func (c *hookCommand) judgeStop(
-	ctx context.Context, found foundRun, goal runlog.Goal,
-) (answer runlog.GoalAnswer, note func(*runlog.Goal)) {
-	failed := func(err error) runlog.GoalAnswer { return runlog.GoalAnswer{Trouble: text.OneLine(err.Error())} }
+	ctx context.Context, held *runlog.Lock, found foundRun, goal runlog.Goal,
+) (answer runlog.GoalAnswer, note func(*runlog.Goal), err error) {
+	note = func(*runlog.Goal) {}
 	defer func() {
 		if bug := recover(); bug != nil {
-			answer = failed(fmt.Errorf("a bug in ralph: %v", bug))
+			err = fmt.Errorf("a bug in ralph: %v", bug)
 		}
 	}()
-	held, err := runlog.LockWithin(found.store, ownerFor(found.id), judgePatient)
-	if err != nil {
-		return failed(err), nil
+	environ, err := runlog.ReadEnvironment(found.store, found.id)
+	if err == nil && !slices.Equal(environ, c.streams.Env.Environ) {
+		err = errors.New("this process does not have the environment of ralph goal")
 	}
-	defer held.Release()
+	if err != nil {
+		return answer, note, err
+	}
+	tree := identify(ctx, found.workspace) // now, because the session may work on meanwhile
 	err = c.reopenHeld(held, found.store, found.id, func(s *session) error {
 		if s.state.Stopped == nil {
 			again := resumeCommand{app: c.app}
@@ -308,12 +350,12 @@ func (c *hookCommand) judgeStop(
 		if s.state.Stopped != nil {
 			answer = runlog.GoalAnswer{Text: goalEnd(s)}
 		}
+		if answer.Block || s.state.LiveStatus() == ralph.StatusCompleted {
+			answer.Tree = tree
+		}
 		return nil
 	})
-	if err != nil {
-		return failed(err), note
-	}
-	return answer, note
+	return answer, note, err
 }
 
 // recordPause records a pause that a person ordered while the checks ran.

@@ -31,7 +31,7 @@ func TestTakeOpensTheConversation(t *testing.T) {
 		terminal := w.openTerminal(program + " take; echo left; cat")
 		terminal.waitFor("The word is marmalade.")
 		terminal.typeLine("/exit")
-		terminal.waitFor("ralph: continue the run with: ralph resume")
+		terminal.waitFor("ralph: to continue: ralph resume")
 	})
 }
 

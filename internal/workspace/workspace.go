@@ -45,6 +45,13 @@ func (w Workspace) Contains(path string) bool {
 	return err == nil && filepath.IsLocal(inside)
 }
 
+// Identify returns a text that differs if the tree differs. It takes no snapshot.
+func (w Workspace) Identify(ctx context.Context) (string, error) {
+	const noLines = "HEAD" // lines of unfinished work are not needed
+	state, err := w.Tree.Fingerprint(ctx, ralph.TreeInput{BaseHead: noLines})
+	return state.Head + " " + state.Hash, err
+}
+
 // Keep returns the workspace's tree, with snapshots of it below folder. Snapshots include the given
 // names even if they are ignored, and files that a check may run or depend on: an agent can make
 // git ignore what it adds.
