@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
@@ -328,20 +329,13 @@ func (c *hookCommand) judgeStop(
 			if s.plan, err = again.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 				return err
 			}
-			step := &loop.SessionStep{}
-			if bound := goal.Session; !goal.Judging.First {
-				step.Turn = &loop.SessionTurn{Agent: bound.Agent, Session: bound.Session, Text: goal.Judging.Text}
-				answer.Block = true
-			}
-			if bound := goal.Session; bound != nil && (s.state.Session == nil || *s.state.Session != *bound) {
-				step.Session = bound
-			}
+			step := stepOf(goal, &s.state)
 			if _, err := s.takeStep(ctx, step); err != nil {
 				return err
 			}
 			note = func(g *runlog.Goal) { s.index(g, step) }
-			if answer.Block {
-				answer.Text = step.Prompt
+			if step.Turn != nil {
+				answer = runlog.GoalAnswer{Block: true, Text: step.Prompt}
 			}
 			if err := s.recordPause(ctx); err != nil {
 				return err
@@ -356,6 +350,18 @@ func (c *hookCommand) judgeStop(
 		return nil
 	})
 	return answer, note, err
+}
+
+// stepOf returns what the loop has to do: run the checks for the first time, or judge a stop.
+func stepOf(goal runlog.Goal, state *fold.State) *loop.SessionStep {
+	step, bound := &loop.SessionStep{}, goal.Session
+	if !goal.Judging.First {
+		step.Turn = &loop.SessionTurn{Agent: bound.Agent, Session: bound.Session, Text: goal.Judging.Text}
+	}
+	if bound != nil && (state.Session == nil || *state.Session != *bound) {
+		step.Session = bound
+	}
+	return step
 }
 
 // recordPause records a pause that a person ordered while the checks ran.
