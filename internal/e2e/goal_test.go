@@ -16,9 +16,6 @@ import (
 // proves the goal. Another session in the same folder is not touched.
 func TestGoalIsRefusedOnceAndThenProven(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		if exec.Command(program, "goal", "status", "--help").Run() != nil {
-			t.Skip("this program has no ralph goal")
-		}
 		w := newWorld(t, cli, parse(t, `{"s": {"conversations": [
 			[{"text": "All done."}, {"tools": [{"write": {"path": "made.txt", "text": "hi"}}]}, {"text": "Now it is done."}],
 			[{"text": "Another answer."}]

@@ -18,7 +18,7 @@ import (
 // the person leaves it, Ralph names the command that continues the run.
 func TestTakeOpensTheConversation(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		t.Fatal("tmux is not installed; .ci/run installs it")
 	}
 	both(t, func(t *testing.T, cli agentCLI) {
 		script := parse(t, `{"s": {"conversations": [[{"text": "The word is marmalade."}]]}}`)
