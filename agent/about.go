@@ -40,6 +40,8 @@ type About struct {
 	// Own returns what a run that does not inherit the user's settings does with them. nil means that it uses them as
 	// they are.
 	Own func(Request) Own
+	// Home returns what the CLI keeps for this user, which it needs in a sandbox. nil means that nothing is known.
+	Home func(Look) Home
 	// Reserved lists the flags that control the CLI's output. Only the harness may set them.
 	Reserved []string
 	// Resumes lists the flags that would continue an earlier session. A run never does.

@@ -40,6 +40,7 @@ func (amp) About() About {
 		},
 		Login:   Login{Args: []string{"login"}, Hint: ampLogin},
 		Account: ampAccount,
+		Home:    ampHome,
 	}
 }
 

@@ -47,6 +47,7 @@ func (claude) About() About {
 		Conversation: resumeFlag,
 		Login:        Login{Args: []string{"/login"}, Hint: claudeLogin},
 		Account:      claudeAccount,
+		Home:         claudeHome,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
 		Broken: []BrokenVersion{{
 			First: "2.1.78",

@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 const (
@@ -44,6 +45,8 @@ type Options struct {
 	// Enter may change the command before it starts, so that it runs elsewhere than in the plain
 	// workspace. nil changes nothing.
 	Enter func(*process.Spec)
+	// Sandbox is the tier that Enter puts the agent in.
+	Sandbox sandbox.Tier
 }
 
 // CLI runs one agent CLI. It may be used by several goroutines at once.
@@ -127,7 +130,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
 		Result: result, interrupted: ctx.Err() != nil, program: cmp.Or(c.o.CommandLine, spec.Argv[0]),
-		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout, cut: watch.cut,
+		sandbox: c.o.Sandbox, complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout, cut: watch.cut,
 	}), nil
 }
 
@@ -184,7 +187,19 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputLimit},
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
+		Needs: needs(request.Folder, in.ToolEnv),
 	}, cmd.Secrets, nil
+}
+
+// needs returns the folders that the agent reads: its prompt and settings, and the socket of its tools.
+func needs(folder string, toolEnv []string) []string {
+	all := []string{folder}
+	for _, entry := range toolEnv {
+		if socket, found := strings.CutPrefix(entry, ralph.ToolSocketVariable+"="); found {
+			all = append(all, filepath.Dir(socket))
+		}
+	}
+	return all
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {

@@ -31,6 +31,7 @@ func (codex) About() About {
 		Conversation: func(session string) []string { return []string{"resume", session} },
 		Login:        Login{Args: []string{"login"}, Hint: codexLogin},
 		Account:      codexAccount,
+		Home:         codexKeeps,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
 		Broken: []BrokenVersion{{
 			First: "0.143.0",

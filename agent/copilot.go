@@ -36,6 +36,7 @@ func (copilot) About() About {
 		Conversation: resumeFlag,
 		Login:        Login{Args: []string{"login"}, Hint: copilotLogin},
 		Account:      copilotAccount,
+		Home:         copilotHome,
 		// they count once the user trusts the folder; the second and similar ones belong to Claude
 		// Code
 		Repo: []RepoFile{

@@ -35,6 +35,7 @@ func (cursor) About() About {
 		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}},
 		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
 		Account: cursorAccount,
+		Home:    cursorHome,
 	}
 }
 

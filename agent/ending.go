@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // Exit statuses with which a shell reports that a program is missing or cannot be executed.
@@ -29,6 +30,7 @@ type ended struct {
 	process.Result
 	interrupted   bool   // the run is being ended
 	program       string // as the user knows it
+	sandbox       sandbox.Tier
 	complaint     string // the first line on standard error
 	stderr        string // the last line there
 	timeout, idle time.Duration
@@ -63,6 +65,8 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 			Class: ralph.EndKilled,
 			Text:  fmt.Sprintf("the agent was terminated by a signal (exit status %d)", e.ExitCode),
 		}
+	case e.StdoutBytes == 0 && e.sandbox.Failed(e.ExitCode, e.complaint):
+		return stream.Fault{Class: ralph.EndSandbox, Text: fmt.Sprintf("sandbox %s: %s", e.sandbox, e.complaint)}
 	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
 	case r.Structured:

@@ -44,6 +44,7 @@ func (gemini) About() About {
 		Conversation: resumeFlag,
 		Login:        Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
 		Account:      geminiAccount,
+		Home:         geminiHome,
 		Repo: []RepoFile{
 			{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself},
 			{".gemini/policies/*", nil}, // which no version follows yet

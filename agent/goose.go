@@ -35,6 +35,7 @@ func (goose) About() About {
 		Resumes:  []string{"-r", "--resume", "--fork", "--session-id", "--id", "-n", "--name", "--path"},
 		Login:    Login{Args: []string{"configure"}, Hint: gooseLogin},
 		Account:  gooseAccount,
+		Home:     gooseHome,
 	}
 }
 

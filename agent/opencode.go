@@ -40,6 +40,7 @@ func (opencode) About() About {
 		Conversation: func(session string) []string { return []string{"--session", session} },
 		Login:        Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
 		Account:      opencodeAccount,
+		Home:         opencodeHome,
 		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
 		Broken: []BrokenVersion{{
 			First: "1.14.49",

@@ -32,6 +32,7 @@ func (qwen) About() About {
 		Conversation: resumeFlag,
 		Login:        Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
 		Account:      qwenAccount,
+		Home:         qwenHome,
 		Repo: []RepoFile{
 			{".qwen/settings.json", append(slices.Clip(geminiRunsItself), "env")}, {".qwen/.env", nil}, {".env", envRunsItself},
 			{".qwen/skills/**", qwenHeads}, {".qwen/agents/**", qwenHeads},

@@ -219,6 +219,7 @@ func (p *Plan) guard(c chosenAgent) ralph.Agent {
 	if p.Session != "" {
 		return nil
 	}
+	c.options.Enter, c.options.Sandbox = p.enter(c), p.tier
 	if c.by != nil {
 		return p.builtIn(c)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/sandbox"
 	"github.com/ralphloop/ralph/worker"
 )
 
@@ -59,9 +60,9 @@ func (c chosenAgent) about() agent.About {
 }
 
 // chooseAgents selects the first agent and its fallbacks. Each may run the checks without asking.
-func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
+func (r Request) chooseAgents(checks []string, tier sandbox.Tier) ([]chosenAgent, error) {
 	s, env := r.Settings, r.Env
-	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
+	base := agent.Options{Permissions: permissions(s, tier), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
 	if s.Agent.MCP != "off" {
 		base.Tools = r.Self
 	}
@@ -346,29 +347,34 @@ func checkTools(s config.Settings, chosen []chosenAgent) (notice string, err err
 	}
 }
 
-// permissions implements the --yolo row of the contract: without a sandbox, an agent stays in its
-// own edit mode unless the user says otherwise.
-func permissions(s config.Settings) agent.Permissions {
-	if s.Yolo || s.Agent.Permissions == "bypass" {
+// permissions implements the --yolo row of the contract: an agent stays in its own edit mode, unless the
+// user says otherwise or the sandbox contains it.
+func permissions(s config.Settings, tier sandbox.Tier) agent.Permissions {
+	if s.Yolo || s.Agent.Permissions == "bypass" || tier.Contains() {
 		return agent.PermitAll
 	}
 	return agent.PermitEdits
 }
 
 // permissionNotice says what an agent may do, also by files of the repository that the user agreed to.
-func (c chosenAgent) permissionNotice(files []config.NamedCommand) ralph.Notice {
-	what := "bypasses its own permission prompts, not sandboxed"
+func (c chosenAgent) permissionNotice(tier sandbox.Tier, files []config.NamedCommand) ralph.Notice {
+	what := "bypasses its own permission prompts"
 	switch {
 	case c.by != nil:
-		what = "edits files and runs commands with " + c.by.String() + ", not sandboxed"
+		what = "edits files and runs commands with " + c.by.String()
 	case c.name == "command":
-		what = "custom command, not sandboxed"
+		what = "custom command"
 	case c.options.Permissions == agent.PermitEdits:
 		mode := c.about().EditMode
 		if c.options.InheritSettings {
 			mode += ", and what your own settings allow"
 		}
-		what = "edit mode (" + mode + "), not sandboxed"
+		what = "edit mode (" + mode + ")"
+	}
+	if tier == sandbox.None {
+		what += ", not sandboxed"
+	} else {
+		what += ", in sandbox " + string(tier)
 	}
 	var names []string
 	for _, f := range files {

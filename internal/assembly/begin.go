@@ -143,6 +143,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, fmt.Errorf("record settings: %w", err)
 	}
 	p.run = run
+	if err := p.openRoom(); err != nil {
+		return nil, err
+	}
 	inside := []string{config.InsideRunVariable + "=" + run}
 	for i := range p.agents {
 		p.agents[i].options.Env = append(p.agents[i].options.Env, inside...)

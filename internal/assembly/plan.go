@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
@@ -19,6 +20,7 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
+	"github.com/ralphloop/ralph/sandbox"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -66,6 +68,9 @@ type Plan struct {
 	evaluator *chosenAgent // nil without one
 	author    *chosenAgent // writes acceptance tests; nil without one
 	run       string       // the run's id, once it has one
+
+	tier sandbox.Tier      // what the agents run in
+	room *containment.Room // their walls, once the run has begun
 }
 
 // Prepare finds everything that the run needs. Its errors say what is missing and how to fix it.
@@ -91,6 +96,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	}
 	p.lintTasks()
 	if err := p.checkRepository(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.chooseSandbox(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.findAgent(); err != nil {
@@ -120,9 +128,6 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		}
 		p.notice("no_git", why+": no commits, worktrees or snapshots, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
-	}
-	if req.Settings.Sandbox.Mode == "auto" && !req.Demo && req.Session == "" {
-		p.notice("no_sandbox", "no sandbox: the agent runs with your permissions")
 	}
 	return p, nil
 }
@@ -243,7 +248,7 @@ func (p *Plan) findAgent() error {
 		}}}
 		return nil
 	}
-	chosen, err := p.chooseAgents(p.Checks)
+	chosen, err := p.chooseAgents(p.Checks, p.tier)
 	if err != nil {
 		return err
 	}
@@ -258,7 +263,7 @@ func (p *Plan) findAgent() error {
 	if alone := len(chosen) == 1; alone && chosen[0].by != nil {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
-	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.AgentFiles))
+	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.tier, p.AgentFiles))
 	p.Notices = withOwn(p.Notices, p.Workspace.Dir, chosen...)
 	p.noticeLate(p.Settings, chosen...)
 	if text := reserveNotice(p.Settings, chosen); text != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -36,6 +37,8 @@ func exitCode(err error) int {
 		return ralph.ExitUsage
 	case is[*assembly.Missing](err):
 		return ralph.ExitCode(ralph.ProgramMissing, "")
+	case is[*containment.Unavailable](err):
+		return ralph.ExitCode(ralph.SandboxError, "")
 	case is[*assembly.NoKey](err):
 		return ralph.ExitCode(ralph.AuthError, "")
 	case is[*runlog.Locked](err), is[*goalActive](err):

@@ -152,6 +152,19 @@ func NewEnv(environ []string) Env {
 	return env
 }
 
+// Paths returns paths of the configuration as absolute ones: ~ is home, and a relative path is below it.
+func (e Env) Paths(paths []string) []string {
+	all := make([]string, len(paths))
+	for i, path := range paths {
+		path = strings.TrimPrefix(path, "~/")
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(e.Home, path)
+		}
+		all[i] = filepath.Clean(path)
+	}
+	return all
+}
+
 // ProjectFile is the path of a project's config file, relative to the project's root.
 const ProjectFile = ".ralph/config.yaml"
 

@@ -281,17 +281,21 @@ var keyTable = []Key{
 		Doc: "model for the evaluator"},
 	{Name: "evaluator.max_calls_per_task", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "off",
 		Doc: "rejections allowed per task, or for the goal"},
-	{
-		Name:    "sandbox.mode",
-		Kind:    Text,
-		Default: "auto",
-		Flag:    "sandbox",
-		Metavar: "TIER",
-		Choices: []string{"auto", "none"},
-		Coming:  []string{"landlock", "bwrap", "docker", "sbx"},
-		Later:   "sandbox tiers",
-		Doc:     "sandbox for the agent",
-	},
+	// What a repository says about the wall around its agents needs consent.
+	{Name: "sandbox.mode", Kind: Text, Default: "auto", Flag: "sandbox", Metavar: "TIER", Command: true,
+		Choices: []string{"auto", "require", "none", "landlock", "bwrap", "docker", "sbx"},
+		Doc: "sandbox for the agent; auto is bwrap, else landlock, else none; require is 4 instead of none; " +
+			"a named one that does not work is 4"},
+	{Name: "sandbox.network", Kind: Text, Default: "open", Flag: "network", Metavar: "N", Command: true,
+		Choices: []string{"open", "off"}, Doc: "what the agent can connect to in a sandbox; off leaves loopback"},
+	{Name: "sandbox.checks", Kind: Text, Default: "off", Metavar: "RULE", Command: true, Choices: []string{"on", "off"},
+		Doc: "run the checks in the agent's sandbox, too"},
+	{Name: "sandbox.read", Kind: List, Metavar: "PATH", Command: true,
+		Doc: "more files and folders that the agent can read in a sandbox, such as ~/.netrc"},
+	{Name: "sandbox.write", Kind: List, Metavar: "PATH", Command: true,
+		Doc: "more files and folders that the agent can change in a sandbox"},
+	{Name: "sandbox.image", Kind: Text, Metavar: "NAME", Command: true,
+		Doc: "image for --sandbox docker; it has the agent and its tools; default: the one of ralph sandbox build"},
 
 	// Hooks are commands that read JSON and answer with their exit code.
 	{Name: "hooks.pre_tool", Kind: List, Metavar: "CMD", Command: true,

@@ -268,7 +268,12 @@ type PromptSettings struct {
 
 // SandboxSettings says how the agent is sandboxed.
 type SandboxSettings struct {
-	Mode string `json:"mode"`
+	Mode    string   `json:"mode"`
+	Network string   `json:"network,omitempty"`
+	Checks  string   `json:"checks,omitempty"`
+	Read    []string `json:"read,omitempty"`
+	Write   []string `json:"write,omitempty"`
+	Image   string   `json:"image,omitempty"`
 }
 
 // keepsAnswer reports whether the agent's last message matters: for the profile, or for a check.

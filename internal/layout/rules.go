@@ -35,7 +35,7 @@ var (
 	core   = []string{".", "judge", "fold", "loop"}
 	leaves = []string{
 		"promise", "model", "internal/process", "internal/atomicfile", "internal/diskuse", "internal/text",
-		"internal/textfile", "internal/shell",
+		"internal/textfile", "internal/shell", "sandbox",
 	}
 	pureLeaves = []string{"promise", "internal/text"} // no clock, no I/O
 	proof      = []string{"internal/proof"}
@@ -90,6 +90,7 @@ var directions = []direction{
 	{[]string{"internal/trust"}, join(root, []string{"internal/config"}),
 		"consent covers the commands that a configuration names, and needs nothing else"},
 	{[]string{"internal/awake"}, leaves, "keeping the system awake is a matter of one program, whatever the run does"},
+	{[]string{"internal/containment"}, leaves, "what a wall contains depends on the machine, whatever the run does"},
 	{[]string{"internal/project"}, leaves, "what a project's files say about its checks holds with or without a run"},
 	{[]string{"internal/scriptedmodel"}, nil,
 		"a scripted model knows wire formats and nothing of ours, so that clients cannot notice a difference"},
@@ -104,6 +105,7 @@ var directions = []direction{
 		join(core, leaves, proof, parts, adapters, []string{
 			"internal/config", "internal/project", "internal/workspace", "internal/models", "internal/prompt",
 			"internal/ownfiles", "internal/signals",
+			"internal/containment",
 		}),
 		"assembly builds a loop for its callers; the command line is one of them"},
 	{[]string{"internal/setup"},
@@ -142,7 +144,7 @@ var directions = []direction{
 				"internal/setup", "internal/doctor", "internal/install",
 				"internal/login", "internal/models", "internal/planner", "internal/reverify",
 				"internal/scriptedmodel", "internal/takeover",
-				"internal/signals", "internal/mcp"}),
+				"internal/signals", "internal/mcp", "internal/containment"}),
 		"only assembly knows every adapter; of them the command line reads the log and nothing else"},
 	{[]string{"cmd"}, []string{"internal/cli"}, whyMain},
 	{[]string{"examples"}, join(core, []string{"promise", "model", "goal"}, adapters),

@@ -56,6 +56,9 @@ type Spec struct {
 	// Default: a random marker.
 	Marker string
 
+	// Needs are files and folders that the program must be able to read, for whoever hides others from it.
+	Needs []string
+
 	// Enclosure, if set, makes the tree see a different file system. The program is looked up, and Dir
 	// is entered, inside it.
 	Enclosure *Enclosure

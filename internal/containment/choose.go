@@ -1,0 +1,141 @@
+package containment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
+)
+
+// Modes that name no tier.
+const (
+	Auto    = "auto"    // bwrap, else landlock, else nothing
+	Require = "require" // bwrap, else landlock, else an error
+)
+
+// trialTimeout is long enough for a tier that works.
+const trialTimeout = 20 * time.Second
+
+// Unavailable says why a tier does not work on this machine.
+type Unavailable struct {
+	Tier sandbox.Tier
+	Why  string
+	Fix  string
+}
+
+func (u *Unavailable) Error() string { return fmt.Sprintf("sandbox %s: %s", u.Tier, u.Why) }
+
+// Choice is the tier of a run.
+type Choice struct {
+	Tier sandbox.Tier
+	// PassedOver are the reasons against the stronger tiers, if the tier was not named.
+	PassedOver []error
+}
+
+// Choose finds the tier that a mode names. Auto and Require take the first tier that works of bwrap and
+// landlock; none of the others is ever chosen. The error is an *Unavailable, or the context's.
+func Choose(ctx context.Context, mode string, env []string) (Choice, error) {
+	if mode != Auto && mode != Require {
+		tier := sandbox.Tier(mode)
+		return Choice{Tier: tier}, Try(ctx, tier, env)
+	}
+	var choice Choice
+	for _, tier := range []sandbox.Tier{sandbox.Bwrap, sandbox.Landlock} {
+		err := Try(ctx, tier, env)
+		if err == nil {
+			choice.Tier = tier
+			return choice, nil
+		}
+		if ctx.Err() != nil {
+			return choice, context.Cause(ctx)
+		}
+		choice.PassedOver = append(choice.PassedOver, err)
+	}
+	choice.Tier = sandbox.None
+	if mode == Require {
+		why := make([]string, len(choice.PassedOver))
+		for i, err := range choice.PassedOver {
+			why[i] = strings.TrimPrefix(err.Error(), "sandbox ")
+		}
+		return choice, &Unavailable{
+			Tier: "require", Why: "none works here (" + strings.Join(why, "; ") + ")", Fix: fixes[sandbox.Bwrap],
+		}
+	}
+	return choice, nil
+}
+
+// fixes say what makes a tier work.
+var fixes = map[sandbox.Tier]string{
+	sandbox.Bwrap: "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap), and let the system allow " +
+		"user namespaces; or choose another tier with --sandbox",
+	sandbox.Landlock: "use a kernel from Linux 6.12 on with Landlock switched on, or choose another tier with --sandbox",
+	sandbox.Docker:   "start Docker and give it an image with the agent: sandbox.image, or ralph sandbox build",
+	sandbox.Sbx:      "install Docker Sandboxes (the sbx command) and log in with sbx login",
+	sandbox.Seatbelt: "choose another tier with --sandbox",
+}
+
+// Try starts a program in a tier and says why it does not work; nil if it does.
+func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
+	unavailable := func(why string) error { return &Unavailable{Tier: tier, Why: why, Fix: fixes[tier]} }
+	if tier == sandbox.None {
+		return nil
+	}
+	program := map[sandbox.Tier]string{sandbox.Bwrap: "bwrap", sandbox.Docker: "docker", sandbox.Sbx: "sbx"}[tier]
+	if program != "" {
+		if _, err := process.Locate(program, env, never); err != nil {
+			return unavailable(program + " is not on PATH")
+		}
+	}
+	folder, err := os.MkdirTemp("", "ralph-sandbox-")
+	if err != nil {
+		return fmt.Errorf("try sandbox: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	folder, err = filepath.EvalSymlinks(folder)
+	if err != nil {
+		return fmt.Errorf("try sandbox: %w", err)
+	}
+	shell := absolute(process.Shell("true"), env)
+	wall := sandbox.Wall{Rules: []sandbox.Rule{{Path: folder, Access: sandbox.Write}}}
+	command := tier.Enclose(sandbox.Command{Argv: shell, Dir: folder, Env: env}, wall)
+	var said strings.Builder
+	ended, err := process.Run(ctx, process.Spec{
+		Argv: command.Argv, Dir: command.Dir, Env: command.Env, Timeout: trialTimeout,
+		Stdout: process.Sink{Tap: &said}, StderrToStdout: true,
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("try sandbox: %w", err)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case ended.StartError != nil:
+		return unavailable(ended.StartError.Error())
+	case ended.ExitCode != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		return unavailable(cmp.Or(strings.TrimPrefix(first, sandbox.Complaint), fmt.Sprintf("it ended with %d", ended.ExitCode)))
+	}
+	return nil
+}
+
+// absolute returns a command with the path of its program, if that is on PATH.
+func absolute(argv, env []string) []string {
+	if program, err := process.Locate(argv[0], env, never); err == nil && !strings.Contains(argv[0], "/") {
+		return append([]string{program}, argv[1:]...)
+	}
+	return argv
+}
+
+func never(string) bool { return false }
+
+// IsUnavailable reports whether an error says that a tier does not work.
+func IsUnavailable(err error) bool {
+	_, ok := errors.AsType[*Unavailable](err)
+	return ok
+}

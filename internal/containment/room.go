@@ -1,0 +1,82 @@
+package containment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
+)
+
+// Room is the wall of a run. It may be used by several goroutines at once.
+type Room struct {
+	tier sandbox.Tier
+	temp string
+}
+
+// Open makes what a run needs in a tier. The caller closes the room when the run has ended.
+func Open(tier sandbox.Tier, run string) (*Room, error) {
+	r := &Room{tier: tier}
+	if tier == sandbox.None {
+		return r, nil
+	}
+	temp, err := os.MkdirTemp("", "ralph-room-"+run+"-")
+	if err == nil {
+		temp, err = filepath.EvalSymlinks(temp)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	r.temp = temp
+	return r, nil
+}
+
+// Close removes the folder for temporary files.
+func (r *Room) Close() error {
+	if r.temp == "" {
+		return nil
+	}
+	if err := removeAll(r.temp); err != nil {
+		return fmt.Errorf("remove the folder for temporary files: %w", err)
+	}
+	return nil
+}
+
+// removeAll removes a folder, even if parts of it are read-only.
+func removeAll(folder string) error {
+	if os.RemoveAll(folder) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(folder)
+}
+
+// Enter returns a function that makes commands start behind a wall; nil if there is none.
+func (r *Room) Enter(place Place) func(*process.Spec) {
+	if r == nil || r.tier == sandbox.None {
+		return nil
+	}
+	place.Temp = r.temp
+	return func(s *process.Spec) {
+		here := place
+		here.Env = s.Env
+		here.Read = append(slices.Clone(place.Read), s.Needs...)
+		s.Argv = absolute(s.Argv, s.Env)
+		here.Programs = append(slices.Clone(place.Programs), s.Argv[0])
+		command := r.tier.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env}, here.Wall())
+		s.Argv, s.Dir, s.Env = command.Argv, command.Dir, command.Env
+		if command.Offline {
+			if s.Enclosure == nil {
+				s.Enclosure = &process.Enclosure{}
+			}
+			s.Enclosure.NoNetwork = true
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package sandbox
+
+// encloseBwrap uses namespaces for processes, messages and mounts. The command has no capabilities, no
+// terminal to type into, and dies with its parent.
+func encloseBwrap(c Command, w Wall) Command {
+	argv := []string{
+		"bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+		"--unshare-cgroup-try", "--cap-drop", "ALL",
+	}
+	if w.Network == Off {
+		argv = append(argv, "--unshare-net")
+	}
+	argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	for _, r := range w.Rules {
+		switch {
+		case r.Access == Link:
+			argv = append(argv, "--symlink", r.From, r.Path)
+		case r.From != "":
+			argv = append(argv, "--bind", r.From, r.Path)
+		case r.Access == Hide:
+			argv = append(argv, "--tmpfs", r.Path)
+		case r.Access == Read:
+			argv = append(argv, "--ro-bind", r.Path, r.Path)
+		case r.Access == Write:
+			argv = append(argv, "--bind", r.Path, r.Path)
+		}
+	}
+	if c.Dir != "" {
+		argv = append(argv, "--chdir", c.Dir)
+	}
+	c.Argv = append(append(argv, "--"), c.Argv...)
+	return c
+}
