@@ -136,7 +136,10 @@ func self(t *testing.T) string {
 
 // plainEnv returns the environment without variables that affect ralph.
 func plainEnv() []string {
-	env := []string{"GORACE=atexit_sleep_ms=0"} // with the race detector every process would sleep for a second at its end
+	env := []string{
+		"RALPH_SANDBOX__MODE=none",
+		"GORACE=atexit_sleep_ms=0", // with the race detector every process would sleep for a second at its end
+	}
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "RALPH_") {
 			env = append(env, entry)

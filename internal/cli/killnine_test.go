@@ -115,6 +115,7 @@ func newVictim(t *testing.T) *victim {
 		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + base,
 		"RALPH_STATE_DIR=" + v.state,
+		"RALPH_SANDBOX__MODE=none",
 		"TMPDIR=" + base,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_CONFIG_SYSTEM=" + os.DevNull,

@@ -257,6 +257,7 @@ func (r *recording) unpack(t *testing.T, name string, data io.Reader) {
 func (r *recording) env(git string, more ...string) []string {
 	env := []string{
 		"HOME=" + filepath.Join(r.root, "home"), "PATH=" + git, "RALPH_STATE_DIR=" + r.stateDir(), "TZ=UTC", "LC_ALL=C",
+		"RALPH_SANDBOX__MODE=none",
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CEILING_DIRECTORIES=" + r.root,
 	}
 	return append(env, more...)

@@ -149,6 +149,7 @@ func prepare(env *testscript.Env, tools string) error {
 		"HOME":                filepath.Join(env.WorkDir, "home"),
 		"PATH":                strings.Join(path, string(os.PathListSeparator)),
 		"RALPH_STATE_DIR":     filepath.Join(env.WorkDir, "state"),
+		"RALPH_SANDBOX__MODE": "none", // a script about the sandbox unsets it
 		"GIT_CONFIG_GLOBAL":   os.DevNull,
 		"GIT_CONFIG_SYSTEM":   os.DevNull,
 		"GIT_AUTHOR_NAME":     "a",

@@ -55,6 +55,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			run.Env = []string{
 				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RALPH_STATE_DIR=" + state, "GORACE=" + raceOptions,
 				c.variable + "=" + key,
+				"RALPH_SANDBOX__MODE=none",
 			}
 			out, err := run.CombinedOutput()
 			if err != nil {
