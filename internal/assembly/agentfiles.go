@@ -219,7 +219,7 @@ func (p *Plan) guard(c chosenAgent) ralph.Agent {
 	if p.Session != "" {
 		return nil
 	}
-	c.options.Enter, c.options.Sandbox = p.enter(c), p.tier
+	p.Walls.enclose(&c, placeOf(p, c))
 	if c.by != nil {
 		return p.builtIn(c)
 	}

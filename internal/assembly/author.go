@@ -80,7 +80,7 @@ func (p *Plan) checkTestsFirst() error {
 func chooseAuthor(p *Plan) (chosenAgent, error) {
 	s := p.Settings
 	base := agent.Options{
-		Permissions: permissions(s, p.tier), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings,
+		Permissions: permissions(s, p.Walls.tier), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings,
 	}
 	if s.Tests.Command != "" {
 		base.Dialect, _ = agent.Find("command")

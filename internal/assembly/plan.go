@@ -12,7 +12,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
@@ -20,7 +19,6 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/sandbox"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -59,6 +57,7 @@ type Plan struct {
 	Checks     []string
 	Policy     ralph.Policy
 	Notices    []ralph.Notice
+	Walls      Walls
 	TaskFile   string        // "" without a list
 	agents     []chosenAgent // the first agent and its fallbacks
 	list       *plan.List    // before the run; nil without one, and in a resumed run
@@ -68,9 +67,6 @@ type Plan struct {
 	evaluator *chosenAgent // nil without one
 	author    *chosenAgent // writes acceptance tests; nil without one
 	run       string       // the run's id, once it has one
-
-	tier sandbox.Tier      // what the agents run in
-	room *containment.Room // their walls, once the run has begun
 }
 
 // Prepare finds everything that the run needs. Its errors say what is missing and how to fix it.
@@ -98,8 +94,13 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.checkRepository(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.chooseSandbox(ctx); err != nil {
+	walls, none, err := chooseWalls(ctx, req)
+	if err != nil {
 		return nil, err
+	}
+	p.Walls = walls
+	if none != "" {
+		p.notice("no_sandbox", none)
 	}
 	if err := p.findAgent(); err != nil {
 		return nil, err
@@ -248,7 +249,7 @@ func (p *Plan) findAgent() error {
 		}}}
 		return nil
 	}
-	chosen, err := p.chooseAgents(p.Checks, p.tier)
+	chosen, err := p.chooseAgents(p.Checks, p.Walls.tier)
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (p *Plan) findAgent() error {
 	if alone := len(chosen) == 1; alone && chosen[0].by != nil {
 		p.Policy.IdleTimeout = p.WorkerSilence()
 	}
-	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.tier, p.AgentFiles))
+	p.Notices = append(p.Notices, chosen[0].permissionNotice(p.Walls.tier, p.AgentFiles))
 	p.Notices = withOwn(p.Notices, p.Workspace.Dir, chosen...)
 	p.noticeLate(p.Settings, chosen...)
 	if text := reserveNotice(p.Settings, chosen); text != "" {

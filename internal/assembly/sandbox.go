@@ -14,66 +14,73 @@ import (
 	"github.com/ralphloop/ralph/sandbox"
 )
 
-// chooseSandbox finds the tier that the agents run in. Agents that Ralph does not start have none.
-func (p *Plan) chooseSandbox(ctx context.Context) error {
-	p.tier = sandbox.None
-	if p.Session != "" || p.Demo {
-		return nil
+// Walls are what a run's agents run in.
+type Walls struct {
+	tier sandbox.Tier
+	room *containment.Room // once the run has begun
+}
+
+// chooseWalls finds the tier of a run, and says if there is none although there could be. Agents that
+// Ralph does not start have none.
+func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err error) {
+	w.tier = sandbox.None
+	if r.Session != "" || r.Demo {
+		return w, "", nil
 	}
-	choice, err := containment.Choose(ctx, p.Settings.Sandbox.Mode, p.Env.Environ)
+	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode, r.Env.Environ)
 	if err != nil {
-		return err
+		return w, "", err
 	}
-	p.tier = choice.Tier
-	if p.tier == sandbox.None && p.Settings.Sandbox.Mode == containment.Auto {
-		why := make([]string, len(choice.PassedOver))
-		for i, reason := range choice.PassedOver {
-			why[i] = strings.TrimPrefix(reason.Error(), "sandbox ")
-		}
-		p.notice("no_sandbox", "no sandbox: the agent runs with your permissions ("+strings.Join(why, "; ")+")")
+	w.tier = choice.Tier
+	if w.tier != sandbox.None {
+		return w, "", nil
 	}
-	if p.tier == sandbox.None && p.Settings.Sandbox.Network == string(sandbox.Off) {
-		return &config.UsageError{
+	if r.Settings.Sandbox.Network == string(sandbox.Off) {
+		return w, "", &config.UsageError{
 			Msg:  "--network off needs a sandbox, and this run has none",
 			Hint: "choose one with --sandbox, or leave --network out",
 		}
 	}
-	return nil
+	if len(choice.PassedOver) > 0 {
+		none = "no sandbox: the agent runs with your permissions (" + containment.Reasons(choice.PassedOver) + ")"
+	}
+	return w, none, nil
 }
 
-// openRoom makes what the run needs in its tier. Close removes it.
-func (p *Plan) openRoom() (err error) {
-	p.room, err = containment.Open(p.tier, p.run)
+// open makes what the run needs in its tier.
+func (w *Walls) open(run string) (err error) {
+	w.room, err = containment.Open(w.tier, run)
 	return err
 }
 
 // Close removes what the run needed while it was running.
-func (p *Plan) Close() error {
-	if p.room == nil {
+func (w *Walls) Close() error {
+	if w.room == nil {
 		return nil
 	}
-	return p.room.Close()
+	return w.room.Close()
 }
 
-// enter returns a function that puts an agent behind the wall of the run; nil if it has none. An agent
-// that works in a view of the workspace enters the view first.
-func (p *Plan) enter(c chosenAgent) func(*process.Spec) {
-	behind := p.room.Enter(p.place(c))
-	view := c.options.Enter
-	if behind == nil || view == nil {
-		if behind == nil {
-			return view
+// enclose puts an agent behind the wall of the run, if it has one. An agent that works in a view of the
+// workspace enters the view first.
+func (w *Walls) enclose(c *chosenAgent, place containment.Place) {
+	behind, view := w.room.Enter(place), c.options.Enter
+	switch {
+	case behind == nil:
+		return
+	case view == nil:
+		c.options.Enter = behind
+	default:
+		c.options.Enter = func(s *process.Spec) {
+			view(s)
+			behind(s)
 		}
-		return behind
 	}
-	return func(s *process.Spec) {
-		view(s)
-		behind(s)
-	}
+	c.options.Sandbox = w.tier
 }
 
-// place describes what an agent needs.
-func (p *Plan) place(c chosenAgent) containment.Place {
+// placeOf describes what an agent of the run needs.
+func placeOf(p *Plan, c chosenAgent) containment.Place {
 	env := p.Env
 	needs := agent.HomeIn(c.options.CommandLine, c.options.Env)
 	if c.by == nil {
@@ -87,14 +94,13 @@ func (p *Plan) place(c chosenAgent) containment.Place {
 		Workspace: p.Workspace.Dir,
 		Kept:      append([]string{filepath.Join(p.Workspace.Dir, config.ProjectFile)}, needs.Keep...),
 		Own:       []string{env.StateDir, env.ConfigDir, env.CacheDir, p.hiddenDir},
-		Read:      env.Paths(p.Settings.Sandbox.Read),
+		Read:      append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, env)...),
 		Write:     append(slices.Clone(needs.Change), env.Paths(p.Settings.Sandbox.Write)...),
 		Network:   sandbox.Network(p.Settings.Sandbox.Network),
 	}
 	if p.Self != "" {
 		place.Programs = []string{p.Self}
 	}
-	place.Read = append(place.Read, named(c.options.CommandLine, env)...)
 	return place
 }
 

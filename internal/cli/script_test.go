@@ -120,7 +120,7 @@ func linkTools(t *testing.T) string {
 	for _, name := range strings.Fields(`
 		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id
 		expr seq yes head tail grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid
-		script stty mount umount chown unshare`) {
+		script stty mount umount chown unshare bwrap`) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue // a script that needs it says so

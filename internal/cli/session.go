@@ -200,7 +200,7 @@ func (s *session) runLoop(ctx context.Context) error {
 	result, err := loop.Run(ctx)
 	release()
 	letSleep()
-	if left := errors.Join(s.plan.Close(), assembly.RemoveCaches(places)); left != nil {
+	if left := errors.Join(s.plan.Walls.Close(), assembly.RemoveCaches(places)); left != nil {
 		v.Say("warning: " + left.Error())
 	}
 	v.Close()

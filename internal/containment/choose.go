@@ -30,7 +30,7 @@ type Unavailable struct {
 	Fix  string
 }
 
-func (u *Unavailable) Error() string { return fmt.Sprintf("sandbox %s: %s", u.Tier, u.Why) }
+func (u *Unavailable) Error() string { return fmt.Sprintf("sandbox %s: %s; %s", u.Tier, u.Why, u.Fix) }
 
 // Choice is the tier of a run.
 type Choice struct {
@@ -60,15 +60,23 @@ func Choose(ctx context.Context, mode string, env []string) (Choice, error) {
 	}
 	choice.Tier = sandbox.None
 	if mode == Require {
-		why := make([]string, len(choice.PassedOver))
-		for i, err := range choice.PassedOver {
-			why[i] = strings.TrimPrefix(err.Error(), "sandbox ")
-		}
 		return choice, &Unavailable{
-			Tier: "require", Why: "none works here (" + strings.Join(why, "; ") + ")", Fix: fixes[sandbox.Bwrap],
+			Tier: Require, Why: "none works here (" + Reasons(choice.PassedOver) + ")", Fix: fixes[sandbox.Bwrap],
 		}
 	}
 	return choice, nil
+}
+
+// Reasons returns why tiers were passed over, in one line.
+func Reasons(passedOver []error) string {
+	why := make([]string, len(passedOver))
+	for i, err := range passedOver {
+		why[i] = err.Error()
+		if u, ok := errors.AsType[*Unavailable](err); ok {
+			why[i] = string(u.Tier) + ": " + u.Why
+		}
+	}
+	return strings.Join(why, "; ")
 }
 
 // fixes say what makes a tier work.
@@ -133,9 +141,3 @@ func absolute(argv, env []string) []string {
 }
 
 func never(string) bool { return false }
-
-// IsUnavailable reports whether an error says that a tier does not work.
-func IsUnavailable(err error) bool {
-	_, ok := errors.AsType[*Unavailable](err)
-	return ok
-}

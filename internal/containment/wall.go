@@ -30,7 +30,7 @@ func (p Place) Wall() sandbox.Wall {
 	if os.Geteuid() == 0 {
 		b.hide("/root", "/home")
 	}
-	b.hide("/run")
+	b.hide("/run", "/dev/shm")
 	b.temporary(p)
 	b.show(sockets...)
 	for _, name := range shared {
