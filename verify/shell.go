@@ -34,6 +34,8 @@ type Shell struct {
 	// Enter changes a command so that it runs in a view of the workspace; nil runs it in the
 	// workspace itself.
 	Enter func(*process.Spec)
+	// Wall puts the command into a sandbox, after Enter; nil leaves it outside.
+	Wall func(*process.Spec)
 	// Prepare runs before each check and returns the check to run, or the result of a check that cannot
 	// be prepared; nil prepares nothing.
 	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
@@ -146,6 +148,9 @@ func (s Shell) StripsPath(dir string) bool {
 func (s Shell) inView(spec process.Spec) process.Spec {
 	if s.Enter != nil {
 		s.Enter(&spec)
+	}
+	if s.Wall != nil {
+		s.Wall(&spec)
 	}
 	return spec
 }

@@ -160,7 +160,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 		InSession: p.Session != "",
 	}
-	shell := verify.Shell{Env: checkEnv}
+	shell := verify.Shell{Env: checkEnv, Wall: p.Walls.aroundChecks(p, places)}
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))

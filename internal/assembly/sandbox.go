@@ -79,14 +79,25 @@ func (w *Walls) enclose(c *chosenAgent, place containment.Place) {
 	c.options.Sandbox = w.tier
 }
 
+// aroundChecks returns a function that puts checks behind the agent's wall, if the settings want that. A
+// check sees the hidden checks, and what Ralph made for it.
+func (w *Walls) aroundChecks(p *Plan, places Places) func(*process.Spec) {
+	if p.Settings.Sandbox.Checks != "on" {
+		return nil
+	}
+	place := placeOf(p, chosenAgent{})
+	place.Own = []string{p.Env.StateDir, p.Env.ConfigDir}
+	place.Read = append(place.Read, p.hiddenDir)
+	place.Write = append(place.Write, places.Views, places.Around, places.Given)
+	return w.room.Enter(place)
+}
+
 // placeOf describes what an agent of the run needs.
 func placeOf(p *Plan, c chosenAgent) containment.Place {
 	env := p.Env
 	needs := agent.HomeIn(c.options.CommandLine, c.options.Env)
-	if c.by == nil {
-		if of := c.about().Home; of != nil {
-			needs = of(agent.LookAround(c.options.Env))
-		}
+	if c.options.Dialect != nil && c.about().Home != nil {
+		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
 	makeFolders(needs.Change)
 	place := containment.Place{
