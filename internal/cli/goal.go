@@ -452,13 +452,35 @@ func sessionProcess() (pid int, identity string) {
 	return 0, ""
 }
 
-// lockGoal locks the workspace for an order to a goal. A judgement may take longer than a person waits.
+// lockGoal locks the workspace for an order to a goal. It waits only for work on the goal itself, and a judgement may
+// take longer than a person waits.
 func lockGoal(store *runlog.Store, run string) (*runlog.Lock, error) {
-	held, err := runlog.LockWithin(store, ownerFor(run), orderPatience)
-	if is[*runlog.Locked](err) {
-		err = fmt.Errorf("%w; the goal is being judged, so try again in a moment", err)
+	var other *runlog.Locked
+	for begun := time.Now(); other == nil || time.Since(begun) < orderPatience; time.Sleep(hookPoll) {
+		held, err := lock(store, run)
+		if !errors.As(err, &other) || other.Owner.Run != run {
+			return held, err
+		}
 	}
-	return held, err
+	busy := &goalBusy{locked: other, work: "another command works on the goal"}
+	if goal, _, err := runlog.ReadGoal(store); err == nil && goal.Judging != nil && goal.Judging.PID == other.Owner.PID {
+		busy.work = "the goal is being judged"
+	}
+	return nil, busy
 }
 
 const orderPatience = 5 * time.Second
+
+// goalBusy means that another process works on the goal itself.
+type goalBusy struct {
+	locked *runlog.Locked
+	work   string
+}
+
+func (g *goalBusy) Error() string {
+	owner := g.locked.Owner
+	return fmt.Sprintf("%s (pid %d, since %s); try again in a moment",
+		g.work, owner.PID, owner.Started.Format(time.RFC3339))
+}
+
+func (g *goalBusy) Unwrap() error { return g.locked }
