@@ -9,17 +9,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
 	goalName     = "goal.json"
 	goalLockName = "goal.lock"
 	environName  = "environment.json" // in the run's folder
+	judgeName    = "judge.log"        // in the run's folder
 	sessionsName = "sessions"         // in the state folder: which workspace has the goal of a session
 )
 
@@ -127,7 +130,7 @@ var ErrGoalDamaged = errors.New("the file is damaged")
 // ReadGoal reads the index of the workspace's goal. It reports false if there is none.
 func ReadGoal(s *Store) (Goal, bool, error) {
 	path := filepath.Join(s.dir, goalName)
-	text, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Goal{}, false, nil
 	}
@@ -135,7 +138,7 @@ func ReadGoal(s *Store) (Goal, bool, error) {
 		return Goal{}, false, fmt.Errorf("read goal: %w", ioError("read", path, err))
 	}
 	var goal Goal
-	if err = json.Unmarshal(text, &goal); err == nil && !isPlainName(goal.Run) {
+	if err = json.Unmarshal(raw, &goal); err == nil && !isPlainName(goal.Run) {
 		err = errors.New("it names no run")
 	}
 	if err != nil {
@@ -196,6 +199,27 @@ func writeGoal(s *Store, goal Goal, before *ralph.SessionBound) error {
 		return err
 	}
 	return replaceFile(filepath.Join(s.dir, goalName), text)
+}
+
+// JudgeOutput opens the file for what the process that judges a stop of a run prints, and empties it. That process
+// has no other way to say why it failed before it found its goal.
+func JudgeOutput(s *Store, run string) (*os.File, error) {
+	path := filepath.Join(s.RunDir(run), judgeName)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, fileMode)
+	if err != nil {
+		return nil, fmt.Errorf("start to judge: %w", ioError("open", path, err))
+	}
+	return file, nil
+}
+
+// longestLastWords is how much of a judge's output is for people: a panic has a long one.
+const longestLastWords = 600
+
+// LastWords returns what the process that judges printed, in one line.
+func LastWords(s *Store, run string) string {
+	printed, _ := os.ReadFile(filepath.Join(s.RunDir(run), judgeName)) // without it, nothing is known
+	short, _ := text.Cut(string(printed), longestLastWords)
+	return strings.TrimPrefix(text.OneLine(short), "ralph: ")
 }
 
 // KeepEnvironment keeps the variables with which a person set the goal of a run.

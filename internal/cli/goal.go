@@ -401,6 +401,9 @@ func lastGoal(store *runlog.Store, counts func(runlog.Summary) bool) (goal runlo
 	}
 	goal, ok, err = runlog.ReadGoal(store)
 	if ok && err == nil && goal.Run == r.Run && goal.Ended == ended {
+		if goal.Judging != nil && !goal.Judging.Alive() {
+			goal.Trouble = cmp.Or(goal.Trouble, runlog.LastWords(store, r.Run))
+		}
 		return goal, true, nil
 	}
 	state, err := stateOf(store, r.Run)

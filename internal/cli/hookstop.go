@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -61,7 +62,8 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 				return nil
 			}
 			if tries++; tries > 2 {
-				return errors.New("the process that judges it ended without an answer")
+				return errors.New(strings.TrimSuffix("the process that judges it ended without an answer: "+
+					runlog.LastWords(store, g.Run), ": "))
 			}
 			return startJudge(c.app, g, runlog.Judging{Text: in.lastMessage()})
 		})
@@ -120,11 +122,21 @@ func identify(ctx context.Context, home workspace.Workspace) string {
 // startJudge starts the process that judges a stop, in a session of its own: it may take longer than the hook.
 func startJudge(a *app, g *runlog.Goal, what runlog.Judging) error {
 	argv := []string{a.streams.Self, "-C", g.Workspace, "hook", "judge", g.Run}
-	environ, err := goalEnvironment(a.streams.Env.StateDir, g)
+	store, err := runlog.Open(a.streams.Env.StateDir, g.Workspace)
 	if err != nil {
 		return err
 	}
-	pid, err := process.Detach(argv, g.Workspace, environ)
+	// The variables with which the goal was set: an agent chooses those of a hook that it calls.
+	environ, err := runlog.ReadEnvironment(store, g.Run)
+	if err != nil {
+		return err
+	}
+	output, err := runlog.JudgeOutput(store, g.Run)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	pid, err := process.Detach(argv, g.Workspace, environ, output)
 	if err != nil {
 		return err
 	}
@@ -133,15 +145,6 @@ func startJudge(a *app, g *runlog.Goal, what runlog.Judging) error {
 	what.Identity, _ = process.Identity(pid)
 	g.Judging, g.Answer = &what, nil
 	return nil
-}
-
-// goalEnvironment returns the variables with which the goal was set. An agent chooses those of a hook that it calls.
-func goalEnvironment(stateDir string, g *runlog.Goal) ([]string, error) {
-	store, err := runlog.Open(stateDir, g.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	return runlog.ReadEnvironment(store, g.Run)
 }
 
 // errStillChecking means that the hook's time is up before the judgement.

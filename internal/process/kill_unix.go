@@ -87,9 +87,9 @@ func processTable() map[int]tableRow {
 }
 
 // Identity distinguishes a process from a later one with the same ID. It returns false if there is
-// no such process.
+// no such process or only its exit status is left.
 func Identity(pid int) (string, bool) {
-	started, err := exec.Command("/bin/ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
-	text := strings.Join(strings.Fields(string(started)), " ")
-	return text, err == nil && text != ""
+	row, err := exec.Command("/bin/ps", "-o", "stat=", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	state, started, _ := strings.Cut(strings.Join(strings.Fields(string(row)), " "), " ")
+	return started, err == nil && started != "" && !strings.HasPrefix(state, "Z")
 }

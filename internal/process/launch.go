@@ -238,15 +238,15 @@ func Attach(ctx context.Context, a Attached) (status int, err error) {
 	return status, nil
 }
 
-// Detach starts a program in a session of its own that outlives this process, with neither input nor output. It
-// returns the ID of its process.
-func Detach(argv []string, dir string, env []string) (pid int, err error) {
-	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+// Detach starts a program in a session of its own that outlives this process, without input. What it prints goes to the
+// file. It returns the ID of its process.
+func Detach(argv []string, dir string, env []string, output *os.File) (pid int, err error) {
+	nothing, err := os.Open(os.DevNull)
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	defer nothing.Close()
-	attr := &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{nothing, nothing, nothing}, Sys: ownSession()}
+	attr := &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{nothing, output, output}, Sys: ownSession()}
 	started, err := startProcess(argv[0], argv, attr)
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)
