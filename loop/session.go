@@ -24,7 +24,7 @@ type SessionStep struct {
 	Order   SessionOrder
 	Anew    bool // a person continues a run that had ended, so failures count from zero
 
-	// Prompt is set by Run: what the session has to know to go on. It is empty if no iteration began.
+	// Prompt is set by Run: what the session has to know to go on. It is empty if nothing is to be done.
 	Prompt string
 	// Words is set by Run: Prompt has something that people wrote since the last one.
 	Words bool
@@ -106,10 +106,7 @@ func (s *SessionStep) take(ctx context.Context, l *Loop) ralph.Verdict {
 		})
 		l.run.sync()
 		return worksOn
-	case l.run.state.Phase == fold.PhaseBegun && s.Turn == nil:
-		l.run.sync()
-		return worksOn
-	case l.run.state.Phase == fold.PhaseBegun && s.hasWords(l):
+	case l.run.state.Phase == fold.PhaseBegun && (s.hasWords(l) || s.Turn == nil):
 		return s.tell(ctx, l)
 	case l.run.state.Phase == fold.PhaseBegun:
 		l.agents.recordOutcome(s.Turn.outcome(l.run))
@@ -150,7 +147,8 @@ func (s *SessionStep) hasWords(l *Loop) bool {
 const personWrote = "A person wrote something that you have not read yet, so Ralph has not checked this stop. " +
 	"Take it into account, then stop again.\n\n"
 
-// tell gives the session what people wrote. The iteration is not over: an agent that has not read it is not done.
+// tell says again what the session has to know, with what people wrote since. The iteration is not over: an agent that
+// has not read their words is not done.
 func (s *SessionStep) tell(ctx context.Context, l *Loop) ralph.Verdict {
 	in := l.promptInput(ctx, ralph.IterationStarted{
 		Ordinal: l.run.state.History.Counted + 1, Of: l.run.policy.MaxIterations,
@@ -161,7 +159,9 @@ func (s *SessionStep) tell(ctx context.Context, l *Loop) ralph.Verdict {
 	}
 	l.run.recordPrompt(built, in)
 	l.run.sync()
-	s.Prompt, s.Words = personWrote+built.Text, true
+	if s.Prompt, s.Words = built.Text, l.inbox.words > 0; s.Turn != nil {
+		s.Prompt = personWrote + s.Prompt
+	}
 	return ralph.Verdict{Action: ralph.GoOn}
 }
 

@@ -22,6 +22,7 @@ const (
 	goalName     = "goal.json"
 	goalLockName = "goal.lock"
 	environName  = "environment.json" // in the run's folder
+	unloggedName = "unlogged.json"    // in the run's folder
 	judgeName    = "judge.log"        // in the run's folder
 	sessionsName = "sessions"         // in the state folder: which workspace has the goal of a session
 )
@@ -41,6 +42,13 @@ type Goal struct {
 	Answer    *GoalAnswer         `json:"answer,omitempty"`  // of the last judgement
 	Blocks    int                 `json:"blocks,omitempty"`  // stops in a row that were blocked
 	Trouble   string              `json:"trouble,omitempty"` // why Ralph could not judge the last stop
+}
+
+// Unlogged is what a goal's index knows before the log of its run does. The run's folder has it, too, so that the index
+// can be made again: no process that only notes this may write to the log.
+type Unlogged struct {
+	Session *ralph.SessionBound `json:"session,omitempty"`
+	Paused  bool                `json:"paused,omitempty"`
 }
 
 // ProtectedNames are the files that a run protects.
@@ -162,7 +170,7 @@ func EditGoal(s *Store, edit func(*Goal) error) error {
 	if err != nil && !errors.Is(err, ErrGoalDamaged) {
 		return err
 	}
-	before := goal.Session
+	before := goal
 	if err := edit(&goal); err != nil {
 		return err
 	}
@@ -173,8 +181,8 @@ func EditGoal(s *Store, edit func(*Goal) error) error {
 	return nil
 }
 
-func writeGoal(s *Store, goal Goal, before *ralph.SessionBound) error {
-	state := filepath.Dir(s.dir)
+func writeGoal(s *Store, goal, earlier Goal) error {
+	state, before := filepath.Dir(s.dir), earlier.Session
 	if before != nil && (goal.Run == "" || goal.Session == nil || goal.Session.Session != before.Session) {
 		if err := os.Remove(sessionPath(state, before.Session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -194,11 +202,27 @@ func writeGoal(s *Store, goal Goal, before *ralph.SessionBound) error {
 			return err
 		}
 	}
-	text, err := json.Marshal(goal)
+	if goal.Run != earlier.Run || goal.Session != before || goal.Paused != earlier.Paused {
+		err := replaceJSON(filepath.Join(s.RunDir(goal.Run), unloggedName), Unlogged{goal.Session, goal.Paused})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a run that is gone needs none
+			return err
+		}
+	}
+	return replaceJSON(filepath.Join(s.dir, goalName), goal)
+}
+
+// ReadUnlogged returns what the index of a run's goal knew before its log. It reports false if that is unknown.
+func ReadUnlogged(s *Store, run string) (known Unlogged, ok bool) {
+	text, err := os.ReadFile(filepath.Join(s.RunDir(run), unloggedName))
+	return known, err == nil && json.Unmarshal(text, &known) == nil
+}
+
+func replaceJSON(path string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(s.dir, goalName), text)
+	return replaceFile(path, text)
 }
 
 // JudgeOutput opens the file for what the process that judges a stop of a run prints, and empties it. That process
@@ -224,11 +248,7 @@ func LastWords(s *Store, run string) string {
 
 // KeepEnvironment keeps the variables with which a person set the goal of a run.
 func KeepEnvironment(s *Store, run string, environ []string) error {
-	text, err := json.Marshal(environ)
-	if err == nil {
-		err = replaceFile(filepath.Join(s.RunDir(run), environName), text)
-	}
-	if err != nil {
+	if err := replaceJSON(filepath.Join(s.RunDir(run), environName), environ); err != nil {
 		return fmt.Errorf("keep environment: %w", err)
 	}
 	return nil

@@ -400,7 +400,7 @@ func lastGoal(store *runlog.Store, counts func(runlog.Summary) bool) (goal runlo
 		ended = r.Status
 	}
 	goal, ok, err = runlog.ReadGoal(store)
-	if ok && err == nil && goal.Run == r.Run && goal.Ended == ended {
+	if ok && err == nil && goal.Run == r.Run && goal.Ended == ended && !lacksPrompt(goal, r) {
 		if goal.Judging != nil && !goal.Judging.Alive() {
 			goal.Trouble = cmp.Or(goal.Trouble, runlog.LastWords(store, r.Run))
 		}
@@ -413,11 +413,20 @@ func lastGoal(store *runlog.Store, counts func(runlog.Summary) bool) (goal runlo
 	goal = runlog.Goal{
 		Run: r.Run, Workspace: state.Started.Workspace, Session: state.Session, Ended: ended,
 		Paused: state.LiveStatus() == ralph.StatusPaused,
+		Untold: len(state.Answers)+len(state.Steering) > 0, // only the index knew what the session got
+	}
+	if known, ok := runlog.ReadUnlogged(store, r.Run); ok {
+		goal.Session, goal.Paused = cmp.Or(known.Session, goal.Session), known.Paused
 	}
 	if ended == "" {
 		goal.Trouble = lostIndex
 	}
 	return goal, true, nil
+}
+
+// lacksPrompt reports whether hooks do not know what to tell the session of a goal that it works on.
+func lacksPrompt(goal runlog.Goal, run runlog.Summary) bool {
+	return goal.Prompt == "" && run.Iterations > 0 && goal.Ended == "" && !goal.Paused && !goal.Judging.Alive()
 }
 
 // outsideSession refuses a command for people that an agent calls in a live session: with it, the agent could end or

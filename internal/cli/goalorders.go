@@ -54,7 +54,7 @@ func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
 	default:
 		shown.now = "the checks run"
 	}
-	if goal.Paused && shown.Judging && state.Stopped == nil { // it is not recorded yet
+	if goal.Paused && state.Stopped == nil { // the log has it only after a judgement that ran then
 		shown.Status = ralph.StatusPaused
 	}
 	if shown.Refusals == nil {
@@ -174,10 +174,10 @@ func (c *goalCommand) pause(ctx context.Context) error {
 		return usage("the goal has ended (%s); there is nothing to pause", goalWord(goal.Ended))
 	}
 	// At once, so that a stop is let through even while an earlier one is being judged.
-	if err := runlog.EditGoal(store, func(g *runlog.Goal) error { g.Paused = true; return nil }); err != nil {
+	if err := editGoal(store, goal, func(g *runlog.Goal) { g.Paused = true }); err != nil {
 		return err
 	}
-	err = c.order(ctx, home, store, goal.Run, &loop.SessionStep{Order: loop.SessionPause})
+	err = c.order(ctx, home, store, goal, &loop.SessionStep{Order: loop.SessionPause})
 	if err != nil && !is[*runlog.Locked](err) { // the process that judges records it
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *goalCommand) end(
 		}
 	}
 	if goal.Ended != ralph.StatusCompleted {
-		if err := c.order(ctx, home, store, goal.Run, &loop.SessionStep{Order: loop.SessionClear}); err != nil {
+		if err := c.order(ctx, home, store, goal, &loop.SessionStep{Order: loop.SessionClear}); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (c *goalCommand) resume(ctx context.Context) error {
 	if c.session != "" {
 		step.Session = &ralph.SessionBound{Agent: "session", Session: c.session}
 	}
-	if err := c.order(ctx, home, store, goal.Run, step); err != nil {
+	if err := c.order(ctx, home, store, goal, step); err != nil {
 		return err
 	}
 	c.warnWithoutHooks(home.Dir)
@@ -242,14 +242,14 @@ func (c *goalCommand) resume(ctx context.Context) error {
 
 // order takes a step for a person, and notes it for hooks.
 func (c *goalCommand) order(
-	ctx context.Context, home workspace.Workspace, store *runlog.Store, run string, step *loop.SessionStep,
+	ctx context.Context, home workspace.Workspace, store *runlog.Store, goal runlog.Goal, step *loop.SessionStep,
 ) error {
-	held, err := lockGoal(store, run)
+	held, err := lockGoal(store, goal.Run)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	return c.reopenHeld(held, store, run, func(s *session) error {
+	return c.reopenHeld(held, store, goal.Run, func(s *session) error {
 		again := resumeCommand{app: c.app, changes: resumeChanges{iterations: c.more}}
 		agree := func(*assembly.Plan) error { return nil } // no agent and no new command starts
 		if s.plan, err = again.rebuildPlan(ctx, home, s, agree); err != nil {
@@ -261,17 +261,27 @@ func (c *goalCommand) order(
 		if _, err := s.takeStep(ctx, step); err != nil {
 			return err
 		}
-		err = runlog.EditGoal(store, func(g *runlog.Goal) error {
+		err = editGoal(store, goal, func(g *runlog.Goal) {
 			s.index(g, step)
-			g.Session = cmp.Or(step.Session, g.Session, s.state.Session)
+			g.Session = cmp.Or(step.Session, g.Session)
 			g.Paused = s.state.LiveStatus() == ralph.StatusPaused
 			g.Trouble, g.Blocks, g.Answer = "", 0, nil
 			g.Untold = step.Words || g.Untold
-			return nil
 		})
 		if stopped := s.state.Stopped; err == nil && stopped != nil && step.Order == "" {
 			return usage("%s", term.ResultLine(&s.state)) // a limit that was not raised, or a check that cannot run
 		}
 		return err
+	})
+}
+
+// editGoal changes what hooks know about a goal. If they no longer find it, what the record has is put back first.
+func editGoal(store *runlog.Store, goal runlog.Goal, edit func(*runlog.Goal)) error {
+	return runlog.EditGoal(store, func(g *runlog.Goal) error {
+		if g.Run != goal.Run || goal.Trouble == lostIndex {
+			*g = goal
+		}
+		edit(g)
+		return nil
 	})
 }
