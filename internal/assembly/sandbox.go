@@ -99,7 +99,7 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	if c.options.Dialect != nil && c.about().Home != nil {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
-	makeFolders(needs.Change)
+	makeFolders(append(needs.Change, filepath.Join(env.Home, ".cache")))
 	place := containment.Place{
 		Home:      env.Home,
 		Workspace: p.Workspace.Dir,
