@@ -182,7 +182,7 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 		}
 	}
 	return process.Spec{
-		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
+		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker, Guarded: true,
 		Env:     slices.Concat(c.o.Env, cmd.Env, in.ToolEnv),
 		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Limit: c.o.OutputLimit},
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},

@@ -87,7 +87,7 @@ func (s Shell) run(
 	defer removeAnswer()
 	listener := listen(kept)
 	spec := process.Spec{
-		Argv: process.Shell(command), Dir: in.Dir, Env: env, Marker: in.Marker,
+		Argv: process.Shell(command), Dir: in.Dir, Env: env, Marker: in.Marker, Guarded: true,
 		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}

@@ -381,7 +381,9 @@ func (r Request) Notify(ctx context.Context, result ralph.Result) error {
 		"RALPH_NOTIFY_STATUS="+string(result.Status),
 		"RALPH_NOTIFY_RUN="+result.RunID,
 		"RALPH_NOTIFY_TEXT="+result.Summary)
-	spec := process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout}
+	spec := process.Spec{
+		Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout, Guarded: true,
+	}
 	ended, err := process.Run(ctx, spec)
 	if err != nil {
 		return fmt.Errorf("run notify.command: %w", err)

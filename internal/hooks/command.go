@@ -42,7 +42,7 @@ func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answ
 	var stdout, stderr head
 	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
 	spec := process.Spec{
-		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, StdinFile: input,
+		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, StdinFile: input, Guarded: true,
 		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
 	}
 	if s.Enter != nil {

@@ -3,6 +3,8 @@ package process
 import (
 	"os"
 	"strconv"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // lineageTries is how often lineage starts again because a parent ended in between: its children then have another one.
@@ -12,17 +14,16 @@ const lineageTries = 50
 // IDs, /proc may still be that of the old one.
 func lineage() []int {
 	var line []int
-	buf := make([]byte, 1024)
 	for range lineageTries {
 		line = nil
 		pid := ownPID()
 		for pid > 0 {
-			p, ok := readStat(pid, buf)
+			p, ok := inside.ReadProcess(pid)
 			if !ok {
 				break
 			}
 			line = append(line, pid)
-			pid = p.parent
+			pid = p.Parent
 		}
 		if pid == 0 {
 			break
@@ -32,11 +33,11 @@ func lineage() []int {
 }
 
 func nameOf(pid int) string {
-	p, ok := readStat(pid, make([]byte, 1024))
+	p, ok := inside.ReadProcess(pid)
 	if !ok {
 		return ""
 	}
-	return p.name
+	return p.Name
 }
 
 func markerOf(pid int) string {

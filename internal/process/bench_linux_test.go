@@ -10,7 +10,7 @@ import (
 func BenchmarkRunLibrary(b *testing.B) {
 	ownsOrphans.Store(false)
 	defer ownsOrphans.Store(true)
-	benchmarkRun(b)
+	benchmarkRun(b, Spec{})
 }
 
 // BenchmarkCensus is one look at all processes.

@@ -14,15 +14,19 @@ import (
 
 // BenchmarkRun is one trivial command with both streams on disk, to be compared
 // with BenchmarkBareExec. cpu-µs/op counts this process and its children.
-func BenchmarkRun(b *testing.B) { benchmarkRun(b) }
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, Spec{}) }
 
-func benchmarkRun(b *testing.B) {
+// BenchmarkRunGuarded is the same with a guard.
+func BenchmarkRunGuarded(b *testing.B) { benchmarkRun(b, Spec{Guarded: true}) }
+
+func benchmarkRun(b *testing.B, kind Spec) {
 	dir := b.TempDir()
 	spec := Spec{
-		Argv:   []string{"/bin/sh", "-c", "true"},
-		Env:    os.Environ(),
-		Stdout: Sink{Path: filepath.Join(dir, "stdout"), Limit: 1 << 20},
-		Stderr: Sink{Path: filepath.Join(dir, "stderr"), Limit: 1 << 20},
+		Guarded: kind.Guarded,
+		Argv:    []string{"/bin/sh", "-c", "true"},
+		Env:     os.Environ(),
+		Stdout:  Sink{Path: filepath.Join(dir, "stdout"), Limit: 1 << 20},
+		Stderr:  Sink{Path: filepath.Join(dir, "stderr"), Limit: 1 << 20},
 	}
 	measureCPU(b, func() {
 		if r, err := Run(b.Context(), spec); err != nil || r.ExitCode != 0 {

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // census is a list of all processes and of the trees that they may belong to.
 type census struct {
 	self, session int
-	processes     map[int]*procStat
+	processes     map[int]*inside.Process
 	trees         []*tree
 	owning        bool  // OwnOrphans was called
 	fallback      *tree // the tree of processes that outlived their own
@@ -24,7 +26,7 @@ type family struct {
 }
 
 func takeCensus(heir *tree) (*census, error) {
-	all, err := processes()
+	all, err := inside.Processes()
 	if err != nil {
 		return nil, err
 	}
@@ -41,23 +43,23 @@ func takeCensus(heir *tree) (*census, error) {
 }
 
 // owner returns the tree that a process belongs to, or nil.
-func (c *census) owner(p *procStat) *tree { return c.family(p).tree }
+func (c *census) owner(p *inside.Process) *tree { return c.family(p).tree }
 
-func (c *census) family(p *procStat) family {
-	if f, ok := c.families[p.pid]; ok {
+func (c *census) family(p *inside.Process) family {
+	if f, ok := c.families[p.PID]; ok {
 		return f
 	}
 	// A process ID that was reused while we read could form a cycle: this entry ends it.
-	c.families[p.pid] = family{}
+	c.families[p.PID] = family{}
 	f := c.trace(p)
-	c.families[p.pid] = f
+	c.families[p.PID] = f
 	return f
 }
 
-func (c *census) trace(p *procStat) family {
+func (c *census) trace(p *inside.Process) family {
 	// The main process of a tree leads a separate session, and a session cannot be entered from
 	// outside: processes in our session, or in that of a companion, were not started by a tree.
-	if p.pid == c.self || p.session == c.session {
+	if p.PID == c.self || p.Session == c.session {
 		return family{}
 	}
 	if t := c.mainOf(p); t != nil {
@@ -66,8 +68,8 @@ func (c *census) trace(p *procStat) family {
 	if c.isCompanion(p) {
 		return family{}
 	}
-	f := family{ours: p.parent == c.self}
-	if parent := c.processes[p.parent]; parent != nil && !f.ours {
+	f := family{ours: p.Parent == c.self}
+	if parent := c.processes[p.Parent]; parent != nil && !f.ours {
 		if f = c.family(parent); f.tree != nil {
 			return f
 		}
@@ -78,11 +80,11 @@ func (c *census) trace(p *procStat) family {
 
 // isCompanion reports whether Accompany started a process. If the process is gone, a tree may have got the
 // number of its session.
-func (c *census) isCompanion(p *procStat) bool {
+func (c *census) isCompanion(p *inside.Process) bool {
 	companions.mu.Lock()
 	defer companions.mu.Unlock()
-	return slices.Contains(companions.sessions, p.session) &&
-		!slices.ContainsFunc(c.trees, func(t *tree) bool { return t.pid == p.session })
+	return slices.Contains(companions.sessions, p.Session) &&
+		!slices.ContainsFunc(c.trees, func(t *tree) bool { return t.leads(p.Session) })
 }
 
 // groupsOf returns the process groups that belong to a tree alone, including those with only dead
@@ -90,8 +92,8 @@ func (c *census) isCompanion(p *procStat) bool {
 func (c *census) groupsOf(t *tree) []int {
 	alone := make(map[int]bool)
 	for _, p := range c.processes {
-		whole, known := alone[p.group]
-		alone[p.group] = c.owner(p) == t && (whole || !known)
+		whole, known := alone[p.Group]
+		alone[p.Group] = c.owner(p) == t && (whole || !known)
 	}
 	var groups []int
 	for group, whole := range alone {
@@ -104,25 +106,25 @@ func (c *census) groupsOf(t *tree) []int {
 }
 
 // mainOf returns the tree whose main process is p, or nil.
-func (c *census) mainOf(p *procStat) *tree {
+func (c *census) mainOf(p *inside.Process) *tree {
 	for _, t := range c.trees {
-		if t.pid == p.pid && !t.reaped.Load() {
+		if t.pid == p.PID && !t.reaped.Load() {
 			return t
 		}
 	}
 	return nil
 }
 
-func (c *census) isMain(p *procStat) bool { return c.mainOf(p) != nil }
+func (c *census) isMain(p *inside.Process) bool { return c.mainOf(p) != nil }
 
 // findTree finds the tree of a process that has lost its ancestors.
-func (c *census) findTree(p *procStat, ours bool) *tree {
+func (c *census) findTree(p *inside.Process, ours bool) *tree {
 	var possible []*tree
 	for _, t := range c.trees {
-		if t.since > p.start {
+		if t.since > p.Start {
 			continue
 		}
-		if p.session == t.pid || p.group == t.pid {
+		if t.leads(p.Session) || t.leads(p.Group) {
 			return t
 		}
 		possible = append(possible, t)
@@ -131,7 +133,7 @@ func (c *census) findTree(p *procStat, ours bool) *tree {
 		return nil
 	}
 	if len(possible) > 0 {
-		token, _ := environEntry(p.pid, tokenVariable)
+		token, _ := environEntry(p.PID, tokenVariable)
 		for _, t := range possible {
 			if t.token == token {
 				return t

@@ -34,7 +34,7 @@ func accompanied(args []string) int {
 		time.Sleep(time.Millisecond)
 	}
 	report := companionReport{Took: took, Childless: childless()}
-	result, err := Run(testContext(), Spec{Argv: play("detach-bare", play("linger", "of the tree")...), Env: os.Environ()})
+	result, err := runEither(testContext(), Spec{Argv: play("detach-bare", play("linger", "of the tree")...), Env: os.Environ()})
 	if err != nil {
 		return 1
 	}

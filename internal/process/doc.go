@@ -29,8 +29,22 @@
 // ends. A program that embeds this package and has other children does not call OwnOrphans and does
 // without that last step.
 //
-// A harness that is killed by SIGKILL leaves its trees running. [Sweep] finds them later by
-// [Spec.Marker], which every process of a tree has in its environment.
+// # Guards
+//
+// With [Spec.Guarded], a process of ours is between the harness and the program: this program,
+// started once more under another name (package inside). It leads a session of its own, starts the
+// program in another one, and adopts all orphans of the tree, so that no process of the tree can hide
+// from it. When the program ends, the guard kills what is left, reports the program's status and
+// ends. SIGTERM and SIGKILL go through it. It holds the reading end of a pipe to the harness: if the
+// harness dies, however, the pipe ends, and the guard kills the tree. With an enclosure, the guard is
+// outside, and starts the process that creates the enclosure.
+//
+// A guard can be killed, too. Then the tree's processes are orphans of the harness, which ends them as
+// described above. If both are killed, [Sweep] finds them later by [Spec.Marker], which every process
+// of a tree has in its environment.
+//
+// A process that another one starts on behalf of the tree, such as a job of at, is not below the
+// guard. It has the environment of the tree, and Run kills it at the end of the tree.
 //
 // Other Unix systems kill the group and the descendants known at that time. Windows kills the main
 // process.

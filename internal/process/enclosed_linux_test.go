@@ -80,7 +80,7 @@ func TestEndsComeThroughAnEnclosure(t *testing.T) {
 			return len(p), nil
 		})
 		s.Grace = time.Minute
-		got, err := Run(ctx, s)
+		got, err := runEither(ctx, s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +36,8 @@ type handshake struct {
 	orders *os.File
 	report *os.File // our end of the pipe
 	theirs *os.File // the end of the helper process
+
+	namespaces inside.Namespaces
 }
 
 // enclose makes attr start a process in new namespaces that can read its orders.
@@ -56,29 +57,9 @@ func enclose(s *Spec, attr *os.ProcAttr) (*handshake, error) {
 	}
 	attr.Dir = "" // the helper enters it after the mounts
 	attr.Files = append(attr.Files, g.orders, g.theirs)
-	attr.Sys.Cloneflags = unix.CLONE_NEWNS
-	if s.Enclosure.NoNetwork {
-		attr.Sys.Cloneflags |= unix.CLONE_NEWNET
-	}
-	if o.OwnUsers {
-		ownUserNamespace(attr.Sys)
-	}
+	g.namespaces = inside.Namespaces{NoNetwork: o.NoNetwork, OwnUsers: o.OwnUsers}
+	g.namespaces.Apply(attr.Sys)
 	return g, nil
-}
-
-// ownUserNamespace gives the process the capabilities that mounts need, only within its own
-// namespaces. It keeps its user ID: programs that refuse to run as root, or behave differently
-// then, must not see a difference.
-func ownUserNamespace(sys *syscall.SysProcAttr) {
-	sys.Cloneflags |= unix.CLONE_NEWUSER
-	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
-	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-	// An overlay acts with the capabilities of the process that mounts it. Without these it could not
-	// copy a file up into a folder that is closed to its owner.
-	sys.AmbientCaps = []uintptr{
-		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
-		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP,
-	}
 }
 
 // ownRights returns the capabilities of this process, as bits.

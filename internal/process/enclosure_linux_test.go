@@ -41,7 +41,7 @@ func enclosed(args []string) int {
 	} else {
 		var out bytes.Buffer
 		s.Stdout.Tap, s.StderrToStdout = &out, true
-		report.Result, err = Run(testContext(), s)
+		report.Result, err = runEither(testContext(), s)
 		if err == nil {
 			err = report.Result.StartError
 		}

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 const (
-	// killLimit is how long to wait for processes that a SIGKILL does not end.
-	killLimit = 10 * time.Second
+	killLimit = inside.KillLimit
 	// One pass over /proc can miss a process that forks and exits during the pass. So several empty
 	// passes are needed, and more of them after a process was found.
 	emptyPasses, emptyPassesAfterKill = 2, 4
@@ -94,6 +95,12 @@ func (t *tree) remember() {}
 func (t *tree) killRest() leftovers {
 	var a leftovers
 	defer t.reap()
+	if t.guard != nil {
+		t.reap()
+		if t.guard.finish() {
+			return t.afterGuard()
+		}
+	}
 	if ownsOrphans.Load() {
 		// Any process that is left would be our child, or below one.
 		t.reap()
@@ -104,6 +111,34 @@ func (t *tree) killRest() leftovers {
 	h := treeKiller{tree: t, found: &a, unkillable: make(map[survivor]bool)}
 	h.run(time.Now().Add(killLimit))
 	return a
+}
+
+// afterGuard returns what the guard found, and kills what the guard cannot see: processes that others
+// started on behalf of the tree, such as a job of at. They have the tree's environment.
+func (t *tree) afterGuard() leftovers {
+	end := t.guard.end
+	a := leftovers{count: end.Survivors, names: end.Names, unkillable: end.Unkillable}
+	for limit := time.Now().Add(killLimit); time.Now().Before(limit) && t.killJobs(&a); {
+	}
+	return a
+}
+
+// killJobs kills the processes with the tree's environment, and reports whether there were any.
+func (t *tree) killJobs(a *leftovers) (found bool) {
+	all, err := inside.Processes()
+	if err != nil {
+		return false
+	}
+	for _, p := range all {
+		if p.Start < t.since || p.Gone() {
+			continue
+		}
+		if token, _ := environEntry(p.PID, tokenVariable); token == t.token {
+			a.note(survivor{p.PID, p.Start}, p.Name)
+			found = syscall.Kill(p.PID, syscall.SIGKILL) == nil || found
+		}
+	}
+	return found
 }
 
 // childless reports whether this process has no children, dead or alive, with one system call.
@@ -189,10 +224,10 @@ func (h *treeKiller) pass() (passResult, error) {
 	}
 	for _, p := range c.processes {
 		switch {
-		case p.gone() && h.reapOrphan(c, p):
-		case !p.gone() && c.owner(p) == h.tree && h.killProcess(p):
+		case p.Gone() && h.reapOrphan(c, p):
+		case !p.Gone() && c.owner(p) == h.tree && h.killProcess(p):
 			seen.alive++
-		case p.parent == c.self && p.pid != h.tree.pid:
+		case p.Parent == c.self && p.PID != h.tree.pid:
 			seen.others = true
 		}
 	}
@@ -200,15 +235,15 @@ func (h *treeKiller) pass() (passResult, error) {
 }
 
 // killProcess reports whether the process existed and may be killed.
-func (h *treeKiller) killProcess(p *procStat) bool {
-	who := survivor{p.pid, p.start}
+func (h *treeKiller) killProcess(p *inside.Process) bool {
+	who := survivor{p.PID, p.Start}
 	if h.unkillable[who] {
 		return false
 	}
-	if !p.exiting {
-		h.found.note(who, p.name)
+	if !p.Exiting {
+		h.found.note(who, p.Name)
 	}
-	switch err := syscall.Kill(p.pid, syscall.SIGKILL); {
+	switch err := syscall.Kill(p.PID, syscall.SIGKILL); {
 	case errors.Is(err, syscall.EPERM):
 		h.unkillable[who] = true
 		return false
@@ -220,16 +255,16 @@ func (h *treeKiller) killProcess(p *procStat) bool {
 
 // reapOrphan reaps a dead process if it is an orphan. It never waits for all children at once: that
 // would take the exit status away from the code that started them.
-func (h *treeKiller) reapOrphan(c *census, p *procStat) bool {
-	if p.parent != c.self || p.session == c.session || c.isMain(p) {
+func (h *treeKiller) reapOrphan(c *census, p *inside.Process) bool {
+	if p.Parent != c.self || p.Session == c.session || c.isMain(p) {
 		return false
 	}
-	if !ownsOrphans.Load() && !h.found.survivors[survivor{p.pid, p.start}] {
+	if !ownsOrphans.Load() && !h.found.survivors[survivor{p.PID, p.Start}] {
 		return false
 	}
 	var usage syscall.Rusage
-	pid, err := syscall.Wait4(p.pid, nil, syscall.WNOHANG, &usage)
-	if err != nil || pid != p.pid {
+	pid, err := syscall.Wait4(p.PID, nil, syscall.WNOHANG, &usage)
+	if err != nil || pid != p.PID {
 		return false
 	}
 	h.found.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())

@@ -61,22 +61,28 @@ func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.start(program, s.Argv, attr); err != nil {
-		return nil, startError(program, s, err)
+	err = t.start(s, program, s.Argv, attr)
+	if _, ours := errors.AsType[*IOError](err); err != nil && !ours {
+		err = startError(program, s, err)
 	}
-	return t, nil
+	return t, err
 }
 
-// start starts the main process and registers the tree.
-func (t *tree) start(program string, argv []string, attr *os.ProcAttr) error {
+// start starts the main process, with its guard if there is one, and registers the tree.
+func (t *tree) start(s *Spec, program string, argv []string, attr *os.ProcAttr) error {
 	trees.starting.RLock()
 	defer trees.starting.RUnlock()
 	var err error
-	if t.main, err = startProcess(program, argv, attr); err != nil {
+	if s.Guarded && canGuard() {
+		err = t.startGuarded(program, argv, attr)
+	} else if t.main, err = startProcess(program, argv, attr); err == nil {
+		t.program = t.main.Pid
+	}
+	if err != nil {
 		return err
 	}
 	t.pid = t.main.Pid
-	raiseOOMScore(t.pid)
+	raiseOOMScore(t.program)
 	trees.add(t)
 	return nil
 }
@@ -89,7 +95,8 @@ func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 		return err
 	}
 	defer g.discard()
-	if err := t.start(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
+	t.enclosure = g
+	if err := t.start(s, selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()
@@ -204,10 +211,17 @@ func exitStatus(exit *os.ProcessState) (code int, signal string) {
 	if exit == nil {
 		return -1, ""
 	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal()), status.Signal().String()
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok {
+		return shellStatus(status)
 	}
 	return exit.ExitCode(), ""
+}
+
+func shellStatus(status syscall.WaitStatus) (code int, signal string) {
+	if status.Signaled() {
+		return 128 + int(status.Signal()), status.Signal().String()
+	}
+	return status.ExitStatus(), ""
 }
 
 // Attached is a command in the user's own terminal.

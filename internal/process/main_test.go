@@ -21,7 +21,10 @@ import (
 // in the arguments, since some of them lose their environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if role, ok := strings.CutPrefix(os.Args[1], "role:"); ok {
+		role, isGuarded := strings.CutPrefix(os.Args[1], "guarded-role:")
+		role, ok := strings.CutPrefix(role, "role:")
+		if ok || isGuarded {
+			*guarded = isGuarded
 			// Not os.Exit: with the race detector it takes a second.
 			syscall.Exit(roles[role](os.Args[2:]))
 		}
@@ -52,7 +55,11 @@ func play(role string, args ...string) []string {
 	if err != nil {
 		panic(err)
 	}
-	return append([]string{self, "role:" + role}, args...)
+	role = "role:" + role
+	if *guarded {
+		role = "guarded-" + role
+	}
+	return append([]string{self, role}, args...)
 }
 
 // linger stays until it is killed. Its first argument only makes it findable, the
@@ -128,7 +135,7 @@ func library(args []string) int {
 		}
 		own = append(own, cmd)
 	}
-	result, err := Run(testContext(), Spec{Argv: args, Env: os.Environ()})
+	result, err := runEither(testContext(), Spec{Argv: args, Env: os.Environ()})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -67,7 +67,7 @@ func TestOutputFileCannotBeMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec.Argv = []string{"touch", trace}
-			_, err := Run(t.Context(), spec)
+			_, err := runEither(t.Context(), spec)
 			want := &IOError{Op: "create " + name + " file", Path: missing, Err: syscall.ENOENT}
 			if !reflect.DeepEqual(err, error(want)) {
 				t.Errorf("Run = %v, want %v", err, want)
@@ -87,7 +87,7 @@ func TestOutputDiskFull(t *testing.T) {
 	}
 	tag := newTag()
 	var tapped bytes.Buffer
-	got, err := Run(t.Context(), Spec{
+	got, err := runEither(t.Context(), Spec{
 		Argv:   Shell("trap 'echo tidied; exit 1' TERM; echo ready; while :; do sleep 0.01; done"),
 		Env:    []string{"TAG=" + tag},
 		Stdout: Sink{Path: "/dev/full", Limit: 100, Tap: &tapped},
@@ -110,7 +110,7 @@ func TestOutputDiskFull(t *testing.T) {
 func TestOutputTapFails(t *testing.T) {
 	tag := newTag()
 	cause := errors.New("no more")
-	got, err := Run(t.Context(), Spec{
+	got, err := runEither(t.Context(), Spec{
 		Argv:   play("stubborn", tag),
 		Stdout: Sink{Tap: tapFunc(func([]byte) (int, error) { return 0, cause })},
 		Grace:  -1,
@@ -136,7 +136,7 @@ func TestOutputTapPanics(t *testing.T) {
 		}
 		noBearers(t, tag)
 	}()
-	_, _ = Run(t.Context(), Spec{
+	_, _ = runEither(t.Context(), Spec{
 		Argv:   play("stubborn", tag),
 		Stdout: Sink{Tap: tapFunc(func([]byte) (int, error) { panic("ouch") })},
 		Grace:  -1,

@@ -14,7 +14,7 @@ func TestOutputFileBehindTap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	got, err := Run(t.Context(), Spec{Argv: Shell("echo ready; exec sleep 600"), Stdout: Sink{Tap: file}, Grace: -1})
+	got, err := runEither(t.Context(), Spec{Argv: Shell("echo ready; exec sleep 600"), Stdout: Sink{Tap: file}, Grace: -1})
 	want := &IOError{Op: "write stdout file", Path: "/dev/full", Err: syscall.ENOSPC}
 	if !reflect.DeepEqual(err, error(want)) || got.State != Aborted {
 		t.Errorf("%s, error = %v, want %v", got.State, err, want)

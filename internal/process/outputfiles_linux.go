@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // pipelines finds the processes that read this process's output through a pipe. Looking at every
@@ -74,7 +76,7 @@ func readersOf(pipe string) readers {
 		return known
 	}
 	found := readers{identities: map[int]string{}, looked: time.Now()}
-	all, err := processes()
+	all, err := inside.Processes()
 	if err != nil {
 		return found
 	}
@@ -96,16 +98,16 @@ func readersOf(pipe string) readers {
 }
 
 // startedHere reports whether a process is this one or descends from it.
-func startedHere(all map[int]*procStat, pid int) bool {
+func startedHere(all map[int]*inside.Process, pid int) bool {
 	for range all { // a chain of parents may be read while it changes
 		if pid == os.Getpid() {
 			return true
 		}
 		p := all[pid]
-		if p == nil || p.parent <= 1 {
+		if p == nil || p.Parent <= 1 {
 			return false
 		}
-		pid = p.parent
+		pid = p.Parent
 	}
 	return true
 }

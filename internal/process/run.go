@@ -3,6 +3,8 @@ package process
 import (
 	"context"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // Run starts a command, waits until its whole tree is gone and returns what happened. It blocks; a
@@ -30,19 +32,16 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	}
 	out.begin()
 
-	result := Result{Pid: t.pid}
+	result := Result{Pid: t.program}
 	result.State = t.watch(ctx, &s, out)
 	rest := t.killRest()
 	t.retire()
 	err = out.finish()
 
 	result.Duration = time.Since(began)
-	result.ExitCode, result.Signal = exitStatus(t.exit)
-	result.CPU = rest.cpu
-	if t.exit != nil {
-		result.CPU += t.exit.UserTime() + t.exit.SystemTime()
-	}
-	result.Survivors = len(rest.survivors)
+	t.describe(&result)
+	result.CPU += rest.cpu
+	result.Survivors = rest.count
 	result.SurvivorNames = rest.names
 	result.Unkillable = rest.unkillable
 	out.describe(&result)
@@ -66,6 +65,16 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 	timeout, idle, grace := alarm(s.Timeout), alarm(s.IdleTimeout), alarm(0)
 	defer func() { timeout.Stop(); idle.Stop(); grace.Stop() }()
 
+	asked := false
+	kill := func() {
+		if asked { // by then its guard has given up, or is stuck
+			_ = t.main.Kill()
+			return
+		}
+		asked = true
+		t.kill()
+		grace.Reset(2 * inside.KillLimit)
+	}
 	stop := func(why State) {
 		select {
 		case <-exited: // it has already ended
@@ -78,7 +87,7 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 		idle.Stop()
 		t.remember()
 		if s.grace() == 0 || t.terminate() != nil {
-			t.kill()
+			kill()
 			return
 		}
 		grace.Reset(s.grace())
@@ -100,8 +109,19 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 				stop(Idle)
 			}
 		case <-grace.C:
-			t.kill()
+			kill()
 		}
+	}
+}
+
+// describe fills in how the main process ended.
+func (t *tree) describe(r *Result) {
+	if t.guard.describe(r) {
+		return
+	}
+	r.ExitCode, r.Signal = exitStatus(t.exit)
+	if t.exit != nil {
+		r.CPU = t.exit.UserTime() + t.exit.SystemTime()
 	}
 }
 

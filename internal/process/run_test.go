@@ -112,7 +112,7 @@ func TestRunRefusesSenselessSpecs(t *testing.T) {
 		"no cap": {Argv: Shell("true"), Stdout: Sink{Path: filepath.Join(t.TempDir(), "out")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Run(t.Context(), spec)
+			got, err := runEither(t.Context(), spec)
 			if want := (Result{State: NotStarted, ExitCode: -1}); err == nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("Run = %+v, %v", got, err)
 			}
@@ -169,7 +169,7 @@ func TestRunInput(t *testing.T) {
 
 func TestRunWithoutInputFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := Run(t.Context(), Spec{Argv: []string{"cat"}, StdinFile: missing})
+	_, err := runEither(t.Context(), Spec{Argv: []string{"cat"}, StdinFile: missing})
 	want := &IOError{Op: "open stdin file", Path: missing}
 	got, ok := errors.AsType[*IOError](err)
 	if !ok || got.Op != want.Op || got.Path != want.Path || !errors.Is(err, os.ErrNotExist) {
@@ -182,7 +182,7 @@ func TestRunDoesNotWaitForAPipeInPlaceOfItsInputFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Run(t.Context(), Spec{Argv: []string{"cat"}, StdinFile: pipe})
+	_, err := runEither(t.Context(), Spec{Argv: []string{"cat"}, StdinFile: pipe})
 	if want := "open stdin file " + pipe + ": not a regular file"; err == nil || err.Error() != want {
 		t.Errorf("Run = %v, want %s", err, want)
 	}
@@ -261,7 +261,7 @@ func TestRunTerminatesPolitely(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stdout.Tap = tapFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
-	r, err := Run(ctx, Spec{
+	r, err := runEither(ctx, Spec{
 		Argv:   Shell("trap 'echo tidied; exit 7' TERM; echo ready; while :; do sleep 0.01; done"),
 		Stdout: stdout,
 		Grace:  time.Minute,
@@ -278,7 +278,7 @@ func TestRunKillsTheStubborn(t *testing.T) {
 			defer cancel()
 			tag := newTag()
 			ready := tapFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
-			got, err := Run(ctx, Spec{Argv: play("stubborn", tag), Stdout: Sink{Tap: ready}, Grace: grace})
+			got, err := runEither(ctx, Spec{Argv: play("stubborn", tag), Stdout: Sink{Tap: ready}, Grace: grace})
 			want := Result{State: Canceled, ExitCode: 137, Signal: "killed", StdoutBytes: 6}
 			if err != nil || !reflect.DeepEqual(steady(got), want) {
 				t.Errorf("Run = %+v, %v\nwant  %+v", steady(got), err, want)
@@ -292,7 +292,7 @@ func TestRunWithDoneContextStartsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	trace := filepath.Join(t.TempDir(), "trace")
-	got, err := Run(ctx, Spec{Argv: []string{"touch", trace}})
+	got, err := runEither(ctx, Spec{Argv: []string{"touch", trace}})
 	if want := (Result{State: Canceled, ExitCode: -1}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Run = %+v, %v, want %+v", got, err, want)
 	}

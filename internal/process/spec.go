@@ -59,6 +59,11 @@ type Spec struct {
 	// Needs are files and folders that the program must be able to read, for whoever hides others from it.
 	Needs []string
 
+	// Guarded puts a process of ours between this one and the program. It adopts every orphan of the
+	// tree, and kills the tree if this process dies, also by SIGKILL. It has no effect on systems other
+	// than Linux.
+	Guarded bool
+
 	// Enclosure, if set, makes the tree see a different file system. The program is looked up, and Dir
 	// is entered, inside it.
 	Enclosure *Enclosure

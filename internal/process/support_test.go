@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,15 @@ const isLinux = runtime.GOOS == "linux"
 
 func testContext() context.Context { return context.Background() }
 
+// guarded makes all trees of the tests guarded ones; see TestEverythingWithGuards.
+var guarded = flag.Bool("guarded", false, "start every tree with a guard")
+
+// runEither runs a spec with or without a guard, as the flag says.
+func runEither(ctx context.Context, s Spec) (Result, error) {
+	s.Guarded = s.Guarded || *guarded
+	return Run(ctx, s)
+}
+
 // run runs a spec that must not make trouble, with a limit that only a broken test
 // reaches.
 func run(t *testing.T, s Spec) Result {
@@ -24,7 +34,7 @@ func run(t *testing.T, s Spec) Result {
 	if s.Timeout == 0 {
 		s.Timeout = time.Minute
 	}
-	r, err := Run(t.Context(), s)
+	r, err := runEither(t.Context(), s)
 	if err != nil {
 		t.Fatalf("Run: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // Sweep kills every process of this user whose environment contains the marker, and returns how
@@ -19,18 +21,18 @@ func Sweep(marker string) (int, error) {
 	killed := make(map[survivor]bool)
 	limit := time.Now().Add(killLimit)
 	for quiet := 0; quiet < emptyPassesAfterKill && time.Now().Before(limit); {
-		all, err := processes()
+		all, err := inside.Processes()
 		if err != nil {
 			return len(killed), err
 		}
 		quiet++
 		spared := ancestry(all)
 		for _, p := range all {
-			if spared[p.pid] || p.gone() || !isMarked(p.pid, marker) {
+			if spared[p.PID] || p.Gone() || !isMarked(p.PID, marker) {
 				continue
 			}
-			if syscall.Kill(p.pid, syscall.SIGKILL) == nil {
-				killed[survivor{p.pid, p.start}] = true
+			if syscall.Kill(p.PID, syscall.SIGKILL) == nil {
+				killed[survivor{p.PID, p.Start}] = true
 				quiet = 0
 			}
 		}
@@ -42,12 +44,12 @@ func Sweep(marker string) (int, error) {
 }
 
 // ancestry returns this process and all its ancestors.
-func ancestry(all map[int]*procStat) map[int]bool {
+func ancestry(all map[int]*inside.Process) map[int]bool {
 	line := make(map[int]bool)
 	for pid := os.Getpid(); pid != 0 && !line[pid]; {
 		line[pid] = true
 		if p := all[pid]; p != nil {
-			pid = p.parent
+			pid = p.Parent
 		}
 	}
 	return line

@@ -24,10 +24,19 @@ func Shell(cmd string) []string { return []string{"/bin/sh", "-c", cmd} }
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // terminate asks only the main process to end.
-func (t *tree) terminate() error { return t.main.Signal(syscall.SIGTERM) }
+func (t *tree) terminate() error {
+	if t.guard != nil {
+		return t.ask(inside.Terminate)
+	}
+	return t.main.Signal(syscall.SIGTERM)
+}
 
 // kill kills the whole group. The main process must not be reaped yet.
 func (t *tree) kill() {
+	if t.guard != nil {
+		_ = t.ask(inside.Kill)
+		return
+	}
 	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
 	_ = t.main.Kill()
 }

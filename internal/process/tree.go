@@ -9,17 +9,23 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // tree is one main process and all its descendants.
 type tree struct {
-	pid   int
-	token string // in the environment of all its processes
-	since uint64 // not later than the start of any of them, in system ticks
+	pid     int    // of the process that we wait for: the main process, or its guard
+	program int    // of the main process
+	token   string // in the environment of all its processes
+	since   uint64 // not later than the start of any of them, in system ticks
 
 	main   *os.Process
 	exit   *os.ProcessState // of the main process, once it is reaped; nil if unknown
 	reaped atomic.Bool
+
+	guard     *guard     // nil without one
+	enclosure *handshake // nil without one
 
 	known []int // descendants seen before the kill, on systems where markers cannot be read
 }
@@ -27,10 +33,14 @@ type tree struct {
 // leftovers is what was found after the main process ended.
 type leftovers struct {
 	survivors  map[survivor]bool
+	count      int
 	names      []string
 	unkillable int
 	cpu        time.Duration
 }
+
+// leads reports whether a session or group is the tree's own.
+func (t *tree) leads(number int) bool { return number == t.pid || number == t.program }
 
 // survivor identifies a process, distinct from a later one with the same ID.
 type survivor struct {
@@ -38,7 +48,7 @@ type survivor struct {
 	start uint64
 }
 
-const namesKept = 8
+const namesKept = inside.NamesKept
 
 func (a *leftovers) note(s survivor, name string) {
 	if a.survivors[s] {
@@ -48,6 +58,7 @@ func (a *leftovers) note(s survivor, name string) {
 		a.survivors = make(map[survivor]bool)
 	}
 	a.survivors[s] = true
+	a.count++
 	if len(a.names) < namesKept {
 		a.names = append(a.names, name)
 	}

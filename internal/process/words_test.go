@@ -12,7 +12,7 @@ import (
 func TestAShellReadsWordsBackUnchanged(t *testing.T) {
 	args := []string{"plain/path.go:3", "", "two words", "it's", `"$HOME" \ *`, "-x", "a\nb", "ü"}
 	var out strings.Builder
-	ended, err := Run(t.Context(), Spec{Argv: Shell(`printf '%s\001' ` + Words(args)), Stdout: Sink{Tap: &out}})
+	ended, err := runEither(t.Context(), Spec{Argv: Shell(`printf '%s\001' ` + Words(args)), Stdout: Sink{Tap: &out}})
 	if err != nil || ended.ExitCode != 0 {
 		t.Fatalf("%+v, %v", ended, err)
 	}

@@ -20,9 +20,15 @@ func init() {
 func makeEnclosure(argv []string) {
 	runtime.LockOSThread() // capabilities belong to threads
 	syscall.CloseOnExec(reportFD)
-	o, err := readOrders()
+	var o *Orders
+	text, err := readOrders()
+	if err == nil {
+		o, err = decodeOrders(text)
+	}
 	if err == nil {
 		err = o.apply()
+	} else {
+		err = wrap("read orders", err)
 	}
 	if err == nil {
 		if _, err = syscall.Write(reportFD, []byte{Ready}); err == nil && o.MakeOnly {
@@ -40,24 +46,19 @@ func makeEnclosure(argv []string) {
 }
 
 // readOrders avoids os.File, which would start a goroutine and with it another thread.
-func readOrders() (*Orders, error) {
+func readOrders() ([]byte, error) {
 	var text []byte
 	for part := make([]byte, 4096); ; {
 		n, err := syscall.Read(ordersFD, part)
 		if err != nil {
-			return nil, wrap("read orders", err)
+			return nil, err
 		}
 		if n == 0 {
-			break
+			_ = syscall.Close(ordersFD)
+			return text, nil
 		}
 		text = append(text, part[:n]...)
 	}
-	_ = syscall.Close(ordersFD)
-	o, err := decodeOrders(text)
-	if err != nil {
-		return nil, wrap("read orders", err)
-	}
-	return o, nil
 }
 
 // execProgram replaces this process with the program. It returns only if that fails.
@@ -123,13 +124,16 @@ type Report struct {
 }
 
 func (r *Report) encode() []byte {
-	flag := func(set bool) string {
-		if set {
-			return "yes"
-		}
-		return ""
+	return joinFields(
+		string(r.Failed), r.Text, r.Dir, itoa(int(r.Errno)), flagText(r.NoDir), flagText(r.Exists),
+	)
+}
+
+func flagText(set bool) string {
+	if set {
+		return "yes"
 	}
-	return joinFields(string(r.Failed), r.Text, r.Dir, itoa(int(r.Errno)), flag(r.NoDir), flag(r.Exists))
+	return ""
 }
 
 // DecodeReport parses a complete report.
@@ -139,8 +143,10 @@ func DecodeReport(text []byte) (Report, error) {
 		return Report{}, errors.New("not a report")
 	}
 	r := Report{Failed: Stage(fields[0]), Text: fields[1], Dir: fields[2], NoDir: fields[4] != "", Exists: fields[5] != ""}
-	for _, digit := range fields[3] {
-		r.Errno = r.Errno*10 + syscall.Errno(digit-'0')
+	errno, ok := atoi(fields[3])
+	if !ok {
+		return Report{}, errors.New("not a report")
 	}
+	r.Errno = syscall.Errno(errno)
 	return r, nil
 }

@@ -10,7 +10,9 @@ import (
 // compares them with those of x/sys/unix.
 const (
 	openPathOnly          = 0x200000 // O_PATH
+	prSetName             = 15       // PR_SET_NAME
 	prCapBSetDrop         = 24       // PR_CAPBSET_DROP
+	prSetChildSubreaper   = 36       // PR_SET_CHILD_SUBREAPER
 	prCapAmbient          = 47       // PR_CAP_AMBIENT
 	prCapAmbientClearAll  = 4        // PR_CAP_AMBIENT_CLEAR_ALL
 	linuxCapabilityFormat = 0x20080522
@@ -73,10 +75,27 @@ func prctl(option, argument uintptr) syscall.Errno {
 	return errno
 }
 
+// setName sets the name that lists of processes show.
+func setName(name string) {
+	text := append([]byte(name), 0)
+	_ = prctl(prSetName, uintptr(unsafe.Pointer(&text[0])))
+}
+
 // itoa formats a number that is not negative.
 func itoa(n int) string {
 	if n < 10 {
 		return string(rune('0' + n))
 	}
 	return itoa(n/10) + string(rune('0'+n%10))
+}
+
+// atoi undoes itoa.
+func atoi(text string) (n uint64, ok bool) {
+	for _, digit := range []byte(text) {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(digit-'0')
+	}
+	return n, text != ""
 }

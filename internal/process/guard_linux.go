@@ -1,0 +1,112 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
+)
+
+// canGuard reports whether this program can be started again. It cannot without /proc.
+var canGuard = sync.OnceValue(func() bool {
+	_, err := os.Stat(selfProgram)
+	return err == nil
+})
+
+// guard is our side of the process between us and the main process. It is nil if there is none.
+type guard struct {
+	control *os.File // closed when this process dies, however it dies
+	report  *os.File
+	answers *bufio.Reader
+	end     *inside.End // nil if the guard was killed
+}
+
+// startGuarded starts this program again, which starts the program and kills its tree when that
+// ends, or when this process does.
+func (t *tree) startGuarded(program string, argv []string, attr *os.ProcAttr) (err error) {
+	charge := inside.Charge{Program: program, Argv: argv, Dir: attr.Dir}
+	if strings.ContainsRune(program+attr.Dir+strings.Join(argv, ""), 0) {
+		return syscall.EINVAL // as the system says
+	}
+	if t.enclosure != nil {
+		charge.Enclosed, charge.Namespaces = true, t.enclosure.namespaces
+	}
+	g := &guard{}
+	orders, err1 := inMemory(charge.Encode())
+	report, theirReport, err2 := os.Pipe()
+	theirControl, control, err3 := os.Pipe()
+	theirs := []*os.File{orders, theirReport, theirControl}
+	g.report, g.control = report, control
+	defer func() {
+		for _, file := range theirs {
+			file.Close()
+		}
+		if err != nil {
+			g.close()
+		}
+	}()
+	if err = errors.Join(err1, err2, err3); err != nil {
+		return &IOError{Op: "start guard", Err: err}
+	}
+	stdio, enclosure := attr.Files[:3], attr.Files[3:]
+	own := &os.ProcAttr{Env: attr.Env, Files: slices.Concat(stdio, theirs, enclosure), Sys: ownSession()}
+	if t.main, err = startProcess(selfProgram, []string{inside.GuardName}, own); err != nil {
+		return &IOError{Op: "start guard", Err: withoutPath(err)}
+	}
+	theirReport.Close() // so that the pipe ends with the guard
+	g.answers = bufio.NewReader(g.report)
+	if t.program, err = inside.DecodeGuardAnswer(g.fields(inside.GuardAnswerFields)); err != nil {
+		_, _ = t.main.Wait()
+		return err
+	}
+	t.guard = g
+	return nil
+}
+
+// fields reads fields that end with a zero byte.
+func (g *guard) fields(n int) []byte {
+	var text []byte
+	for range n {
+		field, err := g.answers.ReadBytes(0)
+		if err != nil {
+			break
+		}
+		text = append(text, field...)
+	}
+	return text
+}
+
+// ask sends an order to the guard. An agent may have stopped it.
+func (t *tree) ask(order byte) error {
+	_, err := t.guard.control.Write([]byte{order})
+	return errors.Join(err, t.main.Signal(syscall.SIGCONT))
+}
+
+// finish reads how the tree ended after the guard has, and reports whether the guard could say.
+func (g *guard) finish() bool {
+	text, _ := io.ReadAll(g.answers)
+	g.end, _ = inside.DecodeEnd(text)
+	g.close()
+	return g.end != nil
+}
+
+func (g *guard) close() {
+	g.report.Close()
+	g.control.Close()
+}
+
+// describe fills in how the main process ended, if the guard could say.
+func (g *guard) describe(r *Result) bool {
+	if g == nil || g.end == nil {
+		return false
+	}
+	r.ExitCode, r.Signal = shellStatus(syscall.WaitStatus(g.end.Status))
+	r.CPU = g.end.CPU
+	return true
+}

@@ -1,0 +1,78 @@
+package inside
+
+import (
+	"errors"
+	"syscall"
+	"time"
+)
+
+const (
+	// The descriptor on which a guard is told what to do. It reads its charge from ordersFD and answers
+	// on reportFD.
+	controlFD = 5
+	// The descriptors that a guard passes on to the process that creates an enclosure.
+	enclosureOrdersFD, enclosureReportFD = 6, 7
+
+	guardStarted, guardFailed = "started", "failed"
+)
+
+// Encode writes the charge as fields that end with a zero byte.
+func (c *Charge) Encode() []byte {
+	fields := []string{c.Program, c.Dir, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers)}
+	return joinFields(append(fields, c.Argv...)...)
+}
+
+func decodeCharge(text []byte) (*Charge, error) {
+	f := splitFields(text)
+	if len(f) < 6 {
+		return nil, errBadOrders
+	}
+	return &Charge{
+		Program: f[0], Dir: f[1], Argv: f[5:],
+		Enclosed: f[2] != "", Namespaces: Namespaces{NoNetwork: f[3] != "", OwnUsers: f[4] != ""},
+	}, nil
+}
+
+// GuardAnswerFields is the number of fields of a guard's first answer.
+const GuardAnswerFields = 2
+
+// DecodeGuardAnswer parses a guard's first answer: the ID of the program's process, or why there is none.
+func DecodeGuardAnswer(text []byte) (pid int, err error) {
+	fields := splitFields(text)
+	if len(fields) != GuardAnswerFields {
+		return 0, errors.New("the guard ended too early")
+	}
+	number, ok := atoi(fields[1])
+	switch {
+	case ok && fields[0] == guardStarted:
+		return int(number), nil
+	case ok && fields[0] == guardFailed:
+		return 0, syscall.Errno(number)
+	}
+	return 0, errBadOrders
+}
+
+func (e *End) encode() []byte {
+	return joinFields(append([]string{
+		itoa(int(e.Status)), itoa(int(e.CPU)), itoa(e.Survivors), itoa(e.Unkillable),
+	}, e.Names...)...)
+}
+
+// DecodeEnd parses a guard's last answer. It returns false if the guard did not get that far.
+func DecodeEnd(text []byte) (*End, bool) {
+	const numbers = 4
+	fields := splitFields(text)
+	if len(fields) < numbers {
+		return nil, false
+	}
+	var n [numbers]uint64
+	for i := range n {
+		var ok bool
+		if n[i], ok = atoi(fields[i]); !ok {
+			return nil, false
+		}
+	}
+	e := &End{Status: uint32(n[0]), CPU: time.Duration(n[1]), Survivors: int(n[2]), Unkillable: int(n[3])}
+	e.Names = append(e.Names, fields[numbers:]...)
+	return e, true
+}
