@@ -79,7 +79,11 @@ func notStarted(e ended) stream.Fault {
 	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {
 		return missing(e)
 	}
-	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
+	f := stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
+	if e.sandbox != "" && e.sandbox != sandbox.None {
+		f = stream.Fault{Class: ralph.EndSandbox, Text: fmt.Sprintf("sandbox %s: %v", e.sandbox, e.StartError)}
+	}
+	return f
 }
 
 func missing(e ended) stream.Fault {

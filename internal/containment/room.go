@@ -72,6 +72,9 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		here.Programs = append(slices.Clone(place.Programs), s.Argv[0])
 		command := r.tier.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env}, here.Wall())
 		s.Argv, s.Dir, s.Env = command.Argv, command.Dir, command.Env
+		if r.tier == sandbox.Bwrap || r.tier == sandbox.Landlock {
+			s.Guarded, s.Filtered = true, true
+		}
 		if command.Offline {
 			if s.Enclosure == nil {
 				s.Enclosure = &process.Enclosure{}

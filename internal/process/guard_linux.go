@@ -29,8 +29,8 @@ type guard struct {
 
 // startGuarded starts this program again, which starts the program and kills its tree when that
 // ends, or when this process does.
-func (t *tree) startGuarded(program string, argv []string, attr *os.ProcAttr) (err error) {
-	charge := inside.Charge{Program: program, Argv: argv, Dir: attr.Dir}
+func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.ProcAttr) (err error) {
+	charge := inside.Charge{Program: program, Argv: argv, Dir: attr.Dir, Filtered: s.Filtered}
 	if strings.ContainsRune(program+attr.Dir+strings.Join(argv, ""), 0) {
 		return syscall.EINVAL // as the system says
 	}

@@ -74,7 +74,7 @@ func (t *tree) start(s *Spec, program string, argv []string, attr *os.ProcAttr) 
 	defer trees.starting.RUnlock()
 	var err error
 	if s.Guarded && canGuard() {
-		err = t.startGuarded(program, argv, attr)
+		err = t.startGuarded(s, program, argv, attr)
 	} else if t.main, err = startProcess(program, argv, attr); err == nil {
 		t.program = t.main.Pid
 	}

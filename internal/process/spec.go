@@ -63,6 +63,9 @@ type Spec struct {
 	// tree, and kills the tree if this process dies, also by SIGKILL. It has no effect on systems other
 	// than Linux.
 	Guarded bool
+	// Filtered lets the guard make the connections of the tree, so that none reaches the server that
+	// gives a machine of a cloud its credentials. It needs Guarded, and Linux 5.10 on x86-64 or ARM.
+	Filtered bool
 
 	// Enclosure, if set, makes the tree see a different file system. The program is looked up, and Dir
 	// is entered, inside it.

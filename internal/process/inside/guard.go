@@ -29,6 +29,9 @@ type Charge struct {
 	// and report are the descriptors after those of the guard.
 	Enclosed bool
 	Namespaces
+	// Filtered means that the guard makes the connections of the tree, and refuses those to metadata
+	// servers of clouds.
+	Filtered bool
 }
 
 // Namespaces are those of an enclosure. It always has one for mounts.

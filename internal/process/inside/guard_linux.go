@@ -70,10 +70,20 @@ func (g *guard) start() syscall.Errno {
 		attr.Files = append(attr.Files, enclosureOrdersFD, enclosureReportFD)
 		c.Apply(attr.Sys)
 	}
+	var filter filterTalk
+	if c.Filtered {
+		var errno syscall.Errno
+		if filter, errno = filterFirst(c, attr); errno != 0 {
+			return errno
+		}
+	}
 	for pause := time.Millisecond; ; pause *= 2 {
 		g.program, err = syscall.ForkExec(c.Program, c.Argv, attr)
 		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
 			errno, _ := err.(syscall.Errno)
+			if errno == 0 {
+				errno = filter.serve(g.program)
+			}
 			return errno
 		}
 		time.Sleep(pause) // another process may have just written the program

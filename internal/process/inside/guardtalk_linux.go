@@ -18,17 +18,18 @@ const (
 
 // Encode writes the charge as fields that end with a zero byte.
 func (c *Charge) Encode() []byte {
-	fields := []string{c.Program, c.Dir, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers)}
+	fields := []string{c.Program, c.Dir, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers),
+		flagText(c.Filtered)}
 	return joinFields(append(fields, c.Argv...)...)
 }
 
 func decodeCharge(text []byte) (*Charge, error) {
 	f := splitFields(text)
-	if len(f) < 6 {
+	if len(f) < 7 {
 		return nil, errBadOrders
 	}
 	return &Charge{
-		Program: f[0], Dir: f[1], Argv: f[5:],
+		Program: f[0], Dir: f[1], Argv: f[6:], Filtered: f[5] != "",
 		Enclosed: f[2] != "", Namespaces: Namespaces{NoNetwork: f[3] != "", OwnUsers: f[4] != ""},
 	}, nil
 }

@@ -1,0 +1,208 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// filterName is the name of the process that gives its connections into the hands of its guard, and then
+// executes the program.
+const filterName = "filter of a process tree"
+
+const (
+	filterFD = 5 // the socket on which that process and the guard talk
+
+	// filterFailed is its exit status if it did not get that far.
+	filterFailed            = 125
+	notExecutable, notFound = 126, 127 // as a shell says
+
+	prSetNoNewPrivileges = 38
+	seccompSetFilter     = 1
+	seccompNewListener   = 8
+
+	landlockCreate   = 444
+	landlockRestrict = 446
+	landlockTCP      = 2 // connections by TCP
+)
+
+// The instructions of a filter, and its answers.
+const (
+	load       = 0x20 // BPF_LD | BPF_W | BPF_ABS
+	ifEqual    = 0x15 // BPF_JMP | BPF_JEQ | BPF_K
+	ifAtLeast  = 0x35
+	ifAnySet   = 0x45
+	returnThat = 0x06
+
+	allow  = 0x7fff0000
+	ask    = 0x7fc00000
+	refuse = 0x00050000 // with an error number
+
+	atNumber, atMachine = 0, 4
+	ioUringSetup        = 425
+	fastOpen            = 0x20000000 // a flag of sending: connect with the first data
+)
+
+// allowed lets the kernel do what was asked.
+var allowed = instruction{returnThat, 0, 0, allow}
+
+type instruction struct {
+	code      uint16
+	yes, no   uint8
+	parameter uint32
+}
+
+func init() {
+	if len(os.Args) > 2 && os.Args[0] == filterName {
+		filterAndExecute(os.Args[1], os.Args[2:])
+	}
+}
+
+// filterAndExecute does not return.
+func filterAndExecute(program string, argv []string) {
+	runtime.LockOSThread() // filters belong to threads, and the one that executes the program keeps its own
+	syscall.CloseOnExec(filterFD)
+	listener, errno := installFilter()
+	if errno != 0 {
+		_, _ = syscall.Write(filterFD, []byte("-"+itoa(int(errno))))
+		syscall.Exit(filterFailed)
+	}
+	_, err := syscall.Write(filterFD, []byte(itoa(listener)))
+	var taken [1]byte
+	if n, _ := syscall.Read(filterFD, taken[:]); err != nil || n != 1 { // the guard did not take it
+		syscall.Exit(filterFailed)
+	}
+	_ = syscall.Close(listener)
+	if syscall.Exec(program, argv, os.Environ()) == syscall.ENOENT {
+		syscall.Exit(notFound)
+	}
+	syscall.Exit(notExecutable)
+}
+
+// filterTalk is the guard's side of the socket; the zero value is that of a tree without a filter.
+type filterTalk struct{ ours, theirs int }
+
+// filterFirst lets the filter begin before the program of a charge.
+func filterFirst(c *Charge, attr *syscall.ProcAttr) (filterTalk, syscall.Errno) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		errno, _ := err.(syscall.Errno)
+		return filterTalk{}, errno
+	}
+	const closed = ^uintptr(0)
+	for len(attr.Files) < filterFD {
+		attr.Files = append(attr.Files, closed)
+	}
+	attr.Files = append(attr.Files, uintptr(pair[1]))
+	c.Program, c.Argv = "/proc/self/exe", append([]string{filterName, c.Program}, c.Argv...)
+	return filterTalk{ours: pair[0], theirs: pair[1]}, 0
+}
+
+// serve takes the listener from a process that was just started, and answers on it from then on.
+func (f filterTalk) serve(pid int) syscall.Errno {
+	if f.ours == 0 {
+		return 0
+	}
+	defer syscall.Close(f.ours)
+	_ = syscall.Close(f.theirs)
+	var text [16]byte
+	n, _ := syscall.Read(f.ours, text[:])
+	if n > 1 && text[0] == '-' {
+		errno, _ := atoi(string(text[1:n]))
+		return syscall.Errno(errno)
+	}
+	number, ok := atoi(string(text[:max(n, 0)]))
+	if !ok {
+		return syscall.ESRCH
+	}
+	handle, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	defer syscall.Close(int(handle))
+	listener, _, errno := syscall.Syscall(sysPidfdGetfd, handle, uintptr(number), 0)
+	if errno != 0 {
+		return errno
+	}
+	go answerConnections(int(listener))
+	_, err := syscall.Write(f.ours, []byte{'+'})
+	errno, _ = err.(syscall.Errno)
+	return errno
+}
+
+// installFilter makes every connect wait for an answer on the returned listener, and closes the ways
+// around it.
+func installFilter() (listener int, errno syscall.Errno) {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
+		return 0, errno
+	}
+	forbidOwnTCP()
+	program := filterProgram()
+	p := struct {
+		length uint16
+		first  *instruction
+	}{uint16(len(program)), &program[0]}
+	fd, _, errno := syscall.RawSyscall(sysSeccomp, seccompSetFilter, seccompNewListener, uintptr(unsafe.Pointer(&p)))
+	return int(fd), errno
+}
+
+// forbidOwnTCP lets the kernel refuse connections by TCP that the guard did not make, from Linux 6.7 on.
+func forbidOwnTCP() {
+	attributes := struct{ files, network uint64 }{network: landlockTCP}
+	rules, _, errno := syscall.RawSyscall(
+		landlockCreate, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+	if errno != 0 {
+		return
+	}
+	_, _, _ = syscall.RawSyscall(landlockRestrict, rules, 0, 0)
+	_ = syscall.Close(int(rules))
+}
+
+// filterProgram asks about connect. It refuses sending that connects, rings of requests, and connections
+// by programs of other machines, whose numbers are different.
+func filterProgram() []instruction {
+	flags := func(argument int) uint32 { return uint32(16 + 8*argument) }
+	others := callsOfOtherMachine()
+	filter := append([]instruction{
+		{load, 0, 0, atMachine},
+		{ifEqual, uint8(len(others)), 0, machine},
+	}, others...)
+	filter = append(filter,
+		instruction{load, 0, 0, atNumber},
+		instruction{ifAtLeast, 0, 1, 0x40000000}, // other numbers for the same calls, on x86
+		refused(syscall.ENOSYS),
+		instruction{ifEqual, 0, 1, uint32(syscall.SYS_CONNECT)},
+		instruction{returnThat, 0, 0, ask},
+		instruction{ifEqual, 0, 1, ioUringSetup},
+		refused(syscall.ENOSYS),
+	)
+	for _, sending := range []struct {
+		number   uint32
+		argument int
+	}{{uint32(syscall.SYS_SENDTO), 3}, {uint32(syscall.SYS_SENDMSG), 2}, {sysSendmmsg, 3}} {
+		filter = append(filter,
+			instruction{ifEqual, 0, 4, sending.number},
+			instruction{load, 0, 0, flags(sending.argument)},
+			instruction{ifAnySet, 0, 1, fastOpen},
+			refused(syscall.EOPNOTSUPP),
+			allowed,
+		)
+	}
+	return append(filter, allowed)
+}
+
+// callsOfOtherMachine refuses the calls that connect, and allows the others.
+func callsOfOtherMachine() []instruction {
+	filter := []instruction{{load, 0, 0, atNumber}}
+	for _, number := range append([]uint32{ioUringSetup}, otherConnects...) {
+		filter = append(filter, instruction{ifEqual, 0, 1, number}, refused(syscall.ENOSYS))
+	}
+	return append(filter, allowed)
+}
+
+func refused(errno syscall.Errno) instruction {
+	return instruction{returnThat, 0, 0, refuse | uint32(errno)}
+}
