@@ -34,10 +34,10 @@ type PathStripper interface {
 	StripsPath() bool
 }
 
-// ChangeDater is an optional interface of an Examiner. LastChange returns when the last of these files and folders was
-// changed, as far as the system tells. It skips those that do not exist.
+// ChangeDater is an optional interface of an Examiner. LastChange returns which of these files and folders was changed
+// last (folders end in a slash), and when, as far as the system tells. It skips those that do not exist.
 type ChangeDater interface {
-	LastChange(names []string) time.Time
+	LastChange(names []string) (name string, at time.Time)
 }
 
 // Forker is an optional interface of an Examiner that can prove several checks side by side. Fork returns an Examiner
@@ -52,8 +52,8 @@ type IgnoredWatcher interface {
 	SettleIgnored() error
 	// AdoptIgnored makes what changed since SettleIgnored the user's own, because no agent was at work.
 	AdoptIgnored() error
-	// IgnoredLeftOut lists ignored files that views of a tree do not show, because agents wrote them.
-	IgnoredLeftOut(ctx context.Context, base, now TreeState) ([]string, error)
+	// IgnoredFiles lists ignored files that views of a tree show, and those that they do not, because agents wrote them.
+	IgnoredFiles(ctx context.Context, base, now TreeState) (shown, leftOut []string, err error)
 }
 
 // Tampering describes what happened to the files that matter to checks.

@@ -297,7 +297,7 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 			h.Base.Snapshot, h.First = tree.Base, ralph.TreeState{}
 		}
 	case tree.AfterChecks:
-		if h.Now.Stale = !tree.Same(h.Now.Tree); h.Now.Stale {
+		if h.Now.Stale = !tree.Same(h.Now.Tree) || len(tree.Moved) > 0; h.Now.Stale {
 			h.Now.Moved = tree.Moved
 			s.invalidateReviews(h.Now.Tree.ID())
 		}

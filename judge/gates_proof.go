@@ -193,7 +193,7 @@ func testsGate(p ralph.Policy, code, detail string) ralph.Gate {
 func askFresh(p ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale && len(h.Now.Moved) > 0 {
 		return shutGate(ralph.RefusedStale, "these files changed while checks ran, or since: %s; if you edit them, wait "+
-			"until the checks have run; if a program writes them, add them to .gitignore", text.List(h.Now.Moved))
+			"until the checks have run; if a program writes them, end it or add them to .gitignore", text.List(h.Now.Moved))
 	}
 	if h.Now.Stale {
 		return shutGate(ralph.RefusedStale,

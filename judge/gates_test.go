@@ -383,7 +383,8 @@ func TestAGateThatCannotLookRefuses(t *testing.T) {
 			"stale_evidence names the files",
 			func(s *situation) { s.before.Now.Stale, s.before.Now.Moved = true, []string{"run.log"} },
 			map[int]ralph.Gate{gateFresh: refused("stale_evidence", "these files changed while checks ran, or since: "+
-				"run.log; if you edit them, wait until the checks have run; if a program writes them, add them to .gitignore")},
+				"run.log; if you edit them, wait until the checks have run; if a program writes them, end it or add them to "+
+				".gitignore")},
 		},
 	})
 }

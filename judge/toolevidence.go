@@ -37,14 +37,14 @@ type Weighing struct {
 	Last *ralph.ToolEvidence
 }
 
-// clockStep is how coarse the times of files are: a change may be this much later than its time says.
-const clockStep = 10 * time.Millisecond
+// ClockStep is how coarse the times of files are: a change may be this much later than its time says.
+const ClockStep = 10 * time.Millisecond
 
 // EvidenceOf returns the evidence of an iteration. What is older than the last change of a file is stale.
 func EvidenceOf(o Observation) []ralph.ToolEvidence {
 	seen := slices.Clone(o.Agent.Evidence)
 	for i := range seen {
-		seen[i].Stale = seen[i].Stale || seen[i].Observed.Before(o.Tree.Touched.Add(clockStep))
+		seen[i].Stale = seen[i].Stale || seen[i].Observed.Before(o.Tree.Touched.Add(ClockStep))
 	}
 	return seen
 }

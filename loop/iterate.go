@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/prompt"
@@ -204,13 +205,19 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 // gather collects the evidence for a claim. If files changed while checks ran, the checks run once
 // more on the tree as it is then. The evaluator is the most expensive part and comes last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
-	l.checks.examine(ctx, claimed)
+	examine := func() {
+		if l.step != nil { // other processes may write files meanwhile
+			l.tree.checksBegan = time.Now()
+		}
+		l.checks.examine(ctx, claimed)
+	}
+	examine()
 	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) {
 		return
 	}
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
-		l.checks.examine(ctx, claimed)
+		examine()
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)

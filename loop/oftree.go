@@ -51,7 +51,7 @@ func (w *workspace) noticeLeftOut(ctx context.Context) {
 	if !ok || w.storage != nil || base.Snapshot == "" {
 		return
 	}
-	files, err := watcher.IgnoredLeftOut(ctx, base, w.treeUnderCheck())
+	_, files, err := watcher.IgnoredFiles(ctx, base, w.treeUnderCheck())
 	if err != nil || len(files) == 0 { // a run that cannot look says so when it judges
 		return
 	}

@@ -76,8 +76,8 @@ type settlingExaminer struct {
 	calls []string
 }
 
-func (*settlingExaminer) IgnoredLeftOut(context.Context, ralph.TreeState, ralph.TreeState) ([]string, error) {
-	return nil, nil
+func (*settlingExaminer) IgnoredFiles(context.Context, ralph.TreeState, ralph.TreeState) (_, _ []string, _ error) {
+	return nil, nil, nil
 }
 
 func (e *settlingExaminer) SettleIgnored() error {

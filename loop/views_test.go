@@ -347,7 +347,7 @@ func TestEvidenceThatGrewStale(t *testing.T) {
 		}
 		w.ends(ralph.TasksDone, 2)
 		const detail = "these files changed while checks ran, or since: a; if you edit them, wait until the checks have " +
-			"run; if a program writes them, add them to .gitignore"
+			"run; if a program writes them, end it or add them to .gitignore"
 		same(t, "refusals", refusal("A", ralph.RefusedStale, detail), payloads[ralph.ClaimRefused](w.log)[0].Tasks)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -21,6 +22,8 @@ type workspace struct {
 	examiner ralph.Examiner
 	changed  ralph.Tampering        // how the judged agent changed files that matter to checks
 	isOwn    func(name string) bool // reports files of the harness and the task list
+
+	checksBegan time.Time // when those of the current claim of a live session began
 }
 
 func (w *workspace) baseHead() string {
@@ -271,8 +274,11 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	in := ralph.TreeInput{BaseHead: h.Base.Head, Claimed: true, Run: w.id, Iteration: w.iteration}
 	tree, err := w.store.Fingerprint(ctx, in)
 	switch {
-	case ctx.Err() != nil || err == nil && tree.Same(h.Now.Tree):
+	case ctx.Err() != nil:
 		return ralph.TreeState{}, false
+	case err == nil && tree.Same(h.Now.Tree):
+		tree.Moved = w.changedMeanwhile(ctx)
+		return tree, len(tree.Moved) > 0
 	case err != nil:
 		w.cannotLook(err)
 		return ralph.TreeState{}, false

@@ -56,14 +56,20 @@ func (o *OfTree) setsUp(look outsideFiles) bool {
 	return o.Setup != "" && len(look.sorted.Installed) > 0
 }
 
-// IgnoredLeftOut implements [ralph.IgnoredWatcher].
-func (e *Examiner) IgnoredLeftOut(ctx context.Context, base, now ralph.TreeState) ([]string, error) {
+// IgnoredFiles implements [ralph.IgnoredWatcher].
+func (e *Examiner) IgnoredFiles(ctx context.Context, base, now ralph.TreeState) (shown, leftOut []string, err error) {
 	found, err := e.classify(ctx, base, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	look, err := outside{e}.look(ctx, found)
-	return changeNames(look.sorted.LeftOut), err
+	for _, file := range look.list {
+		isAbove := func(absent string) bool { return file.Name == absent || strings.HasPrefix(file.Name, absent+"/") }
+		if !slices.ContainsFunc(look.sorted.Absent, isAbove) {
+			shown = append(shown, file.Name)
+		}
+	}
+	return shown, changeNames(look.sorted.LeftOut), err
 }
 
 // outside compares files that are not part of the tree, for an examiner.
