@@ -94,6 +94,10 @@ func (a *acceptance) runChecks(ctx context.Context, yes *ralph.WorkAccepted) (ra
 	if !changed && !h.Now.Stale && a.passed(*yes) {
 		return false, ""
 	}
+	if changed && a.state.Started.InSession { // its agent may work on; the person has not seen that
+		return false, "files changed since you were asked; look at them with ralph diff, continue with ralph goal resume, " +
+			"and accept the work after the session's next stop"
+	}
 	results, ok := a.checks.runAgain(ctx)
 	a.tree.acceptTree(ctx)
 	failed := slices.IndexFunc(results, func(c ralph.CheckResult) bool {
