@@ -87,7 +87,8 @@ func TestTable(t *testing.T) {
 			(*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
 		{"parsing", (*bench).parsing}, {"memory",
 			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
-			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
+			(*bench).coldStart}, {"helper", (*bench).helperStart},
+		{"sandboxes", (*bench).sandboxes}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).thousandIterations},
 		{"long list", (*bench).longList}, {"a worker's turn", (*bench).workerTurn}, {"proofs", (*bench).proofs},
 	} {
