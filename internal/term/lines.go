@@ -104,7 +104,7 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
-		return []string{l.check(e.Iteration, data)}
+		return []string{l.check(e.Iteration, data) + l.leftovers(data)}
 	case ralph.VerdictReached:
 		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.question(data.Verdict),
 			l.cooldown(data))
@@ -239,6 +239,14 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	}
 	reason := reasonOf(Shorten(Clean(failureLine(data.Output)), 100))
 	return fmt.Sprintf("%s: %s (exit %d, %s)%s", check, l.Style.Red("FAIL"), data.ExitCode, took, reason)
+}
+
+// leftovers says that a check left processes behind. After a timeout they are what Ralph stopped.
+func (l *Lines) leftovers(data ralph.CheckResult) string {
+	if data.Survivors == 0 || data.TimedOut {
+		return ""
+	}
+	return l.Style.Yellow("; killed " + Count(data.Survivors, "process") + " that it left behind")
 }
 
 // endedByRalph reports whether Ralph ended the agent. Then leftover processes are not the agent's
