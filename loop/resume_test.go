@@ -295,6 +295,34 @@ func TestResumeKeepsSpentBudgets(t *testing.T) {
 	}
 }
 
+// Times of events are for people. What a run has spent is measured on the monotonic clock and added up in
+// its events, so that a clock which was set back or ahead between two starts changes no limit. (A11)
+func TestA11AClockThatJumpsChangesNoLimit(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"back": 25 * time.Hour, "ahead": -25 * time.Hour} {
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, nothing())
+			w.policy.Breaker, w.policy.MaxTime = ralph.BreakerPolicy{}, ralph.Span(2*worked)
+			w.ends(ralph.Timeout, 2)
+			for i := range w.log.events {
+				w.log.events[i].Time = w.log.events[i].Time.Add(jump)
+			}
+			again := newWorld(t, nothing())
+			again.policy, again.log.events = w.policy, w.log.events
+			again.policy.MaxTime += ralph.Span(worked)
+			state := refold(t, w.log.events)
+			again.options = append(again.options, WithState(&state))
+			if result := again.ends(ralph.Timeout, 1); result.TotalDuration != ralph.Span(3*worked) {
+				t.Errorf("it took %s", result.TotalDuration)
+			}
+			for i, event := range again.log.events {
+				if event.Seq != int64(i+1) {
+					t.Errorf("event %d has the number %d", i+1, event.Seq)
+				}
+			}
+		})
+	}
+}
+
 func TestResumeLetsOneProbeThroughAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nothing())
