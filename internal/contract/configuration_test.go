@@ -16,30 +16,33 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/configuration.md")
+var update = flag.Bool("update", false, "write the generated tables of pages in docs")
 
 // TestConfigurationPage compares the tables of docs/configuration.md with the program. Write them
 // with: go test ./internal/contract -run TestConfigurationPage -update
 func TestConfigurationPage(t *testing.T) {
-	file := filepath.Join(root, "docs", "configuration.md")
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(page)
-	for name, tables := range map[string]string{
+	comparePage(t, "configuration.md", map[string]string{
 		"profiles": profileTable(), "keys": keyTables(), "variables": variableTables(),
-	} {
-		want = withSection(t, want, name, tables)
+	})
+}
+
+// comparePage compares the generated sections of a page in docs with what the program says, or writes them
+// with -update.
+func comparePage(t *testing.T, name string, sections map[string]string) {
+	t.Helper()
+	page := readFile(t, "docs/"+name)
+	want := page
+	for section, text := range sections {
+		want = withSection(t, want, section, text)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, "docs", name), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("docs/configuration.md is stale; rerun this test with -update (-program +page):\n%s", diff)
+	if diff := cmp.Diff(want, page); diff != "" {
+		t.Errorf("docs/%s is stale; rerun this test with -update (-program +page):\n%s", name, diff)
 	}
 }
 
@@ -50,7 +53,7 @@ func withSection(t *testing.T, page, name, section string) string {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("docs/configuration.md has no section %q", name)
+		t.Fatalf("the page has no section %q", name)
 	}
 	return before + begin + section + end + after
 }
