@@ -25,7 +25,7 @@ func faultTables() string {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		fmt.Fprintf(&out, "## %s\n\n| | what happens | what Ralph does | exit | tests |\n| --- | --- | --- | --- | --- |\n",
+		fmt.Fprintf(&out, "## %s\n\n| id | what happens | what Ralph does | exit | tests |\n| --- | --- | --- | --- | --- |\n",
 			section.title)
 		for _, f := range section.faults {
 			fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", f.id, f.happens, f.answer, f.exit,

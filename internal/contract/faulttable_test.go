@@ -73,8 +73,8 @@ var faultSections = []faultSection{
 			[]string{"TestA11AClockThatJumpsChangesNoLimit", "TestNewRunIDIsTheGreatest"},
 		},
 		{
-			"A12", "200 runs start in one workspace at once", "One runs. The others name its id and its process.", "75",
-			[]string{"fault_a12_many_starts", "b13_another_state_folder"},
+			"A12", "Many runs start in one workspace at once", "One runs. The others name its id and its process.", "75",
+			[]string{"fault_a12_many_starts", "TestManyStartsOneRun", "b13_another_state_folder"},
 		},
 		{
 			"A13", "A dead run left its lock",
