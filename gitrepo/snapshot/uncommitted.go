@@ -67,7 +67,7 @@ func (c *commits) Uncommitted(ctx context.Context, changes []ralph.FileChange) (
 	if len(names) == 0 {
 		return nil, nil
 	}
-	lines := c.repositories(names)
+	lines := slices.Concat(c.replaced(ctx), c.repositories(names))
 	hidden, err := c.hidden(ctx, names)
 	if err == nil {
 		var converted []string
@@ -86,6 +86,27 @@ func (c *commits) Uncommitted(ctx context.Context, changes []ralph.FileChange) (
 		lines = append(lines, "git's repository (it cannot be asked what a commit would have: "+err.Error()+")")
 	}
 	return lines, nil
+}
+
+// replaced describes a repository that lacks the commit of the start, because another one is in its place. A copy that
+// has the commit is as good.
+func (c *commits) replaced(ctx context.Context) []string {
+	h := c.keeper.home
+	dotGit := filepath.Join(h.Top, ".git")
+	if _, err := os.Lstat(dotGit); err != nil || c.head == "" {
+		return nil
+	}
+	if text, _ := scan.ReadSmall(dotGit); string(text) == h.DotGit {
+		_, err := os.Lstat(filepath.Join(h.Common, "objects", c.head[:2], c.head[2:]))
+		if err == nil || scan.StampAt(filepath.Join(h.GitDir, "index")) == c.indexAt {
+			return nil // without a call of git
+		}
+	}
+	ask := git.Call{Dir: c.keeper.repo.Dir, Args: []string{"cat-file", "-e", c.head + "^{commit}"}}
+	if _, err := c.keeper.repo.Git.Run(ctx, ask); !git.Failed(err) {
+		return nil
+	}
+	return []string{"git's repository (another one is in its place, without the commit " + c.head[:10] + ")"}
 }
 
 // repositories describes the repositories inside the workspace in which files changed.

@@ -14,6 +14,7 @@ func TestChangesThatACommitLacks(t *testing.T) {
 	hidden := []string{"a (git's index hides the change"}
 	missed := []string{"git's new settings core.checkstat=minimal (by them git misses changes"}
 	converted := []string{"a (by new rules in .gitattributes or in git's settings"}
+	replaced := []string{"git's repository (another one is in its place"}
 	for name, c := range map[string]struct {
 		script, changed string
 		want            []string
@@ -50,7 +51,17 @@ func TestChangesThatACommitLacks(t *testing.T) {
 		"setting":           {"printf 'new\\r\\n' >a; git config core.autocrlf input", "a", converted},
 		"binary":            {"printf 'x\\r\\n\\000' >a; echo '* text=auto' >.gitattributes", "a .gitattributes", nil},
 		"own":               {"git init -q in; echo new >in/a", "in/a", []string{"in (a repository of its own"}},
-		"no repository":     {"rm -rf .git; echo new >a", "a", []string{"git's repository (it cannot be asked"}},
+		"another repository": {
+			"git init -q ../$$; rm -rf .git; echo gitdir: $PWD/../$$/.git >.git; echo new >a", "a", replaced,
+		},
+		"link to another repository": {
+			"git init -q ../$$; rm -rf .git; ln -s $PWD/../$$/.git .git; echo new >a", "a", replaced,
+		},
+		"new repository": {"rm -rf .git; git init -q; echo new >a", "a", replaced},
+		"copy of the repository": {
+			"git clone -q . ../$$; rm -rf .git; mv ../$$/.git .git; echo new >a", "a", nil,
+		},
+		"no repository": {"rm -rf .git; echo new >a", "a", []string{"git's repository (it cannot be asked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gittest.NewRepo(t)
