@@ -12,8 +12,9 @@ import (
 // diary is an agent that works on a list forever. It records the length of its prompt, and what the
 // program that started it has used so far.
 const diary = `bytes=$(wc -c)
-read -r size resident rest </proc/$PPID/statm
-set -- $(cat /proc/$PPID/stat)
+ralph=$(cut -d' ' -f4 /proc/$PPID/stat) # the parent of the guard
+read -r size resident rest </proc/$ralph/statm
+set -- $(cat /proc/$ralph/stat)
 echo "$bytes $resident $((${14} + ${15} + ${16} + ${17}))" >>%s
 echo $(($(cat n) + 1)) >n
 echo working

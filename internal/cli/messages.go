@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -246,6 +247,10 @@ func (c orderCommand) run(ctx context.Context) error {
 	}
 	owner, live := store.Holder()
 	if !live {
+		if run, killed := c.killDead(store); killed > 0 {
+			return c.printSent(string(c.order), "killed", run,
+				fmt.Sprintf("%s that run %s left; its own process is gone", term.Count(killed, "process"), run))
+		}
 		return usage("refused: no run is running in %s", workspace.Dir)
 	}
 	err = store.Send(owner.Run, c.order)
@@ -258,6 +263,18 @@ func (c orderCommand) run(ctx context.Context) error {
 		return err
 	}
 	return c.printSent(string(c.order), "delivered", owner.Run, "run "+owner.Run+" "+c.means)
+}
+
+// killDead kills what the newest run left, if the order is to stop. It returns the run and how many processes there
+// were.
+func (c orderCommand) killDead(store *runlog.Store) (run string, killed int) {
+	runs, err := store.Runs()
+	if err != nil || len(runs) == 0 || c.order != runlog.Stop {
+		return "", 0
+	}
+	run = byActivity(runs)[0].Run
+	killed, _ = deadRun(store, run).Kill()
+	return run, killed
 }
 
 // The time that a run has to open its log once it holds the lock.

@@ -122,7 +122,7 @@ func (a *app) reopenRun(store *runlog.Store, run string, do func(*session) error
 // reopenHeld is reopenRun for a caller that has locked the workspace.
 func (a *app) reopenHeld(held *runlog.Lock, store *runlog.Store, run string, do func(*session) error) error {
 	s := &session{app: a, run: run, store: store, afterDeath: held.AfterDeath()}
-	if err := s.killLeftovers(run); err != nil {
+	if err := s.killLeftovers(store, run); err != nil {
 		return err
 	}
 	log, tail, err := store.Reopen(run, &s.state)
@@ -135,6 +135,7 @@ func (a *app) reopenHeld(held *runlog.Lock, store *runlog.Store, run string, do 
 	}
 	defer log.Close()
 	s.log, s.torn = log, tail.Dropped
+	s.recordProcesses()
 	return do(s)
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/ralphloop/ralph/internal/awake"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
-	"github.com/ralphloop/ralph/internal/signals"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -119,6 +118,7 @@ func (s *session) start(ctx context.Context) error {
 		return err
 	}
 	defer s.log.Close()
+	s.recordProcesses()
 	if s.plan.Session != "" {
 		if err := runlog.KeepEnvironment(s.store, s.run, s.streams.Env.Environ); err != nil {
 			return err
@@ -398,23 +398,6 @@ func (quietView) Say(string)          {}
 func (quietView) Pause()              {}
 func (quietView) Close()              {}
 
-// killLastRun kills processes that the last run left behind, if that run died. They carry its marker in their
-// environment. It reports whether the run died.
-func (s *session) killLastRun() bool {
-	runs, err := s.store.Runs()
-	if err != nil || len(runs) == 0 {
-		return false
-	}
-	last := byActivity(runs)[0]
-	if last.Reason != "" || last.Broken != "" || last.InSession {
-		return false
-	}
-	if err := s.killLeftovers(last.Run); err != nil {
-		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
-	}
-	return true
-}
-
 // removeStrays removes temporary files that a process left in the workspace when it died: they would be part of
 // the tree.
 func (s *session) removeStrays(ctx context.Context, space workspace.Workspace) {
@@ -428,17 +411,4 @@ func (s *session) removeStrays(ctx context.Context, space workspace.Workspace) {
 	if err != nil {
 		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
-}
-
-// killLeftovers kills the remaining processes of a run whose own process died.
-func (s *session) killLeftovers(run string) error {
-	signals.Remove(run)
-	killed, err := process.Sweep(run)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("kill leftover processes of run %s: %w", run, err)
-	}
-	if killed > 0 && !s.globals.quiet {
-		fmt.Fprintf(s.streams.Err, "ralph: killed leftover processes of run %s (%s)\n", run, term.Count(killed, "process"))
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/runlog"
@@ -38,6 +39,10 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 	}
 	owner, live := run.store.Holder()
 	live = live && owner.Run == run.id
+	var left []process.Leftover
+	if !live {
+		left = leftovers(run.store, run.id)
+	}
 	return c.table(struct {
 		ralph.Result
 		ExitCode *int `json:"exit_code"` // null if the run has not ended
@@ -46,8 +51,15 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 		// LastStatusBlock is the newest status block, also an invalid one.
 		LastStatusBlock *statusBlock    `json:"last_status_block,omitempty"`
 		Questions       []fold.Question `json:"questions,omitempty"` // without an answer
-	}{state.Result(), recordedExitCode(state), live, state.PID, block, fold.OpenQuestions(state)}, func(out io.Writer) {
+		// Processes are those that the run left when its own process died.
+		Processes []process.Leftover `json:"processes,omitempty"`
+	}{
+		state.Result(), recordedExitCode(state), live, state.PID, block, fold.OpenQuestions(state), left,
+	}, func(out io.Writer) {
 		run.writeStatus(out, state, live)
+		for _, p := range left {
+			fmt.Fprintf(out, "still alive\tprocess %d (%s); end it with: ralph stop\n", p.PID, term.Clean(p.Name))
+		}
 		block.write(out)
 		fmt.Fprintf(out, "files\t%s\n", run.store.RunDir(run.id))
 	})

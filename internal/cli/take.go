@@ -167,7 +167,7 @@ func (r foundRun) conversation(iteration int) (said conversation, last int, err 
 func (c *takeCommand) prepare(
 	ctx context.Context, found foundRun, state *fold.State, said conversation, last int,
 ) (string, error) {
-	if err := (&session{app: c.app}).killLeftovers(found.id); err != nil {
+	if err := (&session{app: c.app}).killLeftovers(found.store, found.id); err != nil {
 		return "", err
 	}
 	dir := found.workspace.Dir

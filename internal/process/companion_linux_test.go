@@ -34,7 +34,8 @@ func accompanied(args []string) int {
 		time.Sleep(time.Millisecond)
 	}
 	report := companionReport{Took: took, Childless: childless()}
-	result, err := runEither(testContext(), Spec{Argv: play("detach-bare", play("linger", "of the tree")...), Env: os.Environ()})
+	daemon := play("detach-bare", play("linger", "of the tree")...)
+	result, err := runEither(testContext(), Spec{Argv: daemon, Env: os.Environ()})
 	if err != nil {
 		return 1
 	}

@@ -40,8 +40,8 @@
 // outside, and starts the process that creates the enclosure.
 //
 // A guard can be killed, too. Then the tree's processes are orphans of the harness, which ends them as
-// described above. If both are killed, [Sweep] finds them later by [Spec.Marker], which every process
-// of a tree has in its environment.
+// described above. If both are killed, [Dead.Kill] finds them later by [Spec.Marker], which every process
+// of a tree has in its environment, and by the record of [KeepRecord].
 //
 // A process that another one starts on behalf of the tree, such as a job of at, is not below the
 // guard. It has the environment of the tree, and Run kills it at the end of the tree.

@@ -66,6 +66,7 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 		return err
 	}
 	t.guard = g
+	t.recordIn(treeBegan)
 	return nil
 }
 

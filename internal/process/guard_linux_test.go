@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 func init() {
@@ -20,6 +22,9 @@ func init() {
 // harness runs its arguments with a guard, and lives as long as they do.
 func harness(args []string) int {
 	if err := OwnOrphans(); err != nil {
+		return 1
+	}
+	if record, ok := os.LookupEnv("RECORD"); ok && KeepRecord(record) != nil {
 		return 1
 	}
 	_, err := Run(testContext(), Spec{Argv: args, Env: os.Environ(), Guarded: true, Grace: 50 * time.Millisecond})
@@ -176,4 +181,57 @@ func TestAGuardHoldsNothingOpen(t *testing.T) {
 	if diff := cmp.Diff(Result{State: Exited}, steady(got)); diff != "" {
 		t.Errorf("Run (-want +got):\n%s", diff)
 	}
+}
+
+// TestB6WithoutGuardAndEnvironment: if a guard is killed together with its harness, the record still
+// leads to its tree, and to no process that got a recorded number later.
+func TestB6WithoutGuardAndEnvironment(t *testing.T) {
+	dir, tag := t.TempDir(), newTag()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	argv := play("harness", Shell("kill -STOP $PPID; touch "+path("up")+"; exec env -i "+quoted(play("linger", tag)))...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "RECORD=" + path("record")}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the tree is up", func() bool { return len(bearers(t, "linger\x00"+tag)) > 0 })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	all, err := inside.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range inside.Below(all, os.Getpid()) {
+		if p.Name == inside.GuardShortName {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	dead := Dead{Marker: tag, Record: path("record")}
+	if left, err := dead.Leftovers(); err != nil || len(left) != 1 || left[0].Name != ownName(t) {
+		t.Fatalf("Leftovers = %+v, %v", left, err)
+	}
+	text, err := os.ReadFile(path("record"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, record := range map[string]string{
+		"another start": strings.TrimSpace(string(text)) + "0\n",
+		"another boot":  strings.Replace(string(text), bootID(), "earlier", 1),
+		"it has ended":  string(text) + treeEnded + string(text)[1:],
+	} {
+		other := Dead{Marker: tag, Record: path(name)}
+		if err := os.WriteFile(other.Record, []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if killed, err := other.Kill(); killed != 0 || err != nil {
+			t.Errorf("%s: Kill = %d, %v, want 0", name, killed, err)
+		}
+	}
+	if killed, err := dead.Kill(); killed != 1 || err != nil {
+		t.Errorf("Kill = %d, %v, want 1", killed, err)
+	}
+	eventually(t, "nothing is left", func() bool { return len(bearers(t, tag)) == 0 })
+	reapAdopted()
 }

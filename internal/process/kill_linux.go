@@ -51,12 +51,20 @@ func giveUpOrphans(do func() error) error {
 
 // systemNow returns the time in the unit in which /proc reports the start of processes.
 func systemNow() uint64 {
-	const ticksPerSecond = 100 // USER_HZ; the same on every Linux that Go runs on
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
 		return 0
 	}
-	return uint64(now.Nano()) / (uint64(time.Second) / ticksPerSecond)
+	return uint64(now.Nano()) / nanosPerTick
+}
+
+const nanosPerTick = uint64(time.Second) / 100 // USER_HZ; the same on every Linux that Go runs on
+
+// ticksAt converts a time of the past to the unit of systemNow. 0 means before this system started.
+func ticksAt(t syscall.Timespec) uint64 {
+	ago := max(time.Since(time.Unix(t.Unix())), 0)
+	now := systemNow()
+	return now - min(now, uint64(ago)/nanosPerTick)
 }
 
 // raiseOOMScore makes the kernel kill the tree rather than the harness when memory runs out. It may

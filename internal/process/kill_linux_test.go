@@ -292,7 +292,7 @@ func TestSweep(t *testing.T) {
 		return cmd
 	}
 	marked, similar, foreign := start(marker), start(marker+"0"), start(other)
-	killed, err := Sweep(marker)
+	killed, err := (Dead{Marker: marker}).Kill()
 	if killed != 1 || err != nil {
 		t.Errorf("Sweep = %d, %v, want 1", killed, err)
 	}
@@ -306,10 +306,10 @@ func TestSweep(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
-	if killed, err := Sweep(marker); killed != 0 || err != nil {
+	if killed, err := (Dead{Marker: marker}).Kill(); killed != 0 || err != nil {
 		t.Errorf("second Sweep = %d, %v, want 0", killed, err)
 	}
-	if killed, err := Sweep(""); killed != 0 || err == nil {
+	if killed, err := (Dead{Marker: ""}).Kill(); killed != 0 || err == nil {
 		t.Errorf("Sweep of no marker = %d, %v, want an error", killed, err)
 	}
 }

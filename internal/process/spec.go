@@ -52,7 +52,7 @@ type Spec struct {
 	// Grace is the time between SIGTERM and SIGKILL; default: DefaultGrace; less than 0: none.
 	Grace time.Duration
 
-	// Marker is set in the environment as MarkerVariable, for Sweep. Several trees may share one.
+	// Marker is set in the environment as MarkerVariable, for Dead. Several trees may share one.
 	// Default: a random marker.
 	Marker string
 

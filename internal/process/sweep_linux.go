@@ -2,7 +2,9 @@ package process
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,26 +13,29 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// Sweep kills every process of this user whose environment contains the marker, and returns how
-// many there were. It is for the time after a harness was killed and could not kill its trees. It
-// spares the caller and its ancestors.
-func Sweep(marker string) (int, error) {
-	if marker == "" || strings.ContainsRune(marker, 0) {
-		return 0, errors.New("sweep: marker is empty or has a NUL")
+// Leftovers returns the processes of this user that the harness left. These are the processes with
+// its marker, the main processes of its record and the members of their sessions, and everything
+// below these. The caller and its ancestors are not among them.
+func (d Dead) Leftovers() ([]Leftover, error) {
+	all, err := d.find()
+	left := []Leftover{}
+	for _, pid := range slices.Sorted(maps.Keys(all)) {
+		left = append(left, Leftover{pid, all[pid].Name})
 	}
+	return left, err
+}
+
+// Kill kills the leftovers, until there are none, and returns how many there were.
+func (d Dead) Kill() (int, error) {
 	killed := make(map[survivor]bool)
 	limit := time.Now().Add(killLimit)
 	for quiet := 0; quiet < emptyPassesAfterKill && time.Now().Before(limit); {
-		all, err := inside.Processes()
+		left, err := d.find()
 		if err != nil {
 			return len(killed), err
 		}
 		quiet++
-		spared := ancestry(all)
-		for _, p := range all {
-			if spared[p.PID] || p.Gone() || !isMarked(p.PID, marker) {
-				continue
-			}
+		for _, p := range guardsLast(left) {
 			if syscall.Kill(p.PID, syscall.SIGKILL) == nil {
 				killed[survivor{p.PID, p.Start}] = true
 				quiet = 0
@@ -41,6 +46,57 @@ func Sweep(marker string) (int, error) {
 		}
 	}
 	return len(killed), nil
+}
+
+// guardsLast returns the processes to kill now. A guard comes after everything else: what is below it
+// could hide without it.
+func guardsLast(left map[int]*inside.Process) []*inside.Process {
+	all := slices.Collect(maps.Values(left))
+	others := slices.DeleteFunc(slices.Clone(all), func(p *inside.Process) bool { return p.Name == inside.GuardShortName })
+	if len(others) > 0 {
+		return others
+	}
+	return all
+}
+
+func (d Dead) find() (map[int]*inside.Process, error) {
+	if d.Marker == "" || strings.ContainsRune(d.Marker, 0) {
+		return nil, errors.New("find leftover processes: marker is empty or has a NUL")
+	}
+	all, err := inside.Processes()
+	if err != nil {
+		return nil, err
+	}
+	kept, spared := readRecord(d.Record), ancestry(all)
+	found := make(map[int]*inside.Process)
+	for pid, p := range all {
+		if !spared[pid] && !p.Gone() && (kept.has(all, p) || isMarked(pid, d.Marker)) {
+			found[pid] = p
+		}
+	}
+	for more := len(found) > 0; more; {
+		more = false
+		for pid, p := range all {
+			// A session belongs to the run if a process of the run leads it.
+			if found[pid] == nil && !spared[pid] && !p.Gone() && (found[p.Parent] != nil || found[p.Session] != nil) {
+				found[pid], more = p, true
+			}
+		}
+	}
+	return found, nil
+}
+
+// has reports whether a process is a recorded one, or in the session of one. Numbers are reused: a
+// session without its leader is the recorded one only if the process is older than the record's end.
+func (r recorded) has(all map[int]*inside.Process, p *inside.Process) bool {
+	start, ok := r.leaders[p.Session]
+	if !ok || p.Start < start {
+		return false
+	}
+	if leader := all[p.Session]; leader != nil {
+		return leader.Start == start
+	}
+	return p.Start <= r.until
 }
 
 // ancestry returns this process and all its ancestors.

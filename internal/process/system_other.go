@@ -44,6 +44,19 @@ func (t *tree) await() { t.reap() }
 // OwnOrphans is not supported on this system.
 func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
 
-// Sweep is not supported on this system: other processes' environments cannot be
-// read reliably.
-func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
+// Leftovers is not supported on this system: other processes' environments cannot be read reliably.
+func (Dead) Leftovers() ([]Leftover, error) {
+	return []Leftover{}, fmt.Errorf("find leftover processes: %w", errors.ErrUnsupported)
+}
+
+// Kill is not supported on this system.
+func (Dead) Kill() (int, error) {
+	return 0, fmt.Errorf("kill leftover processes: %w", errors.ErrUnsupported)
+}
+
+// KeepRecord does nothing on this system.
+func KeepRecord(string) error { return nil }
+
+const treeBegan, treeEnded = "", ""
+
+func (t *tree) recordIn(string) {}

@@ -27,6 +27,8 @@ type tree struct {
 	guard     *guard     // nil without one
 	enclosure *handshake // nil without one
 
+	identity string // of the main process, if it is recorded
+
 	known []int // descendants seen before the kill, on systems where markers cannot be read
 }
 
@@ -91,6 +93,9 @@ func (f *treeList) all() []*tree {
 
 // retire removes a tree that is gone from the list.
 func (t *tree) retire() {
+	if t.guard != nil {
+		t.recordIn(treeEnded)
+	}
 	trees.mu.Lock()
 	defer trees.mu.Unlock()
 	delete(trees.live, t)

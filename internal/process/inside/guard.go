@@ -6,6 +6,9 @@ import "time"
 // that whoever kills every process with that name does not kill the guards as well.
 const GuardName = "guard of a process tree"
 
+// GuardShortName is the name of a guard in lists of processes.
+const GuardShortName = "guard"
+
 const (
 	// KillLimit is how long to wait for processes that a SIGKILL does not end.
 	KillLimit = 10 * time.Second

@@ -38,7 +38,7 @@ func watchTree() {
 		syscall.CloseOnExec(fd)
 	}
 	_ = prctl(prSetChildSubreaper, 1)
-	setName("guard")
+	setName(GuardShortName)
 	g := &guard{found: make(map[survivor]bool), unkillable: make(map[survivor]bool)}
 	if errno := g.start(); errno != 0 {
 		answer(joinFields(guardFailed, itoa(int(errno))))

@@ -301,7 +301,7 @@ func (u user) sweep(t *testing.T, marker string) int {
 
 func init() {
 	roles["sweep"] = func(args []string) int {
-		killed, err := process.Sweep(args[0])
+		killed, err := process.Dead{Marker: args[0]}.Kill()
 		if err != nil {
 			return 1
 		}

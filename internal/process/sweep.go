@@ -1,0 +1,15 @@
+package process
+
+// Dead is a harness that died, perhaps without killing its trees.
+type Dead struct {
+	// Marker is the Spec.Marker of its trees.
+	Marker string
+	// Record is the file that KeepRecord wrote; it may be missing.
+	Record string
+}
+
+// Leftover is a process that outlived its harness.
+type Leftover struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+}
