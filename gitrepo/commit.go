@@ -72,9 +72,6 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 	r := c.repo
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.refreshFilters(ctx); err != nil {
-		return ralph.CommitResult{}, err
-	}
 	if why, err := c.commitBlocker(ctx); why != "" || err != nil {
 		return failedCommit(why, ""), err
 	}
@@ -116,6 +113,9 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 	what, err := c.commitPaths(ctx)
 	if err != nil {
 		return ralph.CommitResult{}, err
+	}
+	if files, err := unfiltered(ctx, c.repo, "--modified", "--others", "--exclude-standard"); files != nil || err != nil {
+		return failedCommit(notAgreed(files...).Error(), ""), err
 	}
 	if refused, err := c.stage(ctx, what); refused.Failed || err != nil {
 		return refused, err
@@ -183,9 +183,9 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 			return failedCommit(holder+"; if no git process is running, remove that file", ""), nil
 		}
 		// No hooks run here, but filters do, and those may hang.
-		added, err := r.Git.AsUser(ctx, git.UserCall{
+		added, err := r.asUser(ctx, git.UserCall{
 			Dir:     r.Dir,
-			Env:     r.environment(),
+			Env:     r.checkout().location(),
 			Timeout: c.options.Timeout,
 			Args: append(
 				[]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"},
@@ -271,6 +271,9 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 
 // refusal returns why the programs that a commit would run now forbid it, or "".
 func (c *Committer) refusal(now programs, changed []string) string {
+	if programs := c.repo.configured.refusedSigning(); programs != nil && slices.Equal(now.signing, c.before.signing) {
+		return notAgreed("commits are signed by " + scan.List(programs)).Error()
+	}
 	if !slices.Equal(now.signing, c.before.signing) {
 		return "the commit signing program changed since the start: " + scan.List(now.signing)
 	}
@@ -303,9 +306,9 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return git.Attempt{}, fmt.Errorf("write commit message: %w: %w", ralph.ErrIO, err)
 		}
-		made, err := r.Git.AsUser(
+		made, err := r.asUser(
 			ctx,
-			git.UserCall{Dir: r.Dir, Env: r.filters.disable(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
+			git.UserCall{Dir: r.Dir, Args: args, Stdin: file, Timeout: c.options.Timeout},
 		)
 		// Exit 128 comes from git itself, before any hook.
 		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")

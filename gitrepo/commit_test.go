@@ -293,7 +293,9 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(w)
 			}
-			committer := newCommitter(w)
+			committer, err := w.FindBy(gittest.Agreeing()).
+				Committer(t.Context(), gitrepo.CommitOptions{LockPatience: 100 * time.Millisecond})
+			w.Must(err)
 			w.Write("staged", "one")
 			w.Git("add", "-A")
 			w.Write("staged", "two")

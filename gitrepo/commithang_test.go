@@ -45,7 +45,7 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				prepare(w)
 				w.Write("below/file", "x")
 				pids := w.Path(".git/pids")
-				git := gittest.Program()
+				git := gittest.Agreeing()
 				git.Env = append(git.Env, "PIDS="+pids)
 				repo, ok, err := gitrepo.Find(t.Context(), git, w.Path(below))
 				if !ok || err != nil {

@@ -26,9 +26,9 @@ type programs struct {
 
 func (c *Committer) programs(ctx context.Context) (programs, error) {
 	// Not by r.run, which disables hooks.
-	found, err := c.repo.Git.AsUser(ctx, git.UserCall{
+	found, err := c.repo.asUser(ctx, git.UserCall{
 		Dir:     c.repo.Top,
-		Env:     c.repo.environment(),
+		Env:     c.repo.checkout().location(),
 		Args:    []string{"rev-parse", "--git-path", "hooks"},
 		Timeout: c.repo.Git.CallTimeout(),
 	})

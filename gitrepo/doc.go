@@ -39,13 +39,17 @@
 // nothing. It runs no hook, pager, file system monitor, external diff or text conversion of the
 // repository.
 //
-// Git needs clean filters to compare files (Git LFS is one). Filters that were configured at Find
-// are run; a filter that was added to the repository's configuration after Find is disabled. This
-// keeps an agent from planting a program that the harness then runs outside the agent's sandbox. It
-// is not a security boundary, because an agent has the user's rights. These filters are not
-// disabled: filters in the configuration of a submodule, in the user's own configuration, or in an
-// included file that changed since Find; filters that an earlier run planted, which existed at
-// Find; and programs that a filter of the user finds in PATH.
+// Git needs filters to compare and check out files (Git LFS is one), and a program to sign commits. It
+// starts only those that the user agreed to ([Repo.Configured], [Repo.Agree], [git.Program.Agreed]),
+// wherever they are configured: an agent may have planted the others, in this run or an earlier one,
+// and they would run outside its sandbox. Consent is for the commands and for the content of the files
+// that they start. It does not cover what these start in turn. Every call looks at the configuration
+// again: of the repository, its submodules, the user and the system, with what they include. Merge
+// drivers never run; git merges such files as texts.
+//
+// Without a filter, files are compared as they are. A file under Git LFS is unchanged if the committed
+// pointer has its hash. Files under other filters count as changed once git has to look at them.
+// Nothing under a filter that does not run is committed, checked out or merged.
 //
 // Files of the workspace and of the git folder are read only if they are regular files, without
 // blocking and up to a limit. Git itself would wait on a pipe in place of one of its files, so such

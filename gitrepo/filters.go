@@ -1,141 +1,317 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
-// filters disables clean filters that an agent added to the repository's configuration. Git would
-// run them, outside any sandbox, whenever it compares files. The package comment lists the filters
-// that this misses.
-type filters struct {
-	trusted []string      // settings that existed at Find
-	seen    configuration // as it was when last read
-	foreign []string      // names of filters with settings that are new since Find
+// Configured is something that git's configuration starts programs for: a filter, such as Git LFS,
+// through which files go on their way into a commit and back, or the signing of commits.
+type Configured struct {
+	Name     string   // "filter lfs", or "signing"
+	Settings []string // as "filter.lfs.clean=git-lfs clean -- %f"
+	ID       string   // of the settings and of the files that they start
+	Agreed   bool     // the user agreed to this ID
 }
 
-func (r *Repo) rememberFilters(ctx context.Context) error {
-	r.filters.seen = r.configuration()
-	var err error
-	if r.filters.seen.mentionsFilters() {
-		r.filters.trusted, err = r.filterSettings(ctx)
-	}
-	return err
+// Signs reports whether it is the signing of commits.
+func (c Configured) Signs() bool { return c.Name == signing }
+
+const (
+	signing      = "signing"
+	filterPrefix = "filter "
+)
+
+// configured is what the user's git would start, and Ralph's own git does not unless the user agreed
+// to it: the configuration may be the agent's, or that of an agent of an earlier run. It is listed
+// again whenever a file of the configuration, or a program that the user agreed to, changed.
+type configured struct {
+	listed  bool
+	seen    configuration
+	list    []Configured
+	files   map[string]scan.Stamp // that it starts
+	drivers []string              // names of merge drivers, which never run
+	signs   bool                  // commits are signed
+	atFind  []string              // names that were listed first
+	agreed  []string              // IDs, in addition to those that [git.Program] knows
+	links   map[string]links      // by git folder
+	hashes  map[string]hashed     // of files under a filter that does not run
 }
 
-// mentionsFilters reports whether git must be asked for filters. In almost every repository it
-// saves a git call.
-func (c configuration) mentionsFilters() bool {
-	for _, file := range c.files {
-		file = bytes.ToLower(file)
-		if bytes.Contains(file, []byte("filter")) || bytes.Contains(file, []byte("include")) {
-			return true
-		}
-	}
-	return c.unknown
-}
-
-// refreshFilters asks git for the filters again if the configuration changed.
-func (r *Repo) refreshFilters(ctx context.Context) error {
-	f, now := &r.filters, r.configuration()
-	if now.same(f.seen) {
+// refresh lists the programs again if anything about them may have changed.
+func (c *configured) refresh(ctx context.Context, at checkout) error {
+	now := at.configuration(ctx, c)
+	if c.listed && now.same(c.seen) && c.filesAreSame() {
 		return nil
 	}
-	settings, err := r.filterSettings(ctx)
+	settings, err := at.programSettings(ctx)
+	for _, sub := range now.submodules {
+		if err != nil {
+			return err
+		}
+		var more []setting
+		more, err = sub.programSettings(ctx)
+		settings = append(settings, more...)
+	}
 	if err != nil {
 		return err
 	}
-	f.seen, f.foreign = now, nil
-	for _, setting := range settings {
-		if slices.Contains(f.trusted, setting) {
-			continue
+	c.files, c.drivers, c.list, c.signs = map[string]scan.Stamp{}, nil, nil, false
+	byName := map[string][]string{}
+	for _, s := range settings {
+		name := s.program()
+		switch {
+		case strings.HasPrefix(s.key, "merge."):
+			c.drivers = append(c.drivers, strings.TrimSuffix(s.key, ".driver"))
+		case s.key == "commit.gpgsign":
+			c.signs = s.isTrue()
+		case name != "" && !slices.Contains(byName[name], s.String()):
+			byName[name] = append(byName[name], s.String())
 		}
-		key, _, _ := strings.Cut(setting, "\n")
-		f.foreign = append(f.foreign, key[:strings.LastIndexByte(key, '.')])
+	}
+	common, _ := at.shared()
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		one := Configured{Name: name, Settings: byName[name]}
+		one.ID = c.identify(at, one.Settings)
+		one.Agreed = slices.Contains(c.agreed, one.ID) || at.git.Agreed != nil && at.git.Agreed(common, one.ID)
+		c.list = append(c.list, one)
+	}
+	if !c.listed {
+		for _, one := range c.list {
+			c.atFind = append(c.atFind, one.Name)
+		}
+	}
+	c.listed, c.seen = true, now
+	return nil
+}
+
+func (c *configured) filesAreSame() bool {
+	for file, stamp := range c.files {
+		if scan.StampAt(file) != stamp {
+			return false
+		}
+	}
+	return true
+}
+
+// programLimit is the largest program that is read to recognize it. A larger one is known by its name.
+const programLimit = 256 << 20
+
+// identify returns the ID of settings and of the files that they start, and remembers these
+// files. A program that these start in turn is not recognized.
+func (c *configured) identify(at checkout, settings []string) string {
+	sum := sha256.New()
+	for _, one := range settings {
+		scan.Put(sum, one)
+		_, command, _ := strings.Cut(one, "=")
+		for _, words := range shell.Loose(command) {
+			for i, word := range words {
+				file := filepath.Join(at.top, word)
+				switch {
+				case filepath.IsAbs(word):
+					file = word
+				case i == 0 && !strings.ContainsRune(word, '/'):
+					file, _ = process.Locate(word, at.git.Env, func(string) bool { return false })
+				}
+				if content, ok := scan.Read(file, programLimit); ok && len(content) > 0 {
+					hash := sha256.Sum256(content)
+					scan.Put(sum, file, string(hash[:]))
+					c.files[file] = scan.StampAt(file)
+				}
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// refused lists the names of filters that do not run, and were configured when the Repo was found.
+func (c *configured) refused() (names []string) {
+	for _, one := range c.list {
+		if name, ok := strings.CutPrefix(one.Name, filterPrefix); ok && !one.Agreed && slices.Contains(c.atFind, one.Name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refusedSigning returns the programs that sign commits, if the user has not agreed to them.
+func (c *configured) refusedSigning() []string {
+	for _, one := range c.list {
+		if one.Name == signing && c.signs && !one.Agreed {
+			return one.Settings
+		}
 	}
 	return nil
 }
 
-// disable returns environment variables that disable the foreign filters. An agent chose their
-// names, which may contain an equals sign that -c cannot pass on.
-func (f *filters) disable(env []string) []string {
-	if len(f.foreign) == 0 {
-		return nil
-	}
+// disable returns environment variables that disable all programs that the user did not agree to. An
+// agent chose their names, which may contain an equals sign that -c cannot pass on.
+func (c *configured) disable(env []string) []string {
+	var added []string
 	count := 0
 	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, "GIT_CONFIG_COUNT="); ok {
 			count, _ = strconv.Atoi(value)
 		}
 	}
-	var added []string
-	for _, name := range f.foreign {
-		for _, setting := range []string{".clean=", ".smudge=", ".process=", ".required=false"} {
-			key, value, _ := strings.Cut(setting, "=")
-			added = append(
-				added,
-				fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", count, name, key),
-				fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value),
-			)
-			count++
+	set := func(key, value string) {
+		added = append(added,
+			fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value))
+		count++
+	}
+	for _, one := range c.list {
+		name, isFilter := strings.CutPrefix(one.Name, filterPrefix)
+		if !isFilter || one.Agreed {
+			continue
 		}
+		set("filter."+name+".clean", "")
+		set("filter."+name+".smudge", "")
+		set("filter."+name+".process", "")
+		set("filter."+name+".required", "false")
+	}
+	for _, name := range c.drivers { // as git merges texts itself
+		set(name+".driver", "git merge-file --quiet --marker-size=%L %A %O %B")
+	}
+	if len(added) == 0 {
+		return nil
 	}
 	return append(added, fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
 }
 
-// configuration is the content of the repository's own configuration files.
-type configuration struct {
-	files   [2][]byte // of the repository and of the working tree; nil if missing
-	unknown bool      // one of them could not be read
+// setting is one line of git's configuration.
+type setting struct{ key, value string }
+
+func (s setting) String() string { return s.key + "=" + s.value }
+
+// isTrue reports whether git reads the value as true. A key without a value is.
+func (s setting) isTrue() bool {
+	return !slices.Contains([]string{"false", "no", "off", "0", ""}, strings.ToLower(s.value))
 }
 
-// same reports whether certainly nothing changed.
-func (c configuration) same(as configuration) bool {
-	return !c.unknown && !as.unknown && bytes.Equal(c.files[0], as.files[0]) && bytes.Equal(c.files[1], as.files[1])
-}
-
-func (r *Repo) configuration() configuration {
-	var c configuration
-	read := func(folder, name string) []byte {
-		content, known := scan.ReadSmall(filepath.Join(folder, name))
-		c.unknown = c.unknown || !known
-		return content
+// program returns the name of what the setting belongs to.
+func (s setting) program() string {
+	switch at := strings.LastIndexByte(s.key, '.'); {
+	case strings.HasPrefix(s.key, "gpg."):
+		return signing
+	case strings.HasPrefix(s.key, "filter.") && at > len("filter"):
+		return filterPrefix + s.key[len("filter."):at]
 	}
-	common, known := r.sharedDir()
-	c.unknown = !known
-	c.files = [2][]byte{read(common, "config"), read(r.GitDir, "config.worktree")}
-	return c
+	return ""
 }
 
-// Config returns the content of the repository's own configuration file, or nil if it cannot be
-// read.
-func (r *Repo) Config() []byte { return r.configuration().files[0] }
+// programSettings lists the settings that name programs, wherever they are.
+func (at checkout) programSettings(ctx context.Context) ([]setting, error) {
+	out, err := at.git.Run(ctx, git.Call{
+		Dir: at.top, Env: at.location(),
+		Args: []string{"config", "-z", "--includes", "--get-regexp",
+			`^(filter\..*|merge\..*\.driver|gpg\.(.*\.)?(program|defaultkeycommand)|commit\.gpgsign)$`},
+	})
+	if git.ExitCode(err) == 1 {
+		return nil, nil
+	}
+	var settings []setting
+	for _, entry := range git.SplitNames(out) {
+		key, value, hasValue := strings.Cut(entry, "\n")
+		if !hasValue {
+			value = "true"
+		}
+		settings = append(settings, setting{key, value})
+	}
+	return settings, wrapError("read git's configuration", err)
+}
 
-// LastConfiguration returns the configuration files as they were when the filters were last read.
-func (r *Repo) LastConfiguration() [2][]byte {
+// simpleName matches what a pathspec accepts as the value of an attribute.
+var simpleName = regexp.MustCompile(`^[-A-Za-z0-9_]+$`)
+
+// Configured lists what git would start for tracked files, and to sign commits.
+func (r *Repo) Configured(ctx context.Context) ([]Configured, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.filters.seen.files
-}
-
-// filterSettings lists the filter settings of the repository itself, each as key, newline, value.
-func (r *Repo) filterSettings(ctx context.Context) ([]string, error) {
-	text, err := r.lookup(ctx, "read filters", "config", "-z", "--show-scope", "--includes", "--get-regexp", `^filter\.`)
-	if err != nil {
+	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
 		return nil, err
 	}
-	var settings []string
-	for pair := range slices.Chunk(strings.Split(text, "\x00"), 2) {
-		if len(pair) == 2 && (pair[0] == "local" || pair[0] == "worktree") {
-			settings = append(settings, pair[1])
+	var used []Configured
+	for _, one := range slices.Clone(r.configured.list) {
+		isUsed := r.configured.signs
+		if name, isFilter := strings.CutPrefix(one.Name, filterPrefix); isFilter {
+			files, err := filtered(ctx, r, name)
+			if err != nil {
+				return nil, err
+			}
+			isUsed = len(files) > 0
+		}
+		if isUsed {
+			used = append(used, one)
 		}
 	}
-	return settings, nil
+	return used, nil
+}
+
+// filtered lists tracked files that go through a filter, below the top of the working tree.
+func filtered(ctx context.Context, r *Repo, name string, options ...string) ([]string, error) {
+	if !simpleName.MatchString(name) {
+		return nil, nil
+	}
+	files := []string{"--", ":(attr:filter=" + name + ")"}
+	out, err := r.run(ctx, slices.Concat([]string{"ls-files", "-z", "--full-name"}, options, files)...)
+	return git.SplitNames(out), wrapError("look for files with a filter", err)
+}
+
+// Agree lets git start these programs from now on, as long as they stay the same.
+func (r *Repo) Agree(list []Configured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range list {
+		r.configured.agreed = append(slices.Clip(r.configured.agreed), one.ID)
+	}
+	r.configured.seen.unknown = true // list them again
+}
+
+// unfiltered describes files that a commit or a checkout would convert with a filter that does not run.
+func unfiltered(ctx context.Context, r *Repo, options ...string) ([]string, error) {
+	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
+		return nil, err
+	}
+	for _, name := range r.configured.refused() {
+		files, err := filtered(ctx, r, name, options...)
+		if err != nil {
+			return nil, err
+		}
+		if len(files) > 0 {
+			return []string{fmt.Sprintf("%s goes through the filter %s", scan.Quote(files[0]), scan.Quote(name))}, nil
+		}
+	}
+	return nil, nil
+}
+
+// unagreedPrograms looks for programs that commits and checkouts need.
+func unagreedPrograms(ctx context.Context, r *Repo) (*Problem, error) {
+	what, err := unfiltered(ctx, r)
+	if programs := r.configured.refusedSigning(); programs != nil {
+		what = append(what, "commits are signed by "+scan.List(programs))
+	}
+	if len(what) == 0 || err != nil {
+		return nil, err
+	}
+	return notAgreed(what...), nil
+}
+
+func notAgreed(what ...string) *Problem {
+	return &Problem{
+		Kind: ProblemNotAgreed, Stops: true, Text: strings.Join(what, ", and ") + ", to which you have not agreed",
+		Hint: "pass --trust, or run once on a terminal",
+	}
 }

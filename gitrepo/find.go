@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,17 +18,8 @@ import (
 
 // CommonDir returns the git folder that all worktrees of the repository share.
 func (r *Repo) CommonDir() string {
-	common, _ := r.sharedDir()
+	common, _ := r.checkout().shared()
 	return common
-}
-
-func (r *Repo) sharedDir() (folder string, known bool) {
-	link, known := scan.ReadSmall(filepath.Join(r.GitDir, "commondir"))
-	folder = strings.TrimSpace(string(link))
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(r.GitDir, folder)
-	}
-	return folder, known
 }
 
 // Git is the git program and its settings.
@@ -55,9 +47,9 @@ type Repo struct {
 	// OwnOutput returns the files that receive what the harness prints. They are no part of the tree.
 	OwnOutput func() []fs.FileInfo
 
-	mu      sync.Mutex
-	digests scan.Digests
-	filters filters
+	mu         sync.Mutex
+	digests    scan.Digests
+	configured configured
 }
 
 var _ ralph.Tree = (*Repo)(nil)
@@ -101,10 +93,10 @@ func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
 	if err := repo.enter(); err != nil {
 		return nil, false, err
 	}
-	if ignored, err := repo.ignored(ctx); ignored || err != nil {
+	if err := repo.configured.refresh(ctx, repo.checkout()); err != nil {
 		return nil, false, err
 	}
-	if err := repo.rememberFilters(ctx); err != nil {
+	if ignored, err := repo.ignored(ctx); ignored || err != nil {
 		return nil, false, err
 	}
 	return repo, true, nil
@@ -174,7 +166,8 @@ func (r *Repo) Whole() *Repo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &Repo{
-		Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, OwnOutput: r.OwnOutput, filters: r.filters,
+		Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, OwnOutput: r.OwnOutput,
+		configured: r.configured,
 	}
 }
 
@@ -204,8 +197,20 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) call(ctx context.Context, c git.Call) (string, error) {
-	c.Dir, c.Env = cmp.Or(c.Dir, r.Dir), append(r.environment(), c.Env...)
+	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
+		return "", err
+	}
+	c.Dir, c.Env = cmp.Or(c.Dir, r.Dir), slices.Concat(r.configured.disable(r.Git.Env), r.checkout().location(), c.Env)
 	return r.Git.Run(ctx, c)
+}
+
+// asUser runs git in the user's name, and without programs that the user did not agree to.
+func (r *Repo) asUser(ctx context.Context, c git.UserCall) (git.Attempt, error) {
+	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
+		return git.Attempt{}, err
+	}
+	c.Env = append(r.configured.disable(r.Git.Env), c.Env...)
+	return r.Git.AsUser(ctx, c)
 }
 
 // lookup is run for commands whose exit code 1 means "not found". An error starts with doing.
@@ -230,11 +235,6 @@ func wrapError(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return err
-}
-
-// environment pins the repository, for calls that run no hook.
-func (r *Repo) environment() []string {
-	return append(r.filters.disable(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 }
 
 // ignored reports whether the repository around the workspace ignores it. Then git would never see

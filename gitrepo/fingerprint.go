@@ -41,9 +41,6 @@ func (r *Repo) fingerprint(
 ) (state ralph.TreeState, _ Seen, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.refreshFilters(ctx); err != nil {
-		return ralph.TreeState{}, Seen{}, err
-	}
 	st, err := r.status(ctx, options...)
 	if err != nil {
 		return ralph.TreeState{}, Seen{}, err
@@ -58,7 +55,7 @@ func (r *Repo) fingerprint(
 	state = ralph.TreeState{Known: true, Head: st.head, Dirty: len(st.paths)}
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
-		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
+		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st)
 		if 0 < len(seen.Changed) && len(seen.Changed) <= ralph.MaxUncommitted {
 			state.Uncommitted = identify(&r.digests, top, r.Prefix, seen.Changed)
 		}
@@ -118,6 +115,13 @@ type status struct {
 	paths []path // sorted, without duplicates
 
 	ignored []string
+	entries []git.StatusEntry
+	same    []string // files that differ only because Git LFS does not run
+}
+
+// without returns pathspecs that leave files out of a diff that are the same.
+func (st status) without() []string {
+	return text.Mapped(st.same, func(name string) string { return ":(top,exclude,literal)" + name })
 }
 
 // path is one entry below the top of the working tree, with slashes.
@@ -146,6 +150,10 @@ func (r *Repo) allChanges(ctx context.Context, options ...string) (status, error
 	if err != nil {
 		return status{}, fmt.Errorf("read status: %w", err)
 	}
+	if st.same, err = pointedTo(ctx, r, st.entries); err != nil {
+		return status{}, fmt.Errorf("read status: %w", err)
+	}
+	st.paths = slices.DeleteFunc(st.paths, func(p path) bool { return slices.Contains(st.same, p.name) })
 	return st, nil
 }
 
@@ -162,7 +170,7 @@ func parseStatus(out string) (status, error) {
 	if err != nil {
 		return status{}, err
 	}
-	st := status{head: parsed.Head, ignored: parsed.Ignored}
+	st := status{head: parsed.Head, ignored: parsed.Ignored, entries: parsed.Entries}
 	byName := map[string]int{}
 	for _, e := range parsed.Entries {
 		name, nested := strings.CutSuffix(e.Name, "/")
@@ -186,9 +194,6 @@ func parseStatus(out string) (status, error) {
 func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.refreshFilters(ctx); err != nil {
-		return "", err
-	}
 	st, err := r.status(ctx)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
@@ -200,7 +205,7 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	defer top.Close()
 	without := tooLong(top, st.paths)
 	args := diffArguments(cmp.Or(baseHead, EmptyTree[r.Format]), "--raw", "--numstat", "-z")
-	out, err := r.run(ctx, append(args, without...)...)
+	out, err := r.run(ctx, slices.Concat(args, without, st.without())...)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}

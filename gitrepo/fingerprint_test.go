@@ -363,8 +363,14 @@ func TestFingerprintUsesTheUsersOwnFilters(t *testing.T) {
 	w.Write("text", "x\n")
 	w.Commit()
 	repo := w.Find()
+	list, err := repo.Configured(t.Context())
+	w.Must(err)
+	repo.Agree(list)
 	w.Git("config", "filter.other.clean", "false")
-	w.Write("text", "X\n") // the same to the filter
+	w.Write("text", "xX\n")
+	w.Git("add", "text")
+	w.Git("commit", "-qm", "more")
+	w.Write("text", "Xx\n") // the same to the filter
 	if state := w.Fingerprint(repo, gittest.Since); state.Dirty != 0 {
 		t.Errorf("got %+v", state)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // mergeTimeout limits the last step of a merge, which writes files and runs the user's post-merge
@@ -55,9 +56,6 @@ type MergeResult struct {
 // not the two branches, is a *Problem.
 func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
 	r = r.clone()
-	if err := r.refreshFilters(ctx); err != nil {
-		return MergeResult{}, err
-	}
 	m := merge{repo: r, result: MergeResult{Branch: branch}}
 	err := m.prepare(ctx)
 	target := ""
@@ -141,14 +139,17 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if programs := r.configured.refusedSigning(); programs != nil {
+		return "", notAgreed("commits are signed by " + scan.List(programs))
+	}
 	message := fmt.Sprintf("Merge branch '%s'", m.result.Branch)
 	args := []string{"commit-tree", "-p", m.ours, "-p", m.theirs, "-m", message}
 	if signs {
 		args = append(args, "-S")
 	}
-	made, err := r.Git.AsUser(
+	made, err := r.asUser(
 		ctx,
-		git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout},
+		git.UserCall{Dir: r.Top, Env: r.checkout().location(), Args: append(args, tree), Timeout: DefaultCommitTimeout},
 	)
 	if err != nil {
 		return "", err
@@ -180,6 +181,9 @@ func (m *merge) moveTo(ctx context.Context, target string) error {
 		m.result.End = MergeInTheWay
 		return nil
 	}
+	if files, err := unfiltered(ctx, r); files != nil || err != nil {
+		return errors.Join(err, notAgreed(files...))
+	}
 	if same, err := r.sameRepository(ctx); !same || err != nil {
 		return errors.Join(
 			err,
@@ -191,9 +195,9 @@ func (m *merge) moveTo(ctx context.Context, target string) error {
 		)
 	}
 	// Git finds the repository by itself, for the user's post-merge hook.
-	taken, err := r.Git.AsUser(ctx, git.UserCall{
+	taken, err := r.asUser(ctx, git.UserCall{
 		Dir:     r.Top,
-		Env:     append(r.filters.disable(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch),
+		Env:     []string{"GIT_REFLOG_ACTION=merge " + m.result.Branch},
 		Timeout: mergeTimeout,
 		Args: []string{
 			"-c", "merge.autoStash=false",

@@ -291,7 +291,7 @@ func TestMergeWithASignatureThatFailsTouchesNothing(t *testing.T) {
 	w.Git("config", "commit.gpgSign", "true")
 	w.Git("config", "gpg.program", "false")
 	before := pictureOf(w)
-	if got := mergeBy(w, gittest.Program(), "ralph/x"); got.End != gitrepo.MergeFailed ||
+	if got := mergeBy(w, gittest.Agreeing(), "ralph/x"); got.End != gitrepo.MergeFailed ||
 		!strings.Contains(got.Output, "gpg failed to sign") {
 		t.Errorf("got %+v", got)
 	}

@@ -36,7 +36,8 @@ const (
 	ProblemUnmerged        ProblemKind = "unmerged"         // the work exists nowhere else
 	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has uncommitted changes
 	ProblemNotRestorable   ProblemKind = "not_restorable"
-	ProblemStrayed         ProblemKind = "strayed" // a worktree's commits are not on its branch
+	ProblemStrayed         ProblemKind = "strayed"    // a worktree's commits are not on its branch
+	ProblemNotAgreed       ProblemKind = "not_agreed" // the user has not agreed to programs that git starts
 )
 
 // Problem is something to know about a repository before a command continues. As an error it is a
@@ -87,11 +88,8 @@ func firstProblem(ctx context.Context, r *Repo, looks ...problemFinder) error {
 // A detached HEAD, a shallow clone and a sparse checkout do not stop a run.
 func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	r = r.clone()
-	if err := r.refreshFilters(ctx); err != nil {
-		return nil, err
-	}
 	looks := []problemFinder{noCommits, detachedHead, operationInProgress, locked, unresolvedConflicts,
-		unknownIdentity}
+		unknownIdentity, unagreedPrograms}
 	if n.Worktree {
 		looks = append(looks, missingFromWorktree, emptySubmodules)
 	} else {
@@ -113,7 +111,7 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 
 // concerns reports whether a problem matters to this run.
 func (n Needs) concerns(kind ProblemKind) bool {
-	onlyStops := []ProblemKind{ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
+	onlyStops := []ProblemKind{ProblemNotAgreed, ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
 	return !slices.Contains(onlyStops, kind) || n.stoppedBy(kind)
 }
 
@@ -124,7 +122,7 @@ func (n Needs) stoppedBy(kind ProblemKind) bool {
 		return n.Worktree
 	case ProblemNoIdentity:
 		return n.Commit
-	case ProblemUnderWay:
+	case ProblemUnderWay, ProblemNotAgreed:
 		return n.Commit || n.Worktree
 	case ProblemIndexLocked, ProblemConflicts:
 		return inPlace
@@ -231,9 +229,9 @@ func locked(ctx context.Context, r *Repo) (*Problem, error) {
 // unknownIdentity asks git whether it has an author and a committer for commits.
 func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		asked, err := r.Git.AsUser(
+		asked, err := r.asUser(
 			ctx,
-			git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()},
+			git.UserCall{Dir: r.Top, Env: r.checkout().location(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()},
 		)
 		if err != nil {
 			return nil, fmt.Errorf("look for identity: %w", err)

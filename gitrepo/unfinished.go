@@ -34,13 +34,13 @@ const (
 
 // unfinished lists the lines that look unfinished, among untracked files and lines added since the
 // first of bases that still exists.
-func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, paths []path) ([]string, error) {
+func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, st status) ([]string, error) {
 	found := findings{prefix: r.Prefix, entries: map[string]bool{}}
-	if err := r.addedLines(ctx, bases, tooLong(top, paths), &found); err != nil {
+	if err := r.addedLines(ctx, bases, append(tooLong(top, st.paths), st.without()...), &found); err != nil {
 		return nil, err
 	}
 	left := untrackedFiles
-	for _, p := range paths {
+	for _, p := range st.paths {
 		if !p.untracked || p.folder || found.exempt(p.name) {
 			continue
 		}

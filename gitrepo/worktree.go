@@ -53,9 +53,6 @@ type WorktreeInput struct {
 // Add refuses if a branch of that name has unmerged work or is checked out; it recreates a merged
 // branch. Refusals are of type *Problem. If the worktree cannot be created, nothing of it remains.
 func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []string, error) {
-	if err := ws.repo.refreshFilters(ctx); err != nil {
-		return Worktree{}, nil, err
-	}
 	w, err := ws.validate(ctx, in)
 	if err != nil {
 		return Worktree{}, nil, err
@@ -86,9 +83,6 @@ func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []stri
 // recreates it from the branch and returns a warning; uncommitted changes are lost with the folder.
 // Only Path and Branch must be set.
 func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string, error) {
-	if err := ws.repo.refreshFilters(ctx); err != nil {
-		return w, nil, err
-	}
 	path, err := resolvePath(w.Path)
 	if err != nil {
 		return w, nil, fmt.Errorf("open worktree: %w", err)

@@ -277,7 +277,8 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 	w.Git("config", "filter.bad.clean", "cat")
 	w.Commit()
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
-	got, _, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
+	got, _, err := w.FindBy(gittest.Agreeing()).Worktrees().
+		Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
 	if err == nil || !strings.Contains(err.Error(), "make worktree: ") {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -294,7 +295,7 @@ func TestAWorktreeThatIsCutShortLeavesNothing(t *testing.T) {
 	w.Git("config", "filter.slow.smudge", "touch "+w.Path(".git/here")+"; exec sleep 600")
 	w.Write(".gitattributes", "kept filter=slow\n")
 	w.Commit()
-	repo := w.Find()
+	repo := w.FindBy(gittest.Agreeing())
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

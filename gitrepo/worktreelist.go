@@ -35,9 +35,6 @@ func (s WorktreeState) Removable() bool {
 // branch ralph/…, and the harness's branches without a worktree. It never includes the main working
 // tree or its checked-out branch.
 func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, error) {
-	if err := ws.repo.refreshFilters(ctx); err != nil {
-		return nil, err
-	}
 	entries, err := ws.entries(ctx)
 	if err != nil {
 		return nil, err
@@ -140,10 +137,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), ws.repo.CommonDir()) {
 		return 0, fmt.Sprintf("%s is no longer connected to %s", folder, ws.repo.Top), nil
 	}
-	there.filters = ws.repo.filters // do not trust filters that an agent added meanwhile
-	if err := there.refreshFilters(ctx); err != nil {
-		return 0, "", err
-	}
+	there.configured = ws.repo.configured // do not trust filters that an agent added meanwhile
 	st, err := there.status(ctx)
 	if git.Failed(err) {
 		return 0, err.Error(), nil

@@ -31,9 +31,6 @@ const (
 // if the changes cannot be determined. It always refuses if the user locked the worktree. The
 // caller must know whether a run still uses it.
 func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
-	if err := ws.repo.refreshFilters(ctx); err != nil {
-		return err
-	}
 	e, err := ws.findEntry(ctx, w)
 	if err != nil {
 		return err

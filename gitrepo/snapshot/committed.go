@@ -126,8 +126,14 @@ func (c *commits) status(ctx context.Context, index []string, specs ...string) (
 		return nil, err
 	}
 	st, err := git.ParseStatus(out)
+	if err != nil {
+		return nil, err
+	}
+	same, err := c.keeper.repo.PointedTo(ctx, st.Entries)
 	for _, e := range st.Entries {
-		names = append(names, strings.TrimSuffix(e.Name, "/"))
+		if !slices.Contains(same, e.Name) {
+			names = append(names, strings.TrimSuffix(e.Name, "/"))
+		}
 	}
 	return slices.DeleteFunc(sortedOnce(names), c.keeper.repo.OwnFiles()), err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -56,14 +57,12 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	case weak:
 		defines = "weaker gates"
 	}
-	if !a.streams.InTerm || a.globals.quiet || a.streams.Env.CI {
+	if !mayAsk(a) {
 		return usage("this project defines %s you have not trusted yet:%s\n"+
 			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", defines, list.String())
 	}
 	fmt.Fprintf(a.errLines(), "This project defines %s:%s\n", defines, list.String())
-	fmt.Fprint(a.streams.Err, "Trust them in this workspace from now on? [y/N] ")
-	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+	if !answersYes(a, "Trust them in this workspace from now on? [y/N] ") {
 		return usage("not trusted; nothing was started")
 	}
 	for _, digest := range digests {
@@ -72,6 +71,42 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		}
 	}
 	return nil
+}
+
+// agreeToGit asks once for consent to the programs that git starts for files of the workspace, such as
+// Git LFS, and to sign commits. Without it, Ralph's git starts none of them and takes files as they are.
+func agreeToGit(ctx context.Context, a *app, home workspace.Workspace, settings config.Settings) error {
+	commits := settings.Commit != "" && settings.Commit != "off" || settings.Worktree != ""
+	programs, err := home.UnagreedPrograms(ctx, commits)
+	if len(programs.Commands) == 0 || err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, command := range programs.Commands {
+		fmt.Fprintf(&list, "\n  %s", command)
+	}
+	agreed := settings.Trust
+	if !agreed && mayAsk(a) {
+		fmt.Fprintf(a.errLines(), "Git would start programs for files of this project:%s\n", list.String())
+		agreed = answersYes(a, "Let Ralph's git start them in this repository from now on? [y/N] ")
+	}
+	if agreed {
+		return programs.Agree(a.streams.Env, time.Now())
+	}
+	fmt.Fprintf(a.errLines(), "ralph: warning: without your consent, Ralph's git does not start these programs "+
+		"and takes files as they are:%s\nto agree, pass --trust (or set RALPH_TRUST=1), or run once on a terminal\n",
+		list.String())
+	return nil
+}
+
+// mayAsk reports whether there is a user to ask.
+func mayAsk(a *app) bool { return a.streams.InTerm && !a.globals.quiet && !a.streams.Env.CI }
+
+func answersYes(a *app, question string) bool {
+	fmt.Fprint(a.streams.Err, question)
+	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return word == "y" || word == "yes"
 }
 
 // trustGiven reports whether the call itself gives consent, with --trust or RALPH_TRUST=1.

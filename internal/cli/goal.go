@@ -133,6 +133,9 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err := c.agree(home, loaded, nil, nil); err != nil {
 		return err
 	}
+	if err := agreeToGit(ctx, c.app, home, loaded.Settings); err != nil {
+		return err
+	}
 	goal := c.newGoal()
 	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: c.streams.Env, Settings: goalSettings(loaded), Workspace: home, Goal: &objective, Version: version(),

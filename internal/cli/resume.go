@@ -161,7 +161,13 @@ func (c *resumeCommand) rebuildPlan(
 	if err != nil {
 		return nil, err
 	}
-	if plan.Trusting = c.trustGiven(); plan.Trusting {
+	plan.Trusting = c.trustGiven()
+	asked := plan.Settings
+	asked.Trust = plan.Trusting
+	if err := agreeToGit(ctx, c.app, workspace, asked); err != nil {
+		return nil, err
+	}
+	if plan.Trusting {
 		return plan, nil
 	}
 	if plan.TaskFile != "" {

@@ -169,6 +169,9 @@ func (c runCommand) run(cmd *cobra.Command, args []string) error {
 		if err := c.agree(workspace, loaded, tasks, files); err != nil {
 			return err
 		}
+		if err := agreeToGit(ctx, c.app, workspace, loaded.Settings); err != nil {
+			return err
+		}
 	}
 	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: c.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),

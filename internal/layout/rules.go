@@ -97,7 +97,7 @@ var directions = []direction{
 	{[]string{"internal/probe"}, join(root, leaves, []string{"agent", "internal/scriptedmodel"}),
 		"a probe is one agent run against a scripted model; what it means for a run is the doctor's matter"},
 	{[]string{"internal/workspace"},
-		join(root, leaves, proof, []string{"gitrepo", "internal/config", "internal/ownfiles"}),
+		join(root, leaves, proof, []string{"gitrepo", "internal/config", "internal/ownfiles", "internal/trust"}),
 		"the folder that a run works on, with its snapshots and worktrees, is there before and after the run"},
 	{[]string{"internal/models"}, join(leaves, []string{"internal/config"}),
 		"which model plays which role is decided by settings alone"},

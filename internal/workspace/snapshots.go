@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/plain"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/atomicfile"
@@ -16,7 +15,7 @@ import (
 // PackSnapshots packs the snapshots that a run left in a folder of Keep. The caller holds the
 // workspace's lock.
 func PackSnapshots(ctx context.Context, folder string, env config.Env) error {
-	store, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
+	store, err := snapshot.Open(gitProgram(env), folder)
 	if errors.Is(err, snapshot.ErrNoSnapshot) { // the run kept none, or without git
 		return nil
 	}
@@ -32,7 +31,7 @@ type SnapshotUse = snapshot.PruneInput
 // PruneSnapshots removes the snapshots in a folder of Keep that are not in use, with or without git, and
 // the folder if none is left. The caller holds the workspace's lock.
 func PruneSnapshots(ctx context.Context, folder string, use SnapshotUse, env config.Env) error {
-	store, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
+	store, err := snapshot.Open(gitProgram(env), folder)
 	if err == nil {
 		err = removeUnused(folder, func() (int, error) { return snapshot.Prune(ctx, store, use) })
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/ownfiles"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/trust"
 )
 
 // Workspace is the folder that a run works in.
@@ -123,7 +124,7 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 	if err != nil {
 		return Workspace{}, fmt.Errorf("find workspace: %w", err)
 	}
-	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, real)
+	repo, inGit, err := gitrepo.Find(ctx, gitProgram(env), real)
 	if err != nil && !errors.Is(err, gitrepo.ErrNoGit) {
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
@@ -137,9 +138,17 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
+// gitProgram returns the user's git, with the user's consents.
+func gitProgram(env config.Env) gitrepo.Git {
+	return gitrepo.Git{Env: env.Environ, Agreed: func(common, id string) bool {
+		agreed, err := trust.In(env.StateDir).Trusted(common, id)
+		return agreed && err == nil // to ask once too often is safe
+	}}
+}
+
 // At returns the workspace in a folder that must be in a repository.
 func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
-	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, dir)
+	repo, inGit, err := gitrepo.Find(ctx, gitProgram(env), dir)
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -152,7 +161,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 
 // InitRepository creates a repository for a sample project. Without git it stays a plain folder.
 func InitRepository(ctx context.Context, dir string, env config.Env) error {
-	err := gitrepo.Init(ctx, gitrepo.Git{Env: env.Environ}, dir, "sample project")
+	err := gitrepo.Init(ctx, gitProgram(env), dir, "sample project")
 	if errors.Is(err, gitrepo.ErrNoGit) {
 		return nil
 	}

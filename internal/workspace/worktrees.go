@@ -22,7 +22,7 @@ type RestoreInput = snapshot.RestoreInput
 // SnapshotDiff returns the patch between two snapshots, up to about limit bytes.
 func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) (patch string, cut bool, err error) {
 	const limit = 64 << 20
-	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
+	snapshots, err := snapshot.Open(gitProgram(env), folder)
 	if err != nil {
 		return "", false, Refusal(err)
 	}
@@ -32,7 +32,7 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 
 // SnapshotFiles lists the files of a snapshot.
 func SnapshotFiles(ctx context.Context, folder, id string, env config.Env) ([]string, error) {
-	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
+	snapshots, err := snapshot.Open(gitProgram(env), folder)
 	if err != nil {
 		return nil, Refusal(err)
 	}
@@ -43,7 +43,7 @@ func SnapshotFiles(ctx context.Context, folder, id string, env config.Env) ([]st
 // Restore restores a snapshot. It needs no repository in the workspace: an agent may have deleted
 // it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
-	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
+	keeper, err := snapshot.Reopen(gitProgram(env), folder)
 	if err != nil {
 		return Restored{}, Refusal(err)
 	}

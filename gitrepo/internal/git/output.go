@@ -58,6 +58,7 @@ type StatusEntry struct {
 	Name      string
 	Untracked bool
 	XY        string // git's two status letters, for a tracked file
+	ID        string // of the file in the index
 	Submodule bool
 }
 
@@ -85,7 +86,7 @@ func ParseStatus(out string) (Status, error) {
 		}
 		e := StatusEntry{Name: fields[before], Untracked: before == 1}
 		if !e.Untracked {
-			e.XY, e.Submodule = fields[1], strings.HasPrefix(fields[2], "S")
+			e.XY, e.Submodule, e.ID = fields[1], strings.HasPrefix(fields[2], "S"), fields[before-1]
 		}
 		st.Entries = append(st.Entries, e)
 	}

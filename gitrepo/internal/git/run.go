@@ -37,6 +37,10 @@ type Program struct {
 	// Slow is called with a sentence about a call that takes long, while it goes on; may be nil.
 	Slow func(text string)
 
+	// Agreed reports whether the user agreed to what has this ID in the repository with this common
+	// folder; may be nil.
+	Agreed func(common, id string) bool
+
 	path  string // set by Locate
 	pipes *pipes // set by Locate
 }
@@ -86,6 +90,7 @@ var harmless = []string{
 	"-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.quotePath=false",
+	"-c", "merge.default=text",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
 	"-c", "core.bigFileThreshold=8m",

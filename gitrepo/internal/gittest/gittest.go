@@ -181,10 +181,23 @@ func (w Workspace) Must(err error) {
 	}
 }
 
+// Agreeing returns the git program of a user who agrees to every program that git starts.
+func Agreeing() gitrepo.Git {
+	program := Program()
+	program.Agreed = func(string, string) bool { return true }
+	return program
+}
+
 // Find returns the repository of the workspace.
 func (w Workspace) Find() *gitrepo.Repo {
 	w.Helper()
-	repo, ok, err := gitrepo.Find(w.Context(), Program(), w.Dir)
+	return w.FindBy(Program())
+}
+
+// FindBy is Find with another git program.
+func (w Workspace) FindBy(program gitrepo.Git) *gitrepo.Repo {
+	w.Helper()
+	repo, ok, err := gitrepo.Find(w.Context(), program, w.Dir)
 	if !ok || err != nil {
 		w.Fatalf("found %v, %v", ok, err)
 	}
