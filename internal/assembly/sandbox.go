@@ -42,7 +42,7 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 		}
 	}
 	if len(choice.PassedOver) > 0 {
-		none = "no sandbox: the agent runs with your permissions (" + containment.Reasons(choice.PassedOver) + ")"
+		none = "no sandbox: the agent runs with your permissions (" + choice.Reasons() + ")"
 	}
 	return w, none, nil
 }
@@ -100,18 +100,33 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
 	makeFolders(append(needs.Change, filepath.Join(env.Home, ".cache")))
-	place := containment.Place{
-		Home:      env.Home,
-		Workspace: p.Workspace.Dir,
-		Kept:      append([]string{filepath.Join(p.Workspace.Dir, config.ProjectFile)}, needs.Keep...),
-		Own:       []string{env.StateDir, env.ConfigDir, env.CacheDir, p.hiddenDir},
-		Read:      append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, env)...),
-		Write:     append(slices.Clone(needs.Change), env.Paths(p.Settings.Sandbox.Write)...),
-		Network:   sandbox.Network(p.Settings.Sandbox.Network),
-	}
+	place := agentPlace(env, p.Workspace.Dir, needs)
+	place.Own = append(place.Own, p.hiddenDir)
+	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, env)...)
+	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
+	place.Network = sandbox.Network(p.Settings.Sandbox.Network)
 	if p.Self != "" {
 		place.Programs = []string{p.Self}
 	}
+	return place
+}
+
+// agentPlace describes what every agent with such files below home needs.
+func agentPlace(env config.Env, workspace string, needs agent.Home) containment.Place {
+	return containment.Place{
+		Home:      env.Home,
+		Workspace: workspace,
+		Kept:      append([]string{filepath.Join(workspace, config.ProjectFile)}, needs.Keep...),
+		Own:       []string{env.StateDir, env.ConfigDir, env.CacheDir},
+		Write:     slices.Clone(needs.Change),
+	}
+}
+
+// ClaudePlace describes what Claude Code needs in a workspace, without settings of the user. The program is
+// what else it can start.
+func ClaudePlace(env config.Env, workspace, program string) containment.Place {
+	place := agentPlace(env, workspace, agent.HomeIn("claude", env.Environ))
+	place.Programs = []string{program}
 	return place
 }
 

@@ -231,6 +231,7 @@ func commands(a *app) []*cobra.Command {
 		newUninstallCommand(a),
 		newDoctorCommand(a),
 		newLoginCommand(a),
+		newSandboxCommand(a),
 		newConfigCommand(a),
 		newSchemaCommand(a),
 		newMCPCommand(a),
@@ -319,7 +320,7 @@ func strictCompletion(root *cobra.Command) {
 }
 
 // plannedCommands are in the contract but not implemented yet.
-var plannedCommands = []string{"ui", "serve", "stats", "notify", "sandbox"}
+var plannedCommands = []string{"ui", "serve", "stats", "notify"}
 
 // plannedAs are other words for a planned command.
 var plannedAs = map[string]string{"dashboard": "serve", "web": "serve", "tui": "ui"}

@@ -30,13 +30,25 @@ type Unavailable struct {
 	Fix  string
 }
 
-func (u *Unavailable) Error() string { return fmt.Sprintf("sandbox %s: %s; %s", u.Tier, u.Why, u.Fix) }
+func (u *Unavailable) Error() string { return "sandbox " + u.Reason() + "; " + u.Fix }
+
+// Reason names the tier and why it does not work.
+func (u *Unavailable) Reason() string { return string(u.Tier) + ": " + u.Why }
 
 // Choice is the tier of a run.
 type Choice struct {
 	Tier sandbox.Tier
 	// PassedOver are the reasons against the stronger tiers, if the tier was not named.
-	PassedOver []error
+	PassedOver []*Unavailable
+}
+
+// Reasons says why the stronger tiers were passed over.
+func (c Choice) Reasons() string {
+	reasons := make([]string, len(c.PassedOver))
+	for i, tier := range c.PassedOver {
+		reasons[i] = tier.Reason()
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // Choose finds the tier that a mode names. Auto and Require take the first tier that works of bwrap and
@@ -56,27 +68,19 @@ func Choose(ctx context.Context, mode string, env []string) (Choice, error) {
 		if ctx.Err() != nil {
 			return choice, context.Cause(ctx)
 		}
-		choice.PassedOver = append(choice.PassedOver, err)
+		unavailable, ok := errors.AsType[*Unavailable](err)
+		if !ok {
+			return choice, err
+		}
+		choice.PassedOver = append(choice.PassedOver, unavailable)
 	}
 	choice.Tier = sandbox.None
 	if mode == Require {
 		return choice, &Unavailable{
-			Tier: Require, Why: "none works here (" + Reasons(choice.PassedOver) + ")", Fix: fixes[sandbox.Bwrap],
+			Tier: "require", Why: "none works here (" + choice.Reasons() + ")", Fix: fixes[sandbox.Bwrap],
 		}
 	}
 	return choice, nil
-}
-
-// Reasons returns why tiers were passed over, in one line.
-func Reasons(passedOver []error) string {
-	why := make([]string, len(passedOver))
-	for i, err := range passedOver {
-		why[i] = err.Error()
-		if u, ok := errors.AsType[*Unavailable](err); ok {
-			why[i] = string(u.Tier) + ": " + u.Why
-		}
-	}
-	return strings.Join(why, "; ")
 }
 
 // fixes say what makes a tier work.

@@ -12,15 +12,14 @@ import (
 type Place struct {
 	Env       []string // of the agent, and of nothing else
 	Home      string
-	Workspace string
-	// Git are the folders of the repository that the agent may change, GitKept what it may not.
-	Git, GitKept []string
-	Kept         []string // files of the workspace that the agent may not change
-	Own          []string // Ralph's folders: the agent cannot see them
-	Programs     []string // paths of programs that the agent needs, such as its own
-	Read, Write  []string // what the agent, or the user, needs beyond that
-	Temp         string   // the folder that the agent has for temporary files
-	Network      sandbox.Network
+	Workspace string   // with its git folders
+	Kept      []string // files that the agent may not change
+	Own       []string // Ralph's folders: the agent cannot see them
+	Programs  []string // paths of programs that the agent needs, such as its own
+	// Read and Write are what the agent, or the user, needs beyond that.
+	Read, Write []string
+	Temp        string // the folder that the agent has for temporary files
+	Network     sandbox.Network
 }
 
 // Wall returns the wall around an agent. Its rules name only what exists, without links.
@@ -47,8 +46,13 @@ func (p Place) Wall() sandbox.Wall {
 	b.open(p.Write...)
 	b.hide(p.Own...)
 	b.open(p.Workspace)
-	b.open(p.Git...)
-	for _, path := range append(p.Kept, p.GitKept...) {
+	for _, folder := range gitFolders(p.Workspace) {
+		b.open(folder) // a folder with a rule of its own cannot be moved away
+		for _, name := range gitKept {
+			b.keep(filepath.Join(folder, name))
+		}
+	}
+	for _, path := range p.Kept {
 		b.keep(path)
 	}
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}

@@ -13,10 +13,9 @@ import (
 // it. Building a feature means removing its names here.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"sandbox tiers": {"sandbox test"},
-		"reports":       {"stats"},
-		"screens":       {"ui", "serve"},
-		"notifiers":     {"notify test"},
+		"reports":   {"stats"},
+		"screens":   {"ui", "serve"},
+		"notifiers": {"notify test"},
 	}.byName(),
 	flags:    of{}.byName(),
 	keys:     of{}.byName(),

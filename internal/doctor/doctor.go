@@ -68,12 +68,7 @@ func Examine(ctx context.Context, x Examination) []Finding {
 	findings = append(append(findings, agents...), x.installs(agents)...)
 	findings = append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), x.configuration())
 	findings = append(findings, next...)
-	findings = append(findings, x.keepAwake(ctx))
-	return append(findings, Finding{
-		What:   "sandbox",
-		State:  Note,
-		Detail: "none: agents run with your permissions, in their own edit mode unless --yolo",
-	})
+	return append(findings, x.keepAwake(ctx), x.sandbox(ctx))
 }
 
 func (x Examination) program(ctx context.Context, name, without string) Finding {

@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/ralphloop/ralph/internal/containment"
+	"github.com/ralphloop/ralph/sandbox"
+)
+
+// inForce says what an agent can reach in a tier.
+var inForce = map[sandbox.Tier]string{
+	sandbox.None: "agents run with your permissions, in their own edit mode unless --yolo",
+	sandbox.Landlock: "agents change only the workspace, caches and their own files, and do not see your secrets, " +
+		"but can change git's hooks and connect to sockets",
+	sandbox.Bwrap:  "agents change only the workspace, caches and their own files, and do not see your secrets",
+	sandbox.Docker: "agents see the workspace and the container's own files",
+	sandbox.Sbx:    "agents work in a microVM that has the workspace",
+}
+
+// sandbox reports the tier that agents of the next run are in, and why it is not a stronger one.
+func (x Examination) sandbox(ctx context.Context) Finding {
+	f := Finding{What: "sandbox", State: OK}
+	mode := cmp.Or(x.Settings.Sandbox.Mode, containment.Auto) // the settings may be unknown
+	choice, err := containment.Choose(ctx, mode, x.Env.Environ)
+	if err != nil {
+		f.State, f.Needed, f.Detail = Bad, true, strings.TrimPrefix(err.Error(), "sandbox ")
+		return f
+	}
+	if !choice.Tier.Contains() {
+		f.State = Note
+	}
+	f.Detail = string(choice.Tier) + ": " + inForce[choice.Tier]
+	if len(choice.PassedOver) > 0 {
+		f.Detail += "; passed over: " + choice.Reasons()
+	}
+	return f
+}
