@@ -35,9 +35,9 @@ var (
 	core   = []string{".", "judge", "fold", "loop"}
 	leaves = []string{
 		"promise", "model", "internal/process", "internal/atomicfile", "internal/diskuse", "internal/text",
-		"internal/textfile", "internal/shell", "sandbox",
+		"internal/textfile", "internal/shell", "sandbox", "internal/secrets",
 	}
-	pureLeaves = []string{"promise", "internal/text"} // no clock, no I/O
+	pureLeaves = []string{"promise", "internal/text", "internal/secrets"} // no clock, no I/O
 	proof      = []string{"internal/proof"}
 	adapters   = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
 	views      = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}

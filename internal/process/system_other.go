@@ -29,7 +29,9 @@ func canGuard() bool { return false }
 // guard is never used: this system has no way to adopt orphans.
 type guard struct{}
 
-func (t *tree) startGuarded(*Spec, string, []string, *os.ProcAttr) error { return errors.ErrUnsupported }
+func (t *tree) startGuarded(*Spec, string, []string, *os.ProcAttr) error {
+	return errors.ErrUnsupported
+}
 
 func (t *tree) ask(byte) error { return errors.ErrUnsupported }
 
