@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/sandbox"
 )
@@ -47,6 +48,8 @@ type Options struct {
 	Enter func(*process.Spec)
 	// Sandbox is the tier that Enter puts the agent in.
 	Sandbox sandbox.Tier
+	// Mask masks secrets in the prompt and in what the agent prints; nil masks nothing.
+	Mask *secrets.Masker
 }
 
 // CLI runs one agent CLI. It may be used by several goroutines at once.
@@ -160,7 +163,7 @@ func remove(files []File) {
 // spec writes the prompt and returns what to start, and the files to remove afterwards.
 func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err error) {
 	promptFile := filepath.Join(in.Folder, "prompt.md")
-	if err := os.WriteFile(promptFile, []byte(in.Prompt), 0o600); err != nil {
+	if err := os.WriteFile(promptFile, c.o.Mask.Bytes([]byte(in.Prompt)), 0o600); err != nil {
 		return spec, nil, fmt.Errorf("write prompt: %w: %w", ralph.ErrIO, err)
 	}
 	if absolute, err := filepath.Abs(promptFile); err == nil {
@@ -188,6 +191,7 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 		Needs: needs(request.Folder, in.ToolEnv),
+		Mask:  c.o.Mask.Writer,
 	}, cmd.Secrets, nil
 }
 

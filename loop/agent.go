@@ -62,7 +62,7 @@ func (r *agentRunner) runAgent(ctx context.Context, prompt string, listen listen
 		Iteration: r.iteration, Prompt: prompt, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
 		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(), Budget: judge.Budget(r.policy, r.state.History),
 		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
-		Live:  func(a ralph.Activity) { activity.note(a); callSafely(func() { r.live(a) }) },
+		Live:  func(a ralph.Activity) { activity.note(a); r.show(a) },
 
 		KeepAnswer: r.policy.KeepAnswer, Verifiers: r.verifiers(),
 	}

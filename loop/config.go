@@ -36,6 +36,9 @@ type Config struct {
 	// during the run cannot run without consent. nil agrees to all.
 	Agreed     func(check string) bool
 	WhoCommits string // who commits, for the prompt: "agent", "harness", or "" for neither
+	// Mask replaces the secrets in a text. The loop applies it to prompts, events and answers to tool calls; Agent and
+	// Checker mask what they store. nil masks nothing.
+	Mask func(text string) string
 }
 
 // Unlimited is the MaxIterations of a run without a limit. It must be set explicitly, because 0 is

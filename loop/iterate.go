@@ -87,7 +87,7 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 	}
 	started.GoalFiles = longGoals(in)
 	l.run.emit(ralph.EvIterationStarted, started)
-	built, err := l.prompter.Prompt(ctx, in)
+	built, err := l.run.prompt(ctx, l.prompter, in)
 	if err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func (j *journal) record(kind ralph.EventType, data any) (ralph.Event, *caughtPa
 		Run:       j.id,
 		Iteration: j.iteration,
 		Type:      kind,
-		Data:      data,
+		Data:      j.masked(kind, data),
 	}
 	bug := j.store(func() error { return j.recorder.Append(e) })
 	if err := j.state.Apply(e); err != nil {

@@ -42,5 +42,5 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 	}
 	// No check ran, so the prompt does not say whether they pass.
 	in := l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations})
-	return l.prompter.Prompt(ctx, in)
+	return l.run.prompt(ctx, l.prompter, in)
 }

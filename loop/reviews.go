@@ -170,7 +170,7 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 		Now:         h.Now.Tree,
 		Marker:      r.about.Marker,
 		Case:        h.Now.LastCase(),
-		Live:        func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
+		Live:        r.show,
 	}
 	folder, err := r.folder()
 	if err != nil {

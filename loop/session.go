@@ -153,7 +153,7 @@ func (s *SessionStep) tell(ctx context.Context, l *Loop) ralph.Verdict {
 	in := l.promptInput(ctx, ralph.IterationStarted{
 		Ordinal: l.run.state.History.Counted + 1, Of: l.run.policy.MaxIterations,
 	})
-	built, err := l.prompter.Prompt(ctx, in)
+	built, err := l.run.prompt(ctx, l.prompter, in)
 	if err != nil {
 		return judge.Abort(l.run.state.History.Breaker, ralph.Internal, "build prompt: %v", err)
 	}

@@ -156,7 +156,7 @@ func (t *testsFirst) input(attempt int, problem string) (ralph.AuthorInput, erro
 	in := ralph.AuthorInput{
 		Attempt: attempt, Dir: t.cfg.Dir, Base: t.state.History.Base, Marker: t.about.Marker, Timeout: t.timeLeft(),
 		Budget: judge.RunBudget(t.policy, t.state.History.Judge(ralph.Moment{})),
-		Live:   func(a ralph.Activity) { callSafely(func() { t.live(a) }) },
+		Live:   t.show,
 	}
 	goal := t.goals.goal
 	about := prompt.Author{Goal: goal.text, GoalFile: goal.file, Checks: t.cfg.Checks, Problem: problem}

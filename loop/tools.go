@@ -89,8 +89,14 @@ func (d *toolDesk) addTo(o ralph.AgentOutcome) ralph.AgentOutcome {
 	return o
 }
 
-// answer answers one call. Several goroutines may call it.
+// answer answers one call, without secrets. Several goroutines may call it.
 func (d *toolDesk) answer(ctx context.Context, c ralph.ToolCall) ralph.ToolAnswer {
+	answer := d.handle(ctx, c)
+	answer.Text = d.checks.mask(answer.Text)
+	return answer
+}
+
+func (d *toolDesk) handle(ctx context.Context, c ralph.ToolCall) ralph.ToolAnswer {
 	switch c.Tool {
 	case ralph.ToolNextTask:
 		return ralph.ToolAnswer{Text: d.work}

@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/canary"
+	"github.com/ralphloop/ralph/internal/secrets"
 )
 
 // DefaultOutputLimit is how many bytes of a check's output are kept on disk by default.
@@ -36,6 +37,8 @@ type Shell struct {
 	Enter func(*process.Spec)
 	// Wall puts the command into a sandbox, after Enter; nil leaves it outside.
 	Wall func(*process.Spec)
+	// Mask masks secrets in the output. A masked secret in a command is the secret itself. nil masks nothing.
+	Mask *secrets.Masker
 	// Prepare runs before each check and returns the check to run, or the result of a check that cannot
 	// be prepared; nil prepares nothing.
 	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
@@ -79,13 +82,14 @@ func (s Shell) run(
 	if err != nil {
 		return result, err
 	}
-	command := cmp.Or(in.Command, in.Name)
+	command := s.Mask.Reveal(cmp.Or(in.Command, in.Name))
 	env, removeAnswer, err := s.answer.give(command, s.Env)
 	if err != nil {
 		return result, errors.Join(err, kept.Close())
 	}
 	defer removeAnswer()
-	listener := listen(kept)
+	masked := s.Mask.Writer(kept)
+	listener := listen(masked)
 	spec := process.Spec{
 		Argv: process.Shell(command), Dir: in.Dir, Env: env, Marker: in.Marker, Guarded: true,
 		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
@@ -102,7 +106,7 @@ func (s Shell) run(
 	if err == nil && errors.Is(ended.StartError, process.ErrEnclosure) { // it could be created when the view was opened
 		err = &process.IOError{Op: "open view", Err: ended.StartError}
 	}
-	if err = cmp.Or(err, listener.Close(), kept.Close()); err != nil {
+	if err = cmp.Or(err, listener.Close(), masked.Close(), kept.Close()); err != nil {
 		return result, runError(in.Name, err)
 	}
 	s.describe(ctx, in, ended, kept, &result)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -27,6 +28,7 @@ type transcript struct {
 	bytes int64    // size of the conversation, kept or not
 	full  bool
 	err   error
+	mask  *secrets.Masker
 }
 
 // entry is one line of a transcript.
@@ -90,7 +92,7 @@ func (t *transcript) write(e entry) {
 		t.fail(err)
 		return
 	}
-	line = append(line, '\n')
+	line = append(t.mask.Bytes(line), '\n')
 	t.bytes += int64(len(line))
 	switch {
 	case t.file == nil || t.err != nil || t.full:

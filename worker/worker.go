@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	Env []string
 	// Enter may change how a command is started, for a sandbox.
 	Enter func(*process.Spec)
+	// Mask masks secrets in what is sent and stored; nil masks nothing.
+	Mask *secrets.Masker
 	// BashTimeout is the default timeout of a command, and MaxBashTimeout the longest that the model may ask for;
 	// default: the tool's.
 	BashTimeout, MaxBashTimeout time.Duration
@@ -81,10 +84,12 @@ func (w *Worker) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutco
 func run(
 	ctx context.Context, o Options, in ralph.AgentInput, lead func(*conversation) role,
 ) (ralph.AgentOutcome, error) {
+	in.Prompt = o.Mask.String(in.Prompt)
 	record, err := openTranscript(in.Folder, in.Prompt)
 	if err != nil {
 		return ralph.AgentOutcome{}, err
 	}
+	record.mask = o.Mask
 	t := newConversation(o, in, record)
 	t.lead = lead(t)
 	outputs, err := openOutputs(in.Folder)
@@ -135,7 +140,7 @@ func (t *conversation) inWorkspace(ctx context.Context, outputs *os.Root) *endin
 	defer root.Close()
 	t.start(t.lead.tools(tools.Options{
 		Root: root, Outputs: outputs, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, Grace: t.o.Grace,
-		BashTimeout: t.o.BashTimeout, MaxBashTimeout: t.o.MaxBashTimeout,
+		BashTimeout: t.o.BashTimeout, MaxBashTimeout: t.o.MaxBashTimeout, Mask: t.o.Mask,
 	}))
 	end := t.takeTurns(ctx)
 	t.lead.finish(ctx, end)

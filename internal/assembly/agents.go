@@ -61,7 +61,7 @@ func (c chosenAgent) about() agent.About {
 
 // chooseAgents selects the first agent and its fallbacks. Each may run the checks without asking.
 func (r Request) chooseAgents(checks []string, tier sandbox.Tier) ([]chosenAgent, error) {
-	s, env := r.Settings, r.Env
+	s := r.Settings
 	base := agent.Options{Permissions: permissions(s, tier), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
 	if s.Agent.MCP != "off" {
 		base.Tools = r.Self
@@ -97,13 +97,14 @@ func (r Request) chooseAgents(checks []string, tier sandbox.Tier) ([]chosenAgent
 		chosen[len(chosen)-1].escalation = true
 	}
 	for i := range chosen {
-		chosen[i] = chosen[i].withEnvironment(s, env)
+		chosen[i] = r.withEnvironment(chosen[i])
 	}
 	return chosen, nil
 }
 
-// withEnvironment sets the variables that the agent gets.
-func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAgent {
+// withEnvironment sets the variables that the agent gets, and masks the others' values in what it prints.
+func (r Request) withEnvironment(c chosenAgent) chosenAgent {
+	env := r.Env
 	about := c.about()
 	own := about.Env
 	if about.EnvOf != nil {
@@ -111,7 +112,8 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 	}
 	c.options.Name = c.name
 	plain := about.Program == "" && c.by == nil // the worker's commands must not get its API key
-	c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: plain})
+	c.options.Env = config.AgentEnv(env, config.Passes{Names: r.Settings.Agent.Env, Own: own, When: about.EnvWhen, Plain: plain})
+	c.options.Mask = r.Mask
 	return c
 }
 

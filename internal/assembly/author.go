@@ -37,7 +37,7 @@ func (p *Plan) findAuthor() error {
 	if err != nil {
 		return err
 	}
-	chosen = chosen.withEnvironment(s, p.Env)
+	chosen = p.withEnvironment(chosen)
 	if err := checkMeters(s, []chosenAgent{chosen}); err != nil {
 		return err
 	}

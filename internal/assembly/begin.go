@@ -160,7 +160,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 		InSession: p.Session != "",
 	}
-	shell := verify.Shell{Env: checkEnv, Wall: p.Walls.aroundChecks(p, places)}
+	shell := verify.Shell{Env: checkEnv, Mask: p.Mask, Wall: p.Walls.aroundChecks(p, places)}
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))
@@ -222,6 +222,7 @@ func (p *Plan) loopConfig() loop.Config {
 		Hidden:     p.Settings.Checks.Hidden,
 		Dir:        p.Workspace.Dir,
 		WhoCommits: p.Settings.Committer(),
+		Mask:       p.Mask.String,
 		Agreed:     p.agreed(),
 	}
 }
@@ -306,7 +307,7 @@ func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop
 		}
 	}
 	if p.evaluator != nil {
-		ledger := evaluate.NewLedger(places.Run)
+		ledger := evaluate.NewLedger(places.Run, p.Mask)
 		evaluator := isolatedEvaluator{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: ledger}
 		options = append(options, loop.WithEvaluator(p.evaluator.name, evaluator))
 	}
@@ -353,7 +354,7 @@ func (p *Plan) hookSet() *hooks.Set {
 		PreIteration:  hooks.Hooks[ralph.IterationAhead]{Commands: h.PreIteration},
 		PostIteration: hooks.Hooks[ralph.IterationJudged]{Commands: h.PostIteration},
 		OnStop:        hooks.Hooks[ralph.RunEnd]{Commands: h.OnStop},
-		Env:           env, Home: p.Env.Home, Marker: p.run, Timeout: timeout, Strict: p.Settings.Worker.Strict,
+		Env:           env, Mask: p.Mask, Home: p.Env.Home, Marker: p.run, Timeout: timeout, Strict: p.Settings.Worker.Strict,
 	}
 }
 

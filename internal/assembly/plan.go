@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
@@ -46,6 +47,7 @@ type Request struct {
 	Base       string              // the snapshot of a resumed run's base; "" if it has none
 	Tests      *ralph.TestsWritten // tests that a resumed run was given; nil if there are none
 	Session    string              // the agent is a live session of this name, which Ralph does not start; "" if not
+	Mask       *secrets.Masker     // of the user's secrets; set by MaskSecrets
 	Begun      map[string]int      // conversations that a resumed run has begun with models, by role: worker, evaluator
 }
 
@@ -78,6 +80,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if !req.Resumed {
 		p.absoluteScripts()
 	}
+	if err := p.MaskSecrets(); err != nil {
+		return nil, err
+	}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
 		return nil, &config.UsageError{
 			Msg:  "gate.claim is optional and checks.when is claim: without a claim, no check would ever run",
@@ -90,6 +95,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findChecks(); err != nil {
 		return nil, err
 	}
+	p.Goal, p.Checks = p.Mask.String(p.Goal), text.Mapped(p.Checks, p.Mask.String)
 	p.lintTasks()
 	if err := p.checkRepository(ctx); err != nil {
 		return nil, err
@@ -380,7 +386,7 @@ func (r Request) Notify(ctx context.Context, result ralph.Result) error {
 	env := append(r.Env.Untrusted(),
 		"RALPH_NOTIFY_STATUS="+string(result.Status),
 		"RALPH_NOTIFY_RUN="+result.RunID,
-		"RALPH_NOTIFY_TEXT="+result.Summary)
+		"RALPH_NOTIFY_TEXT="+r.Mask.String(result.Summary))
 	spec := process.Spec{
 		Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout, Guarded: true,
 	}

@@ -44,7 +44,7 @@ func FindPlanner(req Request) (*PlannerAgent, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen = chosen.withEnvironment(req.Settings, req.Env)
+	chosen = req.withEnvironment(chosen)
 	if err := checkMeters(req.Settings, []chosenAgent{chosen}); err != nil {
 		return nil, err
 	}

@@ -209,7 +209,10 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 // Examiner returns what examines the work of a run that has ended. req.Settings are the run's own
 // settings. The workspace stays as it is.
 func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
-	shell := verify.Shell{Env: req.checkEnv()}
+	if err := req.MaskSecrets(); err != nil {
+		return nil, err
+	}
+	shell := verify.Shell{Env: req.checkEnv(), Mask: req.Mask}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
 	req.Resumed, req.Protected, req.Base = true, state.Policy.Protects, state.History.Base.Snapshot
@@ -256,7 +259,7 @@ func (p *Plan) findEvaluator() error {
 	if err != nil {
 		return err
 	}
-	chosen = chosen.withEnvironment(s, p.Env)
+	chosen = p.withEnvironment(chosen)
 	if err := checkMeters(s, []chosenAgent{chosen}); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
 		KeyEnv:   c.by.KeyEnv,
 		Env:      c.options.Env,
 		Enter:    c.options.Enter,
+		Mask:     p.Mask,
 		Run:      p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,
 
@@ -107,6 +108,19 @@ func (p *Plan) WorkerSilence() ralph.Span {
 		return 0
 	}
 	return ralph.Span(p.agents[0].by.Idle)
+}
+
+// MaskSecrets finds the secrets to mask. A run in a worktree masks those of the workspace that it comes from.
+func (r *Request) MaskSecrets() (err error) {
+	files := slices.Clone(r.Settings.Secrets.Files)
+	for i, name := range files {
+		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~/") {
+			files[i] = filepath.Join(r.Workspace.Dir, name)
+		}
+	}
+	r.Settings.Secrets.Files = files
+	r.Mask, err = r.Settings.Masker(r.Env, r.Workspace.Dir)
+	return err
 }
 
 // modelKeys returns the variables with the API keys of the models that Ralph itself calls in this

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -198,8 +197,8 @@ func (c *resumeCommand) recordedPlan(
 	state *fold.State,
 ) (*assembly.Plan, error) {
 	changes := c.changes
-	var settings config.Settings
-	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
+	settings, err := config.Recorded(state.Started.Settings, c.streams.Env, workspace.Dir)
+	if err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are unknown", state.Run)
 	}
 	// ralph limit may have raised them

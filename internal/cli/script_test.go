@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"ralph":    func() { os.Exit(cli.Main(context.Background(), cli.System())) },
 		"mcp-call": callTools,
+		"leak":     leak,
 	})
 }
 

@@ -49,6 +49,7 @@ type Settings struct {
 	Breaker   BreakerSettings   `json:"breaker"`
 	Limits    LimitSettings     `json:"limits"`
 	Notify    NotifySettings    `json:"notify"`
+	Secrets   SecretSettings    `json:"secrets,omitzero"`
 	Hooks     HookSettings      `json:"hooks,omitzero"`
 	Prompt    PromptSettings    `json:"prompt"`
 	Sandbox   SandboxSettings   `json:"sandbox"`

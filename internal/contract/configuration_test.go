@@ -63,7 +63,7 @@ var groupTitles = map[string]string{
 	"": "Run", "agent": "Agent", "checks": "Checks", "gate": "Gates", "tasks": "Tasks", "breaker": "Breaker",
 	"limits": "Limits", "notify": "Notifications", "prompt": "Prompt", "evaluator": "Evaluator",
 	"sandbox": "Sandbox", "hooks": "Hooks of a run", "worker": "Built-in worker", "planner": "Planner",
-	"tests": "Tests by another agent",
+	"tests": "Tests by another agent", "secrets": "Secrets",
 }
 
 // keyTables has one table per group, in the order of the program's table.

@@ -34,7 +34,7 @@ func message(hook Name, event any) []byte {
 
 // run asks one command.
 func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answer {
-	input, err := inputFile(message)
+	input, err := inputFile(s.Mask.Bytes(message))
 	defer os.Remove(input) // also if it could not be written
 	if err != nil {
 		return Answer{Decision: Warn, Text: "it could not be run: " + err.Error()}
@@ -44,6 +44,7 @@ func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answ
 	spec := process.Spec{
 		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, StdinFile: input, Guarded: true,
 		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
+		Mask: s.Mask.Writer,
 	}
 	if s.Enter != nil {
 		s.Enter(&spec)

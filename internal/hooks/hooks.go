@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/secrets"
 )
 
 // Name is a point at which hooks are asked.
@@ -78,6 +79,8 @@ type Set struct {
 	OnStop        Hooks[ralph.RunEnd]
 
 	Env []string // the whole environment of commands
+	// Mask masks secrets in what commands are told and in what they say; nil masks nothing.
+	Mask *secrets.Masker
 	// ToolEnv is the whole environment of the shell commands that pre_tool is asked about; default:
 	// unknown.
 	ToolEnv []string

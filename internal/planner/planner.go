@@ -107,6 +107,9 @@ type Planner struct {
 // New finds everything that an interview needs, or returns what is missing. It asks nobody and
 // writes nothing.
 func New(req Request) (*Planner, error) {
+	if err := req.MaskSecrets(); err != nil {
+		return nil, err
+	}
 	p := &Planner{request: req}
 	var err error
 	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{
@@ -203,6 +206,7 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (talked Interview, err 
 		MaxCost:   s.MaxCost,
 		MaxTokens: s.MaxTokens,
 		Unmetered: s.AllowUnmetered,
+		Mask:      p.request.Mask,
 	}
 	if p.agent != nil {
 		return p.interviewAgent(ctx, options)

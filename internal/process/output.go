@@ -3,6 +3,7 @@ package process
 import (
 	"cmp"
 	"errors"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -46,6 +47,7 @@ type stream struct {
 	read, write      *os.File
 	file             *OutputFile
 	sink             Sink
+	mask             io.WriteCloser // leads to file and tap; nil if nothing is masked
 	bytes            int64
 	err              error
 	panicked         *TapPanic
@@ -64,6 +66,11 @@ func openOutput(s *Spec) (*output, error) {
 	err := o.add("stdout", s.Stdout)
 	if err == nil && !s.StderrToStdout {
 		err = o.add("stderr", s.Stderr)
+	}
+	for _, st := range o.streams {
+		if s.Mask != nil {
+			st.mask = s.Mask(delivery{o, st})
+		}
 	}
 	if err != nil {
 		o.discard()
@@ -113,6 +120,9 @@ func (o *output) begin() {
 		_ = st.write.Close()
 		o.readers.Go(func() {
 			o.consume(st)
+			if st.mask != nil {
+				_ = st.mask.Close() // the stream has the error
+			}
 			if o.pending.Add(-1) == 0 {
 				close(o.drained)
 			}
@@ -200,6 +210,25 @@ func (o *output) take(st *stream, p []byte) {
 	if o.watched {
 		o.lastByte.Store(int64(time.Since(o.born)))
 	}
+	if st.mask != nil {
+		_, _ = st.mask.Write(p) // the stream has the error
+		return
+	}
+	o.deliver(st, p)
+}
+
+// delivery is the end of a stream, behind its mask.
+type delivery struct {
+	*output
+	*stream
+}
+
+func (d delivery) Write(p []byte) (int, error) {
+	d.deliver(d.stream, p)
+	return len(p), nil
+}
+
+func (o *output) deliver(st *stream, p []byte) {
 	if st.file != nil && st.file.err == nil {
 		if _, err := st.file.Write(p); err != nil {
 			o.fail(st, err)

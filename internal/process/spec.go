@@ -52,6 +52,10 @@ type Spec struct {
 	// Grace is the time between SIGTERM and SIGKILL; default: DefaultGrace; less than 0: none.
 	Grace time.Duration
 
+	// Mask returns a writer through which the output of each stream goes before it is stored or tapped, for
+	// secrets. Its Close passes on what it kept back. Default: none.
+	Mask func(io.Writer) io.WriteCloser
+
 	// Marker is set in the environment as MarkerVariable, for Dead. Several trees may share one.
 	// Default: a random marker.
 	Marker string

@@ -3,7 +3,6 @@ package reverify
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -49,7 +48,8 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	case tree.Snapshot == "":
 		return nil, &config.UsageError{Msg: "no snapshot exists of the tree that its checks ran on"}
 	}
-	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
+	var err error
+	if req.Settings, err = config.Recorded(state.Started.Settings, req.Env, req.Workspace.Dir); err != nil {
 		return nil, &config.UsageError{
 			Msg: fmt.Sprintf("run %s was not started by this program, so its settings are unknown", state.Run),
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/secrets"
 )
 
 const (
@@ -21,10 +22,15 @@ const (
 
 // Ledger is the ledger of a run, for people to read: one line of JSON per verdict, in
 // ledger/TASK.jsonl of the run's folder. The event log is the source of truth.
-type Ledger struct{ folder string }
+type Ledger struct {
+	folder string
+	mask   *secrets.Masker
+}
 
-// NewLedger returns the ledger in a run's folder. It writes nothing yet.
-func NewLedger(folder string) Ledger { return Ledger{filepath.Join(folder, ledgerFolder)} }
+// NewLedger returns the ledger in a run's folder, without the secrets that mask knows. It writes nothing yet.
+func NewLedger(folder string, mask *secrets.Masker) Ledger {
+	return Ledger{filepath.Join(folder, ledgerFolder), mask}
+}
 
 // Entry is one line of the ledger.
 type Entry struct {
@@ -47,7 +53,7 @@ func (b Ledger) Append(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("open ledger: %w: %w", ralph.ErrIO, err)
 	}
-	_, err = f.Write(append(line, '\n'))
+	_, err = f.Write(append(b.mask.Bytes(line), '\n'))
 	if closing := f.Close(); err == nil {
 		err = closing
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestLedger(t *testing.T) {
 	folder := t.TempDir()
-	book := NewLedger(folder)
+	book := NewLedger(folder, nil)
 	for _, e := range []ralph.Evaluation{
 		{Agent: "a", End: ralph.EndOK, Accepted: true},
 		{Task: "T/1", Agent: "a", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: "x"},

@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -36,6 +38,8 @@ type Options struct {
 	// Terse shows only the beginning of a text, once it is complete. Thoughts are still shown as they
 	// arrive.
 	Terse bool
+	// Mask masks secrets in what is sent; nil masks nothing.
+	Mask *secrets.Masker
 }
 
 // Conversation is what was said so far and what it cost. It is for one goroutine.
@@ -90,7 +94,16 @@ func WindowOf(name string, price func(string) (model.Price, bool)) (tokens int64
 
 // Add adds a message to the conversation, which then owns it. Results of tools may be dropped when
 // room is needed, except those at the indexes in kept.
-func (c *Conversation) Add(m model.Message, kept ...int) { c.history.add(m, kept) }
+func (c *Conversation) Add(m model.Message, kept ...int) {
+	if m.Role != model.Assistant { // a provider wants its own words back as they were
+		m.Text = c.o.Mask.String(m.Text)
+		m.Results = slices.Clone(m.Results)
+		for i := range m.Results {
+			m.Results[i].Text = c.o.Mask.String(m.Results[i].Text)
+		}
+	}
+	c.history.add(m, kept)
+}
 
 // Answers returns the model that answered last, as the provider calls it; "" if it does not say.
 func (c *Conversation) Answers() string { return c.answers }

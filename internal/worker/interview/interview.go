@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 )
@@ -37,7 +38,8 @@ var systemPage string
 type Options struct {
 	Client model.Client // wrapped in a model.Retrier if it is not one
 	Model  string
-	Tools  []tools.Tool // for reading; an agent has its own
+	Tools  []tools.Tool    // for reading; an agent has its own
+	Mask   *secrets.Masker // masks secrets in what the model is sent; nil masks nothing
 
 	Agent ralph.Agent      // must be read-only, so that its outcome includes its answer
 	Call  ralph.AgentInput // what each call of the agent has in common: the workspace, time limits, a marker

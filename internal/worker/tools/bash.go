@@ -107,7 +107,7 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 	}
 	spec := t.spec(".", argv...)
 	spec.Stdout, spec.StderrToStdout = process.Sink{Path: kept.path, Limit: keptLimit, Tap: &seen}, true
-	spec.Timeout, spec.Grace, spec.Guarded = timeout, t.Grace, true
+	spec.Timeout, spec.Grace, spec.Guarded, spec.Mask = timeout, t.Grace, true, t.Mask.Writer
 	ended, err := process.Run(ctx, t.entered(spec))
 	if err != nil {
 		return Failf("the command could not be run: %w", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/model"
 )
@@ -51,6 +52,8 @@ type Options struct {
 	// Grace is the time between TERM and KILL when a command is ended; default: process.DefaultGrace;
 	// negative means none.
 	Grace time.Duration
+	// Mask masks secrets in the output of commands; nil masks nothing.
+	Mask *secrets.Masker
 }
 
 // Set returns all tools: bash, read_file, write_file, edit_file, glob, grep.
