@@ -116,7 +116,7 @@ var badFiles = []string{
 	"prices: [cheap]",
 	"prices: ['m=1/-2']",
 	"profile: ''",
-	"sandbox: docker",
+	"sandbox: gvisor",
 	"on_decide: maybe",
 	"worktree: a b",
 	"worktree: ../a",

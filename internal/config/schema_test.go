@@ -66,7 +66,7 @@ func TestSchemaRefusesWhatTheLoaderRefuses(t *testing.T) {
 		"max_iterations: [1]",
 		"max_time: soon", "max_time: -5", "max_time: 5d", "gate: {status: maybe}", "checks: {timout: 5m}", "checks: ['']",
 		"checks: [[a]]",
-		"ralph_loop: {checks: [a]}", "breaker: {output_decline: 101}", "sandbox: docker", "agent: {colour: red}",
+		"ralph_loop: {checks: [a]}", "breaker: {output_decline: 101}", "sandbox: gvisor", "agent: {colour: red}",
 		"allow_unverified: perhaps",
 	}
 	for _, key := range Keys() {
