@@ -1,5 +1,7 @@
 package sandbox
 
+import "cmp"
+
 // encloseBwrap uses namespaces for processes, messages and mounts. The command has no capabilities, no
 // terminal to type into, and dies with its parent.
 func encloseBwrap(c Command, w Wall) Command {
@@ -15,14 +17,12 @@ func encloseBwrap(c Command, w Wall) Command {
 		switch {
 		case r.Access == Link:
 			argv = append(argv, "--symlink", r.From, r.Path)
-		case r.From != "":
-			argv = append(argv, "--bind", r.From, r.Path)
 		case r.Access == Hide:
 			argv = append(argv, "--tmpfs", r.Path)
 		case r.Access == Read:
-			argv = append(argv, "--ro-bind", r.Path, r.Path)
+			argv = append(argv, "--ro-bind", cmp.Or(r.From, r.Path), r.Path)
 		case r.Access == Write:
-			argv = append(argv, "--bind", r.Path, r.Path)
+			argv = append(argv, "--bind", cmp.Or(r.From, r.Path), r.Path)
 		}
 	}
 	if c.Dir != "" {

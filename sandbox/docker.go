@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 	"strings"
@@ -57,13 +58,13 @@ func dockerMounts(rules []Rule) (argv []string) {
 		folder, found := above(rules, r.Path)
 		switch {
 		case r.Access == Link: // an image has no use for the user's links
-		case r.From != "":
+		case r.From != "" && r.Access == Write:
 			argv = append(argv, "--volume", r.From+":"+r.Path)
 		case r.Access == Hide && found && folder.canChange():
 			argv = append(argv, "--tmpfs", r.Path)
 		case r.Access == Hide: // it is not there
 		case r.Access == Read:
-			argv = append(argv, "--volume", r.Path+":"+r.Path+":ro")
+			argv = append(argv, "--volume", cmp.Or(r.From, r.Path)+":"+r.Path+":ro")
 		case r.Access == Write:
 			argv = append(argv, "--volume", r.Path+":"+r.Path)
 		}

@@ -27,6 +27,7 @@ func encloseLandlock(c Command, w Wall) Command {
 		folder, found := above(w.Rules, r.Path)
 		switch {
 		case r.Access == Link: // the kernel hides no links
+		case r.From != "" && r.Access == Read: // nothing can be in its place
 		case r.From != "":
 			argv = append(argv, string(Hide)+":"+r.Path, string(Write)+":"+r.From)
 			c.Env = append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+r.From)

@@ -70,8 +70,7 @@ const (
 type Rule struct {
 	Path   string // absolute, without links; it exists
 	Access Access
-	// From is another folder that the command sees at Path, and can write; "" for Path itself. For a Link
-	// it is the target.
+	// From is something else that the command sees at Path; "" for Path itself. For a Link it is the target.
 	From string
 }
 

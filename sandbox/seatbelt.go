@@ -12,6 +12,8 @@ func encloseSeatbelt(c Command, w Wall) Command {
 		path := `(subpath "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Path) + `")`
 		switch {
 		case r.Access == Link: // nothing hides links
+		case r.From != "" && r.Access == Read:
+			b.WriteString("(deny file-write* " + path + ")\n")
 		case r.From != "":
 			from := `(subpath "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.From) + `")`
 			b.WriteString("(allow file-read* file-write* " + from + ")\n")

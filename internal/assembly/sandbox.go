@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/sandbox"
 )
 
@@ -18,6 +20,7 @@ import (
 type Walls struct {
 	tier sandbox.Tier
 	room *containment.Room // once the run has begun
+	git  gitrepo.Guarded
 }
 
 // chooseWalls finds the tier of a run, and says if there is none although there could be. Agents that
@@ -47,10 +50,16 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 	return w, none, nil
 }
 
-// open makes what the run needs in its tier.
-func (w *Walls) open(run string) (err error) {
-	w.room, err = containment.Open(w.tier, run)
-	return err
+// open makes what a run in a workspace needs in its tier.
+func (w *Walls) open(ctx context.Context, run string, in workspace.Workspace) (err error) {
+	if w.room, err = containment.Open(w.tier, run); err != nil {
+		return err
+	}
+	if in.Repo != nil && w.tier != sandbox.None {
+		w.git = in.Repo.Guarded(ctx)
+		w.room.KeepAbsent(w.git.Absent)
+	}
+	return nil
 }
 
 // Close removes what the run needed while it was running.
@@ -100,7 +109,7 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
 	makeFolders(append(needs.Change, filepath.Join(env.Home, ".cache")))
-	place := agentPlace(env, p.Workspace.Dir, needs)
+	place := agentPlace(env, p.Workspace.Dir, needs, p.Walls.git)
 	place.Own = append(place.Own, p.hiddenDir)
 	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, env)...)
 	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
@@ -112,11 +121,12 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 }
 
 // agentPlace describes what every agent with such files below home needs.
-func agentPlace(env config.Env, workspace string, needs agent.Home) containment.Place {
+func agentPlace(env config.Env, workspace string, needs agent.Home, git gitrepo.Guarded) containment.Place {
 	return containment.Place{
 		Home:      env.Home,
 		Workspace: workspace,
-		Kept:      append([]string{filepath.Join(workspace, config.ProjectFile)}, needs.Keep...),
+		Kept:      slices.Concat([]string{filepath.Join(workspace, config.ProjectFile)}, needs.Keep, git.ReadOnly),
+		Git:       git.Writable,
 		Own:       []string{env.StateDir, env.ConfigDir, env.CacheDir},
 		Write:     slices.Clone(needs.Change),
 	}
@@ -124,8 +134,12 @@ func agentPlace(env config.Env, workspace string, needs agent.Home) containment.
 
 // ClaudePlace describes what Claude Code needs in a workspace, without settings of the user. The program is
 // what else it can start.
-func ClaudePlace(env config.Env, workspace, program string) containment.Place {
-	place := agentPlace(env, workspace, agent.HomeIn("claude", env.Environ))
+func ClaudePlace(ctx context.Context, env config.Env, workspace, program string) containment.Place {
+	var git gitrepo.Guarded
+	if repo, found, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, workspace); err == nil && found {
+		git = repo.Guarded(ctx)
+	}
+	place := agentPlace(env, workspace, agent.HomeIn("claude", env.Environ), git)
 	place.Programs = []string{program}
 	return place
 }

@@ -111,7 +111,7 @@ func (c sandboxCommand) test(ctx context.Context, names []string) error {
 	defer os.RemoveAll(folder)
 	report.Probes, err = hostile.Examine(ctx, hostile.Trial{
 		Folder: folder, Self: []string{c.streams.Self, "sandbox", "attack"}, Path: path, Tiers: works,
-		Place: c.place,
+		Place: func(s *hostile.Scene) containment.Place { return c.place(ctx, s) },
 	}, hostile.Probes())
 	if err != nil {
 		return interruptedOr(ctx, err)
@@ -157,10 +157,10 @@ func (c sandboxCommand) scratchFolder() (string, error) {
 }
 
 // place returns what an agent would have in a scene.
-func (c sandboxCommand) place(s *hostile.Scene) containment.Place {
+func (c sandboxCommand) place(ctx context.Context, s *hostile.Scene) containment.Place {
 	env := c.streams.Env
 	env.Environ, env.Home, env.StateDir, env.ConfigDir, env.CacheDir = s.Env, s.Home, s.State, s.Config, s.Cache
-	return assembly.ClaudePlace(env, s.Workspace, filepath.Clean(c.streams.Self))
+	return assembly.ClaudePlace(ctx, env, s.Workspace, filepath.Clean(c.streams.Self))
 }
 
 func (r sandboxReport) print(out io.Writer, works []sandbox.Tier) {

@@ -12,8 +12,9 @@ import (
 
 // Room is the wall of a run. It may be used by several goroutines at once.
 type Room struct {
-	tier sandbox.Tier
-	temp string
+	tier   sandbox.Tier
+	temp   string
+	absent []string // files that a tier makes where it mounts something
 }
 
 // Open makes what a run needs in a tier. The caller closes the room when the run has ended.
@@ -33,10 +34,18 @@ func Open(tier sandbox.Tier, run string) (*Room, error) {
 	return r, nil
 }
 
-// Close removes the folder for temporary files.
+// KeepAbsent says which files do not exist and must not come to exist. Call it before Enter.
+func (r *Room) KeepAbsent(paths []string) { r.absent = paths }
+
+// Close removes the folder for temporary files, and the empty files of tiers.
 func (r *Room) Close() error {
 	if r.temp == "" {
 		return nil
+	}
+	for _, path := range r.absent {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			_ = os.Remove(path) // it means nothing to git
+		}
 	}
 	if err := removeAll(r.temp); err != nil {
 		return fmt.Errorf("remove the folder for temporary files: %w", err)
@@ -63,7 +72,7 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 	if r == nil || r.tier == sandbox.None {
 		return nil
 	}
-	place.Temp = r.temp
+	place.Temp, place.GitAbsent = r.temp, r.absent
 	return func(s *process.Spec) {
 		here := place
 		here.Env = s.Env

@@ -12,10 +12,14 @@ import (
 type Place struct {
 	Env       []string // of the agent, and of nothing else
 	Home      string
-	Workspace string   // with its git folders
-	Kept      []string // files that the agent may not change
-	Own       []string // Ralph's folders: the agent cannot see them
-	Programs  []string // paths of programs that the agent needs, such as its own
+	Workspace string
+	// Git are the folders of the repository that the agent may change, and GitAbsent the files in them that do
+	// not exist and must not come to exist.
+	Git, GitAbsent []string
+
+	Kept     []string // files that the agent may not change
+	Own      []string // Ralph's folders: the agent cannot see them
+	Programs []string // paths of programs that the agent needs, such as its own
 	// Read and Write are what the agent, or the user, needs beyond that.
 	Read, Write []string
 	Temp        string // the folder that the agent has for temporary files
@@ -46,14 +50,15 @@ func (p Place) Wall() sandbox.Wall {
 	b.open(p.Write...)
 	b.hide(p.Own...)
 	b.open(p.Workspace)
-	for _, folder := range gitFolders(p.Workspace) {
-		b.open(folder) // a folder with a rule of its own cannot be moved away
-		for _, name := range gitKept {
-			b.keep(filepath.Join(folder, name))
-		}
-	}
+	b.open(p.Git...) // a folder with a rule of its own cannot be moved away
 	for _, path := range p.Kept {
 		b.keep(path)
+	}
+	for _, path := range p.GitAbsent {
+		if folder := real(filepath.Dir(path)); folder != "" && b.mayWrite(folder) {
+			path = filepath.Join(folder, filepath.Base(path))
+			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Read, From: os.DevNull})
+		}
 	}
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}
 }
