@@ -21,6 +21,7 @@ func (command) About() About {
 	return About{
 		Title:    "any command",
 		Proven:   ProvenByRuns,
+		Env:      modelKeys,
 		EditMode: "custom command, not restricted",
 		ReadMode: "custom command, not restricted; only its isolated view protects the workspace",
 	}

@@ -26,6 +26,9 @@ const DefaultOutputLimit = 4 << 20
 type Shell struct {
 	// Env is the complete environment of every check, except for the marker that the harness adds.
 	Env []string
+	// Withheld has the names of the user's variables that are not in Env. The output of a check that fails and mentions one
+	// says how to pass it.
+	Withheld []string
 	// OutputLimit is how many bytes of output the file keeps, half from the beginning and half from
 	// the end; 0 means DefaultOutputLimit.
 	OutputLimit int64
@@ -125,7 +128,7 @@ func (s Shell) describe(
 	result.Truncated = kept.bytes > s.outputLimit()
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
-	result.Output = seen.text(endRemark(ended, in.Timeout))
+	result.Output = seen.text(cmp.Or(endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept))))
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))
 	}

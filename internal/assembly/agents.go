@@ -106,13 +106,12 @@ func (r Request) chooseAgents(checks []string, tier sandbox.Tier) ([]chosenAgent
 func (r Request) withEnvironment(c chosenAgent) chosenAgent {
 	env := r.Env
 	about := c.about()
-	own := about.Env
+	own := slices.Concat(about.Env, ownOfNamed(c.options.CommandLine))
 	if about.EnvOf != nil {
-		own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
+		own = append(own, about.EnvOf(agent.LookAround(env.Environ))...)
 	}
 	c.options.Name = c.name
-	plain := about.Program == "" && c.by == nil // the worker's commands must not get its API key
-	c.options.Env = config.AgentEnv(env, config.Passes{Names: r.Settings.Agent.Env, Own: own, When: about.EnvWhen, Plain: plain})
+	c.options.Env = config.AgentEnv(env, config.Passes{Names: r.Settings.Agent.Env, Own: own, When: about.EnvWhen})
 	c.options.Mask = r.Mask
 	return c
 }

@@ -155,12 +155,11 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 			other.options.Env = append(other.options.Env, inside...)
 		}
 	}
-	checkEnv := append(p.checkEnv(), inside...)
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 		InSession: p.Session != "",
 	}
-	shell := verify.Shell{Env: checkEnv, Mask: p.Mask, Wall: p.Walls.aroundChecks(p, places)}
+	shell := p.shell(inside...)
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))

@@ -111,6 +111,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findAgent(); err != nil {
 		return nil, err
 	}
+	warnWithheld(p)
 	p.warnUnusedHooks()
 	if err := p.prepareProof(); err != nil {
 		return nil, err

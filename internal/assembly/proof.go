@@ -212,7 +212,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 	if err := req.MaskSecrets(); err != nil {
 		return nil, err
 	}
-	shell := verify.Shell{Env: req.checkEnv(), Mask: req.Mask}
+	shell := req.shell()
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
 	req.Resumed, req.Protected, req.Base = true, state.Policy.Protects, state.History.Base.Snapshot

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,42 +108,6 @@ func (p *Plan) WorkerSilence() ralph.Span {
 	}
 	return ralph.Span(p.agents[0].by.Idle)
 }
-
-// MaskSecrets finds the secrets to mask. A run in a worktree masks those of the workspace that it comes from.
-func (r *Request) MaskSecrets() (err error) {
-	files := slices.Clone(r.Settings.Secrets.Files)
-	for i, name := range files {
-		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~/") {
-			files[i] = filepath.Join(r.Workspace.Dir, name)
-		}
-	}
-	r.Settings.Secrets.Files = files
-	r.Mask, err = r.Settings.Masker(r.Env, r.Workspace.Dir)
-	return err
-}
-
-// modelKeys returns the variables with the API keys of the models that Ralph itself calls in this
-// run.
-func (r Request) modelKeys() []string {
-	var keys []string
-	add := func(of models.Role, asked bool) {
-		if !asked {
-			return
-		}
-		if c, err := models.Choose(r.ForModels(), of); err == nil && c.HasKey() && !slices.Contains(keys, c.KeyEnv) {
-			keys = append(keys, c.KeyEnv)
-		}
-	}
-	s := r.Settings
-	workers := append([]string{s.Agent.Name, s.Agent.Escalate, s.Tests.By}, s.Agent.Fallback...)
-	add(models.Worker, slices.ContainsFunc(workers, isBuiltIn))
-	add(models.Evaluator, s.Evaluator.Enabled() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
-	return keys
-}
-
-// checkEnv returns the environment of checks. They run code that an agent wrote, and the agent
-// reads their output.
-func (r Request) checkEnv() []string { return r.Env.CheckEnviron(r.modelKeys(), r.Settings.Agent.Env) }
 
 // isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
 func isModel(name string) bool {

@@ -133,6 +133,10 @@ func linkTools(t *testing.T) string {
 	return dir
 }
 
+// scriptVariables are the variables by which scripts talk to their agents and checks, which get only common ones by
+// default. A script about the default sets RALPH_AGENT__ENV to nothing.
+const scriptVariables = "WORK\nGORACE\nSCENE\nSTEPS\nFLAW\nHOW\nWAIT\nRALPH_TEST\nFAIL\nTOOL\nOLD"
+
 // prepare gives a script a separate home, state folder and PATH. The folder bin comes first, for
 // fake agents.
 func prepare(env *testscript.Env, tools string) error {
@@ -160,6 +164,7 @@ func prepare(env *testscript.Env, tools string) error {
 		"LC_ALL":              "C",
 		"TZ":                  "UTC",
 		"GORACE":              raceOptions,
+		"RALPH_AGENT__ENV":    scriptVariables,
 	} {
 		env.Setenv(name, value)
 	}

@@ -6,28 +6,24 @@ import (
 	"strings"
 )
 
-// Passes says which variables an agent gets in addition to those that every program needs.
+// Passes says which variables an agent, a check or a hook gets in addition to those that every program needs.
 type Passes struct {
 	Names []string            // allowed by the user, as NAME or PREFIX_*
 	Own   []string            // the agent's settings and the keys to its own model
 	When  map[string][]string // more of its own, each list allowed only if the variable that is its key is on
-	Plain bool                // the user's own command: without Names it gets everything
 }
 
-// AgentEnv returns the environment that an agent gets.
+// AgentEnv returns the environment that an agent, a check or a hook gets.
 //
-// An agent acts on text that it reads. So it gets what it needs to work and to reach its own model,
-// but no other secrets: a deploy token in the user's shell is not for the agent. That is why there
-// is a list of common names. A name that matches the list but looks like a secret (NPM_TOKEN) is
-// passed only if Names or the agent's own variables have it.
-//
-// A plain command is the user's own command line. It gets the user's whole environment, unless
-// Names limits it.
+// An agent acts on text that it reads, and checks and hooks may run code that an agent wrote. So they
+// get what they need to work, and an agent what it needs to reach its own model, but no other secrets:
+// a deploy token in the user's shell is not for them. That is why there is a list of common names. A
+// name that matches the list but looks like a secret (NPM_TOKEN) is passed only if Names or the agent's
+// own variables have it.
 //
 // RALPH_TRUST is never passed on: only the user gives consent, and it must not reach a process that
 // text in a repository can influence.
 func AgentEnv(env Env, p Passes) []string {
-	passAll := p.Plain && len(p.Names) == 0
 	own := slices.Clone(p.Own)
 	for name, more := range p.When {
 		if env.isOn(name) {
@@ -39,12 +35,28 @@ func AgentEnv(env Env, p Passes) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case isWithheld(entry):
-		case passAll, matches(name, p.Names), matches(name, own), matches(name, commonVariables) && !isSecretName(name):
+		case matches(name, p.Names), matches(name, own), matches(name, commonVariables) && !isSecretName(name):
 			passed = append(passed, entry)
 		}
 	}
 	return passed
 }
+
+// Withheld returns the names of the user's variables that are not passed, apart from those of shells and of Ralph.
+func Withheld(env Env, passed []string) []string {
+	var names []string
+	for _, entry := range env.Environ {
+		name, _, _ := strings.Cut(entry, "=")
+		_, known := lookup(passed, name)
+		if !known && !strings.HasPrefix(name, envPrefix) && !slices.Contains(shellVariables, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// shellVariables are those that a shell sets by itself.
+var shellVariables = []string{"_", "PWD", "OLDPWD", "SHLVL", "PS1", "PS2", "IFS", "LINENO", "PPID", "OPTIND", "RANDOM"}
 
 // commonVariables are what programs need to find their files, tools, language, proxy and
 // certificates.
@@ -60,12 +72,21 @@ var commonVariables = []string{
 	"TERM",
 	"COLORTERM",
 	"NO_COLOR",
+	"FORCE_COLOR",
+	"CLICOLOR*",
+	"COLUMNS",
+	"LINES",
+	"HOSTNAME",
+	"DISPLAY",
+	"WAYLAND_DISPLAY",
+	"XAUTHORITY",
 	"TMPDIR",
 	"TZ",
 	"XDG_*",
 	"EDITOR",
 	"CI",
 	"SSH_AUTH_SOCK",
+	"RALPH_STATE_DIR", // a hook may look at its run
 	"HTTP_PROXY",
 	"HTTPS_PROXY",
 	"ALL_PROXY",
@@ -85,6 +106,21 @@ var commonVariables = []string{
 	"GIT_CONFIG_GLOBAL",
 	"GIT_CONFIG_SYSTEM",
 	"GIT_CONFIG_NOSYSTEM",
+	"DOCKER_HOST",
+	"CC",
+	"CXX",
+	"CFLAGS",
+	"CXXFLAGS",
+	"CPPFLAGS",
+	"LDFLAGS",
+	"MAKEFLAGS",
+	"CPATH",
+	"LIBRARY_PATH",
+	"LD_LIBRARY_PATH",
+	"PKG_CONFIG_PATH",
+	"CMAKE_*",
+	"NIX_*",
+	"LOCALE_ARCHIVE",
 	"NODE_*",
 	"NPM_*",
 	"npm_config_*",
@@ -92,6 +128,11 @@ var commonVariables = []string{
 	"PNPM_HOME",
 	"BUN_INSTALL",
 	"DENO_DIR",
+	"PLAYWRIGHT_*",
+	"PUPPETEER_*",
+	"CYPRESS_*",
+	"JEST_*",
+	"VITEST_*",
 	// Go's variables are listed by name, because GO* would match GOOGLE_….
 	"GOPATH",
 	"GOROOT",
@@ -115,23 +156,37 @@ var commonVariables = []string{
 	"GOMAXPROCS",
 	"GODEBUG",
 	"GO111MODULE",
+	"GOTELEMETRY",
+	"GOCOVERDIR",
 	"CGO_*",
 	"CARGO_*",
-	"RUSTUP_*",
-	"JAVA_HOME",
-	"GRADLE_USER_HOME",
-	"MAVEN_OPTS",
+	"RUST*",
+	"JAVA_*",
+	"JDK_*",
+	"GRADLE_*",
+	"MAVEN_*",
+	"M2_HOME",
 	"PYTHON*",
 	"VIRTUAL_ENV",
+	"PYTEST_*",
 	"PYENV_*",
-	"CONDA_PREFIX",
+	"CONDA_*",
+	"POETRY_*",
 	"UV_*",
 	"PIP_*",
 	"GEM_HOME",
 	"GEM_PATH",
+	"BUNDLE_*",
+	"RUBY*",
 	"RBENV_*",
-	"ANDROID_HOME",
-	"DOTNET_ROOT",
+	"RAILS_ENV",
+	"RACK_ENV",
+	"COMPOSER_*",
+	"MIX_*",
+	"ANDROID_*",
+	"DOTNET_*",
+	"NUGET_*",
+	"SWIFT*",
 	// Windows programs do not start without these.
 	"SYSTEMROOT",
 	"SYSTEMDRIVE",

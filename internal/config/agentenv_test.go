@@ -39,7 +39,7 @@ func TestAgentEnv(t *testing.T) {
 		"with names": {passes: Passes{Names: []string{"GITHUB_TOKEN", "NPM_*"}, Own: []string{"OPENAI_*", "CODEX_*"}},
 			want: plus("NPM_TOKEN=secret", "GITHUB_TOKEN=secret", "OPENAI_API_KEY=o", "CODEX_HOME=/x")},
 		"a command with names": {
-			passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST", "RALPH_CHECKS__HIDDEN*"}, Plain: true},
+			passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST", "RALPH_CHECKS__HIDDEN*"}},
 			want:   plus("DATABASE_URL=secret"),
 		},
 	} {
@@ -52,16 +52,21 @@ func TestAgentEnv(t *testing.T) {
 	}
 }
 
-func TestAPlainCommandGetsTheUsersEnvironment(t *testing.T) {
+func TestTheStarPassesEverything(t *testing.T) {
 	env := NewEnv([]string{
 		"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_MAX_COST=5",
 	})
 	want := []string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_MAX_COST=5"}
-	if diff := cmp.Diff(want, AgentEnv(env, Passes{Plain: true})); diff != "" {
+	if diff := cmp.Diff(want, AgentEnv(env, Passes{Names: []string{"*"}})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want, AgentEnv(env, Passes{Names: []string{"*"}})); diff != "" {
-		t.Errorf("the star is everything, too: %s", diff)
+}
+
+func TestWithheld(t *testing.T) {
+	env := NewEnv([]string{"PATH=/bin", "GITHUB_TOKEN=x", "PWD=/x", "RALPH_MAX_COST=5", "DATABASE_URL=y", "APP_MODE=z"})
+	got := Withheld(env, AgentEnv(env, Passes{Names: []string{"APP_*"}}))
+	if diff := cmp.Diff([]string{"GITHUB_TOKEN", "DATABASE_URL"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -71,26 +76,6 @@ func TestMatches(t *testing.T) {
 	} {
 		if got := matches(name, []string{"BASH_*_TIMEOUT_MS"}); got != want {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestChecksDoNotGetTheKeysOfModels(t *testing.T) {
-	env := Env{
-		Environ: []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d", "RALPH_TRUST=1"},
-	}
-	keys := []string{"OPENAI_API_KEY"}
-	for _, test := range []struct {
-		name   string
-		passed []string
-		want   []string
-	}{
-		{"as in the user's shell but for the model's", nil, []string{"PATH=/bin", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
-		{"unless the user lets it pass", []string{"OPENAI_*"},
-			[]string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
-	} {
-		if diff := cmp.Diff(test.want, env.CheckEnviron(keys, test.passed)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }

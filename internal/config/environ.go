@@ -180,15 +180,6 @@ func (e Env) UserFile() string {
 // It lacks the user's consent and the location of hidden checks.
 func (e Env) Untrusted() []string { return slices.DeleteFunc(slices.Clone(e.Environ), isWithheld) }
 
-// CheckEnviron returns the environment for code that an agent may have written. It also lacks the
-// API keys of models, except those that the user allowed.
-func (e Env) CheckEnviron(keys, passed []string) []string {
-	return slices.DeleteFunc(e.Untrusted(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return matches(name, keys) && !matches(name, passed)
-	})
-}
-
 // Lookup returns the value of a variable and whether it is set.
 func (e Env) Lookup(name string) (string, bool) { return lookup(e.Environ, name) }
 

@@ -212,7 +212,7 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (talked Interview, err 
 		return p.interviewAgent(ctx, options)
 	}
 	options.Model, options.KeyEnv = p.model.Model, p.model.KeyEnv
-	options.Tools = tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()})
+	options.Tools = tools.Reading(tools.Options{Root: root, Env: config.AgentEnv(p.request.Env, config.Passes{})})
 	if options.Client, err = p.model.Client(); err != nil {
 		return Interview{}, err
 	}
