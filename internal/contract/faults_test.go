@@ -25,8 +25,8 @@ func faultTables() string {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		fmt.Fprintf(&out, "## %s\n\n| id | what happens | what Ralph does | exit | tests |\n| --- | --- | --- | --- | --- |\n",
-			section.title)
+		fmt.Fprintf(&out, "## %s\n\n", section.title)
+		out.WriteString("| id | what happens | what Ralph does | exit | tests |\n| --- | --- | --- | --- | --- |\n")
 		for _, f := range section.faults {
 			fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", f.id, f.happens, f.answer, f.exit,
 				strings.Join(text.Mapped(f.tests, code), ", "))
