@@ -11,7 +11,7 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults e2e e2e-all clean
+.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults stops e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -41,6 +41,9 @@ cheats: build
 TRIES := -full
 faults: build
 	.ci/go-test plain -v -count=1 -timeout 24h -run '^TestFaults$$' ./internal/faults -args $(TRIES) -ralph $(CURDIR)/bin/ralph
+# Ends 1,000 runs whose agents try to escape, also by kill -9, and looks for survivors.
+stops:
+	RALPH_TEST_STOPS=1000 .ci/go-test plain -v -count=1 -timeout 60m -run '^TestStops$$' ./internal/cli
 
 # e2e runs the built program, the tests that make test shortens, and the real claude and codex.
 # e2e-all runs all CLIs. npm installs them, once per set.

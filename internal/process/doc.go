@@ -44,7 +44,7 @@
 // of a tree has in its environment, and by the record of [KeepRecord].
 //
 // A process that another one starts on behalf of the tree, such as a job of at, is not below the
-// guard. It has the environment of the tree, and Run kills it at the end of the tree.
+// guard. It has the environment of the tree, and the guard kills it at the end.
 //
 // Other Unix systems kill the group and the descendants known at that time. Windows kills the main
 // process.

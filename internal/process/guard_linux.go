@@ -30,7 +30,9 @@ type guard struct {
 // startGuarded starts this program again, which starts the program and kills its tree when that
 // ends, or when this process does.
 func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.ProcAttr) (err error) {
-	charge := inside.Charge{Program: program, Argv: argv, Dir: attr.Dir, Filtered: s.Filtered}
+	charge := inside.Charge{
+		Program: program, Argv: argv, Dir: attr.Dir, Trace: tokenVariable + "=" + t.token, Filtered: s.Filtered,
+	}
 	if strings.ContainsRune(program+attr.Dir+strings.Join(argv, ""), 0) {
 		return syscall.EINVAL // as the system says
 	}
@@ -89,12 +91,12 @@ func (t *tree) ask(order byte) error {
 	return errors.Join(err, t.main.Signal(syscall.SIGCONT))
 }
 
-// finish reads how the tree ended after the guard has, and reports whether the guard could say.
-func (g *guard) finish() bool {
+// finish returns how the tree ended, after the guard has. It returns nil if the guard could not say.
+func (g *guard) finish() *inside.End {
 	text, _ := io.ReadAll(g.answers)
 	g.end, _ = inside.DecodeEnd(text)
 	g.close()
-	return g.end != nil
+	return g.end
 }
 
 func (g *guard) close() {

@@ -105,8 +105,8 @@ func (t *tree) killRest() leftovers {
 	defer t.reap()
 	if t.guard != nil {
 		t.reap()
-		if t.guard.finish() {
-			return t.afterGuard()
+		if end := t.guard.finish(); end != nil {
+			return leftovers{count: end.Survivors, names: end.Names, unkillable: end.Unkillable}
 		}
 	}
 	if ownsOrphans.Load() {
@@ -119,34 +119,6 @@ func (t *tree) killRest() leftovers {
 	h := treeKiller{tree: t, found: &a, unkillable: make(map[survivor]bool)}
 	h.run(time.Now().Add(killLimit))
 	return a
-}
-
-// afterGuard returns what the guard found, and kills what the guard cannot see: processes that others
-// started on behalf of the tree, such as a job of at. They have the tree's environment.
-func (t *tree) afterGuard() leftovers {
-	end := t.guard.end
-	a := leftovers{count: end.Survivors, names: end.Names, unkillable: end.Unkillable}
-	for limit := time.Now().Add(killLimit); time.Now().Before(limit) && t.killJobs(&a); {
-	}
-	return a
-}
-
-// killJobs kills the processes with the tree's environment, and reports whether there were any.
-func (t *tree) killJobs(a *leftovers) (found bool) {
-	all, err := inside.Processes()
-	if err != nil {
-		return false
-	}
-	for _, p := range all {
-		if p.Start < t.since || p.Gone() {
-			continue
-		}
-		if token, _ := environEntry(p.PID, tokenVariable); token == t.token {
-			a.note(survivor{p.PID, p.Start}, p.Name)
-			found = syscall.Kill(p.PID, syscall.SIGKILL) == nil || found
-		}
-	}
-	return found
 }
 
 // childless reports whether this process has no children, dead or alive, with one system call.

@@ -28,6 +28,9 @@ type Charge struct {
 	Program string
 	Argv    []string
 	Dir     string
+	// Trace is the entry of the environment by which processes of the tree are found that are not below
+	// the guard, because others started them on behalf of the tree.
+	Trace string
 	// Enclosed means that Program is this program again, which creates an enclosure. Its own orders
 	// and report are the descriptors after those of the guard.
 	Enclosed bool

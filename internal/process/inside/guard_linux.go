@@ -17,6 +17,7 @@ func init() {
 type guard struct {
 	mu      sync.Mutex // held while children are reaped, so that a signal never reaches a stranger
 	program int
+	trace   string
 	ended   bool // the program has ended, and is reaped
 
 	finishing  sync.Mutex // never released
@@ -63,6 +64,7 @@ func (g *guard) start() syscall.Errno {
 	if err != nil {
 		return syscall.EINVAL
 	}
+	g.trace = c.Trace
 	attr := &syscall.ProcAttr{
 		Dir: c.Dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 	}
@@ -170,6 +172,8 @@ func (g *guard) finish() {
 		}
 		time.Sleep(pause)
 	}
+	for g.killJobs() && time.Now().Before(limit) {
+	}
 	if g.reap() {
 		g.end.Unkillable = alive + len(g.unkillable)
 	}
@@ -200,6 +204,33 @@ func (g *guard) pass() int {
 		}
 	}
 	return alive
+}
+
+// killJobs kills the processes that others started on behalf of the tree, such as a job of at, and
+// reports whether there were any. They have the tree's environment, and are not older than this process.
+func (g *guard) killJobs() (found bool) {
+	all, err := Processes()
+	self := all[os.Getpid()]
+	if err != nil || self == nil {
+		return false
+	}
+	for pid, p := range all {
+		if p.Start >= self.Start && pid != self.PID && !p.Gone() && hasEntry(pid, g.trace) {
+			found = g.kill(p) || found
+		}
+	}
+	return found
+}
+
+// hasEntry reports whether a process was started with an entry in its environment.
+func hasEntry(pid int, entry string) bool {
+	env, _ := os.ReadFile("/proc/" + itoa(pid) + "/environ")
+	for e := range split(string(env), 0) {
+		if e == entry {
+			return true
+		}
+	}
+	return false
 }
 
 // kill reports whether the process existed and may be killed.

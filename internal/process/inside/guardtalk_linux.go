@@ -18,19 +18,20 @@ const (
 
 // Encode writes the charge as fields that end with a zero byte.
 func (c *Charge) Encode() []byte {
-	fields := []string{c.Program, c.Dir, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers),
-		flagText(c.Filtered)}
+	fields := []string{
+		c.Program, c.Dir, c.Trace, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers), flagText(c.Filtered),
+	}
 	return joinFields(append(fields, c.Argv...)...)
 }
 
 func decodeCharge(text []byte) (*Charge, error) {
 	f := splitFields(text)
-	if len(f) < 7 {
+	if len(f) < 8 {
 		return nil, errBadOrders
 	}
 	return &Charge{
-		Program: f[0], Dir: f[1], Argv: f[6:], Filtered: f[5] != "",
-		Enclosed: f[2] != "", Namespaces: Namespaces{NoNetwork: f[3] != "", OwnUsers: f[4] != ""},
+		Program: f[0], Dir: f[1], Trace: f[2], Argv: f[7:], Filtered: f[6] != "",
+		Enclosed: f[3] != "", Namespaces: Namespaces{NoNetwork: f[4] != "", OwnUsers: f[5] != ""},
 	}, nil
 }
 
