@@ -58,6 +58,10 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 			Class: ralph.EndIdle,
 			Text:  fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r),
 		}
+	case e.OutOfMemory:
+		return stream.Fault{
+			Class: ralph.EndKilled, Text: "the agent was killed for memory: the system had none left for it", Hint: hintMemory,
+		}
 	case e.Signal != "":
 		return stream.Fault{Class: ralph.EndKilled, Text: "the agent was killed by a signal (" + e.Signal + ")"}
 	case slices.Contains(exitSignaled, e.ExitCode):
@@ -74,6 +78,8 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	}
 	return byExitStatus(e, spoke)
 }
+
+const hintMemory = "end other programs, or raise the memory limit of the container or service that Ralph runs in"
 
 func notStarted(e ended) stream.Fault {
 	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {

@@ -190,5 +190,8 @@ func endRemark(ended process.Result, timeout time.Duration) string {
 	case process.NotStarted:
 		return "The shell did not start: " + ended.StartError.Error()
 	}
+	if ended.OutOfMemory {
+		return "Killed for memory: the system had none left for it"
+	}
 	return ""
 }

@@ -78,7 +78,8 @@ func stop(t *testing.T, number int, script string, signals []syscall.Signal) tim
 	v := newVictim(t)
 	tag := fmt.Sprintf("86400.%d%06d", os.Getpid(), number)
 	for name, text := range map[string]string{
-		"agent.sh": script, "storm": `(env -i setsid sh storm TAG >/dev/null 2>&1 &); sleep 0.02 # TAG`, "jobs.sh": daemonOfJobs,
+		"agent.sh": script, "jobs.sh": daemonOfJobs,
+		"storm": `(env -i setsid sh storm TAG >/dev/null 2>&1 &); sleep 0.02 # TAG`,
 	} {
 		text = strings.ReplaceAll(text, "TAG", tag)
 		if err := os.WriteFile(filepath.Join(v.workspace, name), []byte(text), 0o600); err != nil {

@@ -68,6 +68,7 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 		return err
 	}
 	t.guard = g
+	t.memoryKills = memoryKills()
 	t.recordIn(treeBegan)
 	return nil
 }

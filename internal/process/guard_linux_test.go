@@ -235,3 +235,33 @@ func TestB6WithoutGuardAndEnvironment(t *testing.T) {
 	eventually(t, "nothing is left", func() bool { return len(bearers(t, tag)) == 0 })
 	reapAdopted()
 }
+
+// TestA16KilledForMemory: the kernel kills a program that exceeds the limit of its group.
+func TestA16KilledForMemory(t *testing.T) {
+	group := filepath.Join("/sys/fs/cgroup/memory", newTag())
+	if err := os.Mkdir(group, 0o700); err != nil {
+		t.Skip("this system lets no test limit memory: " + err.Error())
+	}
+	defer os.Remove(group)
+	if err := os.WriteFile(filepath.Join(group, "memory.limit_in_bytes"), []byte("16M"), 0o600); err != nil {
+		t.Skip("this system lets no test limit memory: " + err.Error())
+	}
+	enter := "echo $$ >" + group + "/cgroup.procs; "
+	for name, test := range map[string]struct {
+		script string
+		want   Result
+	}{
+		"the program": {"exec tail /dev/zero",
+			Result{State: Exited, ExitCode: 137, Signal: "killed", OutOfMemory: true}},
+		"its child":         {"tail /dev/zero; exit $?", Result{State: Exited, ExitCode: 137, OutOfMemory: true}},
+		"not, by a SIGKILL": {"kill -9 $$", Result{State: Exited, ExitCode: 137, Signal: "killed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, Spec{Argv: Shell(enter + test.script), Env: []string{"PATH=/usr/bin:/bin"}, Guarded: true})
+			got.StderrBytes = 0 // the shell says that its child was killed
+			if diff := cmp.Diff(test.want, steady(got)); diff != "" {
+				t.Errorf("Run (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

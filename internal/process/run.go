@@ -117,6 +117,8 @@ func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
 // describe fills in how the main process ended.
 func (t *tree) describe(r *Result) {
 	if t.guard.describe(r) {
+		const killed = 128 + 9
+		r.OutOfMemory = r.State == Exited && r.ExitCode == killed && memoryKills() > t.memoryKills
 		return
 	}
 	r.ExitCode, r.Signal = exitStatus(t.exit)

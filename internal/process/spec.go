@@ -120,6 +120,9 @@ type Result struct {
 	ExitCode int
 	// Signal names the signal that killed the main process ("killed", "terminated"); "" if it exited.
 	Signal string
+	// OutOfMemory means that a SIGKILL ended a guarded program, or a program that its shell waited for
+	// (status 137), and that the kernel killed a process for memory meanwhile.
+	OutOfMemory bool
 	// StartError says why there was no process. It wraps ErrNotFound, ErrNotExecutable, ErrNoDir or
 	// ErrEnclosure where that is the reason.
 	StartError error

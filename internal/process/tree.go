@@ -27,7 +27,8 @@ type tree struct {
 	guard     *guard     // nil without one
 	enclosure *handshake // nil without one
 
-	identity string // of the main process, if it is recorded
+	memoryKills int    // when a guarded tree began
+	identity    string // of the main process, if it is recorded
 
 	known []int // descendants seen before the kill, on systems where markers cannot be read
 }
