@@ -80,6 +80,7 @@ func (g *guard) start() syscall.Errno {
 		}
 	}
 	for pause := time.Millisecond; ; pause *= 2 {
+		//nolint:forbidigo // this is a part of internal/process
 		g.program, err = syscall.ForkExec(c.Program, c.Argv, attr)
 		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
 			errno, _ := err.(syscall.Errno)
