@@ -194,7 +194,10 @@ func TestB6WithoutGuardAndEnvironment(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the tree is up", func() bool { return len(bearers(t, "linger\x00"+tag)) > 0 })
+	eventually(t, "the tree is up, and recorded", func() bool {
+		text, _ := os.ReadFile(path("record"))
+		return len(text) > 0 && len(bearers(t, "linger\x00"+tag)) > 0
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
