@@ -30,7 +30,8 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 	if r.Session != "" || r.Demo {
 		return w, "", nil
 	}
-	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode, r.Env.Environ)
+	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode,
+		containment.Place{Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ})
 	if err != nil {
 		return w, "", err
 	}
@@ -108,10 +109,10 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	if c.options.Dialect != nil && c.about().Home != nil {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
-	makeFolders(append(needs.Change, filepath.Join(env.Home, ".cache")))
+	makeFolders(needs.Change)
 	place := agentPlace(env, p.Workspace.Dir, needs, p.Walls.git)
 	place.Own = append(place.Own, p.hiddenDir)
-	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, env)...)
+	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, p.Workspace.Dir, env)...)
 	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
 	place.Network = sandbox.Network(p.Settings.Sandbox.Network)
 	if p.Self != "" {
@@ -145,17 +146,22 @@ func ClaudePlace(ctx context.Context, env config.Env, workspace, program string)
 }
 
 // named returns the folders of the files that a command line names: what the user starts, the agent can
-// read. A file that is in home itself, or among temporary files, is alone.
-func named(commandLine string, env config.Env) (paths []string) {
+// read. A file that is in home itself, among temporary files, or in a folder above the workspace, is alone.
+func named(commandLine, workspace string, env config.Env) (paths []string) {
 	for _, word := range agent.Words(commandLine) {
 		if rest, ok := strings.CutPrefix(word, "~/"); ok {
 			word = filepath.Join(env.Home, rest)
+		} else if !filepath.IsAbs(word) && strings.Contains(word, "/") {
+			word = filepath.Join(workspace, word)
 		}
 		info, err := os.Stat(word)
 		if !filepath.IsAbs(word) || err != nil || word == env.Home {
 			continue
 		}
-		if folder := filepath.Dir(word); !info.IsDir() && folder != env.Home && folder != filepath.Clean(os.TempDir()) {
+		folder := filepath.Dir(word)
+		inside, err := filepath.Rel(folder, workspace)
+		isAbove := err == nil && filepath.IsLocal(inside)
+		if !info.IsDir() && folder != env.Home && folder != filepath.Clean(os.TempDir()) && !isAbove {
 			word = folder
 		}
 		paths = append(paths, word)

@@ -51,9 +51,22 @@ func (c Choice) Reasons() string {
 	return strings.Join(reasons, "; ")
 }
 
-// Choose finds the tier that a mode names. Auto and Require take the first tier that works of bwrap and
-// landlock; none of the others is ever chosen. The error is an *Unavailable, or the context's.
-func Choose(ctx context.Context, mode string, env []string) (Choice, error) {
+// Choose finds the tier that a mode names, for a workspace. Auto and Require take the first tier that works of bwrap and
+// landlock; none of the others is ever chosen. No tier protects a home folder that is, or is in, the
+// workspace. The error is an *Unavailable, or the context's.
+func Choose(ctx context.Context, mode string, place Place) (Choice, error) {
+	if mode != string(sandbox.None) && isWithin(real(place.Home), real(place.Workspace)) {
+		refusal := &Unavailable{
+			Tier: sandbox.Tier(mode), Why: "the workspace is your home folder, or contains it",
+			Fix: "work in a folder of its own, or pass --sandbox none",
+		}
+		if mode == Auto {
+			refusal.Tier = "all"
+			return Choice{Tier: sandbox.None, PassedOver: []*Unavailable{refusal}}, nil
+		}
+		return Choice{}, refusal
+	}
+	env := place.Env
 	if mode != Auto && mode != Require {
 		tier := sandbox.Tier(mode)
 		return Choice{Tier: tier}, Try(ctx, tier, env)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
@@ -15,6 +16,9 @@ type Room struct {
 	tier   sandbox.Tier
 	temp   string
 	absent []string // files that a tier makes where it mounts something
+
+	mu    sync.Mutex
+	fills []string // what it made where settings were missing
 }
 
 // Open makes what a run needs in a tier. The caller closes the room when the run has ended.
@@ -37,8 +41,14 @@ func Open(tier sandbox.Tier, run string) (*Room, error) {
 // KeepAbsent says which files do not exist and must not come to exist. Call it before Enter.
 func (r *Room) KeepAbsent(paths []string) { r.absent = paths }
 
-// Close removes the folder for temporary files, and the empty files of tiers.
+// Close removes what the room and its tier made.
 func (r *Room) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, path := range r.fills {
+		unfill(path)
+	}
+	r.fills = nil
 	if r.temp == "" {
 		return nil
 	}
@@ -73,9 +83,16 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		return nil
 	}
 	place.Temp, place.GitAbsent = r.temp, r.absent
+	if r.tier.Contains() { // the others cannot keep a file in a folder that changes
+		r.mu.Lock()
+		r.fills = append(r.fills, place.fill()...)
+		r.mu.Unlock()
+	}
+	var first sync.Once
 	return func(s *process.Spec) {
 		here := place
 		here.Env = s.Env
+		first.Do(here.makeCaches)
 		here.Read = append(slices.Clone(place.Read), s.Needs...)
 		s.Argv = absolute(s.Argv, s.Env)
 		here.Programs = append(slices.Clone(place.Programs), s.Argv[0])

@@ -3,6 +3,7 @@ package containment
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/sandbox"
@@ -29,11 +30,11 @@ type Place struct {
 // Wall returns the wall around an agent. Its rules name only what exists, without links.
 func (p Place) Wall() sandbox.Wall {
 	b := builder{home: real(p.Home), seen: map[string]bool{}}
-	b.hide(p.Home)
+	b.hide("/dev/shm", "/home", "/mnt/c/Users", "/run", p.Home)
 	if os.Geteuid() == 0 {
-		b.hide("/root", "/home")
+		b.hide(secretFolders...)
 	}
-	b.hide("/run", "/dev/shm")
+	b.open(p.Workspace) // first, because links in it may be the agent's
 	b.temporary(p)
 	b.show(sockets...)
 	for _, name := range shared {
@@ -49,7 +50,6 @@ func (p Place) Wall() sandbox.Wall {
 	b.show(p.Read...)
 	b.open(p.Write...)
 	b.hide(p.Own...)
-	b.open(p.Workspace)
 	b.open(p.Git...) // a folder with a rule of its own cannot be moved away
 	for _, path := range p.Kept {
 		b.keep(path)
@@ -88,13 +88,18 @@ func (b *builder) variables(env []string) {
 		}
 	}
 	for _, folder := range filepath.SplitList(lookup(env, "PATH")) {
-		b.show(toolFolder(folder, b.home))
+		b.show(toolFolders(folder, b.home)...)
 	}
 	for _, name := range cacheVariables {
 		b.open(lookup(env, name))
 	}
-	if gopath := lookup(env, "GOPATH"); gopath != "" {
-		b.open(filepath.Join(gopath, "pkg"))
+	for name, parts := range cacheParts {
+		if folder := lookup(env, name); folder != "" {
+			for _, part := range parts {
+				b.open(filepath.Join(folder, part))
+			}
+			b.show(filepath.Join(folder, "bin"))
+		}
 	}
 }
 
@@ -120,23 +125,30 @@ func (b *builder) show(paths ...string) {
 	}
 }
 
-// open lets the agent change files and folders.
+// open lets the agent change files and folders. A path that leads through a link which the agent may have
+// made is left out: in the next iteration it would open whatever the agent chose.
 func (b *builder) open(paths ...string) {
 	for _, path := range paths {
 		b.add(path, sandbox.Write)
 	}
 }
 
-// keep makes something read-only in a folder that the agent may change.
+// keep makes something read-only in a folder that the agent may change. The folders between have rules of
+// their own, because a tier keeps those from being moved away with it.
 func (b *builder) keep(path string) {
-	if path = real(path); path != "" && b.mayWrite(path) {
-		b.add(path, sandbox.Read)
+	path = real(path)
+	if path == "" || !b.mayWrite(path) {
+		return
 	}
+	for folder := filepath.Dir(path); b.at(folder).Path != folder; folder = filepath.Dir(folder) {
+		b.add(folder, sandbox.Write)
+	}
+	b.add(path, sandbox.Read)
 }
 
 func (b *builder) add(path string, access sandbox.Access) {
 	resolved := real(path)
-	if resolved == "" || resolved == "/" {
+	if resolved == "" || resolved == "/" || b.leadsThroughWritable(path) {
 		return
 	}
 	if resolved != path && access != sandbox.Hide {
@@ -148,20 +160,37 @@ func (b *builder) add(path string, access sandbox.Access) {
 
 // link keeps the links on the way to a path, where the folder that has them is hidden.
 func (b *builder) link(path string) {
-	for range maxLinks {
-		link, target := firstLink(path)
-		if link == "" {
-			return
+	for _, l := range linksTo(path) {
+		if b.at(l.path).Access == sandbox.Hide && !b.seen["link "+l.path] {
+			b.seen["link "+l.path] = true
+			b.rules = append(b.rules, sandbox.Rule{Path: l.path, Access: sandbox.Link, From: l.target})
 		}
-		if b.at(link).Access == sandbox.Hide && !b.seen["link "+link] {
-			b.seen["link "+link] = true
-			b.rules = append(b.rules, sandbox.Rule{Path: link, Access: sandbox.Link, From: target})
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(link), target)
-		}
-		path = filepath.Join(target, strings.TrimPrefix(path, link))
 	}
+}
+
+// leadsThroughWritable reports whether a link on the way to a path is in a folder that the agent may
+// change.
+func (b *builder) leadsThroughWritable(path string) bool {
+	return slices.ContainsFunc(linksTo(path), func(l link) bool { return b.mayWrite(l.path) })
+}
+
+// link is a link with its target as it is written there.
+type link struct{ path, target string }
+
+// linksTo returns the links on the way to a path.
+func linksTo(path string) (links []link) {
+	for range maxLinks {
+		at, target := firstLink(path)
+		if at == "" {
+			return links
+		}
+		links = append(links, link{at, target})
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(at), target)
+		}
+		path = filepath.Join(target, strings.TrimPrefix(path, at))
+	}
+	return links
 }
 
 // maxLinks is how many links the system follows.
@@ -189,11 +218,16 @@ func (b *builder) mayWrite(path string) bool {
 func (b *builder) at(path string) sandbox.Rule {
 	decides := sandbox.Rule{Path: "/", Access: sandbox.Read}
 	for _, r := range b.rules {
-		if (path == r.Path || strings.HasPrefix(path, r.Path+"/")) && len(r.Path) >= len(decides.Path) {
+		if isWithin(path, r.Path) && len(r.Path) >= len(decides.Path) {
 			decides = r
 		}
 	}
 	return decides
+}
+
+// isWithin reports whether a path is a folder or in it.
+func isWithin(path, folder string) bool {
+	return path != "" && folder != "" && (path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
 }
 
 // real returns an absolute path without links; "" if nothing is there.

@@ -49,12 +49,17 @@ func newScene(folder string, self []string, path string) (*Scene, error) {
 		Cache: at("home/.cache/ralph"), Workspace: at("home/project"), Outside: at("outside"),
 		token: "token-" + rand.Text(), self: self,
 	}
-	tools := filepath.Join(s.Home, "go/bin")
-	s.Env = []string{"HOME=" + s.Home, "PATH=" + tools + string(os.PathListSeparator) + path, "LANG=C.UTF-8"}
+	folders := []string{at("home/go/bin"), at("home/.docker/bin"), path}
+	s.Env = []string{
+		"HOME=" + s.Home, "PATH=" + strings.Join(folders, string(os.PathListSeparator)), "LANG=C.UTF-8",
+	}
 	for name, content := range map[string]string{
 		"home/.bashrc":                     "# startup\n",
 		"home/.ssh/id_ed25519":             s.token,
 		"home/.netrc":                      s.token,
+		"home/.docker/config.json":         s.token,
+		"home/.docker/bin/tool":            "",
+		"home/.config/git/credentials":     s.token,
 		"home/.claude/settings.json":       "{}\n",
 		"home/go/bin/tool":                 "#!/bin/sh\n",
 		"home/.config/ralph/config.yaml":   "",
