@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,12 +145,13 @@ func chosenTiers(names []string) (tiers []sandbox.Tier, err error) {
 }
 
 // scratchFolder makes a folder for the attacks. It is not among temporary files, because every sandbox
-// hides those.
+// hides those, unless there is no home.
 func (c sandboxCommand) scratchFolder() (string, error) {
-	if err := os.MkdirAll(c.streams.Env.CacheDir, 0o700); err != nil {
+	parent := cmp.Or(c.streams.Env.CacheDir, os.TempDir())
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", fmt.Errorf("make a scratch folder: %w", err)
 	}
-	folder, err := os.MkdirTemp(c.streams.Env.CacheDir, "sandbox-test-")
+	folder, err := os.MkdirTemp(parent, "sandbox-test-")
 	if err != nil {
 		return "", fmt.Errorf("make a scratch folder: %w", err)
 	}

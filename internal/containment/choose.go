@@ -51,9 +51,9 @@ func (c Choice) Reasons() string {
 	return strings.Join(reasons, "; ")
 }
 
-// Choose finds the tier that a mode names, for a workspace. Auto and Require take the first tier that works of bwrap and
-// landlock; none of the others is ever chosen. No tier protects a home folder that is, or is in, the
-// workspace. The error is an *Unavailable, or the context's.
+// Choose finds the tier that a mode names, for a workspace. Auto and Require take the first tier that
+// works of bwrap and landlock; none of the others is ever chosen. No tier protects a home folder that is,
+// or is in, the workspace. The error is an *Unavailable, or the context's.
 func Choose(ctx context.Context, mode string, place Place) (Choice, error) {
 	if mode != string(sandbox.None) && isWithin(real(place.Home), real(place.Workspace)) {
 		refusal := &Unavailable{
@@ -144,7 +144,8 @@ func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
 		return unavailable(ended.StartError.Error())
 	case ended.ExitCode != 0:
 		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return unavailable(cmp.Or(strings.TrimPrefix(first, sandbox.Complaint), fmt.Sprintf("it ended with %d", ended.ExitCode)))
+		first = strings.TrimPrefix(first, sandbox.Complaint)
+		return unavailable(cmp.Or(first, fmt.Sprintf("it ended with %d", ended.ExitCode)))
 	}
 	return nil
 }

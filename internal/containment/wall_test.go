@@ -50,7 +50,9 @@ func TestLoginsBesideToolsAreHidden(t *testing.T) {
 	}
 	p := scene(t, files...)
 	at := func(name string) string { return filepath.Join(p.Home, name) }
-	p.Env = []string{"PATH=" + at(".docker/bin") + ":" + at(".fly/bin") + ":" + at("go1/bin"), "GRADLE_USER_HOME=" + at(".gradle")}
+	p.Env = []string{
+		"PATH=" + at(".docker/bin") + ":" + at(".fly/bin") + ":" + at("go1/bin"), "GRADLE_USER_HOME=" + at(".gradle"),
+	}
 	want := map[string]sandbox.Access{
 		".docker/bin/docker": sandbox.Read, ".docker/config.json": sandbox.Hide, ".fly/bin/flyctl": sandbox.Read,
 		".fly/config.yml": sandbox.Hide, ".config/git/config": sandbox.Read, ".config/git/credentials": sandbox.Hide,

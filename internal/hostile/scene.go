@@ -75,7 +75,8 @@ func newScene(folder string, self []string, path string) (*Scene, error) {
 		"outside/folder/file":              "",
 	} {
 		file := at(name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600))
+		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("make a scratch folder: %w", err)
 		}
