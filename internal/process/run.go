@@ -45,6 +45,9 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	result.SurvivorNames = rest.names
 	result.Unkillable = rest.unkillable
 	out.describe(&result)
+	if s.Ended != nil {
+		s.Ended(context.WithoutCancel(ctx), &result)
+	}
 	if err != nil {
 		result.State = Aborted
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,10 @@ type Spec struct {
 	// Filtered lets the guard make the connections of the tree, so that none reaches the server that
 	// gives a machine of a cloud its credentials. It needs Guarded, and Linux 5.10 on x86-64 or ARM.
 	Filtered bool
+
+	// Ended, if set, ends what the program started out of reach, such as a container. Run calls it when the
+	// tree is gone, and returns afterwards. It may add to the result. The context is never canceled.
+	Ended func(context.Context, *Result) `json:"-"`
 
 	// Enclosure, if set, makes the tree see a different file system. The program is looked up, and Dir
 	// is entered, inside it.
