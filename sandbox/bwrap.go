@@ -1,7 +1,5 @@
 package sandbox
 
-import "cmp"
-
 // encloseBwrap uses namespaces for processes, messages and mounts. The command has no capabilities, no
 // terminal to type into, and dies with its parent.
 func encloseBwrap(c Command, w Wall) Command {
@@ -20,9 +18,9 @@ func encloseBwrap(c Command, w Wall) Command {
 		case r.Access == Hide:
 			argv = append(argv, "--tmpfs", r.Path)
 		case r.Access == Read:
-			argv = append(argv, "--ro-bind", cmp.Or(r.From, r.Path), r.Path)
+			argv = append(argv, "--ro-bind", r.source(), r.Path)
 		case r.Access == Write:
-			argv = append(argv, "--bind", cmp.Or(r.From, r.Path), r.Path)
+			argv = append(argv, "--bind", r.source(), r.Path)
 		}
 	}
 	if c.Dir != "" {

@@ -1,8 +1,9 @@
 package sandbox
 
 import (
-	"cmp"
+	"encoding/csv"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,10 +12,11 @@ import (
 const RunLabel = "ralph.run"
 
 // encloseDocker starts a container whose root cannot be written. It sees the paths of the rules, and
-// nothing else of the host. A program is looked up in the image by its bare name.
+// nothing else of the host. A program is looked up in the image by its bare name. The container stays when
+// it ends, so that its end can be looked at.
 func encloseDocker(c Command, w Wall) Command {
 	argv := []string{
-		"docker", "run", "--rm", "--interactive", "--name", w.Box.Name, "--label", RunLabel + "=" + w.Box.Run,
+		"docker", "run", "--interactive", "--pull", "never", "--name", w.Box.Name, "--label", RunLabel + "=" + w.Box.Run,
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 	}
 	if w.Box.Init {
@@ -34,23 +36,26 @@ func encloseDocker(c Command, w Wall) Command {
 		argv = append(argv, "--network", "none")
 	}
 	argv = append(argv, dockerMounts(w.Rules)...)
-	var client []string // what the docker client itself needs
-	for _, entry := range c.Env {
-		name, _, _ := strings.Cut(entry, "=")
-		switch {
-		case name == "PATH" || strings.HasPrefix(name, "DOCKER_"):
-			client = append(client, entry)
-		case name == "TMPDIR":
-		default:
-			argv = append(argv, "--env", name)
-			client = append(client, entry)
-		}
-	}
+	argv = append(argv, passed(c.Env, "PATH", "TMPDIR", "SHELL")...)
 	if c.Dir != "" {
 		argv = append(argv, "--workdir", c.Dir)
 	}
 	argv = append(argv, w.Box.Image, inImage(c.Argv[0], w.Rules))
-	return Command{Argv: append(argv, c.Argv[1:]...), Dir: c.Dir, Env: client}
+	return Command{Argv: append(argv, c.Argv[1:]...), Dir: c.Dir, Env: c.Env}
+}
+
+// passed returns the flags that pass variables to a container, each by its name alone: everybody can read a
+// command line. Those that say where the client finds its engine, and the named ones, stay outside.
+func passed(env []string, without ...string) (argv []string) {
+	seen := map[string]bool{}
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		if !seen[name] && !strings.HasPrefix(name, "DOCKER_") && !slices.Contains(without, name) {
+			seen[name] = true
+			argv = append(argv, "--env", name)
+		}
+	}
+	return argv
 }
 
 func dockerMounts(rules []Rule) (argv []string) {
@@ -58,18 +63,29 @@ func dockerMounts(rules []Rule) (argv []string) {
 		folder, found := above(rules, r.Path)
 		switch {
 		case r.Access == Link: // an image has no use for the user's links
-		case r.From != "" && r.Access == Write:
-			argv = append(argv, "--volume", r.From+":"+r.Path)
 		case r.Access == Hide && found && folder.canChange():
-			argv = append(argv, "--tmpfs", r.Path)
+			argv = append(argv, "--mount", mount("tmpfs", "", r.Path))
 		case r.Access == Hide: // it is not there
 		case r.Access == Read:
-			argv = append(argv, "--volume", cmp.Or(r.From, r.Path)+":"+r.Path+":ro")
+			argv = append(argv, "--mount", mount("bind", r.source(), r.Path, "readonly"))
 		case r.Access == Write:
-			argv = append(argv, "--volume", r.Path+":"+r.Path)
+			argv = append(argv, "--mount", mount("bind", r.source(), r.Path))
 		}
 	}
 	return argv
+}
+
+// mount returns the value of docker's flag --mount, which is a record of comma-separated values.
+func mount(kind, source, target string, more ...string) string {
+	fields := []string{"type=" + kind}
+	if source != "" {
+		fields = append(fields, "source="+source)
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(slices.Concat(fields, []string{"target=" + target}, more)) // a Builder takes everything
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // inImage returns the name of a program in an image: its path if a rule shows it, else its bare name.
@@ -77,8 +93,10 @@ func inImage(program string, rules []Rule) string {
 	if !path.IsAbs(program) {
 		return program
 	}
-	rule, found := above(append(rules, Rule{Path: program}), program)
-	if found && rule.Access != Hide && rule.From == "" {
+	shown := slices.ContainsFunc(rules, func(r Rule) bool {
+		return r.Access != Hide && r.Access != Link && r.From == "" && contains(r.Path, program)
+	})
+	if shown {
 		return program
 	}
 	return path.Base(program)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,6 +27,9 @@ const (
 // Contains reports whether an agent may work without asking in this tier: nothing that it does can reach
 // the user's own files or programs.
 func (t Tier) Contains() bool { return t == Bwrap || t == Docker || t == Sbx }
+
+// HasPrograms reports whether a tier has programs of its own, instead of those of the host.
+func (t Tier) HasPrograms() bool { return t == Docker || t == Sbx }
 
 // Complaint begins a line on standard error by which this program says why a command did not start.
 const Complaint = landlock.Complaint
@@ -73,6 +77,9 @@ type Rule struct {
 	// From is something else that the command sees at Path; "" for Path itself. For a Link it is the target.
 	From string
 }
+
+// source returns the path outside of what the command sees at Path.
+func (r Rule) source() string { return cmp.Or(r.From, r.Path) }
 
 // canChange reports whether the command can change the files that are at the path outside.
 func (r Rule) canChange() bool { return r.Access == Write && r.From == "" }
@@ -123,7 +130,12 @@ func (t Tier) Check(w Wall) error {
 		}
 	}
 	switch t {
-	case None, Bwrap, Seatbelt, Sbx:
+	case None, Bwrap, Seatbelt:
+		return nil
+	case Sbx:
+		if w.Box.Name == "" {
+			return errors.New("a microVM needs a name")
+		}
 		return nil
 	case Landlock:
 		return checkLandlock(w)

@@ -1,25 +1,16 @@
 package sandbox
 
-import "strings"
-
 // encloseSbx runs the command in a microVM of Docker Sandboxes that exists already. Its engine decides
-// what it can reach: the workspace, at the same path, and the network that its policy allows.
+// what it can reach: the folders that it was created with, at the same paths, and the network that its
+// policy allows. A program is looked up there by its bare name, unless it is in the working folder.
 func encloseSbx(c Command, w Wall) Command {
 	argv := []string{"sbx", "exec", "--interactive"}
+	var visible []Rule
 	if c.Dir != "" {
 		argv = append(argv, "--workdir", c.Dir)
+		visible = []Rule{{Path: c.Dir, Access: Write}}
 	}
-	var client []string
-	for _, entry := range c.Env {
-		name, _, _ := strings.Cut(entry, "=")
-		switch name {
-		case "PATH", "HOME", "TMPDIR": // the microVM has its own
-			client = append(client, entry)
-		default:
-			argv = append(argv, "--env", name)
-			client = append(client, entry)
-		}
-	}
-	argv = append(argv, w.Box.Name, inImage(c.Argv[0], nil))
-	return Command{Argv: append(argv, c.Argv[1:]...), Dir: c.Dir, Env: client}
+	argv = append(argv, passed(c.Env, "PATH", "HOME", "TMPDIR", "SHELL")...)
+	argv = append(argv, w.Box.Name, inImage(c.Argv[0], visible))
+	return Command{Argv: append(argv, c.Argv[1:]...), Dir: c.Dir, Env: c.Env}
 }

@@ -89,6 +89,7 @@ var wordExceptions = []wordException{
 	{"promise/assertion.go", "aside", "a word of agents"},
 	{"promise/assertion.go", "nobody", "a word of agents"},
 	{"runlog/inbox.go", "mailbox", "the name of a folder in the state of a run"},
+	{"sandbox/docker.go", "cap", "a flag of Docker"},
 	{"task.go", "mended", "a field in logs"},
 }
 
