@@ -62,7 +62,9 @@ func (c chosenAgent) about() agent.About {
 // chooseAgents selects the first agent and its fallbacks. Each may run the checks without asking.
 func (r Request) chooseAgents(checks []string, tier sandbox.Tier) ([]chosenAgent, error) {
 	s := r.Settings
-	base := agent.Options{Permissions: permissions(s, tier), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
+	base := agent.Options{
+		Permissions: permissions(s, tier), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings, Sandbox: tier,
+	}
 	if s.Agent.MCP != "off" {
 		base.Tools = r.Self
 	}
@@ -208,6 +210,9 @@ func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 	}
 	program := dialect.About().Program
 	path, err := process.LookPath(program)
+	if base.Sandbox.HasPrograms() {
+		path, err = program, nil // whatever the host has
+	}
 	if err != nil {
 		return chosenAgent{}, &Missing{
 			Program: program,

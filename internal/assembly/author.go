@@ -81,6 +81,7 @@ func chooseAuthor(p *Plan) (chosenAgent, error) {
 	s := p.Settings
 	base := agent.Options{
 		Permissions: permissions(s, p.Walls.tier), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings,
+		Sandbox: p.Walls.tier,
 	}
 	if s.Tests.Command != "" {
 		base.Dialect, _ = agent.Find("command")

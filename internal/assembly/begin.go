@@ -143,7 +143,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, fmt.Errorf("record settings: %w", err)
 	}
 	p.run = run
-	if err := p.Walls.open(ctx, run, p.Workspace); err != nil {
+	if err := p.Walls.open(ctx, p); err != nil {
 		return nil, err
 	}
 	inside := []string{config.InsideRunVariable + "=" + run}

@@ -119,6 +119,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findAuthor(); err != nil {
 		return nil, err
 	}
+	if err := tryAgents(ctx, p); err != nil {
+		return nil, err
+	}
 	if worst, known := p.worstCaseNotice(); known {
 		p.Notices = append(p.Notices, worst)
 	}

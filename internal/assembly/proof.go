@@ -22,6 +22,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/plan"
+	"github.com/ralphloop/ralph/sandbox"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -255,7 +256,7 @@ func (p *Plan) findEvaluator() error {
 	if !s.Evaluator.Enabled() {
 		return nil
 	}
-	chosen, err := p.chooseEvaluator()
+	chosen, err := p.chooseEvaluator(p.Walls.tier)
 	if err != nil {
 		return err
 	}
@@ -271,9 +272,9 @@ func (p *Plan) findEvaluator() error {
 	return nil
 }
 
-func (r Request) chooseEvaluator() (chosenAgent, error) {
+func (r Request) chooseEvaluator(tier sandbox.Tier) (chosenAgent, error) {
 	s := r.Settings.Evaluator
-	base := agent.Options{Permissions: agent.PermitReading}
+	base := agent.Options{Permissions: agent.PermitReading, Sandbox: tier}
 	switch {
 	case s.Command != "":
 		dialect, _ := agent.Find("command")

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/sandbox"
 )
 
@@ -51,13 +51,73 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 	return w, none, nil
 }
 
-// open makes what a run in a workspace needs in its tier.
-func (w *Walls) open(ctx context.Context, run string, in workspace.Workspace) (err error) {
-	if w.room, err = containment.Open(w.tier, run); err != nil {
+// tryAgents makes sure that the agents are in what a tier has instead of the host's programs, and that
+// they can call this program.
+func tryAgents(ctx context.Context, p *Plan) error {
+	if !p.Walls.tier.HasPrograms() {
+		return nil
+	}
+	noTools := ""
+	for _, c := range everyAgent(p) {
+		place := placeOf(p, *c)
+		if p.Walls.tier == sandbox.Sbx {
+			noTools = "this program is outside of the microVM"
+			if _, err := containment.ReadyMicroVM(ctx, place, p.Env.StateDir, p.Env.Environ); err != nil {
+				return err
+			}
+			continue
+		}
+		trial := containment.Trial{Image: place.Image, Agent: c.imageAgent(), Self: c.options.Tools, Place: place}
+		if c.by == nil && c.about().Program != "" {
+			trial.Programs = []string{c.about().Program}
+		}
+		why, err := containment.TryImage(ctx, trial, p.Env.Environ)
+		if err != nil {
+			return err
+		}
+		noTools = cmp.Or(noTools, why)
+	}
+	if noTools != "" && p.Self != "" && p.Settings.Agent.MCP != "off" {
+		p.Self = ""
+		for _, c := range everyAgent(p) {
+			c.options.Tools = ""
+		}
+		p.notice("no_tools", "the agent has no tools of Ralph, and signals with tags: "+noTools)
+	}
+	return nil
+}
+
+// everyAgent returns the agents of the plan, with those that only review or write tests.
+func everyAgent(p *Plan) (all []*chosenAgent) {
+	for i := range p.agents {
+		all = append(all, &p.agents[i])
+	}
+	for _, c := range []*chosenAgent{p.evaluator, p.author} {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// imageAgent returns the agent whose image has the agent's program.
+func (c chosenAgent) imageAgent() string {
+	if c.by != nil || c.about().Program == "" {
+		return "command"
+	}
+	return c.options.Dialect.Name()
+}
+
+// open makes what a run needs in its tier.
+func (w *Walls) open(ctx context.Context, p *Plan) (err error) {
+	w.room, err = containment.Open(ctx, containment.Options{
+		Tier: w.tier, Run: p.run, Env: p.Env.Environ, Workspace: p.Workspace.Dir, State: p.Env.StateDir,
+	})
+	if err != nil {
 		return err
 	}
-	if in.Repo != nil && w.tier != sandbox.None {
-		w.git = in.Repo.Guarded(ctx)
+	if repo := p.Workspace.Repo; repo != nil && w.tier != sandbox.None {
+		w.git = repo.Guarded(ctx)
 		w.room.KeepAbsent(w.git.Absent)
 	}
 	return nil
@@ -115,6 +175,8 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, p.Workspace.Dir, env)...)
 	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
 	place.Network = sandbox.Network(p.Settings.Sandbox.Network)
+	place.Image = cmp.Or(p.Settings.Sandbox.Image, containment.ImageOf(c.imageAgent()))
+	place.Agent = c.imageAgent()
 	if p.Self != "" {
 		place.Programs = []string{p.Self}
 	}

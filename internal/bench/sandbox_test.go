@@ -27,7 +27,7 @@ func (b *bench) sandboxes() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		room, err := containment.Open(s.tier, "bench")
+		room, err := containment.Open(b.Context(), containment.Options{Tier: s.tier, Run: "bench", Env: plainEnv()})
 		if err != nil {
 			b.Fatal(err)
 		}

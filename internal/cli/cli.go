@@ -230,6 +230,7 @@ func commands(a *app) []*cobra.Command {
 		newInstallCommand(a),
 		newUninstallCommand(a),
 		newDoctorCommand(a),
+		newSandboxCommand(a),
 		newLoginCommand(a),
 		newSandboxCommand(a),
 		newConfigCommand(a),

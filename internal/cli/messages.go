@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,6 +247,11 @@ func (c orderCommand) run(ctx context.Context) error {
 		return err
 	}
 	owner, live := store.Holder()
+	if !live && c.order == runlog.Stop {
+		if run, containers, err := (elsewhere{c.app, store}).endLast(ctx); containers > 0 || err != nil {
+			return cmp.Or(err, c.printSent(string(c.order), "ended", run, "run "+run+" had died; its containers are removed"))
+		}
+	}
 	if !live {
 		if run, killed := c.killDead(store); killed > 0 {
 			return c.printSent(string(c.order), "killed", run,

@@ -66,6 +66,9 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	}
 	var state *fold.State
 	err = c.reopenRun(store, run, func(s *session) error {
+		if _, err := (elsewhere{c.app, store}).end(ctx, run); err != nil {
+			return err
+		}
 		state = &s.state
 		if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
 			if !c.globals.quiet {

@@ -26,13 +26,13 @@ type sandboxCommand struct{ *app }
 func newSandboxCommand(a *app) *cobra.Command {
 	c := sandboxCommand{a}
 	cmd := &cobra.Command{
-		Use: "sandbox", Short: "Test the sandboxes of this machine", GroupID: "keep",
+		Use: "sandbox", Short: "Test the sandboxes of this machine, and build images", GroupID: "keep",
 		Long: `An agent that Ralph starts runs in a sandbox: bwrap if it works here, else
 landlock, else none. --sandbox chooses another one. docs/sandbox.md says what an
 agent can reach in each of them.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return usage("ralph sandbox needs a command: test")
+			return usage("ralph sandbox needs a command: test or build")
 		},
 	}
 	test := &cobra.Command{
@@ -61,7 +61,7 @@ Exits 4 if a sandbox that you name does not work here.`,
 			return nil
 		},
 	}
-	cmd.AddCommand(test, attack)
+	cmd.AddCommand(test, attack, newSandboxBuildCommand(a))
 	return cmd
 }
 

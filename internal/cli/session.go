@@ -80,6 +80,11 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return insideRun("run", run)
 	}
 	s.afterDeath = s.killLastRun() || held.AfterDeath()
+	if s.afterDeath {
+		if _, _, err := (elsewhere{s.app, s.store}).endLast(ctx); err != nil {
+			return err
+		}
+	}
 	home := s.plan.Workspace
 	if err = s.start(ctx); err != nil && !is[exitStatus](err) {
 		s.discard(context.WithoutCancel(ctx), home)

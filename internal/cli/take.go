@@ -170,6 +170,9 @@ func (c *takeCommand) prepare(
 	if err := (&session{app: c.app}).killLeftovers(found.store, found.id); err != nil {
 		return "", err
 	}
+	if _, err := (elsewhere{c.app, found.store}).end(ctx, found.id); err != nil {
+		return "", err
+	}
 	dir := found.workspace.Dir
 	if w := state.Started.Worktree; w != nil {
 		if dir = w.Path; !exists(dir) {

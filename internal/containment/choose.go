@@ -101,7 +101,7 @@ var fixes = map[sandbox.Tier]string{
 	sandbox.Bwrap: "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap), and let the system allow " +
 		"user namespaces; or choose another tier with --sandbox",
 	sandbox.Landlock: "use a kernel from Linux 6.12 on with Landlock switched on, or choose another tier with --sandbox",
-	sandbox.Docker:   "start Docker and give it an image with the agent: sandbox.image, or ralph sandbox build",
+	sandbox.Docker:   "install Docker (apt-get install docker.io, or Docker Desktop), or choose another tier with --sandbox",
 	sandbox.Sbx:      "install Docker Sandboxes (the sbx command) and log in with sbx login",
 	sandbox.Seatbelt: "choose another tier with --sandbox",
 }
@@ -109,13 +109,17 @@ var fixes = map[sandbox.Tier]string{
 // Try starts a program in a tier and says why it does not work; nil if it does.
 func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
 	unavailable := func(why string) error { return &Unavailable{Tier: tier, Why: why, Fix: fixes[tier]} }
-	if tier == sandbox.None {
+	switch tier {
+	case sandbox.None:
 		return nil
-	}
-	program := map[sandbox.Tier]string{sandbox.Bwrap: "bwrap", sandbox.Docker: "docker", sandbox.Sbx: "sbx"}[tier]
-	if program != "" {
-		if _, err := process.Locate(program, env, never); err != nil {
-			return unavailable(program + " is not on PATH")
+	case sandbox.Docker:
+		_, err := reachDocker(ctx, env, "")
+		return err
+	case sandbox.Sbx:
+		return reachSbx(ctx, env)
+	case sandbox.Bwrap:
+		if _, err := process.Locate("bwrap", env, never); err != nil {
+			return unavailable("bwrap is not on PATH")
 		}
 	}
 	folder, err := os.MkdirTemp("", "ralph-sandbox-")

@@ -1,11 +1,13 @@
 package containment
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
@@ -13,20 +15,46 @@ import (
 
 // Room is the wall of a run. It may be used by several goroutines at once.
 type Room struct {
-	tier   sandbox.Tier
-	temp   string
-	absent []string // files that a tier makes where it mounts something
+	tier    sandbox.Tier
+	run     string
+	temp    string
+	docker  docker
+	sbx     *microVMs
+	stop    func()       // ends what accompanies the run
+	started atomic.Int64 // containers
 
-	mu    sync.Mutex
-	fills []string // what it made where settings were missing
+	absent []string // files that a tier makes where it mounts something
+	mu     sync.Mutex
+	fills  []string // what it made where settings were missing
+}
+
+// Options say what a room is for.
+type Options struct {
+	Tier      sandbox.Tier
+	Run       string
+	Env       []string // of the user, for the program of a tier
+	Workspace string
+	State     string // Ralph's folder for what outlives a run
 }
 
 // Open makes what a run needs in a tier. The caller closes the room when the run has ended.
-func Open(tier sandbox.Tier, run string) (*Room, error) {
-	r := &Room{tier: tier}
-	if tier == sandbox.None {
-		return r, nil
+func Open(ctx context.Context, o Options) (*Room, error) {
+	switch o.Tier {
+	case sandbox.None:
+		return &Room{tier: o.Tier}, nil
+	case sandbox.Docker:
+		d, err := reachDocker(ctx, o.Env, o.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		return d.open(o.Run)
+	case sandbox.Sbx:
+		return openSbx(ctx, o)
 	}
+	return newRoom(o.Tier, o.Run)
+}
+
+func newRoom(tier sandbox.Tier, run string) (*Room, error) {
 	temp, err := os.MkdirTemp("", "ralph-room-"+run+"-")
 	if err == nil {
 		temp, err = filepath.EvalSymlinks(temp)
@@ -34,8 +62,7 @@ func Open(tier sandbox.Tier, run string) (*Room, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	r.temp = temp
-	return r, nil
+	return &Room{tier: tier, run: run, temp: temp, stop: func() {}}, nil
 }
 
 // KeepAbsent says which files do not exist and must not come to exist. Call it before Enter.
@@ -57,6 +84,7 @@ func (r *Room) Close() error {
 			_ = os.Remove(path) // it means nothing to git
 		}
 	}
+	r.stop()
 	if err := removeAll(r.temp); err != nil {
 		return fmt.Errorf("remove the folder for temporary files: %w", err)
 	}
@@ -93,6 +121,18 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		here := place
 		here.Env = s.Env
 		first.Do(here.makeCaches)
+		if s.Dir != "" && !contains(place.Workspace, s.Dir) {
+			here.Workspace = s.Dir // a copy, made for this command
+		}
+		switch r.tier {
+		case sandbox.Docker:
+			here.Needs = s.Needs
+			r.enterContainer(s, here)
+			return
+		case sandbox.Sbx:
+			r.sbx.enter(s, here)
+			return
+		}
 		here.Read = append(slices.Clone(place.Read), s.Needs...)
 		s.Argv = absolute(s.Argv, s.Env)
 		here.Programs = append(slices.Clone(place.Programs), s.Argv[0])

@@ -23,8 +23,12 @@ type Place struct {
 	Programs []string // paths of programs that the agent needs, such as its own
 	// Read and Write are what the agent, or the user, needs beyond that.
 	Read, Write []string
-	Temp        string // the folder that the agent has for temporary files
+	Needs       []string // what Ralph made for one command
+	Temp        string   // the folder that the agent has for temporary files
+	Image       string   // of a container
+	Agent       string   // the name of the agent, for a microVM of its own
 	Network     sandbox.Network
+	Limits      sandbox.Limits
 }
 
 // Wall returns the wall around an agent. Its rules name only what exists, without links.

@@ -100,7 +100,7 @@ func TestMissingSettingsAreFilledForTheRun(t *testing.T) {
 	p := scene(t, ".claude/settings.json")
 	at := func(name string) string { return filepath.Join(p.Home, ".claude", name) }
 	p.Kept = []string{at("settings.json"), at("other.json"), at("hooks"), at("agents")}
-	room, err := Open(sandbox.Bwrap, "test")
+	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,9 @@ func (t Trial) attack(ctx context.Context, p Probe, tier sandbox.Tier) (Outcome,
 	if err != nil {
 		return Outcome{}, err
 	}
-	room, err := containment.Open(tier, "test")
+	room, err := containment.Open(ctx, containment.Options{
+		Tier: tier, Run: "test", Env: scene.Env, Workspace: scene.Workspace,
+	})
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -1,0 +1,84 @@
+package containment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
+)
+
+// answerTimeout is how long an engine may take to answer, and createTimeout how long to make something.
+const (
+	answerTimeout = 30 * time.Second
+	createTimeout = 10 * time.Minute
+)
+
+// engine is the program of a tier that works elsewhere: docker or sbx.
+type engine struct {
+	tier    sandbox.Tier
+	program string   // its path
+	env     []string // the user's
+}
+
+// newEngine finds the program of a tier, but not in the workspace: an agent could have put it there.
+func newEngine(tier sandbox.Tier, env []string, workspace string) (engine, error) {
+	name := map[sandbox.Tier]string{sandbox.Docker: "docker", sandbox.Sbx: "sbx"}[tier]
+	inWorkspace := func(path string) bool { return workspace != "" && contains(workspace, path) }
+	path, err := process.Locate(name, env, inWorkspace)
+	if err != nil {
+		return engine{}, &Unavailable{Tier: tier, Why: name + " is not on PATH", Fix: fixes[tier]}
+	}
+	return engine{tier: tier, program: path, env: env}, nil
+}
+
+// call runs the program and returns what it printed. The error has what it complained about.
+func (e engine) call(ctx context.Context, timeout time.Duration, args ...string) (string, error) {
+	said, complaint := &bounded{}, &bounded{}
+	ended, err := process.Run(ctx, process.Spec{
+		Argv: append([]string{e.program}, args...), Env: e.env, Timeout: timeout,
+		Stdout: process.Sink{Tap: said}, Stderr: process.Sink{Tap: complaint},
+	})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("call %s: %w", e.tier, err)
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case ended.StartError != nil:
+		return "", ended.StartError
+	case ended.State == process.TimedOut:
+		return "", fmt.Errorf("no answer after %v", timeout)
+	case ended.ExitCode != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+		return said.String(), errors.New(cmp.Or(strings.TrimRight(first, ".?!"), fmt.Sprintf("it ended with %d", ended.ExitCode)))
+	}
+	return said.String(), nil
+}
+
+// unavailable says why the tier does not work; a context that was canceled is another matter.
+func (e engine) unavailable(ctx context.Context, why, fix string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &Unavailable{Tier: e.tier, Why: why, Fix: fix}
+}
+
+// bounded keeps the first part of an output.
+type bounded struct{ strings.Builder }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	const enough = 1 << 20
+	if b.Len() < enough {
+		b.Builder.Write(p)
+	}
+	return len(p), nil
+}
+
+// contains reports whether a path is a folder or something below it.
+func contains(folder, path string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
