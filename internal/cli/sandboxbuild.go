@@ -20,10 +20,10 @@ func newSandboxBuildCommand(a *app) *cobra.Command {
 	c := sandboxBuildCommand{a}
 	return &cobra.Command{
 		Use: "build [AGENT] [-- ARGS]", Short: "Build the image of an agent for --sandbox docker", Annotations: outside,
-		Long: `Build the Docker image that --sandbox docker runs an agent in (default: the agent
-that a run here would start). It has the agent's CLI, git, curl, make, jq,
-ripgrep, Python and Node.js. "command" is the image without a CLI, for custom
-commands and the built-in worker. Arguments after -- go to docker build.
+		Long: `Build the image that --sandbox docker runs an agent in (default: the agent that
+a run here would start). It has the agent's CLI, git, curl, make, jq, ripgrep,
+Python and Node.js. "command" is the image without a CLI, for custom commands
+and the built-in worker. Arguments after -- go to docker build.
 
 For other tools, begin a Dockerfile of your own with FROM ralph-sandbox:AGENT,
 build it, and name its image in sandbox.image.`,
