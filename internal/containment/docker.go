@@ -178,8 +178,11 @@ func (r *Room) try(ctx context.Context, t Trial) (seen []string, err error) {
 		return nil, r.docker.unavailable(ctx, "the image "+t.Image+" has no shell (sh): "+first, t.fixImage())
 	case ended.State == process.TimedOut:
 		return nil, r.docker.unavailable(ctx, fmt.Sprintf("no container started within %v", trialTimeout), dockerFix(""))
-	case ended.ExitCode != 0:
+	case sandbox.Docker.Failed(ended.ExitCode, first):
 		return nil, r.docker.unavailable(ctx, first, dockerFix(first))
+	case ended.ExitCode != 0:
+		return nil, r.docker.unavailable(ctx, "a container cannot write where the run works: "+first,
+			"use an engine that shares "+os.TempDir())
 	case !known:
 		return nil, r.docker.unavailable(ctx, "a container's files are not on this machine", "use an engine on this machine")
 	case owner != uid:

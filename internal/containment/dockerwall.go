@@ -12,10 +12,11 @@ import (
 	"github.com/ralphloop/ralph/sandbox"
 )
 
-// systemFolders belong to the image. What they have on the host must not cover them.
+// systemFolders belong to the image, or to the run. A command line may name them, but the host's must not
+// cover them.
 var systemFolders = []string{
-	"/", "/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin",
-	"/usr/local/sbin", "/usr/sbin", "/var",
+	"/", "/bin", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr",
+	"/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin", "/var", "/var/tmp",
 }
 
 // containerWall returns the wall of a container, which shows nothing of the host that it does not name.
@@ -23,7 +24,7 @@ var systemFolders = []string{
 func (p Place) containerWall() sandbox.Wall {
 	b := builder{home: real(p.Home), seen: map[string]bool{}}
 	own := func(path, name string) {
-		if filepath.IsAbs(path) && !slices.Contains(systemFolders, path) {
+		if filepath.IsAbs(path) && path != "/" {
 			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Write, From: filepath.Join(p.Temp, name)})
 		}
 	}
@@ -31,7 +32,7 @@ func (p Place) containerWall() sandbox.Wall {
 	own("/tmp", tempName)
 	own("/var/tmp", tempName)
 	for _, path := range slices.Concat(p.Read, p.Programs) {
-		if path = real(path); !slices.Contains(systemFolders, path) && !b.mayWrite(path) {
+		if path = real(path); !slices.Contains(systemFolders, path) && path != b.home && !b.mayWrite(path) {
 			b.add(path, sandbox.Read)
 		}
 	}

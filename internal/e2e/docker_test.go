@@ -1,0 +1,281 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/containment"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
+)
+
+// dockerEngine is an engine of its own, on a private socket. It has no network: nothing here needs one.
+type dockerEngine struct {
+	t      *testing.T
+	folder string
+	env    []string
+}
+
+// startDocker starts an engine with an image of BusyBox, and stops it after the test.
+func startDocker(t *testing.T) dockerEngine {
+	t.Helper()
+	daemon, err := exec.LookPath("dockerd")
+	busybox, _ := os.ReadFile("/bin/busybox")
+	if err != nil || os.Geteuid() != 0 || busybox == nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("CI needs root, docker.io and busybox-static")
+		}
+		t.Skip("needs root, docker.io and busybox-static")
+	}
+	folder, err := os.MkdirTemp("", "ralph-docker-") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dockerEngine{t, folder, append(os.Environ(), "DOCKER_HOST=unix://"+folder+"/sock", "HOME="+t.TempDir())}
+	var log bytes.Buffer
+	engine := exec.Command(daemon, "--data-root", folder+"/data", "--exec-root", folder+"/exec", "--pidfile", folder+"/pid",
+		"--host", "unix://"+folder+"/sock", "--bridge=none", "--iptables=false", "--storage-driver=vfs")
+	engine.Stdout, engine.Stderr = &log, &log
+	if err := engine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = engine.Process.Signal(syscall.SIGTERM)
+		_ = engine.Wait()
+		_ = os.RemoveAll(folder)
+	})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := d.docker("version"); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("the engine does not answer: %v\n%s", err, log.String())
+		}
+	}
+	d.importImage(busybox)
+	return d
+}
+
+func (d dockerEngine) docker(args ...string) (string, error) {
+	cmd := exec.Command("docker", args...)
+	cmd.Env = d.env
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// importImage makes the image of custom commands: a shell and its tools, without any other file.
+func (d dockerEngine) importImage(busybox []byte) {
+	d.t.Helper()
+	var image bytes.Buffer
+	w := tar.NewWriter(&image)
+	add := func(h tar.Header, content []byte) {
+		h.Size = int64(len(content))
+		if err := w.WriteHeader(&h); err != nil {
+			d.t.Fatal(err)
+		}
+		if _, err := w.Write(content); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"./", "bin/"} {
+		add(tar.Header{Name: name, Mode: 0o755, Typeflag: tar.TypeDir}, nil)
+	}
+	add(tar.Header{Name: "bin/busybox", Mode: 0o755}, busybox)
+	for _, name := range strings.Fields("sh cat echo env head id ls printf sleep tail touch true") {
+		add(tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"}, nil)
+	}
+	if err := w.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	cmd := exec.Command("docker", "import", "-", containment.ImageOf("command"))
+	cmd.Env, cmd.Stdin = d.env, &image
+	if out, err := cmd.CombinedOutput(); err != nil {
+		d.t.Fatalf("import image: %v\n%s", err, out)
+	}
+}
+
+// project makes a workspace of another user, with a script that plays the agent.
+func (d dockerEngine) project(script string) (dir string) {
+	d.t.Helper()
+	const nobody = 65534
+	dir = filepath.Join(d.t.TempDir(), "project")
+	for _, err := range []error{
+		os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(script), 0o644), os.Chown(dir, nobody, nobody),
+	} {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// run returns a run of the agent in a container.
+func (d dockerEngine) run(dir string, more ...string) *exec.Cmd {
+	args := []string{"-C", dir, "run", "goal", "--sandbox", "docker", "--check", "test -f done", "--agent-cmd", "sh agent.sh"}
+	cmd := exec.Command(program, append(args, more...)...)
+	cmd.Env = d.env
+	return cmd
+}
+
+func (d dockerEngine) mustBeEmpty() {
+	d.t.Helper()
+	left := ""
+	for range 100 {
+		if left, _ = d.docker("ps", "--all", "--quiet"); left == "" {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Errorf("containers are left: %s", left)
+}
+
+func status(cmd *exec.Cmd) int { return cmd.ProcessState.ExitCode() }
+
+// TestDocker runs agents in containers of a real engine.
+func TestDocker(t *testing.T) {
+	d := startDocker(t)
+	t.Run("proven", d.testProven)
+	t.Run("read-only reviewer", d.testReviewer)
+	t.Run("time-out", func(t *testing.T) {
+		d.t = t
+		cmd := d.run(d.project("trap '' TERM\nsleep 1000"), "--iteration-timeout", "1s", "--once")
+		if out, err := cmd.CombinedOutput(); status(cmd) != 1 || !strings.Contains(string(out), "stopped at its time limit") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		d.mustBeEmpty()
+	})
+	t.Run("kill -9", d.testKilled)
+	t.Run("memory", d.testMemory)
+	t.Run("unavailable", d.testUnavailable)
+}
+
+func (d dockerEngine) testProven(t *testing.T) {
+	d.t = t
+	t.Setenv("SECRET_OF_THE_HOST", "here")
+	dir := d.project(`
+touch /written 2>/dev/null && echo "the root can be written"
+[ -n "$SECRET_OF_THE_HOST" ] && echo "a variable passed"
+case $PATH in *go*) echo "PATH passed" ;; esac
+[ -e /etc/passwd ] && echo "files of the host are here"
+touch "$HOME/here" /tmp/here done || echo "cannot write"
+{ printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+  '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'; sleep 1; } | "` + program + `" mcp >tools 2>&1
+echo '<promise>COMPLETE</promise>'
+`)
+	cmd := d.run(dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(filepath.Join(dir, "done"))
+	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 65534 {
+		t.Errorf("the agent's file belongs to another user than its folder: %v, %v", info, err)
+	}
+	tools, err := os.ReadFile(filepath.Join(dir, "tools"))
+	if err != nil || !strings.Contains(string(tools), `"tools":[{`) {
+		t.Errorf("ralph mcp does not work in a container: %s, %v", tools, err)
+	}
+	said := exec.Command(program, "-C", dir, "logs", "--agent")
+	said.Env = d.env
+	if out, err := said.CombinedOutput(); err != nil ||
+		strings.Join(strings.Fields(string(out)), " ") != "iteration 1, agent command <promise>COMPLETE</promise>" {
+		t.Errorf("the agent complains: %s, %v", out, err)
+	}
+	d.mustBeEmpty()
+}
+
+// testReviewer checks that an evaluator, which has a view of the workspace elsewhere, cannot change it here.
+func (d dockerEngine) testReviewer(t *testing.T) {
+	d.t = t
+	dir := d.project("touch done\necho '<promise>COMPLETE</promise>'")
+	reviewer := "sh -c 'touch changed; cat >/dev/null; ls /tmp >&2; echo no verdict'"
+	cmd := d.run(dir, "--once", "--set", "evaluator.command="+reviewer)
+	out, _ := cmd.CombinedOutput()
+	_, err := os.Stat(filepath.Join(dir, "changed"))
+	if err == nil || status(cmd) != 1 || !strings.Contains(string(out), "command rejects (invalid_verdict)") {
+		t.Errorf("the reviewer changed the workspace, or was not asked: %d\n%s", status(cmd), out)
+	}
+	d.mustBeEmpty()
+}
+
+func (d dockerEngine) testKilled(t *testing.T) {
+	d.t = t
+	dir := d.project("touch started\nsleep 1000")
+	cmd := d.run(dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 400 {
+		if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if running, _ := d.docker("ps", "--quiet", "--filter", "label="+sandbox.RunLabel); running == "" {
+		t.Error("no container with a label runs")
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	d.mustBeEmpty()
+}
+
+// testMemory checks that an agent which reaches its limit is said to have been killed for memory.
+func (d dockerEngine) testMemory(t *testing.T) {
+	d.t = t
+	dir := d.project("")
+	room, err := containment.Open(t.Context(), containment.Options{
+		Tier: sandbox.Docker, Run: "memory", Env: d.env, Workspace: dir,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Close()
+	spec := process.Spec{Argv: process.Shell("tail /dev/zero"), Dir: dir, Timeout: time.Minute}
+	room.Enter(containment.Place{
+		Workspace: dir, Image: containment.ImageOf("command"), Limits: sandbox.Limits{Memory: 32 << 20},
+	})(&spec)
+	ended, err := process.Run(t.Context(), spec)
+	if err != nil || ended.ExitCode != 137 || !ended.OutOfMemory {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	d.mustBeEmpty()
+}
+
+// testUnavailable checks that a run which cannot have its containers ends with 4, and says what helps.
+func (d dockerEngine) testUnavailable(t *testing.T) {
+	d.t = t
+	dir := d.project("touch started")
+	for name, c := range map[string]struct {
+		env, args []string
+		says      string
+	}{
+		"program": {[]string{"PATH=/nowhere"}, nil, "docker is not on PATH; install Docker"},
+		"engine":  {[]string{"DOCKER_HOST=unix:///nowhere"}, nil, "Is the docker daemon running; start Docker"},
+		"image": {nil, []string{"--agent", "codex"},
+			"there is no image ralph-sandbox:codex; build it with: ralph sandbox build codex"},
+		"own image": {nil, []string{"--set", "sandbox.image=missing:1"}, "there is no image missing:1; build or pull it"},
+		"agent": {nil, []string{"--agent", "codex", "--set", "sandbox.image=" + containment.ImageOf("command")},
+			"has no program codex; build or pull it"},
+	} {
+		cmd := d.run(dir, c.args...)
+		if len(c.args) > 1 && c.args[0] == "--agent" {
+			cmd = exec.Command(program, append([]string{"-C", dir, "run", "goal", "--sandbox", "docker", "--check", "true"}, c.args...)...)
+		}
+		cmd.Env = append(d.env[:len(d.env):len(d.env)], c.env...)
+		out, _ := cmd.CombinedOutput()
+		if status(cmd) != 4 || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: exit status %d\n%s", name, status(cmd), out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+		t.Error("an agent started")
+	}
+	d.mustBeEmpty()
+}
