@@ -121,7 +121,11 @@ func (r Request) withEnvironment(c chosenAgent) chosenAgent {
 // FirstAgent returns the name of the agent CLI that a run with these settings starts first, and the
 // path of its program.
 func FirstAgent(s config.Settings) (name, path string, err error) {
-	chosen, err := Request{Settings: s}.firstAgent(agent.Options{})
+	base := agent.Options{}
+	if s.Sandbox.Mode == string(sandbox.Sbx) {
+		base.Sandbox = sandbox.Sbx // its login is in there, too
+	}
+	chosen, err := Request{Settings: s}.firstAgent(base)
 	return chosen.name, chosen.options.Path, err
 }
 

@@ -37,6 +37,7 @@ const (
 	Snapshots Kind = "snapshots" // that only removed runs used
 	Demo      Kind = "demo"      // the folder of a demo, or the record of its run
 	Temporary Kind = "temporary" // what a killed process left
+	MicroVM   Kind = "microvm"   // of Docker Sandboxes
 )
 
 // Item is something that can be removed, or stays for a reason.
@@ -86,6 +87,7 @@ func Find(ctx context.Context, in Input) ([]Item, error) {
 	}
 	items := append(worktrees, runs...)
 	items = append(items, Demos(in.Env.StateDir, in.Now)...)
+	items = append(items, in.microVMs()...)
 	return append(items, temporary...), nil
 }
 

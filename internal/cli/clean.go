@@ -38,6 +38,7 @@ question:
 
   - old runs that have ended, with the snapshots that only they use
   - worktrees and branches whose work is merged
+  - microVMs of --sandbox sbx that no run used for as long
   - old demos, and temporary files of killed processes
 
 A run with unmerged or stashed work stays, and so does one that was interrupted:

@@ -232,7 +232,6 @@ func commands(a *app) []*cobra.Command {
 		newDoctorCommand(a),
 		newSandboxCommand(a),
 		newLoginCommand(a),
-		newSandboxCommand(a),
 		newConfigCommand(a),
 		newSchemaCommand(a),
 		newMCPCommand(a),

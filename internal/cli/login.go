@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/login"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // loginCommand is `ralph login`. It also implements `ralph run --login`.
@@ -72,11 +75,15 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 	if found.Argv == nil {
 		return &config.UsageError{Msg: found.Title + " has no login command", Hint: found.Hint}
 	}
+	argv, err := c.inside(ctx, s, found.Agent, path)
+	if err != nil {
+		return err
+	}
 	if !c.globals.quiet {
 		fmt.Fprintf(c.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
 	}
 	status, err := found.Attach(ctx, process.Attached{
-		Argv:   []string{path},
+		Argv:   argv,
 		Dir:    c.streams.Dir,
 		Env:    c.streams.Env.Untrusted(),
 		Stdin:  c.streams.In,
@@ -91,6 +98,24 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 		return exitStatus(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil
+}
+
+// inside returns how the program of an agent starts: in its microVM, if its runs are there.
+func (c loginCommand) inside(ctx context.Context, s config.Settings, agent, path string) ([]string, error) {
+	if s.Sandbox.Mode != string(sandbox.Sbx) {
+		return []string{path}, nil
+	}
+	ws, _, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env := c.streams.Env
+	place := containment.Place{Agent: agent, Workspace: ws.Dir}
+	vm, err := containment.ReadyMicroVM(ctx, place, env.StateDir, env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return vm.LoginArgv(env.Environ, filepath.Base(path))
 }
 
 func (c loginCommand) printList() error {
