@@ -71,17 +71,17 @@ func TestBoxes(t *testing.T) {
 	}
 }
 
-// TestBoxesNeedNames checks that a container without an image, and a microVM without a name, are refused.
-func TestBoxesNeedNames(t *testing.T) {
-	unnamed, noImage := box, box
-	unnamed.Box.Name, noImage.Box.Image = "", ""
+// TestBoxesAreRefused checks that a container without an image, and a microVM without a name or a network, are refused.
+func TestBoxesAreRefused(t *testing.T) {
+	unnamed, noImage, open := box, box, box
+	unnamed.Box.Name, noImage.Box.Image, open.Network = "", "", sandbox.Open
 	for _, c := range []struct {
 		tier    sandbox.Tier
 		wall    sandbox.Wall
 		refused bool
 	}{
 		{sandbox.Docker, box, false}, {sandbox.Docker, unnamed, true}, {sandbox.Docker, noImage, true},
-		{sandbox.Sbx, box, false}, {sandbox.Sbx, unnamed, true}, {sandbox.Sbx, noImage, false},
+		{sandbox.Sbx, open, false}, {sandbox.Sbx, unnamed, true}, {sandbox.Sbx, box, true},
 	} {
 		if err := c.tier.Check(c.wall); (err != nil) != c.refused {
 			t.Errorf("%s with %+v: %v", c.tier, c.wall.Box, err)

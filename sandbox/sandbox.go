@@ -136,6 +136,9 @@ func (t Tier) Check(w Wall) error {
 		if w.Box.Name == "" {
 			return errors.New("a microVM needs a name")
 		}
+		if w.Network == Off {
+			return errors.New("the policy of a microVM decides about its network")
+		}
 		return nil
 	case Landlock:
 		return checkLandlock(w)

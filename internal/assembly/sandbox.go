@@ -57,6 +57,12 @@ func tryAgents(ctx context.Context, p *Plan) error {
 	if !p.Walls.tier.HasPrograms() {
 		return nil
 	}
+	if p.Walls.tier == sandbox.Sbx && p.Settings.Sandbox.Network == string(sandbox.Off) {
+		return &containment.Unavailable{
+			Tier: p.Walls.tier, Why: "--network off has no effect: the policy of Docker Sandboxes decides about the network",
+			Fix: "leave it out and set a policy with sbx policy, or choose another sandbox",
+		}
+	}
 	noTools := ""
 	for _, c := range everyAgent(p) {
 		place := placeOf(p, *c)

@@ -55,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Room, error) {
 }
 
 func newRoom(tier sandbox.Tier, run string) (*Room, error) {
-	temp, err := os.MkdirTemp("", "ralph-room-"+run+"-")
+	temp, err := os.MkdirTemp("", "ralph-room-")
 	if err == nil {
 		temp, err = filepath.EvalSymlinks(temp)
 	}
