@@ -54,7 +54,8 @@ func TestBoxes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", name+".golden")
-			got := strings.Join(enclosed.Argv, "\n") + "\n\nin " + enclosed.Dir + " with\n" + strings.Join(enclosed.Env, "\n") + "\n"
+			argv, env := strings.Join(enclosed.Argv, "\n"), strings.Join(enclosed.Env, "\n")
+			got := argv + "\n\nin " + enclosed.Dir + " with\n" + env + "\n"
 			if *renew {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 					t.Fatal(err)

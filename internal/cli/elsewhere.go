@@ -36,7 +36,8 @@ func (e elsewhere) end(ctx context.Context, run string) (containers int, err err
 		err = containment.EndInMicroVMs(ctx, run, env.StateDir, env.Environ)
 	}
 	if containers > 0 && !e.globals.quiet {
-		fmt.Fprintf(e.errLines(), "ralph: removed what run %s left in Docker (%s)\n", run, term.Count(containers, "container"))
+		count := term.Count(containers, "container")
+		fmt.Fprintf(e.errLines(), "ralph: removed what run %s left in Docker (%s)\n", run, count)
 	}
 	return containers, err
 }

@@ -101,7 +101,8 @@ var fixes = map[sandbox.Tier]string{
 	sandbox.Bwrap: "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap), and let the system allow " +
 		"user namespaces; or choose another tier with --sandbox",
 	sandbox.Landlock: "use a kernel from Linux 6.12 on with Landlock switched on, or choose another tier with --sandbox",
-	sandbox.Docker:   "install Docker (apt-get install docker.io, or Docker Desktop), or choose another tier with --sandbox",
+	sandbox.Docker: "install Docker (apt-get install docker.io, or Docker Desktop), or choose another tier with " +
+		"--sandbox",
 	sandbox.Sbx:      "install Docker Sandboxes (the sbx command) and log in with sbx login",
 	sandbox.Seatbelt: "choose another tier with --sandbox",
 }

@@ -159,7 +159,8 @@ func (r *Room) try(ctx context.Context, t Trial) (seen []string, err error) {
 	said, complaint := &bounded{}, &bounded{}
 	spec := process.Spec{
 		Argv: append(process.Shell(lookAround), append([]string{file}, t.Programs...)...), Dir: place.Workspace,
-		Env: []string{"HOME=" + place.Home}, Timeout: trialTimeout, Stdout: process.Sink{Tap: said}, Stderr: process.Sink{Tap: complaint},
+		Env: []string{"HOME=" + place.Home}, Timeout: trialTimeout,
+		Stdout: process.Sink{Tap: said}, Stderr: process.Sink{Tap: complaint},
 	}
 	if t.Self != "" && runtime.GOOS == "linux" {
 		spec.Env = append(spec.Env, "RALPH_TRIAL="+t.Self)
@@ -213,7 +214,10 @@ func RemoveContainers(ctx context.Context, run string, env []string) (int, error
 // remove kills and removes containers. One that is gone, or going, is no error.
 func (e engine) remove(ctx context.Context, names ...string) error {
 	_, err := e.call(ctx, answerTimeout, append([]string{"rm", "--force"}, names...)...)
-	if err != nil && (strings.Contains(err.Error(), "No such container") || strings.Contains(err.Error(), "already in progress")) {
+	if err == nil {
+		return nil
+	}
+	if why := err.Error(); strings.Contains(why, "No such container") || strings.Contains(why, "already in progress") {
 		return nil
 	}
 	return err

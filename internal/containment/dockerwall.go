@@ -15,8 +15,8 @@ import (
 // systemFolders belong to the image, or to the run. A command line may name them, but the host's must not
 // cover them.
 var systemFolders = []string{
-	"/", "/bin", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr",
-	"/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin", "/var", "/var/tmp",
+	"/", "/bin", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp",
+	"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin", "/var", "/var/tmp",
 }
 
 // containerWall returns the wall of a container, which shows nothing of the host that it does not name.

@@ -54,7 +54,8 @@ func (e engine) call(ctx context.Context, timeout time.Duration, args ...string)
 		return "", fmt.Errorf("no answer after %v", timeout)
 	case ended.ExitCode != 0:
 		first, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
-		return said.String(), errors.New(cmp.Or(strings.TrimRight(first, ".?!"), fmt.Sprintf("it ended with %d", ended.ExitCode)))
+		first = strings.TrimRight(first, ".?!")
+		return said.String(), errors.New(cmp.Or(first, fmt.Sprintf("it ended with %d", ended.ExitCode)))
 	}
 	return said.String(), nil
 }

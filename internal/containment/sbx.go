@@ -84,8 +84,11 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // microVM returns the one of an agent in a workspace. A reviewer, which may change nothing, has its own.
 func microVM(state, agent, workspace, role string) MicroVM {
 	digest := sha256.Sum256([]byte(workspace))
-	base := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(filepath.Base(workspace)), "-"), "-")
-	words := []string{"ralph", strings.Trim(notInNames.ReplaceAllString(strings.ToLower(agent), "-"), "-"), role, base[:min(len(base), 24)], hex.EncodeToString(digest[:4])}
+	plain := func(text string) string {
+		return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	}
+	base := plain(filepath.Base(workspace))
+	words := []string{"ralph", plain(agent), role, plain(base[:min(len(base), 24)]), hex.EncodeToString(digest[:4])}
 	name := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), "-")
 	return MicroVM{Name: name, Workspace: workspace, folder: filepath.Join(microVMFolder(state), name)}
 }
@@ -181,7 +184,8 @@ func (e engine) ready(ctx context.Context, vm MicroVM, agent string, folders ...
 			return nil
 		}
 		if _, err := e.call(ctx, answerTimeout, "rm", "--force", vm.Name); err != nil {
-			return e.unavailable(ctx, "the microVM "+vm.Name+" is broken and cannot be removed: "+err.Error(), sbxFix(err.Error()))
+			why := "the microVM " + vm.Name + " is broken and cannot be removed: " + err.Error()
+			return e.unavailable(ctx, why, sbxFix(why))
 		}
 	}
 	err = create()
@@ -228,7 +232,8 @@ func (m *microVMs) enter(s *process.Spec, place Place) {
 	}
 	mark := "RALPH_SBX_COMMAND=" + filepath.Base(shared)
 	env := append(withoutHome(withoutTools(s.Env), place), mark)
-	command := sandbox.Sbx.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: env}, sandbox.Wall{Box: sandbox.Box{Name: vm.Name}})
+	wall := sandbox.Wall{Box: sandbox.Box{Name: vm.Name}}
+	command := sandbox.Sbx.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: env}, wall)
 	s.Argv, s.Dir, s.Env = command.Argv, command.Dir, slices.Concat(m.env, command.Env)
 	s.Argv[0] = m.program
 	s.Ended = func(ctx context.Context, result *process.Result) {
@@ -313,7 +318,8 @@ func EndInMicroVMs(ctx context.Context, run, state string, env []string) error {
 	}
 	for _, mark := range marks {
 		name := filepath.Base(filepath.Dir(mark))
-		if _, err := e.call(ctx, createTimeout, "exec", name, "sh", "-c", endCommands, "ralph", "RALPH_RUN_ID="+run); err != nil {
+		_, err := e.call(ctx, createTimeout, "exec", name, "sh", "-c", endCommands, "ralph", "RALPH_RUN_ID="+run)
+		if err != nil {
 			return fmt.Errorf("end processes of run %s in microVM %s: %w", run, name, err)
 		}
 		if err := os.Remove(mark); err != nil {

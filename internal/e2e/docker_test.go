@@ -42,8 +42,8 @@ func startDocker(t *testing.T) dockerEngine {
 	}
 	d := dockerEngine{t, folder, append(os.Environ(), "DOCKER_HOST=unix://"+folder+"/sock", "HOME="+t.TempDir())}
 	var log bytes.Buffer
-	engine := exec.Command(daemon, "--data-root", folder+"/data", "--exec-root", folder+"/exec", "--pidfile", folder+"/pid",
-		"--host", "unix://"+folder+"/sock", "--bridge=none", "--iptables=false", "--storage-driver=vfs")
+	engine := exec.Command(daemon, "--data-root", folder+"/data", "--exec-root", folder+"/exec",
+		"--pidfile", folder+"/pid", "--host", "unix://"+folder+"/sock", "--bridge=none", "--iptables=false", "--storage-driver=vfs")
 	engine.Stdout, engine.Stderr = &log, &log
 	if err := engine.Start(); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,9 @@ func (d dockerEngine) project(script string) (dir string) {
 	const nobody = 65534
 	dir = filepath.Join(d.t.TempDir(), "project")
 	for _, err := range []error{
-		os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(script), 0o644), os.Chown(dir, nobody, nobody),
+		os.Mkdir(dir, 0o755),
+		os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(script), 0o644),
+		os.Chown(dir, nobody, nobody),
 	} {
 		if err != nil {
 			d.t.Fatal(err)
@@ -119,8 +121,11 @@ func (d dockerEngine) project(script string) (dir string) {
 
 // run returns a run of the agent in a container.
 func (d dockerEngine) run(dir string, more ...string) *exec.Cmd {
-	args := []string{"-C", dir, "run", "goal", "--sandbox", "docker", "--check", "test -f done", "--agent-cmd", "sh agent.sh"}
-	cmd := exec.Command(program, append(args, more...)...)
+	return d.ralph(dir, append([]string{"--check", "test -f done", "--agent-cmd", "sh agent.sh"}, more...)...)
+}
+
+func (d dockerEngine) ralph(dir string, more ...string) *exec.Cmd {
+	cmd := exec.Command(program, append([]string{"-C", dir, "run", "goal", "--sandbox", "docker"}, more...)...)
 	cmd.Env = d.env
 	return cmd
 }
@@ -166,10 +171,16 @@ touch /written 2>/dev/null && echo "the root can be written"
 case $PATH in *go*) echo "PATH passed" ;; esac
 [ -e /etc/passwd ] && echo "files of the host are here"
 touch "$HOME/here" /tmp/here done || echo "cannot write"
-{ printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
-  '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'; sleep 1; } | "` + program + `" mcp >tools 2>&1
+{ cat calls; sleep 1; } | "` + program + `" mcp >tools 2>&1
 echo '<promise>COMPLETE</promise>'
 `)
+	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "calls"), []byte(calls), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	cmd := d.run(dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -266,7 +277,7 @@ func (d dockerEngine) testUnavailable(t *testing.T) {
 	} {
 		cmd := d.run(dir, c.args...)
 		if len(c.args) > 1 && c.args[0] == "--agent" {
-			cmd = exec.Command(program, append([]string{"-C", dir, "run", "goal", "--sandbox", "docker", "--check", "true"}, c.args...)...)
+			cmd = d.ralph(dir, append([]string{"--check", "true"}, c.args...)...)
 		}
 		cmd.Env = append(d.env[:len(d.env):len(d.env)], c.env...)
 		out, _ := cmd.CombinedOutput()

@@ -125,7 +125,9 @@ var directions = []direction{
 		}),
 		"the doctor reports what a run would use, which assembly knows; it builds no loop"},
 	{[]string{"internal/cleanup"},
-		join(root, leaves, proof, []string{"fold", "runlog", "internal/config", "internal/workspace", "internal/containment"}),
+		join(root, leaves, proof, []string{
+			"fold", "runlog", "internal/config", "internal/workspace", "internal/containment",
+		}),
 		"what runs left on the disk is in their records and in the workspace; it is removed without a loop"},
 	{[]string{"internal/planner"},
 		join(root, leaves, parts, []string{
