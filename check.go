@@ -52,6 +52,8 @@ type CheckResult struct {
 	Tree        string      `json:"tree,omitempty"`          // the tree that it ran on
 	Attribution Attribution `json:"attribution,omitempty"`   // computed from the baseline, not recorded
 	Proof       *Proof      `json:"proof,omitempty"`         // recorded as a separate event, not here
+	// Reused is the run that the result comes from: the check ended so on the same base, and was not run again.
+	Reused string `json:"reused,omitempty"`
 	// Tests names the tests that ran. The log has them only for checks that ran before any agent worked.
 	Tests *TestsSeen `json:"tests,omitempty"`
 }

@@ -56,6 +56,13 @@ type IgnoredWatcher interface {
 	IgnoredFiles(ctx context.Context, base, now TreeState) (shown, leftOut []string, err error)
 }
 
+// RowKeeper is an optional interface of an Examiner. KeepRows stores results of checks that the next run in the
+// workspace may use, and returns a digest of them; "" if there are none. The run ends with this status, and none of its
+// processes is alive.
+type RowKeeper interface {
+	KeepRows(end Status) (digest string, err error)
+}
+
 // Tampering describes what happened to the files that matter to checks.
 type Tampering struct {
 	Known    bool
@@ -204,6 +211,7 @@ type ProofRun struct {
 	Planted int         `json:"planted,omitempty"` // how many tests were planted, or got a wrong literal
 	Fired   int         `json:"fired,omitempty"`   // how many of these failed
 	Repeats bool        `json:"repeats,omitempty"` // it repeats a run in which something looked wrong
+	Reused  string      `json:"reused,omitempty"`  // the run that it comes from, if that is another one
 }
 
 // Proof reports whether a check that passes could have failed.
@@ -223,6 +231,8 @@ type Proof struct {
 	Flaky []string `json:"flaky,omitempty"`
 	// Quick says that the environment was not compared, and that no literals were changed.
 	Quick bool `json:"quick,omitempty"`
+	// BasePassed says that the base did not run again, because it passed before and nothing differs from that.
+	BasePassed bool `json:"base_passed,omitempty"`
 	// Table lists the runs that were compared.
 	Table []ProofRun `json:"table,omitempty"`
 }

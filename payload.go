@@ -112,6 +112,7 @@ type RunStopped struct {
 	Proof      ProofWord  `json:"proof,omitempty"`
 	Changed    string     `json:"changed,omitempty"` // one line on what the run changed
 	Elapsed    Span       `json:"elapsed"`
+	Rows       string     `json:"rows,omitempty"` // digest of the results that the next run may use
 }
 
 // IterationStarted is phase one of an iteration. It is durable before the agent starts.

@@ -258,8 +258,12 @@ func (l *Loop) provenVerdict() *ralph.Verdict {
 // end, as far as they can be written.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	v = l.list.settle(v)
-	changed := ""
-	if bug := catch(func() { l.recordLeft(ctx); changed = l.whatChanged(ctx) }); bug != nil {
+	changed, rows := "", ""
+	if bug := catch(func() {
+		l.recordLeft(ctx)
+		changed = l.whatChanged(ctx)
+		rows = l.checks.keepRows(ralph.StatusOf(v.Reason))
+	}); bug != nil {
 		v = l.panicVerdict(bug)
 	}
 	stopped := ralph.RunStopped{
@@ -273,6 +277,7 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		Proof:      judge.ProofOf(l.run.policy, l.run.state.History, v),
 		Changed:    changed,
 		Elapsed:    l.run.elapsed(),
+		Rows:       rows,
 	}
 	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // such a run proves nothing
 		stopped.VerifiedBy, stopped.Proof = nil, ""

@@ -53,6 +53,8 @@ type Examiner struct {
 	// WorkspaceSnapshot is the snapshot of the workspace, if that is not the tree being examined;
 	// otherwise "".
 	WorkspaceSnapshot string
+	// Rows are results of earlier runs, and of this one for later runs; nil uses and keeps none.
+	Rows *Rows
 
 	best isolation
 	comparison

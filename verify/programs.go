@@ -138,3 +138,34 @@ func (p *Programs) Changed() []ralph.FileChange {
 	}
 	return changed
 }
+
+// libraryFolders are folders, beside that of a program or below home, that have one entry for each installed library.
+var libraryFolders = []string{
+	"lib/python*/site-packages", "lib/python*/dist-packages", "lib/node_modules", "lib/ruby/gems/*/gems",
+}
+
+// Identity identifies the programs, and the libraries that are installed for them.
+func (p *Programs) Identity() string {
+	sum := sha256.New()
+	roots := []string{"/usr", "/usr/local"}
+	home, _ := Shell{Env: p.env}.variable("HOME")
+	roots = append(roots, filepath.Join(home, ".local"))
+	for _, known := range p.list {
+		fmt.Fprintf(sum, "%#v\n", known)
+		for _, path := range []string{known.Path, resolveLinks(known.Path)} {
+			roots = append(roots, filepath.Dir(filepath.Dir(path)))
+		}
+	}
+	slices.Sort(roots)
+	for _, root := range slices.Compact(roots) {
+		for _, pattern := range libraryFolders {
+			folders, _ := filepath.Glob(filepath.Join(root, pattern))
+			for _, folder := range folders {
+				if info, err := os.Stat(folder); err == nil {
+					fmt.Fprintf(sum, "%q %d\n", folder, info.ModTime().UnixNano())
+				}
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

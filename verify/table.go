@@ -29,6 +29,7 @@ type table struct {
 	took time.Duration // on the claimed tree
 	// needsAdded is true if the check fails without the added test files, where no test has a name.
 	needsAdded bool
+	assumed    bool           // the base did not run again, see assumeToday
 	written    [2][]string    // tests of the base that changed while the check ran: on the claimed tree, and at the base
 	planted    []canary.Plant // at the base
 	remarks    []canary.Plant // at the base
@@ -91,7 +92,9 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 		return ralph.Proof{}, err
 	}
 	if t.row.Then != nil {
-		t.runs = append(t.runs, t.row.Then.Run(ralph.ColumnThen))
+		then := t.row.Then.Run(ralph.ColumnThen)
+		then.Reused = t.claimed.Then.Reused
+		t.runs = append(t.runs, then)
 	}
 	t.runs = append(t.runs, t.row.Claimed.Run(ralph.ColumnClaimed))
 	if t.baseRanNothing() {
@@ -110,6 +113,9 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 	if err := t.runWithoutAdded(ctx); err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
+	if err := t.checkAssumption(ctx); err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
 	environment, err := t.compareEnvironment(ctx)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
@@ -118,8 +124,11 @@ func (t *table) prove(ctx context.Context) (ralph.Proof, error) {
 	if t.needsAdded {
 		proof.Needs = t.added
 	}
-	proof.Environment, proof.Quick = environment, t.examiner.Quick
+	proof.Environment, proof.Quick, proof.BasePassed = environment, t.examiner.Quick, t.assumed
 	proof.Table, proof.Flaky = t.runs, t.flaky
+	if err == nil && ctx.Err() == nil {
+		t.keepClaimed(ctx, proof)
+	}
 	return proof, err
 }
 
@@ -140,8 +149,16 @@ func (t *table) runClaimed(ctx context.Context) error {
 	return nil
 }
 
-// runToday runs the base with planted tests.
+// runToday runs the base with planted tests, unless it is known to pass.
 func (t *table) runToday(ctx context.Context) error {
+	if t.assumeToday() {
+		return nil
+	}
+	return t.runBase(ctx)
+}
+
+// runBase runs the base with planted tests.
+func (t *table) runBase(ctx context.Context) error {
 	compared := len(t.written[0]) > 0 || t.row.Then != nil && !t.examiner.Quick
 	if len(t.planted) == 0 && !compared {
 		return nil
@@ -317,7 +334,7 @@ func (t *table) runColumn(
 // compareEnvironment returns what differs between the base before any agent worked and the base today. If something
 // does, the check runs on the base again, with nothing planted.
 func (t *table) compareEnvironment(ctx context.Context) ([]string, error) {
-	if t.row.Then == nil || t.examiner.Quick {
+	if t.row.Then == nil || t.examiner.Quick || t.assumed {
 		return nil, nil
 	}
 	different, comparable := canary.Differences(*t.row.Then, t.row.Today, t.row.Stops, nil)

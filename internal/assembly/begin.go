@@ -32,6 +32,9 @@ type Places struct {
 	Around    string // original files from outside the workspace
 	Given     string // tests that an author wrote before any work
 	Earlier   string // Proofs of the last run in the workspace, if it did not prove its work; otherwise ""
+	Rows      string // results of checks for the next run; "" keeps none, and uses none
+	LastRows  string // those of the last run in the workspace; "" if there are none
+	RowsSum   string // digest of LastRows, from the log of that run
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.
@@ -298,6 +301,9 @@ func (p *Plan) proof(places Places, tree ralph.Tree, shell verify.Shell) ([]loop
 	if examiner != nil {
 		watcher, err := p.watch(examiner, places)
 		if err != nil {
+			return nil, err
+		}
+		if examiner.Rows, err = openRows(p, places, watcher); err != nil {
 			return nil, err
 		}
 		options = append(options, loop.WithExaminer(watcher))

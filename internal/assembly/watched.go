@@ -107,6 +107,11 @@ func (w watchingExaminer) Open(ctx context.Context, in ralph.ViewInput) (ralph.V
 	return w.Examiner.Open(ctx, in)
 }
 
+// KeepRows implements [ralph.RowKeeper].
+func (w watchingExaminer) KeepRows(end ralph.Status) (digest string, err error) {
+	return w.Rows.Keep(end)
+}
+
 // digestOfFolder returns a hash of the names, modes and contents of everything in a folder except
 // .git.
 func digestOfFolder(dir string) (string, error) {

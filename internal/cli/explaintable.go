@@ -31,6 +31,9 @@ func printTables(out io.Writer, checks []ralph.CheckResult) {
 		if len(c.Proof.Flaky) > 0 {
 			fmt.Fprintf(out, "    flaky: %s\n", term.Clean(text.List(c.Proof.Flaky)))
 		}
+		if c.Proof.BasePassed {
+			fmt.Fprintln(out, "    "+report.BasePassedText)
+		}
 		if c.Proof.Quick {
 			fmt.Fprintln(out, "    quick: the environment was not compared, and no literals were changed")
 		}

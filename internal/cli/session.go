@@ -246,7 +246,33 @@ func (s *session) places() (assembly.Places, error) {
 	if s.unproven != "" && s.unproven != s.run {
 		places.Earlier = placesOf(s.store, s.unproven, s.plan.Worktree).Proofs
 	}
+	if s.acceptance == nil {
+		places.Rows = rowsFile(places)
+		places.LastRows, places.RowsSum = s.lastRows()
+	}
 	return places, nil
+}
+
+func rowsFile(places assembly.Places) string { return filepath.Join(places.Proofs, "rows.json") }
+
+// lastRows returns the results of checks that the last run in this workspace kept, and their digest in its log. Only
+// that run counts: after one that ended otherwise, or whose agents could reach the file, there are none.
+func (s *session) lastRows() (file, digest string) {
+	runs, err := s.store.Runs()
+	if err != nil {
+		return "", ""
+	}
+	for _, last := range byActivity(runs) {
+		if last.Run == s.run {
+			continue
+		}
+		state, err := stateOf(s.store, last.Run)
+		if err != nil || state.Stopped == nil {
+			return "", ""
+		}
+		return rowsFile(placesOf(s.store, last.Run, s.plan.Worktree)), state.Stopped.Rows
+	}
+	return "", ""
 }
 
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {

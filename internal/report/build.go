@@ -260,6 +260,7 @@ func proofOf(r ralph.CheckResult) *Proof {
 	}
 	proof := &Proof{
 		Canary: r.Proof.Canary, Tests: r.Proof.Tests, Lost: r.Proof.Lost, Quick: r.Proof.Quick, Table: r.Proof.Table,
+		BasePassed: r.Proof.BasePassed,
 	}
 	if !r.Hidden { // the names of hidden tests stay secret
 		proof.Detail, proof.Missing, proof.Flaky = clean(r.Proof.Detail), cleanAll(r.Proof.Missing), cleanAll(r.Proof.Flaky)

@@ -15,10 +15,16 @@ var columnTexts = map[ralph.ProofColumn]string{
 	ralph.ColumnLiterals: "the claimed tree, with wrong expected values",
 }
 
+// BasePassedText says why the base did not run again.
+const BasePassedText = "the base did not run again: it passed before, and nothing differs from that"
+
 // RunText says on which tree a run of a check was.
 func RunText(run ralph.ProofRun) string {
-	if run.Repeats {
+	switch {
+	case run.Repeats:
 		return columnTexts[run.Column] + ", again"
+	case run.Reused != "":
+		return columnTexts[run.Column] + ", from run " + run.Reused
 	}
 	return columnTexts[run.Column]
 }
@@ -52,6 +58,9 @@ func (r Report) proofTables(p *page) {
 		}
 		if len(c.Proof.Flaky) > 0 {
 			p.line("\n%s: flaky: %s.", c.named(), codes(c.Proof.Flaky))
+		}
+		if c.Proof.BasePassed {
+			p.line("\n%s: %s.", c.named(), BasePassedText)
 		}
 		if c.Proof.Quick {
 			p.line("\n%s: a quick proof: the environment was not compared, and no literals were changed.", c.named())

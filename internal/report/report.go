@@ -116,8 +116,9 @@ type Proof struct {
 	Environment []string         `json:"environment,omitempty"` // what differs at the base since the run began
 	Needs       []string         `json:"needs,omitempty"`       // added test files that tests of the base need
 	Flaky       []string         `json:"flaky,omitempty"`
-	Quick       bool             `json:"quick,omitempty"` // the environment was not compared
-	Table       []ralph.ProofRun `json:"table,omitempty"` // the runs that were compared
+	Quick       bool             `json:"quick,omitempty"`       // the environment was not compared
+	BasePassed  bool             `json:"base_passed,omitempty"` // it passed before and did not run again
+	Table       []ralph.ProofRun `json:"table,omitempty"`       // the runs that were compared
 }
 
 // Task is one task of the list.

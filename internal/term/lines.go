@@ -226,6 +226,9 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 		where = "baseline check "
 	}
 	check, took := where+name, Seconds(data.Duration)
+	if data.Reused != "" {
+		took = "from run " + Clean(data.Reused)
+	}
 	switch {
 	case data.Flaked:
 		pass := l.Style.Yellow("PASS")

@@ -79,6 +79,23 @@ func (s Sorted) Without(folders []string, now List, tree []string) []string {
 	return highest(gone, now, tree)
 }
 
+// Shown returns the files that views show and that could decide how a check ends: not those that the harness writes, and
+// no caches.
+func (s Sorted) Shown(now List) List {
+	absent := make(map[string]bool, len(s.Absent))
+	for _, name := range s.Absent {
+		absent[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(now), func(f File) bool {
+		for name := f.Name; name != "."; name = path.Dir(name) {
+			if absent[name] {
+				return true
+			}
+		}
+		return isOwn(f.Name) || isCache(f.Name)
+	})
+}
+
 // highest returns the shortest list of files and folders that covers the files that are gone, and
 // no other: one folder with thousands of files costs a view as much as one file.
 func highest(gone map[string]bool, now List, tree []string) []string {

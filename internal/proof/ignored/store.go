@@ -2,8 +2,11 @@ package ignored
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -122,13 +125,25 @@ func (w *Watch) AdoptInMemory() error {
 	return err
 }
 
-// write stores a list, one file a line. Names are quoted because they may hold any bytes.
-func (l List) write(file string) error {
-	var text bytes.Buffer
+// Identity returns a digest of the list. It changes with the files, unless someone sets the clock back.
+func (l List) Identity() string {
+	sum := sha256.New()
+	l.print(sum)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// print prints one file a line. Names are quoted because they may hold any bytes.
+func (l List) print(to io.Writer) {
 	for _, f := range l {
-		fmt.Fprintf(&text, "%d %d %d %d %d %d %q %q\n",
+		fmt.Fprintf(to, "%d %d %d %d %d %d %q %q\n",
 			f.Size, f.Mode, f.Written, f.Changed, f.Inode, f.Links, f.Name, f.Target)
 	}
+}
+
+// write stores a list.
+func (l List) write(file string) error {
+	var text bytes.Buffer
+	l.print(&text)
 	if err := atomicfile.Write(file, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("record ignored files: %w", err)
 	}

@@ -2,6 +2,8 @@ package pristine
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -209,4 +211,21 @@ func (s *Surroundings) VisibleChanges(mode Mode, dir string) []string {
 		}
 	}
 	return paths
+}
+
+// Identity returns a digest of the files as they were saved, and of where they are.
+func (s *Surroundings) Identity() (string, error) {
+	sum := sha256.New()
+	for _, k := range s.index.Files {
+		fmt.Fprintf(sum, "%q %q %t\n", k.Path, k.Real, k.Program)
+		if k.Copy == "" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(s.folder, k.Copy))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%d\n%s", len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

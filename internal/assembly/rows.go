@@ -1,0 +1,81 @@
+package assembly
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/ralphloop/ralph/sandbox"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// openRows returns the results of checks that the run shares with others in the workspace; nil if an agent could reach
+// them. Then it also removes those of the last run.
+func openRows(p *Plan, places Places, w watchingExaminer) (*verify.Rows, error) {
+	if places.Rows == "" {
+		return nil, nil
+	}
+	if !hidesState(p) {
+		if err := os.Remove(places.LastRows); err != nil && places.LastRows != "" && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("remove results of the last run: %w", err)
+		}
+		return nil, nil
+	}
+	setting, err := checkSetting(p, w)
+	if err != nil {
+		return nil, err
+	}
+	last := places.LastRows
+	if p.Resumed { // its baseline is in its log
+		last = ""
+	}
+	return verify.OpenRows(verify.RowsConfig{
+		Run: p.run, File: places.Rows, Version: p.Version, Setting: setting,
+	}, last, places.RowsSum), nil
+}
+
+// hidesState reports whether no agent of the run can reach the state folder.
+func hidesState(p *Plan) bool {
+	switch p.Walls.tier {
+	case sandbox.Bwrap, sandbox.Docker, sandbox.Sbx:
+		return true
+	case sandbox.Landlock: // it hides nothing inside of a folder that an agent can change
+		agents := slices.Clone(p.agents)
+		for _, other := range []*chosenAgent{p.evaluator, p.author} {
+			if other != nil {
+				agents = append(agents, *other)
+			}
+		}
+		return !slices.ContainsFunc(agents, func(c chosenAgent) bool {
+			place := placeOf(p, c)
+			place.Env = c.options.Env
+			return p.Walls.tier.Check(place.Wall()) != nil
+		})
+	}
+	return false
+}
+
+// checkSetting identifies everything beside the tree that decides how checks end, as far as Ralph knows it.
+func checkSetting(p *Plan, w watchingExaminer) (string, error) {
+	around, err := w.Surroundings.Identity()
+	if err != nil {
+		return "", fmt.Errorf("identify configuration files outside the workspace: %w", err)
+	}
+	env := p.checkEnv()
+	slices.Sort(env)
+	var walls []any
+	if p.Settings.Sandbox.Checks == "on" {
+		walls = []any{p.Walls.tier, p.Settings.Sandbox}
+	}
+	text, err := json.Marshal([]any{
+		p.Workspace.Dir, env, p.Settings.Checks, walls, w.hidden, w.programs.Identity(), around,
+	})
+	if err != nil {
+		return "", fmt.Errorf("identify settings of checks: %w", err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text)), nil
+}
