@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +39,8 @@ type Rows struct {
 	base    []row           // of this run, before any agent worked
 	claimed []row           // of trees that this run's agents claim
 	dropped map[string]bool // commands that do not always end in the same way
+	// compiled is what Python compiled for the baseline: without it, each view would compile it anew.
+	compiled, lastCompiled keptCache
 }
 
 // RowsConfig says where rows are, and what they depend on beside a tree and a check.
@@ -64,17 +69,40 @@ type row struct {
 type rowsFile struct {
 	Version string            `json:"version"`
 	Rows    []json.RawMessage `json:"rows"`
+	// Compiled has the digest of every file in the folder with what Python compiled.
+	Compiled map[string]digest `json:"compiled,omitempty"`
+}
+
+// compiledIn returns the folder beside a file of rows with what Python compiled.
+func compiledIn(file string) string { return filepath.Join(filepath.Dir(file), bytecode.name) }
+
+// RemoveRows removes what a run kept for later ones in a file, and beside it; with "" nothing.
+func RemoveRows(file string) error {
+	if file == "" {
+		return nil
+	}
+	err := os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err = errors.Join(err, os.RemoveAll(compiledIn(file))); err != nil {
+		return fmt.Errorf("remove rows: %w", err)
+	}
+	return nil
 }
 
 // OpenRows returns the rows that the last run kept in a file, if its log has this digest of them. A file that is not as
 // that run left it counts as empty.
-func OpenRows(config RowsConfig, last, digest string) *Rows {
+func OpenRows(config RowsConfig, last, sum string) *Rows {
 	r := &Rows{RowsConfig: config, dropped: map[string]bool{}}
 	text, err := readRows(last)
 	var file rowsFile
-	if err != nil || digest == "" || sumOf(text) != digest || json.Unmarshal(text, &file) != nil ||
+	if err != nil || sum == "" || sumOf(text) != sum || json.Unmarshal(text, &file) != nil ||
 		file.Version != config.Version {
 		return r
+	}
+	if len(file.Compiled) > 0 {
+		r.lastCompiled = keptCache{compiledIn(last), file.Compiled}
 	}
 	for _, text := range file.Rows {
 		var known row
@@ -104,7 +132,7 @@ func sumOf(text []byte) string {
 
 // Keep writes the rows of a run that ends with this status, and those of earlier ones, newest first. It returns a
 // digest of the file; "" if there are none.
-func (r *Rows) Keep(end ralph.Status) (digest string, err error) {
+func (r *Rows) Keep(end ralph.Status) (sum string, err error) {
 	if r == nil {
 		return "", nil
 	}
@@ -131,6 +159,10 @@ func (r *Rows) Keep(end ralph.Status) (digest string, err error) {
 	if len(file.Rows) == 0 {
 		return "", nil
 	}
+	file.Compiled = r.keepCompiled()
+	if last := r.lastCompiled.folder; last != "" {
+		_ = os.RemoveAll(last) // it only takes space
+	}
 	text, err := json.Marshal(file)
 	if err == nil {
 		err = atomicfile.Write(r.File, text, 0o600)
@@ -139,6 +171,15 @@ func (r *Rows) Keep(end ralph.Status) (digest string, err error) {
 		return "", fmt.Errorf("keep rows: %w", err)
 	}
 	return sumOf(text), nil
+}
+
+// keepCompiled moves what Python compiled beside the rows, and returns the digests of its files.
+func (r *Rows) keepCompiled() map[string]digest {
+	kept := r.compiled
+	if kept.folder == "" || os.Rename(kept.folder, compiledIn(r.File)) != nil {
+		return nil // later checks are slower, and nothing else
+	}
+	return kept.sums
 }
 
 // drop forgets a check that does not always end in the same way.
@@ -213,6 +254,10 @@ func (e rowFinder) reuse(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		run = namedRun{outcome: known.Outcome, result: known.Result}
 		run.result.Tests = run.outcome.Seen()
 		run.result.Reused = known.Run
+		if e.memory.caches[bytecode.name].folder == "" && e.Rows.lastCompiled.folder != "" {
+			e.memory.keepCache(bytecode, e.Rows.lastCompiled)
+			e.Rows.compiled = e.Rows.lastCompiled
+		}
 		return run, true
 	}
 	return run, false

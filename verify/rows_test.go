@@ -2,6 +2,7 @@ package verify
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,5 +105,43 @@ func TestRowsExpire(t *testing.T) {
 	}
 	if got, want := rowsOf(t, rows, ralph.StatusExhausted, "1.0"), "fresh"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRowsKeepWhatPythonCompiled(t *testing.T) {
+	rows := newRows(t)
+	folder := filepath.Join(t.TempDir(), "pycache")
+	err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "a.pyc"), []byte("a"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.compiled, err = keep(folder); err != nil {
+		t.Fatal(err)
+	}
+	rows.add(&rows.base, "key", ralph.ViewInput{}, ralph.CheckInput{Name: "pytest"}, namedRun{})
+	sum, err := rows.Keep(ralph.StatusExhausted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := OpenRows(RowsConfig{Run: "next", Version: "1.0"}, rows.File, sum)
+	copied := filepath.Join(t.TempDir(), "copied")
+	if err := next.lastCompiled.copyTo(copied); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(copied, "a.pyc")); string(text) != "a" {
+		t.Errorf("copied %q (%v)", text, err)
+	}
+	forged := filepath.Join(next.lastCompiled.folder, "a.pyc")
+	if err := os.WriteFile(forged, []byte("b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.lastCompiled.copyTo(filepath.Join(t.TempDir(), "again")); err == nil {
+		t.Error("a forged file was copied")
+	}
+	if err := RemoveRows(rows.File); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(rows.File)); len(left) > 0 || err != nil {
+		t.Errorf("left %v (%v)", left, err)
 	}
 }

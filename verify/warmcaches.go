@@ -2,6 +2,7 @@ package verify
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -79,25 +80,31 @@ func (v *view) keepCaches() {
 	if v.in.Iteration > 0 || v.in.Kind != ralph.ViewClaimed {
 		return
 	}
-	known := &v.examiner.memory.caches
 	for _, c := range []warmCache{bytecode, cargoTarget} {
 		filled, folder := filepath.Join(v.folder, c.name), filepath.Join(v.examiner.Folder, c.name)
 		for _, project := range []string{v.in.Dir, v.isolated.Dir()} {
 			// Python takes a file for unchanged if it has the same size and was written in the same second.
 			_ = os.RemoveAll(filepath.Join(filled, project))
 		}
-		if (*known)[c.name].folder != "" || !c.fits(filled) || os.Rename(filled, folder) != nil {
+		if v.examiner.memory.caches[c.name].folder != "" || !c.fits(filled) || os.Rename(filled, folder) != nil {
 			continue
 		}
 		kept, err := keep(folder)
 		if err != nil {
 			continue
 		}
-		if *known == nil {
-			*known = map[string]keptCache{}
+		v.examiner.memory.keepCache(c, kept)
+		if v.examiner.Rows != nil && c == bytecode {
+			v.examiner.Rows.compiled = kept
 		}
-		(*known)[c.name] = kept
 	}
+}
+
+func (m *memory) keepCache(c warmCache, kept keptCache) {
+	if m.caches == nil {
+		m.caches = map[string]keptCache{}
+	}
+	m.caches[c.name] = kept
 }
 
 // fits reports whether a folder has files that are quickly copied.
@@ -122,11 +129,26 @@ func (c warmCache) fits(folder string) bool {
 // keptCache is a cache with the digests of its files. An agent could write to the folder, but not here.
 type keptCache struct {
 	folder string
-	sums   map[string][sha256.Size]byte
+	sums   map[string]digest
+}
+
+// digest is the SHA-256 digest of a file. In JSON it is text.
+type digest [sha256.Size]byte
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return errors.New("not a SHA-256 digest")
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
 }
 
 func keep(folder string) (keptCache, error) {
-	kept := keptCache{folder, map[string][sha256.Size]byte{}}
+	kept := keptCache{folder, map[string]digest{}}
 	return kept, kept.walk(func(name string, _ fs.FileInfo, from *os.File) error {
 		sum, err := copyAndSum(io.Discard, from)
 		kept.sums[name] = sum
@@ -185,7 +207,7 @@ func (k keptCache) walk(do func(name string, info fs.FileInfo, from *os.File) er
 	})
 }
 
-func copyAndSum(to io.Writer, from io.Reader) (sum [sha256.Size]byte, err error) {
+func copyAndSum(to io.Writer, from io.Reader) (sum digest, err error) {
 	hash := sha256.New()
 	_, err = io.Copy(io.MultiWriter(to, hash), from)
 	hash.Sum(sum[:0])

@@ -3,10 +3,7 @@ package assembly
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/ralphloop/ralph/sandbox"
@@ -20,10 +17,7 @@ func openRows(p *Plan, places Places, w watchingExaminer) (*verify.Rows, error) 
 		return nil, nil
 	}
 	if !hidesState(p) {
-		if err := os.Remove(places.LastRows); err != nil && places.LastRows != "" && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("remove results of the last run: %w", err)
-		}
-		return nil, nil
+		return nil, verify.RemoveRows(places.LastRows)
 	}
 	setting, err := checkSetting(p, w)
 	if err != nil {
