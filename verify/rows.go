@@ -215,14 +215,14 @@ func (e rowFinder) key(ctx context.Context, in ralph.ViewInput, check ralph.Chec
 		return ""
 	}
 	mode, _, err := e.mode(ctx, request{ViewInput: in})
-	if err != nil || mode == pristine.InPlace || !(outside{e.Examiner}).isWatched() {
+	if err != nil || mode == pristine.InPlace || !outside(e).isWatched() {
 		return ""
 	}
 	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil || len(found.meaning.Tampered)+len(found.meaning.Unseen) > 0 {
 		return ""
 	}
-	look, err := outside{e.Examiner}.look(ctx, found)
+	look, err := outside(e).look(ctx, found)
 	if err != nil || e.setsUp(look) {
 		return ""
 	}

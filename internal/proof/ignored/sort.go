@@ -79,8 +79,8 @@ func (s Sorted) Without(folders []string, now List, tree []string) []string {
 	return highest(gone, now, tree)
 }
 
-// Shown returns the files that views show and that could decide how a check ends: not those that the harness writes, and
-// no caches.
+// Shown returns the files that views show and that could decide how a check ends: no caches, and not what the harness
+// writes.
 func (s Sorted) Shown(now List) List {
 	absent := make(map[string]bool, len(s.Absent))
 	for _, name := range s.Absent {
