@@ -82,7 +82,6 @@ type wordException struct {
 var wordExceptions = []wordException{
 	{"docs/contract.md", "go on", "an example of what agents write"},
 	{"sandbox/bwrap.go", "cap", "a flag of bwrap"},
-	{"sandbox/docker.go", "cap", "a flag of docker"},
 	{"examine.go", "red", "a value in logs"},
 	{"examine.go", "green", "a value in logs"},
 	{"plan/taskmaster.go", "cancelled", "a status of Task Master"},

@@ -76,7 +76,7 @@ func TestLedgerNames(t *testing.T) {
 func TestLedgerTroubleIsOfStorage(t *testing.T) {
 	folder := t.TempDir()
 	put(t, filepath.Join(folder, "ledger"), "a file")
-	if err := NewLedger(folder).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder, nil).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no folder: %v", err)
 	}
 	folder = t.TempDir()
