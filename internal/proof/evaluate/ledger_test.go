@@ -83,7 +83,7 @@ func TestLedgerTroubleIsOfStorage(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "ledger", "goal.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewLedger(folder).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
+	if err := NewLedger(folder, nil).Append(Entry{}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no file: %v", err)
 	}
 }
