@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph/sandbox"
 	"github.com/ralphloop/ralph/verify"
 )
 
 // openRows returns the results of checks that the run shares with others in the workspace; nil if an agent could reach
-// them. Then it also removes those of the last run.
+// them, or the user wants none. Then it also removes those of the last run.
 func openRows(p *Plan, places Places, w watchingExaminer) (*verify.Rows, error) {
 	if places.Rows == "" {
 		return nil, nil
 	}
-	if !hidesState(p) {
+	if !hidesState(p) || p.Settings.Checks.Reuse == "off" {
 		return nil, verify.RemoveRows(places.LastRows)
 	}
 	setting, err := checkSetting(p, w)
@@ -53,13 +54,19 @@ func hidesState(p *Plan) bool {
 	return false
 }
 
+// shellVariables are those in which a shell notes what it did last. They differ from run to run.
+var shellVariables = []string{"_", "OLDPWD", "PWD", "SHLVL"}
+
 // checkSetting identifies everything beside the tree that decides how checks end, as far as Ralph knows it.
 func checkSetting(p *Plan, w watchingExaminer) (string, error) {
 	around, err := w.Surroundings.Identity()
 	if err != nil {
 		return "", fmt.Errorf("identify configuration files outside the workspace: %w", err)
 	}
-	env := p.checkEnv()
+	env := slices.DeleteFunc(p.checkEnv(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(shellVariables, name)
+	})
 	slices.Sort(env)
 	var walls []any
 	if p.Settings.Sandbox.Checks == "on" {

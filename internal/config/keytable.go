@@ -187,6 +187,8 @@ var keyTable = []Key{
 		Doc: "how many times to rerun a failing check that passed on the same tree"},
 	{Name: "checks.parallel", Kind: Count, Default: "1", Metavar: "N", Max: 64,
 		Doc: "how many checks are proven side by side before exit 0"},
+	{Name: "checks.reuse", Kind: Text, Default: "on", Metavar: "RULE", Choices: []string{"on", "off"},
+		Doc: "in a sandbox, take the baseline from the last run if nothing changed; off: run every check of a proof again"},
 	{Name: "checks.canary", Kind: Text, Default: "auto", Metavar: "CMD", Command: true,
 		Doc: "before exit 0, test whether a passing check can still fail: auto, off, or a command that " +
 			"plants a failing test in its folder"},

@@ -111,6 +111,7 @@ type CheckSettings struct {
 	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
 	Parallel  int        `json:"parallel,omitempty"`
 	Setup     string     `json:"setup,omitempty"` // a command
+	Reuse     string     `json:"reuse,omitempty"` // on, off; "" means on
 }
 
 // EvaluatorSettings says which agent or model reviews claims.
