@@ -133,7 +133,8 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
 		Result: result, interrupted: ctx.Err() != nil, program: cmp.Or(c.o.CommandLine, spec.Argv[0]),
-		sandbox: c.o.Sandbox, complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout, cut: watch.cut,
+		sandbox: c.o.Sandbox, complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout,
+		idle: in.IdleTimeout, cut: watch.cut,
 	}), nil
 }
 

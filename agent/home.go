@@ -57,7 +57,8 @@ func claudeHome(look Look) Home {
 }
 
 func codexKeeps(look Look) Home {
-	return home(codexHome(look), "config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", "prompts", "rules", "skills")
+	return home(codexHome(look), "config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", "prompts",
+		"rules", "skills")
 }
 
 func geminiHome(look Look) Home {

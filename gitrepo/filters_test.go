@@ -56,7 +56,8 @@ func TestB15WithoutConsentNothingUnderAFilterIsCommitted(t *testing.T) {
 	committer := newCommitter(w)
 	w.Write("new.bin", "raw")
 	got := commitBy(w, committer)
-	want := ralph.CommitResult{Failed: true, Output: "new.bin goes through the filter lfs, to which you have not agreed; " +
+	want := ralph.CommitResult{Failed: true, Output: "" +
+		"new.bin goes through the filter lfs, to which you have not agreed; " +
 		"pass --trust, or run once on a terminal"}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || ran(cleaned) {
 		t.Errorf("got %+v, filter ran: %v", got, ran(cleaned))

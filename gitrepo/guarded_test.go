@@ -60,7 +60,6 @@ func enclosed(w gittest.Workspace, script string) string {
 
 func inNamespace(t *testing.T, script string) (string, error) {
 	t.Helper()
-	//nolint:forbidigo // the test needs a namespace around git
 	command := exec.CommandContext(t.Context(), "unshare", "--map-root-user", "--mount", "sh", "-c", script)
 	command.Env = gittest.Program().Env
 	out, err := command.CombinedOutput()

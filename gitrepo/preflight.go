@@ -258,8 +258,8 @@ func uncommittedChanges(ctx context.Context, r *Repo) (*Problem, error) {
 	}, nil
 }
 
-func (s status) String() string {
-	changed := text.Mapped(s.paths, func(p path) string { return p.name })
+func (st status) String() string {
+	changed := text.Mapped(st.paths, func(p path) string { return p.name })
 	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 

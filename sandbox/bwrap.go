@@ -12,14 +12,14 @@ func encloseBwrap(c Command, w Wall) Command {
 	}
 	argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 	for _, r := range w.Rules {
-		switch {
-		case r.Access == Link:
+		switch r.Access {
+		case Link:
 			argv = append(argv, "--symlink", r.From, r.Path)
-		case r.Access == Hide:
+		case Hide:
 			argv = append(argv, "--tmpfs", r.Path)
-		case r.Access == Read:
+		case Read:
 			argv = append(argv, "--ro-bind", r.source(), r.Path)
-		case r.Access == Write:
+		case Write:
 			argv = append(argv, "--bind", r.source(), r.Path)
 		}
 	}

@@ -124,7 +124,8 @@ func (t Tier) Check(w Wall) error {
 	for _, r := range w.Rules {
 		for _, path := range []string{r.Path, r.From} {
 			isTarget := r.Access == Link && path == r.From
-			if path != "" && !isTarget && (!filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsAny(path, "\x00\n")) {
+			isShort := filepath.IsAbs(path) && filepath.Clean(path) == path && !strings.ContainsAny(path, "\x00\n")
+			if path != "" && !isTarget && !isShort {
 				return fmt.Errorf("%q is not an absolute path in its shortest form", path)
 			}
 		}

@@ -90,7 +90,8 @@ func newConversation(o Options, in ralph.AgentInput, record *transcript) *conver
 		toolCounts: map[string]int{},
 	}
 	t.chat = chat.New(chat.Options{
-		Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: in.Live, Mask: o.Mask,
+		Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: in.Live,
+		Mask: o.Mask,
 		Failed: func(err error) {
 			record.write(entry{Role: model.Assistant, Error: promise.OneLine(err.Error(), sentenceSize)})
 		},

@@ -42,7 +42,8 @@ func (b *bench) sandboxes() {
 			b.Error(err)
 		}
 		b.add(row{
-			What: fmt.Sprintf("sandbox %s, added to the start of an agent (wall)", s.tier), Unit: "ms", Value: max(median(more), 0.01),
+			What: fmt.Sprintf("sandbox %s, added to the start of an agent (wall)", s.tier), Unit: "ms",
+			Value: max(median(more), 0.01),
 			Floor: median(floors), Of: "sh -c : without a sandbox", Aim: aim{valueAtMost, s.aim},
 		})
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,7 +76,7 @@ func TestRecordedSettingsHaveTheirSecretsAgain(t *testing.T) {
 
 func TestASecretFileThatCannotBeReadIsAUsageError(t *testing.T) {
 	_, err := Settings{Secrets: SecretSettings{Files: []string{"."}}}.Masker(Env{}, t.TempDir())
-	if usage, ok := err.(*UsageError); !ok || usage.Hint == "" {
+	if usage, ok := errors.AsType[*UsageError](err); !ok || usage.Hint == "" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -43,7 +43,8 @@ func startDocker(t *testing.T) dockerEngine {
 	d := dockerEngine{t, folder, append(os.Environ(), "DOCKER_HOST=unix://"+folder+"/sock", "HOME="+t.TempDir())}
 	var log bytes.Buffer
 	engine := exec.Command(daemon, "--data-root", folder+"/data", "--exec-root", folder+"/exec",
-		"--pidfile", folder+"/pid", "--host", "unix://"+folder+"/sock", "--bridge=none", "--iptables=false", "--storage-driver=vfs")
+		"--pidfile", folder+"/pid", "--host", "unix://"+folder+"/sock", "--bridge=none",
+		"--iptables=false", "--storage-driver=vfs")
 	engine.Stdout, engine.Stderr = &log, &log
 	if err := engine.Start(); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ type Spec struct {
 
 	// Mask returns a writer through which the output of each stream goes before it is stored or tapped, for
 	// secrets. Its Close passes on what it kept back. Default: none.
-	Mask func(io.Writer) io.WriteCloser
+	Mask func(io.Writer) io.WriteCloser `json:"-"`
 
 	// Marker is set in the environment as MarkerVariable, for Dead. Several trees may share one.
 	// Default: a random marker.

@@ -76,7 +76,7 @@ func filterAndExecute(program string, argv []string) {
 		syscall.Exit(filterFailed)
 	}
 	_ = syscall.Close(listener)
-	if syscall.Exec(program, argv, os.Environ()) == syscall.ENOENT {
+	if syscall.Exec(program, argv, syscall.Environ()) == syscall.ENOENT {
 		syscall.Exit(notFound)
 	}
 	syscall.Exit(notExecutable)

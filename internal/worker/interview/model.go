@@ -43,7 +43,9 @@ func begin(s *session) *conversation {
 	c.tools = append(
 		c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}),
 	)
-	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true, Mask: o.Mask})
+	c.chat = chat.New(chat.Options{
+		Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true, Mask: o.Mask,
+	})
 	c.chat.Begin(s.system(), c.tools)
 	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
 	return c

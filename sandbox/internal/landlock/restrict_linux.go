@@ -75,12 +75,12 @@ func restrictAndExecute(args []string) {
 			if err := restrict(rules); err != nil {
 				fail("landlock", err)
 			}
-			err := syscall.Exec(argv[0], argv, os.Environ())
+			err := syscall.Exec(argv[0], argv, syscall.Environ())
 			complain(argv[0], err)
 			if err == syscall.ENOENT {
-				os.Exit(127)
+				syscall.Exit(127)
 			}
-			os.Exit(126)
+			syscall.Exit(126)
 		}
 		rules = append(rules, parseRule(arg))
 	}
@@ -97,7 +97,7 @@ func complain(text string, err error) {
 
 func fail(text string, err error) {
 	complain(text, err)
-	os.Exit(SetupFailed)
+	syscall.Exit(SetupFailed)
 }
 
 // ABI returns the version of the kernel's rules; 0 if it has none.
