@@ -175,7 +175,9 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	if c.options.Dialect != nil && c.about().Home != nil {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
-	makeFolders(needs.Change)
+	if p.Walls.tier != sandbox.None {
+		makeFolders(needs.Change)
+	}
 	place := agentPlace(env, p.Workspace.Dir, needs, p.Walls.git)
 	place.Own = append(place.Own, p.hiddenDir)
 	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, p.Workspace.Dir, env)...)
