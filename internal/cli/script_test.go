@@ -135,7 +135,7 @@ func linkTools(t *testing.T) string {
 
 // scriptVariables are the variables by which scripts talk to their agents and checks, which get only common ones by
 // default. A script about the default sets RALPH_AGENT__ENV to nothing.
-const scriptVariables = "WORK\nGORACE\nSCENE\nSTEPS\nFLAW\nHOW\nWAIT\nRALPH_TEST\nFAIL\nTOOL\nOLD\nRALPH_OUTER_SOCKET"
+const scriptVariables = "WORK\nGORACE\nSCENE\nSTEPS\nFLAW\nHOW\nWAIT\nRALPH_TEST\nFAIL\nTOOL\nOLD"
 
 // prepare gives a script a separate home, state folder and PATH. The folder bin comes first, for
 // fake agents.
