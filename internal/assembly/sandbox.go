@@ -31,7 +31,9 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 		return w, "", nil
 	}
 	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode,
-		containment.Place{Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ})
+		containment.Place{
+			Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ, Own: []string{r.Env.StateDir, r.Env.ConfigDir},
+		})
 	if err != nil {
 		return w, "", err
 	}

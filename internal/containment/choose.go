@@ -66,14 +66,13 @@ func Choose(ctx context.Context, mode string, place Place) (Choice, error) {
 		}
 		return Choice{}, refusal
 	}
-	env := place.Env
 	if mode != Auto && mode != Require {
 		tier := sandbox.Tier(mode)
-		return Choice{Tier: tier}, Try(ctx, tier, env)
+		return Choice{Tier: tier}, tryFor(ctx, tier, place)
 	}
 	var choice Choice
 	for _, tier := range []sandbox.Tier{sandbox.Bwrap, sandbox.Landlock} {
-		err := Try(ctx, tier, env)
+		err := tryFor(ctx, tier, place)
 		if err == nil {
 			choice.Tier = tier
 			return choice, nil
@@ -94,6 +93,16 @@ func Choose(ctx context.Context, mode string, place Place) (Choice, error) {
 		}
 	}
 	return choice, nil
+}
+
+// tryFor says why a tier does not work, or cannot hide what has to be hidden around a workspace.
+func tryFor(ctx context.Context, tier sandbox.Tier, place Place) error {
+	if tier == sandbox.Landlock || tier == sandbox.Bwrap {
+		if err := tier.Check(place.Wall()); err != nil {
+			return &Unavailable{Tier: tier, Why: err.Error(), Fix: "set RALPH_STATE_DIR to a folder outside of the workspace"}
+		}
+	}
+	return Try(ctx, tier, place.Env)
 }
 
 // fixes say what makes a tier work.
