@@ -41,16 +41,31 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err erro
 	if w.tier != sandbox.None {
 		return w, "", nil
 	}
-	if r.Settings.Sandbox.Network == string(sandbox.Off) {
+	if needed := needsSandbox(r.Settings.Sandbox); needed != "" {
 		return w, "", &config.UsageError{
-			Msg:  "--network off needs a sandbox, and this run has none",
-			Hint: "choose one with --sandbox, or leave --network out",
+			Msg:  needed + " needs a sandbox, and this run has none",
+			Hint: "choose one with --sandbox, or leave it out",
 		}
 	}
 	if len(choice.PassedOver) > 0 {
 		none = "no sandbox: the agent runs with your permissions (" + choice.Reasons() + ")"
 	}
 	return w, none, nil
+}
+
+// needsSandbox names a setting that has no effect without a sandbox; "" if there is none.
+func needsSandbox(s config.SandboxSettings) string {
+	switch {
+	case s.Network == string(sandbox.Off):
+		return "--network off"
+	case s.Memory != "":
+		return "sandbox.memory"
+	case s.Processes != 0:
+		return "sandbox.processes"
+	case s.FileSize != "":
+		return "sandbox.file_size"
+	}
+	return ""
 }
 
 // tryAgents makes sure that the agents are in what a tier has instead of the host's programs, and that
@@ -184,7 +199,9 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	place.Own = append(place.Own, p.hiddenDir)
 	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, p.Workspace.Dir, env)...)
 	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
-	place.Network = sandbox.Network(p.Settings.Sandbox.Network)
+	set := p.Settings.Sandbox
+	place.Network, place.FileSize = sandbox.Network(set.Network), config.Bytes(set.FileSize)
+	place.Limits = sandbox.Limits{Memory: config.Bytes(set.Memory), Processes: set.Processes}
 	place.Image = cmp.Or(p.Settings.Sandbox.Image, containment.ImageOf(c.imageAgent()))
 	place.Agent = c.imageAgent()
 	if p.Self != "" {

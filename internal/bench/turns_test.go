@@ -137,7 +137,7 @@ func self(t *testing.T) string {
 // plainEnv returns the environment without variables that affect ralph.
 func plainEnv() []string {
 	env := []string{
-		"RALPH_SANDBOX__MODE=none",
+		"RALPH_SANDBOX__MODE=none", "RALPH_AGENT__ENV=*",
 		"GORACE=atexit_sleep_ms=0", // with the race detector every process would sleep for a second at its end
 	}
 	for _, entry := range os.Environ() {

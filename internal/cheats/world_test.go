@@ -54,8 +54,8 @@ func newWorld(t *testing.T, s scenario) *world {
 	t.Cleanup(w.remove)
 	w.env = map[string]string{
 		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
-		"RALPH_SANDBOX__MODE": "none",
-		"RALPH_STATE_DIR":     filepath.Join(dir, "state"), "KIT": filepath.Join(dir,
+		"RALPH_SANDBOX__MODE": "none", "RALPH_AGENT__ENV": "*",
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir,
 			"kit"), "PROJECT": w.project(), "RALPH": ralph,
 		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",

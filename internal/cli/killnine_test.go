@@ -115,7 +115,7 @@ func newVictim(t *testing.T) *victim {
 		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + base,
 		"RALPH_STATE_DIR=" + v.state,
-		"RALPH_SANDBOX__MODE=none",
+		"RALPH_SANDBOX__MODE=none", "RALPH_AGENT__ENV=*",
 		"TMPDIR=" + base,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_CONFIG_SYSTEM=" + os.DevNull,

@@ -300,6 +300,12 @@ var keyTable = []Key{
 		Doc: "more files and folders that the agent can read in a sandbox, such as ~/.netrc"},
 	{Name: "sandbox.write", Kind: List, Metavar: "PATH", Command: true,
 		Doc: "more files and folders that the agent can change in a sandbox"},
+	{Name: "sandbox.memory", Kind: Text, Metavar: "SIZE", Command: true, item: checkSize,
+		Doc: "memory that the agent may use in a sandbox, with all its processes, such as 4GB; default: no limit"},
+	{Name: "sandbox.processes", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "no limit", Command: true,
+		Doc: "processes and threads that the agent may have in a sandbox at once"},
+	{Name: "sandbox.file_size", Kind: Text, Metavar: "SIZE", Command: true, item: checkSize,
+		Doc: "size that a file of the agent may reach in a sandbox, such as 1GB; default: no limit"},
 	{Name: "sandbox.image", Kind: Text, Metavar: "NAME", Command: true,
 		Doc: "image for --sandbox docker; it has the agent and its tools; default: the one of ralph sandbox build"},
 

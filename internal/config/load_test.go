@@ -142,6 +142,8 @@ func sample(key Key) (text, shown string) {
 			return "MY_KEY", "MY_KEY"
 		case "tasks.on_failure":
 			return "retry:2", "retry:2"
+		case "sandbox.memory", "sandbox.file_size":
+			return "4GB", "4GB"
 		case "agent.reserve":
 			return "5h=20%,week=30%", "5h=20%,week=30%"
 		}

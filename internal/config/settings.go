@@ -276,6 +276,10 @@ type SandboxSettings struct {
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
 	Image   string   `json:"image,omitempty"`
+
+	Memory    string `json:"memory,omitempty"`
+	Processes int    `json:"processes,omitempty"`
+	FileSize  string `json:"file_size,omitempty"`
 }
 
 // keepsAnswer reports whether the agent's last message matters: for the profile, or for a check.

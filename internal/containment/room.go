@@ -139,7 +139,7 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		command := r.tier.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env}, here.Wall())
 		s.Argv, s.Dir, s.Env = command.Argv, command.Dir, command.Env
 		if r.tier == sandbox.Bwrap || r.tier == sandbox.Landlock {
-			s.Guarded, s.Filtered = true, true
+			s.Guarded, s.Filtered, s.Limits = true, true, here.TreeLimits()
 		}
 		if command.Offline {
 			if s.Enclosure == nil {

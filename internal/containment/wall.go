@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
 )
 
@@ -29,6 +30,12 @@ type Place struct {
 	Agent       string   // the name of the agent, for a microVM of its own
 	Network     sandbox.Network
 	Limits      sandbox.Limits
+	FileSize    int64 // bytes that a file may get; 0 means no limit
+}
+
+// TreeLimits returns the limits in the form of package process, for the tiers without an engine.
+func (p Place) TreeLimits() process.Limits {
+	return process.Limits{Memory: p.Limits.Memory, Processes: p.Limits.Processes, FileSize: p.FileSize}
 }
 
 // Wall returns the wall around an agent. Its rules name only what exists, without links.

@@ -97,7 +97,7 @@ func (p realProject) mustPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := append(os.Environ(), "RALPH_STATE_DIR="+state, "RALPH_SANDBOX__MODE=none")
+	env := append(os.Environ(), "RALPH_STATE_DIR="+state, "RALPH_SANDBOX__MODE=none", "RALPH_AGENT__ENV=*")
 	if p.path != "" {
 		env = append(env, "PATH="+filepath.Join(project, p.path)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}

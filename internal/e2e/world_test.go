@@ -106,7 +106,7 @@ func newWorld(
 	})
 	w.env = map[string]string{
 		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state,
-		"LC_ALL": "C", "TZ": "UTC", "RALPH_SANDBOX__MODE": "none",
+		"LC_ALL": "C", "TZ": "UTC", "RALPH_SANDBOX__MODE": "none", "RALPH_AGENT__ENV": "*",
 		"TMPDIR":            t.TempDir(), // codex creates no sandbox if its home is below it
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",

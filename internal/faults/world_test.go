@@ -35,7 +35,7 @@ func (w *world) environ() []string {
 	return []string{
 		"HOME=" + filepath.Join(w.dir, "home"), "PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TZ=UTC", "SHELL=/bin/sh",
 		"TMPDIR=" + filepath.Join(w.dir, "tmp"), "RALPH_STATE_DIR=" + w.state(), "GIT_CONFIG_NOSYSTEM=1",
-		"RALPH_SANDBOX__MODE=none",
+		"RALPH_SANDBOX__MODE=none", "RALPH_AGENT__ENV=*",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 	}
 }

@@ -121,6 +121,9 @@ func (t Trial) attack(ctx context.Context, p Probe, tier sandbox.Tier) (Outcome,
 	if p.offline {
 		place.Network = sandbox.Off
 	}
+	if p.act == "fork" || p.act == "memory" {
+		place.Limits = sandbox.Limits{Memory: muchMemory << 20 / 2, Processes: manyProcesses / 2}
+	}
 	var said, complaint strings.Builder
 	spec := process.Spec{
 		Argv: append(t.Self[:len(t.Self):len(t.Self)], p.act, at.name, scene.token),

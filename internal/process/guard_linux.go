@@ -32,6 +32,7 @@ type guard struct {
 func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.ProcAttr) (err error) {
 	charge := inside.Charge{
 		Program: program, Argv: argv, Dir: attr.Dir, Trace: tokenVariable + "=" + t.token, Filtered: s.Filtered,
+		Groups: s.Limits.groups, FileSize: s.Limits.FileSize,
 	}
 	if strings.ContainsRune(program+attr.Dir+strings.Join(argv, ""), 0) {
 		return syscall.EINVAL // as the system says

@@ -24,9 +24,16 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err != nil {
 		return Result{State: NotStarted, ExitCode: -1}, err
 	}
+	limits, err := newGroup(s.Limits)
+	if err != nil {
+		out.discard()
+		return notStarted(err)
+	}
+	s.Limits.groups = limits.folders()
 	began := time.Now()
 	t, err := launch(ctx, &s, out)
 	if err != nil {
+		limits.end(&Result{})
 		out.discard()
 		return notStarted(err)
 	}
@@ -44,6 +51,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	result.Survivors = rest.count
 	result.SurvivorNames = rest.names
 	result.Unkillable = rest.unkillable
+	limits.end(&result)
 	out.describe(&result)
 	if s.Ended != nil {
 		s.Ended(context.WithoutCancel(ctx), &result)

@@ -72,6 +72,9 @@ type Spec struct {
 	// gives a machine of a cloud its credentials. It needs Guarded, and Linux 5.10 on x86-64 or ARM.
 	Filtered bool
 
+	// Limits are what the tree may use. They need Guarded.
+	Limits Limits
+
 	// Ended, if set, ends what the program started out of reach, such as a container. Run calls it when the
 	// tree is gone, and returns afterwards. It may add to the result. The context is never canceled.
 	Ended func(context.Context, *Result) `json:"-"`
@@ -192,6 +195,8 @@ func (p *TapPanic) Error() string {
 
 func (s *Spec) validate() error {
 	switch {
+	case s.Limits != Limits{} && !s.Guarded:
+		return errors.New("check spec: limits need a guard")
 	case len(s.Argv) == 0 || s.Argv[0] == "":
 		return errors.New("check spec: no program")
 	case s.Stdin != nil && s.StdinFile != "":

@@ -38,6 +38,8 @@ type Charge struct {
 	// Filtered means that the guard makes the connections of the tree, and refuses those to metadata
 	// servers of clouds.
 	Filtered bool
+	Groups   string // folders of control groups that limit the tree, one a line
+	FileSize int64  // bytes that a file may get; 0 means no limit
 }
 
 // Namespaces are those of an enclosure. It always has one for mounts.

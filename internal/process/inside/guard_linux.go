@@ -65,6 +65,9 @@ func (g *guard) start() syscall.Errno {
 		return syscall.EINVAL
 	}
 	g.trace = c.Trace
+	if errno := c.limit(); errno != 0 {
+		return errno
+	}
 	attr := &syscall.ProcAttr{
 		Dir: c.Dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 	}

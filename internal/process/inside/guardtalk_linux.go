@@ -20,17 +20,19 @@ const (
 func (c *Charge) Encode() []byte {
 	fields := []string{
 		c.Program, c.Dir, c.Trace, flagText(c.Enclosed), flagText(c.NoNetwork), flagText(c.OwnUsers), flagText(c.Filtered),
+		c.Groups, itoa(int(c.FileSize)),
 	}
 	return joinFields(append(fields, c.Argv...)...)
 }
 
 func decodeCharge(text []byte) (*Charge, error) {
 	f := splitFields(text)
-	if len(f) < 8 {
+	if len(f) < 10 {
 		return nil, errBadOrders
 	}
+	fileSize, _ := atoi(f[8])
 	return &Charge{
-		Program: f[0], Dir: f[1], Trace: f[2], Argv: f[7:], Filtered: f[6] != "",
+		Program: f[0], Dir: f[1], Trace: f[2], Argv: f[9:], Groups: f[7], FileSize: int64(fileSize), Filtered: f[6] != "",
 		Enclosed: f[3] != "", Namespaces: Namespaces{NoNetwork: f[4] != "", OwnUsers: f[5] != ""},
 	}, nil
 }
