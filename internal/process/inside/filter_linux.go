@@ -27,6 +27,7 @@ const (
 	landlockCreate   = 444
 	landlockRestrict = 446
 	landlockTCP      = 2 // connections by TCP
+	landlockAbstract = 1 // a scope: abstract sockets
 )
 
 // The instructions of a filter, and its answers.
@@ -139,7 +140,7 @@ func installFilter() (listener int, errno syscall.Errno) {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
 		return 0, errno
 	}
-	forbidOwnTCP()
+	restrictSockets()
 	program := filterProgram()
 	p := struct {
 		length uint16
@@ -149,16 +150,18 @@ func installFilter() (listener int, errno syscall.Errno) {
 	return int(fd), errno
 }
 
-// forbidOwnTCP lets the kernel refuse connections by TCP that the guard did not make, from Linux 6.7 on.
-func forbidOwnTCP() {
-	attributes := struct{ files, network uint64 }{network: landlockTCP}
-	rules, _, errno := syscall.RawSyscall(
-		landlockCreate, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
-	if errno != 0 {
-		return
+// restrictSockets lets the kernel refuse connections by TCP that the guard did not make, from Linux 6.7 on,
+// and abstract sockets of other programs, from Linux 6.12 on.
+func restrictSockets() {
+	attributes := struct{ files, network, scopes uint64 }{network: landlockTCP, scopes: landlockAbstract}
+	for _, size := range []uintptr{unsafe.Sizeof(attributes), unsafe.Offsetof(attributes.scopes)} {
+		rules, _, errno := syscall.RawSyscall(landlockCreate, uintptr(unsafe.Pointer(&attributes)), size, 0)
+		if errno == 0 {
+			_, _, _ = syscall.RawSyscall(landlockRestrict, rules, 0, 0)
+			_ = syscall.Close(int(rules))
+			return
+		}
 	}
-	_, _, _ = syscall.RawSyscall(landlockRestrict, rules, 0, 0)
-	_ = syscall.Close(int(rules))
 }
 
 // filterProgram asks about connect. It refuses sending that connects, rings of requests, and connections
