@@ -35,7 +35,7 @@ bench: build
 # Runs attacks and honest work, with and without protection, and writes the results to
 # docs/proof.md.
 cheats: build
-	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
+	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships|Walled)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
 # Breaks the storage at every write-class system call of a run, in every way. Takes hours;
 # `make faults TRIES='-sample 100'` takes minutes.
 TRIES := -full

@@ -163,7 +163,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		InSession: p.Session != "",
 	}
 	shell := p.shell(inside...)
-	shell.Wall = p.Walls.aroundChecks(p, places)
+	shell.Wall, shell.Hides = p.Walls.aroundChecks(p, places)
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))

@@ -125,7 +125,7 @@ func everyAgent(p *Plan) (all []*chosenAgent) {
 
 // imageAgent returns the agent whose image has the agent's program.
 func (c chosenAgent) imageAgent() string {
-	if c.by != nil || c.about().Program == "" {
+	if c.options.Dialect == nil || c.about().Program == "" {
 		return "command"
 	}
 	return c.options.Dialect.Name()
@@ -174,15 +174,15 @@ func (w *Walls) enclose(c *chosenAgent, place containment.Place) {
 
 // aroundChecks returns a function that puts checks behind the agent's wall, if the settings want that. A
 // check sees the hidden checks, and what Ralph made for it.
-func (w *Walls) aroundChecks(p *Plan, places Places) func(*process.Spec) {
-	if p.Settings.Sandbox.Checks != "on" {
-		return nil
+func (w *Walls) aroundChecks(p *Plan, places Places) (wall func(*process.Spec), hides func(path string) bool) {
+	if p.Settings.Sandbox.Checks != "on" || w.tier == sandbox.None {
+		return nil, nil
 	}
 	place := placeOf(p, chosenAgent{})
 	place.Own = []string{p.Env.StateDir, p.Env.ConfigDir}
 	place.Read = append(place.Read, p.hiddenDir)
 	place.Write = append(place.Write, places.Views, places.Around, places.Given)
-	return w.room.Enter(place)
+	return w.room.Enter(place), place.Hides
 }
 
 // placeOf describes what an agent of the run needs.

@@ -74,6 +74,17 @@ func (p Place) Wall() sandbox.Wall {
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}
 }
 
+// Hides reports whether the wall hides a file that exists.
+func (p Place) Hides(path string) bool {
+	path = real(path)
+	if path == "" {
+		return false
+	}
+	b := builder{rules: p.Wall().Rules}
+	rule := b.at(path)
+	return rule.Access == sandbox.Hide || rule.From != ""
+}
+
 // builder collects rules.
 type builder struct {
 	home  string
