@@ -60,7 +60,7 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 		}
 	case e.OutOfMemory:
 		return stream.Fault{
-			Class: ralph.EndKilled, Text: "the agent was killed for memory: the system had none left for it", Hint: hintMemory,
+			Class: ralph.EndKilled, Text: "the agent was killed for memory", Hint: hintMemory,
 		}
 	case e.Signal != "":
 		return stream.Fault{Class: ralph.EndKilled, Text: "the agent was killed by a signal (" + e.Signal + ")"}
@@ -79,7 +79,8 @@ func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	return byExitStatus(e, spoke)
 }
 
-const hintMemory = "end other programs, or raise the memory limit of the container or service that Ralph runs in"
+const hintMemory = "raise sandbox.memory if you set it, end other programs, or raise the memory limit of the " +
+	"container or service that Ralph runs in"
 
 func notStarted(e ended) stream.Fault {
 	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {

@@ -31,6 +31,9 @@ func (t Tier) Contains() bool { return t == Bwrap || t == Docker || t == Sbx }
 // HasPrograms reports whether a tier has programs of its own, instead of those of the host.
 func (t Tier) HasPrograms() bool { return t == Docker || t == Sbx }
 
+// IsLocal reports whether the tier is a matter of this kernel, without an engine.
+func (t Tier) IsLocal() bool { return t == Bwrap || t == Landlock }
+
 // Complaint begins a line on standard error by which this program says why a command did not start.
 const Complaint = landlock.Complaint
 

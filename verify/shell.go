@@ -195,7 +195,7 @@ func endRemark(ended process.Result, timeout time.Duration) string {
 		return "The shell did not start: " + ended.StartError.Error()
 	}
 	if ended.OutOfMemory {
-		return "Killed for memory: the system had none left for it"
+		return "Killed for memory"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package assembly
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,13 @@ func tryAgents(ctx context.Context, p *Plan) error {
 			Fix: "leave it out and set a policy with sbx policy, or choose another sandbox",
 		}
 	}
+	if set := p.Settings.Sandbox; set.FileSize != "" || p.Walls.tier == sandbox.Sbx &&
+		(set.Memory != "" || set.Processes != 0) {
+		return &containment.Unavailable{
+			Tier: p.Walls.tier, Why: "it cannot keep the limits in sandbox.memory, sandbox.processes or sandbox.file_size",
+			Fix: "leave them out, or choose another sandbox",
+		}
+	}
 	noTools := ""
 	for _, c := range everyAgent(p) {
 		place := placeOf(p, *c)
@@ -142,6 +150,11 @@ func (w *Walls) open(ctx context.Context, p *Plan) (err error) {
 	if repo := p.Workspace.Repo; repo != nil && w.tier != sandbox.None {
 		w.git = repo.Guarded(ctx)
 		w.room.KeepAbsent(w.git.Absent)
+	}
+	for _, c := range everyAgent(p) {
+		if err := containment.Check(w.tier, placeOf(p, *c)); err != nil {
+			return errors.Join(err, w.Close())
+		}
 	}
 	return nil
 }

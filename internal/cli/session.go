@@ -197,7 +197,7 @@ func (s *session) runLoop(ctx context.Context) error {
 	)
 	if err != nil {
 		v.Close()
-		return err
+		return errors.Join(err, s.plan.Walls.Close())
 	}
 	letSleep := s.keepAwake()
 	after := ctx // without the signals that end the loop

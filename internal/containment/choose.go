@@ -97,12 +97,24 @@ func Choose(ctx context.Context, mode string, place Place) (Choice, error) {
 
 // tryFor says why a tier does not work, or cannot hide what has to be hidden around a workspace.
 func tryFor(ctx context.Context, tier sandbox.Tier, place Place) error {
-	if tier == sandbox.Landlock || tier == sandbox.Bwrap {
-		if err := tier.Check(place.Wall()); err != nil {
-			return &Unavailable{Tier: tier, Why: err.Error(), Fix: "set RALPH_STATE_DIR to a folder outside of the workspace"}
+	if err := Check(tier, place); err != nil {
+		return err
+	}
+	return tryIn(ctx, tier, place.Env, place.Workspace)
+}
+
+// Check says why a tier that is a matter of this kernel cannot hide what has to be hidden; nil if it can.
+func Check(tier sandbox.Tier, place Place) error {
+	if !tier.IsLocal() {
+		return nil
+	}
+	if err := tier.Check(place.Wall()); err != nil {
+		return &Unavailable{
+			Tier: tier, Why: err.Error(), Fix: "keep what has to be hidden outside of what the agent may change: the workspace " +
+				"and sandbox.write",
 		}
 	}
-	return Try(ctx, tier, place.Env)
+	return nil
 }
 
 // fixes say what makes a tier work.
@@ -118,19 +130,20 @@ var fixes = map[sandbox.Tier]string{
 
 // Try starts a program in a tier and says why it does not work; nil if it does.
 func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
+	return tryIn(ctx, tier, env, "")
+}
+
+// tryIn starts no program of a workspace.
+func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace string) error {
 	unavailable := func(why string) error { return &Unavailable{Tier: tier, Why: why, Fix: fixes[tier]} }
 	switch tier {
 	case sandbox.None:
 		return nil
 	case sandbox.Docker:
-		_, err := reachDocker(ctx, env, "")
+		_, err := reachDocker(ctx, env, workspace)
 		return err
 	case sandbox.Sbx:
 		return reachSbx(ctx, env)
-	case sandbox.Bwrap:
-		if _, err := process.Locate("bwrap", env, never); err != nil {
-			return unavailable("bwrap is not on PATH")
-		}
 	}
 	folder, err := os.MkdirTemp("", "ralph-sandbox-")
 	if err != nil {
@@ -144,10 +157,16 @@ func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
 	shell := absolute(process.Shell("true"), env)
 	wall := sandbox.Wall{Rules: []sandbox.Rule{{Path: folder, Access: sandbox.Write}}}
 	command := tier.Enclose(sandbox.Command{Argv: shell, Dir: folder, Env: env}, wall)
+	if tier == sandbox.Bwrap {
+		if command.Argv[0], err = locateBwrap(env, workspace); err != nil {
+			return err
+		}
+	}
 	var said strings.Builder
 	ended, err := process.Run(ctx, process.Spec{
 		Argv: command.Argv, Dir: command.Dir, Env: command.Env, Timeout: trialTimeout,
 		Stdout: process.Sink{Tap: &said}, StderrToStdout: true,
+		Guarded: tier.IsLocal(), Filtered: tier.IsLocal(),
 	})
 	switch {
 	case err != nil:

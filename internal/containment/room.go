@@ -23,6 +23,7 @@ type Room struct {
 	stop    func()       // ends what accompanies the run
 	started atomic.Int64 // containers
 
+	bwrap  string   // the path of the program
 	absent []string // files that a tier makes where it mounts something
 	mu     sync.Mutex
 	fills  []string // what it made where settings were missing
@@ -51,7 +52,23 @@ func Open(ctx context.Context, o Options) (*Room, error) {
 	case sandbox.Sbx:
 		return openSbx(ctx, o)
 	}
-	return newRoom(o.Tier, o.Run)
+	r, err := newRoom(o.Tier, o.Run)
+	if err == nil && o.Tier == sandbox.Bwrap {
+		r.bwrap, err = locateBwrap(o.Env, o.Workspace)
+	}
+	return r, err
+}
+
+// locateBwrap finds bwrap, but not where an agent could have put it.
+func locateBwrap(env []string, workspace string) (string, error) {
+	folder := real(workspace)
+	path, err := process.Locate("bwrap", env, func(path string) bool {
+		return isWithin(path, workspace) || isWithin(path, folder) || isWithin(real(path), folder)
+	})
+	if err != nil {
+		return "", &Unavailable{Tier: sandbox.Bwrap, Why: "bwrap is not on PATH", Fix: fixes[sandbox.Bwrap]}
+	}
+	return path, nil
 }
 
 func newRoom(tier sandbox.Tier, run string) (*Room, error) {
@@ -138,7 +155,10 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		here.Programs = append(slices.Clone(place.Programs), s.Argv[0])
 		command := r.tier.Enclose(sandbox.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env}, here.Wall())
 		s.Argv, s.Dir, s.Env = command.Argv, command.Dir, command.Env
-		if r.tier == sandbox.Bwrap || r.tier == sandbox.Landlock {
+		if r.tier == sandbox.Bwrap {
+			s.Argv[0] = r.bwrap
+		}
+		if r.tier.IsLocal() {
 			s.Guarded, s.Filtered, s.Limits = true, true, here.TreeLimits()
 		}
 		if command.Offline {

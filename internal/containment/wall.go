@@ -1,6 +1,7 @@
 package containment
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,9 @@ func (p Place) Hides(path string) bool {
 	return rule.Access == sandbox.Hide || rule.From != ""
 }
 
+// noTemp stands for a folder that is not made yet.
+const noTemp = "/ralph-temporary"
+
 // builder collects rules.
 type builder struct {
 	home  string
@@ -97,7 +101,7 @@ func (b *builder) temporary(p Place) {
 	for _, path := range []string{"/tmp", "/var/tmp", lookup(p.Env, "TMPDIR")} {
 		if path = real(path); path != "" && path != "/dev/shm" && !b.seen["from "+path] {
 			b.seen["from "+path] = true
-			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Write, From: p.Temp})
+			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Write, From: cmp.Or(p.Temp, noTemp)})
 		}
 	}
 }

@@ -41,10 +41,10 @@ func TestDoctor(t *testing.T) {
 	}
 	home := t.TempDir()
 	logins := map[string]string{
-		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"secret","refreshToken":"secret",` +
+		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"s3cr3t-value","refreshToken":"s3cr3t-value",` +
 			`"expiresAt":4102444800000,"subscriptionType":"max"}}`,
-		".codex/auth.json": `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"secret",` +
-			`"access_token":"secret","refresh_token":"secret"}}`,
+		".codex/auth.json": `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"s3cr3t-value",` +
+			`"access_token":"s3cr3t-value","refresh_token":"s3cr3t-value"}}`,
 	}
 	for name, text := range logins {
 		path := filepath.Join(home, name)
@@ -99,7 +99,7 @@ func doctor(t *testing.T, home string, args ...string) map[string]examined {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
-	if bytes.Contains(out, []byte("secret")) {
+	if bytes.Contains(out, []byte("s3cr3t-value")) {
 		t.Error("a secret was printed")
 	}
 	var findings []struct{ Agent *examined }

@@ -149,7 +149,8 @@ func (g *group) end(r *Result) {
 	}
 	for _, folder := range g.made {
 		for _, file := range []string{"memory.events", "memory.oom_control"} {
-			if killsIn(filepath.Join(folder, file)) > 0 {
+			// A program may survive that one of its children was killed.
+			if killsIn(filepath.Join(folder, file)) > 0 && r.ExitCode == 128+9 {
 				r.OutOfMemory = true
 			}
 		}

@@ -73,10 +73,15 @@ func (t *tree) start(s *Spec, program string, argv []string, attr *os.ProcAttr) 
 	trees.starting.RLock()
 	defer trees.starting.RUnlock()
 	var err error
-	if s.Guarded && canGuard() {
+	switch guarded := s.Guarded && canGuard(); {
+	case !guarded && (s.Filtered || s.Limits != Limits{}):
+		return fmt.Errorf("%w: no guard can be started", ErrLimits)
+	case guarded:
 		err = t.startGuarded(s, program, argv, attr)
-	} else if t.main, err = startProcess(program, argv, attr); err == nil {
-		t.program = t.main.Pid
+	default:
+		if t.main, err = startProcess(program, argv, attr); err == nil {
+			t.program = t.main.Pid
+		}
 	}
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func limited(t *testing.T, l Limits, script string) (Result, string) {
 }
 
 func TestATreeIsKilledForMemory(t *testing.T) {
-	ended, _ := limited(t, Limits{Memory: 64 << 20}, "head -c 300000000 /dev/zero | tail | wc -c")
+	ended, _ := limited(t, Limits{Memory: 64 << 20}, "head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null")
 	if !ended.OutOfMemory {
 		t.Errorf("it ended with %d, and not for memory", ended.ExitCode)
 	}

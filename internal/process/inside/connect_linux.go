@@ -12,6 +12,7 @@ import (
 const (
 	sysPidfdOpen  = 434
 	sysPidfdGetfd = 438
+	ofThread      = syscall.O_EXCL // flag of pidfd_open
 
 	seccompReceive = 0xc0502100
 	seccompSend    = 0xc0182101
@@ -75,10 +76,6 @@ func answerConnections(listener int) {
 // matter; a program that puts another one in its place meanwhile is stopped by its Landlock rules.
 func decideConnection(listener int, asked *notice) verdict {
 	address, errno := readAddress(asked)
-	if errno == 0 {
-		_, _, errno = syscall.Syscall(
-			syscall.SYS_IOCTL, uintptr(listener), seccompIsValid, uintptr(unsafe.Pointer(&asked.ID)))
-	}
 	if errno != 0 {
 		return verdict{Error: -int32(errno)}
 	}
@@ -87,6 +84,12 @@ func decideConnection(listener int, asked *notice) verdict {
 		return verdict{Error: -int32(errno)}
 	}
 	defer syscall.Close(socket)
+	// Another process may have the number of one that has ended meanwhile.
+	_, _, errno = syscall.Syscall(
+		syscall.SYS_IOCTL, uintptr(listener), seccompIsValid, uintptr(unsafe.Pointer(&asked.ID)))
+	if errno != 0 {
+		return verdict{Error: -int32(errno)}
+	}
 	domain, err := syscall.GetsockoptInt(socket, syscall.SOL_SOCKET, soDomain)
 	switch {
 	case err != nil:
@@ -124,13 +127,17 @@ func readAddress(asked *notice) ([]byte, syscall.Errno) {
 	return address, 0
 }
 
-// takeSocket returns a copy of the program's descriptor.
+// takeSocket returns a copy of the descriptor of the thread, which may have others than its process. Before
+// Linux 6.9 only those of the process can be copied.
 func takeSocket(asked *notice) (int, syscall.Errno) {
-	process, errno := processOf(asked.PID)
-	if errno != 0 {
-		return -1, errno
+	handle, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(asked.PID), ofThread, 0)
+	if errno == syscall.EINVAL {
+		process, failed := processOf(asked.PID)
+		if failed != 0 {
+			return -1, failed
+		}
+		handle, _, errno = syscall.Syscall(sysPidfdOpen, uintptr(process), 0, 0)
 	}
-	handle, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(process), 0, 0)
 	if errno != 0 {
 		return -1, errno
 	}

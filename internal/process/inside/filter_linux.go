@@ -44,6 +44,7 @@ const (
 
 	atNumber, atMachine = 0, 4
 	ioUringSetup        = 425
+	multipathTCP        = 262
 	fastOpen            = 0x20000000 // a flag of sending: connect with the first data
 )
 
@@ -181,6 +182,12 @@ func filterProgram() []instruction {
 		instruction{returnThat, 0, 0, ask},
 		instruction{ifEqual, 0, 1, ioUringSetup},
 		refused(syscall.ENOSYS),
+		// Landlock does not look at sockets of this protocol, which connects to servers of TCP, too.
+		instruction{ifEqual, 0, 4, uint32(syscall.SYS_SOCKET)},
+		instruction{load, 0, 0, flags(2)},
+		instruction{ifEqual, 0, 1, multipathTCP},
+		refused(syscall.EPROTONOSUPPORT),
+		allowed,
 	)
 	for _, sending := range []struct {
 		number   uint32

@@ -7,9 +7,15 @@ var metadataServers = [][]byte{
 	{169, 254, 170, 23},  // pods of Amazon EKS
 	{100, 100, 100, 200}, // Alibaba Cloud
 	{192, 0, 0, 192},     // Oracle Cloud
-	{0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}, // Amazon EC2
-	{0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x23},    // pods of Amazon EKS
-	{0xfd, 0x20, 0, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}, // Google Cloud
+	{168, 63, 129, 16},   // Azure
+	{169, 254, 42, 42},   // Scaleway
+	{169, 254, 0, 23},    // Tencent Cloud
+	{0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54},    // Amazon EC2
+	{0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x23},       // pods of Amazon EKS
+	{0xfd, 0, 0, 0xc1, 0, 0, 0, 0, 0, 0, 0, 0, 0xa9, 0xfe, 0xa9, 0xfe}, // Oracle Cloud
+	{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xa9, 0xfe, 0xa9, 0xfe}, // OpenStack
+	{0xfd, 0, 0, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x42},          // Scaleway
+	{0xfd, 0x20, 0, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54},    // Google Cloud
 }
 
 // prefixesOfV4 are those by which an IPv6 address contains an IPv4 address: mapped, compatible and
