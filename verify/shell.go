@@ -131,7 +131,8 @@ func (s Shell) describe(
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
 	result.Output = seen.text(cmp.Or(
-		endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)), s.hiddenRemark(ended, string(seen.kept)),
+		endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)),
+		s.hiddenRemark(ended, string(seen.kept)),
 	))
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))

@@ -110,7 +110,8 @@ func Check(tier sandbox.Tier, place Place) error {
 	}
 	if err := tier.Check(place.Wall()); err != nil {
 		return &Unavailable{
-			Tier: tier, Why: err.Error(), Fix: "keep what has to be hidden outside of what the agent may change: the workspace " +
+			Tier: tier, Why: err.Error(),
+			Fix: "keep what has to be hidden outside of what the agent may change: the workspace " +
 				"and sandbox.write",
 		}
 	}
