@@ -100,14 +100,11 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.checkRepository(ctx); err != nil {
 		return nil, err
 	}
-	walls, none, err := chooseWalls(ctx, req)
+	walls, said, err := chooseWalls(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	p.Walls = walls
-	if none != "" {
-		p.notice("no_sandbox", none)
-	}
+	p.Walls, p.Notices = walls, append(p.Notices, said...)
 	if err := p.findAgent(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
@@ -26,32 +27,52 @@ type Walls struct {
 
 // chooseWalls finds the tier of a run, and says if there is none although there could be. Agents that
 // Ralph does not start have none.
-func chooseWalls(ctx context.Context, r Request) (w Walls, none string, err error) {
+func chooseWalls(ctx context.Context, r Request) (w Walls, said []ralph.Notice, err error) {
 	w.tier = sandbox.None
 	if r.Session != "" || r.Demo {
-		return w, "", nil
+		return w, nil, nil
 	}
 	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode,
 		containment.Place{
 			Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ, Own: []string{r.Env.StateDir, r.Env.ConfigDir},
 		})
 	if err != nil {
-		return w, "", err
+		return w, nil, err
 	}
 	w.tier = choice.Tier
 	if w.tier != sandbox.None {
-		return w, "", nil
+		if len(choice.PassedOver) > 0 {
+			said = append(said, ralph.Notice{
+				Code: "weaker_sandbox", Text: "a stronger sandbox does not work: " + choice.Reasons(),
+			})
+		}
+		return w, append(said, missingPaths(r)...), nil
 	}
 	if needed := needsSandbox(r.Settings.Sandbox); needed != "" {
-		return w, "", &config.UsageError{
+		return w, nil, &config.UsageError{
 			Msg:  needed + " needs a sandbox, and this run has none",
 			Hint: "choose one with --sandbox, or leave it out",
 		}
 	}
 	if len(choice.PassedOver) > 0 {
-		none = "no sandbox: the agent runs with your permissions (" + choice.Reasons() + ")"
+		said = append(said, ralph.Notice{
+			Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions (" + choice.Reasons() + ")",
+		})
 	}
-	return w, none, nil
+	return w, said, nil
+}
+
+// missingPaths says which paths of sandbox.read and sandbox.write do not exist, and so have no effect.
+func missingPaths(r Request) (said []ralph.Notice) {
+	for _, path := range r.Env.Paths(slices.Concat(r.Settings.Sandbox.Read, r.Settings.Sandbox.Write)) {
+		if _, err := os.Stat(path); err != nil {
+			said = append(said, ralph.Notice{
+				Code: "sandbox_path_missing",
+				Text: "sandbox.read and sandbox.write: " + path + " does not exist, and has no effect",
+			})
+		}
+	}
+	return said
 }
 
 // needsSandbox names a setting that has no effect without a sandbox; "" if there is none.
@@ -151,8 +172,13 @@ func (w *Walls) open(ctx context.Context, p *Plan) (err error) {
 		w.git = repo.Guarded(ctx)
 		w.room.KeepAbsent(w.git.Absent)
 	}
-	for _, c := range everyAgent(p) {
-		if err := containment.Check(w.tier, placeOf(p, *c)); err != nil {
+	for i, c := range everyAgent(p) {
+		place := placeOf(p, *c)
+		err := containment.Check(w.tier, place)
+		if err == nil && i == 0 { // all have the same limits
+			err = containment.TryLimits(ctx, w.tier, place, p.Env.Environ)
+		}
+		if err != nil {
 			return errors.Join(err, w.Close())
 		}
 	}

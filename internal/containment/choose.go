@@ -118,6 +118,25 @@ func Check(tier sandbox.Tier, place Place) error {
 	return nil
 }
 
+// TryLimits says why the limits of a place cannot be kept on this machine; nil if they can, or there are none.
+func TryLimits(ctx context.Context, tier sandbox.Tier, place Place, env []string) error {
+	limits := place.TreeLimits()
+	if !tier.IsLocal() || limits == (process.Limits{}) {
+		return nil
+	}
+	ended, err := process.Run(ctx, process.Spec{
+		Argv: process.Shell("true"), Env: env, Guarded: true, Limits: limits, Timeout: trialTimeout,
+	})
+	if err == nil && ended.StartError != nil {
+		err = &Unavailable{
+			Tier: tier, Why: ended.StartError.Error(),
+			Fix: "run Ralph as root or in a control group that the system delegates to you (systemd-run --user --scope " +
+				"-p Delegate=yes), or unset sandbox.memory and sandbox.processes",
+		}
+	}
+	return err
+}
+
 // fixes say what makes a tier work.
 var fixes = map[sandbox.Tier]string{
 	sandbox.Bwrap: "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap), and let the system allow " +

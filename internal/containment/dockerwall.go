@@ -43,6 +43,7 @@ func (p Place) containerWall() sandbox.Wall {
 	for _, path := range p.Kept {
 		b.keep(path)
 	}
+	b.keepAbsent(p.GitAbsent)
 	for _, path := range p.Needs { // what Ralph made for this command, in a folder of its own
 		b.add(path, sandbox.Read)
 	}

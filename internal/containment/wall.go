@@ -66,12 +66,7 @@ func (p Place) Wall() sandbox.Wall {
 	for _, path := range p.Kept {
 		b.keep(path)
 	}
-	for _, path := range p.GitAbsent {
-		if folder := real(filepath.Dir(path)); folder != "" && b.mayWrite(folder) {
-			path = filepath.Join(folder, filepath.Base(path))
-			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Read, From: os.DevNull})
-		}
-	}
+	b.keepAbsent(p.GitAbsent)
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}
 }
 
@@ -170,6 +165,16 @@ func (b *builder) keep(path string) {
 		b.add(folder, sandbox.Write)
 	}
 	b.add(path, sandbox.Read)
+}
+
+// keepAbsent puts nothing in the place of files that must not come to exist.
+func (b *builder) keepAbsent(paths []string) {
+	for _, path := range paths {
+		if folder := real(filepath.Dir(path)); folder != "" && b.mayWrite(folder) {
+			path = filepath.Join(folder, filepath.Base(path))
+			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Read, From: os.DevNull})
+		}
+	}
 }
 
 func (b *builder) add(path string, access sandbox.Access) {
