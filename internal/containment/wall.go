@@ -179,7 +179,7 @@ func (b *builder) keepAbsent(paths []string) {
 
 func (b *builder) add(path string, access sandbox.Access) {
 	resolved := real(path)
-	if resolved == "" || resolved == "/" || b.leadsThroughWritable(path) {
+	if resolved == "" || resolved == "/" || access != sandbox.Hide && b.leadsThroughWritable(path) {
 		return
 	}
 	if resolved != path && access != sandbox.Hide {
