@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
@@ -64,7 +65,7 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 	}
 	theirReport.Close() // so that the pipe ends with the guard
 	g.answers = bufio.NewReader(g.report)
-	if t.program, err = inside.DecodeGuardAnswer(g.fields(inside.GuardAnswerFields)); err != nil {
+	if t.program, err = inside.DecodeGuardAnswer(g.firstAnswer(t.main)); err != nil {
 		_, _ = t.main.Wait()
 		return err
 	}
@@ -74,18 +75,30 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 	return nil
 }
 
-// fields reads fields that end with a zero byte.
-func (g *guard) fields(n int) []byte {
-	var text []byte
-	for range n {
-		field, err := g.answers.ReadBytes(0)
-		if err != nil {
-			break
+// firstAnswer reads the fields of the guard's first answer. The program may have stopped the guard before it
+// could answer, so it is woken now and then.
+func (g *guard) firstAnswer(main *os.Process) (text []byte) {
+	for range inside.GuardAnswerFields {
+		for answered := false; !answered; {
+			_ = g.report.SetReadDeadline(time.Now().Add(wakeGuard))
+			part, err := g.answers.ReadBytes(0)
+			text = append(text, part...)
+			switch {
+			case errors.Is(err, os.ErrDeadlineExceeded):
+				_ = main.Signal(syscall.SIGCONT)
+			case err != nil:
+				return text
+			default:
+				answered = true
+			}
 		}
-		text = append(text, field...)
 	}
+	_ = g.report.SetReadDeadline(time.Time{})
 	return text
 }
+
+// wakeGuard is how long a guard may take to answer before it is woken.
+const wakeGuard = 200 * time.Millisecond
 
 // ask sends an order to the guard. An agent may have stopped it.
 func (t *tree) ask(order byte) error {

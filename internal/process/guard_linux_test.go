@@ -188,15 +188,16 @@ func TestAGuardHoldsNothingOpen(t *testing.T) {
 func TestB6WithoutGuardAndEnvironment(t *testing.T) {
 	dir, tag := t.TempDir(), newTag()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	argv := play("harness", Shell("kill -STOP $PPID; touch "+path("up")+"; exec env -i "+quoted(play("linger", tag)))...)
+	argv := play("harness", Shell("until test -s "+path("record")+"; do sleep 0.02; done; kill -STOP $PPID; touch "+path("up")+
+		"; exec env -i "+quoted(play("linger", tag)))...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "RECORD=" + path("record")}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the tree is up, and recorded", func() bool {
-		text, _ := os.ReadFile(path("record"))
-		return len(text) > 0 && len(bearers(t, "linger\x00"+tag)) > 0
+		_, err := os.Stat(path("up"))
+		return err == nil && len(bearers(t, "linger\x00"+tag)) > 0
 	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
