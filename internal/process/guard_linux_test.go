@@ -188,8 +188,8 @@ func TestAGuardHoldsNothingOpen(t *testing.T) {
 func TestB6WithoutGuardAndEnvironment(t *testing.T) {
 	dir, tag := t.TempDir(), newTag()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	argv := play("harness", Shell("until test -s "+path("record")+"; do sleep 0.02; done; kill -STOP $PPID; touch "+path("up")+
-		"; exec env -i "+quoted(play("linger", tag)))...)
+	argv := play("harness", Shell("until test -s "+path("record")+"; do sleep 0.02; done; kill -STOP $PPID; touch "+
+		path("up")+"; exec env -i "+quoted(play("linger", tag)))...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "RECORD=" + path("record")}
 	if err := cmd.Start(); err != nil {
