@@ -3,14 +3,19 @@ package sandbox
 // encloseBwrap uses namespaces for processes, messages and mounts. The command has no capabilities, no
 // terminal to type into, and dies with its parent.
 func encloseBwrap(c Command, w Wall) Command {
-	argv := []string{
-		"bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-		"--unshare-cgroup-try", "--cap-drop", "ALL",
+	argv := []string{"bwrap", "--die-with-parent", "--new-session", "--unshare-pid"}
+	if !w.Thin {
+		argv = append(argv, "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 	}
+	argv = append(argv, "--cap-drop", "ALL")
 	if w.Network == Off {
 		argv = append(argv, "--unshare-net")
 	}
-	argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	if w.Thin {
+		argv = append(argv, thinBwrap(w.Root)...)
+	} else {
+		argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	}
 	for _, r := range w.Rules {
 		switch r.Access {
 		case Link:
@@ -28,4 +33,28 @@ func encloseBwrap(c Command, w Wall) Command {
 	}
 	c.Argv = append(append(argv, "--"), c.Argv...)
 	return c
+}
+
+// rootRights are the capabilities that programs of root expect, without those that lead out of a mount
+// namespace.
+var rootRights = []string{
+	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID",
+	"CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
+}
+
+// devices are what a program may use beside the usual ones. None of them leads to a disk.
+var devices = []string{"/dev/dri", "/dev/fuse", "/dev/kvm", "/dev/net", "/dev/shm"}
+
+// thinBwrap shows the machine as it is, without the devices of disks.
+func thinBwrap(root bool) (argv []string) {
+	if root {
+		for _, name := range rootRights {
+			argv = append(argv, "--cap-add", name)
+		}
+	}
+	argv = append(argv, "--bind", "/", "/", "--dev", "/dev")
+	for _, path := range devices {
+		argv = append(argv, "--dev-bind-try", path, path)
+	}
+	return append(argv, "--proc", "/proc")
 }

@@ -44,6 +44,29 @@ func TestEnclosedCommands(t *testing.T) {
 	}
 }
 
+// TestThinWalls compares the command around a check of an ordinary user, and of root.
+func TestThinWalls(t *testing.T) {
+	wall := Wall{Thin: true, Rules: []Rule{
+		{Path: "/home/ada/.local", Access: Write},
+		{Path: "/home/ada/.local/bin", Access: Read},
+		{Path: "/home/ada/.local/state/ralph", Access: Hide},
+		{Path: "/home/ada/.local/state/ralph/views", Access: Write},
+	}}
+	command := Command{Argv: []string{"sh", "-c", "make test"}, Dir: "/home/ada/work", Env: []string{"HOME=/home/ada"}}
+	for name, root := range map[string]bool{"user": false, "root": true} {
+		wall.Root = root
+		if err := Bwrap.Check(wall); err != nil {
+			t.Fatal(err)
+		}
+		compareGolden(t, filepath.Join("testdata", "bwrap_thin_"+name+".golden"), written(Bwrap.Enclose(command, wall)))
+	}
+	for _, tier := range []Tier{None, Landlock, Docker, Sbx, Seatbelt} {
+		if err := tier.Check(Wall{Thin: true, Box: Box{Name: "name", Image: "image"}}); err == nil {
+			t.Errorf("%s has a thin wall", tier)
+		}
+	}
+}
+
 // written returns a command as text.
 func written(c Command) string {
 	var b strings.Builder

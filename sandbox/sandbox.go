@@ -111,6 +111,9 @@ type Wall struct {
 	Network Network // "" means Open
 	Limits  Limits
 	Box     Box
+	// Thin means that a file that no rule contains can be changed, and that the command keeps what else it
+	// shares with the machine. Root says who starts it. Only Bwrap has that.
+	Thin, Root bool
 }
 
 // Box names what a tier with an engine works with.
@@ -132,6 +135,9 @@ func (t Tier) Check(w Wall) error {
 				return fmt.Errorf("%q is not an absolute path in its shortest form", path)
 			}
 		}
+	}
+	if w.Thin && t != Bwrap {
+		return fmt.Errorf("%s has no thin walls", t)
 	}
 	switch t {
 	case None, Bwrap, Seatbelt:

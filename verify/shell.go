@@ -42,6 +42,8 @@ type Shell struct {
 	Wall func(*process.Spec)
 	// Hides reports whether the wall hides a file that exists; nil if there is no wall.
 	Hides func(path string) bool
+	// Keeps reports whether the wall keeps a path from being changed; nil if it keeps none.
+	Keeps func(path string) bool
 	// Mask masks secrets in the output. A masked secret in a command is the secret itself. nil masks nothing.
 	Mask *secrets.Masker
 	// Prepare runs before each check and returns the check to run, or the result of a check that cannot
@@ -132,7 +134,7 @@ func (s Shell) describe(
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
 	result.Output = seen.text(cmp.Or(
 		endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)),
-		s.hiddenRemark(ended, string(seen.kept)),
+		s.hiddenRemark(ended, string(seen.kept)), s.keptRemark(ended, string(seen.kept)),
 	))
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))

@@ -163,7 +163,11 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		InSession: p.Session != "",
 	}
 	shell := p.shell(inside...)
-	shell.Wall, shell.Hides = p.Walls.aroundChecks(p, places)
+	wall, err := p.Walls.aroundChecks(ctx, p, places)
+	if err != nil {
+		return nil, err
+	}
+	shell.Wall, shell.Hides, shell.Keeps = wall.enter, wall.hides, wall.keeps
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))

@@ -33,8 +33,11 @@ func openRows(p *Plan, places Places, w watchingExaminer) (*verify.Rows, error) 
 	}, last, places.RowsSum), nil
 }
 
-// hidesState reports whether no agent of the run can reach the state folder.
+// hidesState reports whether no agent of the run, and no check, can reach the state folder.
 func hidesState(p *Plan) bool {
+	if !p.Walls.hidesFromChecks {
+		return false
+	}
 	switch p.Walls.tier {
 	case sandbox.Bwrap, sandbox.Docker, sandbox.Sbx:
 		return true
@@ -69,7 +72,7 @@ func checkSetting(p *Plan, w watchingExaminer) (string, error) {
 	})
 	slices.Sort(env)
 	var walls []any
-	if p.Settings.Sandbox.Checks == "on" {
+	if p.Settings.Sandbox.Checks != "off" {
 		walls = []any{p.Walls.tier, p.Settings.Sandbox}
 	}
 	text, err := json.Marshal([]any{

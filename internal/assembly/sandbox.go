@@ -23,6 +23,8 @@ type Walls struct {
 	tier sandbox.Tier
 	room *containment.Room // once the run has begun
 	git  gitrepo.Guarded
+	// hidesFromChecks says that checks, which run what the agents wrote, cannot reach the state folder.
+	hidesFromChecks bool
 }
 
 // chooseWalls finds the tier of a run, and says if there is none although there could be. Agents that
@@ -211,17 +213,41 @@ func (w *Walls) enclose(c *chosenAgent, place containment.Place) {
 	c.options.Sandbox = w.tier
 }
 
-// aroundChecks returns a function that puts checks behind the agent's wall, if the settings want that. A
-// check sees the hidden checks, and what Ralph made for it.
-func (w *Walls) aroundChecks(p *Plan, places Places) (wall func(*process.Spec), hides func(path string) bool) {
-	if p.Settings.Sandbox.Checks != "on" || w.tier == sandbox.None {
-		return nil, nil
+// checkWall is what checks run behind.
+type checkWall struct {
+	enter        func(*process.Spec)    // nil without a wall
+	hides, keeps func(path string) bool // nil if the wall hides, or keeps, nothing of the user
+}
+
+// aroundChecks returns the wall that the settings want for checks: the agent's own, or one that keeps what
+// Ralph relies on. A check sees the hidden checks, and what Ralph made for it.
+func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (checkWall, error) {
+	if p.Settings.Sandbox.Checks == "off" || w.tier == sandbox.None {
+		return checkWall{}, nil
 	}
 	place := placeOf(p, chosenAgent{})
 	place.Own = []string{p.Env.StateDir, p.Env.ConfigDir}
 	place.Read = append(place.Read, p.hiddenDir)
-	place.Write = append(place.Write, places.Views, places.Around, places.Given)
-	return w.room.Enter(place), place.Hides
+	own := []string{places.Views, places.Around, places.Given}
+	if p.Settings.Sandbox.Checks == "on" {
+		w.hidesFromChecks = true
+		place.Write = append(place.Write, own...)
+		return checkWall{enter: w.room.Enter(place), hides: place.Hides}, nil
+	}
+	place.Env, place.Needs, place.Kept, place.Network = p.checkEnv(), own, w.git.ReadOnly, sandbox.Open
+	place.Read, place.Programs = []string{p.hiddenDir}, nil
+	if program, err := os.Executable(); err == nil {
+		place.Programs = []string{program}
+	}
+	enter, err := containment.EnterThin(ctx, place)
+	if unavailable, ok := errors.AsType[*containment.Unavailable](err); ok {
+		if w.tier == sandbox.Bwrap {
+			p.notice("checks_reach_state", "checks, which run what the agent wrote, can reach Ralph's state: "+unavailable.Why)
+		}
+		return checkWall{}, nil
+	}
+	w.hidesFromChecks = err == nil
+	return checkWall{enter: enter, keeps: place.Keeps}, err
 }
 
 // placeOf describes what an agent of the run needs.

@@ -295,9 +295,10 @@ var keyTable = []Key{
 			"a named one that does not work is 4"},
 	{Name: "sandbox.network", Kind: Text, Default: "open", Flag: "network", Metavar: "N", Weak: []string{"open"},
 		Choices: []string{"open", "off"}, Doc: "what the agent can connect to in a sandbox; off leaves loopback"},
-	{Name: "sandbox.checks", Kind: Text, Default: "off", Metavar: "RULE", Weak: []string{"off"},
-		Choices: []string{"on", "off"},
-		Doc:     "run the checks in the agent's sandbox, too"},
+	{Name: "sandbox.checks", Kind: Text, Default: "state", Metavar: "RULE", Weak: []string{"off"},
+		Choices: []string{"state", "on", "off"},
+		Doc: "what a sandbox keeps from checks: Ralph's state, toolchains and system (state), the same as from " +
+			"the agent (on), nothing (off)"},
 	{Name: "sandbox.read", Kind: List, Metavar: "PATH", Command: true,
 		Doc: "more files and folders that the agent can read in a sandbox, such as ~/.netrc"},
 	{Name: "sandbox.write", Kind: List, Metavar: "PATH", Command: true,

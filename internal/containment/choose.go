@@ -155,7 +155,6 @@ func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
 
 // tryIn starts no program of a workspace.
 func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace string) error {
-	unavailable := func(why string) error { return &Unavailable{Tier: tier, Why: why, Fix: fixes[tier]} }
 	switch tier {
 	case sandbox.None:
 		return nil
@@ -182,12 +181,18 @@ func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace strin
 			return err
 		}
 	}
-	var said strings.Builder
-	ended, err := process.Run(ctx, process.Spec{
+	return tryCommand(ctx, tier, process.Spec{
 		Argv: command.Argv, Dir: command.Dir, Env: command.Env, Timeout: trialTimeout,
-		Stdout: process.Sink{Tap: &said}, StderrToStdout: true,
 		Guarded: tier.IsLocal(), Filtered: tier.IsLocal(),
 	})
+}
+
+// tryCommand runs a command behind a wall and says why that does not work; nil if it does.
+func tryCommand(ctx context.Context, tier sandbox.Tier, spec process.Spec) error {
+	unavailable := func(why string) error { return &Unavailable{Tier: tier, Why: why, Fix: fixes[tier]} }
+	var said strings.Builder
+	spec.Stdout, spec.StderrToStdout = process.Sink{Tap: &said}, true
+	ended, err := process.Run(ctx, spec)
 	switch {
 	case err != nil:
 		return fmt.Errorf("try sandbox: %w", err)

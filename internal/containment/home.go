@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// shared are folders and files below home that programs need to work, and that contain no secrets. An
-// agent can read them. Folders of tools that also keep logins are named by their parts.
-var shared = []string{
-	// settings of git, editors and version managers
+// settings are files below home that programs read, and that contain no secrets. An agent can read them.
+var settings = []string{
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", ".gitignore",
 	".gitignore_global", ".gitattributes", ".editorconfig", ".terminfo", ".tool-versions", ".mise.toml",
 	".config/mise/config.toml", ".config/mise/settings.toml", ".asdfrc", ".nvmrc", ".node-version", ".python-version",
 	".ruby-version",
-	// toolchains
+}
+
+// toolchains are folders and files below home that programs need to work, and that contain no secrets.
+// Agents and checks can read them. Folders of tools that also keep logins are named by their parts.
+var toolchains = []string{
 	".asdf", ".bun/bin", ".bun/install/global", ".cargo/bin", ".cargo/config", ".cargo/config.toml", ".cargo/env",
 	".deno", ".dotnet/dotnet", ".dotnet/host", ".dotnet/packs", ".dotnet/sdk", ".dotnet/shared", ".dotnet/tools", ".fnm",
 	".gem/ruby", ".ghcup", ".jenv", ".linuxbrew", ".local/bin", ".local/lib", ".local/share/coursier", ".local/share/fnm",

@@ -4,6 +4,9 @@ package containment
 
 import "os"
 
+// canWrite does not know here.
+func canWrite(string) bool { return true }
+
 // ownerOf returns no user here, only whether a file exists.
 func ownerOf(path string) (uid, gid int, known bool) {
 	_, err := os.Lstat(path)

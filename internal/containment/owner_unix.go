@@ -5,7 +5,12 @@ package containment
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// canWrite reports whether this user may add files to a folder.
+func canWrite(folder string) bool { return unix.Access(folder, unix.W_OK) == nil }
 
 // ownerOf returns the user and the group that a file belongs to, and whether that is known.
 func ownerOf(path string) (uid, gid int, known bool) {

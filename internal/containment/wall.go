@@ -49,7 +49,7 @@ func (p Place) Wall() sandbox.Wall {
 	b.open(p.Workspace) // first, because links in it may be the agent's
 	b.temporary(p)
 	b.show(sockets...)
-	for _, name := range shared {
+	for _, name := range slices.Concat(settings, toolchains) {
 		b.show(filepath.Join(p.Home, name))
 	}
 	for _, name := range caches {
@@ -111,15 +111,24 @@ func (b *builder) variables(env []string) {
 	for _, folder := range filepath.SplitList(lookup(env, "PATH")) {
 		b.show(toolFolders(folder, b.home)...)
 	}
+	b.openCaches(env)
+	for name := range cacheParts {
+		if folder := lookup(env, name); folder != "" {
+			b.show(filepath.Join(folder, "bin"))
+		}
+	}
+}
+
+// openCaches lets the agent change the caches that variables of the environment name.
+func (b *builder) openCaches(env []string) {
 	for _, name := range cacheVariables {
 		b.open(lookup(env, name))
 	}
 	for name, parts := range cacheParts {
-		if folder := lookup(env, name); folder != "" {
-			for _, part := range parts {
+		for _, part := range parts {
+			if folder := lookup(env, name); folder != "" {
 				b.open(filepath.Join(folder, part))
 			}
-			b.show(filepath.Join(folder, "bin"))
 		}
 	}
 }
@@ -161,10 +170,17 @@ func (b *builder) keep(path string) {
 	if path == "" || !b.mayWrite(path) {
 		return
 	}
-	for folder := filepath.Dir(path); b.at(folder).Path != folder; folder = filepath.Dir(folder) {
-		b.add(folder, sandbox.Write)
-	}
+	b.pin(path)
 	b.add(path, sandbox.Read)
+}
+
+// pin gives the folders above a path rules of their own. The tiers have a /dev that cannot be moved.
+func (b *builder) pin(path string) {
+	for folder := filepath.Dir(path); path != "" && b.at(folder).Path != folder; folder = filepath.Dir(folder) {
+		if folder != "/dev" {
+			b.add(folder, b.at(folder).Access)
+		}
+	}
 }
 
 // keepAbsent puts nothing in the place of files that must not come to exist.
