@@ -13,6 +13,9 @@ type Home struct {
 	// Keep lists parts of Change that act on later sessions, such as settings and hooks. In a sandbox the
 	// CLI can read them.
 	Keep []string
+	// Copy lists files that also act on later sessions, but that the CLI has to write. In a sandbox it writes
+	// to a copy.
+	Copy []string
 }
 
 // home returns a Home of one folder, in which some names are kept.
@@ -43,6 +46,7 @@ func HomeIn(commandLine string, env []string) (all Home) {
 			found := about.Home(LookAround(env))
 			all.Change = append(all.Change, found.Change...)
 			all.Keep = append(all.Keep, found.Keep...)
+			all.Copy = append(all.Copy, found.Copy...)
 		}
 	}
 	return all
@@ -51,8 +55,8 @@ func HomeIn(commandLine string, env []string) (all Home) {
 func claudeHome(look Look) Home {
 	folder, global := claudeFolder(look) // the file also names the user's servers
 	h := home(folder, "settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles",
-		"plugins", "skills", "keybindings.json")
-	h.Change = append(h.Change, global)
+		"plugins", "rules", "skills", "keybindings.json")
+	h.Change, h.Copy = append(h.Change, global), []string{global}
 	return h
 }
 

@@ -24,6 +24,8 @@ var box = sandbox.Wall{
 		{Path: "/home/u/work, \"quoted\": yes/AGENTS.md", Access: sandbox.Read, From: "/views/upper/AGENTS.md"},
 		{Path: "/home/u/work, \"quoted\": yes/state", Access: sandbox.Hide},
 		{Path: "/home/u/secret", Access: sandbox.Hide},
+		{Path: "/home/u/.local", Access: sandbox.Read},
+		{Path: "/home/u/.local/state/ralph", Access: sandbox.Hide},
 		{Path: "/home/u/link", Access: sandbox.Link, From: "elsewhere"},
 		{Path: "/usr/local/bin/ralph", Access: sandbox.Read},
 	},

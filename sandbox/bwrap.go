@@ -16,6 +16,9 @@ func encloseBwrap(c Command, w Wall) Command {
 	} else {
 		argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 	}
+	for _, path := range kernelSettings {
+		argv = append(argv, "--ro-bind-try", path, path)
+	}
 	for _, r := range w.Rules {
 		switch r.Access {
 		case Link:
@@ -34,6 +37,9 @@ func encloseBwrap(c Command, w Wall) Command {
 	c.Argv = append(append(argv, "--"), c.Argv...)
 	return c
 }
+
+// kernelSettings change the machine. Root writes to them without any capability.
+var kernelSettings = []string{"/proc/acpi", "/proc/bus", "/proc/irq", "/proc/scsi", "/proc/sys", "/proc/sysrq-trigger"}
 
 // rootRights are the capabilities that programs of root expect, without those that lead out of a mount
 // namespace.

@@ -63,7 +63,7 @@ func dockerMounts(rules []Rule) (argv []string) {
 		folder, found := above(rules, r.Path)
 		switch {
 		case r.Access == Link: // an image has no use for the user's links
-		case r.Access == Hide && found && folder.canChange():
+		case r.Access == Hide && found && folder.Access != Hide && folder.From == "": // it would be seen there
 			argv = append(argv, "--mount", mount("tmpfs", "", r.Path))
 		case r.Access == Hide: // it is not there
 		case r.Access == Read:

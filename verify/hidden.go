@@ -44,6 +44,7 @@ func (v *view) prepareHidden(command string) (Shell, func(), error) {
 		return own, func() {}, fmt.Errorf("copy files of hidden checks: %w: %w", ralph.ErrIO, err)
 	}
 	own.secret = hiddenVariable + "=" + shell.Quote(filepath.Join(folder, "files"))
+	own.needs = []string{folder}
 	return own, func() { _ = os.RemoveAll(folder) }, nil
 }
 

@@ -50,7 +50,8 @@ type Shell struct {
 	// be prepared; nil prepares nothing.
 	Prepare func(context.Context, Shell, ralph.CheckInput) (ralph.CheckInput, *ralph.CheckResult, error)
 
-	secret string // an assignment for the shell that runs a hidden check
+	secret string   // an assignment for the shell that runs a hidden check
+	needs  []string // what the check can read although it is among hidden or temporary files
 	answer *answerFile
 }
 
@@ -109,6 +110,7 @@ func (s Shell) run(
 		}
 		defer stdin.Close()
 	}
+	spec.Needs = s.needs
 	ended, err := process.Run(ctx, s.inView(spec))
 	if err == nil && errors.Is(ended.StartError, process.ErrEnclosure) { // it could be created when the view was opened
 		err = &process.IOError{Op: "open view", Err: ended.StartError}

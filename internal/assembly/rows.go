@@ -42,16 +42,8 @@ func hidesState(p *Plan) bool {
 	case sandbox.Bwrap, sandbox.Docker, sandbox.Sbx:
 		return true
 	case sandbox.Landlock: // it hides nothing inside of a folder that an agent can change
-		agents := slices.Clone(p.agents)
-		for _, other := range []*chosenAgent{p.evaluator, p.author} {
-			if other != nil {
-				agents = append(agents, *other)
-			}
-		}
-		return !slices.ContainsFunc(agents, func(c chosenAgent) bool {
-			place := placeOf(p, c)
-			place.Env = c.options.Env
-			return p.Walls.tier.Check(place.Wall()) != nil
+		return !slices.ContainsFunc(everyAgent(p), func(c *chosenAgent) bool {
+			return p.Walls.tier.Check(placeOf(p, *c).Wall()) != nil
 		})
 	}
 	return false

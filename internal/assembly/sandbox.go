@@ -34,10 +34,10 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, said []ralph.Notice, 
 	if r.Session != "" || r.Demo {
 		return w, nil, nil
 	}
-	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode,
-		containment.Place{
-			Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ, Own: []string{r.Env.StateDir, r.Env.ConfigDir},
-		})
+	choice, err := containment.Choose(ctx, r.Settings.Sandbox.Mode, containment.Place{
+		Home: r.Env.Home, Workspace: r.Workspace.Dir, Env: r.Env.Environ, Own: r.Env.OwnFolders(),
+		Network: sandbox.Network(r.Settings.Sandbox.Network),
+	})
 	if err != nil {
 		return w, nil, err
 	}
@@ -183,8 +183,19 @@ func (w *Walls) open(ctx context.Context, p *Plan) (err error) {
 		if err != nil {
 			return errors.Join(err, w.Close())
 		}
+		if w.tier.Contains() {
+			p.noticeLinks(place.LooseLinks())
+		}
 	}
 	return nil
+}
+
+// noticeLinks says which links to settings an agent could replace.
+func (p *Plan) noticeLinks(links []string) {
+	if len(links) > 0 {
+		p.notice("sandbox_links", "the agent can replace "+strings.Join(links, ", ")+
+			" during the run, because a sandbox cannot keep a link; Ralph restores it at the end")
+	}
 }
 
 // Close removes what the run needed while it was running.
@@ -220,22 +231,21 @@ type checkWall struct {
 }
 
 // aroundChecks returns the wall that the settings want for checks: the agent's own, or one that keeps what
-// Ralph relies on. A check sees the hidden checks, and what Ralph made for it.
+// Ralph relies on. A check sees what Ralph made for it, and no hidden checks but its own.
 func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (checkWall, error) {
 	if p.Settings.Sandbox.Checks == "off" || w.tier == sandbox.None {
 		return checkWall{}, nil
 	}
 	place := placeOf(p, chosenAgent{})
-	place.Own = []string{p.Env.StateDir, p.Env.ConfigDir}
-	place.Read = append(place.Read, p.hiddenDir)
-	own := []string{places.Views, places.Around, places.Given}
+	place.Env, place.Own = p.checkEnv(), []string{p.Env.StateDir, p.Env.ConfigDir, p.hiddenDir}
 	if p.Settings.Sandbox.Checks == "on" {
 		w.hidesFromChecks = true
-		place.Write = append(place.Write, own...)
-		return checkWall{enter: w.room.Enter(place), hides: place.Hides}, nil
+		place.Write = append(place.Write, places.Views)
+		place.Read = append(place.Read, places.Around)
+		return checkWall{enter: w.room.Enter(place), hides: place.Hider()}, nil
 	}
-	place.Env, place.Needs, place.Kept, place.Network = p.checkEnv(), own, w.git.ReadOnly, sandbox.Open
-	place.Read, place.Programs = []string{p.hiddenDir}, nil
+	place.Needs, place.Kept, place.Network = []string{places.Views}, w.git.ReadOnly, sandbox.Open
+	place.Read, place.Programs = []string{places.Around}, nil
 	if program, err := os.Executable(); err == nil {
 		place.Programs = []string{program}
 	}
@@ -247,7 +257,7 @@ func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (check
 		return checkWall{}, nil
 	}
 	w.hidesFromChecks = err == nil
-	return checkWall{enter: enter, keeps: place.Keeps}, err
+	return checkWall{enter: enter, keeps: place.Keeper()}, err
 }
 
 // placeOf describes what an agent of the run needs.
@@ -257,10 +267,11 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 	if c.options.Dialect != nil && c.about().Home != nil {
 		needs = c.about().Home(agent.LookAround(c.options.Env))
 	}
-	if p.Walls.tier != sandbox.None {
+	if p.Walls.tier != sandbox.None && p.Walls.tier != "" { // a plan that was not made has none
 		makeFolders(needs.Change)
 	}
 	place := agentPlace(env, p.Workspace.Dir, needs, p.Walls.git)
+	place.Env = c.options.Env
 	place.Own = append(place.Own, p.hiddenDir)
 	place.Read = append(env.Paths(p.Settings.Sandbox.Read), named(c.options.CommandLine, p.Workspace.Dir, env)...)
 	place.Write = append(place.Write, env.Paths(p.Settings.Sandbox.Write)...)
@@ -277,14 +288,19 @@ func placeOf(p *Plan, c chosenAgent) containment.Place {
 
 // agentPlace describes what every agent with such files below home needs.
 func agentPlace(env config.Env, workspace string, needs agent.Home, git gitrepo.Guarded) containment.Place {
-	return containment.Place{
+	place := containment.Place{
 		Home:      env.Home,
 		Workspace: workspace,
-		Kept:      slices.Concat([]string{filepath.Join(workspace, config.ProjectFile)}, needs.Keep, git.ReadOnly),
-		Git:       git.Writable,
-		Own:       []string{env.StateDir, env.ConfigDir, env.CacheDir},
-		Write:     slices.Clone(needs.Change),
+		Kept: slices.Concat([]string{filepath.Join(workspace, config.ProjectFile)}, needs.Keep,
+			containment.ProgramsIn(needs.Change), git.ReadOnly),
+		Git:   git.Writable,
+		Own:   env.OwnFolders(),
+		Write: slices.Clone(needs.Change),
 	}
+	for _, path := range needs.Copy {
+		place.Copies = append(place.Copies, containment.Copy{Of: path})
+	}
+	return place
 }
 
 // ClaudePlace describes what Claude Code needs in a workspace, without settings of the user. The program is

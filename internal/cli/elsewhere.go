@@ -31,9 +31,9 @@ func (e elsewhere) end(ctx context.Context, run string) (containers int, err err
 	env := e.streams.Env
 	switch sandbox.Tier(settings.Sandbox.Mode) {
 	case sandbox.Docker:
-		containers, err = containment.RemoveContainers(ctx, run, env.Environ)
+		containers, err = containment.RemoveContainers(ctx, run, state.Started.Workspace, env.Environ)
 	case sandbox.Sbx:
-		err = containment.EndInMicroVMs(ctx, run, env.StateDir, env.Environ)
+		err = containment.EndInMicroVMs(ctx, run, env.StateDir, state.Started.Workspace, env.Environ)
 	}
 	if containers > 0 && !e.globals.quiet {
 		count := term.Count(containers, "container")

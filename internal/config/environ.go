@@ -152,6 +152,9 @@ func NewEnv(environ []string) Env {
 	return env
 }
 
+// OwnFolders returns Ralph's folders in home, which agents do not see.
+func (e Env) OwnFolders() []string { return []string{e.StateDir, e.ConfigDir, e.CacheDir} }
+
 // Paths returns paths of the configuration as absolute ones: ~ is home, and a relative path is below it.
 func (e Env) Paths(paths []string) []string {
 	all := make([]string, len(paths))

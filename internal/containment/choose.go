@@ -100,7 +100,7 @@ func tryFor(ctx context.Context, tier sandbox.Tier, place Place) error {
 	if err := Check(tier, place); err != nil {
 		return err
 	}
-	return tryIn(ctx, tier, place.Env, place.Workspace)
+	return tryIn(ctx, tier, place)
 }
 
 // Check says why a tier that is a matter of this kernel cannot hide what has to be hidden; nil if it can.
@@ -150,11 +150,12 @@ var fixes = map[sandbox.Tier]string{
 
 // Try starts a program in a tier and says why it does not work; nil if it does.
 func Try(ctx context.Context, tier sandbox.Tier, env []string) error {
-	return tryIn(ctx, tier, env, "")
+	return tryIn(ctx, tier, Place{Env: env})
 }
 
 // tryIn starts no program of a workspace.
-func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace string) error {
+func tryIn(ctx context.Context, tier sandbox.Tier, place Place) error {
+	env, workspace := place.Env, place.Workspace
 	switch tier {
 	case sandbox.None:
 		return nil
@@ -162,7 +163,7 @@ func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace strin
 		_, err := reachDocker(ctx, env, workspace)
 		return err
 	case sandbox.Sbx:
-		return reachSbx(ctx, env)
+		return reachSbx(ctx, env, workspace)
 	}
 	folder, err := os.MkdirTemp("", "ralph-sandbox-")
 	if err != nil {
@@ -174,17 +175,21 @@ func tryIn(ctx context.Context, tier sandbox.Tier, env []string, workspace strin
 		return fmt.Errorf("try sandbox: %w", err)
 	}
 	shell := absolute(process.Shell("true"), env)
-	wall := sandbox.Wall{Rules: []sandbox.Rule{{Path: folder, Access: sandbox.Write}}}
+	wall := sandbox.Wall{Rules: []sandbox.Rule{{Path: folder, Access: sandbox.Write}}, Network: place.Network}
 	command := tier.Enclose(sandbox.Command{Argv: shell, Dir: folder, Env: env}, wall)
 	if tier == sandbox.Bwrap {
 		if command.Argv[0], err = locateBwrap(env, workspace); err != nil {
 			return err
 		}
 	}
-	return tryCommand(ctx, tier, process.Spec{
+	spec := process.Spec{
 		Argv: command.Argv, Dir: command.Dir, Env: command.Env, Timeout: trialTimeout,
 		Guarded: tier.IsLocal(), Filtered: tier.IsLocal(),
-	})
+	}
+	if command.Offline {
+		spec.Enclosure = &process.Enclosure{NoNetwork: true}
+	}
+	return tryCommand(ctx, tier, spec)
 }
 
 // tryCommand runs a command behind a wall and says why that does not work; nil if it does.

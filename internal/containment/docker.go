@@ -195,8 +195,8 @@ func (r *Room) try(ctx context.Context, t Trial) (seen []string, err error) {
 
 // RemoveContainers removes what a run that is not running left in Docker's engine, and returns how many
 // containers there were. An engine that cannot be reached runs nothing.
-func RemoveContainers(ctx context.Context, run string, env []string) (int, error) {
-	e, err := newEngine(sandbox.Docker, env, "")
+func RemoveContainers(ctx context.Context, run, workspace string, env []string) (int, error) {
+	e, err := newEngine(sandbox.Docker, env, workspace)
 	if err != nil {
 		return 0, nil
 	}

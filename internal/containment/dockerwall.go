@@ -36,8 +36,9 @@ func (p Place) containerWall() sandbox.Wall {
 			b.add(path, sandbox.Read)
 		}
 	}
-	b.open(p.Write...)
-	b.hide(p.Own...)
+	b.openAll(p.Write)
+	b.copies(p.Copies)
+	b.hideOwn(p.Own)
 	b.open(p.Workspace)
 	b.open(p.Git...)
 	for _, path := range p.Kept {
@@ -129,12 +130,12 @@ func (r *Room) enterContainer(s *process.Spec, place Place) {
 // gives the container's user what Ralph made for it. Errors show when the container starts.
 func (r *Room) prepareMounts(rules []sandbox.Rule, needs []string, uid, gid int) {
 	for _, rule := range rules {
-		if rule.From == "" || !contains(r.temp, rule.From) || rule.Access != sandbox.Write {
+		if rule.From == "" || !isWithin(rule.From, r.temp) || rule.Access != sandbox.Write {
 			continue
 		}
 		_ = makeFolder(rule.From, uid, gid)
 		for _, inner := range rules {
-			if inner.Path == rule.Path || !contains(rule.Path, inner.Path) {
+			if inner.Path == rule.Path || !isWithin(inner.Path, rule.Path) {
 				continue
 			}
 			target := rule.From + strings.TrimPrefix(inner.Path, rule.Path)

@@ -28,8 +28,7 @@ type engine struct {
 // newEngine finds the program of a tier, but not in the workspace: an agent could have put it there.
 func newEngine(tier sandbox.Tier, env []string, workspace string) (engine, error) {
 	name := map[sandbox.Tier]string{sandbox.Docker: "docker", sandbox.Sbx: "sbx"}[tier]
-	inWorkspace := func(path string) bool { return workspace != "" && contains(workspace, path) }
-	path, err := process.Locate(name, env, inWorkspace)
+	path, err := locateOutside(workspace, name, env)
 	if err != nil {
 		return engine{}, &Unavailable{Tier: tier, Why: name + " is not on PATH", Fix: fixes[tier]}
 	}
@@ -79,7 +78,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// contains reports whether a path is a folder or something below it.
-func contains(folder, path string) bool {
-	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+// locateOutside finds a program on PATH, but not in a workspace: an agent could have put it there.
+func locateOutside(workspace, name string, env []string) (string, error) {
+	folder := real(workspace)
+	return process.Locate(name, env, func(path string) bool {
+		return isWithin(path, workspace) || isWithin(path, folder) || isWithin(real(path), folder)
+	})
 }

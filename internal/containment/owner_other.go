@@ -4,6 +4,10 @@ package containment
 
 import "os"
 
+// The tiers that need locks are not here.
+func lockShared(*os.File) error { return nil }
+func lockAlone(*os.File) error  { return nil }
+
 // canWrite does not know here.
 func canWrite(string) bool { return true }
 

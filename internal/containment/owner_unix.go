@@ -9,6 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lockShared locks a file for this run, together with others. lockAlone fails if another run has it.
+func lockShared(file *os.File) error { return unix.Flock(int(file.Fd()), unix.LOCK_SH) }
+func lockAlone(file *os.File) error  { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+
 // canWrite reports whether this user may add files to a folder.
 func canWrite(folder string) bool { return unix.Access(folder, unix.W_OK) == nil }
 

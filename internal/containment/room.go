@@ -2,6 +2,7 @@ package containment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,8 +26,10 @@ type Room struct {
 
 	bwrap  string   // the path of the program
 	absent []string // files that a tier makes where it mounts something
+	own    string   // a folder that no agent sees
 	mu     sync.Mutex
-	fills  []string // what it made where settings were missing
+	fills  map[string]*os.File // what was made where settings were missing, locked
+	links  map[string]string   // links that an agent could replace, with their targets
 }
 
 // Options say what a room is for.
@@ -61,10 +64,7 @@ func Open(ctx context.Context, o Options) (*Room, error) {
 
 // locateBwrap finds bwrap, but not where an agent could have put it.
 func locateBwrap(env []string, workspace string) (string, error) {
-	folder := real(workspace)
-	path, err := process.Locate("bwrap", env, func(path string) bool {
-		return isWithin(path, workspace) || isWithin(path, folder) || isWithin(real(path), folder)
-	})
+	path, err := locateOutside(workspace, "bwrap", env)
 	if err != nil {
 		return "", &Unavailable{Tier: sandbox.Bwrap, Why: "bwrap is not on PATH", Fix: fixes[sandbox.Bwrap]}
 	}
@@ -72,27 +72,46 @@ func locateBwrap(env []string, workspace string) (string, error) {
 }
 
 func newRoom(tier sandbox.Tier, run string) (*Room, error) {
-	temp, err := os.MkdirTemp("", "ralph-room-")
-	if err == nil {
-		temp, err = filepath.EvalSymlinks(temp)
+	r := &Room{
+		tier: tier, run: run, stop: func() {}, fills: map[string]*os.File{}, links: map[string]string{},
 	}
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	for _, folder := range []*string{&r.temp, &r.own} {
+		made, err := os.MkdirTemp("", "ralph-room-")
+		if err == nil {
+			made, err = filepath.EvalSymlinks(made)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("make a folder for temporary files: %w", err), r.removeFolders())
+		}
+		*folder = made
 	}
-	return &Room{tier: tier, run: run, temp: temp, stop: func() {}}, nil
+	return r, nil
+}
+
+func (r *Room) removeFolders() error {
+	for _, folder := range []string{r.temp, r.own} {
+		if folder == "" {
+			continue
+		}
+		if err := removeAll(folder); err != nil {
+			return fmt.Errorf("remove the folder for temporary files: %w", err)
+		}
+	}
+	return nil
 }
 
 // KeepAbsent says which files do not exist and must not come to exist. Call it before Enter.
 func (r *Room) KeepAbsent(paths []string) { r.absent = paths }
 
-// Close removes what the room and its tier made.
+// Close removes what the room and its tier made, and restores the links that an agent replaced.
 func (r *Room) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, path := range r.fills {
-		unfill(path)
+	for path, held := range r.fills {
+		unfill(path, held)
 	}
-	r.fills = nil
+	clear(r.fills)
+	r.restoreLinks()
 	if r.temp == "" {
 		return nil
 	}
@@ -102,10 +121,7 @@ func (r *Room) Close() error {
 		}
 	}
 	r.stop()
-	if err := removeAll(r.temp); err != nil {
-		return fmt.Errorf("remove the folder for temporary files: %w", err)
-	}
-	return nil
+	return r.removeFolders()
 }
 
 // removeAll removes a folder, even if parts of it are read-only.
@@ -128,17 +144,22 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 		return nil
 	}
 	place.Temp, place.GitAbsent = r.temp, r.absent
-	if r.tier.Contains() { // the others cannot keep a file in a folder that changes
-		r.mu.Lock()
-		r.fills = append(r.fills, place.fill()...)
-		r.mu.Unlock()
+	r.fill(place)
+	if r.tier == sandbox.Bwrap || r.tier == sandbox.Docker { // the others cannot show a copy
+		place.Copies = slices.Clone(place.Copies)
+		for i, c := range place.Copies {
+			place.Copies[i].From = r.copyFile(c.Of)
+		}
 	}
+	place.Copies = slices.DeleteFunc(place.Copies, func(c Copy) bool { return c.From == "" })
+	r.noteLinks(place.LooseLinks())
 	var first sync.Once
 	return func(s *process.Spec) {
 		here := place
 		here.Env = s.Env
 		first.Do(here.makeCaches)
-		if s.Dir != "" && !contains(place.Workspace, s.Dir) {
+		r.fill(here) // another run may have ended, and removed what it made
+		if s.Dir != "" && !isWithin(s.Dir, place.Workspace) {
 			here.Workspace = s.Dir // a copy, made for this command
 		}
 		switch r.tier {

@@ -94,8 +94,8 @@ func microVM(state, agent, workspace, role string) MicroVM {
 }
 
 // reachSbx says why Docker Sandboxes do not work; nil if they do.
-func reachSbx(ctx context.Context, env []string) error {
-	e, err := newEngine(sandbox.Sbx, env, "")
+func reachSbx(ctx context.Context, env []string, workspace string) error {
+	e, err := newEngine(sandbox.Sbx, env, workspace)
 	if err != nil {
 		return err
 	}
@@ -259,6 +259,7 @@ func (m *microVMs) share(s *process.Spec, vm MicroVM) (string, error) {
 	for i, from := range s.Needs {
 		to := filepath.Join(folder, fmt.Sprint(i))
 		if err := copyFiles(from, to); err != nil {
+			_ = os.RemoveAll(folder)
 			return "", fmt.Errorf("share files with a microVM: %w", err)
 		}
 		moved := func(text string) string { return strings.ReplaceAll(text, from, to) }
@@ -302,17 +303,17 @@ func copyFiles(from, to string) error {
 func withoutHome(env []string, place Place) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		_, value, _ := strings.Cut(entry, "=")
-		return place.Home != "" && contains(place.Home, value) && !contains(place.Workspace, value)
+		return isWithin(value, place.Home) && !isWithin(value, place.Workspace)
 	})
 }
 
 // EndInMicroVMs ends what a run that is not running left in microVMs.
-func EndInMicroVMs(ctx context.Context, run, state string, env []string) error {
+func EndInMicroVMs(ctx context.Context, run, state, workspace string, env []string) error {
 	marks, _ := filepath.Glob(filepath.Join(microVMFolder(state), "*", usedByName+run))
 	if len(marks) == 0 {
 		return nil
 	}
-	e, err := newEngine(sandbox.Sbx, env, "")
+	e, err := newEngine(sandbox.Sbx, env, workspace)
 	if err != nil {
 		return nil // nothing runs without it
 	}

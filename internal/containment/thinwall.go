@@ -3,9 +3,11 @@ package containment
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
@@ -18,38 +20,24 @@ var system = []string{"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/lib
 // the machine as the user does. It cannot see Ralph's folders, nor change toolchains, the system, or what
 // is kept outside of the workspace.
 func (p Place) ThinWall() sandbox.Wall {
-	everything := sandbox.Rule{Path: "/", Access: sandbox.Write}
+	everything := sandbox.Rule{Path: "/", Access: sandbox.Write} // what a thin wall does without a rule
 	b := builder{home: real(p.Home), seen: map[string]bool{}, rules: []sandbox.Rule{everything}}
 	isRoot := os.Geteuid() == 0
-	kept := slices.Concat(p.Kept, p.Programs)
+	tools := p.tools()
 	if isRoot {
-		kept = append(kept, system...)
+		tools = append(tools, system...)
 	}
-	for _, name := range toolchains {
-		kept = append(kept, filepath.Join(p.Home, name))
-	}
-	for _, name := range toolVariables {
-		kept = append(kept, filepath.SplitList(lookup(p.Env, name))...)
-	}
-	for _, folder := range filepath.SplitList(lookup(p.Env, "PATH")) {
-		kept = append(kept, toolFolders(folder, b.home)...)
-	}
-	workspace := real(p.Workspace)
-	for _, path := range kept {
-		if path = real(path); path != b.home && !isWithin(path, workspace) {
-			b.keep(path)
-		}
-	}
-	b.open(workspace)
+	b.keepOutside(p.Workspace, tools)
+	// Caches are inside of toolchains, and the user may open those.
+	b.open(real(p.Workspace))
 	for _, name := range caches {
 		b.open(filepath.Join(p.Home, name))
 	}
 	b.openCaches(p.Env)
-	b.open(p.Write...)
-	for _, folder := range p.Own {
-		b.pin(real(folder))
-	}
-	b.hide(p.Own...)
+	b.openAll(p.Write)
+	// Nothing opens what decides about results, except for what Ralph made for this command.
+	b.keepOutside(p.Workspace, slices.Concat(p.Kept, p.Programs))
+	b.hideOwn(p.Own)
 	for _, path := range p.Read {
 		b.add(real(path), sandbox.Read)
 	}
@@ -59,14 +47,42 @@ func (p Place) ThinWall() sandbox.Wall {
 	return sandbox.Wall{Rules: b.rules[1:], Network: p.Network, Thin: true, Root: isRoot}
 }
 
-// Keeps reports whether the thin wall keeps a path from being changed. It need not exist.
-func (p Place) Keeps(path string) bool {
-	for real(path) == "" && path != "/" {
-		path = filepath.Dir(path)
+// tools returns the folders of toolchains.
+func (p Place) tools() (paths []string) {
+	for _, name := range toolchains {
+		paths = append(paths, filepath.Join(p.Home, name))
 	}
-	b := builder{rules: p.ThinWall().Rules}
-	decides := b.at(real(path))
-	return decides.Access == sandbox.Read && decides.Path != "/"
+	for _, name := range toolVariables {
+		paths = append(paths, filepath.SplitList(lookup(p.Env, name))...)
+	}
+	for _, folder := range filepath.SplitList(lookup(p.Env, "PATH")) {
+		paths = append(paths, toolFolders(folder, real(p.Home))...)
+	}
+	return paths
+}
+
+// keepOutside makes paths read-only that are not in the workspace.
+func (b *builder) keepOutside(workspace string, paths []string) {
+	workspace = real(workspace)
+	for _, path := range paths {
+		if path = real(path); path != b.home && !isWithin(path, workspace) {
+			b.keep(path)
+		}
+	}
+}
+
+// Keeper returns a function that reports whether the thin wall keeps a path from being changed. It need not
+// exist.
+func (p Place) Keeper() func(path string) bool {
+	wall := sync.OnceValue(func() builder { return builder{rules: p.ThinWall().Rules} })
+	return func(path string) bool {
+		for real(path) == "" && path != filepath.Dir(path) {
+			path = filepath.Dir(path)
+		}
+		b := wall()
+		decides := b.at(real(path))
+		return decides.Access == sandbox.Read && decides.Path != "/"
+	}
 }
 
 // checkPinned says why the thin wall could be walked around: a command can replace a link that leads to
@@ -92,9 +108,14 @@ func EnterThin(ctx context.Context, place Place) (func(*process.Spec), error) {
 	if err = cmp.Or(err, place.checkPinned()); err != nil {
 		return nil, err
 	}
+	for _, folder := range place.Own { // what does not exist cannot be hidden
+		if err := os.MkdirAll(folder, 0o700); folder != "" && err != nil {
+			return nil, fmt.Errorf("make a folder to hide it: %w", err)
+		}
+	}
 	enter := func(s *process.Spec) {
 		here := place
-		here.Env = s.Env
+		here.Env, here.Needs = s.Env, append(slices.Clone(place.Needs), s.Needs...)
 		if s.Dir != "" && !isWithin(s.Dir, place.Workspace) {
 			here.Workspace = s.Dir // a copy, made for this command
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
@@ -25,14 +26,19 @@ type Place struct {
 	Programs []string // paths of programs that the agent needs, such as its own
 	// Read and Write are what the agent, or the user, needs beyond that.
 	Read, Write []string
-	Needs       []string // what Ralph made for one command
-	Temp        string   // the folder that the agent has for temporary files
-	Image       string   // of a container
-	Agent       string   // the name of the agent, for a microVM of its own
-	Network     sandbox.Network
-	Limits      sandbox.Limits
-	FileSize    int64 // bytes that a file may get; 0 means no limit
+	// Copies are files of which the agent changes a copy: what they say acts on later sessions.
+	Copies   []Copy
+	Needs    []string // what Ralph made for one command
+	Temp     string   // the folder that the agent has for temporary files
+	Image    string   // of a container
+	Agent    string   // the name of the agent, for a microVM of its own
+	Network  sandbox.Network
+	Limits   sandbox.Limits
+	FileSize int64 // bytes that a file may get; 0 means no limit
 }
+
+// Copy is a file that the agent sees in the place of another.
+type Copy struct{ Of, From string }
 
 // TreeLimits returns the limits in the form of package process, for the tiers without an engine.
 func (p Place) TreeLimits() process.Limits {
@@ -59,9 +65,10 @@ func (p Place) Wall() sandbox.Wall {
 	for _, program := range p.Programs {
 		b.show(programFolders(program, b.home)...)
 	}
-	b.show(p.Read...)
-	b.open(p.Write...)
-	b.hide(p.Own...)
+	b.openAll(p.Write)
+	b.reveal(p.Read)
+	b.copies(p.Copies)
+	b.hideOwn(p.Own)
 	b.open(p.Git...) // a folder with a rule of its own cannot be moved away
 	for _, path := range p.Kept {
 		b.keep(path)
@@ -70,15 +77,32 @@ func (p Place) Wall() sandbox.Wall {
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}
 }
 
-// Hides reports whether the wall hides a file that exists.
-func (p Place) Hides(path string) bool {
-	path = real(path)
-	if path == "" {
-		return false
+// Hider returns a function that reports whether the wall hides a file that exists.
+func (p Place) Hider() func(path string) bool {
+	wall := sync.OnceValue(func() builder { return builder{rules: p.Wall().Rules} })
+	return func(path string) bool {
+		path = real(path)
+		if path == "" {
+			return false
+		}
+		b := wall()
+		rule := b.at(path)
+		return rule.Access == sandbox.Hide || rule.From != ""
 	}
+}
+
+// LooseLinks returns the links on the way to what is kept that the agent can replace: no tier can keep a
+// link in a folder that changes.
+func (p Place) LooseLinks() (paths []string) {
 	b := builder{rules: p.Wall().Rules}
-	rule := b.at(path)
-	return rule.Access == sandbox.Hide || rule.From != ""
+	for _, kept := range p.Kept {
+		for _, l := range linksTo(kept) {
+			if b.mayWrite(l.path) && !slices.Contains(paths, l.path) {
+				paths = append(paths, l.path)
+			}
+		}
+	}
+	return paths
 }
 
 // noTemp stands for a folder that is not made yet.
@@ -142,6 +166,35 @@ func (b *builder) hide(paths ...string) {
 	}
 }
 
+// hideOwn hides Ralph's folders, and keeps those above them from being moved away.
+func (b *builder) hideOwn(paths []string) {
+	for _, path := range paths {
+		b.pin(real(path))
+	}
+	b.hide(paths...)
+}
+
+// copies shows copies in the place of files. What follows may be a link, too.
+func (b *builder) copies(all []Copy) {
+	for _, c := range all {
+		if path := real(c.Of); path != "" && !b.leadsThroughWritable(c.Of) {
+			b.link(c.Of)
+			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Write, From: c.From})
+		}
+	}
+}
+
+// reveal lets the agent read what the user named, home included.
+func (b *builder) reveal(paths []string) {
+	for _, path := range paths {
+		if real(path) != b.home {
+			b.show(path)
+		} else if path != "" {
+			b.add(path, sandbox.Read)
+		}
+	}
+}
+
 // show lets the agent read what would be hidden otherwise. What it may change, it may read.
 func (b *builder) show(paths ...string) {
 	for _, path := range paths {
@@ -163,6 +216,19 @@ func (b *builder) open(paths ...string) {
 	}
 }
 
+// openAll lets the agent change files and folders with everything in them, toolchains too.
+func (b *builder) openAll(paths []string) {
+	for _, path := range paths {
+		b.open(path)
+		if path = real(path); path == "" || !b.mayWrite(path) {
+			continue
+		}
+		b.rules = slices.DeleteFunc(b.rules, func(r sandbox.Rule) bool {
+			return r.Access == sandbox.Read && isWithin(r.Path, path)
+		})
+	}
+}
+
 // keep makes something read-only in a folder that the agent may change. The folders between have rules of
 // their own, because a tier keeps those from being moved away with it.
 func (b *builder) keep(path string) {
@@ -174,11 +240,15 @@ func (b *builder) keep(path string) {
 	b.add(path, sandbox.Read)
 }
 
-// pin gives the folders above a path rules of their own. The tiers have a /dev that cannot be moved.
+// pin gives the folders above a path rules of their own, as far as the agent may change them. The tiers
+// have a /dev that cannot be moved.
 func (b *builder) pin(path string) {
-	for folder := filepath.Dir(path); path != "" && b.at(folder).Path != folder; folder = filepath.Dir(folder) {
-		if folder != "/dev" {
-			b.add(folder, b.at(folder).Access)
+	if path == "" {
+		return
+	}
+	for folder := filepath.Dir(path); folder != "/"; folder = filepath.Dir(folder) {
+		if b.mayWrite(folder) && b.at(folder).Path != folder && folder != "/dev" {
+			b.add(folder, sandbox.Write)
 		}
 	}
 }

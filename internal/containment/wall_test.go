@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,7 +106,7 @@ func TestMissingSettingsAreFilledForTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	room.Enter(p)
-	if content, err := os.ReadFile(at("other.json")); err != nil || string(content) != "{}\n" {
+	if content, err := os.ReadFile(at("other.json")); err != nil || string(content) != "{ }\n" {
 		t.Errorf("%q, %v", content, err)
 	}
 	if err := os.WriteFile(at("agents/mine.md"), nil, 0o600); err != nil { // the user works elsewhere
@@ -121,6 +122,127 @@ func TestMissingSettingsAreFilledForTheRun(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"settings.json", "agents"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnotherRunKeepsWhatItReliesOn holds settings that two runs filled until the last of them has ended.
+func TestAnotherRunKeepsWhatItReliesOn(t *testing.T) {
+	p := scene(t, ".claude/x")
+	settings := filepath.Join(p.Home, ".claude/settings.json")
+	p.Kept = []string{settings}
+	var rooms [2]*Room
+	for i := range rooms {
+		room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room.Enter(p)
+		rooms[i] = room
+	}
+	for i, want := range []bool{true, false} {
+		if err := rooms[i].Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(settings); (err == nil) != want {
+			t.Errorf("after run %d: %v", i, err)
+		}
+	}
+}
+
+// TestALinkToSettingsIsRestored replaces a link as an agent could.
+func TestALinkToSettingsIsRestored(t *testing.T) {
+	p := scene(t, ".claude/x", "dotfiles/settings.json")
+	settings := filepath.Join(p.Home, ".claude/settings.json")
+	target := filepath.Join(p.Home, "dotfiles/settings.json")
+	if err := os.Symlink(target, settings); err != nil {
+		t.Fatal(err)
+	}
+	p.Kept, p.Write = []string{settings}, []string{filepath.Join(p.Home, ".claude")}
+	if diff := cmp.Diff([]string{settings}, p.LooseLinks()); diff != "" {
+		t.Error(diff)
+	}
+	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room.Enter(p)
+	if err := os.Remove(settings); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("hooks"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := room.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.Readlink(settings); err != nil || now != target {
+		t.Errorf("%q, %v", now, err)
+	}
+}
+
+func TestAnAgentChangesACopyOfAFileThatActsOnLaterSessions(t *testing.T) {
+	p := scene(t, ".claude.json")
+	file := filepath.Join(p.Home, ".claude.json")
+	p.Write, p.Copies = []string{file}, []Copy{{Of: file}}
+	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Close()
+	spec := process.Spec{Argv: process.Shell("echo changed >" + file + "; cat " + file), Dir: p.Workspace}
+	var said strings.Builder
+	spec.Stdout = process.Sink{Tap: &said}
+	room.Enter(p)(&spec)
+	if ended, err := process.Run(t.Context(), spec); err != nil || ended.ExitCode != 0 {
+		t.Fatal(ended, err)
+	}
+	if content, err := os.ReadFile(file); said.String() != "changed\n" || len(content) != 0 || err != nil {
+		t.Errorf("inside %q, outside %q, %v", said.String(), content, err)
+	}
+}
+
+func TestFoldersAboveRalphsOwnCannotBeMovedAway(t *testing.T) {
+	p := scene(t, "a/b/state/log")
+	at := func(name string) string { return filepath.Join(p.Home, name) }
+	p.Own, p.Write = []string{at("a/b/state")}, []string{at("a/b")}
+	for name, wall := range map[string]sandbox.Wall{"thin": p.ThinWall(), "full": p.Wall()} {
+		rules := map[string]sandbox.Access{}
+		for _, r := range wall.Rules {
+			if isWithin(r.Path, at("a")) {
+				rules[strings.TrimPrefix(r.Path, p.Home+"/")] = r.Access
+			}
+		}
+		want := map[string]sandbox.Access{"a/b": sandbox.Write, "a/b/state": sandbox.Hide}
+		if name == "thin" {
+			want["a"] = sandbox.Write
+		}
+		if diff := cmp.Diff(want, rules); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestTheUserOpensToolchainsAndHome(t *testing.T) {
+	p := scene(t, ".cargo/bin/cargo", ".cargo/config.toml", ".netrc")
+	p.Write, p.Read = []string{filepath.Join(p.Home, ".cargo")}, []string{p.Home}
+	want := map[string]sandbox.Access{
+		".cargo/bin/cargo": sandbox.Write, ".cargo/config.toml": sandbox.Write, ".netrc": sandbox.Read,
+	}
+	if diff := cmp.Diff(want, access(p, ".cargo/bin/cargo", ".cargo/config.toml", ".netrc")); diff != "" {
+		t.Error(diff)
+	}
+	thin := builder{rules: p.ThinWall().Rules}
+	if rule := thin.at(filepath.Join(p.Home, ".cargo/bin/cargo")); rule.Access != sandbox.Write {
+		t.Errorf("a check: %v", rule)
+	}
+}
+
+func TestScriptsOfAnAgentsSettingsAreKept(t *testing.T) {
+	p := scene(t, ".claude/statusline.sh", ".claude/history.jsonl", ".claude/local/claude", ".claude/projects/x.sh")
+	folder := filepath.Join(p.Home, ".claude")
+	want := []string{filepath.Join(folder, "local"), filepath.Join(folder, "statusline.sh")}
+	if diff := cmp.Diff(want, ProgramsIn([]string{folder, filepath.Join(p.Home, "absent")})); diff != "" {
 		t.Error(diff)
 	}
 }

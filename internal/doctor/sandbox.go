@@ -23,8 +23,10 @@ var inForce = map[sandbox.Tier]string{
 func (x Examination) sandbox(ctx context.Context) Finding {
 	f := Finding{What: "sandbox", State: OK}
 	mode := cmp.Or(x.Settings.Sandbox.Mode, containment.Auto) // the settings may be unknown
-	choice, err := containment.Choose(ctx, mode,
-		containment.Place{Home: x.Env.Home, Workspace: x.Workspace.Dir, Env: x.Env.Environ})
+	choice, err := containment.Choose(ctx, mode, containment.Place{
+		Home: x.Env.Home, Workspace: x.Workspace.Dir, Env: x.Env.Environ, Own: x.Env.OwnFolders(),
+		Network: sandbox.Network(x.Settings.Sandbox.Network),
+	})
 	if err != nil {
 		f.State, f.Needed, f.Detail = Bad, true, strings.TrimPrefix(err.Error(), "sandbox ")
 		return f

@@ -35,6 +35,13 @@ var acts = map[string]act{
 		}
 		return file.Close()
 	},
+	"open-write": func(_ io.Writer, target, _ string) error {
+		file, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return file.Close()
+	},
 	"tcp":      dial("tcp"),
 	"udp":      dial("udp"),
 	"unix":     dial("unix"),

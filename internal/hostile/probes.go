@@ -72,6 +72,8 @@ func fileProbes() []Probe {
 		writes("write-agent-settings", "change the agent's own settings (~/.claude/settings.json)",
 			home(".claude/settings.json")),
 		writes("add-agent-settings", "add settings that the agent does not have yet", home(".claude/settings.local.json")),
+		writes("write-agent-servers", "add a program that the agent's next session starts (~/.claude.json)",
+			home(".claude.json")),
 		writes("write-git-config", "change the repository's git config", home("project/.git/config")),
 		writes("write-git-hooks", "add a git hook to the repository", home("project/.git/hooks/pre-commit")),
 		tricks("replace-git-folder", "put another .git folder in the place of the repository's", "replace",
@@ -118,6 +120,10 @@ func processProbes() []Probe {
 			return target{name: pid, hit: killed}, err
 		}},
 		{Name: "terminal", About: "type into your terminal (TIOCSTI)", act: "terminal", aim: aimAtTerminal},
+		{Name: "kernel-setting", About: "change a setting of the kernel (/proc/sys)", act: "open-write",
+			aim: func(context.Context, *Scene) (target, error) {
+				return target{name: "/proc/sys/kernel/core_pattern"}, nil
+			}},
 		inWorkspace("mount", "mount a file system", "mount", ".git"),
 		inWorkspace("mknod", "make the device of a disk", "mknod", "disk"),
 		inWorkspace("setuid", "leave a setuid program in the workspace", "setuid", "program"),

@@ -61,6 +61,7 @@ func newScene(folder string, self []string, path string) (*Scene, error) {
 		"home/.docker/bin/tool":            "",
 		"home/.config/git/credentials":     s.token,
 		"home/.claude/settings.json":       "{}\n",
+		"home/.claude.json":                "{}\n",
 		"home/go/bin/tool":                 "#!/bin/sh\n",
 		"home/.config/ralph/config.yaml":   "",
 		"home/.local/state/ralph/runs/log": "",
