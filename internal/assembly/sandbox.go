@@ -249,7 +249,7 @@ func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (check
 	if program, err := os.Executable(); err == nil {
 		place.Programs = []string{program}
 	}
-	enter, err := containment.EnterThin(ctx, place)
+	enter, err := w.room.EnterThin(ctx, place)
 	if unavailable, ok := errors.AsType[*containment.Unavailable](err); ok {
 		if w.tier == sandbox.Bwrap {
 			p.notice("checks_reach_state", "checks, which run what the agent wrote, can reach Ralph's state: "+unavailable.Why)

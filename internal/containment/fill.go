@@ -43,13 +43,17 @@ func emptySettings(path string) string {
 // fill makes empty settings where an agent has none, because only what exists can be kept from an agent.
 // Other runs use what one run made. So each holds a lock on it, and the last one removes it.
 func (r *Room) fill(p Place) {
-	if !r.tier.Contains() { // the others cannot keep a file in a folder that changes
-		return
+	if r.tier.Contains() { // the others cannot keep a file in a folder that changes
+		r.fillAll(p.Kept, p.Workspace)
 	}
+}
+
+// fillAll does that for paths outside of the workspace.
+func (r *Room) fillAll(paths []string, workspace string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, path := range p.Kept {
-		if isWithin(path, p.Workspace) {
+	for _, path := range paths {
+		if isWithin(path, workspace) {
 			continue
 		}
 		made := makeEmpty(path)

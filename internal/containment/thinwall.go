@@ -101,9 +101,21 @@ func (p Place) checkPinned() error {
 	return nil
 }
 
+// absentTools returns the folders of programs, and of Python's packages, that a command could make: the
+// next one would find them.
+func (p Place) absentTools() (paths []string) {
+	folders := append(filepath.SplitList(lookup(p.Env, "PATH")), filepath.Join(p.Home, ".local/lib"))
+	for _, folder := range folders {
+		if isWithin(folder, p.Home) && filepath.Ext(folder) == "" {
+			paths = append(paths, folder)
+		}
+	}
+	return paths
+}
+
 // EnterThin returns a function that makes commands start behind the thin wall of a place, once it has been
 // tried there.
-func EnterThin(ctx context.Context, place Place) (func(*process.Spec), error) {
+func (r *Room) EnterThin(ctx context.Context, place Place) (func(*process.Spec), error) {
 	bwrap, err := locateBwrap(place.Env, place.Workspace)
 	if err = cmp.Or(err, place.checkPinned()); err != nil {
 		return nil, err
@@ -114,6 +126,7 @@ func EnterThin(ctx context.Context, place Place) (func(*process.Spec), error) {
 		}
 	}
 	enter := func(s *process.Spec) {
+		r.fillAll(place.absentTools(), place.Workspace)
 		here := place
 		here.Env, here.Needs = s.Env, append(slices.Clone(place.Needs), s.Needs...)
 		if s.Dir != "" && !isWithin(s.Dir, place.Workspace) {
