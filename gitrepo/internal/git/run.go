@@ -185,9 +185,13 @@ func (g Program) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept)
 	})
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
-		"GIT_ALLOW_PROTOCOL=none")
+	return append(append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none"), noTraces...)
 }
+
+// noTraces switch off traces that a user's configuration can ask for. A check could do that, and choose a
+// file into which git would write variables that the check does not have.
+var noTraces = []string{"GIT_TRACE2=0", "GIT_TRACE2_EVENT=0", "GIT_TRACE2_PERF=0"}
 
 func hasPrefixOf(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })

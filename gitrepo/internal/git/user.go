@@ -95,8 +95,8 @@ func (g Program) userEnvironment() []string {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity) ||
 			hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="})
 	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=",
-		"SSH_ASKPASS_REQUIRE=never", "LANGUAGE=en")
+	return append(append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=",
+		"SSH_ASKPASS_REQUIRE=never", "LANGUAGE=en"), noTraces...)
 }
 
 const (
