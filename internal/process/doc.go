@@ -39,6 +39,11 @@
 // harness dies, however, the pipe ends, and the guard kills the tree. With an enclosure, the guard is
 // outside, and starts the process that creates the enclosure.
 //
+// [Spec.Limits] and [Spec.Filtered] hold for the program and what it starts, but not for the guard: it
+// must be able to make connections, and to end the tree, when the tree has used up its limits. So the
+// guard starts this program a third time, as a gate, which executes the program once the guard has
+// limited it.
+//
 // A guard can be killed, too. Then the tree's processes are orphans of the harness, which ends them as
 // described above. If both are killed, [Dead.Kill] finds them later by [Spec.Marker], which every process
 // of a tree has in its environment, and by the record of [KeepRecord].

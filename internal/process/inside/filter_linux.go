@@ -3,23 +3,11 @@
 package inside
 
 import (
-	"os"
-	"runtime"
 	"syscall"
 	"unsafe"
 )
 
-// filterName is the name of the process that gives its connections into the hands of its guard, and then
-// executes the program.
-const filterName = "filter of a process tree"
-
 const (
-	filterFD = 5 // the socket on which that process and the guard talk
-
-	// filterFailed is its exit status if it did not get that far.
-	filterFailed            = 125
-	notExecutable, notFound = 126, 127 // as a shell says
-
 	prSetNoNewPrivileges = 38
 	seccompSetFilter     = 1
 	seccompNewListener   = 8
@@ -57,66 +45,10 @@ type instruction struct {
 	parameter uint32
 }
 
-func init() {
-	if len(os.Args) > 2 && os.Args[0] == filterName {
-		filterAndExecute(os.Args[1], os.Args[2:])
-	}
-}
-
-// filterAndExecute does not return.
-func filterAndExecute(program string, argv []string) {
-	runtime.LockOSThread() // filters belong to threads, and the one that executes the program keeps its own
-	syscall.CloseOnExec(filterFD)
-	listener, errno := installFilter()
-	if errno != 0 {
-		_, _ = syscall.Write(filterFD, []byte("-"+itoa(int(errno))))
-		syscall.Exit(filterFailed)
-	}
-	_, err := syscall.Write(filterFD, []byte(itoa(listener)))
-	var taken [1]byte
-	if n, _ := syscall.Read(filterFD, taken[:]); err != nil || n != 1 { // the guard did not take it
-		syscall.Exit(filterFailed)
-	}
-	_ = syscall.Close(listener)
-	if syscall.Exec(program, argv, syscall.Environ()) == syscall.ENOENT {
-		syscall.Exit(notFound)
-	}
-	syscall.Exit(notExecutable)
-}
-
-// filterTalk is the guard's side of the socket; the zero value is that of a tree without a filter.
-type filterTalk struct{ ours, theirs int }
-
-// filterFirst lets the filter begin before the program of a charge.
-func filterFirst(c *Charge, attr *syscall.ProcAttr) (filterTalk, syscall.Errno) {
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		errno, _ := err.(syscall.Errno)
-		return filterTalk{}, errno
-	}
-	const closed = ^uintptr(0)
-	for len(attr.Files) < filterFD {
-		attr.Files = append(attr.Files, closed)
-	}
-	attr.Files = append(attr.Files, uintptr(pair[1]))
-	c.Program, c.Argv = "/proc/self/exe", append([]string{filterName, c.Program}, c.Argv...)
-	return filterTalk{ours: pair[0], theirs: pair[1]}, 0
-}
-
-// serve takes the listener from a process that was just started, and answers on it from then on.
-func (f filterTalk) serve(pid int) syscall.Errno {
-	if f.ours == 0 {
-		return 0
-	}
-	defer syscall.Close(f.ours)
-	_ = syscall.Close(f.theirs)
-	var text [16]byte
-	n, _ := syscall.Read(f.ours, text[:])
-	if n > 1 && text[0] == '-' {
-		errno, _ := atoi(string(text[1:n]))
-		return syscall.Errno(errno)
-	}
-	number, ok := atoi(string(text[:max(n, 0)]))
+// answerFor takes the listener with a number from a process that is waiting at its gate, and answers on it
+// from then on.
+func answerFor(pid int, listenerNumber string) syscall.Errno {
+	number, ok := atoi(listenerNumber)
 	if !ok {
 		return syscall.ESRCH
 	}
@@ -130,9 +62,7 @@ func (f filterTalk) serve(pid int) syscall.Errno {
 		return errno
 	}
 	go answerConnections(int(listener))
-	_, err := syscall.Write(f.ours, []byte{'+'})
-	errno, _ = err.(syscall.Errno)
-	return errno
+	return 0
 }
 
 // installFilter makes every connect wait for an answer on the returned listener, and closes the ways

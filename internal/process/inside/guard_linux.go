@@ -65,7 +65,7 @@ func (g *guard) start() syscall.Errno {
 		return syscall.EINVAL
 	}
 	g.trace = c.Trace
-	if errno := c.limit(); errno != 0 {
+	if errno := c.limitFiles(); errno != 0 {
 		return errno
 	}
 	attr := &syscall.ProcAttr{
@@ -75,10 +75,10 @@ func (g *guard) start() syscall.Errno {
 		attr.Files = append(attr.Files, enclosureOrdersFD, enclosureReportFD)
 		c.Apply(attr.Sys)
 	}
-	var filter filterTalk
-	if c.Filtered {
+	var gate *gate
+	if c.Filtered || c.Groups != "" {
 		var errno syscall.Errno
-		if filter, errno = filterFirst(c, attr); errno != 0 {
+		if gate, errno = throughGate(c, attr); errno != 0 {
 			return errno
 		}
 	}
@@ -86,14 +86,18 @@ func (g *guard) start() syscall.Errno {
 		//nolint:forbidigo // this is a part of internal/process
 		g.program, err = syscall.ForkExec(c.Program, c.Argv, attr)
 		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
-			errno, _ := err.(syscall.Errno)
-			if errno == 0 {
-				errno = filter.serve(g.program)
-			}
-			return errno
+			break
 		}
 		time.Sleep(pause) // another process may have just written the program
 	}
+	errno, _ := err.(syscall.Errno)
+	if errno == 0 && gate != nil {
+		if errno = gate.open(c, g.program); errno != 0 {
+			_ = syscall.Kill(g.program, syscall.SIGKILL)
+			_, _ = syscall.Wait4(g.program, nil, 0, nil)
+		}
+	}
+	return errno
 }
 
 // leaveFiles closes what belongs to the program, so that only the program holds it open.

@@ -5,16 +5,21 @@ import (
 	"syscall"
 )
 
-// limit puts this process, and so everything that it starts, into the control groups of a charge.
-func (c *Charge) limit() syscall.Errno {
+// limit puts a process, and so everything that it starts from then on, into the control groups of a charge.
+func (c *Charge) limit(pid int) syscall.Errno {
 	for folder := range split(c.Groups, '\n') {
 		if folder == "" {
 			continue
 		}
-		if err := os.WriteFile(folder+"/cgroup.procs", []byte("0"), 0); err != nil {
+		if err := os.WriteFile(folder+"/cgroup.procs", []byte(itoa(pid)), 0); err != nil {
 			return syscall.EACCES
 		}
 	}
+	return 0
+}
+
+// limitFiles limits the files of this process, which the program inherits. The guard itself writes none.
+func (c *Charge) limitFiles() syscall.Errno {
 	if c.FileSize == 0 {
 		return 0
 	}
