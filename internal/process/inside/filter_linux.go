@@ -11,6 +11,7 @@ const (
 	prSetNoNewPrivileges = 38
 	seccompSetFilter     = 1
 	seccompNewListener   = 8
+	seccompWaitKillable  = 32 // from Linux 5.19 on
 
 	landlockCreate   = 444
 	landlockRestrict = 446
@@ -77,8 +78,16 @@ func installFilter() (listener int, errno syscall.Errno) {
 		length uint16
 		first  *instruction
 	}{uint16(len(program)), &program[0]}
-	fd, _, errno := syscall.RawSyscall(sysSeccomp, seccompSetFilter, seccompNewListener, uintptr(unsafe.Pointer(&p)))
-	return int(fd), errno
+	// A signal that interrupts a program while the guard connects would let it ask again, and the guard connect
+	// twice. So only a signal that kills the program interrupts it.
+	for _, flags := range []uintptr{seccompNewListener | seccompWaitKillable, seccompNewListener} {
+		var fd uintptr
+		fd, _, errno = syscall.RawSyscall(sysSeccomp, seccompSetFilter, flags, uintptr(unsafe.Pointer(&p)))
+		if errno != syscall.EINVAL {
+			return int(fd), errno
+		}
+	}
+	return 0, errno
 }
 
 // restrictSockets lets the kernel refuse connections by TCP that the guard did not make, from Linux 6.7 on,
