@@ -86,11 +86,13 @@ func notStarted(e ended) stream.Fault {
 	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {
 		return missing(e)
 	}
-	f := stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
-	if e.sandbox != "" && e.sandbox != sandbox.None {
-		f = stream.Fault{Class: ralph.EndSandbox, Text: fmt.Sprintf("sandbox %s: %v", e.sandbox, e.StartError)}
+	switch {
+	case e.sandbox != "" && e.sandbox != sandbox.None:
+		return stream.Fault{Class: ralph.EndSandbox, Text: fmt.Sprintf("sandbox %s: %v", e.sandbox, e.StartError)}
+	case errors.Is(e.StartError, process.ErrLimits), errors.Is(e.StartError, process.ErrFilter):
+		return stream.Fault{Class: ralph.EndSandbox, Text: fmt.Sprintf("sandbox: %v", e.StartError)}
 	}
-	return f
+	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
 }
 
 func missing(e ended) stream.Fault {

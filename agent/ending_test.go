@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // TestUnkillableProcessesAreAFailure: an agent with a process still running has not succeeded,
@@ -63,6 +66,43 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAGuardThatFailsIsNoMissingAgent: what Ralph could not do before the agent started is the sandbox's failure.
+func TestAGuardThatFailsIsNoMissingAgent(t *testing.T) {
+	denied := func(what error) error { return fmt.Errorf("%w: %w", what, syscall.EACCES) }
+	for _, c := range []struct {
+		err  error
+		tier sandbox.Tier
+		want ending
+	}{
+		{denied(process.ErrLimits), sandbox.Bwrap, ending{
+			End: ralph.EndSandbox, Error: "sandbox bwrap: cannot limit the process tree: permission denied",
+		}},
+		{denied(process.ErrFilter), sandbox.Landlock, ending{
+			End:   ralph.EndSandbox,
+			Error: "sandbox landlock: cannot filter the connections of the process tree: permission denied",
+		}},
+		{denied(process.ErrLimits), sandbox.None, ending{
+			End: ralph.EndSandbox, Error: "sandbox: cannot limit the process tree: permission denied",
+		}},
+		{denied(process.ErrGuard), sandbox.Bwrap, ending{
+			End: ralph.EndSandbox, Error: "sandbox bwrap: the guard of the process tree failed: permission denied",
+		}},
+		{denied(process.ErrGuard), sandbox.None, ending{
+			End:   ralph.EndFailed,
+			Error: "the agent could not be started: the guard of the process tree failed: permission denied",
+		}},
+		{denied(process.ErrNotExecutable), sandbox.Bwrap, ending{
+			End: ralph.EndMissing, Error: "the agent was not found: agent",
+		}},
+	} {
+		end := ended{Result: process.Result{State: process.NotStarted, ExitCode: -1, StartError: c.err}, sandbox: c.tier}
+		end.program = "agent"
+		if diff := cmp.Diff(c.want, endingOf(listen("claude", nil, whole, end))); diff != "" {
+			t.Errorf("%v in %s (-want +got):\n%s", c.err, c.tier, diff)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package process
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -67,12 +68,29 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 	g.answers = bufio.NewReader(g.report)
 	if t.program, err = inside.DecodeGuardAnswer(g.firstAnswer(t.main)); err != nil {
 		_, _ = t.main.Wait()
-		return err
+		return explainGuard(err)
 	}
 	t.guard = g
 	t.memoryKills = memoryKills()
 	t.recordIn(treeBegan)
 	return nil
+}
+
+// explainGuard returns the program's own failure as it is, and names what the guard could not do before.
+func explainGuard(err error) error {
+	failed, ok := errors.AsType[*inside.GuardError](err)
+	if !ok {
+		return fmt.Errorf("%w: %w", ErrGuard, err)
+	}
+	switch failed.Stage {
+	case inside.StartProgram:
+		return failed.Errno
+	case inside.SetLimits:
+		return fmt.Errorf("%w: %w", ErrLimits, failed.Errno)
+	case inside.SetFilter:
+		return fmt.Errorf("%w: %w", ErrFilter, failed.Errno)
+	}
+	return fmt.Errorf("%w: %w", ErrGuard, failed.Errno)
 }
 
 // firstAnswer reads the fields of the guard's first answer. The program may have stopped the guard before it

@@ -62,7 +62,7 @@ func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 		return nil, err
 	}
 	err = t.start(s, program, s.Argv, attr)
-	if _, ours := errors.AsType[*IOError](err); err != nil && !ours {
+	if err != nil && !isOurs(err) {
 		err = startError(program, s, err)
 	}
 	return t, err
@@ -101,7 +101,10 @@ func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 	}
 	defer g.discard()
 	t.enclosure = g
-	if err := t.start(s, selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
+	switch err := t.start(s, selfProgram, append([]string{inside.Name}, s.Argv...), attr); {
+	case err != nil && isOurs(err):
+		return err
+	case err != nil:
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()

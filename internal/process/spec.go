@@ -131,8 +131,8 @@ type Result struct {
 	// OutOfMemory means that a SIGKILL ended a guarded program, or a program that its shell waited for
 	// (status 137), and that the kernel killed a process for memory meanwhile.
 	OutOfMemory bool
-	// StartError says why there was no process. It wraps ErrNotFound, ErrNotExecutable, ErrNoDir or
-	// ErrEnclosure where that is the reason.
+	// StartError says why there was no process. It wraps ErrNotFound, ErrNotExecutable, ErrNoDir,
+	// ErrEnclosure, ErrLimits, ErrFilter or ErrGuard where that is the reason.
 	StartError error
 
 	// Pid is the process ID of the main process; 0 if there was none.

@@ -52,8 +52,7 @@ func passGate(args []string) {
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := syscall.Exec(program, argv, syscall.Environ())
 		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
-			errno, _ := err.(syscall.Errno)
-			failGate(errno)
+			failGate(errnoOf(err))
 		}
 		sleepRaw(pause) // another process may have just written the program
 	}
@@ -85,11 +84,10 @@ func failGate(errno syscall.Errno) {
 type gate struct{ ours, theirs int }
 
 // throughGate lets a gate begin before the program of a charge.
-func throughGate(c *Charge, attr *syscall.ProcAttr) (*gate, syscall.Errno) {
+func throughGate(c *Charge, attr *syscall.ProcAttr) (*gate, error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		errno, _ := err.(syscall.Errno)
-		return nil, errno
+		return nil, err
 	}
 	const closed = ^uintptr(0)
 	for len(attr.Files) < gateFD {
@@ -98,34 +96,34 @@ func throughGate(c *Charge, attr *syscall.ProcAttr) (*gate, syscall.Errno) {
 	attr.Files = append(attr.Files, uintptr(pair[1]))
 	c.Argv = append([]string{gateName, flagText(c.Filtered), c.Program}, c.Argv...)
 	c.Program = "/proc/self/exe"
-	return &gate{ours: pair[0], theirs: pair[1]}, 0
+	return &gate{ours: pair[0], theirs: pair[1]}, nil
 }
 
 // open limits the process of a gate, answers its connections from then on, and returns when the program has
 // taken over.
-func (g *gate) open(c *Charge, pid int) syscall.Errno {
+func (g *gate) open(c *Charge, pid int) *GuardError {
 	defer syscall.Close(g.ours)
 	_ = syscall.Close(g.theirs) // so that the socket ends with the gate
 	ready, errno := g.hear()
-	if errno != 0 {
-		return errno
-	}
-	if ready == "" {
-		return syscall.ESRCH // it ended too early
+	switch {
+	case errno != 0:
+		return failedIn(SetFilter, errno)
+	case ready == "": // it ended too early
+		return failedIn(BecomeGuard, syscall.ESRCH)
 	}
 	if errno := c.limit(pid); errno != 0 {
-		return errno
+		return failedIn(SetLimits, errno)
 	}
 	if c.Filtered {
 		if errno := answerFor(pid, ready[1:]); errno != 0 {
-			return errno
+			return failedIn(SetFilter, errno)
 		}
 	}
 	if _, err := syscall.Write(g.ours, []byte{gateOpen}); err != nil {
-		return syscall.ESRCH
+		return failedIn(BecomeGuard, errnoOf(err))
 	}
 	_, errno = g.hear() // the program closes the socket
-	return errno
+	return failedIn(StartProgram, errno)
 }
 
 // hear returns what the gate says; "" means that it is gone, or has become the program.

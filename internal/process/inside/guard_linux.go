@@ -41,8 +41,8 @@ func watchTree() {
 	_ = prctl(prSetChildSubreaper, 1)
 	setName(GuardShortName)
 	g := &guard{found: make(map[survivor]bool), unkillable: make(map[survivor]bool)}
-	if errno := g.start(); errno != 0 {
-		answer(joinFields(guardFailed, itoa(int(errno))))
+	if failed := g.start(); failed != nil {
+		answer(joinFields(string(failed.Stage), itoa(int(failed.Errno))))
 		syscall.Exit(1)
 	}
 	answer(joinFields(guardStarted, itoa(g.program)))
@@ -55,18 +55,18 @@ func watchTree() {
 	g.finish()
 }
 
-func (g *guard) start() syscall.Errno {
+func (g *guard) start() *GuardError {
 	text, err := readOrders()
 	if err != nil {
-		return syscall.EIO
+		return failedIn(BecomeGuard, errnoOf(err))
 	}
 	c, err := decodeCharge(text)
 	if err != nil {
-		return syscall.EINVAL
+		return failedIn(BecomeGuard, syscall.EINVAL)
 	}
 	g.trace = c.Trace
 	if errno := c.limitFiles(); errno != 0 {
-		return errno
+		return failedIn(SetLimits, errno)
 	}
 	attr := &syscall.ProcAttr{
 		Dir: c.Dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
@@ -77,9 +77,8 @@ func (g *guard) start() syscall.Errno {
 	}
 	var gate *gate
 	if c.Filtered || c.Groups != "" {
-		var errno syscall.Errno
-		if gate, errno = throughGate(c, attr); errno != 0 {
-			return errno
+		if gate, err = throughGate(c, attr); err != nil {
+			return failedIn(BecomeGuard, errnoOf(err))
 		}
 	}
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -90,14 +89,15 @@ func (g *guard) start() syscall.Errno {
 		}
 		time.Sleep(pause) // another process may have just written the program
 	}
-	errno, _ := err.(syscall.Errno)
-	if errno == 0 && gate != nil {
-		if errno = gate.open(c, g.program); errno != 0 {
-			_ = syscall.Kill(g.program, syscall.SIGKILL)
-			_, _ = syscall.Wait4(g.program, nil, 0, nil)
-		}
+	if err != nil || gate == nil {
+		return failedIn(StartProgram, errnoOf(err))
 	}
-	return errno
+	failed := gate.open(c, g.program)
+	if failed != nil {
+		_ = syscall.Kill(g.program, syscall.SIGKILL)
+		_, _ = syscall.Wait4(g.program, nil, 0, nil)
+	}
+	return failed
 }
 
 // leaveFiles closes what belongs to the program, so that only the program holds it open.

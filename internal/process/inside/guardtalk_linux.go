@@ -13,7 +13,8 @@ const (
 	// The descriptors that a guard passes on to the process that creates an enclosure.
 	enclosureOrdersFD, enclosureReportFD = 6, 7
 
-	guardStarted, guardFailed = "started", "failed"
+	// guardStarted is the first field of the answer of a guard whose program runs. A stage is that of another one.
+	guardStarted = "started"
 )
 
 // Encode writes the charge as fields that end with a zero byte.
@@ -40,20 +41,48 @@ func decodeCharge(text []byte) (*Charge, error) {
 // GuardAnswerFields is the number of fields of a guard's first answer.
 const GuardAnswerFields = 2
 
-// DecodeGuardAnswer parses a guard's first answer: the ID of the program's process, or why there is none.
+// GuardError says why a guard has no program.
+type GuardError struct {
+	Stage Stage
+	Errno syscall.Errno
+}
+
+func (e *GuardError) Error() string { return string(e.Stage) + ": " + e.Errno.Error() }
+
+// failedIn returns nil for no error.
+func failedIn(stage Stage, errno syscall.Errno) *GuardError {
+	if errno == 0 {
+		return nil
+	}
+	return &GuardError{Stage: stage, Errno: errno}
+}
+
+// errnoOf returns the number of an error of the system.
+func errnoOf(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
+	}
+	return syscall.EIO
+}
+
+// DecodeGuardAnswer parses a guard's first answer: the ID of the program's process, or why there is none. The
+// error is a *GuardError if the guard could say why.
 func DecodeGuardAnswer(text []byte) (pid int, err error) {
 	fields := splitFields(text)
 	if len(fields) != GuardAnswerFields {
-		return 0, errors.New("the guard ended too early")
+		return 0, errors.New("it ended too early")
 	}
 	number, ok := atoi(fields[1])
 	switch {
-	case ok && fields[0] == guardStarted:
+	case !ok:
+		return 0, errBadOrders
+	case fields[0] == guardStarted:
 		return int(number), nil
-	case ok && fields[0] == guardFailed:
-		return 0, syscall.Errno(number)
 	}
-	return 0, errBadOrders
+	return 0, &GuardError{Stage: Stage(fields[0]), Errno: syscall.Errno(number)}
 }
 
 func (e *End) encode() []byte {

@@ -103,7 +103,7 @@ func failedStart(program, dir string, err error) Report {
 	return r
 }
 
-// Stage is a step of the helper process.
+// Stage is a step of the helper process, or of a guard.
 type Stage string
 
 // The stages that can fail.
@@ -111,6 +111,10 @@ const (
 	MakeEnclosure Stage = "enclosure"
 	FindProgram   Stage = "find"
 	StartProgram  Stage = "start"
+
+	BecomeGuard Stage = "guard"
+	SetLimits   Stage = "limits"
+	SetFilter   Stage = "filter"
 )
 
 // Report says why there is no program.

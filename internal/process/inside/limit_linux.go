@@ -12,7 +12,7 @@ func (c *Charge) limit(pid int) syscall.Errno {
 			continue
 		}
 		if err := os.WriteFile(folder+"/cgroup.procs", []byte(itoa(pid)), 0); err != nil {
-			return syscall.EACCES
+			return errnoOf(err)
 		}
 	}
 	return 0
@@ -24,6 +24,5 @@ func (c *Charge) limitFiles() syscall.Errno {
 		return 0
 	}
 	most := syscall.Rlimit{Cur: uint64(c.FileSize), Max: uint64(c.FileSize)}
-	errno, _ := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &most).(syscall.Errno)
-	return errno
+	return errnoOf(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &most))
 }
