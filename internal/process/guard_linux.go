@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,9 @@ type guard struct {
 
 // startGuarded starts this program again, which starts the program and kills its tree when that
 // ends, or when this process does.
-func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.ProcAttr) (err error) {
+func (t *tree) startGuarded(
+	ctx context.Context, s *Spec, program string, argv []string, attr *os.ProcAttr,
+) (err error) {
 	charge := inside.Charge{
 		Program: program, Argv: argv, Dir: attr.Dir, Trace: tokenVariable + "=" + t.token, Filtered: s.Filtered,
 		Groups: s.Limits.groups, FileSize: s.Limits.FileSize,
@@ -66,8 +69,11 @@ func (t *tree) startGuarded(s *Spec, program string, argv []string, attr *os.Pro
 	}
 	theirReport.Close() // so that the pipe ends with the guard
 	g.answers = bufio.NewReader(g.report)
-	if t.program, err = inside.DecodeGuardAnswer(g.firstAnswer(t.main)); err != nil {
-		_, _ = t.main.Wait()
+	text, err := g.firstAnswer(ctx, t.main)
+	if err == nil {
+		t.program, err = inside.DecodeGuardAnswer(text)
+	}
+	if err != nil {
 		return explainGuard(err)
 	}
 	t.guard = g
@@ -94,29 +100,37 @@ func explainGuard(err error) error {
 }
 
 // firstAnswer reads the fields of the guard's first answer. The program may have stopped the guard before it
-// could answer, so it is woken now and then.
-func (g *guard) firstAnswer(main *os.Process) (text []byte) {
+// could answer, so it is woken now and then. The system may keep it from answering at all.
+func (g *guard) firstAnswer(ctx context.Context, main *os.Process) (text []byte, err error) {
+	limit := time.Now().Add(answerLimit)
 	for range inside.GuardAnswerFields {
 		for answered := false; !answered; {
 			_ = g.report.SetReadDeadline(time.Now().Add(wakeGuard))
 			part, err := g.answers.ReadBytes(0)
 			text = append(text, part...)
 			switch {
-			case errors.Is(err, os.ErrDeadlineExceeded):
-				_ = main.Signal(syscall.SIGCONT)
-			case err != nil:
-				return text
-			default:
+			case err == nil:
 				answered = true
+			case !errors.Is(err, os.ErrDeadlineExceeded):
+				return text, nil
+			case ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case time.Now().After(limit):
+				return nil, fmt.Errorf("it did not answer within %s", answerLimit)
+			default:
+				_ = main.Signal(syscall.SIGCONT)
 			}
 		}
 	}
 	_ = g.report.SetReadDeadline(time.Time{})
-	return text
+	return text, nil
 }
 
 // wakeGuard is how long a guard may take to answer before it is woken.
 const wakeGuard = 200 * time.Millisecond
+
+// answerLimit is how long a guard may take to answer at all.
+var answerLimit = inside.KillLimit
 
 // ask sends an order to the guard. An agent may have stopped it.
 func (t *tree) ask(order byte) error {

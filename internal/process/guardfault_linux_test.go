@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func filterAgain([]string) int {
 }
 
 // launchIn is like Run, with the given folders as control groups.
-func launchIn(t *testing.T, s Spec, groups string) (Result, error) {
+func launchIn(ctx context.Context, t *testing.T, s Spec, groups string) (Result, error) {
 	t.Helper()
 	s.Guarded, s.Limits.groups = true, groups
 	out, err := openOutput(&s)
@@ -37,14 +38,14 @@ func launchIn(t *testing.T, s Spec, groups string) (Result, error) {
 		t.Fatal(err)
 	}
 	defer out.discard()
-	tree, err := launch(t.Context(), &s, out)
+	tree, err := launch(ctx, &s, out)
 	if err == nil {
 		tree.kill()
 		tree.killRest()
 		tree.retire()
 		t.Fatal("it started")
 	}
-	return notStarted(err)
+	return notStarted(ctx, err)
 }
 
 // TestAGroupThatCannotBeEnteredIsNotTheProgramsFault: the error of the system is the same one as for a program that
@@ -63,7 +64,7 @@ func TestAGroupThatCannotBeEnteredIsNotTheProgramsFault(t *testing.T) {
 		for groups, cause := range map[string]syscall.Errno{missing: syscall.ENOENT, isFolder: syscall.EISDIR} {
 			t.Run(name+", "+cause.Error(), func(t *testing.T) {
 				s.Argv, s.Env = Shell("true"), []string{}
-				got, err := launchIn(t, s, groups)
+				got, err := launchIn(t.Context(), t, s, groups)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,4 +95,58 @@ func TestAFilterThatCannotBeSetIsNotTheProgramsFault(t *testing.T) {
 	if got.ExitCode != 0 || said.String() != want {
 		t.Errorf("%d, %q; want %q", got.ExitCode, said.String(), want)
 	}
+}
+
+// stuckGroup is the folder of a control group that nothing can enter, and that refuses nothing either.
+func stuckGroup(t *testing.T) string {
+	t.Helper()
+	group := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(group, "cgroup.procs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return group
+}
+
+// TestWaitingForAGuardCanBeCanceled: the guard of this tree never answers.
+func TestWaitingForAGuardCanBeCanceled(t *testing.T) {
+	tag := newTag()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for len(bearers(t, tag)) < 2 && ctx.Err() == nil { // the guard and the gate
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	began := time.Now()
+	got, err := launchIn(ctx, t, Spec{Argv: Shell("true"), Env: []string{}, Marker: tag}, stuckGroup(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took >= answerLimit {
+		t.Errorf("it took %s", took)
+	}
+	if diff := cmp.Diff(Result{State: Canceled, ExitCode: -1}, got); diff != "" {
+		t.Errorf("Run (-want +got):\n%s", diff)
+	}
+	noBearers(t, tag)
+	if left := trees.all(); len(left) > 0 {
+		t.Errorf("%d trees are left", len(left))
+	}
+}
+
+// TestAGuardThatNeverAnswersIsKilled: and nothing of its tree is left.
+func TestAGuardThatNeverAnswersIsKilled(t *testing.T) {
+	defer func(before time.Duration) { answerLimit = before }(answerLimit)
+	answerLimit = 300 * time.Millisecond
+	tag := newTag()
+	got, err := launchIn(t.Context(), t, Spec{Argv: Shell("true"), Env: []string{}, Marker: tag}, stuckGroup(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ErrGuard.Error() + ": it did not answer within 300ms"
+	if got.State != NotStarted || !errors.Is(got.StartError, ErrGuard) || got.StartError.Error() != want {
+		t.Errorf("%s, %v; want %s", got.State, got.StartError, want)
+	}
+	noBearers(t, tag)
 }

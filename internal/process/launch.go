@@ -61,35 +61,50 @@ func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = t.start(s, program, s.Argv, attr)
+	err = t.start(ctx, s, program, s.Argv, attr)
 	if err != nil && !isOurs(err) {
 		err = startError(program, s, err)
 	}
 	return t, err
 }
 
-// start starts the main process, with its guard if there is one, and registers the tree.
-func (t *tree) start(s *Spec, program string, argv []string, attr *os.ProcAttr) error {
+// start starts the main process, with its guard if there is one, and registers the tree. If that fails, no
+// process is left.
+func (t *tree) start(ctx context.Context, s *Spec, program string, argv []string, attr *os.ProcAttr) error {
+	err := t.startAndAdd(ctx, s, program, argv, attr)
+	if err != nil && t.main != nil {
+		// The guard may have started the program before it was killed, or stopped answering.
+		t.kill()
+		t.killRest()
+		t.retire()
+	}
+	return err
+}
+
+// startAndAdd registers the tree whenever there is a process.
+func (t *tree) startAndAdd(
+	ctx context.Context, s *Spec, program string, argv []string, attr *os.ProcAttr,
+) (err error) {
 	trees.starting.RLock()
 	defer trees.starting.RUnlock()
-	var err error
 	switch guarded := s.Guarded && canGuard(); {
 	case !guarded && (s.Filtered || s.Limits != Limits{}):
 		return fmt.Errorf("%w: no guard can be started", ErrLimits)
 	case guarded:
-		err = t.startGuarded(s, program, argv, attr)
+		err = t.startGuarded(ctx, s, program, argv, attr)
 	default:
-		if t.main, err = startProcess(program, argv, attr); err == nil {
-			t.program = t.main.Pid
-		}
+		t.main, err = startProcess(program, argv, attr)
 	}
-	if err != nil {
+	if t.main == nil {
 		return err
 	}
 	t.pid = t.main.Pid
-	raiseOOMScore(t.program)
+	t.program = cmp.Or(t.program, t.pid)
+	if err == nil {
+		raiseOOMScore(t.program)
+	}
 	trees.add(t)
-	return nil
+	return err
 }
 
 // startEnclosed starts this program again, which creates the enclosure and executes the actual
@@ -101,7 +116,7 @@ func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 	}
 	defer g.discard()
 	t.enclosure = g
-	switch err := t.start(s, selfProgram, append([]string{inside.Name}, s.Argv...), attr); {
+	switch err := t.start(ctx, s, selfProgram, append([]string{inside.Name}, s.Argv...), attr); {
 	case err != nil && isOurs(err):
 		return err
 	case err != nil:
@@ -199,8 +214,12 @@ func (f *failedStart) explain() error {
 
 // notStarted turns the program's own failure into a result, and trouble of the harness into an
 // error.
-func notStarted(err error) (Result, error) {
+func notStarted(ctx context.Context, err error) (Result, error) {
 	r := Result{State: NotStarted, ExitCode: -1}
+	if errors.Is(err, ErrGuard) && ctx.Err() != nil { // it was not waited for any longer
+		r.State = Canceled
+		return r, nil
+	}
 	if _, ours := errors.AsType[*IOError](err); ours {
 		return r, err
 	}

@@ -27,7 +27,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	limits, err := newGroup(s.Limits)
 	if err != nil {
 		out.discard()
-		return notStarted(err)
+		return notStarted(ctx, err)
 	}
 	s.Limits.groups = limits.folders()
 	began := time.Now()
@@ -35,7 +35,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err != nil {
 		limits.end(&Result{})
 		out.discard()
-		return notStarted(err)
+		return notStarted(ctx, err)
 	}
 	out.begin()
 

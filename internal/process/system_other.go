@@ -29,7 +29,7 @@ func canGuard() bool { return false }
 // guard is never used: this system has no way to adopt orphans.
 type guard struct{}
 
-func (t *tree) startGuarded(*Spec, string, []string, *os.ProcAttr) error {
+func (t *tree) startGuarded(context.Context, *Spec, string, []string, *os.ProcAttr) error {
 	return errors.ErrUnsupported
 }
 
