@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
@@ -73,13 +75,25 @@ func (t *tree) startGuarded(
 	if err == nil {
 		t.program, err = inside.DecodeGuardAnswer(text)
 	}
-	if err != nil {
+	// A program can kill its guard before that has answered. It then is a tree whose guard was killed.
+	if err != nil && (!errors.Is(err, inside.ErrNoAnswer) || !wasKilled(t.main.Pid)) {
 		return explainGuard(err)
 	}
 	t.guard = g
 	t.memoryKills = memoryKills()
 	t.recordIn(treeBegan)
 	return nil
+}
+
+// wasKilled waits until a child is dead, and reports whether a signal killed it. It does not reap it.
+func wasKilled(pid int) bool {
+	const exited = 1 // CLD_EXITED
+	var info unix.Siginfo
+	err := unix.EINTR
+	for err == unix.EINTR {
+		err, _ = unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil).(unix.Errno)
+	}
+	return err == 0 && info.Code != exited
 }
 
 // explainGuard returns the program's own failure as it is, and names what the guard could not do before.

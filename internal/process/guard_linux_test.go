@@ -143,6 +143,24 @@ func TestAGuardIsNotNeeded(t *testing.T) {
 	}
 }
 
+// TestAProgramMayKillItsGuardAtOnce: whether the guard could answer before must not matter.
+func TestAProgramMayKillItsGuardAtOnce(t *testing.T) {
+	for range 30 {
+		tag := newTag()
+		got, err := Run(t.Context(), Spec{
+			Argv: Shell("kill -9 $PPID; exec sleep 600"), Env: []string{"PATH=/usr/bin:/bin"}, Guarded: true, Marker: tag,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Survivors, got.SurvivorNames = 0, nil // the program may not have begun
+		if diff := cmp.Diff(Result{State: Exited, ExitCode: 137, Signal: "killed"}, steady(got)); diff != "" {
+			t.Fatalf("Run (-want +got):\n%s", diff)
+		}
+		noBearers(t, tag)
+	}
+}
+
 // TestB16AJobOfAnotherProcessDies: a job that a process outside of the tree starts has the tree's
 // environment.
 func TestB16AJobOfAnotherProcessDies(t *testing.T) {
@@ -197,7 +215,8 @@ func TestB6WithoutGuardAndEnvironment(t *testing.T) {
 	}
 	eventually(t, "the tree is up, and recorded", func() bool {
 		_, err := os.Stat(path("up"))
-		return err == nil && len(bearers(t, "linger\x00"+tag)) > 0
+		up := bearers(t, "linger\x00"+tag)
+		return err == nil && len(up) == 1 && !strings.Contains(up[0], " env -i ") // which executes the program
 	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,9 @@ func decodeCharge(text []byte) (*Charge, error) {
 // GuardAnswerFields is the number of fields of a guard's first answer.
 const GuardAnswerFields = 2
 
+// ErrNoAnswer means that a guard ended before it could answer.
+var ErrNoAnswer = errors.New("it ended too early")
+
 // GuardError says why a guard has no program.
 type GuardError struct {
 	Stage Stage
@@ -73,7 +76,7 @@ func errnoOf(err error) syscall.Errno {
 func DecodeGuardAnswer(text []byte) (pid int, err error) {
 	fields := splitFields(text)
 	if len(fields) != GuardAnswerFields {
-		return 0, errors.New("it ended too early")
+		return 0, ErrNoAnswer
 	}
 	number, ok := atoi(fields[1])
 	switch {
