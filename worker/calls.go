@@ -49,6 +49,10 @@ func (t *conversation) answer(ctx context.Context, r model.Reply) *ending {
 		}
 		t.usedTool(c)
 		outputs[i] = t.withRepeatRemark(c, t.call(ctx, c, r.End))
+		if why := outputs[i].NoSandbox; why != "" { // the model could only try again
+			t.addResults(calls[:i+1], outputs[:i+1], nil)
+			return &ending{class: ralph.EndSandbox, text: fmt.Sprintf("sandbox %s: %s", t.o.Sandbox, why)}
+		}
 	}
 	var end *ending
 	var kept []int // the result of a case is never dropped

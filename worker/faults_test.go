@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 func TestEndsByFaults(t *testing.T) {
@@ -317,4 +319,26 @@ func TestATroubleThatPassedIsNotBlamed(t *testing.T) {
 		same(t, "error", "timed out after 1m0s", got.Error)
 		same(t, "cases", 0, len(j.cases))
 	})
+}
+
+// TestASandboxThatFailsEndsTheConversation: a tier that worked at the start can fail later, and the model can do
+// nothing about that.
+func TestASandboxThatFailsEndsTheConversation(t *testing.T) {
+	fake, j := &fakeModel{steps: []step{
+		calls("bash", `{"command":"echo one"}`, "bash", `{"command":"echo two"}`), submits(),
+	}}, &judge{}
+	got, err := New(Options{
+		Client: fake, Sandbox: sandbox.Bwrap,
+		Enter: func(s *process.Spec) {
+			s.Argv = process.Shell("echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1")
+		},
+	}).Run(t.Context(), j.input(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "end", ralph.EndSandbox, got.End)
+	same(t, "error", "sandbox bwrap: bwrap: Creating new namespace failed: No space left on device", got.Error)
+	same(t, "calls of the model", 1, len(fake.asked))
+	same(t, "commands", map[string]int{"bash": 1}, got.Tools)
+	same(t, "cases", 0, len(j.cases))
 }

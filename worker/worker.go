@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // DefaultMaxTurns is the default number of turns of a task.
@@ -43,6 +44,8 @@ type Options struct {
 	Env []string
 	// Enter may change how a command is started, for a sandbox.
 	Enter func(*process.Spec)
+	// Sandbox is the tier that Enter puts commands into; "" means none. The iteration ends if it fails.
+	Sandbox sandbox.Tier
 	// Mask masks secrets in what is sent and stored; nil masks nothing.
 	Mask *secrets.Masker
 	// BashTimeout is the default timeout of a command, and MaxBashTimeout the longest that the model may ask for;
@@ -140,6 +143,7 @@ func (t *conversation) inWorkspace(ctx context.Context, outputs *os.Root) *endin
 	defer root.Close()
 	t.start(t.lead.tools(tools.Options{
 		Root: root, Outputs: outputs, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, Grace: t.o.Grace,
+		Sandbox:     t.o.Sandbox,
 		BashTimeout: t.o.BashTimeout, MaxBashTimeout: t.o.MaxBashTimeout, Mask: t.o.Mask,
 	}))
 	end := t.takeTurns(ctx)

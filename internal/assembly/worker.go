@@ -33,6 +33,7 @@ func (p *Plan) builtIn(c chosenAgent) ralph.Agent {
 		KeyEnv:   c.by.KeyEnv,
 		Env:      c.options.Env,
 		Enter:    c.options.Enter,
+		Sandbox:  c.options.Sandbox,
 		Mask:     p.Mask,
 		Run:      p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,

@@ -95,22 +95,30 @@ func (t bash) call(ctx context.Context, in bashInput) Output {
 	return t.run(ctx, in.Command, timeout)
 }
 
-func (t bash) run(ctx context.Context, command string, timeout time.Duration) Output {
-	argv := process.Shell(command)
-	if t.shell != "" {
-		argv = []string{t.shell, "-c", command}
+// argv returns the command line for the shell.
+func (t bash) argv(command string) []string {
+	if t.shell == "" {
+		return process.Shell(command)
 	}
+	return []string{t.shell, "-c", command}
+}
+
+func (t bash) run(ctx context.Context, command string, timeout time.Duration) Output {
 	var seen excerpt
 	kept, err := t.keepOutput()
 	if err != nil {
 		return Failf("the command was not run: there is no place for its output: %w", err)
 	}
-	spec := t.spec(".", argv...)
+	spec := t.spec(".", t.argv(command)...)
 	spec.Stdout, spec.StderrToStdout = process.Sink{Path: kept.path, Limit: keptLimit, Tap: &seen}, true
 	spec.Timeout, spec.Grace, spec.Guarded, spec.Mask = timeout, t.Grace, true, t.Mask.Writer
 	ended, err := process.Run(ctx, t.entered(spec))
 	if err != nil {
 		return Failf("the command could not be run: %w", err)
+	}
+	if why := t.brokenWall(ctx, ended, &seen); why != "" {
+		kept.remove()
+		return withoutWall(why)
 	}
 	if ended.State == process.NotStarted {
 		return Failf("the command could not be started: %w", ended.StartError)

@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // Tool is something that the model can call. Several goroutines may call it at once.
@@ -31,6 +32,9 @@ type Output struct {
 	Cut    bool // something was left out of Text, and Text says so
 	// Edited names the files that were changed, relative to the workspace, with slashes.
 	Edited []string
+	// NoSandbox says why no command can be run: the sandbox, which worked when the run began, does not work any
+	// more. "" otherwise.
+	NoSandbox string
 }
 
 // Options configure tools.
@@ -43,6 +47,8 @@ type Options struct {
 	Marker string
 	// Enter may change how a command is started, for a sandbox; may be nil.
 	Enter func(*process.Spec)
+	// Sandbox is the tier that Enter puts commands into; "" means none.
+	Sandbox sandbox.Tier
 	// Outputs is where the outputs of commands are kept that are too long for an answer. Like Root, it must stay open.
 	// nil keeps none.
 	Outputs *os.Root
