@@ -15,6 +15,7 @@ import (
 // keptOutput is what remains of a check's output: a file of limited size, the end in memory, and a hash of all of it.
 // Its errors are [*process.IOError] values.
 type keptOutput struct {
+	first firstLine           // as the check printed it
 	file  *process.OutputFile // nil if nothing is stored
 	seen  tail
 	whole hash.Hash

@@ -40,6 +40,9 @@ type Shell struct {
 	Enter func(*process.Spec)
 	// Wall puts the command into a sandbox, after Enter; nil leaves it outside.
 	Wall func(*process.Spec)
+	// WallFailed reports whether a command behind the wall did not start because the wall could not be made, by its
+	// exit status and the first line of its output; nil if there is no wall.
+	WallFailed func(status int, complaint string) bool
 	// Hides reports whether the wall hides a file that exists; nil if there is no wall.
 	Hides func(path string) bool
 	// Keeps reports whether the wall keeps a path from being changed; nil if it keeps none.
@@ -100,7 +103,7 @@ func (s Shell) run(
 	listener := listen(masked)
 	spec := process.Spec{
 		Argv: process.Shell(command), Dir: in.Dir, Env: env, Marker: in.Marker, Guarded: true,
-		Stdout: process.Sink{Tap: listener}, StderrToStdout: true,
+		Stdout: process.Sink{Tap: io.MultiWriter(&kept.first, listener)}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	}
 	if s.secret != "" {
@@ -126,7 +129,10 @@ func (s Shell) run(
 func (s Shell) describe(
 	ctx context.Context, in ralph.CheckInput, ended process.Result, kept *keptOutput, result *ralph.CheckResult,
 ) {
-	seen := &kept.seen
+	seen, noWall := &kept.seen, ""
+	if s.wallFailed(ctx, in, ended, &kept.first) {
+		noWall = wallRemark
+	}
 	result.ExitCode = ended.ExitCode
 	result.OutputHash = kept.hash()
 	result.Duration = ralph.Span(ended.Duration)
@@ -135,14 +141,14 @@ func (s Shell) describe(
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
 	result.Output = seen.text(cmp.Or(
-		endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)),
+		noWall, endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)),
 		s.hiddenRemark(ended, string(seen.kept)), s.keptRemark(ended, string(seen.kept)),
 	))
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))
 	}
-	result.Broken = ended.State == process.NotStarted
-	if ended.State == process.Exited && ended.Signal == "" {
+	result.Broken = ended.State == process.NotStarted || noWall != ""
+	if ended.State == process.Exited && ended.Signal == "" && !result.Broken {
 		switch ended.ExitCode {
 		case 126, 127:
 			result.Broken = !s.runnable(ctx, in)

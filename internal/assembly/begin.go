@@ -167,7 +167,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if err != nil {
 		return nil, err
 	}
-	shell.Wall, shell.Hides, shell.Keeps = wall.enter, wall.hides, wall.keeps
+	shell.Wall, shell.WallFailed, shell.Hides, shell.Keeps = wall.enter, wall.failed, wall.hides, wall.keeps
 	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))

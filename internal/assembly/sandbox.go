@@ -228,6 +228,7 @@ func (w *Walls) enclose(c *chosenAgent, place containment.Place) {
 type checkWall struct {
 	enter        func(*process.Spec)    // nil without a wall
 	hides, keeps func(path string) bool // nil if the wall hides, or keeps, nothing of the user
+	failed       func(status int, complaint string) bool
 }
 
 // aroundChecks returns the wall that the settings want for checks: the agent's own, or one that keeps what
@@ -242,7 +243,7 @@ func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (check
 		w.hidesFromChecks = true
 		place.Write = append(place.Write, places.Views)
 		place.Read = append(place.Read, places.Around)
-		return checkWall{enter: w.room.Enter(place), hides: place.Hider()}, nil
+		return checkWall{enter: w.room.Enter(place), hides: place.Hider(), failed: w.tier.Failed}, nil
 	}
 	place.Needs, place.Kept, place.Network = []string{places.Views}, w.git.ReadOnly, sandbox.Open
 	place.Read, place.Programs = []string{places.Around}, nil
@@ -257,7 +258,7 @@ func (w *Walls) aroundChecks(ctx context.Context, p *Plan, places Places) (check
 		return checkWall{}, nil
 	}
 	w.hidesFromChecks = err == nil
-	return checkWall{enter: enter, keeps: place.Keeper()}, err
+	return checkWall{enter: enter, keeps: place.Keeper(), failed: sandbox.Bwrap.Failed}, err
 }
 
 // placeOf describes what an agent of the run needs.
