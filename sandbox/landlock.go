@@ -6,7 +6,7 @@ import (
 	"github.com/ralphloop/ralph/sandbox/internal/landlock"
 )
 
-// checkLandlock says what Landlock cannot do: whoever may change a folder may change all of it.
+// checkLandlock says what Landlock cannot do: a command that may change a folder may change all of it.
 func checkLandlock(w Wall) error {
 	rules := ordered(w.Rules)
 	for _, r := range rules {

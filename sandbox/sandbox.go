@@ -57,8 +57,8 @@ type Command struct {
 	Argv []string
 	Dir  string
 	Env  []string // the whole environment as KEY=value
-	// Offline means that whoever starts the command must give it a network of its own, with nothing but
-	// loopback. Other tiers do that themselves.
+	// Offline means that the caller must give the command a network of its own when it starts it, with nothing
+	// but loopback. Other tiers do that themselves.
 	Offline bool
 }
 
@@ -96,8 +96,8 @@ const (
 	Off  Network = "off"  // loopback only
 )
 
-// Limits are what a container may use; 0 means no limit. Other tiers have theirs from whoever starts
-// the command.
+// Limits are what a container may use; 0 means no limit. In other tiers, the caller limits the command
+// when it starts it.
 type Limits struct {
 	Memory    int64 // bytes
 	Processes int

@@ -27,7 +27,7 @@ type Shell struct {
 	// Env is the complete environment of every check, except for the marker that the harness adds.
 	Env []string
 	// Withheld has the names of the user's variables that are not in Env. The output of a check that fails and mentions
-	// says how to pass it.
+	// one says how to pass it.
 	Withheld []string
 	// OutputLimit is how many bytes of output the file keeps, half from the beginning and half from
 	// the end; 0 means DefaultOutputLimit.

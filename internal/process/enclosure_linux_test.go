@@ -63,7 +63,7 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 	t.Run("self", func(t *testing.T) { try(t, user{}) })
 	t.Run("nobody", func(t *testing.T) {
 		if os.Getuid() != 0 {
-			t.Skip("only root can become somebody else")
+			t.Skip("only root can become another user")
 		}
 		try(t, newNobody(t))
 	})

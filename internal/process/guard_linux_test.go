@@ -34,8 +34,8 @@ func harness(args []string) int {
 	return 0
 }
 
-// spool starts what it is told to with the environment of whoever tells it, as a job of at: its
-// arguments are a folder, and jobs are files in it.
+// spool starts jobs on behalf of other processes, with their environment, as at does. Its argument is a folder,
+// and jobs are files in it.
 func spool(args []string) int {
 	for {
 		jobs, _ := filepath.Glob(filepath.Join(args[0], "job*"))

@@ -61,7 +61,8 @@ type Spec struct {
 	// Default: a random marker.
 	Marker string
 
-	// Needs are files and folders that the program must be able to read, for whoever hides others from it.
+	// Needs are files and folders that the program must be able to read. Run ignores them: they are for a sandbox
+	// that hides others.
 	Needs []string
 
 	// Guarded puts a process of ours between this one and the program. It adopts every orphan of the

@@ -3,7 +3,7 @@ package inside
 import "time"
 
 // GuardName is argv[0] of this program while it guards a tree. It leaves out this program's name, so
-// that whoever kills every process with that name does not kill the guards as well.
+// that a user or agent that kills every process with that name does not kill the guards as well.
 const GuardName = "guard of a process tree"
 
 // GuardShortName is the name of a guard in lists of processes.
