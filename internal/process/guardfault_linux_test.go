@@ -25,7 +25,8 @@ func filterAgain([]string) int {
 	ended, err := Run(testContext(), Spec{
 		Argv: Shell("true"), Env: os.Environ(), Guarded: true, Filtered: true, Timeout: time.Minute,
 	})
-	fmt.Printf("%s %d %t %v %v", ended.State, ended.ExitCode, errors.Is(ended.StartError, ErrFilter), ended.StartError, err)
+	isFilter := errors.Is(ended.StartError, ErrFilter)
+	fmt.Printf("%s %d %t %v %v", ended.State, ended.ExitCode, isFilter, ended.StartError, err)
 	return 0
 }
 

@@ -33,7 +33,7 @@ func connectAtOnce(args []string) int {
 		if err != nil {
 			return 3
 		}
-		go syscall.Connect(socket, &syscall.SockaddrInet4{Port: silent, Addr: [4]byte{127, 0, 0, 1}})
+		go func() { _ = syscall.Connect(socket, &syscall.SockaddrInet4{Port: silent, Addr: [4]byte{127, 0, 0, 1}}) }()
 	}
 	const begun = 2 // TCP_SYN_SENT
 	row := fmt.Sprintf("0100007F:%04X %02X", silent, begun)
