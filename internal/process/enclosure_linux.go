@@ -72,22 +72,6 @@ func ownRights() uint64 {
 	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
 }
 
-func inMemory(text []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("enclosure", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	file := os.NewFile(uintptr(fd), "enclosure")
-	if _, err = file.Write(text); err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
-}
-
 // started closes our copy of the helper's end, so that we notice when the helper closes its own.
 func (g *handshake) started() {
 	g.theirs.Close()

@@ -137,7 +137,8 @@ func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 	return nil
 }
 
-// openStdin opens a regular file. It does not block if there is a pipe instead.
+// openStdin opens a regular file, so that the program cannot change it. It does not block if there is a pipe
+// instead.
 func openStdin(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -147,7 +148,14 @@ func openStdin(path string) (*os.File, error) {
 		file.Close()
 		return nil, &IOError{Op: "open stdin file", Path: path, Err: errors.New("not a regular file")}
 	}
-	return file, nil
+	if path == os.DevNull {
+		return file, nil
+	}
+	content, err := unchangeable(file)
+	if err != nil {
+		return nil, &IOError{Op: "open stdin file", Path: path, Err: withoutPath(err)}
+	}
+	return content, nil
 }
 
 // startProcess retries while the program is "busy". That happens to a script that another goroutine

@@ -35,9 +35,7 @@ type survivor struct {
 // watchTree starts the program and returns its status to the harness when nothing of its tree is
 // left. It does not return.
 func watchTree() {
-	for _, fd := range []int{ordersFD, reportFD, controlFD, enclosureOrdersFD, enclosureReportFD} {
-		syscall.CloseOnExec(fd)
-	}
+	keepFiles()
 	_ = prctl(prSetChildSubreaper, 1)
 	setName(GuardShortName)
 	g := &guard{found: make(map[survivor]bool), unkillable: make(map[survivor]bool)}
@@ -53,6 +51,18 @@ func watchTree() {
 		g.reap()
 	}
 	g.finish()
+}
+
+// keepFiles keeps every file but the standard ones from the program: those of the guard, and what the
+// harness was started with, which may lead out of a sandbox.
+func keepFiles() {
+	const closeRange, everything, closeOnExec = 436, ^uintptr(0) >> 32, 4
+	if _, _, errno := syscall.RawSyscall(closeRange, 3, everything, closeOnExec); errno == 0 {
+		return
+	}
+	for fd := 3; fd < 4096; fd++ { // before Linux 5.11
+		syscall.CloseOnExec(fd)
+	}
 }
 
 func (g *guard) start() *GuardError {
@@ -247,7 +257,7 @@ func (g *guard) kill(p *Process) bool {
 	if g.unkillable[who] {
 		return false
 	}
-	if !p.Exiting && !g.found[who] {
+	if !p.Exiting && !g.found[who] && !isSandbox(p) {
 		g.found[who] = true
 		g.end.Survivors++
 		if len(g.end.Names) < NamesKept {
@@ -259,6 +269,21 @@ func (g *guard) kill(p *Process) bool {
 		g.unkillable[who] = true
 	}
 	return err == nil
+}
+
+// isSandbox reports whether a process is the first one in a namespace that bubblewrap made. It ends by
+// itself, a little later than the program, and is not what the program left.
+func isSandbox(p *Process) bool {
+	if p.Name != "bwrap" {
+		return false
+	}
+	status, _ := os.ReadFile("/proc/" + itoa(p.PID) + "/status")
+	for line := range split(string(status), '\n') {
+		if len(line) > 6 && line[:6] == "NSpid:" {
+			return len(line) > 8 && line[len(line)-2:] == "\t1"
+		}
+	}
+	return false
 }
 
 // Below returns the descendants of a process.
