@@ -239,6 +239,9 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	if (o.End.Failed() || o.End == ralph.EndCut) && !r.Closed { // its figures are those of some earlier moment
 		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
 	}
+	if e.MemoryKills > 0 && !e.OutOfMemory {
+		noteMemory(&o, e.MemoryKills)
+	}
 	if r.Lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {
@@ -246,6 +249,16 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 		}
 	}
 	return o
+}
+
+// noteMemory says that programs of the agent were killed for memory, which the agent survived.
+func noteMemory(o *ralph.AgentOutcome, kills int) {
+	text := fmt.Sprintf("programs of the agent that were killed for memory (sandbox.memory): %d", kills)
+	if o.End == ralph.EndOK {
+		o.Hint = cmp.Or(o.Hint, text)
+		return
+	}
+	o.Error += "; " + text
 }
 
 // hintModel says what helps if the model's server does not know a model.

@@ -149,13 +149,11 @@ func (g *group) end(r *Result) {
 	}
 	for _, folder := range g.made {
 		for _, file := range []string{"memory.events", "memory.oom_control"} {
-			// A program may survive that one of its children was killed.
-			if killsIn(filepath.Join(folder, file)) > 0 && r.ExitCode == 128+9 {
-				r.OutOfMemory = true
-			}
+			r.MemoryKills += killsIn(filepath.Join(folder, file))
 		}
 		_ = os.WriteFile(filepath.Join(folder, "cgroup.kill"), []byte("1"), 0) // v2 only; the tree is gone already
 	}
+	r.OutOfMemory = r.OutOfMemory || r.MemoryKills > 0 && r.ExitCode == 128+9
 	g.remove()
 }
 

@@ -132,6 +132,9 @@ type Result struct {
 	// OutOfMemory means that a SIGKILL ended a guarded program, or a program that its shell waited for
 	// (status 137), and that the kernel killed a process for memory meanwhile.
 	OutOfMemory bool
+	// MemoryKills counts the processes that were killed because the tree reached its limit of memory. The
+	// program may have survived that.
+	MemoryKills int
 	// StartError says why there was no process. It wraps ErrNotFound, ErrNotExecutable, ErrNoDir,
 	// ErrEnclosure, ErrLimits, ErrFilter or ErrGuard where that is the reason.
 	StartError error
