@@ -88,6 +88,8 @@ func needsSandbox(s config.SandboxSettings) string {
 		return "sandbox.processes"
 	case s.FileSize != "":
 		return "sandbox.file_size"
+	case s.Checks == "on":
+		return "sandbox.checks=on"
 	}
 	return ""
 }
