@@ -2,6 +2,7 @@ package verify
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/process"
@@ -22,26 +23,98 @@ func (s Shell) hiddenRemark(ended process.Result, printed string) string {
 
 // keptRemark is the line for a check that failed because it may not change a file that the sandbox keeps.
 func (s Shell) keptRemark(ended process.Result, printed string) string {
-	if s.Keeps == nil || ended.State != process.Exited || ended.ExitCode == 0 ||
-		!strings.Contains(strings.ToLower(printed), "read-only file system") {
+	if s.Keeps == nil || ended.State != process.Exited || ended.ExitCode == 0 {
 		return ""
 	}
-	path := firstPath(printed, s.Keeps)
-	if path == "" {
+	path := unwritablePath(printed, s.Keeps)
+	switch folder := filepath.Dir(path); {
+	case path == "":
 		return ""
+	case isOfSystem(folder):
+		return "[ralph: checks cannot change " + path + "]"
+	default:
+		return "[ralph: checks cannot change " + path + "; to let them: --set 'sandbox.write=" + folder + "']"
 	}
-	return "[ralph: checks cannot change " + path + "; to let them: --set 'sandbox.write=" + filepath.Dir(path) + "']"
+}
+
+// unwritable is the message of the system for a file that cannot be changed, in lower case.
+const unwritable = "read-only file system"
+
+// unwritablePath returns the path of a kind that a message about a read-only file system is about. Most
+// programs name it before the message, and Python and Node.js after it.
+func unwritablePath(printed string, isOfKind func(string) bool) string {
+	for line := range strings.Lines(printed) {
+		before, after, found := cutFold(line, unwritable)
+		if !found {
+			continue
+		}
+		if path := lastPath(withoutProgram(before), isOfKind); path != "" {
+			return path
+		}
+		if path := firstPath(after, isOfKind); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+// cutFold is strings.Cut for a separator of ASCII in lower case, whatever the case in the text.
+func cutFold(text, separator string) (before, after string, found bool) {
+	for i := range len(text) - len(separator) + 1 {
+		if strings.EqualFold(text[i:i+len(separator)], separator) {
+			return text[:i], text[i+len(separator):], true
+		}
+	}
+	return text, "", false
+}
+
+// withoutProgram returns a line without the name of the program that printed it, as in "/bin/sh: 1: …".
+func withoutProgram(line string) string {
+	if name, rest, found := strings.Cut(line, ":"); found && filepath.IsAbs(name) && !strings.ContainsFunc(name, endsPath) {
+		return rest
+	}
+	return line
+}
+
+// systemFolders have the programs and settings of the system. No check needs to change them.
+var systemFolders = []string{
+	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+}
+
+// isOfSystem reports whether a folder is one of the system's, is in one, or contains one.
+func isOfSystem(folder string) bool {
+	return folder == "/" || slices.ContainsFunc(systemFolders, func(system string) bool {
+		return folder == system || strings.HasPrefix(folder, system+"/")
+	})
+}
+
+// lastPath returns the last absolute path in a text that is of a kind; "" if there is none.
+func lastPath(printed string, isOfKind func(string) bool) string {
+	for _, word := range slices.Backward(strings.FieldsFunc(printed, endsPath)) {
+		if path := asPath(word); path != "" && isOfKind(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // firstPath returns the first absolute path in a text that is of a kind; "" if there is none.
 func firstPath(printed string, isOfKind func(string) bool) string {
 	for _, word := range strings.FieldsFunc(printed, endsPath) {
-		path := filepath.Clean(strings.TrimRight(word, ".,:"))
-		if filepath.IsAbs(path) && isOfKind(path) {
+		if path := asPath(word); path != "" && isOfKind(path) {
 			return path
 		}
 	}
 	return ""
+}
+
+// asPath returns the absolute path that a word of a message is; "" if it is none.
+func asPath(word string) string {
+	path := filepath.Clean(strings.TrimRight(word, ".,:"))
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	return path
 }
 
 // endsPath reports whether a character separates paths from the text around them.
