@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,6 +39,9 @@ type CheckResult struct {
 	Survivors int    `json:"survivors,omitempty"`
 	// FailingTests is how many tests failed, according to their runner; 0 if unknown.
 	FailingTests int `json:"failing_tests,omitempty"`
+	// Hints say what may have kept a check that failed from passing, and which option changes that. Output ends with
+	// them, too, each in a line of its own.
+	Hints []string `json:"hints,omitempty"`
 
 	// NotInTree names ignored files without which the check fails and with which it passes.
 	NotInTree []string `json:"not_in_tree,omitempty"`
@@ -64,6 +69,18 @@ func (c CheckResult) FullName() string {
 		return c.Name
 	}
 	return c.Task + ": " + c.Name
+}
+
+// HintLine returns a hint as Output has it.
+func HintLine(hint string) string { return "[ralph: " + hint + "]" }
+
+// Printed returns the end of what the check printed: Output without the lines of the hints.
+func (c CheckResult) Printed() string {
+	printed := c.Output
+	for _, hint := range slices.Backward(c.Hints) {
+		printed = strings.TrimSuffix(strings.TrimSuffix(printed, HintLine(hint)), "\n")
+	}
+	return printed
 }
 
 // Failed reports whether the check ran and did not pass. A check that cannot run says nothing about the work.

@@ -349,7 +349,7 @@ func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Acce
 		result.Tests = nil // the log keeps names only from before any agent worked
 	}
 	if c.hidden {
-		result.Output, result.FailingTests = "", 0 // they stay in the run's folder, for people
+		result.Output, result.Hints, result.FailingTests = "", nil, 0 // they stay in the run's folder, for people
 	}
 	return result, true
 }

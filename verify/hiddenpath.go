@@ -4,36 +4,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/ralphloop/ralph/internal/process"
 )
 
-// hiddenRemark is the line that the harness adds to the output of a check that failed in a sandbox and
-// mentions a file that the sandbox hides.
-func (s Shell) hiddenRemark(ended process.Result, printed string) string {
-	if s.Hides == nil || ended.State != process.Exited || ended.ExitCode == 0 {
+// hintHidden is the hint for a check that failed in a sandbox and mentions a file that the sandbox hides.
+func hintHidden(printed string, hides func(path string) bool) string {
+	if hides == nil {
 		return ""
 	}
-	path := firstPath(printed, s.Hides)
+	path := firstPath(printed, hides)
 	if path == "" {
 		return ""
 	}
-	return "[ralph: the sandbox hides " + path + "; to show it: --set 'sandbox.read=" + path + "']"
+	return "the sandbox hides " + path + "; to show it: --set 'sandbox.read=" + path + "'"
 }
 
-// keptRemark is the line for a check that failed because it may not change a file that the sandbox keeps.
-func (s Shell) keptRemark(ended process.Result, printed string) string {
-	if s.Keeps == nil || ended.State != process.Exited || ended.ExitCode == 0 {
+// hintKept is the hint for a check that failed because it may not change a file that the sandbox keeps.
+func hintKept(printed string, keeps func(path string) bool) string {
+	if keeps == nil {
 		return ""
 	}
-	path := unwritablePath(printed, s.Keeps)
+	path := unwritablePath(printed, keeps)
 	switch folder := filepath.Dir(path); {
 	case path == "":
 		return ""
 	case isOfSystem(folder):
-		return "[ralph: checks cannot change " + path + "]"
+		return "checks cannot change " + path
 	default:
-		return "[ralph: checks cannot change " + path + "; to let them: --set 'sandbox.write=" + folder + "']"
+		return "checks cannot change " + path + "; to let them: --set 'sandbox.write=" + folder + "'"
 	}
 }
 

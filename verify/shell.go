@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/canary"
 	"github.com/ralphloop/ralph/internal/secrets"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // DefaultOutputLimit is how many bytes of a check's output are kept on disk by default.
@@ -140,10 +141,9 @@ func (s Shell) describe(
 	result.Truncated = kept.bytes > s.outputLimit()
 	result.TimedOut = ended.State == process.TimedOut
 	result.Passed = ended.State == process.Exited && ended.Signal == "" && ended.ExitCode == 0
-	result.Output = seen.text(cmp.Or(
-		noWall, endRemark(ended, in.Timeout), s.withheldRemark(in, ended, string(seen.kept)),
-		s.hiddenRemark(ended, string(seen.kept)), s.keptRemark(ended, string(seen.kept)),
-	))
+	result.Hints = s.hints(in, ended, string(seen.kept))
+	result.Output = seen.text(strings.Join(present(append(
+		[]string{cmp.Or(noWall, endRemark(ended, in.Timeout))}, text.Mapped(result.Hints, ralph.HintLine)...)), "\n"))
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))
 	}
@@ -156,6 +156,24 @@ func (s Shell) describe(
 			result.Broken = !seen.cut && lacksModule(cmp.Or(in.Command, in.Name), string(seen.kept))
 		}
 	}
+}
+
+// hints returns what may have kept a check from passing, and which options change that.
+func (s Shell) hints(in ralph.CheckInput, ended process.Result, printed string) []string {
+	if ended.State != process.Exited || ended.ExitCode == 0 {
+		return nil
+	}
+	return present([]string{hintHidden(printed, s.Hides), hintKept(printed, s.Keeps), s.hintWithheld(in, printed)})
+}
+
+// present returns the texts that are not empty, or nil.
+func present(texts []string) (all []string) {
+	for _, words := range texts {
+		if words != "" {
+			all = append(all, readable([]byte(words)))
+		}
+	}
+	return all
 }
 
 // StripsPath reports whether the environment's PATH leads into a workspace.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/textfile"
 )
 
@@ -71,15 +70,14 @@ func HintWithheld(names []string) string {
 	return strings.Join(names, ", ") + " are set, but not passed on; to pass them: " + options
 }
 
-// withheldRemark is the line that the harness adds to the output of a check that failed and mentions variables that it
-// does not get.
-func (s Shell) withheldRemark(in ralph.CheckInput, ended process.Result, printed string) string {
-	if ended.State != process.Exited || ended.ExitCode == 0 || len(s.Withheld) == 0 {
+// hintWithheld is the hint for a check that failed and mentions variables that it does not get.
+func (s Shell) hintWithheld(in ralph.CheckInput, printed string) string {
+	if len(s.Withheld) == 0 {
 		return ""
 	}
 	names := Mentioned(s.Withheld, in.Dir, cmp.Or(in.Command, in.Name), printed)
 	if len(names) == 0 {
 		return ""
 	}
-	return "[ralph: " + HintWithheld(names) + "]"
+	return HintWithheld(names)
 }

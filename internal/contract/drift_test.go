@@ -143,6 +143,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.failing_tests",
 	"iterations.check_results.flaked",
 	"iterations.check_results.hidden",
+	"iterations.check_results.hints",
 	"iterations.check_results.isolation",
 	"iterations.check_results.not_in_tree",
 	"iterations.check_results.output_sha256",

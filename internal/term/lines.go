@@ -104,7 +104,7 @@ func (l *Lines) linesFor(e ralph.Event) []string {
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
-		return []string{l.check(e.Iteration, data) + l.leftovers(data)}
+		return append([]string{l.check(e.Iteration, data) + l.leftovers(data)}, l.hints(e.Iteration, data)...)
 	case ralph.VerdictReached:
 		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.question(data.Verdict),
 			l.cooldown(data))
@@ -236,12 +236,24 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	case data.Passed:
 		return fmt.Sprintf("%s: %s (%s)", check, l.Style.Green("PASS"), took)
 	case data.Broken:
-		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Printed())))
 	case data.TimedOut:
-		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s: %s: %s", check, l.Style.Red("FAIL"), Clean(lastLine(data.Printed())))
 	}
-	reason := reasonOf(Shorten(Clean(failureLine(data.Output)), 100))
+	reason := reasonOf(Shorten(Clean(failureLine(data.Printed())), 100))
 	return fmt.Sprintf("%s: %s (exit %d, %s)%s", check, l.Style.Red("FAIL"), data.ExitCode, took, reason)
+}
+
+// hints are whole: a person copies the options from them.
+func (l *Lines) hints(iteration int, data ralph.CheckResult) (lines []string) {
+	indent := "    "
+	if iteration == 0 || !l.State.History.Judging {
+		indent = "  " // of a baseline
+	}
+	for _, hint := range data.Hints {
+		lines = append(lines, indent+l.Style.Yellow("hint: ")+Clean(hint))
+	}
+	return lines
 }
 
 // leftovers says that a check left processes behind. After a timeout they are what Ralph stopped.

@@ -47,7 +47,8 @@ func story(s *eventFeeder) {
 	s.feed(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "1"})
 	s.feed(ralph.EvCheckStarted, ralph.CheckStarted{Name: "go test ./..."})
 	s.feed(ralph.EvCheckFinished, ralph.CheckResult{
-		Name: "go test ./...", ExitCode: 1, Output: "one\n" + hostile + "\n", Duration: seconds(1.5),
+		Name: "go test ./...", ExitCode: 1, Output: "one\n" + hostile + "\n[ralph: two " + hostile + "]",
+		Hints: []string{"two " + hostile}, Duration: seconds(1.5),
 	})
 	s.feed(ralph.EvCheckFinished, ralph.CheckResult{Name: "go vet ./...", Passed: true, Duration: seconds(0.5)})
 

@@ -200,6 +200,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
 		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
+	b.hints(s)
 	b.untestable(s)
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
@@ -242,6 +243,26 @@ func (b *screen) answer(s *fold.State) {
 			name = "Answer"
 		}
 		b.row(name, Clean(line))
+	}
+}
+
+// hints repeats what may keep the last checks of an incomplete run from passing. A resume keeps the settings.
+func (b *screen) hints(s *fold.State) {
+	if s.Stopped.Status == ralph.StatusCompleted {
+		return
+	}
+	var shown []string
+	for _, check := range LastChecks(s) {
+		for _, hint := range check.Hints {
+			if slices.Contains(shown, hint) {
+				continue
+			}
+			shown = append(shown, hint)
+			if strings.Contains(hint, "--set") {
+				hint += inSession(s, " (start a new run with it; ralph resume keeps the settings)")
+			}
+			b.row("Hint", Clean(hint))
+		}
 	}
 }
 
