@@ -30,8 +30,17 @@ func (v Verdict) Refusals() []Refusal {
 	return RefusalsOf(v.Gates)
 }
 
+// breakerRow is the row of the breaker in the verdict table.
+const breakerRow = 8
+
+// BlockedByBreaker reports whether the run ended as blocked because it made no progress. Nobody named a blocker then.
+func (v Verdict) BlockedByBreaker() bool { return v.Reason == Blocked && v.Row == breakerRow }
+
 // Question returns what the run asks a person, or nil.
 func (v Verdict) Question() *string {
+	if v.BlockedByBreaker() {
+		return nil
+	}
 	if v.Reason == Blocked || v.Reason == NeedsDecision || v.Reason == Unconfirmed || v.WaitFor == WaitAnswer {
 		return &v.Detail
 	}

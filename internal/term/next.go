@@ -44,6 +44,8 @@ func nextCommand(s *fold.State) string {
 		return "a new ralph run with a higher --check-timeout; or ralph resume, if the check is faster now"
 	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
 		return "fix what the hook reports, then: ralph resume"
+	case s.Verdict.BlockedByBreaker():
+		return nextCommands[ralph.CircuitOpen]
 	case nextCommands[reason] != "":
 		return nextCommands[reason]
 	case ralph.StatusOf(reason) == ralph.StatusCompleted:

@@ -72,7 +72,7 @@ func stopText(s *fold.State) string {
 		if s.History.Moment.Blocked != "" {
 			return "a hook blocked it: " + detail(s)
 		}
-		if s.Verdict.Breaker.State == ralph.BreakerOpen {
+		if s.Verdict.BlockedByBreaker() {
 			return detail(s)
 		}
 		return "the agent is blocked: " + detail(s)
