@@ -168,8 +168,24 @@ func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 		}
 	}
 	for _, unknown := range said.Unknown {
-		r.warn("unknown_promise", "the agent printed a promise of unknown type %q", unknown)
+		r.warn("unknown_promise", "the agent printed a promise of unknown type %q%s", unknown, r.hintClaim(unknown))
 	}
+}
+
+// hintClaim says which tag claims completion if the agent printed the tag of other runs.
+func (r *agentRunner) hintClaim(unknown string) string {
+	name, _, _ := strings.Cut(unknown, ":")
+	tags := r.policy.CompletionTags
+	usual := ralph.DefaultPolicy().CompletionTags
+	same := func(tag string) bool { return strings.EqualFold(tag, strings.TrimSpace(name)) }
+	if len(tags) == 0 || !slices.ContainsFunc(usual, same) {
+		return ""
+	}
+	hint := "; the claim of this run is <promise>" + tags[0] + "</promise>"
+	if profile := r.state.Started.Profile; profile != "" && profile != "default" {
+		hint += " (profile " + profile + ")"
+	}
+	return hint
 }
 
 // withAcceptedClaim takes the claim of a Submitter only from the case that was accepted, never from
