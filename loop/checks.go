@@ -187,7 +187,7 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	}
 	r.isolation = mode
 	text := map[string]string{
-		ralph.IsolationOverlay: "checks run in an overlay; the files they write are discarded",
+		ralph.IsolationOverlay: "checks run in an overlay; what they write in the workspace is discarded",
 		ralph.IsolationCopy:    "checks run in a copy of the workspace",
 		ralph.IsolationInPlace: "checks run in the workspace itself; the files they write stay",
 	}[mode]

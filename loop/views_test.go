@@ -34,7 +34,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(
 			t,
 			"told once",
-			[]string{"checks run in an overlay; the files they write are discarded: because"},
+			[]string{"checks run in an overlay; what they write in the workspace is discarded: because"},
 			warningsOf(w.log, "isolation"),
 		)
 	})

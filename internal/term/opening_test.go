@@ -30,11 +30,11 @@ func TestARunOpensWithThreeLines(t *testing.T) {
 		ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"},
 		ralph.Notice{Code: "worktree", Text: "the worktree is elsewhere"},
 		ralph.TreeState{Known: true}, ralph.CheckStarted{Name: "go test ./..."},
-		ralph.Notice{Code: "isolation", Text: "checks run in an overlay; the files they write are discarded"},
+		ralph.Notice{Code: "isolation", Text: "checks run in an overlay; what they write in the workspace is discarded"},
 		ralph.Notice{Code: "later", Text: "something else"})
 	want := `run R in /w: no iteration limit
 agent: claude, model opus, edit mode, not sandboxed
-checks: go test ./..., detected: found go.mod, run in an overlay; the files they write are discarded
+checks: go test ./..., detected: found go.mod, run in an overlay; what they write in the workspace is discarded
 the worktree is elsewhere
 something else
 `
