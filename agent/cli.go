@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,9 +193,35 @@ func (c *CLI) spec(in ralph.AgentInput) (spec process.Spec, secrets []File, err 
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Limit: c.o.OutputLimit},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 		Needs: needs(request.Folder, in.ToolEnv),
-		Mask:  c.o.Mask.Writer,
+		Mask:  c.mask(in.ToolEnv),
 	}, cmd.Secrets, nil
 }
+
+// mask returns what masks the user's secrets in what the agent prints, and the token of its tools, which only this
+// iteration has.
+func (c *CLI) mask(toolEnv []string) func(io.Writer) io.WriteCloser {
+	var token *secrets.Masker
+	for _, entry := range toolEnv {
+		if value, found := strings.CutPrefix(entry, ralph.ToolTokenVariable+"="); found {
+			token = secrets.New([]secrets.Secret{{Label: ralph.ToolTokenVariable, Value: value}})
+		}
+	}
+	if token == nil {
+		return c.o.Mask.Writer
+	}
+	return func(out io.Writer) io.WriteCloser {
+		user := c.o.Mask.Writer(out)
+		return &twoMasks{WriteCloser: token.Writer(user), second: user}
+	}
+}
+
+// twoMasks is a mask whose output goes through a second one.
+type twoMasks struct {
+	io.WriteCloser
+	second io.Closer
+}
+
+func (m *twoMasks) Close() error { return errors.Join(m.WriteCloser.Close(), m.second.Close()) }
 
 // needs returns the folders that the agent reads: its prompt and settings, and the socket of its tools.
 func needs(folder string, toolEnv []string) []string {
