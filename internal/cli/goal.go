@@ -62,7 +62,12 @@ workspace and its status.`,
   ralph goal status
   ralph goal pause     # let the session stop; ralph goal resume continues
   ralph goal clear`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseMistyped(cmd, args); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -91,6 +96,20 @@ workspace and its status.`,
 		order("clear", "End the goal", c.clear),
 	)
 	return cmd
+}
+
+// refuseMistyped refuses one word that is almost a subcommand: it would become the goal. After -- it is one.
+func refuseMistyped(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || cmd.ArgsLenAtDash() == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	meant := cmd.SuggestionsFor(args[0])
+	if len(meant) == 0 {
+		return nil
+	}
+	return usage("%q is not a command of ralph goal; did you mean ralph goal %s? If it is the goal: ralph goal -- %s",
+		args[0], meant[0], args[0])
 }
 
 func (c *goalCommand) run(ctx context.Context, args []string) error {
