@@ -40,19 +40,27 @@ build it, and name its image in sandbox.image.`,
 	}
 }
 
+// imageNames are the agents that have an image.
+const imageNames = "claude, codex, gemini, opencode, qwen, command"
+
 func (c sandboxBuildCommand) run(ctx context.Context, agent string, more []string) error {
 	if agent == "" {
 		_, loaded, err := c.settings(ctx, nil)
 		if err != nil {
 			return err
 		}
-		if agent, err = agentOf(loaded.Settings); err != nil {
+		agent, err = agentOf(loaded.Settings)
+		if is[*assembly.Missing](err) {
+			return usage("no agent is on PATH here, so say which image to build: ralph sandbox build NAME, with one of: %s",
+				imageNames)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if !containment.HasImage(agent) {
-		return usage("there is no image for %q; choose one of: claude, codex, gemini, opencode, qwen, command; or build "+
-			"your own and name it in sandbox.image", agent)
+		return usage("there is no image for %q; choose one of: %s; or build your own and name it in sandbox.image",
+			agent, imageNames)
 	}
 	if !c.globals.quiet {
 		fmt.Fprintf(c.streams.Err, "ralph: building %s\n", containment.ImageOf(agent))
