@@ -52,7 +52,7 @@ func dockerFix(complaint string) string {
 		return "add yourself to the docker group (sudo usermod -aG docker $USER) and log in again"
 	case strings.Contains(lower, "cannot connect"), strings.Contains(lower, "failed to connect"),
 		strings.Contains(lower, "daemon running"):
-		return "start Docker (sudo systemctl start docker, or Docker Desktop), or correct DOCKER_HOST"
+		return "start Docker (sudo systemctl start docker, or Docker Desktop), correct DOCKER_HOST, or use --sandbox auto"
 	}
 	return "see what docker version says"
 }

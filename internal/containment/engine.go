@@ -53,7 +53,7 @@ func (e engine) call(ctx context.Context, timeout time.Duration, args ...string)
 		return "", fmt.Errorf("no answer after %v", timeout)
 	case ended.ExitCode != 0:
 		first, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
-		first = strings.TrimRight(first, ".?!")
+		first = strings.TrimRight(first, ".!")
 		return said.String(), errors.New(cmp.Or(first, fmt.Sprintf("it ended with %d", ended.ExitCode)))
 	}
 	return said.String(), nil
@@ -64,7 +64,17 @@ func (e engine) unavailable(ctx context.Context, why, fix string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &Unavailable{Tier: e.tier, Why: why, Fix: fix}
+	return &Unavailable{Tier: e.tier, Why: withoutQuestion(why), Fix: fix}
+}
+
+// withoutQuestion returns a complaint without the question at its end, which the fix answers: "Is the docker daemon
+// running?"
+func withoutQuestion(complaint string) string {
+	rest, asks := strings.CutSuffix(complaint, "?")
+	if end := strings.LastIndex(rest, ". "); asks && end > 0 {
+		return complaint[:end]
+	}
+	return complaint
 }
 
 // bounded keeps the first part of an output.

@@ -269,7 +269,7 @@ func (d dockerEngine) testUnavailable(t *testing.T) {
 		says      string
 	}{
 		"program": {[]string{"PATH=/nowhere"}, nil, "docker is not on PATH; install Docker"},
-		"engine":  {[]string{"DOCKER_HOST=unix:///nowhere"}, nil, "Is the docker daemon running; start Docker"},
+		"engine":  {[]string{"DOCKER_HOST=unix:///nowhere"}, nil, "the Docker daemon at unix:///nowhere; start Docker"},
 		"image": {nil, []string{"--agent", "codex"},
 			"there is no image ralph-sandbox:codex; build it with: ralph sandbox build codex"},
 		"own image": {nil, []string{"--set", "sandbox.image=missing:1"}, "there is no image missing:1; build or pull it"},
