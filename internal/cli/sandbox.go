@@ -165,6 +165,7 @@ func (c sandboxCommand) place(ctx context.Context, s *hostile.Scene) containment
 	return assembly.ClaudePlace(ctx, env, s.Workspace, filepath.Clean(c.streams.Self))
 }
 
+// print shows each attack in a line, and below it what the attack does and why it was not tried.
 func (r sandboxReport) print(out io.Writer, works []sandbox.Tier) {
 	const column = 13
 	head := fmt.Sprintf("%-22s", "attack")
@@ -174,14 +175,20 @@ func (r sandboxReport) print(out io.Writer, works []sandbox.Tier) {
 	fmt.Fprintln(out, strings.TrimRight(head, " "))
 	for _, row := range r.Probes {
 		line := fmt.Sprintf("%-22s", row.Name)
-		var why []string
+		below := []string{row.About}
 		for _, outcome := range row.Outcomes {
 			line += fmt.Sprintf("%-*s", column, outcome.Verdict)
-			if outcome.Verdict == hostile.NotTried && !slices.Contains(why, outcome.Why) {
-				why = append(why, outcome.Why)
+			why := string(hostile.NotTried) + ": " + outcome.Why
+			if outcome.Verdict == hostile.NotTried && !slices.Contains(below, why) {
+				below = append(below, why)
 			}
 		}
-		fmt.Fprintln(out, strings.TrimRight(line+strings.Join(why, "; "), " "))
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+		for _, words := range below {
+			for _, part := range text.Wrap(words, 76) {
+				fmt.Fprintln(out, "    "+part)
+			}
+		}
 	}
 	for _, tier := range r.Tiers {
 		if !tier.Works {
