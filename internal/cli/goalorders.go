@@ -192,7 +192,8 @@ func (c *goalCommand) clear(ctx context.Context) error {
 	if err := c.end(ctx, home, store, goal); err != nil {
 		return err
 	}
-	return c.printSent("clear", "delivered", goal.Run, "the goal is cleared; its record is run "+goal.Run)
+	return c.print(map[string]string{"run_id": goal.Run, "order": "clear", "state": "delivered"},
+		"the goal is cleared; its record is run %s\n", goal.Run)
 }
 
 // end ends a goal as interrupted, unless it is reached. The log of one that ended otherwise then says, too, that a

@@ -358,6 +358,11 @@ func checkVariable(name string) *problem {
 			msg:  quote(before) + " has a value",
 			hint: "use only the name; the value comes from the environment",
 		}
+	case strings.ContainsAny(name, ", ;:"):
+		return &problem{
+			msg:  quote(name) + " is not a variable name",
+			hint: "for several, repeat --set, or write a list in a configuration file, or one per line in a variable",
+		}
 	case !isName:
 		return &problem{msg: quote(name) + " is not a variable name", hint: "use NAME or PREFIX_*"}
 	}

@@ -137,7 +137,7 @@ func (p Place) Install() (Plan, error) {
 	}
 	after, changed, err := withHooks(hooks.Before, p.program())
 	if err != nil {
-		return plan, fmt.Errorf("%s: %w", hooks.Path, err)
+		return plan, fmt.Errorf("%s: %w; nothing was changed; correct the file and try again", hooks.Path, err)
 	}
 	if plan.receipt = p.readReceipt(); changed || plan.receipt == nil {
 		if plan.receipt, err = p.newReceipt(plan.receipt, hooks, after); err != nil {

@@ -198,7 +198,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	b.worktree(s)
 	b.denied(s)
 	if lacksClaim(s) && s.Stopped.Status != ralph.StatusCompleted {
-		b.row("But", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
+		b.row("Claim missing", noClaim(s)+"; use "+acceptChecksAlone(s)+" to accept passing checks alone (in a new run)")
 	}
 	b.hints(s)
 	b.untestable(s)
