@@ -66,14 +66,18 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, said []ralph.Notice, 
 
 // missingPaths says which paths of sandbox.read and sandbox.write do not exist, and so have no effect.
 func missingPaths(r Request) (said []ralph.Notice) {
-	for _, path := range r.Env.Paths(slices.Concat(r.Settings.Sandbox.Read, r.Settings.Sandbox.Write)) {
-		if _, err := os.Stat(path); err != nil {
-			said = append(said, ralph.Notice{
-				Code: "sandbox_path_missing",
-				Text: "sandbox.read and sandbox.write: " + path + " does not exist, and has no effect",
-			})
+	add := func(key, fix string, paths []string) {
+		for _, path := range r.Env.Paths(paths) {
+			if _, err := os.Stat(path); err != nil {
+				said = append(said, ralph.Notice{
+					Code: "sandbox_path_missing",
+					Text: key + ": " + path + " does not exist, so it has no effect in this run; " + fix,
+				})
+			}
 		}
 	}
+	add("sandbox.read", "correct it, or leave it out", r.Settings.Sandbox.Read)
+	add("sandbox.write", "create the folder first", r.Settings.Sandbox.Write)
 	return said
 }
 
