@@ -28,6 +28,9 @@ type Git = git.Program
 // ErrNoGit means that there is no git program to run; for errors.Is.
 var ErrNoGit = git.ErrNoGit
 
+// ErrInside means that snapshots would be kept in the workspace, and so contain themselves.
+var ErrInside = scan.ErrInside
+
 // Repo is a workspace inside the working tree of a git repository. It implements
 // [ralph.Tree] and may be used by several goroutines.
 type Repo struct {

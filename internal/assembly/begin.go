@@ -262,6 +262,12 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 	if err == nil {
 		return tree, nil
 	}
+	if errors.Is(err, gitrepo.ErrInside) {
+		return nil, &config.UsageError{
+			Msg:  "the workspace " + p.Workspace.Dir + " contains Ralph's state folder " + p.Env.StateDir,
+			Hint: "set RALPH_STATE_DIR to a folder outside of it, or work in another folder",
+		}
+	}
 	if p.Workspace.Repo != nil && ctx.Err() == nil {
 		plain, failed := p.Workspace.KeepPlain(places.Snapshots)
 		if failed == nil {

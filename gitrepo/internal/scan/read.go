@@ -77,6 +77,9 @@ func Canonical(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
+// ErrInside means that a folder is in the workspace whose data it would keep.
+var ErrInside = errors.New("it is in the workspace and would contain itself; choose a state folder elsewhere")
+
 // Outside returns a folder's absolute path. It refuses one in the workspace, because the stored
 // data would contain itself.
 func Outside(workspace, folder, doing string) (string, error) {
@@ -89,11 +92,7 @@ func Outside(workspace, folder, doing string) (string, error) {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	if Below(info, folder) {
-		return "", fmt.Errorf(
-			"%s in %s: it is in the workspace and would contain itself; choose a state folder elsewhere",
-			doing,
-			folder,
-		)
+		return "", fmt.Errorf("%s in %s: %w", doing, folder, ErrInside)
 	}
 	return folder, nil
 }
