@@ -37,8 +37,10 @@
 // A result counts if its tool is one of Config.VerifierToolNames and the call ran one of Config.Verifiers.
 // The command may be preceded by a change to Config.Dir and followed by && and more. Anything that could
 // hide its exit status, such as a pipe or ||, does not count, nor does a command in the background or in
-// another folder, or a call with two arguments that name a command. A tool without a command, such as a
-// browser, counts if the list has its name. So ls proves nothing.
+// another folder, or a call with two arguments that name a command. Nor does a call with an argument that
+// could change what runs: only names that are known not to, such as description and timeout, may be there;
+// args, env and every unknown name may not, and shell only with sh, bash or zsh. A tool without a command,
+// such as a browser, counts if the list has its name. So ls proves nothing.
 //
 // A call passed if its exit code is 0 and the tool's own flag reports no error. If an adapter sets neither,
 // only a line of the output that reports an exit code says so. A command without any of these did not pass.

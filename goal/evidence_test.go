@@ -1,12 +1,15 @@
 package goal_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -138,6 +141,58 @@ func TestWhatCountsAsACall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The tool obeys arguments that the verifier's command does not show.
+func TestArgumentsThatChangeWhatAVerifierRuns(t *testing.T) {
+	for name, arguments := range map[string]string{
+		"args":           `"args": ["||", "true"]`,
+		"environment":    `"env": {"PATH": "FAKE:/usr/bin:/bin"}`,
+		"another shell":  `"shell": "FAKE/sh"`,
+		"folder by link": `"workdir": "PARENT/link/../BASE"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, func(c *goal.Config) { c.Verifiers = []string{"sh check.sh"} })
+			s.writes("check.sh", "grep -q right answer.txt")
+			fake := t.TempDir()
+			there := filepath.Join(fake, "a", filepath.Base(s.dir))
+			err := errors.Join(os.MkdirAll(there, 0o700), os.MkdirAll(filepath.Join(fake, "a", "b"), 0o700),
+				os.Symlink(filepath.Join(fake, "a", "b"), filepath.Join(filepath.Dir(s.dir), "link")),
+				os.WriteFile(filepath.Join(fake, "sh"), []byte("#!/bin/sh\nexit 0\n"), 0o700),
+				os.WriteFile(filepath.Join(there, "check.sh"), []byte("true"), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.NewReplacer("FAKE", fake, "PARENT", filepath.Dir(s.dir), "BASE", filepath.Base(s.dir)).
+				Replace(arguments)
+			s.uses(s.obeys, goal.ToolCall{ID: "1", Name: "Bash",
+				Arguments: json.RawMessage(`{"command": "sh check.sh", ` + text + `}`)})
+			if d := s.answers("Done." + done); d.Reason != judge.GoalMissing {
+				t.Errorf("%s: %s", d.Reason, d.Detail)
+			}
+		})
+	}
+}
+
+// obeys runs a call as an obedient tool does: with all of its arguments.
+func (s *session) obeys(call goal.ToolCall) goal.ToolResult {
+	var a struct {
+		Command, Workdir, Shell string
+		Args                    []string
+		Env                     map[string]string
+	}
+	_ = json.Unmarshal(call.Arguments, &a)
+	run := exec.Command(cmp.Or(a.Shell, "sh"), "-c", strings.Join(append([]string{a.Command}, a.Args...), " "))
+	run.Dir, run.Env = cmp.Or(a.Workdir, s.dir), os.Environ()
+	for name, value := range a.Env {
+		run.Env = append(run.Env, name+"="+value)
+	}
+	out, _ := run.CombinedOutput()
+	code := run.ProcessState.ExitCode()
+	if code != 0 {
+		s.Errorf("the attack fails by itself: %s", out)
+	}
+	return goal.ToolResult{CallID: call.ID, Content: string(out), ExitCode: &code}
 }
 
 func TestToolWithoutACommandCountsByName(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,11 +21,74 @@ type Call struct {
 var (
 	lineNames       = []string{"command", "cmd", "script"}
 	dirNames        = []string{"workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path", "dir"}
-	backgroundNames = []string{"run_in_background", "is_background", "background", "isBackground"}
+	backgroundNames = []string{
+		"run_in_background", "is_background", "background", "isBackground", "async", "detach", "detached",
+	}
 )
 
+// harmless are the arguments that agents and tools have beside these, and that cannot change what runs, with a test
+// of their value. A name that is not here may do anything: add words, set PATH, choose a machine.
+var harmless = map[string]func(value any) bool{
+	"description": isText, "explanation": isText, "justification": isText, "reason": isText, "goal": isText,
+	"summary": isText,
+
+	"timeout": isNumber, "timeout_ms": isNumber, "timeoutMs": isNumber, "timeout_seconds": isNumber,
+	"timeout_secs": isNumber, "timeout_sec": isNumber, "timeoutSeconds": isNumber, "yield_time_ms": isNumber,
+	"initial_wait": isNumber, "max_output_tokens": isNumber, "max_output_length": isNumber, "max_output_chars": isNumber,
+
+	"with_escalated_permissions": isFlag, "dangerouslyDisableSandbox": isFlag, "require_user_approval": isFlag,
+	"requires_approval": isFlag, "wait_for_previous": isFlag, "tty": isFlag, "login": isFlag,
+	"sandbox_permissions": isText, "prefix_rule": isAnything, "additional_permissions": isAnything,
+
+	"shell": func(value any) bool { s, ok := value.(string); return ok && isPlainShell(s) },
+	"mode":  func(value any) bool { return value == "sync" },
+}
+
+func isAnything(any) bool { return true }
+
+func isText(value any) bool { _, ok := value.(string); return ok }
+
+func isFlag(value any) bool { _, ok := value.(bool); return ok }
+
+// isNumber accepts a number in quotes too, because models write them.
+func isNumber(value any) bool {
+	if s, ok := value.(string); ok {
+		_, err := strconv.ParseFloat(s, 64)
+		return err == nil
+	}
+	_, ok := value.(float64)
+	return ok
+}
+
+// isHarmless reports whether an argument cannot change what a command runs. One without a value is not set.
+func isHarmless(name string, value json.RawMessage) bool {
+	var decoded any
+	if json.Unmarshal(value, &decoded) != nil {
+		return false // such as a number that is too large
+	}
+	switch decoded := decoded.(type) {
+	case nil:
+		return true
+	case string:
+		if decoded == "" {
+			return true
+		}
+	case []any:
+		if len(decoded) == 0 {
+			return true
+		}
+	case map[string]any:
+		if len(decoded) == 0 {
+			return true
+		}
+	}
+	test, known := harmless[name]
+	return known && test(decoded)
+}
+
 // ReadCall reads the arguments of a tool call. They come from a model, and which of them the tool obeys is unknown: if
-// two name the same thing, or one has its name in another case, the call is unclear.
+// two name the same thing, one has its name in another case, or one could change what the command runs, the call is
+// unclear.
 func ReadCall(arguments []byte) (c Call) {
 	if !bytes.HasPrefix(bytes.TrimSpace(arguments), []byte("{")) {
 		return Call{} // free text
@@ -33,6 +97,8 @@ func ReadCall(arguments []byte) (c Call) {
 		return Call{Unclear: true}
 	}
 	var lines, dirs, flags int
+	var others bool // other arguments may change what a command runs
+	seen := map[string]bool{}
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
 	_, _ = decoder.Token() // the opening brace of valid JSON
 	for decoder.More() {
@@ -48,9 +114,14 @@ func ReadCall(arguments []byte) (c Call) {
 			readable = json.Unmarshal(value, &c.Dir) == nil
 		case c.names(backgroundNames, name, &flags):
 			c.Background = string(value) != "false" && !isNull
+		default:
+			folded := strings.ToLower(name)
+			others = others || seen[folded] || !isHarmless(name, value)
+			seen[folded] = true
 		}
 		c.Unclear = c.Unclear || !readable && !isNull
 	}
+	c.Unclear = c.Unclear || others && c.Line != ""
 	return c
 }
 
@@ -66,9 +137,23 @@ func (c *Call) names(names []string, argument string, times *int) bool {
 
 // ShowsResultIn reports whether the tool's result is that of the command, run in a folder.
 func (c Call) ShowsResultIn(dir string) bool {
-	here := c.Dir == "" || c.Dir == "." || dir != "" && filepath.Clean(c.Dir) == filepath.Clean(dir)
-	return here && !c.Background && !c.Unclear
+	return (c.Dir == "" || isFolder(c.Dir, dir)) && !c.Background && !c.Unclear
 }
+
+// isFolder reports whether a path names the current folder or dir. It does not follow links, because they may change.
+// The system follows a link before "..", so a path with ".." is another one than it seems.
+func isFolder(path, dir string) bool {
+	isUp := func(part string) bool { return part == ".." }
+	switch {
+	case path == ".", path == dir && dir != "":
+		return true
+	case dir == "" || slices.ContainsFunc(strings.FieldsFunc(path, isSeparator), isUp):
+		return false
+	}
+	return filepath.Clean(path) == filepath.Clean(dir)
+}
+
+func isSeparator(c rune) bool { return c == '/' || c == filepath.Separator }
 
 // commandLine returns the line of an argument: a text, or the words of a command.
 func commandLine(argument json.RawMessage) (line string, ok bool) {

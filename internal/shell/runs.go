@@ -77,13 +77,17 @@ func unwrapped(line string) string {
 	if !ok || len(call.Assigns) > 0 || len(call.Args) != 3 || !isConstant(call.Args[2]) {
 		return line
 	}
-	program, option := filepath.Base(call.Args[0].Lit()), call.Args[1].Lit()
-	isOption := option == "-c" || option == "-lc"
-	if dir := filepath.Dir(call.Args[0].Lit()); !isOption || !slices.Contains([]string{"sh", "bash", "zsh"}, program) ||
-		!slices.Contains([]string{".", "/bin", "/usr/bin"}, dir) || strings.HasPrefix(call.Args[0].Lit(), ".") {
+	if option := call.Args[1].Lit(); option != "-c" && option != "-lc" || !isPlainShell(call.Args[0].Lit()) {
 		return line
 	}
 	return literal(call.Args[2])
+}
+
+// isPlainShell reports whether a program is a shell of the system.
+func isPlainShell(program string) bool {
+	folder, name := filepath.Split(program)
+	return slices.Contains([]string{"sh", "bash", "zsh"}, name) &&
+		slices.Contains([]string{"", "/bin/", "/usr/bin/"}, folder)
 }
 
 // literal returns the text of a constant word without its quotes and escapes.
@@ -102,8 +106,7 @@ func changesTo(stmt *syntax.Stmt, dir string) bool {
 		!isConstant(call.Args[1]) {
 		return false
 	}
-	target := literal(call.Args[1])
-	return target == "." || dir != "" && filepath.Clean(target) == filepath.Clean(dir)
+	return isFolder(literal(call.Args[1]), dir)
 }
 
 // withoutMergedErrors returns the statement without 2>&1.
