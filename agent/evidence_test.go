@@ -67,6 +67,8 @@ func TestEvidenceInStreams(t *testing.T) {
 		}
 		return update("tool_call", start) + update("tool_call_update", end)
 	}
+	const harmless, check = `{"command":"true"}`, `{"command":"go test ./..."}`
+	start := func(call string) string { return strings.SplitAfterN(call, "\n", 2)[0] } // without its result
 	shows := map[string]bool{}
 	const good, bad = `"content":"ok","is_error":false}]}}`, `"content":"Exit code 1\nFAIL","is_error":true}]}}`
 	for _, c := range []struct {
@@ -95,6 +97,19 @@ func TestEvidenceInStreams(t *testing.T) {
 		{"no result", "claude", claude("Bash", `{"command":"go test ./..."}`, good)[:200] + "\n", nil},
 		{"the newest counts", "claude", claude("Bash", `{"command":"go test ./..."}`, bad) +
 			claude("Bash", `{"command":"go test ./..."}`, good), test("pass", "ok")},
+		{"an ID of two calls", "claude", start(claude("Bash", harmless, good)) + claude("Bash", check, good), nil},
+		{"an ID of two calls, the other way round", "claude",
+			start(claude("Bash", check, good)) + claude("Bash", harmless, good), nil},
+		{"an ID of an unclear call", "claude",
+			start(claude("Bash", `{"command":"go test ./...","args":["-h"]}`, good)) + claude("Bash", check, good), nil},
+		{"an ID used again", "claude", claude("Bash", check, good) + claude("Bash", harmless, good), nil},
+		{"gemini's ID of two calls", "gemini",
+			start(gemini("x", `{}`, "")) + gemini("look", `{}`, `"status":"success"`), nil},
+		{"copilot's ID of two calls", "copilot", start(copilot("bash", harmless, "")) + copilot("bash", check,
+			`"shellExecution":{"exitCode":0},"success":true,"result":{"content":"ok"}`), nil},
+		{"codex's ID of two calls", "codex", codex(`"type":"command_execution","command":"true","status":"failed"`) +
+			codex(`"type":"command_execution","command":"go test ./...","exit_code":0,"status":"completed"`), nil},
+		{"acp's ID of two calls", "acp", start(acp(`"title":"x"`, "")) + acp(`"title":"look"`, `"status":"completed"`), nil},
 		{"amp by its exit code", "amp", claude("Bash", `{"cmd":"go test ./..."}`,
 			`"content":"{\"output\":\"FAIL\",\"exitCode\":1}","is_error":false}]}}`),
 			test("fail", `{"output":"FAIL","exitCode":1}`)},

@@ -42,6 +42,9 @@
 // args, env and every unknown name may not, and shell only with sh, bash or zsh. A tool without a command,
 // such as a browser, counts if the list has its name. So ls proves nothing.
 //
+// A result belongs to the call with its ID or, without one, to the call of its tool. If two calls of an
+// answer, two results, or a call before it that has no result yet have the same ID, it is no evidence.
+//
 // A call passed if its exit code is 0 and the tool's own flag reports no error. If an adapter sets neither,
 // only a line of the output that reports an exit code says so. A command without any of these did not pass.
 //

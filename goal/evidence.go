@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -43,8 +44,8 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 	}
 	var found []Evidence
 	others := len(results) < len(s.Pending.Calls) // a call without a result may have done anything
-	for _, result := range results {
-		call := s.Pending.find(result)
+	for i, call := range s.Pending.callsOf(results, unanswered(messages)) {
+		result := results[i]
 		verifiers, only := m.verifiers(call)
 		others = others || !only
 		for _, verifier := range verifiers {
@@ -76,14 +77,57 @@ func newResults(messages []Message) (results []ToolResult) {
 	return results
 }
 
-// find returns the call that a result belongs to. Without one, the result's own name says which tool it was.
-func (p *PendingCalls) find(r ToolResult) ToolCall {
-	for _, call := range p.Calls {
-		if call.ID != "" && call.ID == r.CallID {
-			return call
+// unanswered returns how many calls before the last message of the assistant have no result there, by ID. Their results
+// may still come.
+func unanswered(messages []Message) map[string]int {
+	open, before := map[string]int{}, map[string]int{}
+	for _, message := range messages {
+		if message.Role == Assistant {
+			before = maps.Clone(open)
+		}
+		for _, call := range message.Calls {
+			open[call.ID]++
+		}
+		for _, result := range message.Results {
+			open[result.CallID]--
 		}
 	}
-	return ToolCall{Name: r.Name}
+	return before
+}
+
+// callsOf returns the call that each result belongs to: the one with its ID or, if the result has none, the one of its
+// tool. If that could be another call or the result of another one, whose result it is is unknown; then the call is
+// empty, and so verifies nothing.
+func (p *PendingCalls) callsOf(results []ToolResult, late map[string]int) []ToolCall {
+	indexes := make([]int, len(results))
+	times := map[int]int{} // results of each call
+	for i, result := range results {
+		indexes[i] = p.find(result)
+		times[indexes[i]]++
+	}
+	calls := make([]ToolCall, len(results))
+	for i, index := range indexes {
+		if index >= 0 && times[index] == 1 && (results[i].CallID == "" || late[results[i].CallID] <= 0) {
+			calls[i] = p.Calls[index]
+		}
+	}
+	return calls
+}
+
+// find returns the index of the only call that a result can belong to, -1 if there is none.
+func (p *PendingCalls) find(r ToolResult) int {
+	index := -1
+	for i, call := range p.Calls {
+		byID, byName := call.ID == r.CallID && r.CallID != "", call.Name == r.Name && r.CallID == ""
+		switch {
+		case !byID && !byName:
+		case index >= 0:
+			return -1
+		default:
+			index = i
+		}
+	}
+	return index
 }
 
 // verifiers returns what a call verifies. only reports that it does nothing else.

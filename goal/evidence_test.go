@@ -195,6 +195,67 @@ func (s *session) obeys(call goal.ToolCall) goal.ToolResult {
 	return goal.ToolResult{CallID: call.ID, Content: string(out), ExitCode: &code}
 }
 
+// Two calls have one ID, so the result of one can pass for the result of the other.
+func TestDuplicateCallIDsAreNoEvidence(t *testing.T) {
+	check := goal.ToolCall{ID: "c1", Name: "Bash", Arguments: json.RawMessage(`{"command": "` + verifier + `"}`)}
+	harmless := goal.ToolCall{ID: "c1", Name: "Bash", Arguments: json.RawMessage(`{"command": "true"}`)}
+	one, zero := 1, 0
+	failed := goal.ToolResult{CallID: "c1", ExitCode: &one}
+	passed := goal.ToolResult{CallID: "c1", ExitCode: &zero}
+	named := goal.ToolResult{Name: "Bash", ExitCode: &zero}
+	late := goal.ToolCall{ID: "c2", Name: "Bash", Arguments: check.Arguments}
+	for name, batches := range map[string][]goal.Message{
+		"the verifier first": {{Calls: []goal.ToolCall{check, harmless}, Results: []goal.ToolResult{failed, passed}}},
+		"the verifier last":  {{Calls: []goal.ToolCall{harmless, check}, Results: []goal.ToolResult{passed, failed}}},
+		"one result":         {{Calls: []goal.ToolCall{check, harmless}, Results: []goal.ToolResult{passed}}},
+		"the verifier twice": {{Calls: []goal.ToolCall{check, check}, Results: []goal.ToolResult{passed, passed}}},
+		"two results":        {{Calls: []goal.ToolCall{check}, Results: []goal.ToolResult{failed, passed}}},
+		"by name":            {{Calls: []goal.ToolCall{check, harmless}, Results: []goal.ToolResult{named}}},
+		"by name and ID":     {{Calls: []goal.ToolCall{check}, Results: []goal.ToolResult{failed, named}}},
+		"a late result": {
+			{Calls: []goal.ToolCall{harmless, late}, Results: []goal.ToolResult{{CallID: "c2", ExitCode: &one}}},
+			{Calls: []goal.ToolCall{check}, Results: []goal.ToolResult{passed}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, nil)
+			for _, batch := range batches {
+				s.uses(func(goal.ToolCall) goal.ToolResult { return goal.ToolResult{} }, batch.Calls...)
+				s.messages[len(s.messages)-1].Results = batch.Results
+			}
+			s.sends("")
+			if e := s.LastVerifier; e != nil && e.Status == ralph.EvidencePass {
+				t.Errorf("evidence: %+v", e)
+			}
+			if d := s.answers("Done." + done); d.Next != goal.CallModel {
+				t.Errorf("%s: %s", d.Reason, d.Detail)
+			}
+		})
+	}
+	t.Run("in another batch", func(t *testing.T) { // some servers number the calls of each answer
+		s := begin(t, nil)
+		for range 2 {
+			s.uses(func(goal.ToolCall) goal.ToolResult { return failed }, harmless)
+		}
+		s.uses(func(goal.ToolCall) goal.ToolResult { return passed }, check)
+		s.completed(s.answers("Done." + done))
+	})
+	t.Run("stale beside others", func(t *testing.T) {
+		s := begin(t, nil)
+		s.uses(func(call goal.ToolCall) goal.ToolResult { return goal.ToolResult{CallID: call.ID, ExitCode: &zero} },
+			late, harmless, harmless)
+		s.refused(s.answers("Done."+done), judge.GoalStale)
+	})
+}
+
+// A result without an ID names its tool, but what the tool ran is in the call.
+func TestResultByNameHasTheArgumentsOfItsCall(t *testing.T) {
+	s := begin(t, func(c *goal.Config) { c.Verifiers, c.VerifierToolNames = nil, []string{"browser"} })
+	s.uses(func(goal.ToolCall) goal.ToolResult { return goal.ToolResult{Name: "browser"} },
+		goal.ToolCall{ID: "1", Name: "browser", Arguments: json.RawMessage(`{"command": "true"}`)})
+	s.refused(s.answers("Done."+done), judge.GoalMissing)
+}
+
 func TestToolWithoutACommandCountsByName(t *testing.T) {
 	browser := func(c *goal.Config) { c.Verifiers, c.VerifierToolNames = nil, []string{"browser", "Bash"} }
 	look := goal.ToolCall{ID: "1", Name: "browser", Arguments: json.RawMessage(`{"url": "http://localhost"}`)}

@@ -82,6 +82,9 @@ func (a *listener) update(m *message) {
 		a.words.end()
 		a.thought.add(u.Content.text())
 	case "tool_call", "tool_call_update":
+		if u.Kind == "tool_call" {
+			a.Evidence.Announced(u.call.id)
+		}
 		a.returned(a.called(u.call, u.Status), u.call.result, u.Status)
 	case "plan":
 		a.thought.show()
@@ -116,7 +119,7 @@ func (a *listener) called(told toolCall, status string) toolCall {
 	case isNew:
 		a.endOutput()
 		a.Tool(call.name(), call.about())
-		a.Evidence.Began(call.id, call.title, call.run)
+		a.Evidence.Told(call.id, call.title, call.run)
 	case status == "in_progress" && call.about() != before:
 		a.Live(ralph.Activity{
 			Kind:   "tool",
@@ -133,7 +136,7 @@ func (a *listener) returned(call toolCall, result callResult, status string) {
 		how := stream.Ended{
 			Exit: cmp.Or(result.Exit, result.ExitCode, result.Metadata.Exit), Failed: status == "failed", Output: result.Output,
 		}
-		a.Evidence.Began(call.id, call.title, call.run)
+		a.Evidence.Told(call.id, call.title, call.run)
 		a.Evidence.Ended(call.id, how, a.Now())
 	}
 }
