@@ -46,7 +46,7 @@ func (amp) About() About {
 
 func (amp) newReader(r *stream.Reading) stream.Reader {
 	r.ByComplaint = ampComplaints.complaints(ampLogin)
-	return newEventReader(r, &ampStream{claudeStream{Reading: r}})
+	return newEventReader(r, &ampStream{claudeStream{Reading: r, exitInResult: true}})
 }
 
 // ampLogin is the hint for a failed login.

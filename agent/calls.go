@@ -56,24 +56,27 @@ func (r *resultText) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// exitCode reads how a CLI reports the exit code of a command in the text of its result: on a line of its own, or in an
-// object. It returns nil if there is none.
-func (r resultText) exitCode() *int {
+// exitField reads the exit code of a command from a result that the CLI writes as an object, with the output of the
+// command in one of its fields. It returns nil if there is none.
+func (r resultText) exitField() *int {
 	var object struct {
 		Exit *int `json:"exitCode"`
 	}
-	if strings.HasPrefix(string(r), "{") && stream.Decode([]byte(r), &object) && object.Exit != nil {
-		return object.Exit
-	}
-	found := exitLine().FindAllStringSubmatch(string(r), -1)
-	if len(found) == 0 {
+	if !strings.HasPrefix(string(r), "{") || !stream.Decode([]byte(r), &object) {
 		return nil
 	}
-	code, err := strconv.Atoi(found[len(found)-1][1])
-	if err != nil {
-		return nil
+	return object.Exit
+}
+
+// failure reads the exit code of a command that failed from a line of its own. It returns nil for 0: the command could
+// print that line itself, and the CLI prints none if it succeeds.
+func (r resultText) failure() *int {
+	for _, found := range exitLine().FindAllStringSubmatch(string(r), -1) {
+		if code, err := strconv.Atoi(found[1]); err == nil && code != 0 {
+			return &code
+		}
 	}
-	return &code
+	return nil
 }
 
 var exitLine = text.LazyRegexp(`(?m)^(?:Exit Code|Exit code|Command exited with code): (\d{1,3})$`)

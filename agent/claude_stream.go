@@ -37,6 +37,8 @@ type claudeStream struct {
 	cacheInInput bool
 	// flagIsExit means that the error flag of a result is also set if a command fails.
 	flagIsExit bool
+	// exitInResult means that a result is an object with the exit code.
+	exitInResult bool
 }
 
 // memory holds the hashes of the last texts added to it.
@@ -242,8 +244,11 @@ func (c *claudeStream) returned(e *claudeEvent) {
 			c.Evidence.Dropped(b.CallID)
 		default:
 			how := stream.Ended{Failed: b.IsError, FlagIsExit: c.flagIsExit, Output: string(b.Content)}
-			if !c.flagIsExit {
-				how.Exit = b.Content.exitCode()
+			switch {
+			case c.exitInResult:
+				how.Exit = b.Content.exitField()
+			case !c.flagIsExit:
+				how.Exit = b.Content.failure()
 			}
 			c.Evidence.Ended(b.CallID, how, c.Now())
 		}

@@ -138,7 +138,7 @@ func (g *geminiStream) returned(e *geminiEvent) {
 	g.endMessage()
 	call, _ := g.calls.end(e.ID)
 	g.Step()
-	how := stream.Ended{Exit: resultText(e.Output).exitCode(), Failed: e.Status != "success", Output: e.Output}
+	how := stream.Ended{Exit: resultText(e.Output).failure(), Failed: e.Status != "success", Output: e.Output}
 	g.Evidence.Ended(e.ID, how, g.Now())
 	if e.Status == "success" {
 		return

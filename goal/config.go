@@ -38,6 +38,12 @@ type Config struct {
 	// command is one of Verifiers. A tool without a command, such as a browser, counts by its name. Default:
 	// ShellTools.
 	VerifierToolNames []string
+	// ExitCodeInOutput reads the exit code of a command from its output if a result has neither ExitCode nor
+	// Status: from a line of its own, or from the field exit_code, exitCode or exit_status of a JSON object.
+	// The output belongs to the agent, whose program can print such a line too. So set this only if your tool
+	// reports the code in every result, also of a command that failed or was stopped: then one code that is
+	// not 0 is a failure. Better, set ToolResult.ExitCode.
+	ExitCodeInOutput bool
 	// VerifierInstructions tell the agent how to verify the goal.
 	VerifierInstructions string
 	// MaxRuntimeSummaryChars limits the summary and the evidence in a prompt. Default: 4000, minimum: 256.

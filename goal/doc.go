@@ -45,8 +45,9 @@
 // A result belongs to the call with its ID or, without one, to the call of its tool. If two calls of an
 // answer, two results, or a call before it that has no result yet have the same ID, it is no evidence.
 //
-// A call passed if its exit code is 0 and the tool's own flag reports no error. If an adapter sets neither,
-// only a line of the output that reports an exit code says so. A command without any of these did not pass.
+// A call passed if its exit code is 0 and the tool's own flag reports no error. If an adapter sets neither, a
+// command did not pass, whatever its output says: a program can print "exit code: 0". An adapter that cannot
+// set them, and whose tool reports the code in every output, sets Config.ExitCodeInOutput.
 //
 // With Config.Tree, evidence is stale once a file changed after it. If an answer calls a verifier and
 // something else, that is stale too: which came first is unknown. Files that verifiers write themselves are

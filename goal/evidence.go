@@ -51,7 +51,7 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 		for _, verifier := range verifiers {
 			found = append(found, Evidence{
 				ToolName: call.Name, ToolCallID: result.CallID, Command: shell.ReadCall(call.Arguments).Line,
-				Status: statusOf(call, result), Content: m.compact(result.Content), ObservedAt: m.Now(),
+				Status: m.statusOf(call, result), Content: m.compact(result.Content), ObservedAt: m.Now(),
 				Verifier: verifier, Iteration: s.Iteration, Tree: tree,
 			})
 		}
@@ -157,16 +157,20 @@ func (m *Middleware) verifiers(call ToolCall) (names []string, only bool) {
 func isShellTool(name string) bool { return slices.Contains(ShellTools, name) }
 
 // statusOf says whether a call succeeded: by its exit code and the tool's own error flag. Only if there is
-// neither, it reads the output, and there only reports of an exit code. A command without any of them did
-// not pass, because nothing says so. A tool without a command passes by returning a result.
-func statusOf(call ToolCall, r ToolResult) ralph.EvidenceStatus {
+// neither and Config.ExitCodeInOutput is set, it reads the output, and there only reports of an exit code. A
+// command without any of them did not pass, because nothing says so. A tool without a command passes by
+// returning a result.
+func (m *Middleware) statusOf(call ToolCall, r ToolResult) ralph.EvidenceStatus {
 	switch {
 	case r.Status == ralph.EvidenceFail || r.ExitCode != nil && *r.ExitCode != 0:
 		return ralph.EvidenceFail
 	case r.Status == ralph.EvidencePass || r.ExitCode != nil:
 		return ralph.EvidencePass
 	}
-	codes := reportedCodes(r.Content)
+	var codes []int
+	if m.ExitCodeInOutput {
+		codes = reportedCodes(r.Content)
+	}
 	passed := len(codes) > 0 || shell.ReadCall(call.Arguments).Line == ""
 	if passed && !slices.ContainsFunc(codes, func(code int) bool { return code != 0 }) {
 		return ralph.EvidencePass

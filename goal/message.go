@@ -113,7 +113,8 @@ type ToolResult struct {
 	CallID  string `json:"callId,omitempty"`
 	Name    string `json:"name,omitempty"` // of the tool, if there is no CallID
 	Content string `json:"content"`
-	// ExitCode is that of a command; nil if the tool reports none.
+	// ExitCode is that of a command; nil if the tool reports none. A command with neither ExitCode nor Status
+	// did not pass.
 	ExitCode *int `json:"exitCode,omitempty"`
 	// Status is the tool's own error flag, pass or fail; "" if it has none.
 	Status ralph.EvidenceStatus `json:"status,omitempty"`

@@ -43,7 +43,7 @@ func toGoal(m openai.ChatCompletionMessageParamUnion) (goal.Message, error) {
 			}
 		}
 	case m.OfTool != nil:
-		// The API has no error flag: the text must report the exit code.
+		// The API has no error flag, and the text belongs to the agent: who runs the tool must set the exit code.
 		made.Role = goal.Tool
 		made.Results = []goal.ToolResult{{CallID: m.OfTool.ToolCallID, Content: m.OfTool.Content.OfString.Value}}
 	}

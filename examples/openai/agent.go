@@ -72,10 +72,12 @@ func (a agent) run(
 		case goal.RunTools:
 			history = append(history, answer)
 			for _, call := range answer.Calls {
-				result, err := toGoal(openai.ToolMessage(a.runShell(ctx, call), call.ID))
+				output, exitCode := a.runShell(ctx, call)
+				result, err := toGoal(openai.ToolMessage(output, call.ID))
 				if err != nil {
 					return "", err
 				}
+				result.Results[0].ExitCode = exitCode
 				history = append(history, result)
 			}
 		case goal.CallModel:
@@ -117,17 +119,19 @@ func (a agent) call(ctx context.Context, state *goal.State, history []goal.Messa
 	return toGoal(reply.Choices[0].Message.ToParam())
 }
 
-// runShell runs the command of a call. The last line reports the exit code.
-func (a agent) runShell(ctx context.Context, call goal.ToolCall) string {
+// runShell runs the command of a call. The model reads the exit code in the last line; the middleware gets it from here,
+// because the command could print such a line too.
+func (a agent) runShell(ctx context.Context, call goal.ToolCall) (output string, exitCode *int) {
 	var input struct{ Command string }
 	if err := json.Unmarshal(call.Arguments, &input); err != nil {
-		return err.Error()
+		return err.Error(), nil
 	}
 	shell := exec.CommandContext(ctx, "sh", "-c", input.Command)
 	shell.Dir = a.middleware.Dir
-	output, err := shell.CombinedOutput()
+	out, err := shell.CombinedOutput()
 	if shell.ProcessState == nil {
-		return err.Error()
+		return err.Error(), nil
 	}
-	return fmt.Sprintf("%s\nexit code: %d", output, shell.ProcessState.ExitCode())
+	code := shell.ProcessState.ExitCode()
+	return fmt.Sprintf("%s\nexit code: %d", out, code), &code
 }
