@@ -71,6 +71,20 @@ func (t TreeState) ID() string {
 	return t.Head + "+" + t.Hash
 }
 
+// Stamper is an optional interface of a Tree. Stamp looks at the times at which the system says that files and folders
+// of the tree changed, which no program can set back, so it notices changes that were undone. It passes names relative
+// to the workspace to leaveOut; a folder's name ends in a slash, except for the workspace itself, which is ".".
+type Stamper interface {
+	Stamp(ctx context.Context, leaveOut func(name string) bool) (Stamp, error)
+}
+
+// Stamp is the state of the workspace at one moment.
+type Stamp struct {
+	ID   string    // another one after every change, also if it was undone
+	Last string    // what changed last
+	At   time.Time // when it did
+}
+
 // Changer is an optional interface of a Tree. Changed describes in one line what changed since a commit.
 type Changer interface {
 	Changed(ctx context.Context, baseHead string) (string, error)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,12 +56,32 @@ func (r *Repo) fingerprint(
 	state = ralph.TreeState{Known: true, Head: st.head, Dirty: len(st.paths)}
 	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
-		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st)
+		state.Unfinished, err = r.unfinished(ctx, top, bases(EmptyTree[r.Format], in, st), st)
 		if 0 < len(seen.Changed) && len(seen.Changed) <= ralph.MaxUncommitted {
 			state.Uncommitted = identify(&r.digests, top, r.Prefix, seen.Changed)
 		}
 	}
 	return state, seen, err
+}
+
+// Stamp implements [ralph.Stamper] for the files that git does not ignore, and their folders.
+func (r *Repo) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st, err := r.status(ctx, "--ignored=matching")
+	if err != nil {
+		return ralph.Stamp{}, err
+	}
+	ignored := make(map[string]bool, len(st.ignored))
+	for _, name := range st.ignored {
+		ignored[strings.TrimSuffix(name, "/")] = true
+	}
+	isOwn := r.OwnFiles()
+	return scan.StampAll(r.Dir, func(name string) bool {
+		below := strings.TrimSuffix(name, "/")
+		full := r.Prefix + below
+		return filepath.Base(below) == ".git" || ignored[full] || isOwn(full) || leaveOut(name)
+	}), nil
 }
 
 // Identify lists files below the top of the working tree as [ralph.TreeState] lists uncommitted ones.
@@ -85,14 +106,14 @@ func identify(digests *scan.Digests, top *os.Root, prefix string, names []string
 }
 
 // bases returns the trees to compare with, best first.
-func (r *Repo) bases(in ralph.TreeInput, st status) []string {
+func bases(empty string, in ralph.TreeInput, st status) []string {
 	switch {
 	case in.BaseHead != "" && st.head != "":
 		return []string{in.BaseHead, st.head}
 	case in.BaseHead != "":
-		return []string{in.BaseHead, EmptyTree[r.Format]}
+		return []string{in.BaseHead, empty}
 	case in.Claimed || st.head == "":
-		return []string{EmptyTree[r.Format]}
+		return []string{empty}
 	}
 	return []string{st.head}
 }

@@ -429,3 +429,39 @@ func TestLookingDoesNotWriteTheIndex(t *testing.T) {
 		t.Errorf("the index was written: %v", err)
 	}
 }
+
+func TestStampOfARepository(t *testing.T) {
+	for name, test := range map[string]struct {
+		act  func(w gittest.Workspace)
+		last string // "" if nothing changed
+	}{
+		"nothing":            {func(gittest.Workspace) {}, ""},
+		"the same again":     {func(w gittest.Workspace) { w.Write("kept", "one\n") }, "kept"},
+		"new and removed":    {func(w gittest.Workspace) { w.Write("x", ""); w.Must(os.Remove(w.Path("x"))) }, "."},
+		"an untracked file":  {func(w gittest.Workspace) { w.Write("a/new", "two") }, "a/new"},
+		"an ignored file":    {func(w gittest.Workspace) { w.Write("a/x.log", "two") }, ""},
+		"an ignored folder":  {func(w gittest.Workspace) { w.Write("out/new", "two") }, ""},
+		"git's own files":    {func(w gittest.Workspace) { w.Git("update-index", "--refresh") }, ""},
+		"a tracked cache":    {func(w gittest.Workspace) { w.Write("target/x", "two") }, "target/x"},
+		"the harness's view": {func(w gittest.Workspace) { w.Write(".ralph/progress.md", "two") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gittest.NewRepo(t)
+			for _, file := range []string{"a/new", "a/x.log", "out/x", "target/x", ".ralph/progress.md"} {
+				w.Write(file, "one")
+			}
+			w.Write(".gitignore", "*.log\nout/\n")
+			repo := w.Find()
+			none := func(string) bool { return false }
+			before, err := repo.Stamp(t.Context(), none)
+			w.Must(err)
+			time.Sleep(20 * time.Millisecond) // times of files are coarse
+			test.act(w)
+			after, err := repo.Stamp(t.Context(), none)
+			w.Must(err)
+			if (before.ID == after.ID) != (test.last == "") || test.last != "" && after.Last != test.last {
+				t.Errorf("%+v, then %+v", before, after)
+			}
+		})
+	}
+}

@@ -53,8 +53,14 @@ type Config struct {
 	Dir string
 	// Tree fingerprints the files in Dir, so that evidence from before a change does not count. plain.Tree of
 	// gitrepo/plain compares their contents; gitrepo.Repo leaves out ignored files, and a commit counts as a
-	// change. Without a Tree, evidence never becomes stale.
+	// change. Without a Tree, evidence never becomes stale. A Tree that is a ralph.Stamper, as these are, also
+	// notices files that change while a verifier runs and change back.
 	Tree ralph.Tree
+	// VerifierOutput lists files and folders that the verifiers write themselves in every run, such as
+	// coverage, relative to Dir and with slashes. They may change while a verifier runs; anything else makes
+	// its result stale. A folder stands for all that is in it, except for ".", which stands for the names in
+	// Dir itself: list it for a verifier that creates and removes files there.
+	VerifierOutput []string
 	// Checker runs the Verifiers itself when the agent claims that it is done, for example verify.Shell. Then
 	// the agent's own calls of these commands are no evidence. Limit its time with the context.
 	Checker ralph.Checker

@@ -50,11 +50,27 @@
 // set them, and whose tool reports the code in every output, sets Config.ExitCodeInOutput.
 //
 // With Config.Tree, evidence is stale once a file changed after it. If an answer calls a verifier and
-// something else, that is stale too: which came first is unknown. Files that verifiers write themselves are
-// no change.
+// something else, that is stale too: which came first is unknown. So is a verifier if a file, or the content
+// of a folder, changed while it ran, even if it changed back: a process that the agent left in the background
+// could show the work to the verifier and to nothing else. What a verifier builds or caches once is there
+// when it runs again; list what it writes in every run in Config.VerifierOutput.
 //
 // A tool that keeps its folder or its environment between calls can run a verifier on other files. With
-// Config.Checker the middleware runs the verifiers itself, and the agent's calls of them are no evidence.
+// Config.Checker the middleware runs the verifiers itself, and the agent's calls of them are no evidence. If
+// files changed meanwhile, it runs them once more.
+//
+// # What is not noticed
+//
+// The middleware does not end the agent's processes and has no sandbox. While a verifier runs, it does not
+// notice a write to a file that a process has mapped into its memory, a change of what Config.Tree leaves
+// out (dependencies and caches such as node_modules, with gitrepo.Repo ignored files, and everything after
+// the first 200,000 files), of Config.VerifierOutput, of files outside of Dir such as programs and
+// databases, or that a folder above Dir, or a link in its path, was exchanged. Between two verifiers,
+// plain.Tree compares files over 1 MiB by size and modification time only. Where the system has no change
+// times (Windows), modification times count, which a program can set back. What the agent's processes do
+// after the last look is not noticed either. Without Config.Tree, no change is noticed, and without
+// Config.Checker the middleware believes what the tools report. For proof against an agent that attacks, let
+// ralph run the agent.
 //
 // # How it ends
 //

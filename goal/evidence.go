@@ -3,7 +3,6 @@ package goal
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,21 +16,6 @@ import (
 // checkTool is the ToolName of evidence that the Checker produced.
 const checkTool = "check"
 
-// tree returns the name of the workspace's current state, "" without Config.Tree.
-func (m *Middleware) tree(ctx context.Context) (string, error) {
-	if m.Tree == nil {
-		return "", nil
-	}
-	state, err := m.Tree.Fingerprint(ctx, ralph.TreeInput{})
-	if err == nil && !state.Known {
-		err = errors.New("its state is unknown")
-	}
-	if err != nil {
-		return "", fmt.Errorf("fingerprint workspace: %w", err)
-	}
-	return state.ID(), nil
-}
-
 // observe turns the results of the pending calls into evidence. It looks at each batch of calls once.
 func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) error {
 	results := newResults(messages)
@@ -39,6 +23,10 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 		return nil
 	}
 	tree, err := m.tree(ctx)
+	if err != nil {
+		return err
+	}
+	moved, err := m.movedSince(ctx, s.Pending.Stamp) // after tree, so that nothing changes unseen between them
 	if err != nil {
 		return err
 	}
@@ -52,7 +40,7 @@ func (m *Middleware) observe(ctx context.Context, s *State, messages []Message) 
 			found = append(found, Evidence{
 				ToolName: call.Name, ToolCallID: result.CallID, Command: shell.ReadCall(call.Arguments).Line,
 				Status: m.statusOf(call, result), Content: m.compact(result.Content), ObservedAt: m.Now(),
-				Verifier: verifier, Iteration: s.Iteration, Tree: tree,
+				Verifier: verifier, Iteration: s.Iteration, Tree: tree, Moved: moved,
 			})
 		}
 	}
@@ -154,6 +142,12 @@ func (m *Middleware) verifiers(call ToolCall) (names []string, only bool) {
 	return names, only
 }
 
+// isVerifier reports whether a call verifies anything.
+func (m *Middleware) isVerifier(call ToolCall) bool {
+	names, _ := m.verifiers(call)
+	return len(names) > 0
+}
+
 func isShellTool(name string) bool { return slices.Contains(ShellTools, name) }
 
 // statusOf says whether a call succeeded: by its exit code and the tool's own error flag. Only if there is
@@ -209,13 +203,29 @@ func reportedCodes(output string) (codes []int) {
 	return codes
 }
 
-// check runs the Verifiers. Files that they write themselves do not make their results stale.
+// check runs the Verifiers. If files changed meanwhile, also if they changed back, what passed may have seen others
+// than those that are there, so the Verifiers run once more. What they build and cache themselves is there then.
 func (m *Middleware) check(ctx context.Context, s *State) error {
-	var found []Evidence
+	found, err := m.runVerifiers(ctx, s)
+	if err == nil && len(found) > 0 && found[0].Moved != "" && !slices.ContainsFunc(found, Evidence.failed) {
+		found, err = m.runVerifiers(ctx, s)
+	}
+	for _, e := range found {
+		s.note(e)
+	}
+	return err
+}
+
+// runVerifiers runs the Verifiers once.
+func (m *Middleware) runVerifiers(ctx context.Context, s *State) (found []Evidence, err error) {
+	before, err := m.stampBefore(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, verifier := range m.Verifiers {
 		result, err := m.Checker.Check(ctx, ralph.CheckInput{Name: verifier, Dir: m.Dir})
 		if err != nil {
-			return fmt.Errorf("run verifier %q: %w", verifier, err)
+			return nil, fmt.Errorf("run verifier %q: %w", verifier, err)
 		}
 		e := Evidence{
 			ToolName: checkTool, Command: verifier, Status: ralph.EvidencePass, Content: m.compact(result.Output),
@@ -228,11 +238,11 @@ func (m *Middleware) check(ctx context.Context, s *State) error {
 	}
 	tree, err := m.tree(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, e := range found {
-		e.Tree = tree
-		s.note(e)
+	moved, err := m.movedSince(ctx, before.ID)
+	for i := range found {
+		found[i].Tree, found[i].Moved = tree, moved
 	}
-	return nil
+	return found, err
 }

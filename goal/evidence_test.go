@@ -72,8 +72,24 @@ func TestWhatDoesNotMakeEvidenceStale(t *testing.T) {
 	}
 	t.Run("what the verifier writes itself", func(t *testing.T) {
 		const writes = "echo report > report.txt"
-		s := begin(t, func(c *goal.Config) { c.Verifiers = []string{writes} })
+		s := begin(t, func(c *goal.Config) {
+			c.Verifiers, c.VerifierOutput = []string{writes}, []string{"report.txt", "."}
+		})
 		s.shells(writes)
+		s.completed(s.answers("Done." + done))
+	})
+	t.Run("what the verifier builds once", func(t *testing.T) {
+		const builds = "test -e built || touch built"
+		s := begin(t, func(c *goal.Config) { c.Verifiers = []string{builds} })
+		s.shells(builds)
+		s.refused(s.answers("Done."+done), judge.GoalStale)
+		s.shells(builds)
+		s.completed(s.answers("Done." + done))
+	})
+	t.Run("what the checker builds once", func(t *testing.T) {
+		s := begin(t, func(c *goal.Config) {
+			c.Verifiers, c.Checker = []string{"test -e built || touch built"}, verify.Shell{Env: os.Environ()}
+		})
 		s.completed(s.answers("Done." + done))
 	})
 }

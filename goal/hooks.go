@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -147,11 +148,10 @@ func (m *Middleware) AfterModel(ctx context.Context, s *State, answer Message) (
 			return Decision{}, err
 		}
 	}
-	tree, err := m.tree(ctx)
+	evidence, err := m.weigh(ctx, s)
 	if err != nil {
 		return Decision{}, err
 	}
-	evidence := s.weigh(m.rules, tree)
 	s.Blocker = s.Blocker.After(said, evidence, s.seen())
 	verdict := judge.DecideGoal(judge.GoalAnswer{
 		Said: said, Evidence: evidence, Unverified: m.AllowUnverified, Blocker: s.Blocker,
@@ -182,7 +182,12 @@ func (m *Middleware) await(ctx context.Context, s *State, calls []ToolCall) erro
 		return err
 	}
 	s.Pending = &PendingCalls{Calls: calls, Tree: tree}
-	return nil
+	if !slices.ContainsFunc(calls, m.isVerifier) {
+		return nil
+	}
+	stamp, err := m.stampBefore(ctx)
+	s.Pending.Stamp = stamp.ID
+	return err
 }
 
 // proceed begins the next iteration.

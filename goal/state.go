@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,12 +44,18 @@ type Evidence struct {
 	// Stale reports that the same call, or another one of the same batch, may have changed the workspace after the
 	// verifier.
 	Stale bool `json:"stale,omitempty"`
+	// Moved is a file or folder that changed while the verifier ran, also if it changed back; "" if none did.
+	Moved string `json:"moved,omitempty"`
 }
+
+func (e Evidence) failed() bool { return e.Status == ralph.EvidenceFail }
 
 // PendingCalls are tool calls whose results the middleware has not seen.
 type PendingCalls struct {
 	Calls []ToolCall `json:"calls"`
 	Tree  string     `json:"tree,omitempty"` // the workspace before the calls
+	// Stamp is the workspace with the times of its changes, if one of the calls is a verifier.
+	Stamp string `json:"stamp,omitempty"`
 }
 
 // note adds evidence in place of older evidence of the same verifier.
@@ -86,13 +93,18 @@ func (s *State) weigh(rules judge.EvidenceRules, tree string) judge.Weighing {
 	for _, e := range s.Evidence {
 		calls = append(calls, ralph.ToolEvidence{
 			Tool: e.ToolName, CallID: e.ToolCallID, Command: e.Command, Status: e.Status, Output: e.Content,
-			Observed: e.ObservedAt, Verifier: e.Verifier, Stale: e.Stale || e.Tree != tree,
+			Observed: e.ObservedAt, Verifier: e.Verifier, Stale: e.Stale || e.Moved != "" || e.Tree != tree,
 		})
 	}
 	w := judge.WeighEvidence(rules, calls)
 	for _, e := range s.Evidence {
-		if w.Word == judge.EvidenceStale && e.Verifier == w.Last.Verifier && e.Stale {
+		switch {
+		case w.Word != judge.EvidenceStale || e.Verifier != w.Last.Verifier:
+		case e.Stale:
 			w.Detail = e.Verifier + " passed beside something else that may have changed files; run it alone"
+		case e.Moved != "":
+			w.Detail = fmt.Sprintf("%s changed while %s ran; end what else writes there, such as a process in the background "+
+				"(if the verifier itself does, list it in VerifierOutput)", e.Moved, e.Verifier)
 		}
 	}
 	return w

@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,12 +42,33 @@ type Tree struct {
 	digests scan.Digests
 }
 
-var _ ralph.Tree = (*Tree)(nil)
+var (
+	_ ralph.Tree    = (*Tree)(nil)
+	_ ralph.Stamper = (*Tree)(nil)
+	_ ralph.Stamper = (*Keeper)(nil)
+)
 
 // Fingerprint returns the state of the workspace. Head is "" and Dirty is 0, because there is no
 // commit to differ from.
 func (p *Tree) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
 	return p.scan(ctx, func(*os.Root, []string) {})
+}
+
+// Stamp implements [ralph.Stamper] for the files that Fingerprint reads, and their folders.
+func (p *Tree) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
+	if err := ctx.Err(); err != nil {
+		return ralph.Stamp{}, fmt.Errorf("read workspace: %w", context.Cause(ctx))
+	}
+	dir, err := scan.Canonical(p.Dir)
+	if err != nil {
+		return ralph.Stamp{}, fmt.Errorf("read workspace: %w", err)
+	}
+	isOutput := scan.SameAs(dir, p.OwnOutput)
+	return scan.StampAll(dir, func(name string) bool {
+		folder, isFolder := strings.CutSuffix(name, "/")
+		isOwn := name == scan.ProgressFile || path.Base(name) == ".git" || isFolder && scan.IsCache(path.Base(folder))
+		return isOwn || leaveOut(name) || isOutput(name)
+	}), nil
 }
 
 // Names lists the files of the workspace, as far as they are read.
@@ -137,6 +159,11 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 	}
 	state.Snapshot, state.Omitted = id, left
 	return state, nil
+}
+
+// Stamp is that of Tree.
+func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
+	return k.tree.Stamp(ctx, leaveOut)
 }
 
 // take saves a snapshot. It reads only files that changed since they were last saved.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 	"github.com/ralphloop/ralph/gitrepo/plain"
@@ -76,5 +77,44 @@ func TestPlainReportsWhatItCannotRead(t *testing.T) {
 	}
 	if state, err := (&plain.Tree{Dir: t.TempDir()}).Fingerprint(gittest.Canceled(t), gittest.Since); err == nil {
 		t.Errorf("canceled: %+v", state)
+	}
+}
+
+// clockStep is longer than times of files are coarse.
+const clockStep = 20 * time.Millisecond
+
+func TestStampSeesWhatWasUndone(t *testing.T) {
+	none := func(string) bool { return false }
+	for name, test := range map[string]struct {
+		act      func(w gittest.Workspace)
+		leaveOut func(string) bool
+		last     string // "" if nothing changed
+	}{
+		"nothing":         {func(gittest.Workspace) {}, none, ""},
+		"the same again":  {func(w gittest.Workspace) { w.Write("a/file", "one") }, none, "a/file"},
+		"its time":        {func(w gittest.Workspace) { w.Age("a/file") }, none, "a/file"},
+		"new and removed": {func(w gittest.Workspace) { w.Write("a/x", ""); w.Must(os.Remove(w.Path("a/x"))) }, none, "a/"},
+		"at the top":      {func(w gittest.Workspace) { w.Write("x", ""); w.Must(os.Remove(w.Path("x"))) }, none, "."},
+		"a cache":         {func(w gittest.Workspace) { w.Write("target/x", "two") }, none, ""},
+		"left out": {func(w gittest.Workspace) { w.Write("a/file", "two") },
+			func(name string) bool { return name == "a/file" }, ""},
+		"in a folder that is left out": {func(w gittest.Workspace) { w.Write("a/new", "two") },
+			func(name string) bool { return name == "a/" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gittest.NewFolder(t).At("work")
+			w.Write("a/file", "one")
+			w.Write("target/x", "one")
+			tree := &plain.Tree{Dir: w.Dir}
+			before, err := tree.Stamp(t.Context(), test.leaveOut)
+			w.Must(err)
+			time.Sleep(clockStep)
+			test.act(w)
+			after, err := tree.Stamp(t.Context(), test.leaveOut)
+			w.Must(err)
+			if (before.ID == after.ID) != (test.last == "") || test.last != "" && after.Last != test.last {
+				t.Errorf("%+v, then %+v", before, after)
+			}
+		})
 	}
 }

@@ -157,6 +157,11 @@ func usualExcludes(env []string) string {
 	return cmp.Or(configured, usual)
 }
 
+// Stamp is that of the repository.
+func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
+	return k.repo.Stamp(ctx, leaveOut)
+}
+
 // Fingerprint is that of the Repo, with the name of a snapshot of the same tree. It takes a
 // snapshot if the tree, a file of [Keeper.Always], a ref or git's index changed since the last
 // call. If that fails, Omitted says why. When a claim is judged, it compares the files regardless
