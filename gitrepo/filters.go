@@ -57,35 +57,32 @@ func (c *configured) refresh(ctx context.Context, at checkout) error {
 	if c.listed && now.same(c.seen) && c.filesAreSame() {
 		return nil
 	}
-	settings, err := at.programSettings(ctx)
-	for _, sub := range now.submodules {
-		if err != nil {
-			return err
-		}
-		var more []setting
-		more, err = sub.programSettings(ctx)
-		settings = append(settings, more...)
-	}
+	all, err := ownedSettings(ctx, append([]checkout{at}, now.submodules...))
 	if err != nil {
 		return err
 	}
 	c.files, c.drivers, c.list, c.signs = map[string]scan.Stamp{}, nil, nil, false
-	byName := map[string][]string{}
-	for _, s := range settings {
+	byName := map[string][]owned{}
+	for _, s := range all {
 		name := s.program()
 		switch {
 		case strings.HasPrefix(s.key, "merge."):
 			c.drivers = append(c.drivers, strings.TrimSuffix(s.key, ".driver"))
+		case s.foreign && (name == signing || name == ""): // Ralph makes no commits in submodules
 		case s.key == "commit.gpgsign":
 			c.signs = s.isTrue()
-		case name != "" && !slices.Contains(byName[name], s.String()):
-			byName[name] = append(byName[name], s.String())
+		case name != "" && !slices.Contains(byName[name], s):
+			byName[name] = append(byName[name], s)
 		}
 	}
 	common, _ := at.shared()
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		one := Configured{Name: name, Settings: byName[name]}
-		one.ID = c.identify(at, one.Settings)
+		one := Configured{Name: name, ID: c.identify(at.git, byName[name])}
+		for _, s := range byName[name] {
+			if !slices.Contains(one.Settings, s.String()) {
+				one.Settings = append(one.Settings, s.String())
+			}
+		}
 		one.Agreed = slices.Contains(c.agreed, one.ID) || at.git.Agreed != nil && at.git.Agreed(common, one.ID)
 		c.list = append(c.list, one)
 	}
@@ -112,23 +109,29 @@ const programLimit = 256 << 20
 
 // identify returns the ID of settings and of the files that they start, and remembers these
 // files. A program that these start in turn is not recognized.
-func (c *configured) identify(at checkout, settings []string) string {
+func (c *configured) identify(program git.Program, settings []owned) string {
 	sum := sha256.New()
+	known := map[string]bool{}
 	for _, one := range settings {
-		scan.Put(sum, one)
-		_, command, _ := strings.Cut(one, "=")
-		for _, words := range shell.Loose(command) {
+		put := func(parts ...string) {
+			if key := one.String() + "\x00" + parts[0]; !known[key] {
+				known[key] = true
+				scan.Put(sum, parts...)
+			}
+		}
+		put(one.String())
+		for _, words := range shell.Loose(one.value) {
 			for i, word := range words {
-				file := filepath.Join(at.top, word)
+				file := filepath.Join(one.top, word) // where git starts the program
 				switch {
 				case filepath.IsAbs(word):
 					file = word
 				case i == 0 && !strings.ContainsRune(word, '/'):
-					file, _ = process.Locate(word, at.git.Env, func(string) bool { return false })
+					file, _ = process.Locate(word, program.Env, func(string) bool { return false })
 				}
 				if content, ok := scan.Read(file, programLimit); ok && len(content) > 0 {
 					hash := sha256.Sum256(content)
-					scan.Put(sum, file, string(hash[:]))
+					put(file, string(hash[:]))
 					c.files[file] = scan.StampAt(file)
 				}
 			}
@@ -195,6 +198,27 @@ func (c *configured) disable(env []string) []string {
 type setting struct{ key, value string }
 
 func (s setting) String() string { return s.key + "=" + s.value }
+
+// owned is a setting of the repository whose working tree is at top.
+type owned struct {
+	setting
+	top     string
+	foreign bool // it is of a submodule
+}
+
+// ownedSettings lists the settings that name programs, of a working tree and then of its submodules.
+func ownedSettings(ctx context.Context, trees []checkout) (all []owned, err error) {
+	for i, at := range trees {
+		settings, err := at.programSettings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range settings {
+			all = append(all, owned{one, at.top, i > 0})
+		}
+	}
+	return all, nil
+}
 
 // isTrue reports whether git reads the value as true. A key without a value is.
 func (s setting) isTrue() bool {

@@ -96,3 +96,59 @@ func TestB15ConsentIsForTheProgramAsItWas(t *testing.T) {
 		})
 	}
 }
+
+// withSigner returns a repository with a submodule whose commits are to be signed by a program, and the
+// file that this program leaves.
+func withSigner(t *testing.T) (gittest.Workspace, string) {
+	t.Helper()
+	w := withSubmodule(t)
+	w.Script(".git/sign", `touch "$(dirname "$0")/signed"; exit 1`)
+	w.Git("config", "gpg.program", w.Path(".git/sign"))
+	w.Git("config", "commit.gpgSign", "true")
+	return w, w.Path(".git/signed")
+}
+
+func TestB15ASubmoduleDoesNotDecideWhetherCommitsAreSigned(t *testing.T) {
+	w, signed := withSigner(t)
+	w.Git("-C", "sub", "config", "commit.gpgSign", "false")
+	w.Git("-C", "sub", "config", "gpg.ssh.program", "other")
+	refused := "commits are signed by gpg.program=" + w.Path(".git/sign") +
+		", to which you have not agreed; pass --trust, or run once on a terminal"
+
+	w.Write("new", "new")
+	got := commitBy(w, newCommitter(w))
+	if want := (ralph.CommitResult{Failed: true, Output: refused}); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got %+v", got)
+	}
+	w.Sh(`git -c commit.gpgSign=false commit --quiet --allow-empty -m ours
+git -c commit.gpgSign=false branch topic HEAD~1
+git worktree add --quiet .git/topic topic
+git -C .git/topic -c commit.gpgSign=false commit --quiet --allow-empty -m theirs`)
+	_, err := w.Find().Merge(t.Context(), "topic")
+	gittest.Refused(t, err, gitrepo.ProblemNotAgreed, refused)
+	if ran(signed) {
+		t.Error("the program ran")
+	}
+}
+
+func TestB15ConsentIsForAProgramInASubmodule(t *testing.T) {
+	w := withSubmodule(t)
+	w.Script("sub/clean", "cat")
+	w.Script("clean", "cat")
+	w.Write("sub/.gitattributes", "* filter=up\n")
+	w.Write(".gitattributes", "kept filter=up\n")
+	w.Git("-C", "sub", "config", "filter.up.clean", "./clean")
+	repo := w.Find()
+	list, err := repo.Configured(t.Context())
+	w.Must(err)
+	if len(list) != 1 || fmt.Sprint(list[0].Settings) != "[filter.up.clean=./clean]" {
+		t.Fatalf("got %+v", list)
+	}
+	repo.Agree(list)
+	w.Fingerprint(repo, gittest.Since)
+	w.Script("sub/clean", "touch ran; cat")
+	w.Fingerprint(repo, gittest.Since)
+	if ran(w.Path("sub/ran")) {
+		t.Error("the program changed and ran")
+	}
+}
