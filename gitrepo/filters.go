@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -257,7 +259,7 @@ func (at checkout) programSettings(ctx context.Context) ([]setting, error) {
 	return settings, wrapError("read git's configuration", err)
 }
 
-// simpleName matches what a pathspec accepts as the value of an attribute.
+// simpleName matches what a pathspec accepts as the value of an attribute. Git accepts any name of a filter.
 var simpleName = regexp.MustCompile(`^[-A-Za-z0-9_]+$`)
 
 // Configured lists what git would start for tracked files, and to sign commits.
@@ -284,14 +286,50 @@ func (r *Repo) Configured(ctx context.Context) ([]Configured, error) {
 	return used, nil
 }
 
-// filtered lists tracked files that go through a filter, below the top of the working tree.
+// filtered lists tracked files that go through a filter, below the top of the working tree. The options
+// select other files than the tracked ones.
 func filtered(ctx context.Context, r *Repo, name string, options ...string) ([]string, error) {
-	if !simpleName.MatchString(name) {
-		return nil, nil
+	list := slices.Concat([]string{"ls-files", "-z", "--full-name"}, options, []string{"--"})
+	if simpleName.MatchString(name) {
+		list = append(list, ":(attr:filter="+name+")")
 	}
-	files := []string{"--", ":(attr:filter=" + name + ")"}
-	out, err := r.run(ctx, slices.Concat([]string{"ls-files", "-z", "--full-name"}, options, files)...)
-	return git.SplitNames(out), wrapError("look for files with a filter", err)
+	out, err := r.run(ctx, list...)
+	if err != nil || out == "" || simpleName.MatchString(name) {
+		return git.SplitNames(out), wrapError("look for files with a filter", err)
+	}
+	files, err := withAttribute(ctx, r, out, name)
+	return files, wrapError("look for files with a filter", err)
+}
+
+// withAttribute returns those of the files whose attribute filter has a value. The files are names below
+// the top of the working tree, each followed by a zero byte.
+func withAttribute(ctx context.Context, r *Repo, files, value string) ([]string, error) {
+	list, err := temporary("ralph-files-", files)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(list)
+	out, err := r.call(ctx, git.Call{Dir: r.Top, Args: []string{"check-attr", "--stdin", "-z", "filter"}, Stdin: list})
+	var found []string
+	for fields := git.SplitNames(out); len(fields) >= 3; fields = fields[3:] { // file, "filter", value
+		if fields[2] == value {
+			found = append(found, fields[0])
+		}
+	}
+	return found, err
+}
+
+// temporary writes a file for git to read. The caller removes it.
+func temporary(name, text string) (path string, err error) {
+	file, err := os.CreateTemp("", name)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		os.Remove(file.Name())
+	}
+	return file.Name(), err
 }
 
 // Agree lets git start these programs from now on, as long as they stay the same.

@@ -3,6 +3,7 @@ package gitrepo_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/ralphloop/ralph"
@@ -150,5 +151,39 @@ func TestB15ConsentIsForAProgramInASubmodule(t *testing.T) {
 	w.Fingerprint(repo, gittest.Since)
 	if ran(w.Path("sub/ran")) {
 		t.Error("the program changed and ran")
+	}
+}
+
+func TestB15AFilterOfAnyNameNeedsConsent(t *testing.T) {
+	for _, name := range []string{"crypt.v2", "a=b", "é", "\xff", "", "a:b", `q"q`, "set.", "-"} {
+		t.Run(name, func(t *testing.T) {
+			w := gittest.NewRepo(t)
+			cleaned := w.Path(".git/cleaned")
+			w.Script(".git/clean", `touch "$(dirname "$0")/cleaned"; tr a-z A-Z`)
+			w.Git("config", "filter."+name+".clean", w.Path(".git/clean"))
+			w.Write(".gitattributes", "*.bin filter="+name+"\n")
+			w.Write("sub/a.bin", "content")
+			w.Write("sub/plain", "content")
+			w.Commit()
+			w.Must(os.Remove(cleaned))
+			w.Write("sub/new.bin", "secret")
+			w.Dir = w.Path("sub")
+			list, err := w.Find().Configured(t.Context())
+			w.Must(err)
+			if len(list) != 1 || list[0].Name != "filter "+name {
+				t.Fatalf("got %+v", list)
+			}
+			got := commitBy(w, newCommitter(w))
+			if !got.Failed || !strings.HasPrefix(got.Output, "sub/new.bin goes through the filter ") || ran(cleaned) {
+				t.Errorf("got %+v, filter ran: %v", got, ran(cleaned))
+			}
+			repo := w.Find()
+			repo.Agree(list)
+			committer, err := repo.Committer(t.Context(), gitrepo.CommitOptions{})
+			w.Must(err)
+			if got := commitBy(w, committer); got.Failed || w.Git("show", "HEAD:sub/new.bin") != "SECRET" {
+				t.Errorf("got %+v, committed %q", got, w.Git("show", "HEAD:sub/new.bin"))
+			}
+		})
 	}
 }

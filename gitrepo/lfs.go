@@ -70,17 +70,13 @@ type pointer struct {
 
 // readPointers returns the pointers among objects, which are listed one per line.
 func readPointers(ctx context.Context, r *Repo, ids string) (map[string]pointer, error) {
-	list, err := os.CreateTemp("", "ralph-ids-")
+	list, err := temporary("ralph-ids-", ids)
 	if err != nil {
 		return nil, fmt.Errorf("read pointers: %w", err)
 	}
-	defer os.Remove(list.Name())
-	_, err = list.WriteString(ids)
-	if err := errors.Join(err, list.Close()); err != nil {
-		return nil, fmt.Errorf("read pointers: %w", err)
-	}
+	defer os.Remove(list)
 	// The files that these objects are of may be large.
-	out, err := r.call(ctx, git.Call{Args: []string{"cat-file", "--batch"}, Stdin: list.Name()})
+	out, err := r.call(ctx, git.Call{Args: []string{"cat-file", "--batch"}, Stdin: list})
 	if errors.Is(err, git.ErrTooMuch) {
 		err = nil
 	}
