@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/secrets"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -107,7 +108,11 @@ func (s *suite) ownChecks(ids []string) []check {
 			continue
 		}
 		for _, command := range t.Checks {
-			checks = append(checks, check{task: t.ID, name: command})
+			one := check{task: t.ID, name: command}
+			if secrets.HasMask(command) { // it would run with the secret in its place
+				one.barred = "the check contains a masked secret; name the variable instead"
+			}
+			checks = append(checks, one)
 		}
 	}
 	return checks
@@ -155,6 +160,8 @@ func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check 
 			checks = append(checks, check{name: name, missing: "the test files that this check ran before are gone"})
 		case len(files) == 0:
 			s.noticeSkipped(name)
+		case slices.ContainsFunc(files, secrets.HasMask): // a check runs with the secret in place of its mask
+			checks = append(checks, check{name: name, barred: "a test file is named like a masked secret"})
 		default:
 			checks = append(checks, check{
 				name:    name,

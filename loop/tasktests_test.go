@@ -86,6 +86,18 @@ func TestTestFilesOfTasks(t *testing.T) {
 			payloads[ralph.CheckResult](w.log)[0],
 		)
 	})
+	bubble(t, "a test file is named like a masked secret", func(t *testing.T) {
+		w := listed(t, nil, tagging("A"))
+		book := testedBook{newMemoryTasks(entry("A", "echo [masked:TOKEN]")), map[string][]string{"A": {"[masked:TOKEN].py"}}}
+		w.options = append(w.options, WithTasks(book))
+		w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
+		w.ends(ralph.CheckBroken, 0)
+		same(t, "results", []ralph.CheckResult{
+			{Name: "pytest {tests}", Broken: true, ExitCode: -1, Output: "a test file is named like a masked secret"},
+			{Name: "echo [masked:TOKEN]", Task: "A", Broken: true, ExitCode: -1,
+				Output: "the check contains a masked secret; name the variable instead"},
+		}, payloads[ralph.CheckResult](w.log))
+	})
 	bubble(t, "test files cannot be found any more", func(t *testing.T) {
 		files := map[string][]string{"A": {"tests/a.py"}}
 		w := listed(t, nil, func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {

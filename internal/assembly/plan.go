@@ -95,6 +95,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findChecks(); err != nil {
 		return nil, err
 	}
+	if err := p.checkMasks(); err != nil {
+		return nil, err
+	}
 	p.Goal, p.Checks = p.Mask.String(p.Goal), text.Mapped(p.Checks, p.Mask.String)
 	p.lintTasks()
 	if err := p.checkRepository(ctx); err != nil {
@@ -161,6 +164,30 @@ func weakGates(p ralph.Policy) []string {
 
 func (p *Plan) notice(code, text string) {
 	p.Notices = append(p.Notices, ralph.Notice{Code: code, Text: text})
+}
+
+// checkMasks refuses commands that Ralph could not restore from the record of the run, which has masks in place of
+// secrets. Another command would run instead, with a secret in it.
+func (p *Plan) checkMasks() error {
+	if p.Resumed {
+		return nil
+	}
+	bad, err := p.Settings.NotRestored(p.Mask)
+	if err != nil {
+		return fmt.Errorf("record settings: %w", err)
+	}
+	for _, check := range p.Checks {
+		if bad == "" && !p.Mask.Restores(check) {
+			bad = p.Mask.String(check)
+		}
+	}
+	if bad == "" {
+		return nil
+	}
+	return &config.UsageError{
+		Msg:  "a setting cannot be recorded without changing it: " + bad,
+		Hint: "it has a secret after a backslash, or a text like [masked:NAME]; use the variable instead",
+	}
 }
 
 // findChecks uses the given checks, or detects one. It rejects a run that nothing could prove

@@ -74,6 +74,21 @@ func Recorded(text []byte, env Env, dir string) (s Settings, err error) {
 	return s, json.Unmarshal(text, &s)
 }
 
+// NotRestored returns a setting, with its secrets masked, that [Recorded] would return as another one; "" if there is
+// none.
+func (s Settings) NotRestored(mask *secrets.Masker) (found string, err error) {
+	text, err := json.Marshal(s)
+	if err == nil {
+		_, err = secrets.MapJSON(text, func(value string) string {
+			if found == "" && !mask.Restores(value) {
+				found = mask.String(value)
+			}
+			return value
+		})
+	}
+	return found, err
+}
+
 func labeled(label string, values []string) []secrets.Secret {
 	return text.Mapped(values, func(value string) secrets.Secret { return secrets.Secret{Label: label, Value: value} })
 }

@@ -3,6 +3,7 @@ package secrets
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -23,8 +24,8 @@ type Masker struct {
 	// heads has what a text can end with if a pattern begins there: one to seven first bytes of any.
 	heads map[string]bool
 	// shift says how far the next match is at least, for the last bytes of a block of eight.
-	shift  [1 << hashBits]uint8
-	labels []string // label and value in turn, for Reveal
+	shift [1 << hashBits]uint8
+	masks []string // mask and text in turn, for Reveal
 }
 
 type pattern struct{ text, mask string }
@@ -35,18 +36,20 @@ func New(all []Secret) *Masker {
 	for i := range m.shift {
 		m.shift[i] = Shortest - gram + 1
 	}
-	known := map[string]bool{}
+	known, count := map[string]bool{}, map[string]int{}
 	for _, secret := range all {
-		label := "[masked:" + cleanLabel(secret.Label) + "]"
-		m.labels = append(m.labels, label, secret.Value)
+		label := cleanLabel(secret.Label)
 		for _, line := range lines(secret.Value) {
 			if len(line) < Shortest {
 				continue
 			}
-			for _, form := range forms(line) {
+			count[label]++
+			for i, form := range forms(line) {
+				mask := maskOf(label, count[label], i)
+				m.masks = append(m.masks, mask, form)
 				if len(form) >= Shortest && !known[form] {
 					known[form] = true
-					m.add(pattern{form, label})
+					m.add(pattern{form, mask})
 				}
 			}
 		}
@@ -59,6 +62,23 @@ func New(all []Secret) *Masker {
 	}
 	return m
 }
+
+const opening = "[masked:"
+
+// maskOf returns the mask of the nth value with a label, in one of its forms. Each has its own, so that Reveal
+// restores exactly the text that was masked. The first value as it is, by far the most common, has no number.
+func maskOf(label string, nth, form int) string {
+	switch {
+	case form > 0:
+		label += fmt.Sprintf("#%d.%d", nth, form)
+	case nth > 1:
+		label += fmt.Sprintf("#%d", nth)
+	}
+	return opening + label + "]"
+}
+
+// HasMask reports whether a text looks like one with a mask.
+func HasMask(text string) bool { return strings.Contains(text, opening) }
 
 // lines returns the lines of a secret, without the frame of a PEM block.
 func lines(value string) []string {
@@ -77,7 +97,7 @@ func lines(value string) []string {
 // cleanLabel returns a label that does not end a string of JSON or a line.
 func cleanLabel(label string) string {
 	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'\\`$[]<>&", r) {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'\\`$[]<>&#", r) {
 			return '_'
 		}
 		return r
@@ -174,10 +194,14 @@ func (m *Masker) String(text string) string {
 	return string(m.Bytes([]byte(text)))
 }
 
-// Reveal returns text with the secrets that String masked, as far as they stood there as they are.
+// Reveal returns a text whose secrets String masked, with these secrets. That is the original text, unless
+// it has a mask of its own or a secret after a backslash; Restores tells.
 func (m *Masker) Reveal(text string) string {
-	if m == nil {
+	if m == nil || !HasMask(text) {
 		return text
 	}
-	return strings.NewReplacer(m.labels...).Replace(text)
+	return strings.NewReplacer(m.masks...).Replace(text)
 }
+
+// Restores reports whether Reveal returns this text after String.
+func (m *Masker) Restores(text string) bool { return m.Reveal(m.String(text)) == text }

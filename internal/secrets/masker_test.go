@@ -39,7 +39,7 @@ func TestEveryFormIsMasked(t *testing.T) {
 	}
 	for name, text := range texts {
 		got := m.String("before " + text + " after")
-		if !strings.HasPrefix(got, "before ") || !strings.Contains(got, "[masked:MY_TOKEN]") ||
+		if !strings.HasPrefix(got, "before ") || !strings.Contains(got, "[masked:MY_TOKEN") ||
 			!strings.HasSuffix(got, " after") {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
@@ -88,12 +88,11 @@ func TestTheLinesOfAKeyAreMasked(t *testing.T) {
 		"MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n"
 	key := "-----BEGIN PRIVATE KEY-----\n" + body + "-----END PRIVATE KEY-----\n"
 	m := secrets.New([]secrets.Secret{{"key.pem", key}})
-	masked := "[masked:key.pem]\n"
-	if got := m.String(key); got != strings.Replace(key, body, masked+masked, 1) {
+	if got := m.String(key); got != strings.Replace(key, body, "[masked:key.pem]\n[masked:key.pem#2]\n", 1) {
 		t.Errorf("plain: %q", got)
 	}
 	quoted, _ := json.Marshal(key)
-	if got := m.String(string(quoted)); !json.Valid([]byte(got)) || strings.Count(got, "[masked:key.pem]") != 2 {
+	if got := m.String(string(quoted)); !json.Valid([]byte(got)) || strings.Count(got, "[masked:key.pem") != 2 {
 		t.Errorf("JSON: %q", got)
 	}
 }
@@ -107,7 +106,7 @@ func TestALongSecretInLinesOfBase64IsMasked(t *testing.T) {
 		for rest := text; rest != ""; rest = rest[min(width, len(rest)):] {
 			lines = append(lines, rest[:min(width, len(rest))])
 		}
-		if got := m.String(strings.Join(lines, "\n")); strings.Count(got, "[masked:LONG]") != len(lines) {
+		if got := m.String(strings.Join(lines, "\n")); strings.Count(got, "[masked:LONG#") != len(lines) {
 			t.Errorf("lines of %d: %q", width, got)
 		}
 	}
@@ -126,6 +125,30 @@ func TestRevealUndoesString(t *testing.T) {
 	text := "curl -H 'X: first-secret-1' other_secret_2"
 	if masked := m.String(text); strings.Contains(masked, "secret") || m.Reveal(masked) != text {
 		t.Errorf("masked %q, revealed %q", masked, m.Reveal(masked))
+	}
+}
+
+// Every form, and every value of a variable, had the same mask, and Reveal put the first value in its place.
+func TestB15RevealRestoresTheTextThatWasMasked(t *testing.T) {
+	m := secrets.New([]secrets.Secret{
+		{"URL", token}, {"URL", "second-secret-2"}, {"TOKEN", "second-secret-2"}, {"KEY", "line-one-1\nline-two-2\n"},
+	})
+	for _, command := range []string{
+		"curl -u " + token + ":second-secret-2",
+		"auth " + base64.StdEncoding.EncodeToString([]byte("user:"+token)),
+		"auth " + base64.StdEncoding.EncodeToString([]byte("second-secret-2")),
+		"get https://host/?q=" + url.QueryEscape(token) + "&h=" + hex.EncodeToString([]byte("second-secret-2")),
+		"printf line-two-2 line-one-1",
+	} {
+		masked := m.String(command)
+		if masked == command || m.Reveal(masked) != command || !m.Restores(command) {
+			t.Errorf("%q was masked as %q and restored as %q", command, masked, m.Reveal(masked))
+		}
+	}
+	for _, command := range []string{"echo [masked:URL]", `printf '\second-secret-2'`} {
+		if m.Restores(command) {
+			t.Errorf("%q counts as restored, but becomes %q", command, m.Reveal(m.String(command)))
+		}
 	}
 }
 
