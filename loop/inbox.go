@@ -256,8 +256,8 @@ func (b *inbox) await(ctx context.Context, v ralph.Verdict, list *taskList) {
 	}
 }
 
-// awaitAnswer keeps the run alive until a person answers the agent's question, someone stops the
-// run, or its time is up.
+// awaitAnswer keeps the run alive until a person answers the agent's question or stops the run, or
+// its time is up.
 func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {

@@ -42,8 +42,9 @@ func binaryForms(secret string) []string {
 	return found
 }
 
-// base64Inside returns the characters of a base64 text that depend on the secret alone, if other
-// text stands around it and the number of bytes before it is before, or more by a multiple of three.
+// base64Inside returns the characters by which a secret is found in the base64 form of a longer text. They
+// depend on the secret alone and on the number of bytes before it, of which only the remainder of a
+// division by three matters.
 func base64Inside(alphabet *base64.Encoding, secret string, before int) string {
 	text := alphabet.WithPadding(base64.NoPadding).EncodeToString([]byte("\x00\x00\x00"[:before] + secret))
 	first := (before*8 + 5) / 6

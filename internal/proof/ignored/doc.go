@@ -16,7 +16,7 @@
 // Dependency folders such as node_modules are an exception, because checks need them. Their lock
 // file, which is part of the tree, says what belongs in them:
 //
-//   - If the folder changed and the lock file did not, somebody edited installed libraries. That
+//   - If the folder changed and the lock file did not, installed libraries were edited. That
 //     changes the environment of the checks, and the claim is refused.
 //   - If both changed, or if the folder is new and the tree has a lock file for it, the change may
 //     be honest. A setup command can install the folder again in the view. Without such a command

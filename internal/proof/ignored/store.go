@@ -125,7 +125,7 @@ func (w *Watch) AdoptInMemory() error {
 	return err
 }
 
-// Identity returns a digest of the list. It changes with the files, unless someone sets the clock back.
+// Identity returns a digest of the list. It changes with the files, unless the system clock is set back.
 func (l List) Identity() string {
 	sum := sha256.New()
 	l.print(sum)
