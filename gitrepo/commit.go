@@ -188,7 +188,7 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 			Env:     r.checkout().location(),
 			Timeout: c.options.Timeout,
 			Args: append(
-				[]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"},
+				[]string{"-c", noHooks, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"},
 				what...),
 		})
 		switch {
@@ -229,7 +229,7 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
 	if len(strange) > 0 {
-		args = append(args, "-c", "core.hooksPath="+os.DevNull)
+		args = append(args, "-c", noHooks)
 		note = "no hooks ran because some were added or changed after the start: " + strings.Join(strange, ", ")
 	}
 	if len(gone) > 0 {

@@ -21,6 +21,7 @@ import (
 type programs struct {
 	hooks   string    // git's hooks folder
 	files   git.Hooks // in that folder, unless it is in the working tree
+	more    []string  // hooks in settings, each as key, newline, value
 	signing []string  // settings that name a signing program
 }
 
@@ -42,7 +43,9 @@ func (c *Committer) programs(ctx context.Context) (programs, error) {
 	if !c.inTree(p.hooks) {
 		p.files = git.HooksIn(p.hooks)
 	}
-	p.signing, err = c.signingPrograms(ctx)
+	if p.more, err = c.settings(ctx, "look for hooks", hookKeys); err == nil {
+		p.signing, err = c.settings(ctx, "look for programs that sign", signingKeys)
+	}
 	return p, err
 }
 
@@ -56,11 +59,17 @@ func (c *Committer) inTree(folder string) bool {
 	return err != nil || !scan.Below(git, folder)
 }
 
-// signingPrograms lists settings, each as key, newline, value.
-func (c *Committer) signingPrograms(ctx context.Context) ([]string, error) {
-	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp",
-		`^gpg\.(.*\.)?(program|defaultkeycommand)$`)
-	return git.SplitNames(text), err
+// settings lists settings, each as key, newline, value. An error starts with doing. Not by r.run, which
+// changes some of them.
+func (c *Committer) settings(ctx context.Context, doing, keys string) ([]string, error) {
+	at := c.repo.checkout()
+	text, err := at.git.Run(ctx, git.Call{
+		Dir: at.top, Env: at.location(), Args: []string{"config", "-z", "--includes", "--get-regexp", "^" + keys + "$"},
+	})
+	if git.ExitCode(err) == 1 {
+		return nil, nil
+	}
+	return git.SplitNames(text), wrapError(doing, err)
 }
 
 // removedHooks returns the names of hooks that existed before and no longer run.
@@ -78,6 +87,9 @@ func (p programs) removedHooks(before programs) []string {
 func (p programs) changedHooks(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
+	}
+	if !slices.Equal(p.more, before.more) {
+		return []string{"those in git's settings"}
 	}
 	return text.Mapped(p.files.Since(before.files), scan.Quote)
 }

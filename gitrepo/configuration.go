@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type checkout struct {
 	top, gitDir string
 	git         git.Program
+	index       string // that a call uses in place of the repository's own; may be ""
 }
 
 func (r *Repo) checkout() checkout { return checkout{top: r.Top, gitDir: r.GitDir, git: r.Git} }
@@ -48,8 +50,8 @@ func (c configuration) same(as configuration) bool {
 	return !c.unknown && !as.unknown && slices.EqualFunc(c.files, as.files, bytes.Equal)
 }
 
-func (at checkout) configuration(ctx context.Context, known *configured) configuration {
-	c := at.ownConfiguration()
+func (at checkout) configuration(ctx context.Context, known *configured) (c configuration, err error) {
+	c = at.ownConfiguration()
 	for _, path := range userConfigurations(at.git.Env) {
 		c.add(path)
 	}
@@ -58,13 +60,15 @@ func (at checkout) configuration(ctx context.Context, known *configured) configu
 	if known.links == nil {
 		known.links = map[string]links{}
 	}
-	c.submodules = at.submodules(ctx, known.links, 0)
+	if c.submodules, err = at.submodules(ctx, known.links, 0); err != nil {
+		return c, fmt.Errorf("look for submodules: %w", err)
+	}
 	for _, sub := range c.submodules {
 		own := sub.ownConfiguration()
 		c.files, c.unknown = append(c.files, own.files...), c.unknown || own.unknown
 	}
 	c.unknown = c.unknown || slices.ContainsFunc(c.files, including)
-	return c
+	return c, nil
 }
 
 func (at checkout) ownConfiguration() configuration {
@@ -99,52 +103,117 @@ func userConfigurations(env []string) []string {
 		filepath.Join(cmp.Or(set["XDG_CONFIG_HOME"], filepath.Join(home, ".config")), "git", "config"))
 }
 
-// links are the submodules in an index.
+// links is what is known about an index, or about the git folder of a submodule.
 type links struct {
 	index scan.Stamp
-	names []string
+	names []string // of submodules
+
+	own configuration
+	top string // of the working tree, according to these settings
 }
+
+// deepest is how many submodules may be nested in each other. Git has no such limit, but an agent could make
+// a chain of them to keep git busy.
+const deepest = 16
 
 // submodules returns the submodules that are checked out, with theirs. Git would start itself in
 // each of them.
-func (at checkout) submodules(ctx context.Context, all map[string]links, depth int) (list []checkout) {
-	const deepest = 16
-	index := filepath.Join(at.gitDir, "index")
-	known := all[at.gitDir]
-	if stamp := scan.StampAt(index); stamp != known.index || stamp == (scan.Stamp{}) {
-		known = links{stamp, at.gitlinks(ctx, index)}
-		all[at.gitDir] = known
+func (at checkout) submodules(ctx context.Context, all map[string]links, depth int) (list []checkout, err error) {
+	names, err := at.gitlinks(ctx, all, filepath.Join(at.gitDir, "index"))
+	if err == nil && at.index != "" {
+		var more []string
+		more, err = at.gitlinks(ctx, all, at.index)
+		names = slices.Concat(names, more)
 	}
-	for _, name := range known.names {
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		top := filepath.Join(at.top, filepath.FromSlash(name))
 		sub := checkout{top: top, gitDir: gitDirOf(top), git: at.git}
 		if sub.gitDir == "" {
 			continue
 		}
-		list = append(list, sub)
-		if depth < deepest {
-			list = append(list, sub.submodules(ctx, all, depth+1)...)
+		if depth == deepest { // the programs of this one would run
+			return nil, fmt.Errorf("more than %d are nested in each other: %s", deepest, scan.Quote(top))
 		}
+		if sub.top, err = sub.workTree(ctx, all); err != nil {
+			return nil, err
+		}
+		below, err := sub.submodules(ctx, all, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(append(list, sub), below...)
 	}
-	return list
+	return list, nil
 }
 
-// gitlinks lists the submodules of an index. Git is asked only if the index can have some. If git cannot
-// read it, git cannot look for submodules either.
-func (at checkout) gitlinks(ctx context.Context, index string) (names []string) {
-	content, ok := scan.Read(index, indexLimit)
-	if ok && !bytes.Contains(content, []byte{0, 0, 0o160000 >> 8, 0}) && !bytes.Contains(content, []byte("link")) {
-		return nil
+// workTree returns where git looks for the files of a submodule. Its settings can name another folder, with
+// other submodules in it.
+func (at checkout) workTree(ctx context.Context, all map[string]links) (string, error) {
+	key := at.gitDir + "\x00" + at.top
+	own := at.ownConfiguration()
+	if known, ok := all[key]; ok && own.same(known.own) {
+		return known.top, nil
 	}
-	out, _ := at.git.Run(ctx, git.Call{
-		Dir: at.top, Env: at.location(), Args: []string{"ls-files", "-z", "--stage"},
+	out, err := at.git.Run(ctx, git.Call{ // as git starts itself there
+		Dir: at.top, Env: []string{"GIT_DIR=.git"}, Args: []string{"rev-parse", "--show-toplevel"},
 	})
-	for _, line := range git.SplitNames(out) {
-		if about, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(about, "160000 ") {
-			names = append(names, name)
+	top := filepath.FromSlash(strings.TrimSuffix(out, "\n"))
+	if git.Failed(err) { // then it does not work there either
+		top, err = at.top, nil
+	}
+	if err == nil {
+		all[key] = links{own: own, top: top}
+	}
+	return top, err
+}
+
+// gitlinks lists the submodules of an index. Git is asked only if the index changed and can have some: if it
+// has the mode of one, is split in two files, or has whole folders as one entry.
+func (at checkout) gitlinks(ctx context.Context, all map[string]links, index string) ([]string, error) {
+	stamp := scan.StampAt(index)
+	if known, ok := all[index]; ok && known.index == stamp && stamp != (scan.Stamp{}) {
+		return known.names, nil
+	}
+	var found linkNames
+	content, ok := scan.Read(index, indexLimit)
+	may := func(part string) bool { return bytes.Contains(content, []byte(part)) }
+	if !ok || may("\x00\x00\xe0\x00") || may("link") || may("sdir") {
+		_, err := at.git.Run(ctx, git.Call{
+			Dir: at.top, Env: append(at.location(), "GIT_INDEX_FILE="+index), Out: &found,
+			Args: []string{"ls-files", "-z", "--stage", "--full-name"},
+		})
+		if git.Failed(err) { // if git cannot read the index, it cannot look for submodules either
+			return found.names, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return names
+	all[index] = links{index: stamp, names: found.names}
+	return found.names, nil
+}
+
+// linkNames reads git's list of an index, which may be long, and keeps the names of submodules.
+type linkNames struct {
+	rest  []byte
+	names []string
+}
+
+func (l *linkNames) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte{0})
+		if !whole {
+			return len(p), nil
+		}
+		if about, name, _ := strings.Cut(string(line), "\t"); strings.HasPrefix(about, "160000 ") {
+			l.names = append(l.names, name)
+		}
+		l.rest = rest
+	}
 }
 
 // gitDirOf returns the git folder of a working tree, or "" if it has none.

@@ -44,8 +44,10 @@
 // wherever they are configured: an agent may have planted the others, in this run or an earlier one,
 // and they would run outside its sandbox. Consent is for the commands and for the content of the files
 // that they start. It does not cover what these start in turn. Every call looks at the configuration
-// again: of the repository, its submodules, the user and the system, with what they include. Merge
-// drivers never run; git merges such files as texts.
+// again: of the repository, its submodules, the user and the system, with what they include. The files
+// of a new worktree are checked out by the settings that hold there. Merge drivers never run; git merges
+// such files as texts. Submodules that are nested too deeply are an error, because git would start
+// itself in all of them.
 //
 // Without a filter, files are compared as they are. A file under Git LFS is unchanged if the committed
 // pointer has its hash. Files under other filters count as changed once git has to look at them.

@@ -35,6 +35,12 @@ func (c Configured) Signs() bool { return c.Name == signing }
 const (
 	signing      = "signing"
 	filterPrefix = "filter "
+
+	verifySignatures = "merge.verifysignatures"
+
+	// Regular expressions.
+	hookKeys    = `hook\..*\.(command|event|enabled)`
+	signingKeys = `gpg\.(.*\.)?(program|defaultkeycommand)`
 )
 
 // configured is what the user's git would start, and Ralph's own git does not unless the user agreed
@@ -46,16 +52,36 @@ type configured struct {
 	list    []Configured
 	files   map[string]scan.Stamp // that it starts
 	drivers []string              // names of merge drivers, which never run
+	hooks   []string              // names of hooks in settings, which git has since version 2.54
 	signs   bool                  // commits are signed
+	checks  bool                  // merges need a signature
 	atFind  []string              // names that were listed first
 	agreed  []string              // IDs, in addition to those that [git.Program] knows
 	links   map[string]links      // by git folder
 	hashes  map[string]hashed     // of files under a filter that does not run
 }
 
+// clone returns what is known, for a Repo that another goroutine uses.
+func (c *configured) clone() configured {
+	alone := *c
+	alone.links, alone.hashes = maps.Clone(c.links), maps.Clone(c.hashes)
+	return alone
+}
+
+// elsewhere returns what is known, for another working tree of the repository. Conditions of its settings, and
+// relative names of programs, lead to other programs there.
+func (c *configured) elsewhere() configured {
+	there := c.clone()
+	there.seen.unknown = true // list them again
+	return there
+}
+
 // refresh lists the programs again if anything about them may have changed.
 func (c *configured) refresh(ctx context.Context, at checkout) error {
-	now := at.configuration(ctx, c)
+	now, err := at.configuration(ctx, c)
+	if err != nil {
+		return err
+	}
 	if c.listed && now.same(c.seen) && c.filesAreSame() {
 		return nil
 	}
@@ -63,16 +89,21 @@ func (c *configured) refresh(ctx context.Context, at checkout) error {
 	if err != nil {
 		return err
 	}
-	c.files, c.drivers, c.list, c.signs = map[string]scan.Stamp{}, nil, nil, false
+	c.hooks = nil
+	c.files, c.drivers, c.list, c.signs, c.checks = map[string]scan.Stamp{}, nil, nil, false, false
 	byName := map[string][]owned{}
 	for _, s := range all {
 		name := s.program()
 		switch {
-		case strings.HasPrefix(s.key, "merge."):
+		case strings.HasPrefix(s.key, "merge.") && s.key != verifySignatures:
 			c.drivers = append(c.drivers, strings.TrimSuffix(s.key, ".driver"))
+		case strings.HasPrefix(s.key, "hook."):
+			c.hooks = append(c.hooks, s.key[:strings.LastIndexByte(s.key, '.')])
 		case s.foreign && (name == signing || name == ""): // Ralph makes no commits in submodules
 		case s.key == "commit.gpgsign":
 			c.signs = s.isTrue()
+		case s.key == verifySignatures:
+			c.checks = s.isTrue()
 		case name != "" && !slices.Contains(byName[name], s):
 			byName[name] = append(byName[name], s)
 		}
@@ -154,17 +185,34 @@ func (c *configured) refused() (names []string) {
 
 // refusedSigning returns the programs that sign commits, if the user has not agreed to them.
 func (c *configured) refusedSigning() []string {
+	if !c.signs {
+		return nil
+	}
+	return c.unagreedSigners()
+}
+
+// unagreedSigners returns the programs that make and verify signatures, if the user has not agreed to them.
+func (c *configured) unagreedSigners() []string {
 	for _, one := range c.list {
-		if one.Name == signing && c.signs && !one.Agreed {
+		if one.Name == signing && !one.Agreed {
 			return one.Settings
 		}
 	}
 	return nil
 }
 
-// disable returns environment variables that disable all programs that the user did not agree to. An
-// agent chose their names, which may contain an equals sign that -c cannot pass on.
-func (c *configured) disable(env []string) []string {
+// disableHooks is disable for a call that runs no hooks. core.hooksPath does not concern those in settings.
+func (c *configured) disableHooks(env []string) []string {
+	settings := make([]setting, 0, len(c.hooks))
+	for _, name := range slices.Compact(slices.Clone(c.hooks)) {
+		settings = append(settings, setting{name + ".enabled", "false"})
+	}
+	return c.disable(env, settings...)
+}
+
+// disable returns environment variables that disable all programs that the user did not agree to, with more
+// settings. An agent chose their names, which may contain an equals sign that -c cannot pass on.
+func (c *configured) disable(env []string, more ...setting) []string {
 	var added []string
 	count := 0
 	for _, entry := range env {
@@ -189,6 +237,9 @@ func (c *configured) disable(env []string) []string {
 	}
 	for _, name := range c.drivers { // as git merges texts itself
 		set(name+".driver", "git merge-file --quiet --marker-size=%L %A %O %B")
+	}
+	for _, s := range more {
+		set(s.key, s.value)
 	}
 	if len(added) == 0 {
 		return nil
@@ -243,7 +294,7 @@ func (at checkout) programSettings(ctx context.Context) ([]setting, error) {
 	out, err := at.git.Run(ctx, git.Call{
 		Dir: at.top, Env: at.location(),
 		Args: []string{"config", "-z", "--includes", "--get-regexp",
-			`^(filter\..*|merge\..*\.driver|gpg\.(.*\.)?(program|defaultkeycommand)|commit\.gpgsign)$`},
+			`^(filter\..*|merge\..*\.driver|commit\.gpgsign|merge\.verifysignatures|` + hookKeys + `|` + signingKeys + `)$`},
 	})
 	if git.ExitCode(err) == 1 {
 		return nil, nil
@@ -271,7 +322,7 @@ func (r *Repo) Configured(ctx context.Context) ([]Configured, error) {
 	}
 	var used []Configured
 	for _, one := range slices.Clone(r.configured.list) {
-		isUsed := r.configured.signs
+		isUsed := r.configured.signs || r.configured.checks
 		if name, isFilter := strings.CutPrefix(one.Name, filterPrefix); isFilter {
 			files, err := filtered(ctx, r, name)
 			if err != nil {

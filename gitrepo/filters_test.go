@@ -187,3 +187,47 @@ func TestB15AFilterOfAnyNameNeedsConsent(t *testing.T) {
 		})
 	}
 }
+
+// Git has hooks in settings since version 2.54, and core.hooksPath does not concern them.
+func TestB15HooksInSettingsAreDisabledUnlessTheyAreTheUsers(t *testing.T) {
+	w := gittest.NewRepo(t)
+	w.Git("config", "hook.lint.command", "true")
+	committer := newCommitter(w)
+	w.Write("new", "new")
+	if got := commitBy(w, committer); got.Failed || got.Output != "" {
+		t.Errorf("got %+v", got)
+	}
+	w.Git("config", "hook.a=b.command", "evil")
+	for _, key := range []string{"hook.lint.enabled", "hook.a=b.enabled"} {
+		if value, err := w.Find().Ask(t.Context(), "config", "--get", key); value != "false\n" || err != nil {
+			t.Errorf("%s is %q, %v", key, value, err)
+		}
+	}
+	w.Write("new", "newer")
+	want := "no hooks ran because some were added or changed after the start: those in git's settings"
+	if got := commitBy(w, committer); got.Failed || got.Output != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestB15ConsentIsNotForAProgramOfTheSameNameInAWorktree(t *testing.T) {
+	w := gittest.NewRepo(t)
+	w.Script("clean", "cat")
+	w.Write(".gitattributes", "kept filter=up\n")
+	w.Git("config", "filter.up.clean", "./clean")
+	w.Commit()
+	repo := w.Find()
+	list, err := repo.Configured(t.Context())
+	w.Must(err)
+	repo.Agree(list)
+	made, _, err := repo.Worktrees().Add(t.Context(), gitrepo.WorktreeInput{
+		Path: gittest.NewFolder(t).Path("tree"), Branch: "ralph/x",
+	})
+	w.Must(err)
+	there := gittest.Workspace{TB: t, Dir: made.Path}
+	there.Script("clean", "touch ran; cat")
+	there.Write("kept", "two\n")
+	if _, err = repo.Worktrees().Uncommitted(t.Context(), "ralph/x"); err != nil || ran(there.Path("ran")) {
+		t.Errorf("error %v, ran: %v", err, ran(there.Path("ran")))
+	}
+}

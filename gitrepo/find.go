@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -170,7 +171,7 @@ func (r *Repo) Whole() *Repo {
 	defer r.mu.Unlock()
 	return &Repo{
 		Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, OwnOutput: r.OwnOutput,
-		configured: r.configured,
+		configured: r.configured.clone(),
 	}
 }
 
@@ -200,19 +201,32 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) call(ctx context.Context, c git.Call) (string, error) {
-	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
+	at := r.checkout()
+	for _, entry := range c.Env {
+		if index, ok := strings.CutPrefix(entry, "GIT_INDEX_FILE="); ok {
+			at.index = index
+		}
+	}
+	if err := r.configured.refresh(ctx, at); err != nil {
 		return "", err
 	}
-	c.Dir, c.Env = cmp.Or(c.Dir, r.Dir), slices.Concat(r.configured.disable(r.Git.Env), r.checkout().location(), c.Env)
+	c.Dir, c.Env = cmp.Or(c.Dir, r.Dir), slices.Concat(r.configured.disableHooks(r.Git.Env), at.location(), c.Env)
 	return r.Git.Run(ctx, c)
 }
+
+// noHooks is the setting by which a call in the user's name runs no hooks.
+const noHooks = "core.hooksPath=" + os.DevNull
 
 // asUser runs git in the user's name, and without programs that the user did not agree to.
 func (r *Repo) asUser(ctx context.Context, c git.UserCall) (git.Attempt, error) {
 	if err := r.configured.refresh(ctx, r.checkout()); err != nil {
 		return git.Attempt{}, err
 	}
-	c.Env = append(r.configured.disable(r.Git.Env), c.Env...)
+	disable := r.configured.disable(r.Git.Env)
+	if slices.Contains(c.Args, noHooks) {
+		disable = r.configured.disableHooks(r.Git.Env)
+	}
+	c.Env = append(disable, c.Env...)
 	return r.Git.AsUser(ctx, c)
 }
 

@@ -26,7 +26,8 @@ type Guarded struct {
 func (r *Repo) Guarded(ctx context.Context) Guarded {
 	at, g := r.checkout(), Guarded{}
 	g.add(at)
-	for _, sub := range at.submodules(ctx, map[string]links{}, 0) {
+	submodules, _ := at.submodules(ctx, map[string]links{}, 0) // no git command works if they cannot be listed
+	for _, sub := range submodules {
 		g.add(sub)
 	}
 	slices.Sort(g.Writable)

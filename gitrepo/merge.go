@@ -194,6 +194,13 @@ func (m *merge) moveTo(ctx context.Context, target string) error {
 			},
 		)
 	}
+	verify := "--no-verify-signatures" // branch.*.mergeOptions could ask for the opposite
+	if r.configured.checks {
+		verify = "--verify-signatures"
+		if programs := r.configured.unagreedSigners(); programs != nil {
+			return notAgreed("signatures are verified by " + scan.List(programs))
+		}
+	}
 	// Git finds the repository by itself, for the user's post-merge hook.
 	taken, err := r.asUser(ctx, git.UserCall{
 		Dir:     r.Top,
@@ -201,7 +208,7 @@ func (m *merge) moveTo(ctx context.Context, target string) error {
 		Timeout: mergeTimeout,
 		Args: []string{
 			"-c", "merge.autoStash=false",
-			"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target,
+			"merge", "--quiet", "--ff-only", verify, "--no-overwrite-ignore", "--no-edit", target,
 		},
 	})
 	if err != nil {

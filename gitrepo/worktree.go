@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ import (
 
 // ourBranches is the prefix of the harness's branches.
 const ourBranches = "ralph/"
+
+// halfMade is the reason for which git, and Ralph after it, lock a worktree without all of its files.
+const halfMade = "initializing"
 
 // checkoutTimeout limits the creation of a worktree, which writes every file.
 const checkoutTimeout = 30 * time.Minute
@@ -280,7 +284,13 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	}
 	patient := ws.repo.clone()
 	patient.Git.Timeout = max(checkoutTimeout, ws.repo.Git.CallTimeout())
-	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
+	// Git would check out the files with the settings that hold in the new worktree. Which programs they start is
+	// known only once it exists.
+	add := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock"}
+	if _, err = patient.run(ctx, append(add, args...)...); err == nil {
+		err = patient.checkOutFiles(ctx, w.Path)
+	}
+	if err == nil {
 		return nil
 	}
 	if git.Failed(err) { // everything that git could object to was looked at before
@@ -294,6 +304,23 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 		_, _ = ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
 	}
 	return err
+}
+
+// checkOutFiles writes the files of a new worktree, as `git worktree add` does, and unlocks it.
+func (r *Repo) checkOutFiles(ctx context.Context, path string) error {
+	there, found, err := Find(ctx, r.Git, path)
+	if err != nil || !found {
+		return cmp.Or(err, fmt.Errorf("%w: %s is no worktree", ralph.ErrIO, path))
+	}
+	there.configured = r.configured.elsewhere()
+	lock := filepath.Join(there.GitDir, "locked")
+	if err := os.WriteFile(lock, []byte(halfMade), 0o600); err != nil {
+		return err
+	}
+	if _, err := there.run(ctx, "reset", "--hard", "--no-recurse-submodules", "--quiet"); err != nil {
+		return err
+	}
+	return os.Remove(lock)
 }
 
 // removeHalf removes what `git worktree add` left of a worktree that it did not complete. Nothing

@@ -137,7 +137,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), ws.repo.CommonDir()) {
 		return 0, fmt.Sprintf("%s is no longer connected to %s", folder, ws.repo.Top), nil
 	}
-	there.configured = ws.repo.configured // do not trust filters that an agent added meanwhile
+	there.configured = ws.repo.configured.elsewhere() // do not trust filters that an agent added meanwhile
 	st, err := there.status(ctx)
 	if git.Failed(err) {
 		return 0, err.Error(), nil

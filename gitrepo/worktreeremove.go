@@ -193,7 +193,7 @@ func (ws Worktrees) removeAbandoned(ctx context.Context, w Worktree, idle func(s
 		lock, _ := scan.ReadSmall(filepath.Join(record, "locked"))
 		link, _ := scan.ReadSmall(filepath.Join(record, "gitdir")) // may be cut
 		path := filepath.Join(filepath.Dir(w.Path), filepath.Base(record))
-		half := strings.TrimSpace(string(lock)) == "initializing" // as git says
+		half := slices.Contains([]string{halfMade, "added with --lock"}, strings.TrimSpace(string(lock)))
 		ours := len(link) > 0 && strings.HasPrefix(filepath.ToSlash(path)+"/.git\n", string(link))
 		if !half || !ours || !idle(path) {
 			continue

@@ -93,6 +93,7 @@ var harmless = []string{
 	"-c", "merge.default=text",
 	"-c", "status.aheadBehind=false",
 	"-c", "status.showStash=false",
+	"-c", "log.showSignature=false",
 	"-c", "core.bigFileThreshold=8m",
 	// Git would map a whole pack into its memory.
 	"-c", "core.packedGitWindowSize=8m",

@@ -88,7 +88,8 @@ func (g Program) CallTimeout() time.Duration { return cmp.Or(g.Timeout, DefaultT
 var identity = []string{"GIT_AUTHOR_NAME=", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_NAME=", "GIT_COMMITTER_EMAIL="}
 
 // userEnvironment returns the user's environment, so that hooks work as usual. It removes variables
-// that would lead git elsewhere or let a program prompt. Messages are in English, in which
+// that would lead git elsewhere or let a program prompt. An object that a partial clone lacks is not fetched,
+// because the repository's settings say with which program. Messages are in English, in which
 // storageFailed knows them; the user's character set and formats stay.
 func (g Program) userEnvironment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
@@ -96,7 +97,7 @@ func (g Program) userEnvironment() []string {
 			hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="})
 	})
 	return append(append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=",
-		"SSH_ASKPASS_REQUIRE=never", "LANGUAGE=en"), noTraces...)
+		"SSH_ASKPASS_REQUIRE=never", "LANGUAGE=en", "GIT_NO_LAZY_FETCH=1"), noTraces...)
 }
 
 const (
