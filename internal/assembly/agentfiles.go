@@ -216,9 +216,6 @@ func (g guardedAgent) CallsTools() bool {
 // guard wraps an agent in a guardedAgent. An agent that may do everything is guarded as well: hooks
 // and servers run without the agent.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {
-	if p.Session != "" {
-		return nil
-	}
 	p.Walls.enclose(&c, placeOf(p, c))
 	if c.by != nil {
 		return p.builtIn(c)

@@ -216,11 +216,15 @@ func (p *Plan) loopConfig() loop.Config {
 			fallbacks = append(fallbacks, further)
 		}
 	}
+	var works ralph.Agent
+	if p.Session == "" { // Ralph does not start the agent of a live session
+		works = p.guard(first)
+	}
 	return loop.Config{
 		Task:       p.Goal,
 		SpecFile:   p.Settings.Spec,
 		PromptFile: p.PromptFile,
-		Agent:      p.guard(first),
+		Agent:      works,
 		AgentName:  first.name,
 		Model:      p.Settings.Agent.Model,
 		Fallbacks:  fallbacks,
