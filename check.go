@@ -35,6 +35,7 @@ type CheckResult struct {
 	Duration  Span   `json:"duration"`
 	Broken    bool   `json:"broken,omitempty"` // the check cannot run, so it neither passes nor fails
 	TimedOut  bool   `json:"timed_out,omitempty"`
+	Killed    bool   `json:"killed,omitempty"` // another process may have ended it, so it says nothing about the work
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
 	// FailingTests is how many tests failed, according to their runner; 0 if unknown.
@@ -86,8 +87,11 @@ func (c CheckResult) Printed() string {
 // Failed reports whether the check ran and did not pass. A check that cannot run says nothing about the work.
 func (c CheckResult) Failed() bool { return !c.Passed && !c.Broken }
 
-// FailedInTime reports whether a check ran to its end and failed. One that its time limit stopped might have passed.
-func (c CheckResult) FailedInTime() bool { return c.Failed() && !c.TimedOut }
+// RanToEnd reports whether nothing stopped a check: neither its time limit nor a signal.
+func (c CheckResult) RanToEnd() bool { return !c.Broken && !c.TimedOut && !c.Killed }
+
+// FailedInTime reports whether a check ran to its end and failed. One that was stopped might have passed.
+func (c CheckResult) FailedInTime() bool { return c.Failed() && c.RanToEnd() }
 
 // HowFailed describes why a check did not pass: its exit code, that it timed out, or that it cannot run.
 func (c CheckResult) HowFailed() string {

@@ -96,7 +96,7 @@ func NeedsNewTest(p ralph.Policy, h History, id string) bool {
 
 // UnknownAtBase lists the passing checks of which it is not known whether they failed at the run's base.
 // A task's own check first ran when the task was selected; work on an earlier task may have satisfied it by then, or
-// may have broken it.
+// may have broken it. One that was killed has no result.
 func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {
 	claimed := ClaimedWork(p, h)
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
@@ -104,7 +104,7 @@ func UnknownAtBase(p ralph.Policy, h History) []ralph.CheckResult {
 			return true
 		}
 		return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
-			return b.Name == c.Name && b.Task == c.Task && (!b.Passed && b.Task == "" || b.Tree == h.Base.ID())
+			return b.Name == c.Name && b.Task == c.Task && !b.Killed && (!b.Passed && b.Task == "" || b.Tree == h.Base.ID())
 		})
 	})
 }
@@ -233,6 +233,8 @@ func whyCheckShowsNothing(h History, c ralph.CheckResult) string {
 		return " passed at the start of the run, too"
 	case before.TimedOut || base.TimedOut:
 		return " was stopped by its time limit before, which is no failure"
+	case before.Killed || base.Killed:
+		return " was killed before, which is no failure"
 	}
 	return ""
 }

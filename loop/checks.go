@@ -234,8 +234,12 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	}
 	h := s.runner.state.History
 	result, ok := s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
+	if ok && result.Killed && !h.Judging { // perhaps by chance, such as for memory
+		result, ok = s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
+	}
 	switch {
 	case !ok || result.Passed:
+	case result.Killed && !h.Judging: // what kills it must not choose how it runs
 	case !h.Judging && !s.judged && (s.runner.iteration == 0 || h.NeedsMoreAccess()):
 		// Later, an agent may have made the check pass only with less isolation.
 		result, ok = s.rerunLessIsolated(ctx, i, c, result)
@@ -283,7 +287,7 @@ func (s *session) rerunLessIsolated(
 		}
 		fault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}})
 		oldFault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{failed}})
-		if faredBetter(byPath, failed) || fault != oldFault {
+		if !byPath.Killed && (faredBetter(byPath, failed) || fault != oldFault) {
 			failed, failed.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}

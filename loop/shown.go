@@ -156,6 +156,10 @@ func (s *workSearch) runAtBase(ctx context.Context) {
 		}
 		in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
 		run, ok := s.runTests(ctx, in, c, checkFile("at-base").name(i))
+		if ok && run.Result.Killed {
+			in.Again = true
+			run, ok = s.runTests(ctx, in, c, checkFile("at-base-again").name(i))
+		}
 		if !ok {
 			continue
 		}
@@ -196,8 +200,8 @@ func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen 
 		var again ralph.TestRun
 		in.Again = true
 		again, ok = s.runTests(ctx, in, c, checkFile("new-tests-again").name(i))
-		run.Result.Passed, run.Result.Broken, run.Result.TimedOut = again.Result.Passed, again.Result.Broken,
-			again.Result.TimedOut
+		run.Result.Passed, run.Result.Broken = again.Result.Passed, again.Result.Broken
+		run.Result.TimedOut, run.Result.Killed = again.Result.TimedOut, again.Result.Killed
 		run.Ran, run.Passed = joinNames(run.Ran, again.Ran), joinNames(run.Passed, again.Passed)
 	}
 	if !ok || !run.Result.Passed && !run.Result.FailedInTime() {
@@ -226,7 +230,7 @@ func (s *workSearch) failingWithoutWork(
 	in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
 	in.Base = s.base
 	base, ok := s.runTests(ctx, in, c, checkFile("names-at-base").name(i))
-	if !ok || base.Result.Broken || base.Result.TimedOut {
+	if !ok || !base.Result.RanToEnd() {
 		return nil, false
 	}
 	listed, changed := base.Result.Passed || len(base.Ran) > 0, false

@@ -192,7 +192,7 @@ func (r *Rows) drop(command string) {
 // add keeps a run that ended by itself and changed no test, for the runs that begin with this tree.
 func (r *Rows) add(to *[]row, key string, in ralph.ViewInput, check ralph.CheckInput, run namedRun) {
 	result := run.result
-	if key == "" || result.Broken || run.outcome.BrokeOff() || len(run.written) > 0 || result.Survivors > 0 {
+	if key == "" || !result.RanToEnd() || run.outcome.BrokeOff() || len(run.written) > 0 || result.Survivors > 0 {
 		return
 	}
 	result.Tests, result.OutputHash = nil, "" // the outcome has the names, and no file the output

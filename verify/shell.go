@@ -147,6 +147,7 @@ func (s Shell) describe(
 	if ended.State == process.Exited && !result.Passed && !seen.cut {
 		result.FailingTests = canary.CountFailing(string(seen.kept))
 	}
+	result.Killed = ended.State == process.Exited && !result.Passed && wasKilled(ended.ExitCode, string(seen.kept))
 	result.Broken = ended.State == process.NotStarted || noWall != ""
 	if ended.State == process.Exited && ended.Signal == "" && !result.Broken {
 		switch ended.ExitCode {
