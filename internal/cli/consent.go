@@ -23,6 +23,9 @@ func (a *app) agree(workspace workspace.Workspace, loaded config.Loaded, tasks, 
 	return a.consent(workspace, loaded.ProjectCommands, files, tasks)
 }
 
+// consentByFlag is how a user consents where Ralph cannot ask.
+const consentByFlag = "read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal"
+
 // consent asks about the groups of commands that the user has not trusted yet.
 func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCommand) error {
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
@@ -59,7 +62,7 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 	}
 	if !mayAsk(a) {
 		return usage("this project defines %s you have not trusted yet:%s\n"+
-			"read them, then pass --trust (or set RALPH_TRUST=1), or run once on a terminal", defines, list.String())
+			consentByFlag, defines, list.String())
 	}
 	fmt.Fprintf(a.errLines(), "This project defines %s:%s\n", defines, list.String())
 	if !answersYes(a, "Trust them in this workspace from now on? [y/N] ") {

@@ -146,10 +146,14 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.mayBegin(home); err != nil {
-		return err
+	agent, err := c.mayBegin(home)
+	if err == nil {
+		err = c.checkInside(agent, &loaded)
 	}
-	if err := c.agree(home, loaded, nil, nil); err != nil {
+	if err == nil {
+		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))
+	}
+	if err != nil {
 		return err
 	}
 	if err := agreeToGit(ctx, c.app, home, loaded.Settings); err != nil {
@@ -210,27 +214,30 @@ func (c *goalCommand) newGoal() runlog.Goal {
 }
 
 // mayBegin refuses a second goal in the workspace or for the session, unless the user replaces the first, and a goal
-// that an agent sets in place of one which it did not reach.
-func (c *goalCommand) mayBegin(home workspace.Workspace) error {
+// that an agent sets in place of one which it did not reach. It returns the agent of the session that calls, or "".
+func (c *goalCommand) mayBegin(home workspace.Workspace) (agent string, err error) {
 	store, err := c.storeOf(home)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if id := cmp.Or(c.session, c.streams.Env.Session.ID); id != "" {
 		_, other, ok, err := runlog.GoalOf(c.streams.Env.StateDir, id, home.Dir)
 		switch {
 		case err != nil && !errors.Is(err, runlog.ErrGoalDamaged): // the log has what a damaged index had
-			return err
+			return "", err
 		case ok && other.Ended == "" && other.Workspace != home.Dir:
-			return usage("session %s has a goal in %s already; end it there with ralph goal clear", id, other.Workspace)
+			return "", usage("session %s has a goal in %s already; end it there with ralph goal clear", id, other.Workspace)
 		}
 	}
 	if !c.replace {
 		if err := noSecondGoal(store); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return outsideSession(store, c.streams.Env, process.Ancestors(), "goal")
+	if err := outsideSession(store, c.streams.Env, process.Ancestors(), "goal"); err != nil {
+		return "", err
+	}
+	return c.caller(store)
 }
 
 // noSecondGoal refuses a goal beside one that has not ended.
@@ -458,12 +465,7 @@ func outsideSession(store *runlog.Store, env config.Env, line []process.Ancestor
 	if err != nil || !ok || goal.Ended == ralph.StatusCompleted {
 		return err
 	}
-	agent := env.Session.Agent
-	if bound := goal.Session; bound != nil && bound.PID != 0 && (runlog.Owner{
-		PID: bound.PID, Identity: bound.Identity,
-	}).Visible() && slices.ContainsFunc(line, func(p process.Ancestor) bool { return p.PID == bound.PID }) {
-		agent = bound.Agent
-	}
+	agent := sessionAgent(env, line, goal.Session)
 	if agent == "" {
 		return nil
 	}

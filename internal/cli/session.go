@@ -102,7 +102,10 @@ func (s *session) besideGoal(line []process.Ancestor) error {
 	if err := refuse(s.store); err != nil {
 		return err
 	}
-	return outsideSession(s.store, s.streams.Env, line, command)
+	if err := outsideSession(s.store, s.streams.Env, line, command); err != nil {
+		return err
+	}
+	return s.likeEnded(line)
 }
 
 func (s *session) start(ctx context.Context) error {
