@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/judge"
@@ -19,6 +20,8 @@ type checkRunner struct {
 	checker   ralph.Checker
 	isolation string // isolation of views, as reported to the user
 	accepting bool   // a person accepts what the last iteration left
+
+	hold func() (held []string, release func(), err error) // stops what a live session started; nil without one
 }
 
 // examine runs the checks. If they pass and there is a claim, it also runs everything else that
@@ -44,6 +47,8 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 		return false
 	}
 	r.confirmFlaked(ctx)
+	release := r.confirmAlone(ctx)
+	defer release()
 	r.findUndone(ctx)
 	r.prove(ctx)
 	return true
@@ -202,8 +207,9 @@ type session struct {
 	runner *checkRunner
 	kind   ralph.ViewKind
 	files  checkFile
-	strict bool // a failed check fails, even if it passed before
-	judged bool // an agent left this tree, although no iteration is being judged
+	strict bool   // a failed check fails, even if it passed before
+	judged bool   // an agent left this tree, although no iteration is being judged
+	remark string // what to say about a check that does not pass
 
 	folder     string
 	view       ralph.View
@@ -218,6 +224,9 @@ func (s *session) runAll(ctx context.Context, checks []check) {
 		result, ok := s.check(ctx, i, c)
 		if !ok {
 			return
+		}
+		if !result.Passed && s.remark != "" && !c.hidden {
+			result.Output = strings.TrimSpace(result.Output + "\n" + s.remark)
 		}
 		s.runner.emit(ralph.EvCheckFinished, result)
 	}

@@ -56,6 +56,12 @@ func WithSession(step *SessionStep) Option {
 	}
 }
 
+// WithHold lets the loop stop what a live session started, while the checks of a claim run that would end the run. hold
+// says what it stopped; release lets it continue.
+func WithHold(hold func() (held []string, release func(), err error)) Option {
+	return func(l *Loop) { l.checks.hold = hold }
+}
+
 // SessionPrompt builds what a live session is told. The session knows its own history, so it is short.
 type SessionPrompt struct{}
 

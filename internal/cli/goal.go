@@ -351,6 +351,9 @@ func (s *session) takeStep(
 	if err != nil {
 		return ralph.Result{}, err
 	}
+	if step.Turn != nil {
+		options = append(options, loop.WithHold(holdSession(cmp.Or(step.Session, s.state.Session))))
+	}
 	run, err := s.plan.Loop(ctx, s.run, places, append(options,
 		loop.WithSession(step),
 		loop.WithRefusedFiles(s.refused),

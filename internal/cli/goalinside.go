@@ -125,3 +125,21 @@ func equalSettings(a, b config.Settings) bool {
 	}
 	return reflect.DeepEqual(first, second)
 }
+
+// holdSession returns what stops the processes that a session started. Of a program that is not known to be that of the
+// session, such as a terminal, it stops none but those that have the session's ID in their environment.
+func holdSession(bound *ralph.SessionBound) func() (held []string, release func(), err error) {
+	if bound == nil {
+		return nil
+	}
+	var of process.Session
+	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SESSION_ID"} {
+		of.Entries = append(of.Entries, name+"="+bound.Session)
+	}
+	programs := []string{"claude", "codex", "node"}
+	if identity, alive := process.Identity(bound.PID); alive && identity == bound.Identity &&
+		slices.Contains(programs, process.Name(bound.PID)) {
+		of.PID = bound.PID
+	}
+	return func() ([]string, func(), error) { return process.Hold(of) }
+}

@@ -7,6 +7,9 @@ type Ancestor struct {
 	Marker string // see Spec.Marker; "" if it has none or may not be read
 }
 
+// Name returns the name of a process's program; "" if it may not be read.
+func Name(pid int) string { return nameOf(pid) }
+
 // Ancestors returns this process and the processes that it descends from, nearest first. A process of a tree finds its
 // harness among them, even in a new session and with an empty environment: see [OwnOrphans].
 func Ancestors() []Ancestor {
