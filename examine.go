@@ -56,6 +56,15 @@ type IgnoredWatcher interface {
 	IgnoredFiles(ctx context.Context, base, now TreeState) (shown, leftOut []string, err error)
 }
 
+// OutsideAccepter is an optional interface of an Examiner that shows checks configuration files outside the tree as they
+// were before any agent worked.
+type OutsideAccepter interface {
+	// AcceptOutside takes those of the files as they are now, and returns the names that it knows.
+	AcceptOutside(names []string) (known []string, err error)
+	// ChangedInCopy lists those that differ now and that a check in a copy would see as they are.
+	ChangedInCopy() []string
+}
+
 // RowKeeper is an optional interface of an Examiner. KeepRows stores results of checks that the next run in the
 // workspace may use, and returns a digest of them; "" if there are none. The run ends with this status, and none of its
 // processes is alive.

@@ -301,7 +301,7 @@ func (s *session) rerunLessIsolated(
 		}
 	}
 	ok := true
-	if !failed.Passed && failed.Isolation == ralph.IsolationOverlay {
+	if !failed.Passed && failed.Isolation == ralph.IsolationOverlay && !s.seesMoreInCopy() {
 		var copied ralph.CheckResult
 		if copied, ok = s.runOnce(ctx, i, c, ralph.AccessCopy); ok && faredBetter(copied, failed) {
 			failed, failed.NeedsAccess = copied, ralph.AccessCopy
@@ -315,6 +315,12 @@ func (s *session) rerunLessIsolated(
 		s.runner.notice("check_isolation", fmt.Sprintf("%q does not work in an overlay, so it runs in a copy", c.name))
 	}
 	return failed, ok
+}
+
+// seesMoreInCopy reports whether a check in a copy would see configuration files as an earlier run's agent left them.
+func (s *session) seesMoreInCopy() bool {
+	outside, ok := s.runner.tree.examiner.(ralph.OutsideAccepter)
+	return ok && len(outside.ChangedInCopy()) > 0
 }
 
 // faredBetter reports whether a is a better result than b.

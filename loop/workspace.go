@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -212,6 +213,10 @@ func refusedText(refused *ralph.RefusedEarlier, files []string) string {
 
 // takeOver makes changes of files the user's own: they join the base and the last proven tree.
 func (w *workspace) takeOver(ctx context.Context, files []string) error {
+	files, err := w.acceptOutside(files)
+	if err != nil || len(files) == 0 {
+		return err
+	}
 	copies, ok := w.store.(ralph.Snapshots)
 	if !ok {
 		return errors.New("this run keeps no snapshots")
@@ -232,6 +237,18 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	tree.Base, tree.TestsByUser = base, true
 	w.emit(ralph.EvTreeSnapshot, tree)
 	return nil
+}
+
+// acceptOutside takes over changes of configuration files that are not part of the tree, and returns the other files.
+func (w *workspace) acceptOutside(files []string) (inTree []string, err error) {
+	accepter, ok := w.examiner.(ralph.OutsideAccepter)
+	if !ok {
+		return files, nil
+	}
+	known, err := accepter.AcceptOutside(files)
+	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		return slices.Contains(known, name) || filepath.IsAbs(name)
+	}), err
 }
 
 // unchangedSince reports whether no file differs from an earlier tree, apart from files of the harness. If

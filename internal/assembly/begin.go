@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/signals"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
@@ -24,17 +25,18 @@ import (
 
 // Places has the folders and files that a run keeps outside of its workspace.
 type Places struct {
-	Tasks     string // the run's copies of the task list
-	Snapshots string // git folder for snapshots
-	Run       string // the run's folder
-	Views     string // files of open views
-	Proofs    string // results of checks at the base
-	Around    string // original files from outside the workspace
-	Given     string // tests that an author wrote before any work
-	Earlier   string // Proofs of the last run in the workspace, if it did not prove its work; otherwise ""
-	Rows      string // results of checks for the next run; "" keeps none, and uses none
-	LastRows  string // those of the last run in the workspace; "" if there are none
-	RowsSum   string // digest of LastRows, from the log of that run
+	Tasks     string           // the run's copies of the task list
+	Snapshots string           // git folder for snapshots
+	Run       string           // the run's folder
+	Views     string           // files of open views
+	Proofs    string           // results of checks at the base
+	Around    string           // original files from outside the workspace
+	Before    pristine.Earlier // those of the last run, if it did not prove its work
+	Given     string           // tests that an author wrote before any work
+	Earlier   string           // Proofs of the last run in the workspace, if it did not prove its work; otherwise ""
+	Rows      string           // results of checks for the next run; "" keeps none, and uses none
+	LastRows  string           // those of the last run in the workspace; "" if there are none
+	RowsSum   string           // digest of LastRows, from the log of that run
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.

@@ -20,6 +20,7 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/sandbox"
@@ -157,6 +158,12 @@ func (p *Plan) checkHidden() error {
 	return nil
 }
 
+// EarlierSurroundings are the files outside of the tree as the last run here knows them.
+type EarlierSurroundings = pristine.Earlier
+
+// NoteSurroundings records how a run leaves the files outside of the tree that changed while it worked.
+func NoteSurroundings(places Places) error { return pristine.NoteLeft(places.Around) }
+
 // RemoveCaches removes what checks compiled before any agent worked.
 func RemoveCaches(places Places) error { return verify.RemoveCaches(places.Views) }
 
@@ -198,8 +205,13 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	var err error
-	if e.Surroundings, err = pristine.SaveSurroundings(places.Around, p.Env.Environ, gitDirs); err != nil {
+	var kept []string
+	if e.Surroundings, kept, err = pristine.SaveAfter(places.Around, p.Env.Environ, gitDirs, places.Before); err != nil {
 		return nil, fmt.Errorf("%w: configuration files outside the workspace cannot be kept: %w", ralph.ErrIO, err)
+	}
+	if len(kept) > 0 {
+		p.notice("surroundings_kept", fmt.Sprintf("the last run here did not prove its work, and %s changed meanwhile, so "+
+			"checks see them as before that run; if the changes are yours: %s, then start again", text.List(kept), text.AcceptFiles(kept)))
 	}
 	if e.Ignored, err = watchIgnored(p, places); err != nil {
 		return nil, fmt.Errorf("%w: the ignored files cannot be recorded: %w", ralph.ErrIO, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/ignored"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -32,6 +33,7 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 	w := watchingExaminer{Examiner: e, plan: p, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
 	programs := filepath.Join(places.Proofs, "programs.json")
+	p.noticePrograms(programs, places)
 	w.programs, err = verify.RememberPrograms(programs, p.Env.Environ, p.Workspace.Dir, p.Checks)
 	if err != nil {
 		return w, err
@@ -52,6 +54,30 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 		return w, fmt.Errorf("read checks.hidden_dir: %w", err)
 	}
 	return w, os.WriteFile(noted, []byte(w.hidden), 0o600)
+}
+
+// noticePrograms names the programs that changed since the last run here began, if that did not prove its work. The user
+// may have installed others since, so they count as given.
+func (p *Plan) noticePrograms(file string, places Places) {
+	earlier := filepath.Join(places.Earlier, filepath.Base(file))
+	if _, err := os.Stat(earlier); places.Earlier == "" || err != nil {
+		return
+	}
+	if _, err := os.Stat(file); err == nil { // this run has begun
+		return
+	}
+	then, err := verify.RememberPrograms(earlier, p.Env.Environ, p.Workspace.Dir, p.Checks)
+	if err != nil {
+		return
+	}
+	var names []string
+	for _, c := range then.Changed() {
+		names = append(names, c.Name)
+	}
+	if len(names) > 0 {
+		p.notice("programs_changed", "programs that checks use changed since the last run here, which did not prove its "+
+			"work: "+text.List(names)+"; if you did not change them, look at them")
+	}
 }
 
 // watchIgnored records the files of the workspace that are not part of the tree, or reads the record

@@ -374,6 +374,9 @@ func (s *session) takeStep(
 	if err != nil || s.state.Stopped == nil {
 		return result, err
 	}
+	if s.state.History.Started == 0 || step.Order == loop.SessionClear { // else the agent may work on
+		s.noteSurroundings(places)
+	}
 	s.notifyOnStop(context.WithoutCancel(ctx), result)
 	_ = workspace.PackSnapshots(after, places.Snapshots, s.streams.Env) // only space is lost if it fails
 	return result, nil

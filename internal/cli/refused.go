@@ -36,6 +36,9 @@ func (s *session) refusedEarlier(ctx context.Context) (*ralph.RefusedEarlier, er
 	}
 	for _, tree := range trees {
 		newest := s.lastIn(tree, runs)
+		if newest != nil && tree == s.plan.Worktree && newest.LiveStatus() != ralph.StatusCompleted {
+			s.before = newest
+		}
 		if newest != nil && tree == s.plan.Worktree && fold.Unproven(newest) {
 			s.unproven = newest.Run
 		}
@@ -316,6 +319,9 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 	var names []string
 	for _, name := range c.files {
 		inside, err := insideWorkspace(space.Dir, c.streams.Dir, name)
+		if err != nil && filepath.IsAbs(name) && exists(name) { // a configuration file that checks use
+			inside, err = filepath.Clean(name), nil
+		}
 		if err != nil {
 			return err
 		}
@@ -323,7 +329,7 @@ func (c *acceptCommand) acceptFiles(ctx context.Context) error {
 	}
 	last := lastState(store)
 	for _, name := range names {
-		if !c.knowsFile(ctx, space, store, last, name) {
+		if !filepath.IsAbs(name) && !c.knowsFile(ctx, space, store, last, name) {
 			return usage("--files %s: there is no such file, neither in the workspace nor at the start of the last run", name)
 		}
 	}

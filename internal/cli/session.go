@@ -46,6 +46,7 @@ type session struct {
 	asked        question // an earlier run's question without an answer
 	refused      *ralph.RefusedEarlier
 	unproven     string              // the last run in this workspace, if it did not prove its work
+	before       *fold.State         // the last run in this workspace, unless it completed
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 	goal         *runlog.Goal        // with the goal of a live session: its index
@@ -215,6 +216,7 @@ func (s *session) runLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.noteSurroundings(places)
 	s.notifyOnStop(context.WithoutCancel(ctx), result)
 	end := s.finish(ctx, state, result, s.plan.Settings.ExitMap)
 	// After the result, because nobody has to wait for it. If it fails or is interrupted, only space is
@@ -249,11 +251,28 @@ func (s *session) places() (assembly.Places, error) {
 	if s.unproven != "" && s.unproven != s.run {
 		places.Earlier = placesOf(s.store, s.unproven, s.plan.Worktree).Proofs
 	}
+	if last := s.before; last != nil && last.Run != s.run {
+		places.Before = assembly.EarlierSurroundings{
+			Folder:  placesOf(s.store, last.Run, s.plan.Worktree).Around,
+			Working: last.Stopped == nil || last.Started.InSession,
+		}
+		for _, name := range acceptedFiles(s.store) {
+			places.Before.Accepted = append(places.Before.Accepted, absolute(s.plan.Workspace.Dir, filepath.FromSlash(name)))
+		}
+	}
 	if s.acceptance == nil {
 		places.Rows = rowsFile(places)
 		places.LastRows, places.RowsSum = s.lastRows()
 	}
 	return places, nil
+}
+
+// noteSurroundings records how the run leaves files outside of the tree. If that fails, what the user changes there
+// before the next run counts as the agent's.
+func (s *session) noteSurroundings(places assembly.Places) {
+	if err := assembly.NoteSurroundings(places); err != nil && !s.globals.quiet {
+		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
+	}
 }
 
 func rowsFile(places assembly.Places) string { return filepath.Join(places.Proofs, "rows.json") }

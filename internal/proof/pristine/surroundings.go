@@ -54,26 +54,43 @@ type savedFile struct {
 // call saved there. They always date from before the agent first ran, even after a crash. env is
 // the environment of checks, and gitDirs are the git folders of the workspace.
 func SaveSurroundings(folder string, env []string, gitDirs []string) (*Surroundings, error) {
+	s, _, err := SaveAfter(folder, env, gitDirs, Earlier{})
+	return s, err
+}
+
+// SaveAfter is SaveSurroundings after another run. It also names the files that it saved as they were before that run;
+// there are none if an earlier call saved them.
+func SaveAfter(folder string, env, gitDirs []string, after Earlier) (s *Surroundings, kept []string, err error) {
+	s, err = openSaved(folder)
+	if err == nil {
+		return s, nil, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	s = &Surroundings{folder: folder}
+	if kept, err = s.save(env, gitDirs, after); err != nil {
+		return nil, nil, fmt.Errorf("save surroundings: %w", err)
+	}
+	return s, kept, nil
+}
+
+// openSaved opens what SaveSurroundings saved.
+func openSaved(folder string) (*Surroundings, error) {
 	s := &Surroundings{folder: folder}
 	text, err := os.ReadFile(filepath.Join(folder, indexName))
 	if err == nil {
-		if err := json.Unmarshal(text, &s.index); err != nil {
-			return nil, fmt.Errorf("read saved surroundings: %w", err)
-		}
-		return s, nil
+		err = json.Unmarshal(text, &s.index)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, fmt.Errorf("read saved surroundings: %w", err)
-	}
-	if err := s.save(env, gitDirs); err != nil {
-		return nil, fmt.Errorf("save surroundings: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Surroundings) save(env []string, gitDirs []string) error {
+func (s *Surroundings) save(env, gitDirs []string, after Earlier) (kept []string, err error) {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	s.index.Globs = configGlobs(env, gitDirs)
 	seen := map[string]bool{}
@@ -98,12 +115,20 @@ func (s *Surroundings) save(env []string, gitDirs []string) error {
 			if err == nil {
 				k.Copy, k.Program = fmt.Sprintf("%04d", len(s.index.Files)), program
 				if err := atomicfile.Swap(filepath.Join(s.folder, k.Copy), text, 0o600); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			s.index.Files = append(s.index.Files, k)
 		}
 	}
+	if kept, err = s.keepEarlier(after); err != nil {
+		return nil, err
+	}
+	return kept, s.writeIndex()
+}
+
+// writeIndex is called last: without the index nothing counts as saved.
+func (s *Surroundings) writeIndex() error {
 	text, err := json.Marshal(s.index)
 	if err != nil {
 		return err
@@ -111,7 +136,6 @@ func (s *Surroundings) save(env []string, gitDirs []string) error {
 	if err := atomicfile.SyncDir(s.folder); err != nil {
 		return err
 	}
-	// The index is written last: without it nothing counts as saved.
 	return atomicfile.Write(filepath.Join(s.folder, indexName), text, 0o600)
 }
 
