@@ -294,7 +294,7 @@ func (s *session) beginGoal(ctx context.Context) error {
 		}
 		g.Judging = nil
 		if s.state.Stopped != nil && g.Session != nil {
-			g.Answer = &runlog.GoalAnswer{Text: goalEnd(s), Given: time.Now()}
+			g.Answer = &runlog.GoalAnswer{Text: goalEnd(s, uniqueWarnings(s.state.Warnings)), Given: time.Now()}
 		}
 		goal = *g
 		return nil

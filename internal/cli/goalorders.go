@@ -35,9 +35,13 @@ type goalStatus struct {
 	Refusals   []ralph.Refusal  `json:"refusals"` // of the last stop
 	Judging    bool             `json:"judging"`  // the checks run now
 	Trouble    string           `json:"trouble"`  // why Ralph could not judge the last stop
+	Warnings   []string         `json:"warnings"`
 	next, line string
 	now        string // what happens right now
 }
+
+// shownWarnings is how many of the last warnings `ralph goal status` shows. The JSON has more.
+const shownWarnings = 5
 
 // describeGoal says how far a goal is, from the log of its run. The index says only what happens right now.
 func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
@@ -45,7 +49,7 @@ func describeGoal(state *fold.State, goal runlog.Goal) goalStatus {
 		Run: state.Run, Objective: state.Started.Goal, Status: goalWord(state.LiveStatus()), Agent: state.Agent,
 		Iteration: min(state.History.Counted+1, max(state.Policy.MaxIterations, state.History.Counted)),
 		Of:        state.Policy.MaxIterations, Checks: state.Started.Checks, Refusals: state.Last.Refusals,
-		Judging: goal.Judging.Alive(), Trouble: goal.Trouble,
+		Judging: goal.Judging.Alive(), Trouble: goal.Trouble, Warnings: uniqueWarnings(state.Warnings),
 	}
 	switch {
 	case !shown.Judging:
@@ -105,6 +109,9 @@ func (g goalStatus) write(out io.Writer) {
 		for _, refusal := range g.Refusals {
 			row("refused", term.Shorten(refusal.Code+": "+refusal.Detail, 200))
 		}
+	}
+	for _, warning := range g.Warnings[max(len(g.Warnings)-shownWarnings, 0):] {
+		row("warning", term.Shorten(warning, 200))
 	}
 	row("now", g.now)
 	row("problem", g.Trouble)

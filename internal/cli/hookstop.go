@@ -324,6 +324,7 @@ func (c *hookCommand) judgeStop(
 		return answer, note, err
 	}
 	tree := identify(ctx, found.workspace) // now, because the session may work on meanwhile
+	var warnings []string
 	err = c.reopenHeld(held, found.store, found.id, func(s *session) error {
 		if s.state.Stopped == nil {
 			again := resumeCommand{app: c.app}
@@ -332,11 +333,13 @@ func (c *hookCommand) judgeStop(
 			if s.plan, err = again.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 				return err
 			}
+			known := len(s.state.Warnings)
 			step := stepOf(goal, &s.state)
 			if _, err := s.takeStep(ctx, step); err != nil {
 				return err
 			}
 			note = func(g *runlog.Goal) { s.index(g, step) }
+			warnings = uniqueWarnings(s.state.Warnings[min(known, len(s.state.Warnings)):])
 			if step.Turn != nil {
 				answer = runlog.GoalAnswer{Block: true, Text: step.Prompt}
 			}
@@ -345,7 +348,7 @@ func (c *hookCommand) judgeStop(
 			}
 		}
 		if s.state.Stopped != nil {
-			answer = runlog.GoalAnswer{Text: goalEnd(s)}
+			answer = runlog.GoalAnswer{Text: goalEnd(s, warnings)}
 		}
 		if answer.Block || s.state.LiveStatus() == ralph.StatusCompleted {
 			answer.Tree = tree
@@ -377,8 +380,27 @@ func (s *session) recordPause(ctx context.Context) error {
 	return err
 }
 
-// goalEnd says how a goal ended, and what a person can do.
-func goalEnd(s *session) string {
+// uniqueWarnings returns the texts of warnings. Every process that judges a stop gives its own once.
+func uniqueWarnings(warnings []ralph.Notice) []string {
+	texts := []string{}
+	for _, warning := range warnings {
+		if !slices.Contains(texts, warning.Text) {
+			texts = append(texts, warning.Text)
+		}
+	}
+	return texts
+}
+
+// goalEnd says how a goal ended, what a person can do, and what the last judgement warned of: nobody sees its output.
+func goalEnd(s *session, warnings []string) string {
+	end := goalResult(s)
+	if len(warnings) > 0 {
+		end += "; warning: " + strings.Join(warnings, "; ")
+	}
+	return end
+}
+
+func goalResult(s *session) string {
 	end := term.ResultLine(&s.state)
 	if s.state.Stopped.Status == ralph.StatusCompleted {
 		return "the goal is reached: " + end
