@@ -111,14 +111,15 @@ type ViewKind string
 
 // The views.
 const (
-	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, without files added under protected names
-	ViewBase     ViewKind = "base"      // everything as at the base
-	ViewOldTests ViewKind = "old_tests" // claimed, with every test as at the base, and no other
-	ViewNewTests ViewKind = "new_tests" // the base, with the tests of the claimed tree
-	ViewHidden   ViewKind = "hidden"    // claimed, plus the files of hidden checks
-	ViewGiven    ViewKind = "given"     // the base, plus the tests that an author wrote
-	ViewAsLeft   ViewKind = "as_left"   // claimed, with the ignored files that the agent added or changed
-	ViewReviewed ViewKind = "reviewed"  // as the agent left it, with agent instructions as at the base
+	ViewClaimed    ViewKind = "claimed"     // protected files as at the base, without files added under protected names
+	ViewBase       ViewKind = "base"        // everything as at the base
+	ViewOldTests   ViewKind = "old_tests"   // claimed, with every test as at the base, and no other
+	ViewNewTests   ViewKind = "new_tests"   // the base, with the tests of the claimed tree
+	ViewHidden     ViewKind = "hidden"      // claimed, plus the files of hidden checks
+	ViewHiddenBase ViewKind = "hidden_base" // the base, plus the files of hidden checks
+	ViewGiven      ViewKind = "given"       // the base, plus the tests that an author wrote
+	ViewAsLeft     ViewKind = "as_left"     // claimed, with the ignored files that the agent added or changed
+	ViewReviewed   ViewKind = "reviewed"    // as the agent left it, with agent instructions as at the base
 )
 
 // ViewInput asks for a view.

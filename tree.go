@@ -36,6 +36,8 @@ type TreeState struct {
 	// task was last proven. Both include the user's changes.
 	Base           string `json:"base,omitempty"`
 	LastProvenTree string `json:"settled,omitempty"`
+	// Origin names the snapshot of the tree before earlier runs that did not complete, with the user's changes.
+	Origin string `json:"origin,omitempty"`
 	// TestsByUser reports that the user changed or removed tests, so that those of LastProvenTree show its tasks.
 	TestsByUser bool `json:"tests_by_user,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.

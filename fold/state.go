@@ -179,6 +179,9 @@ func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 	s.Run, s.StartedAt, s.Started = e.Run, e.Time, data
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
 	s.History.Breaker.State, s.History.Rules = ralph.BreakerClosed, data.Policy.Rules
+	if data.Origin != nil { // without snapshots, nothing else will be known
+		s.History.Origin = originAt(data.Origin, data.Origin.Base)
+	}
 }
 
 func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
@@ -226,6 +229,10 @@ func (s *State) resume(data ralph.RunResumed) {
 		s.Started.Settings = data.Settings
 	}
 	s.Stopped = nil
+	if data.Origin != nil {
+		s.Started.Origin = data.Origin
+		s.History.Origin = originAt(data.Origin, data.Origin.Base)
+	}
 	if data.Accepting { // no agent starts, and the last judgement stays valid
 		return
 	}
@@ -288,6 +295,12 @@ func placeOf(name string, agents []string) int {
 
 func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	h := &s.History
+	if isKnown := iteration == 0 || h.Origin != nil; isKnown && s.Started.Origin != nil && tree.Origin != "" {
+		h.Origin = originAt(s.Started.Origin, tree.Origin)
+		if iteration == 0 && tree.Origin == tree.Snapshot { // the run begins with that tree
+			h.Origin = nil
+		}
+	}
 	switch {
 	case iteration == 0 && tree.Again: // files changed while the checks ran, so no result is about the base
 		h.Baseline, s.Last.Failed = nil, nil
@@ -318,6 +331,11 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 		s.Unowned = append(slices.Clip(s.Unowned), tree.Moved...)
 		s.finishMove(tree)
 	}
+}
+
+// originAt returns the tree before earlier runs that did not complete, as a snapshot has it now.
+func originAt(from *ralph.Origin, snapshot string) *judge.Origin {
+	return &judge.Origin{Run: from.Run, Snapshot: snapshot, Checked: from.Base, Checks: from.Checks}
 }
 
 // adoptBase makes the user's own changes part of what claims are compared with.

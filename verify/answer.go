@@ -20,7 +20,7 @@ const answerVariable = "RALPH_ANSWER_FILE"
 // answerIn returns the answer that a check finds in a view. At the base there is none yet.
 func answerIn(in ralph.ViewInput) string {
 	switch in.Kind {
-	case ralph.ViewBase, ralph.ViewGiven, viewHiddenBase:
+	case ralph.ViewBase, ralph.ViewGiven, ralph.ViewHiddenBase:
 		return ""
 	}
 	if in.Answer == nil {

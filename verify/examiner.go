@@ -359,7 +359,7 @@ func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.Fi
 	switch kind {
 	case ralph.ViewNewTests:
 		return e.revertedForNewTests(s)
-	case ralph.ViewBase, ralph.ViewGiven, viewHiddenBase:
+	case ralph.ViewBase, ralph.ViewGiven, ralph.ViewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
 		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !isAgentFile(c.Name) })

@@ -18,7 +18,9 @@ import (
 const hiddenVariable = "RALPH_HIDDEN_DIR"
 
 // isHidden reports whether a view is for hidden checks.
-func isHidden(kind ralph.ViewKind) bool { return kind == ralph.ViewHidden || kind == viewHiddenBase }
+func isHidden(kind ralph.ViewKind) bool {
+	return kind == ralph.ViewHidden || kind == ralph.ViewHiddenBase
+}
 
 // prepareHidden gives a hidden check its files: in a folder with a random name if the command asks for it, otherwise
 // among the files of the view, as tests need it. The returned function removes the folder.

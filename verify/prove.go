@@ -106,7 +106,7 @@ func (e *Examiner) proveByCommand(
 		return proof, err
 	}
 	if check.File = "base-" + check.File; isHidden(in.Kind) {
-		in.Kind = viewHiddenBase
+		in.Kind = ralph.ViewHiddenBase
 	} else {
 		in.Kind = ralph.ViewBase
 	}

@@ -42,7 +42,7 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 	t := &table{examiner: e, check: check, claimed: in, base: in, canary: in}
 	t.base.Kind = ralph.ViewBase
 	if in.Kind == ralph.ViewHidden {
-		t.base.Kind = viewHiddenBase
+		t.base.Kind = ralph.ViewHiddenBase
 	}
 	if in.Then != nil && in.First.Snapshot != "" {
 		t.base.Base = in.First

@@ -12,9 +12,6 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
-// viewHiddenBase is the base with the files of hidden checks on top.
-const viewHiddenBase ralph.ViewKind = "hidden_base"
-
 // Check runs one check, with nothing planted, unless an earlier run did so on the same base.
 func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
 	if run, ok := (rowFinder{v.examiner}).reuse(ctx, v.in, in); ok {
