@@ -58,6 +58,7 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 func (r *checkRunner) recordBase(ctx context.Context) {
 	r.tree.snapshot(ctx, ralph.TreeInput{})
 	r.tree.keepRefused(ctx)
+	r.tree.keepOrigin(ctx)
 }
 
 // recordBaseOnce is for a live session, whose changes count as soon as it has a base.

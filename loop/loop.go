@@ -163,6 +163,9 @@ func (l *Loop) reopen() {
 		TornBytes: l.torn,
 		Accepting: l.accepts.yes != nil,
 	}
+	if l.run.state.History.Started == 0 { // the base is taken again
+		resumed.Origin = l.tree.between
+	}
 	if l.step != nil && !l.step.Anew {
 		resumed.InSession, resumed.Settings = true, nil
 	}
@@ -200,6 +203,7 @@ func (l *Loop) baseline(ctx context.Context) {
 		l.checks.recordBase(ctx)
 		l.checks.runAtBase(ctx)
 	}
+	l.checks.noticeOrigin()
 	h := l.run.state.History
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
 		judge.NeedsNewTest(l.run.policy, h, h.Task) {

@@ -90,6 +90,17 @@ func WithRefusedFiles(refused *ralph.RefusedEarlier) Option {
 	return func(l *Loop) { l.run.about.Refused = refused }
 }
 
+// WithOrigin makes a new run show its work also against the tree before earlier runs that did not complete.
+func WithOrigin(origin *ralph.Origin) Option {
+	return func(l *Loop) { l.run.about.Origin = origin }
+}
+
+// WithRunBetween tells a resumed loop that another run worked in the workspace since and did not complete. What its
+// agent left is not the user's.
+func WithRunBetween(origin *ralph.Origin) Option {
+	return func(l *Loop) { l.tree.between = origin }
+}
+
 // WithChecker sets what runs the checks.
 func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }
 
@@ -149,9 +160,10 @@ func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p
 // WithRun sets the run's ID and the facts recorded at its start.
 func WithRun(id string, about ralph.RunStarted) Option {
 	return func(l *Loop) {
-		// set by WithWorktree and WithRefusedFiles, whichever option comes first
+		// set by WithWorktree, WithRefusedFiles and WithOrigin, whichever option comes first
 		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree)
 		about.Refused = cmp.Or(about.Refused, l.run.about.Refused)
+		about.Origin = cmp.Or(about.Origin, l.run.about.Origin)
 		l.run.id, l.run.about = id, about
 	}
 }

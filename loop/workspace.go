@@ -23,6 +23,7 @@ type workspace struct {
 	examiner ralph.Examiner
 	changed  ralph.Tampering        // how the judged agent changed files that matter to checks
 	isOwn    func(name string) bool // reports files of the harness and the task list
+	between  *ralph.Origin          // of a run that worked here after this one stopped, and did not complete
 
 	checksBegan time.Time // when those of the current claim of a live session began
 }
@@ -106,24 +107,29 @@ func (w *workspace) cannotLook(err error) {
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
 	copies, ok := w.store.(ralph.Snapshots)
-	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" ||
+	edits := userEdits{copies: copies, before: before, now: now.Snapshot}
+	if other := w.between; other != nil { // what its agent left is not the user's
+		edits.before, edits.committed, w.between = other.Left, other.Committed, nil
+	}
+	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || edits.before == "" ||
 		now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}
-	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
+	base, err := edits.join(ctx, h.Base.Snapshot)
 	settled := now.Snapshot
-	if err == nil && h.LastProvenTree != before {
-		settled = ""
-		if h.LastProvenTree != "" {
-			settled, err = copies.Join(ctx, h.LastProvenTree, before, now.Snapshot)
-		}
+	if err == nil && (h.LastProvenTree != before || edits.before != before) {
+		settled, err = edits.join(ctx, h.LastProvenTree)
+	}
+	origin := ""
+	if err == nil {
+		origin, err = edits.join(ctx, w.originSnapshot())
 	}
 	if err != nil {
 		w.warn("base_unknown", "your changes count as the agent's: %v", err)
 		return now
 	}
-	now.Base, now.LastProvenTree = base, settled
-	now.TestsByUser = len(h.Evidence) > 0 && w.testsChanged(ctx, ralph.TreeState{Known: true, Snapshot: before}, now)
+	now.Base, now.LastProvenTree, now.Origin = base, settled, origin
+	now.TestsByUser = len(h.Evidence) > 0 && w.testsChanged(ctx, ralph.TreeState{Known: true, Snapshot: edits.before}, now)
 	return now
 }
 
@@ -230,6 +236,9 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	base, err := copies.WithFiles(ctx, cmp.Or(tree.Base, h.Base.Snapshot), tree.Snapshot, files)
 	if settled := cmp.Or(tree.LastProvenTree, h.LastProvenTree); err == nil && settled != "" {
 		tree.LastProvenTree, err = copies.WithFiles(ctx, settled, tree.Snapshot, files)
+	}
+	if origin := cmp.Or(tree.Origin, w.originSnapshot()); err == nil && origin != "" {
+		tree.Origin, err = copies.WithFiles(ctx, origin, tree.Snapshot, files)
 	}
 	if err != nil {
 		return err
