@@ -45,6 +45,8 @@ type session struct {
 	torn         int64
 	asked        question // an earlier run's question without an answer
 	refused      *ralph.RefusedEarlier
+	origin       *ralph.Origin
+	between      *ralph.Origin       // of a run that worked here since the resumed one stopped
 	unproven     string              // the last run in this workspace, if it did not prove its work
 	before       *fold.State         // the last run in this workspace, unless it completed
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
@@ -123,6 +125,9 @@ func (s *session) start(ctx context.Context) error {
 	if s.refused, err = s.refusedEarlier(ctx); err != nil {
 		return err
 	}
+	if s.origin, err = s.earlierOrigin(ctx); err != nil {
+		return err
+	}
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
@@ -188,6 +193,8 @@ func (s *session) runLoop(ctx context.Context) error {
 		places,
 		loop.WithAcceptance(s.acceptance),
 		loop.WithRefusedFiles(s.refused),
+		loop.WithOrigin(s.origin),
+		loop.WithRunBetween(s.between),
 		loop.WithState(state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),

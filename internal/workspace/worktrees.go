@@ -30,6 +30,16 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	return patch, cut, Refusal(err)
 }
 
+// SnapshotChanges lists the files that differ between two snapshots in a folder of Keep.
+func SnapshotChanges(ctx context.Context, folder, from, to string, env config.Env) ([]ralph.FileChange, error) {
+	snapshots, err := snapshot.Open(gitProgram(env), folder)
+	if err != nil {
+		return nil, Refusal(err)
+	}
+	changes, err := snapshots.Changes(ctx, from, to)
+	return changes, Refusal(err)
+}
+
 // SnapshotFiles lists the files of a snapshot.
 func SnapshotFiles(ctx context.Context, folder, id string, env config.Env) ([]string, error) {
 	snapshots, err := snapshot.Open(gitProgram(env), folder)
