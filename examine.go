@@ -56,8 +56,8 @@ type IgnoredWatcher interface {
 	IgnoredFiles(ctx context.Context, base, now TreeState) (shown, leftOut []string, err error)
 }
 
-// OutsideAccepter is an optional interface of an Examiner that shows checks configuration files outside the tree as they
-// were before any agent worked.
+// OutsideAccepter is an optional interface of an Examiner that shows checks configuration files outside the tree as
+// they were before any agent worked.
 type OutsideAccepter interface {
 	// AcceptOutside takes those of the files as they are now, and returns the names that it knows.
 	AcceptOutside(names []string) (known []string, err error)

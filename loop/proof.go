@@ -64,8 +64,8 @@ func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks 
 	}
 }
 
-// confirmAlone runs the checks of a claim once more while what a live session started is stopped: one of these processes
-// could write the work into the views of checks, where nothing else sees it. They stay stopped until release.
+// confirmAlone runs the checks of a claim once more while what a live session started is stopped: one of these
+// processes could write the work into the views of checks, where nothing else sees it. They stay stopped until release.
 func (r *checkRunner) confirmAlone(ctx context.Context) (release func()) {
 	if r.hold == nil || !r.couldStillPass(ctx) {
 		return func() {}
@@ -80,7 +80,8 @@ func (r *checkRunner) confirmAlone(ctx context.Context) (release func()) {
 	r.notice("session_held", "the checks run once more while processes of the session are stopped: "+text.List(held))
 	remark := "It passed before, and does not pass while these processes of the session are stopped: " + text.List(held) +
 		". Put the work into files of the workspace, and end processes that it must not need."
-	for _, session := range []*session{r.session(ralph.ViewClaimed, "alone"), r.session(ralph.ViewHidden, "hidden-alone")} {
+	sessions := []*session{r.session(ralph.ViewClaimed, "alone"), r.session(ralph.ViewHidden, "hidden-alone")}
+	for _, session := range sessions {
 		checks := r.suite.checksToRun(true)
 		if session.kind == ralph.ViewHidden {
 			checks = r.suite.hiddenChecks()

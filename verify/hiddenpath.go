@@ -67,7 +67,8 @@ func cutFold(text, separator string) (before, after string, found bool) {
 
 // withoutProgram returns a line without the name of the program that printed it, as in "/bin/sh: 1: …".
 func withoutProgram(line string) string {
-	if name, rest, found := strings.Cut(line, ":"); found && filepath.IsAbs(name) && !strings.ContainsFunc(name, endsPath) {
+	name, rest, found := strings.Cut(line, ":")
+	if found && filepath.IsAbs(name) && !strings.ContainsFunc(name, endsPath) {
 		return rest
 	}
 	return line

@@ -10,7 +10,9 @@ import (
 )
 
 // ChangedInCopy implements [ralph.OutsideAccepter].
-func (e *Examiner) ChangedInCopy() []string { return e.Surroundings.VisibleChanges(pristine.Copy, e.Dir) }
+func (e *Examiner) ChangedInCopy() []string {
+	return e.Surroundings.VisibleChanges(pristine.Copy, e.Dir)
+}
 
 // AcceptOutside implements [ralph.OutsideAccepter].
 func (e *Examiner) AcceptOutside(names []string) (known []string, err error) {

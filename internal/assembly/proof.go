@@ -211,7 +211,8 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 	}
 	if len(kept) > 0 {
 		p.notice("surroundings_kept", fmt.Sprintf("the last run here did not prove its work, and %s changed meanwhile, so "+
-			"checks see them as before that run; if the changes are yours: %s, then start again", text.List(kept), text.AcceptFiles(kept)))
+			"checks see them as before that run; if the changes are yours: %s, then start again",
+			text.List(kept), text.AcceptFiles(kept)))
 	}
 	if e.Ignored, err = watchIgnored(p, places); err != nil {
 		return nil, fmt.Errorf("%w: the ignored files cannot be recorded: %w", ralph.ErrIO, err)

@@ -56,8 +56,8 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 	return w, os.WriteFile(noted, []byte(w.hidden), 0o600)
 }
 
-// noticePrograms names the programs that changed since the last run here began, if that did not prove its work. The user
-// may have installed others since, so they count as given.
+// noticePrograms names the programs that changed since the last run here began, if that did not prove its work. The
+// user may have installed others since, so they count as given.
 func (p *Plan) noticePrograms(file string, places Places) {
 	earlier := filepath.Join(places.Earlier, filepath.Base(file))
 	if _, err := os.Stat(earlier); places.Earlier == "" || err != nil {

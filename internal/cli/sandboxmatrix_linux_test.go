@@ -192,7 +192,9 @@ func copyProgram(t *testing.T, to string) {
 }
 
 // rootOnly are attacks that only root can make without a sandbox.
-var rootOnly = []string{"processes", "memory", "read-shadow", "terminal", "mount", "kernel-setting", "mknod", "metadata"}
+var rootOnly = []string{
+	"processes", "memory", "read-shadow", "terminal", "mount", "kernel-setting", "mknod", "metadata",
+}
 
 // verdicts reads the output of `ralph sandbox test --json`. Every attack that works without a sandbox
 // must have been tried, and must work without one.

@@ -173,7 +173,9 @@ func (r *Room) restoreLinks() {
 }
 
 // scripts are the endings of files that a settings file may start.
-var scripts = []string{".bash", ".cjs", ".fish", ".js", ".lua", ".mjs", ".pl", ".ps1", ".py", ".rb", ".sh", ".ts", ".zsh"}
+var scripts = []string{
+	".bash", ".cjs", ".fish", ".js", ".lua", ".mjs", ".pl", ".ps1", ".py", ".rb", ".sh", ".ts", ".zsh",
+}
 
 // ProgramsIn returns what the settings in an agent's own folders could start in later sessions: scripts, such
 // as one for the status line, and the programs of the agent itself.

@@ -37,11 +37,9 @@ func TestAProgramCannotChangeItsInput(t *testing.T) {
 	if err := os.WriteFile(input, []byte("do it\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const script = "(echo forged >/proc/self/fd/0) 2>/dev/null || echo refused; cat; cat /proc/self/fd/0"
 	var said strings.Builder
-	run(t, Spec{
-		Argv:      []string{"/bin/sh", "-c", "(echo forged >/proc/self/fd/0) 2>/dev/null || echo refused; cat; cat /proc/self/fd/0"},
-		StdinFile: input, Stdout: Sink{Tap: &said},
-	})
+	run(t, Spec{Argv: []string{"/bin/sh", "-c", script}, StdinFile: input, Stdout: Sink{Tap: &said}})
 	content, err := os.ReadFile(input)
 	if err != nil || string(content) != "do it\n" || said.String() != "refused\ndo it\ndo it\n" {
 		t.Errorf("%q, %q, %v", said.String(), content, err)
