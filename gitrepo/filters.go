@@ -355,7 +355,7 @@ func filtered(ctx context.Context, r *Repo, name string, options ...string) ([]s
 // withAttribute returns those of the files whose attribute filter has a value. The files are names below
 // the top of the working tree, each followed by a zero byte.
 func withAttribute(ctx context.Context, r *Repo, files, value string) ([]string, error) {
-	list, err := temporary("ralph-files-", files)
+	list, err := temporary(files)
 	if err != nil {
 		return nil, err
 	}
@@ -371,8 +371,8 @@ func withAttribute(ctx context.Context, r *Repo, files, value string) ([]string,
 }
 
 // temporary writes a file for git to read. The caller removes it.
-func temporary(name, text string) (path string, err error) {
-	file, err := os.CreateTemp("", name)
+func temporary(text string) (path string, err error) {
+	file, err := os.CreateTemp("", "ralph-list-")
 	if err != nil {
 		return "", err
 	}

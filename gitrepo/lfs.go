@@ -70,7 +70,7 @@ type pointer struct {
 
 // readPointers returns the pointers among objects, which are listed one per line.
 func readPointers(ctx context.Context, r *Repo, ids string) (map[string]pointer, error) {
-	list, err := temporary("ralph-ids-", ids)
+	list, err := temporary(ids)
 	if err != nil {
 		return nil, fmt.Errorf("read pointers: %w", err)
 	}

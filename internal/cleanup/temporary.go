@@ -63,7 +63,7 @@ func leftover(path string) Item {
 // systemNames matches the names of our files and folders in the system's temporary folder, as
 // os.CreateTemp and os.MkdirTemp make them.
 var systemNames = text.LazyRegexp(
-	`^ralph-(?:agent|doctor|hook|ids|mcp-[0-9A-Z]+|merge|message|plan|probe|room|sandbox)-[0-9]+(?:\.json)?$`,
+	`^ralph-(?:agent|doctor|hook|ids|list|mcp-[0-9A-Z]+|merge|message|plan|probe|room|sandbox)-[0-9]+(?:\.json)?$`,
 )
 
 // systemTemporary lists our files in the system's temporary folder that were not written for a day.
