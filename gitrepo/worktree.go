@@ -288,7 +288,7 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	// known only once it exists.
 	add := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock"}
 	if _, err = patient.run(ctx, append(add, args...)...); err == nil {
-		err = patient.checkOutFiles(ctx, w.Path)
+		err = checkOutFiles(ctx, patient, w.Path)
 	}
 	if err == nil {
 		return nil
@@ -307,7 +307,7 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 }
 
 // checkOutFiles writes the files of a new worktree, as `git worktree add` does, and unlocks it.
-func (r *Repo) checkOutFiles(ctx context.Context, path string) error {
+func checkOutFiles(ctx context.Context, r *Repo, path string) error {
 	there, found, err := Find(ctx, r.Git, path)
 	if err != nil || !found {
 		return cmp.Or(err, fmt.Errorf("%w: %s is no worktree", ralph.ErrIO, path))

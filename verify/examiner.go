@@ -208,7 +208,7 @@ func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name stri
 func (e *Examiner) edits(
 	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, extracted string,
 ) ([]pristine.Edit, error) {
-	edits, err := e.editsToTree(ctx, found.now, extracted+"-now")
+	edits, err := editsToTree(ctx, e, found.now, extracted+"-now")
 	if err != nil {
 		return nil, err
 	}
@@ -342,7 +342,7 @@ func (e *Examiner) revert(
 }
 
 // editsToTree returns the edits that turn the workspace into the examined tree.
-func (e *Examiner) editsToTree(ctx context.Context, now, extracted string) ([]pristine.Edit, error) {
+func editsToTree(ctx context.Context, e *Examiner, now, extracted string) ([]pristine.Edit, error) {
 	if e.WorkspaceSnapshot == "" || e.WorkspaceSnapshot == now {
 		return nil, nil
 	}
@@ -358,7 +358,7 @@ func (e *Examiner) editsToTree(ctx context.Context, now, extracted string) ([]pr
 func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.FileChange {
 	switch kind {
 	case ralph.ViewNewTests:
-		return e.revertedForNewTests(s)
+		return revertedForNewTests(e, s)
 	case ralph.ViewBase, ralph.ViewGiven, ralph.ViewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:

@@ -56,7 +56,7 @@ func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph
 
 // revertedForNewTests lists the changes that are missing where new tests run with the base's product code:
 // everything but tests and what configures them.
-func (e *Examiner) revertedForNewTests(s classifiedChanges) []ralph.FileChange {
+func revertedForNewTests(e *Examiner, s classifiedChanges) []ralph.FileChange {
 	return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool {
 		return e.Rules.Test(c.Name) || slices.Contains(s.meaning.Tests, c) && path.Ext(c.Name) != ".rs"
 	})

@@ -382,7 +382,7 @@ func (p *Plan) hookSet() *hooks.Set {
 
 // warnUnusedHooks warns about hooks that never run, and about strict mode: only the built-in worker
 // asks about its tool calls.
-func (p *Plan) warnUnusedHooks() {
+func warnUnusedHooks(p *Plan) {
 	h := p.Settings.Hooks
 	var clis []string
 	for _, c := range p.agents {

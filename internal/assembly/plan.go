@@ -112,7 +112,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		return nil, err
 	}
 	warnWithheld(p)
-	p.warnUnusedHooks()
+	warnUnusedHooks(p)
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}

@@ -190,14 +190,14 @@ func (w *Walls) open(ctx context.Context, p *Plan) (err error) {
 			return errors.Join(err, w.Close())
 		}
 		if w.tier.Contains() {
-			p.noticeLinks(place.LooseLinks())
+			noticeLinks(p, place.LooseLinks())
 		}
 	}
 	return nil
 }
 
 // noticeLinks says which links to settings an agent could replace.
-func (p *Plan) noticeLinks(links []string) {
+func noticeLinks(p *Plan, links []string) {
 	if len(links) > 0 {
 		p.notice("sandbox_links", "the agent can replace "+strings.Join(links, ", ")+
 			" during the run, because a sandbox cannot keep a link; Ralph restores it at the end")

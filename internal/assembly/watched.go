@@ -33,7 +33,7 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 	w := watchingExaminer{Examiner: e, plan: p, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
 	programs := filepath.Join(places.Proofs, "programs.json")
-	p.noticePrograms(programs, places)
+	noticePrograms(p, programs, places)
 	w.programs, err = verify.RememberPrograms(programs, p.Env.Environ, p.Workspace.Dir, p.Checks)
 	if err != nil {
 		return w, err
@@ -58,7 +58,7 @@ func (p *Plan) watch(e *verify.Examiner, places Places) (watchingExaminer, error
 
 // noticePrograms names the programs that changed since the last run here began, if that did not prove its work. The
 // user may have installed others since, so they count as given.
-func (p *Plan) noticePrograms(file string, places Places) {
+func noticePrograms(p *Plan, file string, places Places) {
 	earlier := filepath.Join(places.Earlier, filepath.Base(file))
 	if _, err := os.Stat(earlier); places.Earlier == "" || err != nil {
 		return

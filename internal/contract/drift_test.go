@@ -172,6 +172,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.proof.name",
 	"iterations.check_results.proof.task",
 	"iterations.check_results.proof.tests",
+	"iterations.check_results.killed",
 	"iterations.check_results.tests",
 	"iterations.check_results.tests.failed",
 	"iterations.check_results.tests.passed",
