@@ -19,8 +19,37 @@ func forms(line string) []string {
 	found := []string{line}
 	found = append(found, jsonForms(line)...)
 	found = append(found, url.QueryEscape(line), url.PathEscape(line))
-	found = append(found, percentForm(line, "%%%02X"), percentForm(line, "%%%02x"))
-	return append(found, binaryForms(line)...)
+	found = append(found, percentForm(line, "%%%02X", unreserved), percentForm(line, "%%%02x", unreserved))
+	found = append(found, binaryForms(line)...)
+	return append(found, escapedForms(line)...) // last: the number of a form is part of its mask
+}
+
+// unreserved are what percent-encoding leaves as it is, beside letters and digits.
+const unreserved = "-_.~"
+
+// escapedForms returns a secret with more escapes than necessary, or twice escaped.
+func escapedForms(line string) []string {
+	var found []string
+	for _, format := range []string{"%%%02X", "%%%02x"} {
+		found = append(found, percentForm(line, format, unreserved+"/"), everyByte(line, format, ""))
+	}
+	for _, escape := range []string{`\u%04x`, `\u%04X`, `\x%02x`, `\%03o`} {
+		found = append(found, everyByte(line, escape, ""))
+	}
+	for _, once := range jsonForms(line) {
+		found = append(found, jsonForms(once)...)
+	}
+	return append(found, everyByte(line, "%02x", " "), everyByte(line, "%02X", " "), everyByte(line, "%02x", ":"),
+		everyByte(line, "%02X", ":"))
+}
+
+// everyByte returns every byte of a secret in a format.
+func everyByte(line, format, between string) string {
+	all := make([]string, len(line))
+	for i, c := range []byte(line) {
+		all[i] = fmt.Sprintf(format, c)
+	}
+	return strings.Join(all, between)
 }
 
 // binaryForms returns a secret in base64 and hexadecimal.
@@ -85,11 +114,11 @@ func jsonForms(line string) []string {
 	return []string{html, plain, ascii.String(), strings.ReplaceAll(plain, "/", `\/`)}
 }
 
-// percentForm returns a secret with every byte escaped that is no letter, no digit and none of -_.~
-func percentForm(line, format string) string {
+// percentForm returns a secret with every byte escaped that is no letter, no digit and none of others.
+func percentForm(line, format, others string) string {
 	var out strings.Builder
 	for _, c := range []byte(line) {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-_.~", c) >= 0 {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(others, c) >= 0 {
 			out.WriteByte(c)
 		} else {
 			fmt.Fprintf(&out, format, c)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,6 +21,11 @@ func TestEveryFormIsMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	twice, err := json.Marshal(string(quoted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, digits := regexp.MustCompile(".."), hex.EncodeToString([]byte(token))
 	texts := map[string]string{
 		"plain":           token,
 		"JSON":            string(quoted),
@@ -36,6 +42,10 @@ func TestEveryFormIsMasked(t *testing.T) {
 		"URL, after 3":    base64.URLEncoding.EncodeToString([]byte("abc" + token)),
 		"URL, after 4":    base64.URLEncoding.EncodeToString([]byte("abcd" + token)),
 		"URL, after 5":    base64.RawURLEncoding.EncodeToString([]byte("abcde" + token)),
+		"percent but /":   strings.ReplaceAll(url.QueryEscape(token), "%2F", "/"),
+		"hex with colons": strings.Trim(pairs.ReplaceAllString(digits, "$0:"), ":"),
+		"every % byte":    strings.ToUpper(pairs.ReplaceAllString(digits, "%$0")),
+		"JSON in JSON":    string(twice),
 	}
 	for name, text := range texts {
 		got := m.String("before " + text + " after")
