@@ -76,7 +76,7 @@ func withoutProgram(line string) string {
 
 // systemFolders have the programs and settings of the system. No check needs to change them.
 var systemFolders = []string{
-	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+	"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
 }
 
 // isOfSystem reports whether a folder is one of the system's, is in one, or contains one.

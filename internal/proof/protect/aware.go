@@ -21,7 +21,9 @@ type question struct {
 
 // asksRalph is what only a run has: in a variable of Ralph, such as the answer, an agent could hide its work.
 var asksRalph = question{
-	[]string{"RALPH_", "ANSWER_FILE"}, text.LazyRegexp(`\bRALPH_\w|\bANSWER_FILE\b|_ANSWER_FILE\b`),
+	[]string{"RALPH_", "ANSWER_FILE"},
+	// A line that begins with an assignment reads nothing: it may be of a list of variables.
+	text.LazyRegexp(`\S.*\bRALPH_\w|^\s*RALPH_\w+(?:[^=\w]|$)|\bANSWER_FILE\b|_ANSWER_FILE\b`),
 }
 
 // otherCode are the names of programs in languages that ecosystems lacks. A program without an ending counts, too.
