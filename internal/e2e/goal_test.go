@@ -20,8 +20,8 @@ func TestGoalIsRefusedOnceAndThenProven(t *testing.T) {
 			[{"text": "All done."}, {"tools": [{"write": {"path": "made.txt", "text": "hi"}}]}, {"text": "Now it is done."}],
 			[{"text": "Another answer."}]
 		]}}`), "s")
-		w.env["RALPH_TRUST"] = "1"
-		w.write(filepath.Join(w.project, ".ralph/config.yaml"), "checks:\n  - test -f made.txt\n")
+		// In a session no variable gives consent to the checks of a repository, so these are the user's.
+		w.write(filepath.Join(w.home, ".config/ralph/config.yaml"), "checks:\n  - test -f made.txt\n")
 		i := installRalph(w)
 		prompt := "/ralph:goal make made.txt"
 		if cli.name == codex.name { // a goal that is set in a terminal belongs to the first session that asks
