@@ -126,6 +126,9 @@ func equalSettings(a, b config.Settings) bool {
 	return reflect.DeepEqual(first, second)
 }
 
+// uniqueLength is how long an ID must be to name one session only. Those of Claude Code and Codex are UUIDs.
+const uniqueLength = 16
+
 // holdSession returns what stops the processes that a session started. Of a program that is not known to be that of the
 // session, such as a terminal, it stops none but those that have the session's ID in their environment.
 func holdSession(bound *ralph.SessionBound) func() (held []string, release func(), err error) {
@@ -133,8 +136,10 @@ func holdSession(bound *ralph.SessionBound) func() (held []string, release func(
 		return nil
 	}
 	var of process.Session
-	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SESSION_ID"} {
-		of.Entries = append(of.Entries, name+"="+bound.Session)
+	if len(bound.Session) >= uniqueLength {
+		for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SESSION_ID"} {
+			of.Entries = append(of.Entries, name+"="+bound.Session)
+		}
 	}
 	programs := []string{"claude", "codex", "node"}
 	if identity, alive := process.Identity(bound.PID); alive && identity == bound.Identity &&
