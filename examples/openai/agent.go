@@ -119,8 +119,8 @@ func (a agent) call(ctx context.Context, state *goal.State, history []goal.Messa
 	return toGoal(reply.Choices[0].Message.ToParam())
 }
 
-// runShell runs the command of a call. The model reads the exit code in the last line; the middleware gets it from here,
-// because the command could print such a line too.
+// runShell runs the command of a call. The model reads the exit code in the last line; the middleware gets it from
+// here, because the command could print such a line too.
 func (a agent) runShell(ctx context.Context, call goal.ToolCall) (output string, exitCode *int) {
 	var input struct{ Command string }
 	if err := json.Unmarshal(call.Arguments, &input); err != nil {

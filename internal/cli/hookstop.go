@@ -391,7 +391,7 @@ func uniqueWarnings(warnings []ralph.Notice) []string {
 	return texts
 }
 
-// goalEnd says how a goal ended, what a person can do, and what the last judgement warned of: nobody sees its output.
+// goalEnd says how a goal ended, what a person can do, and what the last judgment warned of: its output is not seen.
 func goalEnd(s *session, warnings []string) string {
 	end := goalResult(s)
 	if len(warnings) > 0 {
