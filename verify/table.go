@@ -47,6 +47,7 @@ func (e *Examiner) newTable(ctx context.Context, in ralph.ViewInput, check ralph
 	if in.Then != nil && in.First.Snapshot != "" {
 		t.base.Base = in.First
 		then := e.memory.beforeAgent(in, check)
+		then.Stopped = !in.Then.RanToEnd()
 		t.row.Then = &then
 	}
 	baseTree, err := e.viewTree(ctx, t.base)

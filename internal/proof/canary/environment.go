@@ -19,11 +19,15 @@ const maxRecorded = 2000
 // cannot be compared, because of what was planted today: then the check must run once more, with nothing
 // planted. Excused tests passed and failed on one tree.
 func Differences(then, today Outcome, stops bool, excused []string) (different []string, comparable bool) {
-	if then.BrokeOff() {
-		return nil, true // nothing is known about the base
-	}
 	planted := len(today.Planted) > 0
-	if today.BrokeOff() {
+	switch {
+	case then.Stopped, then.Exit < 0:
+		return nil, true // nothing is known about the base
+	case then.BrokeOff() && (today.BrokeOff() || today.Red && !planted):
+		return nil, true
+	case then.BrokeOff() && today.Red: // perhaps only because of what was planted
+		return nil, false
+	case then.BrokeOff(), today.BrokeOff():
 		return []string{fmt.Sprintf("it ended with %s, and today with %s", then.ending(), today.ending())}, !planted
 	}
 	if then.Sum != "" {
@@ -206,7 +210,8 @@ func (o Outcome) ending() string {
 	return fmt.Sprintf("exit %d", o.Exit)
 }
 
-// BrokeOff reports whether a run did not end by itself: it timed out or was killed.
+// BrokeOff reports whether a run may have ended early, so that it names only some of its tests: it crashed, timed out or
+// was killed, or the status says so.
 func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
 // Names reports whether the runner names all of its tests.

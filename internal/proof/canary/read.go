@@ -30,6 +30,8 @@ const (
 type Outcome struct {
 	Exit int
 	Red  bool
+	// Stopped means that a signal or its time limit ended the run, so that it did not fail by itself.
+	Stopped bool
 	// Tests are the tests by name, without canaries. Complete means that all of them are listed.
 	Tests    map[string]State
 	Complete bool

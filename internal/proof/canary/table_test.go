@@ -312,6 +312,8 @@ func TestDifferences(t *testing.T) {
 	}
 	exitsPlanted := exits(1)
 	planted(&exitsPlanted)
+	killed := exits(143)
+	killed.Stopped = true
 	unbuilt := tests(states{}, planted)
 	unbuilt.Unbuilt = true
 	type result struct {
@@ -350,6 +352,12 @@ func TestDifferences(t *testing.T) {
 		{name: "stopped today", then: exits(1), today: exits(-1),
 			want: result{[]string{"it ended with exit 1, and today with no exit code, because it was stopped"}, true}},
 		{name: "stopped then", then: exits(-1), today: exits(0), want: result{nil, true}},
+		{name: "killed then", then: killed, today: exits(0), want: result{nil, true}},
+		{name: "it crashed, and passes today", then: exits(139), today: exits(0),
+			want: result{[]string{"it ended with exit 139, and today with exit 0"}, true}},
+		{name: "it crashed, and fails today", then: exits(255), today: exits(1), want: result{nil, true}},
+		{name: "it crashes both times", then: exits(134), today: exits(134), want: result{nil, true}},
+		{name: "it crashed, and a planted test decides", then: exits(255), today: exitsPlanted, want: result{nil, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			different, comparable := canary.Differences(c.then, c.today, c.stops, c.excused)
