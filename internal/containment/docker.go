@@ -57,9 +57,6 @@ func dockerFix(complaint string) string {
 	return "see what docker version says"
 }
 
-// emptyName is an empty file in a room.
-const emptyName = "empty"
-
 // open makes a room whose containers are removed when this process ends, however it ends.
 func (d docker) open(run string) (*Room, error) {
 	r, err := newRoom(sandbox.Docker, run)
@@ -67,12 +64,8 @@ func (d docker) open(run string) (*Room, error) {
 		return nil, err
 	}
 	r.docker = d
-	err = touch(filepath.Join(r.temp, emptyName))
-	if err == nil {
-		r.stop, err = d.accompany(run)
-	}
-	if err != nil {
-		return nil, errors.Join(err, removeAll(r.temp))
+	if r.stop, err = d.accompany(run); err != nil {
+		return nil, errors.Join(err, r.removeFolders())
 	}
 	return r, nil
 }

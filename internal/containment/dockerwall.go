@@ -44,7 +44,7 @@ func (p Place) containerWall() sandbox.Wall {
 	for _, path := range p.Kept {
 		b.keep(path)
 	}
-	b.keepAbsent(p.GitAbsent)
+	b.keepAbsent(p.GitAbsent, p.Empty)
 	for _, path := range p.Needs { // what Ralph made for this command, in a folder of its own
 		b.add(path, sandbox.Read)
 	}
@@ -103,7 +103,7 @@ func (r *Room) enterContainer(s *process.Spec, place Place) {
 	id, uid, gid := r.docker.user(place.Workspace)
 	workspace := place.Workspace
 	wall := place.containerWall()
-	wall.Rules = append(wall.Rules, throughView(s.Enclosure, workspace, filepath.Join(r.temp, emptyName))...)
+	wall.Rules = append(wall.Rules, throughView(s.Enclosure, workspace, r.empty)...)
 	if s.Enclosure != nil && s.Enclosure.NoNetwork {
 		wall.Network = sandbox.Off
 	}

@@ -1,6 +1,7 @@
 package containment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type Room struct {
 	bwrap  string   // the path of the program
 	absent []string // files that a tier makes where it mounts something
 	own    string   // a folder that no agent sees
+	empty  string   // a file in it, without content
 	mu     sync.Mutex
 	fills  map[string]*os.File // what was made where settings were missing, locked
 	links  map[string]string   // links that an agent could replace, with their targets
@@ -84,6 +86,10 @@ func newRoom(tier sandbox.Tier, run string) (*Room, error) {
 			return nil, errors.Join(fmt.Errorf("make a folder for temporary files: %w", err), r.removeFolders())
 		}
 		*folder = made
+	}
+	r.empty = filepath.Join(r.own, "empty")
+	if err := cmp.Or(touch(r.empty), os.Chmod(r.empty, 0o444)); err != nil { // every user of a container reads it
+		return nil, errors.Join(err, r.removeFolders())
 	}
 	return r, nil
 }
@@ -143,7 +149,7 @@ func (r *Room) Enter(place Place) func(*process.Spec) {
 	if r == nil || r.tier == sandbox.None {
 		return nil
 	}
-	place.Temp, place.GitAbsent = r.temp, r.absent
+	place.Temp, place.Empty, place.GitAbsent = r.temp, r.empty, r.absent
 	r.fill(place)
 	if r.tier == sandbox.Bwrap || r.tier == sandbox.Docker { // the others cannot show a copy
 		place.Copies = slices.Clone(place.Copies)

@@ -30,6 +30,7 @@ type Place struct {
 	Copies   []Copy
 	Needs    []string // what Ralph made for one command
 	Temp     string   // the folder that the agent has for temporary files
+	Empty    string   // a file without content
 	Image    string   // of a container
 	Agent    string   // the name of the agent, for a microVM of its own
 	Network  sandbox.Network
@@ -73,7 +74,7 @@ func (p Place) Wall() sandbox.Wall {
 	for _, path := range p.Kept {
 		b.keep(path)
 	}
-	b.keepAbsent(p.GitAbsent)
+	b.keepAbsent(p.GitAbsent, p.Empty)
 	return sandbox.Wall{Rules: b.rules, Network: p.Network}
 }
 
@@ -253,12 +254,13 @@ func (b *builder) pin(path string) {
 	}
 }
 
-// keepAbsent puts nothing in the place of files that must not come to exist.
-func (b *builder) keepAbsent(paths []string) {
+// keepAbsent puts an empty file in the place of files that must not come to exist. The null device would not do:
+// in a namespace of its own, an ordinary user cannot open it there, and git complains.
+func (b *builder) keepAbsent(paths []string, empty string) {
 	for _, path := range paths {
 		if folder := real(filepath.Dir(path)); folder != "" && b.mayWrite(folder) {
 			path = filepath.Join(folder, filepath.Base(path))
-			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Read, From: os.DevNull})
+			b.rules = append(b.rules, sandbox.Rule{Path: path, Access: sandbox.Read, From: empty})
 		}
 	}
 }
