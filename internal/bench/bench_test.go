@@ -26,21 +26,22 @@ type size struct {
 	small      int // bytes of a transcript that is read in one go
 	large      int // how many times as long the long transcript is
 	crowd      int
-	history    int // iterations of a long run, a multiple of 50
-	starts     int // program starts to time
-	files      int // files in a large workspace
-	thousand   int // iterations of a run whose first and last parts are compared, a multiple of 10
-	tasks      int // tasks of a long list
+	history    int   // iterations of a long run, a multiple of 50
+	starts     int   // program starts to time
+	files      int   // files in a large workspace
+	thousand   int   // iterations of a run whose first and last parts are compared, a multiple of 10
+	tasks      int   // tasks of a long list
+	flooded    int64 // bytes of an agent that prints without end
 }
 
 var (
 	meaningful = size{
 		rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000,
-		thousand: 1000, tasks: 20_000,
+		thousand: 1000, tasks: 20_000, flooded: 5_000_000_000,
 	}
 	tiny = size{
 		rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20,
-		tasks: 100,
+		tasks: 100, flooded: 2_000_000,
 	}
 )
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // stream is an agent that prints a long transcript.
@@ -189,9 +190,16 @@ func (b *bench) memory() {
 // peakOfRun runs one iteration with that agent and tracks the program's peak memory.
 func (b *bench) peakOfRun(s stream) int64 {
 	b.Helper()
-	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent",
-		"claude", "-n", "1")
-	command.Env = append(plainEnv(), "RALPH_STATE_DIR="+b.TempDir(), "PATH="+filepath.Dir(s.program)+":"+os.Getenv("PATH"))
+	env := append(plainEnv(), "PATH="+filepath.Dir(s.program)+":"+os.Getenv("PATH"))
+	return b.peakOf(1, env, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent", "claude",
+		"-n", "1")
+}
+
+// peakOf returns the most memory that the program had. It requires the given exit code.
+func (b *bench) peakOf(code int, env []string, args ...string) int64 {
+	b.Helper()
+	command := exec.Command(b.ralph, args...)
+	command.Env = append(env, "RALPH_STATE_DIR="+b.TempDir())
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
@@ -203,11 +211,11 @@ func (b *bench) peakOfRun(s stream) int64 {
 		_ = command.Wait()
 	}()
 	var peak int64
-	for pid := fmt.Sprint(command.Process.Pid); ; {
+	for pid := fmt.Sprint(command.Process.Pid); ; time.Sleep(time.Millisecond) {
 		select {
 		case <-ended:
-			if code := command.ProcessState.ExitCode(); code != 1 {
-				b.Fatalf("ralph run: exit code %d, want 1\n%s", code, out.String())
+			if got := command.ProcessState.ExitCode(); got != code {
+				b.Fatalf("ralph %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, out.String())
 			}
 			return peak
 		default:

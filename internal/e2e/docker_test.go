@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,93 +12,27 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/containment"
+	"github.com/ralphloop/ralph/internal/dockertest"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
 )
 
-// dockerEngine is an engine of its own, on a private socket. It has no network: nothing here needs one.
+// dockerEngine is an engine with which a test runs agents.
 type dockerEngine struct {
-	t      *testing.T
-	folder string
-	env    []string
+	dockertest.Engine
+	t *testing.T
 }
 
-// startDocker starts an engine with an image of BusyBox, and stops it after the test.
 func startDocker(t *testing.T) dockerEngine {
 	t.Helper()
-	daemon, err := exec.LookPath("dockerd")
-	busybox, _ := os.ReadFile("/bin/busybox")
-	if err != nil || os.Geteuid() != 0 || busybox == nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("CI needs root, docker.io and busybox-static")
-		}
-		t.Skip("needs root, docker.io and busybox-static")
+	missing := dockertest.Missing()
+	if missing != "" && os.Getenv("CI") != "" {
+		t.Fatal("CI " + missing)
 	}
-	folder, err := os.MkdirTemp("", "ralph-docker-") // the path of a socket has to be short
-	if err != nil {
-		t.Fatal(err)
+	if missing != "" {
+		t.Skip(missing)
 	}
-	d := dockerEngine{t, folder, append(os.Environ(), "DOCKER_HOST=unix://"+folder+"/sock", "HOME="+t.TempDir())}
-	var log bytes.Buffer
-	engine := exec.Command(daemon, "--data-root", folder+"/data", "--exec-root", folder+"/exec",
-		"--pidfile", folder+"/pid", "--host", "unix://"+folder+"/sock", "--bridge=none",
-		"--iptables=false", "--storage-driver=vfs")
-	engine.Stdout, engine.Stderr = &log, &log
-	if err := engine.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = engine.Process.Signal(syscall.SIGTERM)
-		_ = engine.Wait()
-		_ = os.RemoveAll(folder)
-	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := d.docker("version"); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("the engine does not answer: %v\n%s", err, log.String())
-		}
-	}
-	d.importImage(busybox)
-	return d
-}
-
-func (d dockerEngine) docker(args ...string) (string, error) {
-	cmd := exec.Command("docker", args...)
-	cmd.Env = d.env
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-// importImage makes the image of custom commands: a shell and its tools, without any other file.
-func (d dockerEngine) importImage(busybox []byte) {
-	d.t.Helper()
-	var image bytes.Buffer
-	w := tar.NewWriter(&image)
-	add := func(h tar.Header, content []byte) {
-		h.Size = int64(len(content))
-		if err := w.WriteHeader(&h); err != nil {
-			d.t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			d.t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"./", "bin/"} {
-		add(tar.Header{Name: name, Mode: 0o755, Typeflag: tar.TypeDir}, nil)
-	}
-	add(tar.Header{Name: "bin/busybox", Mode: 0o755}, busybox)
-	for _, name := range strings.Fields("sh cat echo env head id ls printf sleep tail touch true") {
-		add(tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"}, nil)
-	}
-	if err := w.Close(); err != nil {
-		d.t.Fatal(err)
-	}
-	cmd := exec.Command("docker", "import", "-", containment.ImageOf("command"))
-	cmd.Env, cmd.Stdin = d.env, &image
-	if out, err := cmd.CombinedOutput(); err != nil {
-		d.t.Fatalf("import image: %v\n%s", err, out)
-	}
+	return dockerEngine{dockertest.Start(t, os.Environ()), t}
 }
 
 // project makes a workspace of another user, with a script that plays the agent.
@@ -127,7 +59,7 @@ func (d dockerEngine) run(dir string, more ...string) *exec.Cmd {
 
 func (d dockerEngine) ralph(dir string, more ...string) *exec.Cmd {
 	cmd := exec.Command(program, append([]string{"-C", dir, "run", "goal", "--sandbox", "docker"}, more...)...)
-	cmd.Env = d.env
+	cmd.Env = d.Env
 	return cmd
 }
 
@@ -135,7 +67,7 @@ func (d dockerEngine) mustBeEmpty() {
 	d.t.Helper()
 	left := ""
 	for range 100 {
-		if left, _ = d.docker("ps", "--all", "--quiet"); left == "" {
+		if left, _ = d.Docker("ps", "--all", "--quiet"); left == "" {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -195,7 +127,7 @@ echo '<promise>COMPLETE</promise>'
 		t.Errorf("ralph mcp does not work in a container: %s, %v", tools, err)
 	}
 	said := exec.Command(program, "-C", dir, "logs", "--agent")
-	said.Env = d.env
+	said.Env = d.Env
 	if out, err := said.CombinedOutput(); err != nil ||
 		strings.Join(strings.Fields(string(out)), " ") != "iteration 1, agent command <promise>COMPLETE</promise>" {
 		t.Errorf("the agent complains: %s, %v", out, err)
@@ -230,7 +162,7 @@ func (d dockerEngine) testKilled(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if running, _ := d.docker("ps", "--quiet", "--filter", "label="+sandbox.RunLabel); running == "" {
+	if running, _ := d.Docker("ps", "--quiet", "--filter", "label="+sandbox.RunLabel); running == "" {
 		t.Error("no container with a label runs")
 	}
 	_ = cmd.Process.Kill()
@@ -243,7 +175,7 @@ func (d dockerEngine) testMemory(t *testing.T) {
 	d.t = t
 	dir := d.project("")
 	room, err := containment.Open(t.Context(), containment.Options{
-		Tier: sandbox.Docker, Run: "memory", Env: d.env, Workspace: dir,
+		Tier: sandbox.Docker, Run: "memory", Env: d.Env, Workspace: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +212,7 @@ func (d dockerEngine) testUnavailable(t *testing.T) {
 		if len(c.args) > 1 && c.args[0] == "--agent" {
 			cmd = d.ralph(dir, append([]string{"--check", "true"}, c.args...)...)
 		}
-		cmd.Env = append(d.env[:len(d.env):len(d.env)], c.env...)
+		cmd.Env = append(d.Env[:len(d.Env):len(d.Env)], c.env...)
 		out, _ := cmd.CombinedOutput()
 		if status(cmd) != 4 || !strings.Contains(string(out), c.says) {
 			t.Errorf("%s: exit status %d\n%s", name, status(cmd), out)
