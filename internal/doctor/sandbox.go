@@ -12,9 +12,9 @@ import (
 // inForce says what an agent can reach in a tier.
 var inForce = map[sandbox.Tier]string{
 	sandbox.None: "agents run with your permissions, in their own edit mode unless --yolo",
-	sandbox.Landlock: "agents change only the workspace, caches and their own files, and do not see your secrets, " +
-		"but can change git's hooks and connect to sockets",
-	sandbox.Bwrap:  "agents change only the workspace, caches and their own files, and do not see your secrets",
+	sandbox.Landlock: "agents change only the workspace, caches and their own files, and read of home only what they " +
+		"need, but can change git's hooks and connect to sockets",
+	sandbox.Bwrap:  "agents change only the workspace, caches and their own files, and see of home only what they need",
 	sandbox.Docker: "agents see the workspace and the container's own files",
 	sandbox.Sbx:    "agents work in a microVM that has the workspace",
 }
