@@ -30,6 +30,7 @@ type RunStarted struct {
 	Refused    *RefusedEarlier `json:"refused,omitempty"`
 	Origin     *Origin         `json:"origin,omitempty"`
 	InSession  bool            `json:"in_session,omitempty"` // a live session of another program is the agent
+	Sandbox    string          `json:"sandbox,omitempty"`    // what the agents run in, such as bwrap or none; "" if unknown
 }
 
 // SessionBound names the live session that works for a run. Of its process, the identity tells it from a later one
@@ -107,6 +108,7 @@ type RunResumed struct {
 	Model       string          `json:"model,omitempty"`
 	Policy      Policy          `json:"policy"`
 	Settings    json.RawMessage `json:"settings,omitempty"`
+	Sandbox     string          `json:"sandbox,omitempty"`
 	PID         int             `json:"pid"`
 	Marker      string          `json:"marker"`
 	Interrupted int             `json:"interrupted,omitempty"` // the iteration that was cut before its agent exited

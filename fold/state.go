@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -48,6 +49,7 @@ type Identity struct {
 	Policy    ralph.Policy // in force now
 	Agent     string
 	Model     string
+	Sandbox   string // what agents ran in; all of them, if it differed after a resume: "none, bwrap"
 	PID       int
 	Tests     *ralph.TestsWritten // tests written before any work, in use; nil if there are none
 	Session   *ralph.SessionBound // the live session that works for the run; nil if none is known
@@ -178,6 +180,7 @@ const maxWarnings = 50
 func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 	s.Run, s.StartedAt, s.Started = e.Run, e.Time, data
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
+	s.Sandbox = data.Sandbox
 	s.History.Breaker.State, s.History.Rules = ralph.BreakerClosed, data.Policy.Rules
 	if data.Origin != nil { // without snapshots, nothing else will be known
 		s.History.Origin = originAt(data.Origin, data.Origin.Base)
@@ -221,6 +224,14 @@ func (s *State) endAgent(data ralph.AgentOutcome) {
 	}
 }
 
+// withSandbox adds a sandbox to a list of them.
+func withSandbox(known, name string) string {
+	if known == "" || name == "" || slices.Contains(strings.Split(known, ", "), name) {
+		return cmp.Or(known, name)
+	}
+	return known + ", " + name
+}
+
 func (s *State) resume(data ralph.RunResumed) {
 	cut := s.agentAtWork()
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
@@ -236,6 +247,10 @@ func (s *State) resume(data ralph.RunResumed) {
 	if data.Accepting { // no agent starts, and the last judgement stays valid
 		return
 	}
+	if s.History.Started == 0 { // no agent ran in what was chosen before
+		s.Sandbox = ""
+	}
+	s.Sandbox = withSandbox(s.Sandbox, data.Sandbox)
 	if !data.InSession {
 		s.retryRestores()
 		s.History.Restart()
@@ -416,7 +431,7 @@ func (s *State) Result() ralph.Result {
 		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
 		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo, GoalFiles: s.GoalFiles,
 		CostEstimated: s.CostEstimated, CostPartial: s.CostPartial, TokensPartial: s.TokensPartial,
-		Answer: s.History.Now.Agent.Answer,
+		Answer: s.History.Now.Agent.Answer, Sandbox: s.Sandbox,
 	}
 	if r.Iterations == nil {
 		r.Iterations = []ralph.IterationResult{}

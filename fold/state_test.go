@@ -341,6 +341,38 @@ func TestABaselineTakenTwiceCountsOnce(t *testing.T) {
 	}
 }
 
+func TestResultNamesEverySandboxThatAgentsHad(t *testing.T) {
+	began := ralph.IterationStarted{Ordinal: 1}
+	for _, tt := range []struct {
+		name   string
+		events []any
+		want   string
+	}{
+		{"one", []any{ralph.RunStarted{Sandbox: "bwrap"}, began, ralph.RunResumed{Sandbox: "bwrap"}}, "bwrap"},
+		{"another later", []any{ralph.RunStarted{Sandbox: "none"}, began, ralph.RunResumed{Sandbox: "bwrap"}}, "none, bwrap"},
+		{"no agent had the first", []any{ralph.RunStarted{Sandbox: "none"}, ralph.RunResumed{Sandbox: "bwrap"}}, "bwrap"},
+		{"a person accepts", []any{
+			ralph.RunStarted{Sandbox: "bwrap"}, began, ralph.RunResumed{Sandbox: "none", Accepting: true},
+		}, "bwrap"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s State
+			for i, data := range tt.events {
+				e := ralph.Event{Seq: int64(i + 1), Version: ralph.EventVersion, Data: data}
+				if _, isBegun := data.(ralph.IterationStarted); isBegun {
+					e.Iteration = 1
+				}
+				if err := s.Apply(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := s.Result().Sandbox; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // lenientPolicy is the default policy, except that claims need not be shown, as in logs of earlier versions.
 // Tests of that rule use the default.
 func lenientPolicy() ralph.Policy {

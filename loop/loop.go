@@ -158,6 +158,7 @@ func (l *Loop) reopen() {
 		Model:     l.run.cfg.Model,
 		Policy:    l.run.policy,
 		Settings:  l.run.about.Settings,
+		Sandbox:   l.run.about.Sandbox,
 		PID:       l.run.about.PID,
 		Marker:    l.run.about.Marker,
 		TornBytes: l.torn,

@@ -162,7 +162,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	}
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
-		InSession: p.Session != "",
+		InSession: p.Session != "", Sandbox: sandboxName(p),
 	}
 	shell := p.shell(inside...)
 	wall, err := p.Walls.aroundChecks(ctx, p, places)

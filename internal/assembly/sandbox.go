@@ -64,6 +64,15 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, said []ralph.Notice, 
 	return w, said, nil
 }
 
+// sandboxName is what the log calls the sandbox of a run. Where its agent works, Ralph does not know for a live session,
+// and the demo has no agent.
+func sandboxName(p *Plan) string {
+	if p.Session != "" || p.Demo {
+		return ""
+	}
+	return string(p.Walls.tier)
+}
+
 // missingPaths says which paths of sandbox.read and sandbox.write do not exist, and so have no effect.
 func missingPaths(r Request) (said []ralph.Notice) {
 	add := func(key, fix string, paths []string) {

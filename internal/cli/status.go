@@ -129,6 +129,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 			row("last worked", term.Clean(state.Iterations[n-1].Agent))
 		}
 	}
+	row("sandbox", term.Clean(state.Sandbox))
 	limit := state.Policy.MaxIterations
 	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(limit), limit > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {

@@ -120,6 +120,7 @@ func TestEventFields(t *testing.T) {
 var beyondTheResult = []string{
 	"goal_files",
 	"answer",                             // in profile goal, or if a check reads it
+	"sandbox",                            // where Ralph starts the agent
 	"demo",                               // the demo says so everywhere
 	"hint",                               // what the user can do about this end
 	"cost_partial",                       // only part of the cost is known

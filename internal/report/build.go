@@ -313,6 +313,7 @@ func (b *Builder) Report(receipt Receipt) Report {
 	r.SpecFile, r.TaskFile = clean(s.Started.SpecFile), clean(s.Started.TaskFile)
 	r.InSession = s.Started.InSession
 	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
+	r.Sandbox = clean(s.Sandbox)
 	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
 	if s.Tests != nil {
 		r.TestsBy = clean(s.Tests.String())

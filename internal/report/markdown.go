@@ -76,6 +76,7 @@ func (r Report) head(p *page) {
 	fact("tasks", code(r.TaskFile))
 	fact("workspace", code(r.Workspace))
 	fact("agent", prose(strings.TrimSpace(r.Agent+" "+r.Model)))
+	fact("sandbox", prose(r.Sandbox))
 	fact("evaluator", prose(r.Evaluator))
 	fact("tests first", prose(r.TestsBy))
 	fact("profile", prose(r.Profile))

@@ -23,6 +23,7 @@ type Report struct {
 	Profile   string    `json:"profile"`
 	Agent     string    `json:"agent"`
 	Model     string    `json:"model,omitempty"`
+	Sandbox   string    `json:"sandbox,omitempty"` // what the agents ran in
 	Evaluator string    `json:"evaluator,omitempty"`
 	TestsBy   string    `json:"tests_first,omitempty"` // who wrote tests before any work, and which
 	Protects  []string  `json:"protects,omitempty"`    // patterns of protected files
