@@ -143,6 +143,20 @@ type ViewInput struct {
 	Then  *CheckResult
 	// Started is called when Prove starts to run a column of the table; nil is allowed.
 	Started func(ProofColumn)
+	// Disturbed names what a live session started while its processes should be stopped; nil without one. The list
+	// grows. A run of a check during which it grew says nothing, whether the check passed or failed.
+	Disturbed func() []string
+}
+
+// DisturbedTries is how often a run of a check is tried that a live session disturbs.
+const DisturbedTries = 3
+
+// Disturbances returns what Disturbed names.
+func (in ViewInput) Disturbances() []string {
+	if in.Disturbed == nil {
+		return nil
+	}
+	return in.Disturbed()
 }
 
 // Access is how much of the workspace a check needs to reach. Isolation must not fail a check that

@@ -21,7 +21,8 @@ type checkRunner struct {
 	isolation string // isolation of views, as reported to the user
 	accepting bool   // a person accepts what the last iteration left
 
-	hold func() (held []string, release func(), err error) // stops what a live session started; nil without one
+	hold func() (Held, error) // stops what a live session started; nil without one
+	held *Held                // what is stopped now
 }
 
 // examine runs the checks. If they pass and there is a claim, it also runs everything else that
@@ -47,8 +48,6 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 		return false
 	}
 	r.confirmFlaked(ctx)
-	release := r.confirmAlone(ctx)
-	defer release()
 	r.findUndone(ctx)
 	r.prove(ctx)
 	return true
@@ -145,6 +144,7 @@ func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.
 
 		Iteration: r.iteration,
 		Answer:    r.answerUnderCheck(),
+		Disturbed: r.disturbed(),
 	}
 }
 
@@ -208,9 +208,8 @@ type session struct {
 	runner *checkRunner
 	kind   ralph.ViewKind
 	files  checkFile
-	strict bool   // a failed check fails, even if it passed before
-	judged bool   // an agent left this tree, although no iteration is being judged
-	remark string // what to say about a check that does not pass
+	strict bool // a failed check fails, even if it passed before
+	judged bool // an agent left this tree, although no iteration is being judged
 
 	folder     string
 	view       ralph.View
@@ -226,8 +225,8 @@ func (s *session) runAll(ctx context.Context, checks []check) {
 		if !ok {
 			return
 		}
-		if !result.Passed && s.remark != "" && !c.hidden {
-			result.Output = strings.TrimSpace(result.Output + "\n" + s.remark)
+		if remark := s.runner.remarkOnHeld(); !result.Passed && remark != "" && !c.hidden {
+			result.Output = strings.TrimSpace(result.Output + "\n" + remark)
 		}
 		s.runner.emit(ralph.EvCheckFinished, result)
 	}
@@ -327,8 +326,13 @@ func (s *session) seesMoreInCopy() bool {
 // faredBetter reports whether a is a better result than b.
 func faredBetter(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
 
-// runOnce runs a check a single time.
+// runOnce runs a check a single time, undisturbed.
 func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Access) (ralph.CheckResult, bool) {
+	return s.runUndisturbed(func() (ralph.CheckResult, bool) { return s.runInView(ctx, i, c, access) })
+}
+
+// runInView runs a check in a new view.
+func (s *session) runInView(ctx context.Context, i int, c check, access ralph.Access) (ralph.CheckResult, bool) {
 	r := s.runner
 	checker, isolation, err := s.openView(ctx, access)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ralph.ErrIO) {

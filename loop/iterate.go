@@ -205,6 +205,8 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 // gather collects the evidence for a claim. If files changed while checks ran, the checks run once
 // more on the tree as it is then. The evaluator is the most expensive part and comes last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
+	release := l.checks.holdSession()
+	defer release()
 	examine := func() {
 		if l.step != nil { // other processes may write files meanwhile
 			l.tree.checksBegan = time.Now()

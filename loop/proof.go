@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/text"
 )
 
 // runBaseTests runs the tests of the base on the claimed tree if the agent changed unprotected
@@ -62,35 +61,6 @@ func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks 
 		session.strict = true
 		session.runAll(ctx, doubtful)
 	}
-}
-
-// confirmAlone runs the checks of a claim once more while what a live session started is stopped: one of these
-// processes could write the work into the views of checks, where nothing else sees it. They stay stopped until release.
-func (r *checkRunner) confirmAlone(ctx context.Context) (release func()) {
-	if r.hold == nil || !r.couldStillPass(ctx) {
-		return func() {}
-	}
-	held, release, err := r.hold()
-	if err != nil {
-		r.warnOnce("session_not_held", "processes of the session may write while checks run: "+err.Error())
-	}
-	if len(held) == 0 {
-		return release
-	}
-	r.notice("session_held", "the checks run once more while processes of the session are stopped: "+text.List(held))
-	remark := "It passed before, and does not pass while these processes of the session are stopped: " + text.List(held) +
-		". Put the work into files of the workspace, and end processes that it must not need."
-	sessions := []*session{r.session(ralph.ViewClaimed, "alone"), r.session(ralph.ViewHidden, "hidden-alone")}
-	for _, session := range sessions {
-		checks := r.suite.checksToRun(true)
-		if session.kind == ralph.ViewHidden {
-			checks = r.suite.hiddenChecks()
-		}
-		if session.strict, session.remark = true, remark; r.couldStillPass(ctx) {
-			session.runAll(ctx, checks)
-		}
-	}
-	return release
 }
 
 // prove tests whether the passing checks of a claim can fail.

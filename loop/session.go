@@ -56,12 +56,6 @@ func WithSession(step *SessionStep) Option {
 	}
 }
 
-// WithHold lets the loop stop what a live session started, while the checks of a claim run that would end the run. hold
-// says what it stopped; release lets it continue.
-func WithHold(hold func() (held []string, release func(), err error)) Option {
-	return func(l *Loop) { l.checks.hold = hold }
-}
-
 // SessionPrompt builds what a live session is told. The session knows its own history, so it is short.
 type SessionPrompt struct{}
 
@@ -143,11 +137,15 @@ func (s *SessionStep) begin(ctx context.Context, l *Loop) ralph.Verdict {
 	return v
 }
 
-// hasWords reads what people wrote since the iteration began, and reports whether there is anything.
+// hasWords reads what people wrote since the iteration began, and reports whether there is anything. What is new in a
+// steering file may be the agent's own, so it postpones no judgement: the next prompt has it.
 func (s *SessionStep) hasWords(l *Loop) bool {
 	l.inbox.readInbox(false)
-	l.inbox.readSteering(ralph.SteeringDelivered)
-	return l.inbox.words > 0
+	has := l.inbox.words > 0
+	if has || s.Turn == nil {
+		l.inbox.readSteering(ralph.SteeringDelivered)
+	}
+	return has
 }
 
 const personWrote = "A person wrote something that you have not read yet, so Ralph has not checked this stop. " +

@@ -62,6 +62,8 @@ type Judging struct {
 	Owner
 	Text  string `json:"text"`            // the agent's last message
 	First bool   `json:"first,omitempty"` // no stop is judged: the checks run for the first time
+	// Calling are the sessions that the environment of the hook names. Of these, too, no process may run meanwhile.
+	Calling []string `json:"calling,omitempty"`
 }
 
 // GoalAnswer is what a hook answers to its session.

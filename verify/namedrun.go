@@ -36,10 +36,31 @@ type namedRun struct {
 // errNotPlanted means that a view cannot be changed where tests are planted.
 var errNotPlanted = errors.New("cannot plant tests")
 
-// runNamed runs a check in a new view, with planted tests if there are any. An overlay may be refused in one
-// folder of the workspace, for example because of its group, and work in all others. Then the rest of the run uses
-// copies.
+// errDisturbed means that no run of a check counts, because a live session started processes meanwhile.
+var errDisturbed = errors.New("the session started processes while checks ran")
+
+// runNamed runs a check in a new view, with planted tests if there are any. It repeats a run that a live session
+// disturbed: a check that fails shows as much as one that passes, so neither may count.
 func (e *Examiner) runNamed(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
+) (run namedRun, err error) {
+	var started []string
+	for range ralph.DisturbedTries {
+		before := in.Disturbances()
+		run, err = e.runNamedOnce(ctx, in, check, plants)
+		if err != nil || ctx.Err() != nil {
+			return run, err
+		}
+		if started = in.Disturbances()[len(before):]; len(started) == 0 {
+			return run, nil
+		}
+	}
+	return run, fmt.Errorf("%w: %s", errDisturbed, listed("", started))
+}
+
+// runNamedOnce runs a check once. An overlay may be refused in one folder of the workspace, for example because of its
+// group, and work in all others. Then the rest of the run uses copies.
+func (e *Examiner) runNamedOnce(
 	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
 ) (run namedRun, err error) {
 	tree, err := e.viewTree(ctx, in)

@@ -36,6 +36,7 @@ type Streams struct {
 	Dir      string // the working directory of the call
 	Self     string // the path of this executable
 	StartErr error  // why Dir or Self is unknown
+	Top      int    // the process above which none counts as an ancestor; 0 if all do. Tests may run in a live session
 }
 
 // System returns the streams of this process.

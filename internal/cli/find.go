@@ -165,7 +165,7 @@ func (a *app) outsideOnly(ctx context.Context, command string) error {
 		return nil
 	}
 	owner, held := store.Holder()
-	line := process.Ancestors()
+	line := a.streams.ancestors()
 	if run := cmp.Or(markedRun(store, line), ownedRun(owner, line)); run != "" {
 		return insideRun(command, run)
 	}

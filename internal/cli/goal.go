@@ -14,7 +14,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
@@ -206,7 +205,7 @@ func (c *goalCommand) newGoal() runlog.Goal {
 	}
 	bound := &ralph.SessionBound{Agent: cmp.Or(c.agentName(), "session"), Session: id}
 	if id == here.ID {
-		bound.PID, bound.Identity = sessionProcess()
+		bound.PID, bound.Identity = sessionProcess(c.streams.ancestors())
 	}
 	return runlog.Goal{Session: bound}
 }
@@ -232,7 +231,7 @@ func (c *goalCommand) mayBegin(home workspace.Workspace) (agent string, err erro
 			return "", err
 		}
 	}
-	if err := outsideSession(store, c.streams.Env, process.Ancestors(), "goal"); err != nil {
+	if err := outsideSession(store, c.streams.Env, c.streams.ancestors(), "goal"); err != nil {
 		return "", err
 	}
 	return c.caller(store)
@@ -348,9 +347,6 @@ func (s *session) takeStep(
 	places, err := s.places()
 	if err != nil {
 		return ralph.Result{}, err
-	}
-	if step.Turn != nil {
-		options = append(options, loop.WithHold(holdSession(cmp.Or(step.Session, s.state.Session))))
 	}
 	run, err := s.plan.Loop(ctx, s.run, places, append(options,
 		loop.WithSession(step),

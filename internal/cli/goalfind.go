@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -99,21 +98,6 @@ func outsideSession(store *runlog.Store, env config.Env, line []process.Ancestor
 	}
 	return usage("ralph %s was called inside a session of %s, and this workspace has a goal; only a person can do that, "+
 		"in a terminal outside of the session", command, agent)
-}
-
-// sessionProcess returns the process of the session that started this one: the nearest one that is not a shell or
-// another helper to start commands.
-func sessionProcess() (pid int, identity string) {
-	helpers := []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env", "timeout", "nice", "script"}
-	for _, p := range process.Ancestors() {
-		if p.PID == os.Getpid() || slices.Contains(helpers, p.Name) || p.PID == 1 {
-			continue
-		}
-		if identity, alive := process.Identity(p.PID); alive {
-			return p.PID, identity
-		}
-	}
-	return 0, ""
 }
 
 // lockGoal locks the workspace for an order to a goal. It waits only for work on the goal itself, and a judgement may

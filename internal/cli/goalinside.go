@@ -13,20 +13,10 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// sessionAgent returns the agent of the live session in which this process was started, or "". bound is the session of
-// the workspace's goal; nil if it has none.
-func sessionAgent(env config.Env, line []process.Ancestor, bound *ralph.SessionBound) string {
-	if bound != nil && bound.PID != 0 && (runlog.Owner{PID: bound.PID, Identity: bound.Identity}).Visible() &&
-		slices.ContainsFunc(line, func(p process.Ancestor) bool { return p.PID == bound.PID }) {
-		return bound.Agent
-	}
-	return env.Session.Agent
-}
-
 // caller returns the agent of the live session that calls ralph goal, or "" for a person.
 func (c *goalCommand) caller(store *runlog.Store) (string, error) {
 	goal, _, err := liveGoal(store)
-	return sessionAgent(c.streams.Env, process.Ancestors(), goal.Session), err
+	return sessionAgent(c.streams.Env, c.streams.ancestors(), goal.Session), err
 }
 
 // consentInside is how a person consents to what an agent asks for in a session.
@@ -124,27 +114,4 @@ func equalSettings(a, b config.Settings) bool {
 		return false
 	}
 	return reflect.DeepEqual(first, second)
-}
-
-// uniqueLength is how long an ID must be to name one session only. Those of Claude Code and Codex are UUIDs.
-const uniqueLength = 16
-
-// holdSession returns what stops the processes that a session started. Of a program that is not known to be that of the
-// session, such as a terminal, it stops none but those that have the session's ID in their environment.
-func holdSession(bound *ralph.SessionBound) func() (held []string, release func(), err error) {
-	if bound == nil {
-		return nil
-	}
-	var of process.Session
-	if len(bound.Session) >= uniqueLength {
-		for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SESSION_ID"} {
-			of.Entries = append(of.Entries, name+"="+bound.Session)
-		}
-	}
-	programs := []string{"claude", "codex", "node"}
-	if identity, alive := process.Identity(bound.PID); alive && identity == bound.Identity &&
-		slices.Contains(programs, process.Name(bound.PID)) {
-		of.PID = bound.PID
-	}
-	return func() ([]string, func(), error) { return process.Hold(of) }
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -69,7 +70,9 @@ type hookInput struct {
 	Tool       string          `json:"tool_name"`
 	ToolInput  json.RawMessage `json:"tool_input"`
 
-	caller string // the session that the environment names; "" if none
+	caller  string             // the session that the environment names; "" if none
+	calling []string           // every session that it names
+	line    []process.Ancestor // of the process that called
 }
 
 // agent returns the program that called the hook.
@@ -113,7 +116,8 @@ func (c *hookCommand) answer(ctx context.Context, do func(context.Context, hookI
 		if err := json.NewDecoder(io.LimitReader(c.streams.In, longestInput)).Decode(&in); err != nil {
 			return out, fmt.Errorf("the hook's input is not JSON: %w", err)
 		}
-		in.caller = c.streams.Env.Session.ID
+		in.caller, in.calling = c.streams.Env.Session.ID, callingSessions(c.streams.Env.Environ)
+		in.line = c.streams.ancestors()
 		return do(ctx, in)
 	}()
 	if err != nil {
@@ -148,7 +152,7 @@ func (in hookInput) follows(bound *ralph.SessionBound) bool {
 	if bound == nil || bound.PID == 0 || in.Source != "clear" || in.caller == bound.Session {
 		return false
 	}
-	pid, identity := sessionProcess()
+	pid, identity := sessionProcess(in.line)
 	return bound.PID == pid && bound.Identity == identity
 }
 
@@ -161,7 +165,7 @@ func (in hookInput) bind(g *runlog.Goal) error {
 		return errOther
 	}
 	if !mine || !(runlog.Owner{PID: g.Session.PID, Identity: g.Session.Identity}).Visible() {
-		pid, identity := sessionProcess()
+		pid, identity := sessionProcess(in.line)
 		g.Session = &ralph.SessionBound{Agent: in.agent(), Session: in.Session, PID: pid, Identity: identity}
 	}
 	return nil

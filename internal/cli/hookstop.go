@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
@@ -46,6 +48,7 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 	case goal.Paused:
 		return hookOutput{Message: "ralph: the goal is paused; ralph goal resume continues it"}, nil
 	}
+	what := runlog.Judging{Text: in.lastMessage(), Calling: in.calling} // before the lock: reading takes time
 	for tries := 0; ; {
 		err := runlog.EditGoal(store, func(g *runlog.Goal) error {
 			if err := in.bind(g); err != nil {
@@ -65,7 +68,7 @@ func (c *hookCommand) stop(ctx context.Context, in hookInput) (hookOutput, error
 				return errors.New(strings.TrimSuffix("the process that judges it ended without an answer: "+
 					runlog.LastWords(store, g.Run), ": "))
 			}
-			return startJudge(c.app, g, runlog.Judging{Text: in.lastMessage()})
+			return startJudge(c.app, g, what)
 		})
 		switch {
 		case errors.Is(err, errOther):
@@ -235,12 +238,17 @@ func (in hookInput) lastMessage() string {
 // lastInTranscript reads the text of the last message of the agent from the end of a transcript of Claude Code.
 func lastInTranscript(path string) string {
 	const end = 1 << 20
-	file, err := os.Open(path)
+	// The session's agent can put a pipe there, which would keep the hook from ending.
+	file, err := os.OpenFile(filepath.Clean(path), os.O_RDONLY|textfile.NonBlocking, 0)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > end {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	if info.Size() > end {
 		_, _ = file.Seek(-end, io.SeekEnd)
 	}
 	tail, _ := io.ReadAll(io.LimitReader(file, end))
@@ -335,7 +343,8 @@ func (c *hookCommand) judgeStop(
 			}
 			known := len(s.state.Warnings)
 			step := stepOf(goal, &s.state)
-			if _, err := s.takeStep(ctx, step); err != nil {
+			hold := holdSession(cmp.Or(step.Session, s.state.Session), goal.Judging.Calling)
+			if _, err := s.takeStep(ctx, step, loop.WithHold(hold)); err != nil {
 				return err
 			}
 			note = func(g *runlog.Goal) { s.index(g, step) }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ralphloop/ralph/internal/cli"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -26,10 +28,20 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // under test.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ralph":    func() { os.Exit(cli.Main(context.Background(), cli.System())) },
+		"ralph":    func() { os.Exit(cli.Main(context.Background(), streams())) },
 		"mcp-call": callTools,
 		"leak":     leak,
 	})
+}
+
+// topVariable names the process of these tests, if they run in a live session of an agent CLI. Scripts are about
+// sessions and people of their own.
+const topVariable = "RALPH_TEST_TOP"
+
+func streams() cli.Streams {
+	s := cli.System()
+	s.Top, _ = strconv.Atoi(os.Getenv(topVariable))
+	return s
 }
 
 // raceOptions keep a program built with the race detector from sleeping for a second when it exits.
@@ -167,6 +179,11 @@ func prepare(env *testscript.Env, tools string) error {
 		"RALPH_AGENT__ENV":    scriptVariables,
 	} {
 		env.Setenv(name, value)
+	}
+	for _, p := range process.Ancestors() {
+		if p.Name == "claude" || p.Name == "codex" {
+			env.Setenv(topVariable, strconv.Itoa(os.Getpid()))
+		}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 		return err
 	}
 	defer held.Release()
-	line := process.Ancestors()
+	line := s.streams.ancestors()
 	if err := s.besideGoal(line); err != nil {
 		return err
 	}

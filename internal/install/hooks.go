@@ -62,6 +62,9 @@ func isOwn(hook any) bool {
 	return isOwnCommand(command)
 }
 
+// IsHook reports whether a command does nothing but call Ralph as a hook.
+func IsHook(command string) bool { return isOwnCommand(command) }
+
 func isOwnCommand(command string) bool {
 	found := ownCommand.FindStringSubmatch(command)
 	return found != nil && (found[1] == "" || found[1] == found[2]) && ownName.MatchString(found[2])

@@ -5,6 +5,8 @@ type Ancestor struct {
 	PID    int
 	Name   string // of its program; "" if it may not be read
 	Marker string // see Spec.Marker; "" if it has none or may not be read
+	// Terminal is true for the first process of a terminal, such as the shell in a window, and where that is unknown.
+	Terminal bool
 }
 
 // Name returns the name of a process's program; "" if it may not be read.
@@ -15,7 +17,7 @@ func Name(pid int) string { return nameOf(pid) }
 func Ancestors() []Ancestor {
 	var all []Ancestor
 	for _, pid := range lineage() {
-		all = append(all, Ancestor{PID: pid, Name: nameOf(pid), Marker: markerOf(pid)})
+		all = append(all, Ancestor{PID: pid, Name: nameOf(pid), Marker: markerOf(pid), Terminal: leadsTerminal(pid)})
 	}
 	return all
 }

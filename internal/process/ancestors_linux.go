@@ -40,6 +40,11 @@ func nameOf(pid int) string {
 	return p.Name
 }
 
+func leadsTerminal(pid int) bool {
+	p, ok := inside.ReadProcess(pid)
+	return ok && p.Session == pid && p.Terminal != 0
+}
+
 func markerOf(pid int) string {
 	marker, _ := environEntry(pid, MarkerVariable)
 	return marker

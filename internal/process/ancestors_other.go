@@ -25,6 +25,8 @@ func nameOf(pid int) string {
 	return filepath.Base(strings.TrimSpace(string(name)))
 }
 
+func leadsTerminal(int) bool { return true }
+
 // markerOf reads the environment that ps shows after the command.
 func markerOf(pid int) string {
 	shown, _ := exec.Command("/bin/ps", "-Eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()

@@ -27,6 +27,15 @@ const leave = `exec 3<&0; "$@" <&3 3<&- >/dev/null 2>&1 &`
 //
 // Call it while no tree is alive: orphans of a tree could escape meanwhile.
 func Accompany(argv, env []string) (stop func(), err error) {
+	input, err := accompany(argv, env)
+	if err != nil {
+		return nil, err
+	}
+	return func() { input.Close() }, nil
+}
+
+// accompany is Accompany for a program that gets something to read. It ends when the file is closed.
+func accompany(argv, env []string) (*os.File, error) {
 	trees.starting.Lock()
 	defer trees.starting.Unlock()
 	if len(trees.all()) > 0 {
@@ -58,5 +67,5 @@ func Accompany(argv, env []string) (stop func(), err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("accompany: %w", err), end.Close())
 	}
-	return func() { end.Close() }, nil
+	return end, nil
 }

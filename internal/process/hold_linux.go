@@ -1,124 +1,210 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// holdRounds is how often Hold looks for processes that those it had not stopped yet started meanwhile.
-const holdRounds = 5
+const (
+	// holdRounds is how often Hold looks for processes that those it had not stopped yet started meanwhile.
+	holdRounds = 5
+	// holdEvery is how often it looks for what the session's program starts later.
+	holdEvery = 10 * time.Millisecond
+	// firstLooks and lookEvery say in which of these rounds a process is looked at: it may get another program and
+	// environment soon after its start.
+	firstLooks, lookEvery = 10, 50
+)
 
-// Hold stops the processes that a session started, apart from this one, its ancestors and their other children that are
-// this program. It returns what it stopped. They continue with release, and with the end of this process, even if that
-// is killed. The program of the session itself continues. Call Hold while no tree is alive.
+// Held are processes of a session that are stopped, and those that it starts meanwhile.
+type Held struct {
+	Names []string // what was stopped at once, without ancestors of this process
+
+	session Session
+	kept    map[int]bool // this process, and the session's program with its ancestors
+	line    map[int]bool // the ancestors of this process
+	own     os.FileInfo  // this program
+	wake    *os.File     // tells a companion what to continue when this process ends
+
+	mu      sync.Mutex
+	looks   map[int]int // how often each process was looked at
+	stopped []int
+	known   map[int]bool // stopped, or the shell of a hook
+	faults  string       // see endedChildren
+	late    []string
+
+	stop, ended chan struct{}
+}
+
+// Hold stops the processes that a session started, apart from this one and others of this program. It also stops what
+// the session starts later, a moment after it starts: see Started. They continue with Release, and with the end of this
+// process, even if that is killed. The program of the session itself continues, and so do its ancestors. Ancestors of
+// this process below it do not: a program of the agent may have called this one. Call Hold while no tree is alive.
 //
 // A process that left the session, with another environment and another parent, is not found.
-func Hold(of Session) (held []string, release func(), err error) {
-	var wakers []func()
-	release = func() {
-		for _, wake := range wakers {
-			wake()
-		}
+func Hold(of Session) (*Held, error) {
+	own, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return nil, fmt.Errorf("hold a session: %w", err)
 	}
-	known := map[int]bool{}
-	for range holdRounds {
-		found, err := of.processes()
-		if err != nil {
-			return held, release, err
+	wake, err := wakeLater()
+	if err != nil {
+		return nil, fmt.Errorf("hold a session: %w", err)
+	}
+	h := &Held{
+		session: of, own: own, wake: wake, kept: map[int]bool{ownPID(): true}, line: map[int]bool{},
+		looks: map[int]int{}, known: map[int]bool{}, stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	for _, pid := range lineage() {
+		h.line[pid] = true
+	}
+	for pid := of.PID; pid > 0 && !h.kept[pid]; {
+		h.kept[pid] = true
+		p, ok := inside.ReadProcess(pid)
+		if !ok {
+			break
 		}
-		found = slices.DeleteFunc(found, func(p *inside.Process) bool { return known[p.PID] })
+		pid = p.Parent
+	}
+	for range holdRounds {
+		found, err := h.look()
+		if err != nil {
+			close(h.ended) // there is no watch yet
+			h.Release()
+			return nil, fmt.Errorf("hold a session: %w", err)
+		}
 		if len(found) == 0 {
 			break
 		}
-		wake, err := wakeLater(found)
-		if err != nil {
-			return held, release, err
-		}
-		wakers = append(wakers, wake)
 		for _, p := range found {
-			known[p.PID] = true
-			if syscall.Kill(p.PID, syscall.SIGSTOP) == nil {
-				held = append(held, fmt.Sprintf("%s (process %d)", p.Name, p.PID))
+			if !h.line[p.PID] {
+				h.Names = append(h.Names, describe(p))
 			}
 		}
 	}
-	return held, release, nil
+	h.faults = endedChildren(of.PID)
+	go h.watch()
+	return h, nil
 }
 
-// wakeLater starts a program that lets processes continue when it is told to, or when this process ends.
-func wakeLater(found []*inside.Process) (wake func(), err error) {
-	script := "cat >/dev/null; kill -CONT"
+func describe(p *inside.Process) string { return fmt.Sprintf("%s (process %d)", p.Name, p.PID) }
+
+// wakeLater starts a program that lets processes continue when this process ends or closes the file.
+func wakeLater() (*os.File, error) {
+	return accompany(Shell("all=; while read -r pid; do all=\"$all $pid\"; done; kill -CONT $all"),
+		[]string{"PATH=/usr/bin:/bin"})
+}
+
+// watch stops what the session's program starts later.
+func (h *Held) watch() {
+	defer close(h.ended)
+	ticks := time.NewTicker(holdEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-ticks.C:
+			h.Started()
+		}
+	}
+}
+
+// Started names what the session started since Hold returned, each until it was stopped or ended. It looks once more
+// before it answers, so that a caller who compares two answers knows about everything in between. If the processes
+// cannot be seen or stopped, it names that anew each time.
+func (h *Held) Started() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found, err := h.look()
 	for _, p := range found {
-		script += " " + strconv.Itoa(p.PID)
+		h.late = append(h.late, describe(p))
 	}
-	stop, err := Accompany(Shell(script), []string{"PATH=/usr/bin:/bin"})
 	if err != nil {
-		return nil, fmt.Errorf("hold a session: %w", err)
+		h.late = append(h.late, "unknown processes: "+err.Error())
 	}
-	return func() {
-		stop()
-		for _, p := range found { // at once
-			_ = syscall.Kill(p.PID, syscall.SIGCONT)
-		}
-	}, nil
+	if faults := endedChildren(h.session.PID); faults != h.faults {
+		h.faults = faults
+		h.late = append(h.late, "a command that has ended")
+	}
+	return h.late[:len(h.late):len(h.late)]
 }
 
-// processes returns what the session started and what Hold may stop.
-func (s Session) processes() (found []*inside.Process, err error) {
-	all, err := inside.Processes()
+// Release lets the processes continue.
+func (h *Held) Release() {
+	close(h.stop)
+	<-h.ended
+	_ = h.wake.Close()
+	for _, pid := range h.stopped { // at once
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+}
+
+// look stops what it finds of the session, and returns what it found for the first time.
+func (h *Held) look() (found []*inside.Process, err error) {
+	pids, err := inside.PIDs()
 	if err != nil {
-		return nil, fmt.Errorf("hold a session: %w", err)
+		return nil, err
 	}
-	kept := map[int]bool{}
-	for _, first := range []int{os.Getpid(), s.PID} {
-		for p := all[first]; p != nil && !kept[p.PID]; p = all[p.Parent] {
-			kept[p.PID] = true
-		}
-	}
-	own, _ := os.Readlink("/proc/self/exe")
-	companions.mu.Lock() // they wake what is stopped
-	sessions := slices.Clone(companions.sessions)
-	companions.mu.Unlock()
-	for _, p := range all {
-		if slices.Contains(sessions, p.Session) {
+	looks := make(map[int]int, len(pids))
+	for _, pid := range pids {
+		looks[pid] = h.looks[pid] + 1
+		if h.known[pid] || looks[pid] > firstLooks && looks[pid]%lookEvery != 0 {
 			continue
 		}
-		exe, _ := os.Readlink("/proc/" + strconv.Itoa(p.PID) + "/exe")
-		if !kept[p.PID] && !p.Gone() && (exe == "" || exe != own) && s.started(p, all) {
+		if h.isOwn(pid) { // it may become another program at any time
+			looks[pid] = 0
+			continue
+		}
+		p, isOf := h.session.find(pid)
+		if !isOf || h.kept[pid] || isCompanion(p) {
+			continue
+		}
+		if h.session.isHook(p) {
+			h.known[pid] = true
 			found = append(found, p)
+			continue
+		}
+		// First the companion must know it: this process could be killed in between.
+		if _, err := fmt.Fprintln(h.wake, pid); err != nil {
+			return found, err
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			continue // it has ended, or belongs to another user
+		}
+		h.known[pid], h.stopped = true, append(h.stopped, pid)
+		found = append(found, p)
+	}
+	for pid := range h.known { // another process may get its number
+		if looks[pid] == 0 {
+			delete(h.known, pid)
 		}
 	}
-	slices.SortFunc(found, func(a, b *inside.Process) int { return a.PID - b.PID })
+	h.looks = looks
 	return found, nil
 }
 
-// started reports whether the session started a process, or one of its ancestors. What this process started does not
-// count.
-func (s Session) started(p *inside.Process, all map[int]*inside.Process) bool {
-	seen, self := map[int]bool{}, os.Getpid()
-	marked := false
-	for ; p != nil && !seen[p.PID] && p.PID != self; p = all[p.Parent] {
-		if seen[p.PID] = true; p.PID == s.PID {
-			return true
-		}
-		marked = marked || s.marks(p.PID)
-	}
-	return marked && (p == nil || p.PID != self)
+// isOwn reports whether a process runs this program. Its path would not tell: a process can have its own mounts.
+func (h *Held) isOwn(pid int) bool {
+	exe, err := os.Stat(procFile(pid, "exe"))
+	return err == nil && os.SameFile(exe, h.own)
 }
 
-// marks reports whether a process has an entry of the session in its environment.
-func (s Session) marks(pid int) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if errors.Is(err, os.ErrPermission) || len(env) == 0 {
-		return false
+// isCompanion reports whether a process wakes what is stopped.
+func isCompanion(p *inside.Process) bool {
+	companions.mu.Lock()
+	defer companions.mu.Unlock()
+	for _, session := range companions.sessions {
+		if p.Session == session {
+			return true
+		}
 	}
-	entries := strings.Split(string(env), "\x00")
-	return slices.ContainsFunc(s.Entries, func(entry string) bool { return slices.Contains(entries, entry) })
+	return false
 }
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

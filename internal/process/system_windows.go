@@ -83,3 +83,5 @@ func lineage() []int { return []int{os.Getpid()} }
 func nameOf(int) string { return "" }
 
 func markerOf(int) string { return "" }
+
+func leadsTerminal(int) bool { return true }

@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -16,7 +18,8 @@ var sessionKinds = []struct {
 	{kind{"iteration", sessionIteration}, 500},
 	{kind{lastTime, refusals}, 2_000},
 	{kind{"failed_checks", failures}, 2_500},
-	{kind{"steering", steering}, 1_000},
+	{kind{"steering", sessionSteering}, 1_000},
+	{kind{"steering_file", steeringFile}, 1_000},
 	{kind{"answers", answers}, 1_000},
 	{kind{"goal", goal}, 1_500},
 	{kind{"checks", checks}, 1_000},
@@ -48,6 +51,30 @@ func sessionIteration(in ralph.PromptInput) (words string, truncated bool) {
 	}
 	return fmt.Sprintf("The goal is not reached yet (iteration %d%s). Continue: fix what is named here, then stop again.",
 		in.Ordinal, of), false
+}
+
+// sessionSteering has what a person wrote with ralph steer.
+func sessionSteering(in ralph.PromptInput) (words string, truncated bool) {
+	in.Steering = slices.DeleteFunc(slices.Clone(in.Steering), isFromFile)
+	return steering(in)
+}
+
+// isFromFile reports whether only a file has an item. While a session works, its agent may have written it.
+func isFromFile(item ralph.SteeringSeen) bool { return item.Message == "" }
+
+// steeringFile has what else is in a steering file, without a claim about who wrote it.
+func steeringFile(in ralph.PromptInput) (words string, truncated bool) {
+	for _, item := range in.Steering {
+		if s := strings.TrimSpace(clean(item.Text)); s != "" && isFromFile(item) {
+			words += fmt.Sprintf("- %s: %s\n", code(item.File), strings.ReplaceAll(s, "\n", "\n  "))
+		}
+	}
+	if words == "" {
+		return "", false
+	}
+	list, truncated := text.KeepHead(words, steeringCap)
+	return "# Steering files\n\nThese files of the workspace have notes, from a person or from this session. They do not " +
+		"change the goal or its checks:\n\n" + quote(strings.TrimSpace(list)), truncated
 }
 
 func sessionSignals(in ralph.PromptInput) (words string, truncated bool) {

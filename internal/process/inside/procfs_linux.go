@@ -9,6 +9,7 @@ import (
 // Process is the part of /proc/<pid>/stat that is needed to find processes.
 type Process struct {
 	PID, Parent, Group, Session int
+	Terminal                    int // the device; 0 if it has none
 	Exiting                     bool
 	Start                       uint64 // clock ticks since boot
 	Name                        string
@@ -29,6 +30,25 @@ const flagExiting = 0x4 // PF_EXITING of the kernel
 // substitute: many kernels are built without them, and they may omit entries while processes come
 // and go.
 func Processes() (map[int]*Process, error) {
+	pids, err := PIDs()
+	if err != nil {
+		return nil, err
+	}
+	// Newest first: processes that fork and exit at once will soon be gone.
+	slices.Sort(pids)
+	slices.Reverse(pids)
+	all := make(map[int]*Process, len(pids))
+	buf := make([]byte, 1024)
+	for _, pid := range pids {
+		if p, ok := readProcess(pid, buf); ok {
+			all[pid] = p
+		}
+	}
+	return all, nil
+}
+
+// PIDs lists the processes.
+func PIDs() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, wrap("list processes", err)
@@ -44,17 +64,7 @@ func Processes() (map[int]*Process, error) {
 			pids = append(pids, int(pid))
 		}
 	}
-	// Newest first: processes that fork and exit at once will soon be gone.
-	slices.Sort(pids)
-	slices.Reverse(pids)
-	all := make(map[int]*Process, len(pids))
-	buf := make([]byte, 1024)
-	for _, pid := range pids {
-		if p, ok := readProcess(pid, buf); ok {
-			all[pid] = p
-		}
-	}
-	return all, nil
+	return pids, nil
 }
 
 // ReadProcess reads the stat of one process. It returns false if there is none.
@@ -88,7 +98,7 @@ func parseStat(line string) (*Process, bool) {
 	if !ok {
 		return nil, false
 	}
-	const state, parent, group, session, flags, threads, start = 1, 2, 3, 4, 7, 18, 20 // after a space
+	const state, parent, group, session, terminal, flags, threads, start = 1, 2, 3, 4, 5, 7, 18, 20 // after a space
 	p := &Process{PID: int(pid), Name: line[opening+1 : closing]}
 	index := 0
 	for field := range split(line[closing+1:], ' ') {
@@ -105,6 +115,8 @@ func parseStat(line string) (*Process, bool) {
 			p.Group = int(number)
 		case session:
 			p.Session = int(number)
+		case terminal:
+			p.Terminal, isNumber = int(number), true // it may be negative
 		case flags:
 			p.Exiting = number&flagExiting != 0
 		case threads:
