@@ -102,6 +102,9 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 			}
 			s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		}
+		if err := endTaken(c.app, found.store, found.id); err != nil {
+			return err
+		}
 		agree := func(plan *assembly.Plan) error { return c.agreeToAccept(found.workspace, plan, &s.state) }
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, agree); err != nil {
 			return err

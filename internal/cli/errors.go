@@ -41,7 +41,7 @@ func exitCode(err error) int {
 		return ralph.ExitCode(ralph.SandboxError, "")
 	case is[*assembly.NoKey](err):
 		return ralph.ExitCode(ralph.AuthError, "")
-	case is[*runlog.Locked](err), is[*goalActive](err):
+	case is[*runlog.Locked](err), is[*goalActive](err), is[*takenOpen](err):
 		return ralph.ExitLocked
 	case errors.Is(err, ralph.ErrIO), is[*runlog.Damaged](err),
 		is[*fs.PathError](err), is[*os.LinkError](err), is[*os.SyscallError](err):

@@ -172,6 +172,9 @@ func (a *app) outsideOnly(ctx context.Context, command string) error {
 	if err := outsideSession(store, a.streams.Env, line, command); err != nil {
 		return err
 	}
+	if err := outsideTaken(store, a.streams.Env, line, command); err != nil {
+		return err
+	}
 	if !held || owner.Identity == "" {
 		return nil
 	}

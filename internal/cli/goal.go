@@ -231,8 +231,14 @@ func (c *goalCommand) mayBegin(home workspace.Workspace) (agent string, err erro
 			return "", err
 		}
 	}
-	if err := outsideSession(store, c.streams.Env, c.streams.ancestors(), "goal"); err != nil {
+	line := c.streams.ancestors()
+	if err := outsideSession(store, c.streams.Env, line, "goal"); err != nil {
 		return "", err
+	}
+	if c.streams.Env.Session.Agent == "" { // else the rules for an agent hold
+		if err := outsideTaken(store, c.streams.Env, line, "goal"); err != nil {
+			return "", err
+		}
 	}
 	return c.caller(store)
 }

@@ -79,15 +79,17 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		if state.Started.InSession {
 			return usage("run %s is the goal of a session; %s", run, continueGoal(state))
 		}
+		if runlog.IsTaken(store, run) {
+			return &takenOpen{Run: run}
+		}
+		if err := endTaken(c.app, store, run); err != nil {
+			return err
+		}
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, c.agreeToResume(found.workspace)); err != nil {
 			return err
 		}
 		if err := s.plan.MissingKey(); err != nil {
 			return err
-		}
-		if runlog.IsTaken(store, run) && !c.globals.quiet {
-			fmt.Fprintln(c.errLines(), "ralph: warning: a conversation of this run is still open in ralph take; "+
-				"what changes there from now on counts as the agent's work, so close it first")
 		}
 		if state.Asked != nil {
 			s.asked = question{text: *state.Asked, steering: state.Steering}

@@ -82,6 +82,14 @@ func (s *session) begin(ctx context.Context) (err error) {
 	if run := markedRun(s.store, line); run != "" { // its process is gone, or it would hold the lock
 		return insideRun("run", run)
 	}
+	if s.plan.Session == "" { // a session may set a goal
+		if err := outsideTaken(s.store, s.streams.Env, line, "run"); err != nil {
+			return err
+		}
+	}
+	if err := s.endLastTaken(); err != nil {
+		return err
+	}
 	s.afterDeath = s.killLastRun() || held.AfterDeath()
 	if s.afterDeath {
 		if _, _, err := (elsewhere{s.app, s.store}).endLast(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/takeover"
 	"github.com/ralphloop/ralph/internal/term"
@@ -34,9 +37,11 @@ in the folder of the run. Without arguments it is the last conversation of the
 newest run. The files are as they are now: for an earlier iteration, --restore
 first restores the files that it left (undo with ralph restore undo).
 
-Close the conversation, and continue the run with the command that ralph take
-prints then. What you changed counts as yours, not as the agent's work. The exit
-code is that of the agent CLI.`,
+If files of the project make the CLI run commands, such as hooks, Ralph asks for
+your consent first. Close the conversation, and continue the run with the command
+that ralph take prints then. What you changed counts as yours, not as the agent's
+work. Processes that the conversation left running end with it, on Linux. The
+exit code is that of the agent CLI.`,
 		Example: `  ralph take             # the newest run, its last conversation
   ralph take 2 --restore # its second iteration, with the files it left
   ralph take 01K9 2`,
@@ -81,17 +86,11 @@ func (c *takeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	shown := append([]string{filepath.Base(argv[0])}, argv[1:]...)
-	c.say("starting %s in %s", process.Words(shown), term.Clean(dir))
-	release, err := runlog.MarkTaken(found.store, found.id)
-	if err != nil {
+	if err := c.agreeToFiles(ctx, found, state, said); err != nil {
 		return err
 	}
-	status, err := process.Attach(ctx, process.Attached{
-		Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(),
-		Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
-	})
-	if err = errors.Join(err, release()); err != nil {
+	status, err := c.converse(ctx, found, argv, dir)
+	if err != nil {
 		return err
 	}
 	if err := c.sayNext(ctx, found); err != nil {
@@ -102,6 +101,52 @@ func (c *takeCommand) run(ctx context.Context, args []string) error {
 		return exitStatus(status)
 	}
 	return nil
+}
+
+// converse runs the agent CLI until the person closes it, and ends what it leaves: a process of the agent could write
+// into the checks of the next iteration.
+func (c *takeCommand) converse(ctx context.Context, found foundRun, argv []string, dir string) (status int, err error) {
+	shown := append([]string{filepath.Base(argv[0])}, argv[1:]...)
+	c.say("starting %s in %s", process.Words(shown), term.Clean(dir))
+	release, err := runlog.MarkTaken(found.store, ownerFor(found.id))
+	if err != nil {
+		return 0, err
+	}
+	status, left, err := process.Conversation{
+		Attached: process.Attached{
+			Argv: argv, Dir: dir, Env: c.streams.Env.Untrusted(),
+			Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
+		},
+		Marker: takenMarker(found.id), Keep: judges(found.store),
+	}.Attach(ctx)
+	c.sayEnded(left)
+	return status, errors.Join(err, release())
+}
+
+// agreeToFiles asks for consent to what files of the workspace make the agent CLI run, as ralph run does: the agent of
+// the run may have written them, and the CLI starts without a sandbox.
+func (c *takeCommand) agreeToFiles(ctx context.Context, found foundRun, state *fold.State, said conversation) error {
+	if c.trustGiven() {
+		return nil
+	}
+	there := found.workspace
+	if tree := state.Started.Worktree; tree != nil {
+		var err error
+		if there, _, err = there.Reenter(ctx, *tree, c.streams.Env); err != nil {
+			return err
+		}
+	}
+	var own config.Settings
+	own.Agent.Name, _, _ = strings.Cut(said.agent, ":") // the model
+	files := assembly.AgentFiles(there, own)
+	// The consent to a run is for the files of all its agents together.
+	if settings, err := config.Recorded(state.Started.Settings, c.streams.Env, there.Dir); err == nil {
+		all := assembly.AgentFiles(there, settings)
+		if !slices.ContainsFunc(files, func(f config.NamedCommand) bool { return !slices.Contains(all, f) }) {
+			files = all
+		}
+	}
+	return c.consent(found.workspace, files)
 }
 
 // sayNext says how the run continues. The person may have called other commands of Ralph in the conversation.
@@ -162,12 +207,15 @@ func (r foundRun) conversation(iteration int) (said conversation, last int, err 
 	return said, last, nil
 }
 
-// prepare ends what a killed run left, restores the files if the user wants that, and returns where the run works. It
-// does not lock the workspace: the person may call other commands of Ralph in the conversation.
+// prepare ends what a killed run or conversation left, restores the files if the user wants that, and returns where the
+// run works. It does not lock the workspace: the person may call other commands of Ralph in the conversation.
 func (c *takeCommand) prepare(
 	ctx context.Context, found foundRun, state *fold.State, said conversation, last int,
 ) (string, error) {
 	if err := (&session{app: c.app}).killLeftovers(found.store, found.id); err != nil {
+		return "", err
+	}
+	if err := endTaken(c.app, found.store, found.id); err != nil {
 		return "", err
 	}
 	if _, err := (elsewhere{c.app, found.store}).end(ctx, found.id); err != nil {

@@ -6,11 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -257,34 +255,6 @@ func shellStatus(status syscall.WaitStatus) (code int, signal string) {
 		return 128 + int(status.Signal()), status.Signal().String()
 	}
 	return status.ExitStatus(), ""
-}
-
-// Attached is a command in the user's own terminal.
-type Attached struct {
-	Argv           []string // the path of the program and its arguments
-	Dir            string
-	Env            []string // the whole environment
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-}
-
-// Attach runs a command in this process's terminal and waits for it, such as a login, where the
-// user talks to the program directly. It has no time limit, and the processes that it leaves
-// running are not killed, because the user wanted them. Ctrl-C reaches the command, and does not
-// end this process before it. The status is that of Result.ExitCode.
-func Attach(ctx context.Context, a Attached) (status int, err error) {
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
-	cmd := exec.CommandContext(ctx, a.Argv[0], a.Argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, a.Env, a.Stdin, a.Stdout, a.Stderr
-	if err := cmd.Run(); err != nil {
-		if _, ended := errors.AsType[*exec.ExitError](err); !ended {
-			return -1, fmt.Errorf("run %s: %w", a.Argv[0], err)
-		}
-	}
-	status, _ = exitStatus(cmd.ProcessState)
-	return status, nil
 }
 
 // Detach starts a program in a session of its own that outlives this process, without input. What it prints goes to the

@@ -6,6 +6,9 @@ type Dead struct {
 	Marker string
 	// Record is the file that KeepRecord wrote; it may be missing.
 	Record string
+
+	orphans bool  // also everything else that this process has below it
+	keep    []int // not these, nor what is below them
 }
 
 // Leftover is a process that outlived its harness.

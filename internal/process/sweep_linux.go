@@ -68,9 +68,11 @@ func (d Dead) find() (map[int]*inside.Process, error) {
 		return nil, err
 	}
 	kept, spared := readRecord(d.Record), ancestry(all)
+	spareBelow(all, spared, d.keep)
 	found := make(map[int]*inside.Process)
 	for pid, p := range all {
-		if !spared[pid] && !p.Gone() && (kept.has(all, p) || isMarked(pid, d.Marker)) {
+		if !spared[pid] && !p.Gone() && (kept.has(all, p) || isMarked(pid, d.Marker) ||
+			d.orphans && p.Parent == os.Getpid()) {
 			found[pid] = p
 		}
 	}
@@ -84,6 +86,23 @@ func (d Dead) find() (map[int]*inside.Process, error) {
 		}
 	}
 	return found, nil
+}
+
+// spareBelow adds processes and what is below them to those that are spared.
+func spareBelow(all map[int]*inside.Process, spared map[int]bool, pids []int) {
+	kept := map[int]bool{}
+	for _, pid := range pids {
+		kept[pid] = true
+	}
+	for more := len(kept) > 0; more; {
+		more = false
+		for pid, p := range all {
+			if !kept[pid] && kept[p.Parent] {
+				kept[pid], more = true, true
+			}
+		}
+	}
+	maps.Copy(spared, kept)
 }
 
 // has reports whether a process is a recorded one, or in the session of one. Numbers are reused: a
