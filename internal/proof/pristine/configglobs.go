@@ -20,6 +20,8 @@ type configGlob struct {
 	// Git marks the workspace's own git folder, which is not part of the tree even if it is inside
 	// the workspace.
 	Git bool `json:"git,omitempty"`
+	// Named marks files that git's configuration named when it was recorded.
+	Named bool `json:"named,omitempty"`
 	// Group is set for files of one program that one variable can replace; otherwise "".
 	Group configGroup `json:"group,omitempty"`
 }
@@ -78,7 +80,7 @@ func configGlobs(env []string, gitDirs []string) []configGlob {
 		list.addHome(v, home)
 		list.addByVariable(v, home)
 	}
-	return list
+	return append(list, namedByGit(env, gitDirs)...)
 }
 
 type globList []configGlob
@@ -115,12 +117,11 @@ func (l *globList) addHome(v map[string]string, home string) {
 // addByVariable adds files that a variable can replace. If the variable is set, only the file that
 // it names counts.
 func (l *globList) addByVariable(v map[string]string, home string) {
-	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
 	for _, usual := range []struct {
 		group configGroup
 		paths []string // later ones win
 	}{
-		{gitGlobal, []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")}},
+		{gitGlobal, globalGitConfig(v, home)},
 		{npmUser, []string{filepath.Join(home, ".npmrc")}},
 		{goEnv, []string{filepath.Join(userConfig(v, home), "go", "env")}},
 		{pipUser, []string{filepath.Join(home, ".pip", "pip.conf"), filepath.Join(home, ".config", "pip", "pip.conf"),

@@ -60,6 +60,19 @@ func digestOf(path string) string {
 	return fmt.Sprintf("%s %t", hex.EncodeToString(sum[:]), program)
 }
 
+// namedEarlier returns the files that git's configuration named before an earlier run. If that run's agent changed the
+// configuration, checks get it as it was, and with it these names.
+func namedEarlier(after Earlier) []configGlob {
+	if after.Folder == "" {
+		return nil
+	}
+	then, err := openSaved(after.Folder)
+	if err != nil { // keepEarlier says why
+		return nil
+	}
+	return slices.DeleteFunc(then.index.Globs, func(g configGlob) bool { return !g.Named })
+}
+
 // keepEarlier saves the files that an earlier run's agent changed as they were before it. It returns their paths.
 func (s *Surroundings) keepEarlier(after Earlier) (kept []string, err error) {
 	if after.Folder == "" {
@@ -147,7 +160,11 @@ func (s *Surroundings) Accept(paths []string) (known []string, err error) {
 	if len(known) == 0 {
 		return nil, nil
 	}
-	if err := s.writeIndex(); err != nil {
+	// What an accepted configuration of git names counts from now on.
+	if err = s.saveMatches(namedByGit(s.env, s.gitDirs)); err == nil {
+		err = s.writeIndex()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("accept surroundings: %w", err)
 	}
 	return known, nil

@@ -30,12 +30,21 @@ const (
 type Surroundings struct {
 	folder string
 	index  index
+
+	env, gitDirs []string
 }
 
 // index lists what is saved. Paths are bytes because file names are.
 type index struct {
 	Globs []configGlob `json:"spots"`
 	Files []savedFile  `json:"kept"`
+}
+
+// has reports whether a pattern is known.
+func (x *index) has(g configGlob) bool {
+	return slices.ContainsFunc(x.Globs, func(known configGlob) bool {
+		return bytes.Equal(known.Base, g.Base) && known.Pattern == g.Pattern
+	})
 }
 
 type savedFile struct {
@@ -63,13 +72,14 @@ func SaveSurroundings(folder string, env []string, gitDirs []string) (*Surroundi
 func SaveAfter(folder string, env, gitDirs []string, after Earlier) (s *Surroundings, kept []string, err error) {
 	s, err = openSaved(folder)
 	if err == nil {
+		s.env, s.gitDirs = env, gitDirs
 		return s, nil, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	s = &Surroundings{folder: folder}
-	if kept, err = s.save(env, gitDirs, after); err != nil {
+	s = &Surroundings{folder: folder, env: env, gitDirs: gitDirs}
+	if kept, err = s.save(after); err != nil {
 		return nil, nil, fmt.Errorf("save surroundings: %w", err)
 	}
 	return s, kept, nil
@@ -88,13 +98,36 @@ func openSaved(folder string) (*Surroundings, error) {
 	return s, nil
 }
 
-func (s *Surroundings) save(env, gitDirs []string, after Earlier) (kept []string, err error) {
+func (s *Surroundings) save(after Earlier) (kept []string, err error) {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return nil, err
 	}
-	s.index.Globs = configGlobs(env, gitDirs)
+	if err := s.saveMatches(append(configGlobs(s.env, s.gitDirs), namedEarlier(after)...)); err != nil {
+		return nil, err
+	}
+	if kept, err = s.keepEarlier(after); err != nil {
+		return nil, err
+	}
+	return kept, s.writeIndex()
+}
+
+// saveMatches adds patterns, and saves the files that match. Those that other patterns match are known: one that is not
+// saved was added since.
+func (s *Surroundings) saveMatches(globs []configGlob) error {
 	seen := map[string]bool{}
+	for _, k := range s.index.Files {
+		seen[string(k.Path)] = true
+	}
 	for _, spot := range s.index.Globs {
+		for _, name := range spot.matches() {
+			seen[spot.path(name)] = true
+		}
+	}
+	for _, spot := range globs {
+		if s.index.has(spot) {
+			continue
+		}
+		s.index.Globs = append(s.index.Globs, spot)
 		for _, name := range spot.matches() {
 			path := spot.path(name)
 			if seen[path] || len(s.index.Files) >= maxConfigFiles {
@@ -113,18 +146,25 @@ func (s *Surroundings) save(env, gitDirs []string, after Earlier) (kept []string
 				continue
 			}
 			if err == nil {
-				k.Copy, k.Program = fmt.Sprintf("%04d", len(s.index.Files)), program
+				k.Copy, k.Program = s.newCopy(), program
 				if err := atomicfile.Swap(filepath.Join(s.folder, k.Copy), text, 0o600); err != nil {
-					return nil, err
+					return err
 				}
 			}
 			s.index.Files = append(s.index.Files, k)
 		}
 	}
-	if kept, err = s.keepEarlier(after); err != nil {
-		return nil, err
+	return nil
+}
+
+// newCopy returns the name of a copy that no other file has.
+func (s *Surroundings) newCopy() string {
+	for n := len(s.index.Files); ; n++ {
+		name := fmt.Sprintf("%04d", n)
+		if !slices.ContainsFunc(s.index.Files, func(k savedFile) bool { return k.Copy == name }) {
+			return name
+		}
 	}
-	return kept, s.writeIndex()
 }
 
 // writeIndex is called last: without the index nothing counts as saved.
