@@ -62,8 +62,11 @@ type RefusedEarlier struct {
 // Origin is the tree before the first of several runs in a row, in the same workspace, that did not complete. What
 // their agents left is not the user's, so work counts as shown only if it is also shown against this tree.
 type Origin struct {
-	Run  string `json:"run"`  // the last of these runs
+	Run  string `json:"run"`  // the last of these runs; "" if there is none
 	Base string `json:"base"` // the snapshot; "" if there is none
+	// Commit is set if the agent of a live session set the goal: what is not committed may be its work. It is the commit at
+	// that time.
+	Commit string `json:"commit,omitempty"`
 	// Left is the snapshot of what the last agent left; "" if that is unknown. What differs from it now is the user's.
 	Left string `json:"left,omitempty"`
 	// Head is the commit that the last agent left, and Ended is when its run ended. They are set with Left.

@@ -9,7 +9,7 @@ import (
 // Origin is the tree before the first of several runs in a row that did not complete. These runs are judged like one
 // long run: what an agent broke in an earlier one shows no work when it is repaired.
 type Origin struct {
-	Run      string `json:"run"`                // the last of these runs
+	Run      string `json:"run"`                // the last of these runs; "" if it is a commit
 	Snapshot string `json:"snapshot,omitempty"` // with the user's changes since; "" if there is none
 	Checked  string `json:"checked,omitempty"`  // the snapshot that Checks are about
 	// Checks has recorded results of checks.
@@ -63,7 +63,12 @@ func UnknownAtOrigin(h History) []ralph.CheckResult {
 }
 
 // beforeOrigin says which state the origin is. Of several runs, only the last one has a name.
-func beforeOrigin(h History) string { return "before run " + h.Origin.Run + ", which did not complete" }
+func beforeOrigin(h History) string {
+	if h.Origin.Run == "" {
+		return "before the uncommitted changes with which the goal was set"
+	}
+	return "before run " + h.Origin.Run + ", which did not complete"
+}
 
 // whyOriginShowsNothing says why a check that failed at the run's base shows nothing.
 func whyOriginShowsNothing(h History, c ralph.CheckResult) string {

@@ -14,6 +14,10 @@ import (
 func (w *workspace) keepOrigin(ctx context.Context) {
 	from, tree := w.state.Started.Origin, w.state.History.Tree
 	copies, ok := w.store.(ralph.Snapshots)
+	if from != nil && from.Commit != "" {
+		w.keepCommitted(ctx, from)
+		return
+	}
 	if from == nil || from.Base == "" || !ok || tree.Snapshot == "" || ctx.Err() != nil {
 		return
 	}
@@ -61,7 +65,7 @@ func (r *checkRunner) noticeOrigin() {
 	i := slices.IndexFunc(h.Baseline, func(c ralph.CheckResult) bool {
 		return c.FailedInTime() && judge.PassedAtOrigin(h, c)
 	})
-	if i < 0 || r.policy.Shown == "" || r.policy.Shown == ralph.ShownOff {
+	if i < 0 || h.Origin.Run == "" || r.policy.Shown == "" || r.policy.Shown == ralph.ShownOff {
 		return
 	}
 	lift := "; to make the changes of that run yours, commit them"

@@ -32,6 +32,23 @@ func (e *Examiner) WrittenTests(ctx context.Context, base, now ralph.TreeState) 
 	return names, nil
 }
 
+// Deciding implements [ralph.DecidingLister].
+func (e *Examiner) Deciding(ctx context.Context, base, now ralph.TreeState) (protected, tests []string, err error) {
+	found, err := e.classify(ctx, base, now)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare with the last commit: %w", ownFailure(err))
+	}
+	for _, c := range found.all {
+		if e.Rules.Test(c.Name) && path.Ext(c.Name) != ".rs" {
+			tests = append(tests, c.Name)
+		}
+	}
+	steering := slices.DeleteFunc(slices.Clone(found.meaning.Tests), func(c ralph.FileChange) bool { // such as a Makefile
+		return e.Rules.Test(c.Name) || path.Ext(c.Name) == ".rs"
+	})
+	return changeNames(slices.Concat(found.meaning.Tampered, found.meaning.Unseen, steering)), tests, nil
+}
+
 // RunTests names the tests of a check in a view. It runs the check only if that did not happen in this iteration.
 func (e *Examiner) RunTests(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.TestRun, error) {
 	run, known := e.memory.runs[keyOf(in, check)]

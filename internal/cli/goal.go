@@ -147,6 +147,9 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err == nil {
 		err = c.checkInside(agent, &loaded)
 	}
+	if err == nil && agent != "" {
+		err = configAsCommitted(ctx, home, agent)
+	}
 	if err == nil {
 		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))
 	}
@@ -171,7 +174,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	c.warnWithoutHooks(home.Dir)
-	s := &session{app: c.app, plan: plan, goal: &goal}
+	s := &session{app: c.app, plan: plan, goal: &goal, setBy: agent}
 	if err := s.begin(ctx); err != nil || c.streams.Env.Session.Agent == "" {
 		return err
 	}

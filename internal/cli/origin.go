@@ -82,7 +82,7 @@ func originOf(last *fold.State) *ralph.Origin {
 	switch {
 	case last.LiveStatus() == ralph.StatusCompleted:
 		return nil
-	case h.Started == 0 && last.Started.Origin == nil:
+	case h.Started == 0 && (last.Started.Origin == nil || last.Started.Origin.Run == ""):
 		return nil
 	case h.Started == 0: // nothing has changed since the run before
 		again := *last.Started.Origin

@@ -52,6 +52,7 @@ type session struct {
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 	goal         *runlog.Goal        // with the goal of a live session: its index
+	setBy        string              // the agent of the session that sets the goal; "" for a person
 	afterDeath   bool                // the last process that worked here died, and may have left files
 }
 
@@ -136,6 +137,7 @@ func (s *session) start(ctx context.Context) error {
 	if s.origin, err = s.earlierOrigin(ctx); err != nil {
 		return err
 	}
+	s.origin = s.originInside(ctx, s.origin)
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}
