@@ -43,7 +43,7 @@ func OpenForAuthor(ctx context.Context, e *Examiner, in ralph.ViewInput) (*Autho
 	if err != nil {
 		return nil, err
 	}
-	folder, err := e.tempFolder("author-")
+	folder, err := tempFolder(e, "author-")
 	if err != nil {
 		return nil, fmt.Errorf("copy workspace: %w: %w", ralph.ErrIO, err)
 	}

@@ -36,7 +36,7 @@ func (e *Examiner) find(ctx context.Context, id string, names, words []string) (
 	if len(names) == 0 || len(words) == 0 {
 		return nil, nil
 	}
-	folder, err := e.tempFolder("search-")
+	folder, err := tempFolder(e, "search-")
 	if err != nil {
 		return nil, fmt.Errorf("search snapshot: %w: %w", ralph.ErrIO, err)
 	}

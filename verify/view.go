@@ -84,7 +84,7 @@ func (e *Examiner) open(ctx context.Context, asked request) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
-	folder, err := e.tempFolder("view-")
+	folder, err := tempFolder(e, "view-")
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
 	}
@@ -96,7 +96,7 @@ func (e *Examiner) open(ctx context.Context, asked request) (*view, error) {
 }
 
 // tempFolder creates a folder for a view or a search.
-func (e *Examiner) tempFolder(prefix string) (string, error) {
+func tempFolder(e *Examiner, prefix string) (string, error) {
 	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
 		return "", err
 	}

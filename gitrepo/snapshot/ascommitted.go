@@ -33,7 +33,7 @@ func (c *commits) AsCommitted(ctx context.Context, id, commit string) (string, e
 	}
 	made := ""
 	if err == nil {
-		made, err = k.Store.withEdits(ctx, of, edits)
+		made, err = withEdits(ctx, k.Store, of, edits)
 	}
 	if err != nil {
 		return "", fmt.Errorf("take files of commit %s: %w", commit, err)
@@ -65,11 +65,11 @@ func (c *commits) editsToCommit(
 	if wanted.Len() == 0 {
 		return edits, nil
 	}
-	return edits, s.importObjects(ctx, wanted.String(), objects)
+	return edits, importObjects(ctx, s, wanted.String(), objects)
 }
 
 // importObjects copies objects that another folder of objects has.
-func (s *Store) importObjects(ctx context.Context, ids, from string) (err error) {
+func importObjects(ctx context.Context, s *Store, ids, from string) (err error) {
 	pack, err := os.CreateTemp(s.path("tmp"), "pack-*")
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Store) importObjects(ctx context.Context, ids, from string) (err error)
 }
 
 // withEdits saves a snapshot with other versions of some files.
-func (s *Store) withEdits(ctx context.Context, of header, edits []manifest.Edit) (string, error) {
+func withEdits(ctx context.Context, s *Store, of header, edits []manifest.Edit) (string, error) {
 	if len(edits) == 0 {
 		return of.id, nil
 	}
