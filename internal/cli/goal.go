@@ -150,6 +150,9 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if err == nil && agent != "" {
 		err = configAsCommitted(ctx, home, agent)
 	}
+	if err == nil && agent != "" {
+		c.streams.Env, err = environInside(c.streams.Env, agent, process.Ancestors())
+	}
 	if err == nil {
 		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))
 	}

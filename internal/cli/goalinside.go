@@ -56,7 +56,7 @@ func chosenByCaller(origins map[string]config.Origin) (given []string) {
 	for _, key := range config.Keys() {
 		group, _, isGrouped := strings.Cut(key.Name, ".")
 		switch key.Name {
-		case "allow_unverified", "completion_tag", "profile", "protect", "trust":
+		case "agent.env", "allow_unverified", "completion_tag", "profile", "protect", "trust":
 			isGrouped = true
 			group = "gate"
 		}
@@ -69,7 +69,7 @@ func chosenByCaller(origins map[string]config.Origin) (given []string) {
 		case config.LayerSet:
 			given = append(given, "--set "+key.Name)
 		case config.LayerEnvironment:
-			if key.Name != "trust" { // it may be the user's; it does not count
+			if key.Name != "trust" && key.Name != "agent.env" { // they may be the user's; trust does not count
 				given = append(given, from.Name)
 			}
 		}
