@@ -47,7 +47,7 @@ func (e *Examiner) runNamed(
 	var started []string
 	for range ralph.DisturbedTries {
 		before := in.Disturbances()
-		run, err = e.runNamedOnce(ctx, in, check, plants)
+		run, err = runNamedOnce(ctx, e, in, check, plants)
 		if err != nil || ctx.Err() != nil {
 			return run, err
 		}
@@ -60,8 +60,8 @@ func (e *Examiner) runNamed(
 
 // runNamedOnce runs a check once. An overlay may be refused in one folder of the workspace, for example because of its
 // group, and work in all others. Then the rest of the run uses copies.
-func (e *Examiner) runNamedOnce(
-	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
+func runNamedOnce(
+	ctx context.Context, e *Examiner, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
 ) (run namedRun, err error) {
 	tree, err := e.viewTree(ctx, in)
 	if err != nil {
