@@ -151,7 +151,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		err = configAsCommitted(ctx, home, agent)
 	}
 	if err == nil && agent != "" {
-		c.streams.Env, err = environInside(c.streams.Env, agent, process.Ancestors())
+		c.streams.Env, err = environInside(c.streams.Env, agent, c.streams.ancestors())
 	}
 	if err == nil {
 		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))
