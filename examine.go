@@ -28,8 +28,8 @@ type Examiner interface {
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
 
-// DecidingLister is an optional interface of an Examiner. Deciding lists the files that differ between two trees and decide
-// what checks show: protected ones, and tests. Tests in files of the product are not listed.
+// DecidingLister is an optional interface of an Examiner. Deciding lists the files that differ between two trees and
+// decide what checks show: protected ones, and tests. Tests in files of the product are not listed.
 type DecidingLister interface {
 	Deciding(ctx context.Context, base, now TreeState) (protected, tests []string, err error)
 }

@@ -30,7 +30,7 @@ type RunStarted struct {
 	Refused    *RefusedEarlier `json:"refused,omitempty"`
 	Origin     *Origin         `json:"origin,omitempty"`
 	InSession  bool            `json:"in_session,omitempty"` // a live session of another program is the agent
-	Sandbox    string          `json:"sandbox,omitempty"`    // what the agents run in, such as bwrap or none; "" if unknown
+	Sandbox    string          `json:"sandbox,omitempty"`    // what agents run in: bwrap, none, …; "" if unknown
 }
 
 // SessionBound names the live session that works for a run. Of its process, the identity tells it from a later one
@@ -64,8 +64,8 @@ type RefusedEarlier struct {
 type Origin struct {
 	Run  string `json:"run"`  // the last of these runs; "" if there is none
 	Base string `json:"base"` // the snapshot; "" if there is none
-	// Commit is set if the agent of a live session set the goal: what is not committed may be its work. It is the commit at
-	// that time.
+	// Commit is set if the agent of a live session set the goal: what is not committed may be its work. It is the commit
+	// at that time.
 	Commit string `json:"commit,omitempty"`
 	// Left is the snapshot of what the last agent left; "" if that is unknown. What differs from it now is the user's.
 	Left string `json:"left,omitempty"`

@@ -24,7 +24,7 @@ type Result struct {
 	TotalTokens     *Tokens           `json:"total_tokens"`
 	TokensPartial   bool              `json:"tokens_partial,omitempty"`
 	TotalDuration   Span              `json:"total_duration"`
-	Sandbox         string            `json:"sandbox,omitempty"` // what the agents ran in; "none, bwrap" if a resume changed it
+	Sandbox         string            `json:"sandbox,omitempty"` // of agents; "none, bwrap" if a resume changed it
 	WorktreePath    string            `json:"worktree_path"`
 	Branch          string            `json:"branch"`
 	Tasks           TaskCount         `json:"tasks"`

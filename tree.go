@@ -132,8 +132,8 @@ type CommitKeeper interface {
 	Unreachable(ctx context.Context) ([]string, error)
 }
 
-// CommitTaker is an optional interface of Snapshots. AsCommitted makes a snapshot of id in which the files that differ from
-// a commit are as in that commit. It returns the snapshot's name.
+// CommitTaker is an optional interface of Snapshots. AsCommitted makes a snapshot of id in which the files that differ
+// from a commit are as in that commit. It returns the snapshot's name.
 type CommitTaker interface {
 	AsCommitted(ctx context.Context, id, commit string) (string, error)
 }

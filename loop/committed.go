@@ -9,10 +9,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// keepCommitted is keepOrigin for a goal that the agent of a live session set. What is not committed may be the agent's:
-// it could break the product, set the goal and repair it. So the origin is the last commit, or the tree before earlier
-// runs with what was committed since. Tests stay as they are, because a user may have written them for this goal.
-// Protected files decide what checks show, so the base has them as committed.
+// keepCommitted is keepOrigin for a goal that the agent of a live session set. What is not committed may be the
+// agent's: it could break the product, set the goal and repair it. So the origin is the last commit, or the tree before
+// earlier runs with what was committed since. Tests stay as they are, because a user may have written them for this
+// goal. Protected files decide what checks show, so the base has them as committed.
 func (w *workspace) keepCommitted(ctx context.Context, from *ralph.Origin) {
 	copies, ok := w.store.(ralph.Snapshots)
 	taker, takes := w.store.(ralph.CommitTaker)

@@ -64,8 +64,8 @@ func chooseWalls(ctx context.Context, r Request) (w Walls, said []ralph.Notice, 
 	return w, said, nil
 }
 
-// sandboxName is what the log calls the sandbox of a run. Where its agent works, Ralph does not know for a live session,
-// and the demo has no agent.
+// sandboxName is what the log calls the sandbox of a run. Ralph does not know what a live session runs in, and the demo
+// has no agent.
 func sandboxName(p *Plan) string {
 	if p.Session != "" || p.Demo {
 		return ""

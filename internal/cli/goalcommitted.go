@@ -65,7 +65,8 @@ func lastCommit(ctx context.Context, home workspace.Workspace) string {
 	return strings.TrimSpace(head)
 }
 
-// originInside returns the origin of a goal that an agent sets in its session. What is not committed may be the agent's.
+// originInside returns the origin of a goal that an agent sets in its session. What is not committed may be the
+// agent's.
 func (s *session) originInside(ctx context.Context, earlier *ralph.Origin) *ralph.Origin {
 	head := lastCommit(ctx, s.plan.Workspace)
 	if s.setBy == "" || head == "" {

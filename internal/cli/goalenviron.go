@@ -8,27 +8,28 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// sessionMarks are the variables that Claude Code and Codex add to the environment of their commands, and by which Ralph
-// knows the session.
+// sessionMarks are the variables that Claude Code and Codex add to the environment of their commands, and by which
+// Ralph knows the session.
 var sessionMarks = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID",
 }
 
-// ownPlaces are the variables that say where Ralph's state and the user's configuration are. No CLI changes them for its
-// commands.
+// ownPlaces are the variables that say where Ralph's state and the user's configuration are. No CLI changes them for
+// its commands.
 var ownPlaces = []string{"HOME", "RALPH_STATE_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
 // environInside returns the environment of the session's own process for a goal that its agent sets: the agent chooses
 // the variables of a command that it calls, such as PATH, and checks get them. Where that process is not known, it
 // returns the environment as it is.
 func environInside(env config.Env, agent string, line []process.Ancestor) (config.Env, error) {
-	i := slices.IndexFunc(line, func(p process.Ancestor) bool {
-		return slices.Contains([]string{"claude", "codex", "node"}, p.Name)
-	})
-	if i < 0 {
+	program, ok := sessionProgram(line)
+	if i := slices.IndexFunc(line, func(p process.Ancestor) bool { return p.Name == "node" }); !ok && i >= 0 {
+		program, ok = line[i], true
+	}
+	if !ok {
 		return env, nil
 	}
-	environ, known := process.Environ(line[i].PID)
+	environ, known := process.Environ(program.PID)
 	if !known {
 		return env, nil
 	}

@@ -73,8 +73,8 @@ func steeringFile(in ralph.PromptInput) (words string, truncated bool) {
 		return "", false
 	}
 	list, truncated := text.KeepHead(words, steeringCap)
-	return "# Steering files\n\nThese files of the workspace have notes, from a person or from this session. They do not " +
-		"change the goal or its checks:\n\n" + quote(strings.TrimSpace(list)), truncated
+	return "# Steering files\n\nThese files of the workspace have notes, from a person or from this session. They do " +
+		"not change the goal or its checks:\n\n" + quote(strings.TrimSpace(list)), truncated
 }
 
 func sessionSignals(in ralph.PromptInput) (words string, truncated bool) {

@@ -210,8 +210,8 @@ func (o Outcome) ending() string {
 	return fmt.Sprintf("exit %d", o.Exit)
 }
 
-// BrokeOff reports whether a run may have ended early, so that it names only some of its tests: it crashed, timed out or
-// was killed, or the status says so.
+// BrokeOff reports whether a run may have ended early, so that it names only some of its tests: it crashed, timed out
+// or was killed, or the status says so.
 func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
 // Names reports whether the runner names all of its tests.
