@@ -36,7 +36,7 @@ const busyBox = "/bin/busybox"
 // environment is env.
 func Start(t testing.TB, env []string) Engine {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "ralph-docker-") // the path of a socket has to be short
+	folder, err := os.MkdirTemp("", "dockertest-") // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
