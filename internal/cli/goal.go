@@ -145,13 +145,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	}
 	agent, err := c.mayBegin(home)
 	if err == nil {
-		err = c.checkInside(agent, &loaded)
-	}
-	if err == nil && agent != "" {
-		err = configAsCommitted(ctx, home, agent)
-	}
-	if err == nil && agent != "" {
-		c.streams.Env, err = environInside(c.streams.Env, agent, c.streams.ancestors())
+		err = c.checkInside(ctx, home, agent, &loaded)
 	}
 	if err == nil {
 		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -31,8 +33,11 @@ func sayToAgent(agent string, err error) error {
 	return usage("%s", strings.Replace(err.Error(), consentByFlag, consentInside, 1))
 }
 
-// checkInside refuses to let the agent of a session choose what proves its own work.
-func (c *goalCommand) checkInside(agent string, loaded *config.Loaded) error {
+// checkInside refuses to let the agent of a session choose what proves its own work. The goal has the environment of the
+// session.
+func (c *goalCommand) checkInside(
+	ctx context.Context, home workspace.Workspace, agent string, loaded *config.Loaded,
+) (err error) {
 	if agent == "" {
 		return nil
 	}
@@ -48,7 +53,11 @@ func (c *goalCommand) checkInside(agent string, loaded *config.Loaded) error {
 	if loaded.Origins["trust"].Layer == config.LayerEnvironment {
 		loaded.Settings.Trust = false
 	}
-	return nil
+	if err := configAsCommitted(ctx, home, agent); err != nil {
+		return err
+	}
+	c.streams.Env, err = environInside(c.streams.Env, agent, c.streams.ancestors())
+	return err
 }
 
 // chosenByCaller names the flags and variables of this call that say what proves the work.

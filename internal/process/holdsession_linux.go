@@ -28,11 +28,8 @@ func (s Session) find(pid int) (p *inside.Process, isOf bool) {
 func (s Session) startedFrom(p *inside.Process) (isOf, known bool) {
 	self := ownPID()
 	for {
-		switch {
-		case p.PID == self:
-			return false, true
-		case p.PID == s.PID:
-			return true, true
+		if p.PID == self || p.PID == s.PID {
+			return p.PID != self, true
 		}
 		isOf = isOf || s.marks(p.PID)
 		if p.Parent == 0 {
