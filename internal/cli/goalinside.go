@@ -33,8 +33,8 @@ func sayToAgent(agent string, err error) error {
 	return usage("%s", strings.Replace(err.Error(), consentByFlag, consentInside, 1))
 }
 
-// checkInside refuses to let the agent of a session choose what proves its own work. The goal has the environment of the
-// session.
+// checkInside refuses to let the agent of a session choose what proves its own work. The goal has the environment of
+// the session.
 func (c *goalCommand) checkInside(
 	ctx context.Context, home workspace.Workspace, agent string, loaded *config.Loaded,
 ) (err error) {
