@@ -92,7 +92,9 @@ func stop(t *testing.T, number int, script string, signal syscall.Signal) time.D
 		t.Fatal(err)
 	}
 	defer func() { _, _ = jobs.Process.Kill(), jobs.Wait() }()
-	run := exec.Command("ralph", "run", "goal", "--quiet", "--check", "false", "--agent-cmd", "exec sh agent.sh")
+	// The tests may run under nohup, and then the program would ignore that signal as it should.
+	run := exec.Command("env", "--default-signal=HUP", "ralph", "run", "goal", "--quiet", "--check", "false",
+		"--agent-cmd", "exec sh agent.sh")
 	run.Dir, run.Env = v.workspace, v.env
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
