@@ -38,10 +38,10 @@ newest run. The files are as they are now: for an earlier iteration, --restore
 first restores the files that it left (undo with ralph restore undo).
 
 If files of the project make the CLI run commands, such as hooks, Ralph asks for
-your consent first. Close the conversation, and continue the run with the command
-that ralph take prints then. What you changed counts as yours, not as the agent's
-work. Processes that the conversation left running end with it, on Linux. The
-exit code is that of the agent CLI.`,
+your consent first. Close the conversation, and continue the run with the
+command that ralph take prints then. What you changed counts as yours, not as
+the agent's work. Processes that the conversation left running end with it, on
+Linux. The exit code is that of the agent CLI.`,
 		Example: `  ralph take             # the newest run, its last conversation
   ralph take 2 --restore # its second iteration, with the files it left
   ralph take 01K9 2`,
