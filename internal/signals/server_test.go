@@ -162,6 +162,30 @@ func TestTheEndCancelsWaitingCalls(t *testing.T) {
 	waiting.Wait()
 }
 
+// TestARefusalIsHeardBeforeTheCallIsRead: the door may answer and hang up while the call is still written.
+func TestARefusalIsHeardBeforeTheCallIsRead(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var door sync.WaitGroup
+	door.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		(&session{}).reply(conn, refuse("not now"))
+	})
+	large := json.RawMessage(`"` + strings.Repeat("x", maxRequest-2) + `"`)
+	if diff := cmp.Diff(refuse("not now"), Door{Socket: socket}.Call(t.Context(), "blocked", large)); diff != "" {
+		t.Error(diff)
+	}
+	door.Wait()
+}
+
 func TestACallerThatHangsUpIsNotWaitedFor(t *testing.T) {
 	canceled := make(chan struct{})
 	begun := make(chan struct{})
