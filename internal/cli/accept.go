@@ -17,6 +17,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/judge"
 	"github.com/ralphloop/ralph/runlog"
@@ -180,7 +181,7 @@ func (c *acceptCommand) agreeToAccept(home workspace.Workspace, plan *assembly.P
 		case ran[ownCheck{t.ID, command.Value}]:
 			known = append(known, command)
 		case settled:
-			return c.consent(home, plan.Agreed)
+			return c.consent(home, commandGroup{trust.Tasks, plan.Agreed})
 		}
 	}
 	plan.Agreed = known

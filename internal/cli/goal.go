@@ -148,7 +148,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		err = c.checkInside(ctx, home, agent, &loaded)
 	}
 	if err == nil {
-		err = sayToAgent(agent, c.agree(home, loaded, nil, nil))
+		err = c.agree(home, loaded, nil, nil)
 	}
 	if err != nil {
 		return err

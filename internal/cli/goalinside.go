@@ -21,18 +21,6 @@ func (c *goalCommand) caller(store *runlog.Store) (string, error) {
 	return sessionAgent(c.streams.Env, c.streams.ancestors(), goal.Session), err
 }
 
-// consentInside is how a person consents to what an agent asks for in a session.
-const consentInside = "read them, then set the goal once on a terminal outside of the session"
-
-// sayToAgent replaces what a person may do in a terminal. In a session, flags and variables give no consent: the agent
-// chooses both.
-func sayToAgent(agent string, err error) error {
-	if agent == "" || err == nil || !strings.Contains(err.Error(), consentByFlag) {
-		return err
-	}
-	return usage("%s", strings.Replace(err.Error(), consentByFlag, consentInside, 1))
-}
-
 // checkInside refuses to let the agent of a session choose what proves its own work. The goal has the environment of
 // the session.
 func (c *goalCommand) checkInside(

@@ -241,7 +241,7 @@ func (q questions) agent(found []string) (string, error) {
 }
 
 // agreeToOwn records consent to the commands of the configuration that was just written, because
-// the user has just chosen them. Commands in other files were not chosen, so the next run asks
+// the user has just chosen them, unless an agent did. Commands in other files were not chosen, so the next run asks
 // about them.
 func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
 	if !done.Wrote() {
@@ -254,11 +254,14 @@ func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Resul
 	if others := assembly.AgentFiles(workspace, loaded.Settings); len(others) > 0 {
 		return []string{"ralph run will ask you to trust " + others[0].File + ", which defines commands"}, nil
 	}
-	if len(loaded.ProjectCommands) == 0 {
+	switch {
+	case len(loaded.ProjectCommands) == 0:
 		return nil, nil
+	case c.agentCalls(workspace):
+		return []string{"ralph run will ask you to trust the commands: an agent called ralph init"}, nil
 	}
 	return nil, trust.In(c.streams.Env.StateDir).
-		Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
+		Grant(runlog.WorkspaceID(workspace.Dir), trust.Project, trust.Digest(loaded.ProjectCommands), time.Now())
 }
 
 // print lists the written files on stdout, and the next steps on stderr.

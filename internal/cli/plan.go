@@ -19,6 +19,7 @@ import (
 	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -199,13 +200,15 @@ func (p *planning) prepare(ctx context.Context) error {
 func (p *planning) agreeToPlanner(loaded config.Loaded, request *planner.Request) error {
 	keys, files := request.Consent()
 	request.AgentFiles = files
-	if !slices.ContainsFunc(
-		loaded.ProjectCommands,
-		func(c config.NamedCommand) bool { return slices.Contains(keys, c.Key) },
-	) {
-		loaded.ProjectCommands = nil
+	if loaded.Settings.Trust {
+		return nil
 	}
-	return p.agree(request.Workspace, loaded, nil, files)
+	groups := []commandGroup{{trust.AgentFiles, files}}
+	matters := func(c config.NamedCommand) bool { return slices.Contains(keys, c.Key) }
+	if slices.ContainsFunc(loaded.ProjectCommands, matters) {
+		groups = append([]commandGroup{{trust.Project, loaded.ProjectCommands}}, groups...)
+	}
+	return p.consent(request.Workspace, groups...)
 }
 
 // talk gets the brief and holds the interview.

@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -192,10 +193,10 @@ func (c *resumeCommand) rebuildPlan(
 func (c *resumeCommand) agreeToResume(home workspace.Workspace) func(*assembly.Plan) error {
 	return func(plan *assembly.Plan) error {
 		plan.AgentFiles = assembly.AgentFiles(plan.Workspace, plan.Settings)
-		if err := c.consent(home, plan.AgentFiles); err != nil {
+		if err := c.consent(home, commandGroup{trust.AgentFiles, plan.AgentFiles}); err != nil {
 			return err
 		}
-		return c.consent(home, plan.Agreed)
+		return c.consent(home, commandGroup{trust.Tasks, plan.Agreed})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/takeover"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -146,7 +147,7 @@ func (c *takeCommand) agreeToFiles(ctx context.Context, found foundRun, state *f
 			files = all
 		}
 	}
-	return c.consent(found.workspace, files)
+	return c.consent(found.workspace, commandGroup{trust.AgentFiles, files})
 }
 
 // sayNext says how the run continues. The person may have called other commands of Ralph in the conversation.

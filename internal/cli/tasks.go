@@ -228,12 +228,12 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 }
 
 // editWithTrust changes the task list. The user typed the new commands, so Ralph trusts them,
-// unless the list had commands that were not trusted.
+// unless an agent did, or the list had commands that were not trusted.
 func (c *tasksCommand) editWithTrust(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
 	store, id := trust.In(c.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	before := assembly.TaskCommands(workspace, settings)
-	agreed := len(before) == 0
-	if !agreed {
+	agreed := !c.agentCalls(workspace)
+	if agreed && len(before) > 0 {
 		var err error
 		if agreed, err = store.Trusted(id, trust.Digest(before)); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (c *tasksCommand) editWithTrust(workspace workspace.Workspace, settings con
 		return err
 	}
 	if now := assembly.TaskCommands(workspace, settings); len(now) > 0 {
-		return store.Grant(id, trust.Digest(now), time.Now())
+		return store.Grant(id, trust.Tasks, trust.Digest(now), time.Now())
 	}
 	return nil
 }

@@ -3,8 +3,9 @@
 // A repository can name commands: its checks, its agent, its notifier. A user who runs Ralph in a
 // fresh clone has not read them, so they run only after the user has agreed once. Consent applies
 // to the exact commands, by digest, and to one workspace; after any change the user must agree
-// again. The caller decides whether and how to ask. The record is in the user's state folder, never
-// in the repository.
+// again, but not to commands from before: a user changes branches. An agent must not choose among
+// these, so the newest consent is known, too. The caller decides whether and how to ask. The record
+// is in the user's state folder, never in the repository.
 package trust
 
 import (
@@ -47,8 +48,20 @@ type Store struct {
 // In returns the store of a state folder.
 func In(stateDir string) Store { return Store{Path: filepath.Join(stateDir, "trust.jsonl")} }
 
+// Kind is where commands come from. A user agrees to each kind separately.
+type Kind string
+
+// The kinds.
+const (
+	Project     Kind = "project" // the project's configuration
+	AgentFiles  Kind = "agent_files"
+	Tasks       Kind = "tasks"
+	GitPrograms Kind = "git_programs"
+)
+
 type consent struct {
 	Workspace string    `json:"workspace"`
+	Kind      Kind      `json:"kind,omitempty"` // "" in records of earlier versions
 	Digest    string    `json:"digest"`
 	At        time.Time `json:"at"`
 }
@@ -56,37 +69,54 @@ type consent struct {
 // maxBytes is far more than a lifetime of consents.
 const maxBytes = 16 << 20
 
-// Trusted reports whether the user has agreed to this digest in this workspace. Without a file the
-// answer is no. A line that cannot be read is ignored: to ask once too often is safe.
+// Trusted reports whether the user has ever agreed to this digest in this workspace. Without a file
+// the answer is no. A line that cannot be read is ignored: to ask once too often is safe.
 func (s Store) Trusted(workspace, digest string) (bool, error) {
+	trusted := false
+	err := s.read(func(c consent) { trusted = trusted || c.Workspace == workspace && c.Digest == digest })
+	return trusted, err
+}
+
+// Newest returns the digest of this kind that the user agreed to last in this workspace, or "".
+func (s Store) Newest(workspace string, kind Kind) (string, error) {
+	var newest string
+	err := s.read(func(c consent) {
+		if c.Workspace == workspace && c.Kind == kind {
+			newest = c.Digest
+		}
+	})
+	return newest, err
+}
+
+func (s Store) read(each func(consent)) error {
 	file, err := os.Open(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read trust: %w", err)
+		return fmt.Errorf("read trust: %w", err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxBytes))
 	if err != nil {
-		return false, fmt.Errorf("read trust: %w", err)
+		return fmt.Errorf("read trust: %w", err)
 	}
 	for line := range bytes.Lines(data) {
 		var c consent
-		if json.Unmarshal(line, &c) == nil && c.Workspace == workspace && c.Digest == digest {
-			return true, nil
+		if json.Unmarshal(line, &c) == nil {
+			each(c)
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // Grant records that the user has agreed, and returns when the record is on stable storage.
-// Granting twice changes nothing.
-func (s Store) Grant(workspace, digest string, now time.Time) error {
-	if known, err := s.Trusted(workspace, digest); known || err != nil {
+// Granting twice in a row changes nothing.
+func (s Store) Grant(workspace string, kind Kind, digest string, now time.Time) error {
+	if newest, err := s.Newest(workspace, kind); newest == digest || err != nil {
 		return err
 	}
-	line, err := json.Marshal(consent{workspace, digest, now.UTC()})
+	line, err := json.Marshal(consent{workspace, kind, digest, now.UTC()})
 	if err != nil {
 		return fmt.Errorf("encode trust: %w", err)
 	}

@@ -66,7 +66,7 @@ func TestConsentIsRemembered(t *testing.T) {
 		t.Errorf("before: %s", diff)
 	}
 	for range 2 {
-		if err := store.Grant("here", "d1", noon); err != nil {
+		if err := store.Grant("here", Project, "d1", noon); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,9 +77,44 @@ func TestConsentIsRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("\n"+`{"workspace":"here","digest":"d1","at":"2026-01-02T12:00:00Z"}`+"\n",
+	if diff := cmp.Diff("\n"+`{"workspace":"here","kind":"project","digest":"d1","at":"2026-01-02T12:00:00Z"}`+"\n",
 		string(data)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheNewestConsent(t *testing.T) {
+	store := In(t.TempDir())
+	newest := func(kind Kind) string {
+		t.Helper()
+		digest, err := store.Newest("here", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest
+	}
+	old := `{"workspace":"here","digest":"d0","at":"2026-01-02T12:00:00Z"}` + "\n" // without a kind
+	if err := os.WriteFile(store.Path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := newest(Project); got != "" {
+		t.Errorf("a consent without a kind is the newest: %q", got)
+	}
+	for _, digest := range []string{"d1", "d2", "d2", "d1"} {
+		if err := store.Grant("here", Project, digest, noon); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Grant("here", Tasks, "t1", noon); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{digest, "t1", ""},
+			[]string{newest(Project), newest(Tasks), newest(AgentFiles)}); diff != "" {
+			t.Error(diff)
+		}
+	}
+	data, err := os.ReadFile(store.Path)
+	if lines := strings.Count(string(data), "{"); err != nil || lines != 5 {
+		t.Errorf("%d lines, %v; want the old one, three for the project and one for the tasks", lines, err)
 	}
 }
 
@@ -88,7 +123,7 @@ func TestOnlyTheUserReadsIt(t *testing.T) {
 		t.Skip("no permission bits")
 	}
 	store := In(filepath.Join(t.TempDir(), "state"))
-	if err := store.Grant("here", "d1", noon); err != nil {
+	if err := store.Grant("here", Project, "d1", noon); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{store.Path: 0o600, filepath.Dir(store.Path): 0o700} {
@@ -104,7 +139,7 @@ func TestOnlyTheUserReadsIt(t *testing.T) {
 
 func TestDamageAsksAgain(t *testing.T) {
 	store := In(t.TempDir())
-	if err := store.Grant("here", "d1", noon); err != nil {
+	if err := store.Grant("here", Project, "d1", noon); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(store.Path)
@@ -120,7 +155,7 @@ func TestDamageAsksAgain(t *testing.T) {
 		if err != nil || trusted != (cut > last) {
 			t.Fatalf("cut at %d of %d: %v %v", cut, len(whole), trusted, err)
 		}
-		if err := store.Grant("here", "d2", noon); err != nil {
+		if err := store.Grant("here", Project, "d2", noon); err != nil {
 			t.Fatal(err)
 		}
 		if trusted, err := store.Trusted("here", "d2"); !trusted || err != nil {
@@ -134,7 +169,7 @@ func TestGarbageBeforeAConsent(t *testing.T) {
 	if err := os.WriteFile(store.Path, []byte(strings.Repeat("x", 1<<20)+"\nnull\n[]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Grant("here", "d1", noon); err != nil {
+	if err := store.Grant("here", Project, "d1", noon); err != nil {
 		t.Fatal(err)
 	}
 	if trusted, err := store.Trusted("here", "d1"); !trusted || err != nil {
@@ -147,7 +182,7 @@ func TestManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if err := store.Grant("here", fmt.Sprint(i), noon); err != nil {
+			if err := store.Grant("here", Project, fmt.Sprint(i), noon); err != nil {
 				t.Error(err)
 			}
 		})
@@ -170,7 +205,7 @@ func TestStoreThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, store := range map[string]Store{"a folder in its place": In(dir), "a file in the way": In(file)} {
-		if err := store.Grant("here", "d1", noon); err == nil || !strings.Contains(err.Error(), "trust: ") {
+		if err := store.Grant("here", Project, "d1", noon); err == nil || !strings.Contains(err.Error(), "trust: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if trusted, _ := store.Trusted("here", "d1"); trusted {

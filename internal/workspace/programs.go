@@ -44,7 +44,8 @@ func (w Workspace) UnagreedPrograms(ctx context.Context, commits bool) (GitProgr
 func (p GitPrograms) Agree(env config.Env, now time.Time) error {
 	p.repo.Agree(p.list)
 	for _, one := range p.list {
-		if err := trust.In(env.StateDir).Grant(p.repo.CommonDir(), one.ID, now); err != nil {
+		err := trust.In(env.StateDir).Grant(p.repo.CommonDir(), trust.GitPrograms, one.ID, now)
+		if err != nil {
 			return err
 		}
 	}
