@@ -46,7 +46,7 @@ func howToAgree(byAgent bool) string {
 // choose among those which the user ever trusted: for it, only the newest consent counts.
 func (a *app) consent(home workspace.Workspace, groups ...commandGroup) error {
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(home.Dir)
-	byAgent := sync.OnceValue(func() bool { return a.agentCalls(home) })
+	byAgent := sync.OnceValue(func() bool { return agentCalls(a, home) })
 	var ask []commandGroup
 	for _, group := range groups {
 		digest := trust.Digest(group.commands)
@@ -79,7 +79,7 @@ func (a *app) consent(home workspace.Workspace, groups ...commandGroup) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	if err := a.askAbout(ask, byAgent()); err != nil {
+	if err := askAbout(a, ask, byAgent()); err != nil {
 		return err
 	}
 	for _, group := range ask {
@@ -91,7 +91,7 @@ func (a *app) consent(home workspace.Workspace, groups ...commandGroup) error {
 }
 
 // askAbout shows commands to the user, and returns nil if the user agrees.
-func (a *app) askAbout(groups []commandGroup, byAgent bool) error {
+func askAbout(a *app, groups []commandGroup, byAgent bool) error {
 	var all []config.NamedCommand
 	named, weak := false, false
 	for _, group := range groups {
@@ -125,7 +125,7 @@ func commandLines(commands []config.NamedCommand) string {
 
 // agentCalls reports whether an agent called this command: in a run, in a live session, or in a conversation that
 // ralph take opened.
-func (a *app) agentCalls(home workspace.Workspace) bool {
+func agentCalls(a *app, home workspace.Workspace) bool {
 	line := a.streams.ancestors()
 	if a.streams.Env.InsideRun != "" || sessionAgent(a.streams.Env, line, nil) != "" {
 		return true
@@ -147,7 +147,7 @@ func agreeToGit(ctx context.Context, a *app, home workspace.Workspace, settings 
 	if len(programs.Commands) == 0 || err != nil {
 		return err
 	}
-	list, byAgent := commandLines(programs.Commands), a.agentCalls(home)
+	list, byAgent := commandLines(programs.Commands), agentCalls(a, home)
 	agreed := settings.Trust && !byAgent
 	if !agreed && !byAgent && mayAsk(a) {
 		fmt.Fprintf(a.errLines(), "Git would start programs for files of this project:%s\n", list)

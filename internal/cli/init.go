@@ -257,7 +257,7 @@ func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Resul
 	switch {
 	case len(loaded.ProjectCommands) == 0:
 		return nil, nil
-	case c.agentCalls(workspace):
+	case agentCalls(c.app, workspace):
 		return []string{"ralph run will ask you to trust the commands: an agent called ralph init"}, nil
 	}
 	return nil, trust.In(c.streams.Env.StateDir).

@@ -232,7 +232,7 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 func (c *tasksCommand) editWithTrust(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
 	store, id := trust.In(c.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	before := assembly.TaskCommands(workspace, settings)
-	agreed := !c.agentCalls(workspace)
+	agreed := !agentCalls(c.app, workspace)
 	if agreed && len(before) > 0 {
 		var err error
 		if agreed, err = store.Trusted(id, trust.Digest(before)); err != nil {
