@@ -97,15 +97,8 @@ func ReadCall(arguments []byte) (c Call) {
 		return Call{Unclear: true}
 	}
 	var lines, dirs, flags int
-	var others bool // other arguments may change what a command runs
-	seen := map[string]bool{}
-	decoder := json.NewDecoder(bytes.NewReader(arguments))
-	_, _ = decoder.Token() // the opening brace of valid JSON
-	for decoder.More() {
-		key, _ := decoder.Token()
-		name, _ := key.(string)
-		var value json.RawMessage
-		_ = decoder.Decode(&value)
+	others := map[string][]json.RawMessage{} // which may change what a command runs
+	for name, value := range members(arguments) {
 		readable, isNull := true, string(value) == "null"
 		switch {
 		case c.names(lineNames, name, &lines):
@@ -115,14 +108,26 @@ func ReadCall(arguments []byte) (c Call) {
 		case c.names(backgroundNames, name, &flags):
 			c.Background = string(value) != "false" && !isNull
 		default:
-			folded := strings.ToLower(name)
-			others = others || seen[folded] || !isHarmless(name, value)
-			seen[folded] = true
+			others[name] = append(others[name], value)
 		}
 		c.Unclear = c.Unclear || !readable && !isNull
 	}
-	c.Unclear = c.Unclear || others && c.Line != ""
+	c.Unclear = c.Unclear || c.Line != "" && !areHarmless(others)
 	return c
+}
+
+// areHarmless reports whether arguments cannot change what a command runs. Of two with the same name, in any case, one
+// may.
+func areHarmless(arguments map[string][]json.RawMessage) bool {
+	seen := map[string]bool{}
+	for name, values := range arguments {
+		folded := strings.ToLower(name)
+		if len(values) > 1 || seen[folded] || !isHarmless(name, values[0]) {
+			return false
+		}
+		seen[folded] = true
+	}
+	return true
 }
 
 // names reports whether an argument has one of the names. Only the first one that does is clear.
