@@ -62,8 +62,11 @@ func (r *checkRunner) recordBase(ctx context.Context) {
 
 // recordBaseOnce is for a live session, whose changes count as soon as it has a base.
 func (r *checkRunner) recordBaseOnce(ctx context.Context) {
-	if r.state.History.Base.Snapshot == "" {
+	switch {
+	case r.state.History.Base.Snapshot == "":
 		r.recordBase(ctx)
+	case r.tree.lacksOrigin(): // the process that took the base was killed
+		r.tree.keepOrigin(ctx)
 	}
 }
 

@@ -35,10 +35,18 @@ func (w *workspace) baseHead() string {
 	return w.state.History.Base.Head
 }
 
-// lacksBase returns the verdict if no agent may start, because something is protected and there is no snapshot of the
-// base.
+// lacksBase returns the verdict if no agent may start, because what its work is compared with is not known: something
+// is protected and there is no snapshot of the base, or the last commit must be known.
 func (w *workspace) lacksBase(ctx context.Context) *ralph.Verdict {
 	h := w.state.History
+	if h.Started == 0 && w.storage != nil {
+		v := w.storageVerdict()
+		return &v
+	}
+	if h.Started == 0 && w.lacksOrigin() && ctx.Err() == nil {
+		v := judge.Abort(h.Breaker, ralph.IOFailed, "the files were not compared with the last commit")
+		return &v
+	}
 	if _, keeps := w.store.(ralph.Snapshots); !keeps || h.Started > 0 || h.Base.Snapshot != "" ||
 		len(w.policy.Protects) == 0 || ctx.Err() != nil {
 		return nil

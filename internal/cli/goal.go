@@ -139,14 +139,7 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 	if c.streams.Env.Session.Agent == "" { // else the process that runs the checks would be ended as an orphan
 		ownOrphans(c.streams.Err)
 	}
-	home, loaded, err := c.settings(ctx, written(c.values))
-	if err != nil {
-		return err
-	}
-	agent, err := c.mayBegin(home)
-	if err == nil {
-		err = c.checkInside(ctx, home, agent, &loaded)
-	}
+	home, loaded, agent, err := c.find(ctx)
 	if err == nil {
 		err = c.agree(home, loaded, nil, nil)
 	}
@@ -176,6 +169,36 @@ func (c *goalCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return c.awaitChecks(ctx, s, wait.Duration())
+}
+
+// find returns the workspace and the settings of a new goal, and the agent of the session that calls, or "". An agent
+// chooses the variables of a command, such as the PATH on which git is, so for an agent it finds them once more, with
+// the environment of its session.
+func (c *goalCommand) find(ctx context.Context) (
+	home workspace.Workspace, loaded config.Loaded, agent string, err error,
+) {
+	if home, loaded, err = c.settings(ctx, written(c.values)); err == nil {
+		agent, err = c.mayBegin(home)
+	}
+	if err != nil || agent == "" {
+		return home, loaded, agent, err
+	}
+	if err = c.refuseChosen(agent, loaded); err == nil {
+		c.streams.Env, err = environInside(c.streams.Env, agent, c.streams.ancestors())
+	}
+	if err == nil {
+		home, loaded, err = c.settings(ctx, written(c.values))
+	}
+	if err == nil {
+		_, err = c.mayBegin(home)
+	}
+	if err == nil {
+		err = configAsCommitted(ctx, home, agent)
+	}
+	if loaded.Origins["trust"].Layer == config.LayerEnvironment {
+		loaded.Settings.Trust = false
+	}
+	return home, loaded, agent, err
 }
 
 // goalSettings are the settings of a run that works in the session's own folder, on one goal.

@@ -19,8 +19,9 @@ import (
 // agent could have moved it away, and then checks are detected without a person's consent. A configuration that was
 // never committed needs that consent.
 func configAsCommitted(ctx context.Context, home workspace.Workspace, agent string) error {
-	if home.Repo == nil || lastCommit(ctx, home) == "" {
-		return nil
+	head, err := lastCommit(ctx, home)
+	if err != nil || head == "" {
+		return err
 	}
 	listed, err := home.Repo.Ask(ctx, "ls-tree", "--full-tree", "-z", "HEAD", "--", home.Repo.Prefix+config.ProjectFile)
 	if err != nil {
@@ -53,29 +54,39 @@ func configAsCommitted(ctx context.Context, home workspace.Workspace, agent stri
 // withoutReturns returns a text with the line ends that git commits.
 func withoutReturns(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// lastCommit returns the commit at HEAD, or "" if there is none.
-func lastCommit(ctx context.Context, home workspace.Workspace) string {
+// lastCommit returns the commit at HEAD, or "" if the repository has none at all.
+func lastCommit(ctx context.Context, home workspace.Workspace) (string, error) {
 	if home.Repo == nil {
-		return ""
+		return "", nil
 	}
-	head, err := home.Repo.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+	newest, err := home.Repo.Ask(ctx, "rev-list", "--all", "--max-count=1")
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("find the last commit: %w", err)
 	}
-	return strings.TrimSpace(head)
+	if newest == "" {
+		return "", nil
+	}
+	head, err := home.Repo.Ask(ctx, "rev-parse", "--verify", "HEAD")
+	if err != nil { // an agent can make HEAD name a branch without commits
+		return "", usage("HEAD is no commit, so there is nothing to compare the work with: %v", err)
+	}
+	return strings.TrimSpace(head), nil
 }
 
 // originInside returns the origin of a goal that an agent sets in its session. What is not committed may be the
 // agent's.
-func (s *session) originInside(ctx context.Context, earlier *ralph.Origin) *ralph.Origin {
-	head := lastCommit(ctx, s.plan.Workspace)
-	if s.setBy == "" || head == "" {
-		return earlier
+func (s *session) originInside(ctx context.Context, earlier *ralph.Origin) (*ralph.Origin, error) {
+	if s.setBy == "" {
+		return earlier, nil
+	}
+	head, err := lastCommit(ctx, s.plan.Workspace)
+	if err != nil || head == "" {
+		return earlier, err
 	}
 	if earlier == nil {
-		return &ralph.Origin{Commit: head}
+		return &ralph.Origin{Commit: head}, nil
 	}
 	origin := *earlier
 	origin.Commit = head
-	return &origin
+	return &origin, nil
 }

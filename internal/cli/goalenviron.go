@@ -10,9 +10,7 @@ import (
 
 // sessionMarks are the variables that Claude Code and Codex add to the environment of their commands, and by which
 // Ralph knows the session.
-var sessionMarks = []string{
-	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID",
-}
+var sessionMarks = append([]string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}, sessionVariables...)
 
 // ownPlaces are the variables that say where Ralph's state and the user's configuration are. No CLI changes them for
 // its commands.
@@ -22,10 +20,7 @@ var ownPlaces = []string{"HOME", "RALPH_STATE_DIR", "XDG_CONFIG_HOME", "XDG_STAT
 // the variables of a command that it calls, such as PATH, and checks get them. Where that process is not known, it
 // returns the environment as it is.
 func environInside(env config.Env, agent string, line []process.Ancestor) (config.Env, error) {
-	program, ok := sessionProgram(line)
-	if i := slices.IndexFunc(line, func(p process.Ancestor) bool { return p.Name == "node" }); !ok && i >= 0 {
-		program, ok = line[i], true
-	}
+	program, ok := knownProgram(line)
 	if !ok {
 		return env, nil
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -11,7 +10,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -21,31 +19,18 @@ func (c *goalCommand) caller(store *runlog.Store) (string, error) {
 	return sessionAgent(c.streams.Env, c.streams.ancestors(), goal.Session), err
 }
 
-// checkInside refuses to let the agent of a session choose what proves its own work. The goal has the environment of
-// the session.
-func (c *goalCommand) checkInside(
-	ctx context.Context, home workspace.Workspace, agent string, loaded *config.Loaded,
-) (err error) {
-	if agent == "" {
-		return nil
-	}
+// refuseChosen refuses to let the agent of a session choose what proves its own work.
+func (c *goalCommand) refuseChosen(agent string, loaded config.Loaded) error {
 	given := chosenByCaller(loaded.Origins)
 	if c.globals.config != "" {
 		given = append(given, "-c")
 	}
-	if len(given) > 0 {
-		return usage("%s: ralph goal was called inside a session of %s, where a goal has the checks and gates of %s; "+
-			"leave that out, or let a person set the goal, in a terminal outside of the session",
-			strings.Join(given, ", "), agent, config.ProjectFile)
+	if len(given) == 0 {
+		return nil
 	}
-	if loaded.Origins["trust"].Layer == config.LayerEnvironment {
-		loaded.Settings.Trust = false
-	}
-	if err := configAsCommitted(ctx, home, agent); err != nil {
-		return err
-	}
-	c.streams.Env, err = environInside(c.streams.Env, agent, c.streams.ancestors())
-	return err
+	return usage("%s: ralph goal was called inside a session of %s, where a goal has the checks and gates of %s; "+
+		"leave that out, or let a person set the goal, in a terminal outside of the session",
+		strings.Join(given, ", "), agent, config.ProjectFile)
 }
 
 // chosenByCaller names the flags and variables of this call that say what proves the work.

@@ -137,7 +137,9 @@ func (s *session) start(ctx context.Context) error {
 	if s.origin, err = s.earlierOrigin(ctx); err != nil {
 		return err
 	}
-	s.origin = s.originInside(ctx, s.origin)
+	if s.origin, err = s.originInside(ctx, s.origin); err != nil {
+		return err
+	}
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
 	}

@@ -54,23 +54,30 @@ func sessionAgent(env config.Env, line []process.Ancestor, bound *ralph.SessionB
 	return env.Session.Agent
 }
 
-// sessionProcess returns the process of the session that started this one: that of a program which is known to have
-// sessions, else the nearest node below the terminal, else the nearest one that is not a shell or another helper.
-func sessionProcess(line []process.Ancestor) (pid int, identity string) {
-	var found []process.Ancestor
+// knownProgram returns the program of the session that started this process: one which is known to have sessions, else
+// the nearest node below the terminal.
+func knownProgram(line []process.Ancestor) (process.Ancestor, bool) {
 	if program, ok := sessionProgram(line); ok {
-		found = append(found, program)
+		return program, true
 	}
 	for _, p := range line {
 		if p.Terminal { // node may be the editor that has this terminal
 			break
 		}
 		if p.Name == "node" {
-			found = append(found, p)
-			break
+			return p, true
 		}
 	}
-	for _, p := range slices.Concat(found, line) {
+	return process.Ancestor{}, false
+}
+
+// sessionProcess returns the process of the session that started this one: that of the program which is known, else the
+// nearest one that is not a shell or another helper.
+func sessionProcess(line []process.Ancestor) (pid int, identity string) {
+	if program, ok := knownProgram(line); ok {
+		line = append([]process.Ancestor{program}, line...)
+	}
+	for _, p := range line {
 		if p.PID == os.Getpid() || slices.Contains(startHelpers, p.Name) || p.PID == 1 {
 			continue
 		}
