@@ -154,6 +154,9 @@ type ViewInput struct {
 	Disturbed func() []string
 }
 
+// ErrDisturbed means that no run of a check counts, because a live session started processes during each of them.
+var ErrDisturbed = errors.New("the session started processes while checks ran")
+
 // DisturbedTries is how often a run of a check is tried that a live session disturbs.
 const DisturbedTries = 3
 

@@ -21,7 +21,8 @@ func ownFailure(err error) error {
 	_, cannot := errors.AsType[impossible](err)
 	switch {
 	case err == nil, cannot, errors.Is(err, ralph.ErrIO), errors.Is(err, ralph.ErrNoView),
-		errors.Is(err, errNotPlanted), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, ralph.ErrDisturbed), errors.Is(err, errNotPlanted),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ralph.ErrIO, err)

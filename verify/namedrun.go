@@ -36,26 +36,28 @@ type namedRun struct {
 // errNotPlanted means that a view cannot be changed where tests are planted.
 var errNotPlanted = errors.New("cannot plant tests")
 
-// errDisturbed means that no run of a check counts, because a live session started processes meanwhile.
-var errDisturbed = errors.New("the session started processes while checks ran")
-
-// runNamed runs a check in a new view, with planted tests if there are any. It repeats a run that a live session
-// disturbed: a check that fails shows as much as one that passes, so neither may count.
-func (e *Examiner) runNamed(
-	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
-) (run namedRun, err error) {
+// undisturbed repeats a run that a live session disturbed: a check that fails shows as much as one that passes, so
+// neither may count.
+func undisturbed[T any](ctx context.Context, in ralph.ViewInput, run func() (T, error)) (result T, err error) {
 	var started []string
 	for range ralph.DisturbedTries {
 		before := in.Disturbances()
-		run, err = runNamedOnce(ctx, e, in, check, plants)
+		result, err = run()
 		if err != nil || ctx.Err() != nil {
-			return run, err
+			return result, err
 		}
 		if started = in.Disturbances()[len(before):]; len(started) == 0 {
-			return run, nil
+			return result, nil
 		}
 	}
-	return run, fmt.Errorf("%w: %s", errDisturbed, listed("", started))
+	return result, fmt.Errorf("%w: %s", ralph.ErrDisturbed, listed("", started))
+}
+
+// runNamed runs a check in a new view, with planted tests if there are any.
+func (e *Examiner) runNamed(
+	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
+) (namedRun, error) {
+	return undisturbed(ctx, in, func() (namedRun, error) { return runNamedOnce(ctx, e, in, check, plants) })
 }
 
 // runNamedOnce runs a check once. An overlay may be refused in one folder of the workspace, for example because of its

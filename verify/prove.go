@@ -122,12 +122,14 @@ func (e *Examiner) proveByCommand(
 
 func (e *Examiner) plantByCommand(
 	ctx context.Context, in ralph.ViewInput, check ralph.CheckInput,
-) (proof ralph.Proof, err error) {
-	err = e.withView(ctx, in, func(v *view) (err error) {
-		proof, err = v.plantByCommand(ctx, e.Canary, check)
-		return err
+) (ralph.Proof, error) {
+	return undisturbed(ctx, in, func() (proof ralph.Proof, err error) {
+		err = e.withView(ctx, in, func(v *view) (err error) {
+			proof, err = v.plantByCommand(ctx, e.Canary, check)
+			return err
+		})
+		return proof, err
 	})
-	return proof, err
 }
 
 func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.CheckInput) (ralph.Proof, error) {
