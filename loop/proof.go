@@ -153,6 +153,11 @@ func (r *checkRunner) judgeRow(ctx context.Context, row proofRow) (ralph.Proof, 
 		return proof, false
 	case errors.Is(err, ralph.ErrNoView) && r.state.History.CheckedInPlace(): // as before any agent worked
 		proof = ralph.Proof{Canary: ralph.CanaryNone, Detail: err.Error()}
+	case errors.Is(err, ralph.ErrDisturbed):
+		proof = ralph.Proof{
+			Canary: ralph.CanaryGreen,
+			Detail: fmt.Sprintf("cannot test whether it can fail: %v. Start nothing while Ralph checks, and stop again.", err),
+		}
 	case err != nil:
 		proof = ralph.Proof{
 			Canary: ralph.CanaryGreen,

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/ralphloop/ralph"
@@ -214,6 +215,16 @@ func TestProofs(t *testing.T) {
 			ralph.Gate{Name: "a check can still fail", State: ralph.GateShut, Refusal: ralph.RefusedCheckInert, Detail: detail},
 			w.loop.State().Verdict.Gates[4],
 		)
+	})
+	bubble(t, "what a session disturbs is not proven", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.agent.turns, w.policy.MaxIterations = []turn{done().then(k.becomes("1"))}, 1
+		e.prove = func(ralph.ViewInput, string) (ralph.Proof, error) {
+			return ralph.Proof{}, fmt.Errorf("%w: date (process 7)", ralph.ErrDisturbed)
+		}
+		w.ends(ralph.MaxIterations, 1)
+		same(t, "the gate", "go test: cannot test whether it can fail: the session started processes while checks ran: "+
+			"date (process 7). Start nothing while Ralph checks, and stop again.", w.loop.State().Verdict.Gates[4].Detail)
 	})
 	bubble(t, "only a claim that would end the run", func(t *testing.T) {
 		w, e, k := examined(t)
