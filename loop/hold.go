@@ -2,6 +2,8 @@ package loop
 
 import (
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -28,10 +30,9 @@ func (r *checkRunner) holdSession() (release func()) {
 	}
 	held, err := r.hold()
 	if err != nil { // then no run of a check counts: what is to be stopped could be the reason
-		failures := []string{}
+		var asked atomic.Int32 // checks may run side by side
 		held = Held{Release: func() {}, Started: func() []string {
-			failures = append(failures, "unknown processes: "+err.Error())
-			return failures
+			return slices.Repeat([]string{"unknown processes: " + err.Error()}, int(asked.Add(1)))
 		}}
 	}
 	if len(held.Names) > 0 {
