@@ -349,8 +349,9 @@ func (k *Keeper) WithFiles(_ context.Context, id, from string, names []string) (
 	other, failed := k.store.side(from)
 	made := ""
 	if err = cmp.Or(err, failed); err == nil {
+		replaced := manifest.NameSet(names)
 		edits := slices.DeleteFunc(manifest.Compare(onto.Files, other.Files), func(e manifest.Edit) bool {
-			return !slices.Contains(names, e.Name)
+			return !replaced[e.Name]
 		})
 		made, err = k.store.putList(manifest.Apply(onto.Files, edits), onto.Left.With(other.Left, names))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
@@ -51,10 +50,11 @@ func (c *commits) editsToCommit(
 	if err != nil {
 		return nil, err
 	}
+	differ := manifest.NameSet(names)
 	var wanted strings.Builder
 	for _, e := range all {
 		name, below := strings.CutPrefix(e.Name, of.prefix)
-		if !below || !slices.Contains(names, e.Name) || e.After.Mode == modeSubmodule {
+		if !below || !differ[e.Name] || e.After.Mode == modeSubmodule {
 			continue
 		}
 		edits = append(edits, manifest.Edit{Name: name, Before: e.Before, After: e.After})

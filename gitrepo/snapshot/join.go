@@ -65,7 +65,8 @@ func (s *Store) WithFiles(ctx context.Context, id, from string, names []string) 
 	}
 	tree := onto.tree
 	if err == nil {
-		tree, err = s.withOwn(ctx, onto, other, func(name string) bool { return slices.Contains(names, name) })
+		replaced := manifest.NameSet(names)
+		tree, err = s.withOwn(ctx, onto, other, func(name string) bool { return replaced[name] })
 	}
 	full := make([]string, len(names))
 	for i, name := range names {
