@@ -43,7 +43,7 @@ func attach(ctx context.Context, a Attached, started func(pid int) (ended func()
 	err = cmd.Wait()
 	ended()
 	if err != nil {
-		if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 			return -1, fmt.Errorf("run %s: %w", a.Argv[0], err)
 		}
 	}

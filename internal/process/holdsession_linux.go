@@ -13,11 +13,11 @@ import (
 // not count.
 func (s Session) find(pid int) (p *inside.Process, isOf bool) {
 	for range lineageTries { // a parent that ends in between leaves its children to another one
-		p, ok := inside.ReadProcess(pid)
-		if !ok || p.Gone() {
+		var ok, known bool
+		if p, ok = inside.ReadProcess(pid); !ok || p.Gone() {
 			return p, false
 		}
-		if isOf, known := s.startedFrom(p); known {
+		if isOf, known = s.startedFrom(p); known {
 			return p, isOf
 		}
 	}
