@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -21,12 +23,25 @@ func takenLock(s *Store, run string) *flock.Flock {
 	return flock.New(filepath.Join(s.RunDir(run), "taken.lock"), flock.SetPermissions(fileMode))
 }
 
+// takenWait limits the wait for these locks: others hold them for an instant only.
+const takenWait = 5 * time.Second
+
+func lockSoon(held *flock.Flock, try func(context.Context, time.Duration) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), takenWait)
+	defer cancel()
+	_, err := try(ctx, lockPause)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("another process has held the lock for %s; end that process", takenWait)
+	}
+	return ioError("lock", held.Path(), err)
+}
+
 // MarkTaken records that the owner's process has a conversation of the owner's run open, until that process ends or
 // calls release. Several processes may do that at once.
 func MarkTaken(s *Store, owner Owner) (release func() error, err error) {
 	held := takenLock(s, owner.Run)
-	if err := held.RLock(); err != nil {
-		return nil, fmt.Errorf("mark conversation as open: %w", ioError("lock", held.Path(), err))
+	if err := lockSoon(held, held.TryRLockContext); err != nil {
+		return nil, fmt.Errorf("mark conversation as open: %w", err)
 	}
 	if err := editTakers(s, func(all []Owner) []Owner { return append(all, owner) }); err != nil {
 		return nil, errors.Join(err, held.Unlock())
@@ -62,8 +77,8 @@ func Takers(s *Store) []Owner {
 // editTakers changes the list of those processes while no other process does. Dead ones leave it.
 func editTakers(s *Store, edit func([]Owner) []Owner) error {
 	held := flock.New(filepath.Join(s.dir, takersName+".lock"), flock.SetPermissions(fileMode))
-	if err := held.Lock(); err != nil {
-		return fmt.Errorf("note open conversation: %w", ioError("lock", held.Path(), err))
+	if err := lockSoon(held, held.TryLockContext); err != nil {
+		return fmt.Errorf("note open conversation: %w", err)
 	}
 	defer held.Unlock()
 	path, all := filepath.Join(s.dir, takersName), edit(Takers(s))
