@@ -81,11 +81,12 @@ func (s *session) endLastTaken() error {
 	return endTaken(s.app, s.store, byActivity(runs)[0].Run)
 }
 
-// judges returns the process that judges the workspace's goal now, which outlives the conversation that stopped.
+// judges returns the process that judges the workspace's goal now, which outlives the conversation that stopped. The
+// agent can write the goal's file, so the process must be one of this program.
 func judges(store *runlog.Store) func() []int {
 	return func() []int {
 		goal, ok, err := runlog.ReadGoal(store)
-		if err != nil || !ok || !goal.Judging.Alive() {
+		if err != nil || !ok || !goal.Judging.Alive() || !process.IsOwn(goal.Judging.PID) {
 			return nil
 		}
 		return []int{goal.Judging.PID}
