@@ -63,6 +63,17 @@ func IsTaken(s *Store, run string) bool {
 	return err == nil && !free
 }
 
+// OpenTaken returns a run of the workspace of which a person has a conversation open, or "".
+func OpenTaken(s *Store) string {
+	names, _ := s.names() // without them, nothing is known
+	for _, run := range names {
+		if _, err := os.Lstat(takenLock(s, run).Path()); err == nil && IsTaken(s, run) {
+			return run
+		}
+	}
+	return ""
+}
+
 // Takers returns the processes that have a conversation of one of the workspace's runs open. It returns none where that
 // cannot be known.
 func Takers(s *Store) []Owner {

@@ -38,14 +38,14 @@ func TestRunIsTakenUntilTheLastConversationIsClosed(t *testing.T) {
 		}
 	}
 	for _, release := range releases {
-		if !IsTaken(store, "01K9") {
+		if !IsTaken(store, "01K9") || OpenTaken(store) != "01K9" {
 			t.Error("an open conversation is not seen")
 		}
 		if err := release(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if IsTaken(store, "01K9") || IsTaken(store, "missing") || Takers(store) != nil {
+	if IsTaken(store, "01K9") || IsTaken(store, "missing") || Takers(store) != nil || OpenTaken(store) != "" {
 		t.Error("taken without a conversation")
 	}
 }

@@ -103,7 +103,7 @@ func (c *acceptCommand) run(ctx context.Context, args []string) error {
 			}
 			s.acceptance = &ralph.WorkAccepted{By: personName(), Why: c.why, Tasks: tasks}
 		}
-		if err := endTaken(c.app, found.store, found.id); err != nil {
+		if err := noneTaken(c.app, found.store); err != nil {
 			return err
 		}
 		agree := func(plan *assembly.Plan) error { return c.agreeToAccept(found.workspace, plan, &s.state) }

@@ -80,10 +80,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		if state.Started.InSession {
 			return usage("run %s is the goal of a session; %s", run, continueGoal(state))
 		}
-		if runlog.IsTaken(store, run) {
-			return &takenOpen{Run: run}
-		}
-		if err := endTaken(c.app, store, run); err != nil {
+		if err := noneTaken(c.app, store); err != nil {
 			return err
 		}
 		if s.plan, err = c.rebuildPlan(ctx, found.workspace, s, c.agreeToResume(found.workspace)); err != nil {

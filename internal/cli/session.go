@@ -88,7 +88,12 @@ func (s *session) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := s.endLastTaken(); err != nil {
+	if s.setBy == "" { // a person starts it, so no conversation has to be open
+		err = noneTaken(s.app, s.store)
+	} else {
+		err = endTaken(s.app, s.store)
+	}
+	if err != nil {
 		return err
 	}
 	s.afterDeath = s.killLastRun() || held.AfterDeath()

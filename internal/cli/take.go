@@ -216,7 +216,7 @@ func (c *takeCommand) prepare(
 	if err := (&session{app: c.app}).killLeftovers(found.store, found.id); err != nil {
 		return "", err
 	}
-	if err := endTaken(c.app, found.store, found.id); err != nil {
+	if err := endTaken(c.app, found.store); err != nil {
 		return "", err
 	}
 	if _, err := (elsewhere{c.app, found.store}).end(ctx, found.id); err != nil {

@@ -56,29 +56,30 @@ func (t *takenOpen) Error() string {
 		"checks run; close it first"
 }
 
-// endTaken ends what a conversation of a run left, if the process of ralph take was killed. An open one stays.
-func endTaken(a *app, store *runlog.Store, run string) error {
-	if runlog.IsTaken(store, run) {
-		return nil
+// noneTaken refuses to run checks while a conversation of one of the workspace's runs is open, and ends what others
+// left.
+func noneTaken(a *app, store *runlog.Store) error {
+	if run := runlog.OpenTaken(store); run != "" {
+		return &takenOpen{Run: run}
 	}
-	killed, err := process.Dead{Marker: takenMarker(run)}.Kill()
+	return endTaken(a, store)
+}
+
+// endTaken ends what conversations of the workspace's runs left whose process of ralph take was killed. Open ones stay.
+func endTaken(a *app, store *runlog.Store) error {
+	isLeft := func(marker string) bool {
+		run, ok := strings.CutPrefix(marker, takenPrefix)
+		return ok && run != "" && exists(store.RunDir(run)) && !runlog.IsTaken(store, run)
+	}
+	killed, err := process.Dead{Marks: isLeft}.Kill()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("end processes of a conversation of run %s: %w", run, err)
+		return fmt.Errorf("end processes of conversations: %w", err)
 	}
 	if killed > 0 && !a.globals.quiet {
-		fmt.Fprintf(a.errLines(), "ralph: ended what a conversation of run %s left (%s)\n", run,
+		fmt.Fprintf(a.errLines(), "ralph: ended what a conversation of ralph take left (%s)\n",
 			term.Count(killed, "process"))
 	}
 	return nil
-}
-
-// endLastTaken does the same for the last run in this workspace.
-func (s *session) endLastTaken() error {
-	runs, err := s.store.Runs()
-	if err != nil || len(runs) == 0 {
-		return nil // other code says what is wrong
-	}
-	return endTaken(s.app, s.store, byActivity(runs)[0].Run)
 }
 
 // judges returns the process that judges the workspace's goal now, which outlives the conversation that stopped. The

@@ -4,6 +4,8 @@ package process
 type Dead struct {
 	// Marker is the Spec.Marker of its trees.
 	Marker string
+	// Marks reports whether a marker is one of its trees; nil means that only Marker is.
+	Marks func(marker string) bool
 	// Record is the file that KeepRecord wrote; it may be missing.
 	Record string
 

@@ -60,8 +60,12 @@ func guardsLast(left map[int]*inside.Process) []*inside.Process {
 }
 
 func (d Dead) find() (map[int]*inside.Process, error) {
-	if d.Marker == "" || strings.ContainsRune(d.Marker, 0) {
-		return nil, errors.New("find leftover processes: marker is empty or has a NUL")
+	marks := d.Marks
+	if marks == nil {
+		if d.Marker == "" || strings.ContainsRune(d.Marker, 0) {
+			return nil, errors.New("find leftover processes: marker is empty or has a NUL")
+		}
+		marks = func(marker string) bool { return marker == d.Marker }
 	}
 	all, err := inside.Processes()
 	if err != nil {
@@ -71,7 +75,7 @@ func (d Dead) find() (map[int]*inside.Process, error) {
 	spareBelow(all, spared, d.keep)
 	found := make(map[int]*inside.Process)
 	for pid, p := range all {
-		if !spared[pid] && !p.Gone() && (kept.has(all, p) || isMarked(pid, d.Marker) ||
+		if !spared[pid] && !p.Gone() && (kept.has(all, p) || isMarked(pid, marks) ||
 			d.orphans && p.Parent == os.Getpid()) {
 			found[pid] = p
 		}
@@ -130,9 +134,9 @@ func ancestry(all map[int]*inside.Process) map[int]bool {
 	return line
 }
 
-func isMarked(pid int, marker string) bool {
+func isMarked(pid int, marks func(marker string) bool) bool {
 	value, ok := environEntry(pid, MarkerVariable)
-	if !ok || value != marker {
+	if !ok || !marks(value) {
 		return false
 	}
 	var info syscall.Stat_t
