@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -17,7 +18,7 @@ const (
 	// holdEvery is how often it looks for what the session's program starts later.
 	holdEvery = 10 * time.Millisecond
 	// firstLooks and lookEvery say in which of these rounds a process is looked at: it may get another program and
-	// environment soon after its start.
+	// environment soon after its start. Most are older than the hold, and to read them all each time costs too much.
 	firstLooks, lookEvery = 10, 50
 )
 
@@ -34,9 +35,13 @@ type Held struct {
 	mu      sync.Mutex
 	looks   map[int]int // how often each process was looked at
 	stopped []int
-	known   map[int]bool // stopped, or the shell of a hook
+	known   map[int]bool // stopped
+	hooks   map[int]bool // processes of this program and shells of hooks, which run; true for children of the session
 	faults  string       // see endedChildren
-	late    []string
+	// unwaited is how many hooks have ended for which the session's program may not have waited yet. They are no
+	// disturbance, such as one that answered "still checking".
+	unwaited int
+	late     []string
 
 	stop, ended chan struct{}
 }
@@ -58,7 +63,8 @@ func Hold(of Session) (*Held, error) {
 	}
 	h := &Held{
 		session: of, own: own, wake: wake, kept: map[int]bool{ownPID(): true}, line: map[int]bool{},
-		looks: map[int]int{}, known: map[int]bool{}, stop: make(chan struct{}), ended: make(chan struct{}),
+		looks: map[int]int{}, known: map[int]bool{}, hooks: map[int]bool{},
+		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	for _, pid := range lineage() {
 		h.line[pid] = true
@@ -121,7 +127,13 @@ func (h *Held) watch() {
 func (h *Held) Started() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before := h.hooks
 	found, err := h.look()
+	for pid, isChild := range before {
+		if _, runs := h.hooks[pid]; isChild && !runs {
+			h.unwaited++
+		}
+	}
 	for _, p := range found {
 		h.late = append(h.late, describe(p))
 	}
@@ -130,7 +142,10 @@ func (h *Held) Started() []string {
 	}
 	if faults := endedChildren(h.session.PID); faults != h.faults {
 		h.faults = faults
-		h.late = append(h.late, "a command that has ended")
+		if h.unwaited == 0 {
+			h.late = append(h.late, "a command that has ended")
+		}
+		h.unwaited = 0
 	}
 	return h.late[:len(h.late):len(h.late)]
 }
@@ -146,36 +161,40 @@ func (h *Held) Release() {
 }
 
 // look stops what it finds of the session, and returns what it found for the first time.
-func (h *Held) look() (found []*inside.Process, err error) {
+func (h *Held) look() (found []*inside.Process, failed error) {
 	pids, err := inside.PIDs()
 	if err != nil {
 		return nil, err
 	}
-	looks := make(map[int]int, len(pids))
+	looks, hooks := make(map[int]int, len(pids)), map[int]bool{}
 	for _, pid := range pids {
 		looks[pid] = h.looks[pid] + 1
 		if h.known[pid] || looks[pid] > firstLooks && looks[pid]%lookEvery != 0 {
 			continue
 		}
-		if h.isOwn(pid) { // it may become another program at any time
+		isOwn := h.isOwn(pid)
+		if isOwn { // it may become another program at any time
 			looks[pid] = 0
-			continue
 		}
 		p, isOf := h.session.find(pid)
 		if !isOf || h.kept[pid] || isCompanion(p) {
 			continue
 		}
-		if h.session.isHook(p) {
-			h.known[pid] = true
-			found = append(found, p)
+		if isOwn || h.session.isHook(p) {
+			looks[pid] = 0
+			hooks[pid] = p.Parent == h.session.PID
 			continue
 		}
 		// First the companion must know it: this process could be killed in between.
 		if _, err := fmt.Fprintln(h.wake, pid); err != nil {
 			return found, err
 		}
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			continue // it has ended, or belongs to another user
+		switch err := syscall.Kill(pid, syscall.SIGSTOP); {
+		case errors.Is(err, syscall.ESRCH): // it has ended
+			continue
+		case err != nil: // it belongs to another user
+			failed = fmt.Errorf("%s cannot be stopped: %w", describe(p), err)
+			continue
 		}
 		h.known[pid], h.stopped = true, append(h.stopped, pid)
 		found = append(found, p)
@@ -185,8 +204,8 @@ func (h *Held) look() (found []*inside.Process, err error) {
 			delete(h.known, pid)
 		}
 	}
-	h.looks = looks
-	return found, nil
+	h.looks, h.hooks = looks, hooks
+	return found, failed
 }
 
 // isOwn reports whether a process runs this program. Its path would not tell: a process can have its own mounts.
