@@ -77,8 +77,8 @@ func (w *workspace) cannotCompare(err error) {
 	w.storageFailed(fmt.Errorf("%w: the files cannot be compared with the last commit: %w", ralph.ErrIO, err))
 }
 
-// asCommitted returns a snapshot of the tree with the files of a commit. Git looks at the files themselves, so they must
-// stay meanwhile as the snapshot has them: processes of the session are at work.
+// asCommitted returns a snapshot of the tree with the files of a commit. Git looks at the files themselves, so they
+// must stay meanwhile as the snapshot has them: processes of the session are at work.
 func (w *workspace) asCommitted(ctx context.Context, tree ralph.TreeState, commit string) (string, error) {
 	taker, takes := w.store.(ralph.CommitTaker)
 	copies, lists := w.store.(ralph.Snapshots)

@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,21 +25,23 @@ func takenLock(s *Store, run string) *flock.Flock {
 // takenWait limits the wait for these locks: others hold them for an instant only.
 const takenWait = 5 * time.Second
 
-func lockSoon(held *flock.Flock, try func(context.Context, time.Duration) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), takenWait)
-	defer cancel()
-	_, err := try(ctx, lockPause)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("another process has held the lock for %s; end that process", takenWait)
+func lockSoon(held *flock.Flock, try func() (bool, error)) error {
+	for limit := time.Now().Add(takenWait); ; time.Sleep(lockPause) {
+		ok, err := try()
+		if err == nil && !ok && time.Now().After(limit) {
+			err = fmt.Errorf("another process has held the lock for %s; end that process", takenWait)
+		}
+		if ok || err != nil {
+			return ioError("lock", held.Path(), err)
+		}
 	}
-	return ioError("lock", held.Path(), err)
 }
 
 // MarkTaken records that the owner's process has a conversation of the owner's run open, until that process ends or
 // calls release. Several processes may do that at once.
 func MarkTaken(s *Store, owner Owner) (release func() error, err error) {
 	held := takenLock(s, owner.Run)
-	if err := lockSoon(held, held.TryRLockContext); err != nil {
+	if err := lockSoon(held, held.TryRLock); err != nil {
 		return nil, fmt.Errorf("mark conversation as open: %w", err)
 	}
 	if err := editTakers(s, func(all []Owner) []Owner { return append(all, owner) }); err != nil {
@@ -88,7 +89,7 @@ func Takers(s *Store) []Owner {
 // editTakers changes the list of those processes while no other process does. Dead ones leave it.
 func editTakers(s *Store, edit func([]Owner) []Owner) error {
 	held := flock.New(filepath.Join(s.dir, takersName+".lock"), flock.SetPermissions(fileMode))
-	if err := lockSoon(held, held.TryLockContext); err != nil {
+	if err := lockSoon(held, held.TryLock); err != nil {
 		return fmt.Errorf("note open conversation: %w", err)
 	}
 	defer held.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
-// What the session starts while checks.canary plants its test could remove that test, or make the check fail. Such a run
-// does not count, and it is no failure of Ralph.
+// What the session starts while checks.canary plants its test could remove that test, or make the check fail. Such a
+// run does not count, and it is no failure of Ralph.
 func TestADisturbedCanaryDoesNotCount(t *testing.T) {
 	for _, c := range []struct {
 		name, plant string

@@ -140,7 +140,8 @@ func agentCalls(a *app, home workspace.Workspace) bool {
 }
 
 // agreeToGit asks once for consent to the programs that git starts for files of the workspace, such as
-// Git LFS, and to sign commits. An agent does not give it. Without it, Ralph's git starts none of them and takes files as they are.
+// Git LFS, and to sign commits. An agent does not give it. Without it, Ralph's git starts none of them and
+// takes files as they are.
 func agreeToGit(ctx context.Context, a *app, home workspace.Workspace, settings config.Settings) error {
 	commits := settings.Commit != "" && settings.Commit != "off" || settings.Worktree != ""
 	programs, err := home.UnagreedPrograms(ctx, commits)

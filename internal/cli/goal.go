@@ -262,6 +262,9 @@ func (c *goalCommand) mayBegin(home workspace.Workspace) (agent string, err erro
 		if err := outsideTaken(store, c.streams.Env, line, "goal"); err != nil {
 			return "", err
 		}
+		if run := runlog.OpenTaken(store); run != "" { // before --replace ends the other goal
+			return "", &takenOpen{Run: run}
+		}
 	}
 	return c.caller(store)
 }

@@ -8,8 +8,8 @@ import (
 
 const spaces = " \t\r\n"
 
-// members returns the names and values of an object, in their order. The text must be a valid one. It decodes no values:
-// a call may have a whole file in one.
+// members returns the names and values of an object, in their order. The text must be valid. It decodes no values: a
+// call may have a whole file in one.
 func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		rest := bytes.TrimLeft(object, spaces+"{")
