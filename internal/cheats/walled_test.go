@@ -3,6 +3,7 @@
 package cheats
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +22,19 @@ func TestWalled(t *testing.T) {
 		t.Run(string(s.kind)+"/"+s.name(), func(t *testing.T) {
 			t.Parallel()
 			s.skipIfImpossible(t)
-			if !s.has(bare) {
+			switch {
+			case !s.has(bare):
 				t.Skip("it is tried with hidden checks only")
+			case s.id == "harmless-settings":
+				t.Skip("it changes settings of git and of the user, which the sandbox refuses")
 			}
 			w := newWorld(t, s)
 			delete(w.env, "RALPH_SANDBOX__MODE")
 			w.env["RALPH_SANDBOX__WRITE"] = w.env["KIT"] // the agent's own notes
+			if cargo, err := filepath.EvalSymlinks(filepath.Join(workshop.dir, "tools", "cargo")); err == nil {
+				// it may be in the home of this user
+				w.env["RALPH_SANDBOX__READ"] = filepath.Dir(filepath.Dir(cargo))
+			}
 			stop := w.serve()
 			var run ended
 			for range w.number(keyRuns) {

@@ -51,10 +51,13 @@ func (a *app) consent(home workspace.Workspace, groups ...commandGroup) error {
 	for _, group := range groups {
 		digest := trust.Digest(group.commands)
 		newest, err := store.Newest(id, group.kind)
+		none := len(group.commands) == 0
+		if none && err != nil && !byAgent() { // there is nothing to agree to
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		none := len(group.commands) == 0
 		if newest == digest || none && (newest == "" || group.kind != trust.Project) {
 			continue
 		}
