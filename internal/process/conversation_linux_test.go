@@ -26,6 +26,7 @@ func TestAConversationLeavesNothing(t *testing.T) {
 		Keep:   func() []int { return []int{readPID(t, dir, "kept")} },
 	}.Attach(t.Context())
 	kept := readPID(t, dir, "kept")
+	t.Cleanup(reapAdopted) // what it ended
 	defer endChild(t, kept)
 	if err != nil || status != 3 || len(left) != 3 {
 		t.Fatalf("status %d, error %v, left %v", status, err, left)
