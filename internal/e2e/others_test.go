@@ -41,8 +41,8 @@ func TestOthers(t *testing.T) {
 			code     int
 			reason   string
 		}{
-			{"text", []string{"--check", "true"}, 0, "all_checks_passed"},
-			{"thinking", []string{"--check", "true"}, 0, "all_checks_passed"},
+			{"text", []string{"--check", "true"}, 7, "unconfirmed"}, // no file changed
+			{"thinking", []string{"--check", "true"}, 7, "unconfirmed"},
 			{"tool", []string{"--check", "test -f made.txt", "--yolo"}, 0, "all_checks_passed"},
 			{"write", []string{"--check", "test -f made.txt"}, 0, "all_checks_passed"},
 			{"second-try", []string{"--check", "test -f made.txt", "--yolo"}, 0, "all_checks_passed"},

@@ -38,7 +38,7 @@ func testInSandbox(t *testing.T, cli agentCLI, tier string) {
 		{"text": "<promise>COMPLETE</promise>"}
 	]]}}`)
 	w := newWorld(t, cli, script, "s")
-	w.env["RALPH_SANDBOX__MODE"], w.env["RALPH_SANDBOX__READ"] = tier, programs // a wrapper there starts others
+	w.env["RALPH_SANDBOX__MODE"], w.env["RALPH_SANDBOX__READ"] = tier, filepath.Dir(programs) // a wrapper starts others
 	w.write(filepath.Join(w.home, ".ssh/id_test"), "the key")
 	w.write(filepath.Join(w.project, "escape.sh"), `echo planted >"$HOME/planted"
 cat "$HOME/.ssh/id_test" && echo seen >seen
