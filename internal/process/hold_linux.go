@@ -36,7 +36,7 @@ type Held struct {
 	looks   map[int]int // how often each process was looked at
 	stopped []int
 	known   map[int]bool // stopped
-	hooks   map[int]bool // processes of this program and shells of hooks, which run; true for children of the session
+	hooks   map[int]bool // children of the session that run as hooks
 	faults  string       // see endedChildren
 	// unwaited is how many hooks have ended for which the session's program may not have waited yet. They are no
 	// disturbance, such as one that answered "still checking".
@@ -129,8 +129,8 @@ func (h *Held) Started() []string {
 	defer h.mu.Unlock()
 	before := h.hooks
 	found, err := h.look()
-	for pid, isChild := range before {
-		if _, runs := h.hooks[pid]; isChild && !runs {
+	for pid := range before {
+		if !h.hooks[pid] {
 			h.unwaited++
 		}
 	}
@@ -172,7 +172,7 @@ func (h *Held) look() (found []*inside.Process, failed error) {
 		if h.known[pid] || looks[pid] > firstLooks && looks[pid]%lookEvery != 0 {
 			continue
 		}
-		isOwn := h.isOwn(pid)
+		isOwn := runs(pid, h.own)
 		if isOwn { // it may become another program at any time
 			looks[pid] = 0
 		}
@@ -182,7 +182,9 @@ func (h *Held) look() (found []*inside.Process, failed error) {
 		}
 		if isOwn || h.session.isHook(p) {
 			looks[pid] = 0
-			hooks[pid] = p.Parent == h.session.PID
+			if p.Parent == h.session.PID {
+				hooks[pid] = true
+			}
 			continue
 		}
 		// First the companion must know it: this process could be killed in between.
@@ -206,12 +208,6 @@ func (h *Held) look() (found []*inside.Process, failed error) {
 	}
 	h.looks, h.hooks = looks, hooks
 	return found, failed
-}
-
-// isOwn reports whether a process runs this program. Its path would not tell: a process can have its own mounts.
-func (h *Held) isOwn(pid int) bool {
-	exe, err := os.Stat(procFile(pid, "exe"))
-	return err == nil && os.SameFile(exe, h.own)
 }
 
 // isCompanion reports whether a process wakes what is stopped.
