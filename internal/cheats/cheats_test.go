@@ -29,6 +29,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // workshop holds what all worlds share.
@@ -100,12 +102,12 @@ func findPrograms() error {
 	if err := linkPrograms(tools); err != nil {
 		return err
 	}
-	for _, name := range []string{"git", "make", "bash", "setsid"} {
+	for _, name := range []string{"git", "make", "bash", "setsid", "bwrap"} {
 		if which(name) == "" {
 			workshop.missing[name] = name + " is not installed"
 		}
 	}
-	if os.Getenv("CI") != "" && len(workshop.missing) > 0 {
+	if needs.Everything() && len(workshop.missing) > 0 {
 		return fmt.Errorf("find programs: %v", workshop.missing)
 	}
 	if _, err := os.Stat(filepath.Join(*vitest, "node_modules", "vitest")); err != nil {
