@@ -132,7 +132,7 @@ func linkTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range strings.Fields(`
-		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill id
+		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep id
 		expr seq yes head tail grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid
 		script stty mount umount chown unshare`) {
 		path, err := exec.LookPath(name)
