@@ -1,0 +1,255 @@
+//go:build linux
+
+package real
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// versions returns the published versions of a package.
+func (p pack) versions() ([]string, error) {
+	switch p.Ecosystem {
+	case "go":
+		out, err := ask(workshop.cache, "go", "list", "-m", "-versions", p.Name)
+		words := strings.Fields(out)
+		return words[min(1, len(words)):], err
+	case "npm":
+		out, err := ask(workshop.cache, "npm", "view", p.Name, "versions", "--json")
+		var all []string
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &all)
+		}
+		return all, err
+	case "debian":
+		sources, err := debianSources(p.Name)
+		var all []string
+		for version := range sources {
+			all = append(all, version)
+		}
+		return all, err
+	}
+	return nil, fmt.Errorf("unknown ecosystem %q", p.Ecosystem)
+}
+
+// fetch returns the folder of a version, which it downloads once.
+func (p pack) fetch(version string) (string, error) {
+	if p.Ecosystem == "go" {
+		out, err := ask(workshop.cache, "go", "mod", "download", "-json", p.Name+"@"+version)
+		var module struct{ Dir string }
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &module)
+		}
+		return module.Dir, err
+	}
+	name := strings.NewReplacer("/", "+", "@", "").Replace(p.Name) + "@" + version
+	return once(filepath.Join(p.Ecosystem, name), func(dir string) error {
+		if p.Ecosystem == "npm" {
+			file, err := ask(dir, "npm", "pack", "--silent", p.Name+"@"+version)
+			if err != nil {
+				return err
+			}
+			return unpack(dir, strings.TrimSpace(file))
+		}
+		sources, err := debianSources(p.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := ask(dir, "apt-get", "source", "--download-only", p.Name+"="+sources[version]); err != nil {
+			return err
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.*"))
+		files = slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, ".asc") })
+		if len(files) != 1 {
+			return fmt.Errorf("unpack %s: it has %d upstream archives", p.Name, len(files))
+		}
+		return unpack(dir, filepath.Base(files[0]))
+	})
+}
+
+// modules returns a folder with the npm packages that a version and its tests need.
+func (p pack) modules(version string) (string, error) {
+	folder, err := p.fetch(version)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "package.json"))
+	if err != nil {
+		return "", err
+	}
+	var manifest struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		return "", err
+	}
+	wanted := []string{}
+	for name, of := range manifest.Dependencies {
+		wanted = append(wanted, name+"@"+of)
+	}
+	for _, name := range p.needs {
+		if of, listed := manifest.DevDependencies[name]; listed {
+			name += "@" + of
+		}
+		wanted = append(wanted, name)
+	}
+	if len(wanted) == 0 {
+		return "", nil
+	}
+	slices.Sort(wanted)
+	name := strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
+	return once(filepath.Join("npm-modules", name), func(dir string) error {
+		if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+			return err
+		}
+		args := []string{"npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"}
+		_, err := ask(dir, append(args, wanted...)...)
+		return err
+	})
+}
+
+var fetching sync.Mutex
+
+// once returns a folder of the cache, filled by the first call that succeeds.
+func once(name string, fill func(dir string) error) (string, error) {
+	fetching.Lock()
+	defer fetching.Unlock()
+	dir := filepath.Join(workshop.cache, name)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	begun, err := os.MkdirTemp(filepath.Dir(dir), ".begun-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(begun)
+	if err := fill(begun); err != nil {
+		return "", err
+	}
+	return dir, os.Rename(begun, dir)
+}
+
+// unpack unpacks an archive with one top folder, and removes everything else in dir.
+func unpack(dir, archive string) error {
+	if _, err := ask(dir, "tar", "--extract", "--file", archive, "--strip-components=1", "--no-same-owner"); err != nil {
+		return err
+	}
+	others, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.*"))
+	descriptions, _ := filepath.Glob(filepath.Join(dir, "*.dsc"))
+	patches, _ := filepath.Glob(filepath.Join(dir, "*.debian.tar.*"))
+	for _, file := range slices.Concat(others, descriptions, patches, []string{filepath.Join(dir, archive)}) {
+		_ = os.Remove(file)
+	}
+	return nil
+}
+
+// ask runs a program that downloads, and returns what it prints.
+func ask(dir string, argv ...string) (string, error) {
+	command := exec.Command(argv[0], argv[1:]...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOTOOLCHAIN=local")
+	if strings.HasPrefix(argv[0], "apt-") {
+		settings, err := aptSettings()
+		if err != nil {
+			return "", err
+		}
+		command.Env = append(command.Env, "APT_CONFIG="+settings)
+	}
+	out, err := command.Output()
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, exit.Stderr)
+	}
+	return string(out), err
+}
+
+// debianSources returns the versions of a source package by their upstream versions.
+func debianSources(name string) (map[string]string, error) {
+	out, err := ask(workshop.cache, "apt-cache", "showsrc", name)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, match := range regexp.MustCompile(`(?m)^Version: (\S+)$`).FindAllStringSubmatch(out, -1) {
+		version := match[1]
+		if _, rest, epoch := strings.Cut(version, ":"); epoch {
+			version = rest
+		}
+		upstream := regexp.MustCompile(`([+.](dfsg|ds|repack).*)?(-[^-]*)?$`).ReplaceAllString(version, "")
+		found[upstream] = match[1]
+	}
+	return found, nil
+}
+
+// suites are those that every mirror of Debian has.
+var suites = []string{"oldoldstable", "oldstable", "stable", "testing", "unstable"}
+
+// aptSettings returns the settings of an apt of our own, for source packages. It uses the mirror that
+// this machine gets its packages from, and leaves the system's apt alone.
+var aptSettings = sync.OnceValues(func() (string, error) {
+	mirror, keys, err := debianMirror()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(workshop.cache, "apt")
+	for _, folder := range []string{"state/lists/partial", "cache/archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return "", err
+		}
+	}
+	var sources strings.Builder
+	for _, suite := range suites {
+		fmt.Fprintf(&sources, "deb-src%s %s %s main\n", keys, mirror, suite)
+	}
+	settings := filepath.Join(dir, "apt.conf")
+	for file, text := range map[string]string{
+		filepath.Join(dir, "sources.list"): sources.String(),
+		settings: fmt.Sprintf("Dir::State %q;\nDir::Cache %q;\nDir::Etc::SourceList %q;\nDir::Etc::SourceParts \"-\";\n"+
+			"Acquire::Languages \"none\";\nAPT::Sandbox::User \"\";\n",
+			filepath.Join(dir, "state"), filepath.Join(dir, "cache"), filepath.Join(dir, "sources.list")),
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	if lists, _ := filepath.Glob(filepath.Join(dir, "state/lists/*_Sources*")); len(lists) >= len(suites) {
+		return settings, nil
+	}
+	update := exec.Command("apt-get", "update")
+	update.Env = append(os.Environ(), "APT_CONFIG="+settings)
+	if out, err := update.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("update source lists: %w\n%s", err, out)
+	}
+	return settings, nil
+})
+
+// debianMirror returns the address of this machine's mirror of Debian, and the option that names its
+// keys.
+func debianMirror() (address, keys string, err error) {
+	files, _ := filepath.Glob("/etc/apt/sources.list.d/*")
+	for _, file := range append(files, "/etc/apt/sources.list") {
+		text, _ := os.ReadFile(file)
+		for part := range strings.SplitSeq(string(text), "\n\n") {
+			uri := regexp.MustCompile(`(?m)^URIs: *(\S+/debian/?)$`).FindStringSubmatch(part)
+			if uri == nil {
+				uri = regexp.MustCompile(`(?m)^deb (?:\[.*\] )?(\S+/debian/?) `).FindStringSubmatch(part)
+			}
+			if uri == nil {
+				continue
+			}
+			if key := regexp.MustCompile(`(?i)signed-by[:=] *([^\s\]]+)`).FindStringSubmatch(part); key != nil {
+				keys = " [signed-by=" + key[1] + "]"
+			}
+			return uri[1], keys, nil
+		}
+	}
+	return "", "", errors.New("find a mirror of Debian: this machine gets no packages from one")
+}
