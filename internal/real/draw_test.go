@@ -26,7 +26,6 @@ type pack struct {
 	Name      string `json:"name"`
 	newest    string
 	check     string
-	needs     []string // npm packages that its tests need
 }
 
 // change is a case: what an honest agent does to a package, and how that ended.
@@ -49,6 +48,9 @@ type change struct {
 	log     string
 }
 
+// done reports whether a case was measured or dropped.
+func (c *change) done() bool { return c.Dropped != "" || c.Runs > 0 }
+
 func (c *change) label() string {
 	if c.Kind == pairOfVersions {
 		return fmt.Sprintf("%s %s %s..%s", c.Ecosystem, c.Name, c.Old, c.New)
@@ -67,8 +69,7 @@ func (c *change) String() string {
 	return text + fmt.Sprintf("; %d runs, %.1f s CPU, bare %.2f s, %.0f s wall", c.Runs, c.CPU, c.Bare, c.Wall)
 }
 
-// readList reads lines of an ecosystem, a name, the newest version, and for npm and Debian the check
-// and what it needs, separated by " | ".
+// readList reads lines of an ecosystem, a name, the newest version and, after " | ", the check.
 func readList(file string) ([]pack, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -88,9 +89,6 @@ func readList(file string) ([]pack, error) {
 		p := pack{Ecosystem: words[0], Name: words[1], newest: words[2], check: "go test ./..."}
 		if len(parts) > 1 {
 			p.check = parts[1]
-		}
-		if len(parts) > 2 {
-			p.needs = strings.Fields(parts[2])
 		}
 		list = append(list, p)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +16,28 @@ import (
 	"sync"
 )
 
-// versions returns the published versions of a package.
+// versions returns the published versions of a package, as they were when it was first asked for.
 func (p pack) versions() ([]string, error) {
+	dir, err := once(filepath.Join("versions", p.Ecosystem, p.folder(p.newest)), func(dir string) error {
+		list, err := p.published()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "list"), []byte(strings.Join(list, "\n")), 0o600)
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "list"))
+	return strings.Fields(string(text)), err
+}
+
+// folder returns the name of a version's folder in the cache.
+func (p pack) folder(version string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
+}
+
+func (p pack) published() ([]string, error) {
 	switch p.Ecosystem {
 	case "go":
 		out, err := ask(workshop.cache, "go", "list", "-m", "-versions", p.Name)
@@ -31,11 +52,7 @@ func (p pack) versions() ([]string, error) {
 		return all, err
 	case "debian":
 		sources, err := debianSources(p.Name)
-		var all []string
-		for version := range sources {
-			all = append(all, version)
-		}
-		return all, err
+		return slices.Sorted(maps.Keys(sources)), err
 	}
 	return nil, fmt.Errorf("unknown ecosystem %q", p.Ecosystem)
 }
@@ -50,8 +67,7 @@ func (p pack) fetch(version string) (string, error) {
 		}
 		return module.Dir, err
 	}
-	name := strings.NewReplacer("/", "+", "@", "").Replace(p.Name) + "@" + version
-	return once(filepath.Join(p.Ecosystem, name), func(dir string) error {
+	return once(filepath.Join(p.Ecosystem, p.folder(version)), func(dir string) error {
 		if p.Ecosystem == "npm" {
 			file, err := ask(dir, "npm", "pack", "--silent", p.Name+"@"+version)
 			if err != nil {
@@ -75,41 +91,49 @@ func (p pack) fetch(version string) (string, error) {
 	})
 }
 
-// modules returns a folder with the npm packages that a version and its tests need.
+var imported = regexp.MustCompile(`(?:require\(|from |import )['"]((?:@[^/'"]+/)?[^./'"][^/'"]*)`)
+
+// modules returns a folder with the npm packages that a version needs: its dependencies, what its test
+// files import, and what the check runs.
 func (p pack) modules(version string) (string, error) {
 	folder, err := p.fetch(version)
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(filepath.Join(folder, "package.json"))
+	files, err := readTree(folder)
 	if err != nil {
 		return "", err
 	}
 	var manifest struct{ Dependencies, DevDependencies map[string]string }
-	if err := json.Unmarshal(text, &manifest); err != nil {
+	if err := json.Unmarshal([]byte(files["package.json"].text), &manifest); err != nil {
 		return "", err
 	}
-	wanted := []string{}
-	for name, of := range manifest.Dependencies {
-		wanted = append(wanted, name+"@"+of)
+	wanted := maps.Clone(manifest.Dependencies)
+	if wanted == nil {
+		wanted = map[string]string{}
 	}
-	for _, name := range p.needs {
-		if of, listed := manifest.DevDependencies[name]; listed {
-			name += "@" + of
+	for name, f := range files {
+		for _, match := range imported.FindAllStringSubmatch(f.text, -1) {
+			if of, listed := manifest.DevDependencies[match[1]]; listed && isTest(p.Ecosystem, name) {
+				wanted[match[1]] = of
+			}
 		}
-		wanted = append(wanted, name)
+	}
+	if runner := strings.Fields(p.check)[1]; manifest.DevDependencies[runner] != "" {
+		wanted[runner] = manifest.DevDependencies[runner]
 	}
 	if len(wanted) == 0 {
 		return "", nil
 	}
-	slices.Sort(wanted)
-	name := strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
-	return once(filepath.Join("npm-modules", name), func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+	return once(filepath.Join("npm-modules", p.folder(version)), func(dir string) error {
+		text, err := json.Marshal(map[string]any{"dependencies": wanted})
+		if err != nil {
 			return err
 		}
-		args := []string{"npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"}
-		_, err := ask(dir, append(args, wanted...)...)
+		if err := os.WriteFile(filepath.Join(dir, "package.json"), text, 0o600); err != nil {
+			return err
+		}
+		_, err = ask(dir, "npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
 		return err
 	})
 }

@@ -140,7 +140,7 @@ func (w *world) seed(right tree) (tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		if run.code == -1 || (run.code == 0) != (w.c.Kind == unnoticedBug) {
+		if run.code < 0 || (run.code == 0) != (w.c.Kind == unnoticedBug) {
 			continue
 		}
 		w.c.Bug, w.c.Want, w.c.Why = site.what, 0, "it fails with the bug"

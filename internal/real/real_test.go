@@ -27,6 +27,7 @@ package real
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -45,6 +46,7 @@ var (
 	each   = flag.Int("pairs", 2, "how many pairs of each package to draw")
 	older  = flag.Int("older", 0, "leave out this many of the newest pairs of each package")
 	jobs   = flag.Int("jobs", 2, "how many cases run at a time")
+	resume = flag.Bool("resume", false, "take cases that the file of -json already has from it")
 	show   = flag.Bool("show", false, "show the output of wrong cases and of failing plain runs")
 	output = flag.String("json", "", "write every case to this file")
 	built  = flag.String("ralph", "", "the program to measure; built if it is not given")
@@ -142,27 +144,10 @@ func TestReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var group sync.WaitGroup
-	free := make(chan struct{}, max(1, *jobs))
-	for i, c := range cases {
-		group.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			c.measure()
-			t.Logf("%d of %d: %s", i+1, len(cases), c)
-		})
+	if err := measureAll(t, cases); err != nil {
+		t.Fatal(err)
 	}
-	group.Wait()
 	t.Log("\n" + table(cases))
-	if *output != "" {
-		text, err := json.MarshalIndent(cases, "", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(*output, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if *sample > 0 {
 		for _, c := range cases {
 			if c.Dropped != "" || c.Got != c.Want {
@@ -172,6 +157,56 @@ func TestReal(t *testing.T) {
 	} else if *only == "" {
 		requireEnough(t, cases)
 	}
+}
+
+// measureAll measures the cases, and writes them down after each of them.
+func measureAll(t *testing.T, cases []*change) error {
+	t.Helper()
+	known := map[string]*change{}
+	if text, err := os.ReadFile(*output); err == nil && *resume {
+		var before []*change
+		if err := json.Unmarshal(text, &before); err != nil {
+			return fmt.Errorf("read %s: %w", *output, err)
+		}
+		for _, c := range before {
+			known[c.label()] = c
+		}
+	}
+	var writing sync.Mutex
+	var group sync.WaitGroup
+	free := make(chan struct{}, max(1, *jobs))
+	errs := make([]error, len(cases))
+	for i, c := range cases {
+		group.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			if before := known[c.label()]; before != nil && before.done() {
+				before.pack = c.pack
+				*c = *before
+			} else {
+				c.measure()
+			}
+			writing.Lock()
+			defer writing.Unlock()
+			t.Logf("%d of %d: %s", i+1, len(cases), c)
+			errs[i] = save(cases)
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// save writes the cases that are done to the file of -json.
+func save(cases []*change) error {
+	if *output == "" {
+		return nil
+	}
+	done := slices.DeleteFunc(slices.Clone(cases), func(c *change) bool { return !c.done() })
+	text, err := json.MarshalIndent(done, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*output, append(text, '\n'), 0o644)
 }
 
 // requireEnough fails if too many cases were dropped.

@@ -22,8 +22,8 @@ import (
 
 // How long a plain run of a check, and a run of Ralph, may take.
 const (
-	patience      = 90 * time.Second
-	ralphPatience = 20 * time.Minute
+	patience      = 5 * time.Minute
+	ralphPatience = time.Hour
 )
 
 // tree is the files of a version, by path.
