@@ -121,7 +121,7 @@ func drawAll(t *testing.T, list []pack) ([]*change, error) {
 		for _, pair := range pairs(versions, p.newest, *older, *each) {
 			cases = append(cases, &change{pack: p, Kind: pairOfVersions, Old: pair[0], New: pair[1]})
 		}
-		if i%3 == 0 {
+		if i%3 == 0 || p.Ecosystem == "debian" {
 			for _, kind := range []string{noticedBug, unnoticedBug} {
 				cases = append(cases, &change{pack: p, Kind: kind, Old: p.newest})
 			}

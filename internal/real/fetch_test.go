@@ -79,11 +79,10 @@ func (p pack) fetch(version string) (string, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := ask(dir, "apt-get", "source", "--download-only", p.Name+"="+sources[version]); err != nil {
+		if _, err := ask(dir, "apt-get", "source", "--download-only", "--tar-only", p.Name+"="+sources[version]); err != nil {
 			return err
 		}
-		files, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.*"))
-		files = slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, ".asc") })
+		files, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.[bgx]z*"))
 		if len(files) != 1 {
 			return fmt.Errorf("unpack %s: it has %d upstream archives", p.Name, len(files))
 		}
@@ -93,10 +92,10 @@ func (p pack) fetch(version string) (string, error) {
 
 var imported = regexp.MustCompile(`(?:require\(|from |import )['"]((?:@[^/'"]+/)?[^./'"][^/'"]*)`)
 
-// modules returns a folder with the npm packages that a version needs: its dependencies, what its test
-// files import, and what the check runs.
-func (p pack) modules(version string) (string, error) {
-	folder, err := p.fetch(version)
+// modules returns a folder with the npm packages that the newest version needs: its dependencies, what
+// its test files import, and what the check runs.
+func (p pack) modules() (string, error) {
+	folder, err := p.fetch(p.newest)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +124,7 @@ func (p pack) modules(version string) (string, error) {
 	if len(wanted) == 0 {
 		return "", nil
 	}
-	return once(filepath.Join("npm-modules", p.folder(version)), func(dir string) error {
+	return once(filepath.Join("npm-modules", p.folder(p.newest)), func(dir string) error {
 		text, err := json.Marshal(map[string]any{"dependencies": wanted})
 		if err != nil {
 			return err
@@ -133,17 +132,19 @@ func (p pack) modules(version string) (string, error) {
 		if err := os.WriteFile(filepath.Join(dir, "package.json"), text, 0o600); err != nil {
 			return err
 		}
-		_, err = ask(dir, "npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
+		_, err = ask(dir, "npm", "install", "--loglevel=error", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
 		return err
 	})
 }
 
-var fetching sync.Mutex
+// fetching has a lock for each folder of the cache.
+var fetching sync.Map
 
 // once returns a folder of the cache, filled by the first call that succeeds.
 func once(name string, fill func(dir string) error) (string, error) {
-	fetching.Lock()
-	defer fetching.Unlock()
+	lock, _ := fetching.LoadOrStore(name, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	dir := filepath.Join(workshop.cache, name)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
@@ -162,18 +163,12 @@ func once(name string, fill func(dir string) error) (string, error) {
 	return dir, os.Rename(begun, dir)
 }
 
-// unpack unpacks an archive with one top folder, and removes everything else in dir.
+// unpack unpacks an archive with one top folder, and removes the archive.
 func unpack(dir, archive string) error {
 	if _, err := ask(dir, "tar", "--extract", "--file", archive, "--strip-components=1", "--no-same-owner"); err != nil {
 		return err
 	}
-	others, _ := filepath.Glob(filepath.Join(dir, "*.orig.tar.*"))
-	descriptions, _ := filepath.Glob(filepath.Join(dir, "*.dsc"))
-	patches, _ := filepath.Glob(filepath.Join(dir, "*.debian.tar.*"))
-	for _, file := range slices.Concat(others, descriptions, patches, []string{filepath.Join(dir, archive)}) {
-		_ = os.Remove(file)
-	}
-	return nil
+	return os.Remove(filepath.Join(dir, archive))
 }
 
 // ask runs a program that downloads, and returns what it prints.

@@ -4,9 +4,10 @@
 //
 // testdata/packages.txt fixes the packages and the newest version of each. A script draws the newest
 // adjacent pairs of published versions: modules from the Go proxy, npm packages that ship their tests,
-// and the upstream sources of Debian packages, whose versions are those of Debian's suites. From every
-// third package it also takes its newest version with a single bug in a line of the product, once with
-// one that the tests notice and once with one that they do not.
+// and the upstream sources of Debian packages, whose versions are those of Debian's suites. Into the
+// newest version of every third package, and of all of Debian's, because mirrors rarely have two
+// versions of one, it also seeds a single bug: once one that the tests notice, and once one that they
+// do not.
 //
 // For each case plain runs of the check, without Ralph, compute the right answer. Both versions must
 // pass, otherwise the case is dropped. The answer is 0 if the old tests pass with the new product and
@@ -90,10 +91,13 @@ func runTests(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
+// programs are those that checks run tests with.
+var programs = []string{"go", "npx", "node", "make", "python3"}
+
 // findPrograms finds the real programs, and the folders that Go keeps its downloads and results in.
 func findPrograms() error {
 	workshop.mark = map[string]string{}
-	for _, name := range []string{"go", "npx", "node", "make"} {
+	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {
 			workshop.mark[name] = path
 		}
@@ -180,7 +184,7 @@ func measureAll(t *testing.T, cases []*change) error {
 		group.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			if before := known[c.label()]; before != nil && before.done() {
+			if before := known[c.label()]; before != nil && before.Dropped == "" {
 				before.pack = c.pack
 				*c = *before
 			} else {

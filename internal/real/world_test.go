@@ -111,7 +111,7 @@ func (w *world) state() string   { return filepath.Join(w.dir, "state") }
 
 // counting is a program in front of the real one, which counts runs of the check.
 const counting = `#!/bin/sh
-case " $* " in *" %s "*) echo "$*" >>'%s';; esac
+case " $* " in *' %s '*) echo "$*" >>'%s';; esac
 exec '%s' "$@"
 `
 
@@ -126,14 +126,11 @@ func newWorld(c *change) (*world, error) {
 			return w, err
 		}
 	}
-	words := strings.Fields(c.check)
-	if words[1] == "-m" { // python3 -m pytest
-		words = words[1:]
-	}
+	counted, argument := c.runner()
 	for name, path := range workshop.mark {
 		script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", path)
-		if strings.HasPrefix(c.check, name+" ") {
-			script = fmt.Sprintf(counting, words[1], w.counts(), path)
+		if name == counted {
+			script = fmt.Sprintf(counting, argument, w.counts(), path)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "tools", name), []byte(script), 0o755); err != nil {
 			return w, err
@@ -142,15 +139,22 @@ func newWorld(c *change) (*world, error) {
 	if c.Ecosystem != "npm" {
 		return w, nil
 	}
-	version := c.New
-	if version == "" {
-		version = c.Old
-	}
-	modules, err := c.modules(version)
+	modules, err := c.modules()
 	if err == nil && modules != "" {
 		err = w.must("cp", "-a", filepath.Join(modules, "node_modules"), w.project())
 	}
 	return w, err
+}
+
+// runner returns the program that runs the tests, and the argument by which a run is known.
+func (p pack) runner() (name, argument string) {
+	words := strings.Fields(strings.Replace(p.check, " -m ", " ", 1)) // python3 -m pytest
+	for i, word := range words[:len(words)-1] {
+		if slices.Contains(programs, word) {
+			return word, words[i+1]
+		}
+	}
+	return "", ""
 }
 
 func (w *world) counts() string { return filepath.Join(w.dir, "counts", "runs") }
