@@ -112,7 +112,9 @@ func draw(t *testing.T) ([]*change, error) {
 
 func drawAll(t *testing.T, list []pack) ([]*change, error) {
 	var cases []*change
+	turns := map[*change]int{} // first pairs come first, so that a run that is stopped has some of everything
 	for i, p := range list {
+		first := len(cases)
 		versions, err := p.versions()
 		if err != nil {
 			t.Logf("%s %s: left out: %v", p.Ecosystem, p.Name, err)
@@ -126,7 +128,11 @@ func drawAll(t *testing.T, list []pack) ([]*change, error) {
 				cases = append(cases, &change{pack: p, Kind: kind, Old: p.newest})
 			}
 		}
+		for turn, c := range cases[first:] {
+			turns[c] = turn
+		}
 	}
+	slices.SortStableFunc(cases, func(a, b *change) int { return turns[a] - turns[b] })
 	return cases, nil
 }
 
