@@ -105,12 +105,13 @@ func draw(t *testing.T) ([]*change, error) {
 	if *sample > 0 {
 		cases, err = drawSample(list)
 	} else {
-		cases, err = drawAll(t, list)
+		cases = drawAll(t, list)
 	}
 	return slices.DeleteFunc(cases, func(c *change) bool { return !strings.Contains(c.label(), *only) }), err
 }
 
-func drawAll(t *testing.T, list []pack) ([]*change, error) {
+func drawAll(t *testing.T, list []pack) []*change {
+	t.Helper()
 	var cases []*change
 	turns := map[*change]int{} // first pairs come first, so that a run that is stopped has some of everything
 	for i, p := range list {
@@ -133,7 +134,7 @@ func drawAll(t *testing.T, list []pack) ([]*change, error) {
 		}
 	}
 	slices.SortStableFunc(cases, func(a, b *change) int { return turns[a] - turns[b] })
-	return cases, nil
+	return cases
 }
 
 // drawSample reads the cases of testdata/sample.txt: an ecosystem, a name, and two versions, or one

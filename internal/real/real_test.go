@@ -181,8 +181,8 @@ func measureAll(t *testing.T, cases []*change) error {
 	free := make(chan struct{}, max(1, *jobs))
 	errs := make([]error, len(cases))
 	for i, c := range cases {
+		free <- struct{}{}
 		group.Go(func() {
-			free <- struct{}{}
 			defer func() { <-free }()
 			if before := known[c.label()]; before != nil && before.Dropped == "" {
 				before.pack = c.pack
