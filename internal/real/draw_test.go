@@ -103,7 +103,7 @@ func draw(t *testing.T) ([]*change, error) {
 	}
 	var cases []*change
 	if *sample > 0 {
-		cases, err = drawSample(list)
+		cases, err = drawSample(list, *sample)
 	} else {
 		cases = drawAll(t, list)
 	}
@@ -139,14 +139,14 @@ func drawAll(t *testing.T, list []pack) []*change {
 
 // drawSample reads the cases of testdata/sample.txt: an ecosystem, a name, and two versions, or one
 // and a kind.
-func drawSample(list []pack) ([]*change, error) {
+func drawSample(list []pack, count int) ([]*change, error) {
 	file, err := os.Open("testdata/sample.txt")
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	var cases []*change
-	for lines := bufio.NewScanner(file); lines.Scan() && len(cases) < *sample; {
+	for lines := bufio.NewScanner(file); lines.Scan() && len(cases) < count; {
 		words := strings.SplitN(lines.Text(), " ", 4)
 		i := slices.IndexFunc(list, func(p pack) bool {
 			return len(words) == 4 && p.Ecosystem == words[0] && p.Name == words[1]
@@ -195,5 +195,31 @@ func TestPairs(t *testing.T) {
 	got := pairs([]string{"v1.2.0", "v1.10.0", "v1.9.1", "v2.0.0", "v1.11.0-rc.1", "v1.1.0"}, "v1.10.0", 1, 2)
 	if want := [][2]string{{"v1.2.0", "v1.9.1"}, {"v1.1.0", "v1.2.0"}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The sample must be in the list, and every check must have a program that counts its runs.
+func TestLists(t *testing.T) {
+	list, err := readList("testdata/packages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []string
+	for _, p := range list {
+		if name, argument := p.runner(); argument == "" {
+			t.Errorf("%s %s: nothing counts runs of %q", p.Ecosystem, p.Name, p.check)
+		} else if end := name + " " + argument; !slices.Contains(ends, end) {
+			ends = append(ends, end)
+		}
+	}
+	slices.Sort(ends)
+	want := []string{"go test", "make check", "node --test", "node test", "node test.js", "node test/test.js", "npx tape",
+		"python3 pytest"}
+	if !slices.Equal(ends, want) {
+		t.Errorf("checks run %q, want %q", ends, want)
+	}
+	cases, err := drawSample(list, 5)
+	if err != nil || len(cases) != 5 {
+		t.Errorf("the sample has %d cases, want 5: %v", len(cases), err)
 	}
 }
