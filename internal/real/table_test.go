@@ -72,7 +72,7 @@ func row(members []*change) string {
 	}
 	slices.Sort(packages)
 	return fmt.Sprintf("%d\t%d\t%d\t%d of %d\t%d of %d\t%s\t%s", len(slices.Compact(packages)), len(members),
-		right[0]+right[1], right[0], of[0], right[1], of[1], spread(runs, "%.0f"), spread(ratios, "%.2fx"))
+		right[0]+right[1], right[0], of[0], right[1], of[1], spread(runs, "%.3g"), spread(ratios, "%.2fx"))
 }
 
 // spread returns the median and the largest value, as two cells.
@@ -81,5 +81,6 @@ func spread(values []float64, format string) string {
 		return "-\t-"
 	}
 	slices.Sort(values)
-	return fmt.Sprintf(format+"\t"+format, values[len(values)/2], values[len(values)-1])
+	n := len(values)
+	return fmt.Sprintf(format+"\t"+format, (values[(n-1)/2]+values[n/2])/2, values[n-1])
 }
