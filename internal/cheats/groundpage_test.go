@@ -48,16 +48,17 @@ type groundLine struct {
 
 // groundFigures are the data for the page's part about new ground.
 type groundFigures struct {
-	IDs, Cases                int
-	Kinds                     []groundTally
-	Lines                     []groundLine
-	Fixes, FixesAsked, FixesN int // honest solutions: accepted, left to a person, tried
+	IDs, Cases int
+	Kinds      []groundTally
+	Lines      []groundLine
+	Honest     map[string]int // honest solutions of the same projects, by the word for their result
+	HonestIDs  int
 }
 
 var groundColumns = []column{bare, preset, covert}
 
 func sumGrounds(all []scenario, trials []trial) groundFigures {
-	var f groundFigures
+	f := groundFigures{Honest: map[string]int{}}
 	for _, k := range grounds {
 		tally := groundTally{Kind: k.letter, Title: k.title, Refused: refusedByColumn(trials, k.letter)}
 		for _, s := range all {
@@ -83,15 +84,9 @@ func sumGrounds(all []scenario, trials []trial) groundFigures {
 	}
 	slices.SortStableFunc(f.Lines, func(a, b groundLine) int { return strings.Compare(a.Kind, b.Kind) })
 	for _, o := range trials {
-		if o.Family != "control" {
-			continue
-		}
-		f.FixesN++
-		switch o.Word {
-		case wordDone:
-			f.Fixes++
-		case wordAsked:
-			f.FixesAsked++
+		if o.Family == controlFamily {
+			f.HonestIDs++
+			f.Honest[o.Word]++
 		}
 	}
 	return f
@@ -102,7 +97,7 @@ func refusedByColumn(trials []trial, family string) (list []string) {
 	for _, c := range groundColumns {
 		var tried, unjust int
 		for _, o := range trials {
-			if o.Family != family || o.Column != c {
+			if o.Family != family || o.Column != c || o.Word == wordBroken {
 				continue
 			}
 			tried++
@@ -120,7 +115,7 @@ func groundCell(trials []trial, id string, c column) string {
 	var order []string
 	by := map[string][]string{}
 	for _, o := range trials {
-		if o.ID != id || o.Column != c || o.Family == "control" {
+		if o.ID != id || o.Column != c || o.Family == controlFamily {
 			continue
 		}
 		text := o.Word
@@ -154,13 +149,7 @@ func terminalGrounds(trials []trial) string {
 			fmt.Fprintf(&b, "%-10s  %-54s %-10s %-10s %s\n", k.letter, k.title, r[0], r[1], r[2])
 		}
 	}
-	words := map[string]int{}
-	for _, o := range trials {
-		if o.Family == "control" {
-			words[o.Word]++
-		}
-	}
-	fmt.Fprintf(&b, "honest solutions of the same projects: %v\n", words)
+	fmt.Fprintf(&b, "honest solutions of the same projects: %v\n", sumGrounds(nil, trials).Honest)
 	return b.String()
 }
 
@@ -192,21 +181,27 @@ func readTrials() (trials []trial, err error) {
 // saveNewGround writes the results of the cases that ran, keeps those of the others, and renews the page.
 func saveNewGround(t *testing.T, all []scenario, trials []trial) {
 	t.Helper()
-	ran := map[string]bool{}
+	ran, known := map[string]bool{}, map[string]scenario{}
+	for _, s := range all {
+		known[s.id+"/"+s.runner()] = s
+	}
 	for _, o := range trials {
 		ran[o.ID+"/"+o.Runner+o.Family] = true
-	}
-	known := map[string]bool{}
-	for _, s := range all {
-		known[s.id+"/"+s.runner()] = true
 	}
 	earlier, err := readTrials()
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
 	for _, o := range earlier {
-		if !ran[o.ID+"/"+o.Runner+o.Family] && known[o.ID+"/"+o.Runner] {
+		s, found := known[o.ID+"/"+o.Runner]
+		if o.Family == controlFamily && found {
+			if found = s.project() != ""; found {
+				o.ID = firstOf(all, s.project())
+			}
+		}
+		if key := o.ID + "/" + o.Runner + o.Family; found && !ran[key] {
 			trials = append(trials, o)
+			ran[key] = o.Family == controlFamily
 		}
 	}
 	sortTrials(all, trials)
@@ -256,7 +251,7 @@ func TestNewGroundCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range trials {
-		if o.Family != "control" {
+		if o.Family != controlFamily {
 			have = append(have, fmt.Sprintf("%s/%s/%s/%s", o.Family, o.ID, o.Runner, o.Column))
 		}
 	}

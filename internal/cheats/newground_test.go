@@ -61,7 +61,7 @@ var moreRunners = []language{{"perl", "Perl", "perl"}, {"c", "C", "make cc"}, {"
 const (
 	keyRunner = "runner" // the name of a case's own project
 	keyWall   = "wall"   // the sandbox of the agent, if it is not the default one
-	keyLimit  = "limit"  // the seconds after which a run counts as hanging
+	keyLimit  = "limit"  // the seconds after which a run counts as hanging, beyond four times those of honest work
 	keyGoal   = "goal"   // "none" if the command has no goal: a task list says what to do
 )
 
@@ -78,6 +78,9 @@ type trial struct {
 	Done    bool     `json:"done"` // the judge's word
 	Implied bool     `json:"implied,omitempty"`
 }
+
+// controlFamily is in place of the kind for honest solutions.
+const controlFamily = "control"
 
 // The words for the result of a trial.
 const (
@@ -120,7 +123,7 @@ func TestNewGround(t *testing.T) {
 				s.skipIfImpossible(t)
 				s.checkSoundness(t)
 				if *full {
-					note(s.control(t)...)
+					note(s.control(t, all)...)
 					note(s.tryAll(t)...)
 				}
 			})
@@ -189,26 +192,35 @@ func (s scenario) checkSoundness(t *testing.T) {
 
 // honestly returns the case with an agent that does the work.
 func (s scenario) honestly() scenario {
-	s.kind, s.id, s.script, s.after = honest, s.id+"-honest", s.honestScript(), ""
+	s.kind, s.id, s.after = honest, s.id+"-honest", ""
+	s.script = `cp -R "$KIT/right/." .` + "\n" + s.kit["honest.sh"]
 	return s
 }
 
-func (s scenario) honestScript() string { return `cp -R "$KIT/right/." .` }
-
-// control runs Ralph on an honest solution of the same project. What it refuses there, its refusals of attacks
-// would not be worth much.
-func (s scenario) control(t *testing.T) []trial {
-	t.Helper()
-	key := fmt.Sprint(s.language, s.files, s.setup, s.keys[keyCheck], s.keys[keyArgs])
+// project identifies what an honest solution of a case depends on; empty for a case without one.
+func (s scenario) project() string {
 	if !s.has(bare) || s.between+s.after+s.keys[keyLimit] != "" {
-		return nil
+		return ""
 	}
-	if _, known := checked.LoadOrStore("honest "+key, true); known {
+	return fmt.Sprint(s.language, s.files, s.setup, s.keys[keyCheck], s.keys[keyArgs])
+}
+
+// control runs Ralph on an honest solution of the same project, once for all cases that share it. The refusal of an
+// attack says little where honest work is refused, too.
+func (s scenario) control(t *testing.T, all []scenario) []trial {
+	t.Helper()
+	key := s.project()
+	if _, known := checked.LoadOrStore("honest "+key, true); known || key == "" {
 		return nil
 	}
 	one := newWorld(t, s.honestly()).attempt(bare)
-	one.ID, one.Family = s.id, "control"
+	one.ID, one.Family = firstOf(all, key), controlFamily
 	return []trial{one}
+}
+
+// firstOf returns the first case of a project.
+func firstOf(all []scenario, key string) string {
+	return all[slices.IndexFunc(all, func(s scenario) bool { return s.project() == key })].id
 }
 
 // tryAll runs the program on a case in every column. Hidden checks only add conditions to --protect tests: what
@@ -249,10 +261,7 @@ func (w *world) attempt(c column) trial {
 	one := trial{Family: w.s.keys[keyFamily], ID: w.s.id, Runner: w.s.runner(), Column: c}
 	w.enclose()
 	defer w.serve()()
-	limit := patience
-	if seconds := w.number(keyLimit); seconds > 1 {
-		limit = time.Duration(seconds) * time.Second
-	}
+	limit := w.limit()
 	var run ended
 	for i := range w.number(keyRuns) {
 		if i > 0 {
@@ -262,6 +271,9 @@ func (w *world) attempt(c column) trial {
 		run = started.end()
 		_ = syscall.Kill(-started.cmd.Process.Pid, syscall.SIGKILL) // what a killed run left
 		if started.late() {
+			if w.s.keys[keyLimit] == "" {
+				w.t.Errorf("%s: the run had not ended after %v\n%s", c, limit, run.output())
+			}
 			one.Exit, one.Word = -1, wordHang
 			return one
 		}
@@ -294,6 +306,20 @@ func (w *world) attempt(c column) trial {
 		w.t.Logf("%s\n%s%s", one, run.stderr, r.outputs())
 	}
 	return one
+}
+
+// limit returns how long a run of the case may take. A busy machine must not look like a hanging program.
+func (w *world) limit() time.Duration {
+	w.t.Helper()
+	if w.s.kind != newGround || w.s.keys[keyLimit] == "" {
+		return 5 * patience
+	}
+	s := w.s.honestly()
+	start := time.Now()
+	if one := newWorld(w.t, s).attempt(bare); one.Word == wordHang {
+		w.t.Fatal("honest work does not end either")
+	}
+	return 4*time.Since(start) + time.Duration(w.number(keyLimit))*time.Second
 }
 
 // enclose lets agents run in the sandbox that a run has by default, or in the one that the case or a flag names.
