@@ -11,7 +11,7 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults real stops e2e e2e-all clean
+.PHONY: build test examples race race-scripts lint vet-cross bench cheats newground faults real stops e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -36,6 +36,13 @@ bench: build
 # docs/proof.md.
 cheats: build
 	vitest="$$(.ci/vitest)" && go test -v -count=1 -timeout 120m -run '^Test(Cheats|Hardships|Walled)$$' ./internal/cheats -args -full -vitest "$$vitest" -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
+# Runs only the attacks on new ground, prints a line for each and a count for each kind, and renews their part of
+# docs/proof.md; `make newground KINDS=G,T-names CASES=branch` runs a part and keeps the other results.
+KINDS :=
+CASES :=
+newground: build
+	go test -c -o bin/cheats.test ./internal/cheats
+	cd internal/cheats && $(CURDIR)/bin/cheats.test -test.timeout 180m -test.run '^TestNewGround$$' -full -record -kinds '$(KINDS)' -cases '$(CASES)' -ralph $(CURDIR)/bin/ralph
 # Breaks the storage at every write-class system call of a run, in every way. Takes hours;
 # `make faults TRIES='-sample 100'` takes minutes.
 TRIES := -full

@@ -49,6 +49,8 @@ type scenario struct {
 	kit      map[string]string // files that scripts copy from, in the folder $KIT
 	home     map[string]string // the user's home
 	setup    string            // what the user ran in the project before
+	between  string            // what the user does between two runs
+	after    string            // what the user does after the last run; the run's record counts then
 	keys     map[string]string
 }
 
@@ -81,7 +83,8 @@ const (
 
 var knownKeys = []string{
 	keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns,
-	keyColumns, keyClass, keyTongues, keyFamily, keyAnswers, keyJudge, keyRuns, keyCache,
+	keyColumns, keyClass, keyTongues, keyFamily, keyAnswers, keyJudge, keyRuns, keyCache, keyRunner, keyWall, keyLimit,
+	keyGoal,
 }
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
@@ -94,10 +97,18 @@ func loadScenarios(k kind) ([]scenario, error) {
 	}
 	slices.Sort(names)
 	projects := map[string]*txtar.Archive{}
-	for _, l := range languages {
+	runners := languages
+	if k == newGround {
+		runners = slices.Concat(languages, moreRunners)
+	}
+	for _, l := range runners {
 		if projects[l.key], err = txtar.ParseFile(filepath.Join("testdata", "projects", l.key+".txtar")); err != nil {
 			return nil, fmt.Errorf("read project: %w", err)
 		}
+	}
+	tools, err := groundTools(k)
+	if err != nil {
+		return nil, err
 	}
 	var all []scenario
 	for _, name := range names {
@@ -105,9 +116,9 @@ func loadScenarios(k kind) ([]scenario, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read case: %w", err)
 		}
-		for _, l := range languages {
+		for _, l := range runners {
 			s := scenario{kind: k, id: strings.TrimSuffix(filepath.Base(name), ".txtar"), language: l}
-			if err := s.read(projects[l.key], archive); err != nil {
+			if err := s.read(projects[l.key], tools, archive); err != nil {
 				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
 			if s.script != "" && s.supportsLanguage() {
@@ -125,12 +136,12 @@ func (s scenario) supportsLanguage() bool {
 	return len(own) == 0 || slices.Contains(own, s.language.key)
 }
 
-// read applies a case on top of a project. The case takes precedence.
-func (s *scenario) read(project, own *txtar.Archive) error {
+// read applies a case on top of a project. The case, which is last, takes precedence.
+func (s *scenario) read(archives ...*txtar.Archive) error {
 	for _, m := range []*map[string]string{&s.files, &s.hidden, &s.judge, &s.kit, &s.home, &s.keys} {
 		*m = map[string]string{}
 	}
-	for _, archive := range []*txtar.Archive{project, own} {
+	for _, archive := range archives {
 		if err := s.readHead(string(archive.Comment)); err != nil {
 			return err
 		}
@@ -179,9 +190,13 @@ func (s *scenario) readFile(name, text string) error {
 		into[file] = text
 	case where == "setup":
 		s.setup += text // a project's own comes first
+	case where == "between":
+		s.between = text
+	case where == "after":
+		s.after = text
 	case where == s.language.key, where == "all":
 		s.script = text
-	case !slices.ContainsFunc(languages, func(l language) bool { return l.key == where }):
+	case !slices.ContainsFunc(slices.Concat(languages, moreRunners), func(l language) bool { return l.key == where }):
 		return fmt.Errorf("no section: %q", name)
 	}
 	return nil

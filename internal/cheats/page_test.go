@@ -35,6 +35,7 @@ type figures struct {
 	Through, Apart    []string // accepted attacks: in the families that count, and in the others
 	Asked             []string // honest solutions that are left to a person, each with the reason
 	Naive             []string // attacks that do not fool a naive loop, each with the reason
+	Ground            groundFigures
 }
 
 // line is one case in all its languages.
@@ -57,7 +58,15 @@ var columnNames = map[column]string{
 
 // render builds the page from the cases and their results.
 func render(all []scenario, rows []row) (string, error) {
-	f := figures{Languages: languageNames(all)}
+	trials, err := readTrials()
+	if err != nil {
+		return "", err
+	}
+	ground, err := loadScenarios(newGround)
+	if err != nil {
+		return "", err
+	}
+	f := figures{Languages: languageNames(all), Ground: sumGrounds(ground, trials)}
 	rest := withoutApart(all, rows)
 	for _, c := range []column{plainly, bare, preset, covert} {
 		attacks, through := count(rest, attack, c)
@@ -269,17 +278,22 @@ func savePage(t *testing.T, rows []row) {
 	}
 }
 
-// TestPage checks that the page matches the last results, and that those are of the current cases.
-func TestPage(t *testing.T) {
+// readRows reads the last results.
+func readRows(t *testing.T) (rows []row) {
+	t.Helper()
 	text, err := os.ReadFile(resultsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []row
 	if err := json.Unmarshal(text, &rows); err != nil {
 		t.Fatal(err)
 	}
-	all := everyScenario(t)
+	return rows
+}
+
+// TestPage checks that the page matches the last results, and that those are of the current cases.
+func TestPage(t *testing.T) {
+	rows, all := readRows(t), everyScenario(t)
 	compareCases(t, all, rows)
 	rendered, err := render(all, rows)
 	if err != nil {

@@ -148,6 +148,7 @@ func (w *world) shell(command string, env []string) ended {
 type running struct {
 	w              *world
 	cmd            *exec.Cmd
+	ctx            context.Context
 	cancel         context.CancelFunc
 	stdout, stderr bytes.Buffer
 }
@@ -161,8 +162,14 @@ func (e ended) output() string { return e.stdout + e.stderr }
 
 func (w *world) start(argv, env []string) *running {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	r := &running{w: w, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), cancel: cancel}
+	return w.startFor(argv, env, patience)
+}
+
+// startFor starts a program that is killed after a limit.
+func (w *world) startFor(argv, env []string, limit time.Duration) *running {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	r := &running{w: w, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), ctx: ctx, cancel: cancel}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = w.project(), env, &r.stdout, &r.stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if w.user != 0 {
@@ -184,6 +191,9 @@ func (r *running) end() ended {
 	}
 	return ended{r.cmd.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String()}
 }
+
+// late reports whether a program that has ended was killed after its limit.
+func (r *running) late() bool { return errors.Is(context.Cause(r.ctx), context.DeadlineExceeded) }
 
 // stop kills a program and everything in its process group.
 func (r *running) stop() {
@@ -223,9 +233,11 @@ func (w *world) runNaive() (green bool, why string) {
 	w.t.Helper()
 	defer w.serve()()
 	for range w.turns() {
-		if run := w.start([]string{"/bin/sh", "-eu", w.agent()}, w.environ()).end(); run.code != 0 {
-			w.t.Fatalf("the agent's script ended with %d\n%s", run.code, run.output())
-		}
+		w.must("/bin/sh", "-eu", w.agent())
+	}
+	if w.s.between != "" {
+		w.must("/bin/sh", "-euc", w.s.between)
+		w.must("/bin/sh", "-eu", w.agent())
 	}
 	w.await()
 	command := w.key(keyPlain)
@@ -299,6 +311,7 @@ type verdict struct {
 type result struct {
 	StopReason string `json:"stop_reason"`
 	ExitCode   int    `json:"exit_code"`
+	Sandbox    string `json:"sandbox"`
 	Error      string `json:"error"`
 	Reason     string `json:"reason"`
 	Iterations []struct {
@@ -325,7 +338,7 @@ func (w *world) arguments(c column) []string {
 	if extra := strings.Fields(w.key(keyArgs)); len(extra) > 0 {
 		args = append(args, extra...)
 	}
-	if !slices.Contains(args, "--tasks") && !slices.Contains(args, "--spec") {
+	if w.key(keyGoal) != "none" && !slices.Contains(args, "--tasks") && !slices.Contains(args, "--spec") {
 		args = append(args, "--goal", "Give the right answers. The tests say which.")
 	}
 	switch c {
