@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const newGroundFile = "testdata/newground.json"
@@ -228,10 +226,10 @@ func saveNewGround(t *testing.T, all []scenario, trials []trial) {
 }
 
 // TestNewGroundCases checks that every case has a known kind and a title of its own, and that the results are of
-// the current cases.
+// the current cases. Cases may be new, and not tried yet, since `make newground` can run a part; the page says so.
 func TestNewGroundCases(t *testing.T) {
 	titles := map[string]string{}
-	var want, have []string
+	current, tried := map[string]bool{}, map[string]bool{}
 	for _, s := range newGroundScenarios(t) {
 		if !slices.ContainsFunc(grounds, func(f family) bool { return f.letter == s.keys[keyFamily] }) {
 			t.Errorf("%s is of kind %q", s.id, s.keys[keyFamily])
@@ -242,7 +240,7 @@ func TestNewGroundCases(t *testing.T) {
 		titles[s.title] = s.id
 		for _, c := range groundColumns {
 			if s.has(c) {
-				want = append(want, fmt.Sprintf("%s/%s/%s/%s", s.keys[keyFamily], s.id, s.runner(), c))
+				current[fmt.Sprintf("%s/%s/%s/%s", s.keys[keyFamily], s.id, s.runner(), c)] = true
 			}
 		}
 	}
@@ -251,11 +249,16 @@ func TestNewGroundCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range trials {
-		if o.Family != controlFamily {
-			have = append(have, fmt.Sprintf("%s/%s/%s/%s", o.Family, o.ID, o.Runner, o.Column))
+		if o.Family == controlFamily {
+			continue
 		}
+		name := fmt.Sprintf("%s/%s/%s/%s", o.Family, o.ID, o.Runner, o.Column)
+		if !current[name] || tried[name] {
+			t.Errorf("%s has a result, and is no case or has two; make newground renews them", name)
+		}
+		tried[name] = true
 	}
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("the results are of other cases; make newground renews them (-cases +results):\n%s", diff)
+	if n := len(current) - len(tried); n*10 > len(current) {
+		t.Errorf("%d of %d trials have no result, too many for the page", n, len(current))
 	}
 }
