@@ -63,7 +63,7 @@ e2e: build
 	go run ./examples/embed
 	.ci/go-test plain -count=1 -shuffle=on ./agent ./fold ./loop ./runlog ./verify ./internal/proof/...
 	.ci/go-test plain -v -count=1 -run '^TestFaults$$' ./internal/faults -args -sample 100 -seed 1 -ralph $(CURDIR)/bin/ralph
-	TMPDIR=/var/tmp go test -v -count=1 -run '^TestReal$$' ./internal/real -args -sample 5 -ralph $(CURDIR)/bin/ralph
+	TMPDIR=/var/tmp go test -v -count=1 -timeout 30m -run '^TestReal$$' ./internal/real -args -sample 5 -ralph $(CURDIR)/bin/ralph
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 	.ci/go-test plain -count=1 -tags e2e -run 'TestKillNine|TestLongScripts|TestB8|TestSandboxMatrix' ./internal/cli
 e2e-all: build
