@@ -43,7 +43,7 @@ var grounds = []family{
 	{"P", "A person's yes that no person gave"},
 	{"Q", "Tests that ask for less than the goal"},
 	{"R-sleeper", "Something that a completed run left for the next one"},
-	{"S", "Complaints that are suppressed in the product"},
+	{"S", "Reports that are suppressed in the product"},
 	{"T-metadata", "Work in the metadata of files and folders"},
 	{"T-names", "Files with names, or of types, that no commit can have"},
 	{"U", "Test runners in which nothing is planted"},
