@@ -138,6 +138,39 @@ type CommitTaker interface {
 	AsCommitted(ctx context.Context, id, commit string) (string, error)
 }
 
+// Checkouts is an optional interface of Snapshots that can make checkouts, from which views are made.
+type Checkouts interface {
+	// Checkout makes Folder hold the files of a snapshot as a clone has them, with a .git of their own. It renews a
+	// checkout that is there. No view of it may be open.
+	Checkout(ctx context.Context, in CheckoutInput) (Checkout, error)
+	// OpenCheckout returns the checkout that is in a folder. For a folder without one the error is fs.ErrNotExist.
+	OpenCheckout(folder string) (Checkout, error)
+	// CommitEdits writes into a folder what differs in the .git of a checkout after a commit of these edits, and returns
+	// the edits that put it there. Names are relative to the top of the checkout.
+	CommitEdits(ctx context.Context, of Checkout, edits []FileEdit, folder string) ([]FileEdit, error)
+}
+
+// CheckoutInput asks for a checkout. Files names the snapshot whose files it has. History names the snapshot whose
+// branches, tags and remotes its .git has. Folder is outside of the workspace.
+type CheckoutInput struct {
+	Files, History, Folder string
+}
+
+// Checkout is a clone of a workspace's whole repository.
+type Checkout struct {
+	Dir      string // its files
+	Folder   string // of CheckoutInput
+	Snapshot string // the snapshot that it has the files of
+	Top      string // the folder that it is a clone of: the workspace, or one above
+	Prefix   string // of the workspace below Top, with a slash at its end; "" if they are the same
+}
+
+// FileEdit replaces or deletes a file. Source is a file or link to put at Name; "" deletes the file or folder there.
+type FileEdit struct {
+	Name   string
+	Source string
+}
+
 // FileChange is one file that differs between two snapshots.
 type FileChange struct {
 	Name string     `json:"name"`

@@ -60,6 +60,7 @@ type home struct {
 	Format   string `json:"object_format"`
 	DotGit   string `json:"dot_git,omitempty"` // the content of .git if it is a file
 	Excludes string `json:"excludes,omitempty"`
+	NoGit    bool   `json:"no_git,omitempty"` // the workspace is not in a repository
 }
 
 // workspace returns the folder that the snapshots are of.

@@ -1,0 +1,526 @@
+package snapshot
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/atomicfile"
+)
+
+const (
+	checkoutFile = "checkout.json"
+	checkoutTree = "tree"
+	// viewBranch is the ref of a commit whose checkout has a detached HEAD.
+	viewBranch = "refs/heads/view"
+)
+
+// checkout is what is known about the files in a folder of checkouts. It is written last.
+type checkout struct {
+	Snapshot string    `json:"snapshot"`
+	Tree     string    `json:"tree"`
+	History  string    `json:"history"` // the record of the repository
+	Head     string    `json:"head"`    // the commit of the start; "" if there is none
+	Branch   string    `json:"branch"`  // the ref that HEAD leads to; "" if it is detached
+	Ident    string    `json:"ident"`   // author of the commits of views
+	Made     time.Time `json:"made"`
+	Tips     []string  `json:"tips"` // whose objects the checkout has
+
+	dir string
+}
+
+func (c checkout) gitDir() string { return filepath.Join(c.dir, ".git") }
+
+// Checkout implements [ralph.Checkouts]. Files are written by git, byte by byte: no filter, hook or setting of the
+// repository has a say.
+func (s *Store) Checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Checkout, error) {
+	made, err := s.checkout(ctx, in)
+	if err != nil {
+		return made, fmt.Errorf("check out snapshot: %w", err)
+	}
+	return made, nil
+}
+
+func (s *Store) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Checkout, error) {
+	files, err := s.read(ctx, in.Files)
+	if err != nil {
+		return ralph.Checkout{}, err
+	}
+	history, err := s.read(ctx, in.History)
+	if err != nil {
+		return ralph.Checkout{}, err
+	}
+	c, err := readCheckout(in.Folder)
+	if err == nil && c.Tree == files.tree && c.History == history.repository && s.isClean(ctx, c) == nil {
+		return s.describe(c), nil
+	}
+	wanted := checkout{
+		Snapshot: in.Files, Tree: files.tree, History: history.repository, Tips: c.Tips, Made: time.Now().UTC(),
+		dir: filepath.Join(in.Folder, checkoutTree),
+	}
+	if err := os.Remove(filepath.Join(in.Folder, checkoutFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ralph.Checkout{}, err
+	}
+	if err = s.makeCheckout(ctx, &wanted, history); err != nil { // such as one that was cut
+		wanted.Tips = nil
+		if err = discardFolder(wanted.dir); err == nil {
+			err = s.makeCheckout(ctx, &wanted, history)
+		}
+	}
+	if err != nil {
+		return ralph.Checkout{}, err
+	}
+	text, err := json.Marshal(wanted)
+	if err == nil {
+		err = atomicfile.Swap(filepath.Join(in.Folder, checkoutFile), text, 0o600)
+	}
+	return s.describe(wanted), err
+}
+
+func (s *Store) describe(c checkout) ralph.Checkout {
+	return ralph.Checkout{
+		Dir: c.dir, Folder: filepath.Dir(c.dir), Snapshot: c.Snapshot, Top: s.home.Top, Prefix: s.home.Prefix,
+	}
+}
+
+// OpenCheckout implements [ralph.Checkouts].
+func (s *Store) OpenCheckout(folder string) (ralph.Checkout, error) {
+	c, err := readCheckout(folder)
+	if err != nil {
+		return ralph.Checkout{}, fmt.Errorf("open checkout: %w", err)
+	}
+	return s.describe(c), nil
+}
+
+func readCheckout(folder string) (checkout, error) {
+	c := checkout{dir: filepath.Join(folder, checkoutTree)}
+	text, err := os.ReadFile(filepath.Join(folder, checkoutFile))
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	return c, err
+}
+
+// discardFolder removes a folder, also one that checks made unwritable.
+func discardFolder(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// makeCheckout writes the files of a checkout over what is there, and its .git.
+func (s *Store) makeCheckout(ctx context.Context, c *checkout, history header) error {
+	for _, folder := range []string{"objects/pack", "objects/info", "refs/heads", "info"} {
+		if err := os.MkdirAll(filepath.Join(c.gitDir(), filepath.FromSlash(folder)), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(filepath.Join(c.gitDir(), "index.lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.writeHistory(ctx, c, history); err != nil {
+		return err
+	}
+	// -u writes the files that differ from the index, and --reset what a killed process or an agent left there.
+	if _, err := s.inCheckout(ctx, *c, git.Call{Args: []string{"read-tree", "--reset", "-u", c.Tree}}); err != nil {
+		return err
+	}
+	if _, err := s.inCheckout(ctx, *c, git.Call{Args: []string{"clean", "-ffdxq"}}); err != nil {
+		return err
+	}
+	if err := s.isClean(ctx, *c); err != nil {
+		return err
+	}
+	edits, err := s.commitEdits(ctx, *c, nil, filepath.Join(filepath.Dir(c.dir), "commit"))
+	if err != nil {
+		return err
+	}
+	for _, e := range edits {
+		if err := moveFile(e.Source, filepath.Join(c.dir, filepath.FromSlash(e.Name))); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(filepath.Join(filepath.Dir(c.dir), "commit"))
+}
+
+func moveFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// inCheckout runs git on the files of a checkout, with the snapshots as its repository and the checkout's own index.
+func (s *Store) inCheckout(ctx context.Context, c checkout, call git.Call) (string, error) {
+	call.Dir = c.dir
+	call.Env = append(s.environment(), "GIT_WORK_TREE="+c.dir, "GIT_INDEX_FILE="+filepath.Join(c.gitDir(), "index"))
+	return s.git.Run(ctx, call)
+}
+
+// isClean returns an error if a checkout does not have exactly the files of its tree.
+func (s *Store) isClean(ctx context.Context, c checkout) error {
+	_, err := s.inCheckout(ctx, c, git.Call{Args: []string{"update-index", "-q", "--refresh"}})
+	var differ, added string
+	if err == nil {
+		differ, err = s.inCheckout(ctx, c, git.Call{Args: []string{"diff-files", "--name-only", "-z"}})
+	}
+	if err == nil {
+		added, err = s.inCheckout(ctx, c, git.Call{Args: []string{"ls-files", "--others", "-z"}})
+	}
+	if names := git.SplitNames(differ + added); err == nil && len(names) > 0 {
+		err = fmt.Errorf("%d files are not as in the snapshot, such as %s", len(names), names[0])
+	}
+	return err
+}
+
+// clonedRefs are the refs that a clone has. Others are not for it: notes, replacements, stashes.
+var clonedRefs = []string{"refs/heads/", "refs/tags/", "refs/remotes/"}
+
+// writeHistory writes the .git of a checkout: the objects that the refs of the start lead to, these refs, and a
+// configuration with the remotes.
+func (s *Store) writeHistory(ctx context.Context, c *checkout, from header) error {
+	var was repository
+	var err error
+	if from.repository != "" {
+		if was, err = s.recorded(ctx, from); err != nil {
+			return err
+		}
+	}
+	refs := slices.DeleteFunc(was.refs, func(r ref) bool {
+		return !slices.ContainsFunc(clonedRefs, func(prefix string) bool { return strings.HasPrefix(r.name, prefix) })
+	})
+	c.Head, c.Ident = was.headID(), s.ident(ctx)
+	c.Branch, _ = strings.CutPrefix(was.head, "ref: ")
+	if c.Branch == was.head {
+		c.Branch = ""
+	}
+	config, err := s.clonedConfig(ctx, was.config)
+	if err != nil {
+		return err
+	}
+	for _, file := range []named{
+		{"config", config}, {"info/attributes", []byte(exactBytes)}, {"info/exclude", was.exclude},
+		{"HEAD", []byte(cmp.Or(was.head, "ref: refs/heads/main") + "\n")}, {"shallow", was.shallow},
+	} {
+		path := filepath.Join(c.gitDir(), filepath.FromSlash(file.name))
+		if len(file.text) == 0 {
+			err = os.RemoveAll(path)
+		} else {
+			err = atomicfile.Swap(path, file.text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.packHistory(ctx, c, refs); err != nil {
+		return err
+	}
+	return s.writeRefs(ctx, *c, refs)
+}
+
+// ident returns the name and address of the user's commits.
+func (s *Store) ident(ctx context.Context) string {
+	said, err := s.git.Run(ctx, git.Call{Dir: s.dir, Args: []string{"var", "GIT_COMMITTER_IDENT"}})
+	if end := strings.LastIndexByte(said, '>'); err == nil && end > 0 {
+		return said[:end+1]
+	}
+	return "Developer <developer@localhost>"
+}
+
+// clonedConfig returns the configuration of a clone: what git must know, and the remotes.
+func (s *Store) clonedConfig(ctx context.Context, from []byte) ([]byte, error) {
+	version, extensions := 0, ""
+	if s.home.Format != "sha1" {
+		version, extensions = 1, "[extensions]\n\tobjectFormat = "+s.home.Format+"\n"
+	}
+	text := fmt.Sprintf("[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n"+
+		"\tlogallrefupdates = true\n%s", version, extensions)
+	if len(from) == 0 {
+		return []byte(text), nil
+	}
+	file, err := os.CreateTemp(s.path("tmp"), "config-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(from)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	out, err := s.call(ctx, git.Call{Args: []string{
+		"config", "-f", file.Name(), "-z", "--get-regexp", `^(remote|branch)\..*\.(url|fetch|remote|merge)$`,
+	}})
+	if err != nil {
+		return []byte(text), nil //nolint:nilerr // it has no remotes, or git cannot read it
+	}
+	for _, setting := range git.SplitNames(out) {
+		key, value, _ := strings.Cut(setting, "\n")
+		section, rest, _ := strings.Cut(key, ".")
+		end := strings.LastIndexByte(rest, '.')
+		text += fmt.Sprintf("[%s %s]\n\t%s = %s\n", section, quoteGit(rest[:end]), rest[end+1:], quoteGit(value))
+	}
+	return []byte(text), nil
+}
+
+// quoteGit quotes a text as git's configuration and git fast-import have it.
+func quoteGit(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+}
+
+// packHistory copies the objects that the refs and the files of a checkout need, and that it does not have yet. A
+// partial clone stays partial.
+func (s *Store) packHistory(ctx context.Context, c *checkout, refs []ref) error {
+	tips := []string{c.Tree}
+	if c.Head != "" {
+		tips = append(tips, c.Head)
+	}
+	for _, r := range refs {
+		tips = append(tips, r.id)
+	}
+	tips = sortedOnce(tips)
+	missing := slices.DeleteFunc(slices.Clone(tips), func(id string) bool { return slices.Contains(c.Tips, id) })
+	if len(missing) == 0 {
+		return nil
+	}
+	var revisions strings.Builder
+	for _, id := range missing {
+		revisions.WriteString(id + "\n")
+	}
+	for _, id := range c.Tips {
+		revisions.WriteString("^" + id + "\n")
+	}
+	env := []string{"GIT_SHALLOW_FILE=" + filepath.Join(c.gitDir(), "shallow")}
+	_, err := s.feed(ctx, s.call, revisions.String(), git.Call{Env: env, Args: []string{
+		"pack-objects", "--revs", "--quiet", "--delta-base-offset", "--window=0", "--missing=allow-any",
+		filepath.Join(c.gitDir(), "objects", "pack", "pack"),
+	}})
+	c.Tips = tips
+	return err
+}
+
+// writeRefs makes the refs of a checkout those of the start. Those whose objects are missing, as in a partial clone,
+// are left out.
+func (s *Store) writeRefs(ctx context.Context, c checkout, refs []ref) error {
+	if err := os.RemoveAll(filepath.Join(c.gitDir(), "refs")); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(c.gitDir(), "packed-refs")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(c.gitDir(), "refs", "heads"), 0o755); err != nil {
+		return err
+	}
+	var orders strings.Builder
+	for _, r := range refs {
+		if r.target == "" {
+			orders.WriteString("create " + r.name + "\x00" + r.id + "\x00")
+		}
+	}
+	inClone := append(s.environment(), "GIT_DIR="+c.gitDir())
+	run := func(ctx context.Context, call git.Call) (string, error) {
+		call.Dir, call.Env = c.dir, inClone
+		return s.git.Run(ctx, call)
+	}
+	if orders.Len() > 0 {
+		set := git.Call{Args: []string{"-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"}}
+		if _, err := s.feed(ctx, run, orders.String(), set); err != nil {
+			return err
+		}
+		if _, err := run(ctx, git.Call{Args: []string{"pack-refs", "--all"}}); err != nil {
+			return err
+		}
+	}
+	for _, r := range refs {
+		if r.target != "" {
+			set := []string{"-c", "core.logAllRefUpdates=false", "symbolic-ref", r.name, r.target}
+			if _, err := run(ctx, git.Call{Args: set}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CommitEdits implements [ralph.Checkouts].
+func (s *Store) CommitEdits(
+	ctx context.Context, of ralph.Checkout, edits []ralph.FileEdit, folder string,
+) ([]ralph.FileEdit, error) {
+	c, err := readCheckout(of.Folder)
+	if err == nil {
+		edits, err = s.commitEdits(ctx, c, edits, folder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("commit the files of a view: %w", err)
+	}
+	return edits, nil
+}
+
+// commitEdits makes one commit on top of the start's, with the files of the checkout and these edits, so that git sees
+// no difference in a view. Without edits it commits what the checkout has beside the start's commit.
+func (s *Store) commitEdits(
+	ctx context.Context, c checkout, edits []ralph.FileEdit, folder string,
+) ([]ralph.FileEdit, error) {
+	if s.home.NoGit {
+		return nil, nil
+	}
+	if len(edits) == 0 && c.Head != "" {
+		tree, err := s.run(ctx, "rev-parse", c.Head+"^{tree}")
+		if err == nil && strings.TrimSpace(tree) == c.Tree {
+			return nil, nil
+		}
+	}
+	own := filepath.Join(folder, "git")
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(filepath.Join(own, "objects", "info"), 0o700),
+		os.MkdirAll(filepath.Join(own, "refs"), 0o700)); err != nil {
+		return nil, err
+	}
+	config, err := os.ReadFile(filepath.Join(c.gitDir(), "config"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range []named{
+		{"HEAD", []byte("ref: refs/heads/none\n")}, {"config", config},
+		{"objects/info/alternates", []byte(filepath.Join(c.gitDir(), "objects") + "\n")},
+	} {
+		if err := os.WriteFile(filepath.Join(own, filepath.FromSlash(file.name)), file.text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	branch := cmp.Or(c.Branch, viewBranch)
+	orders := filepath.Join(folder, "orders")
+	if err := writeOrders(orders, c, branch, edits); err != nil {
+		return nil, err
+	}
+	env := append(s.environment(), "GIT_DIR="+own, "GIT_INDEX_FILE="+filepath.Join(own, "index"))
+	run := func(call git.Call) (string, error) {
+		call.Dir, call.Env = folder, env
+		return s.git.Run(ctx, call)
+	}
+	if _, err := run(git.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: orders}); err != nil {
+		return nil, err
+	}
+	if err := copyIndex(filepath.Join(c.gitDir(), "index"), filepath.Join(own, "index")); err != nil {
+		return nil, err
+	}
+	// With -m, files that are the same keep what the index knows about them.
+	if _, err := run(git.Call{Args: []string{"read-tree", "-m", branch}}); err != nil {
+		return nil, err
+	}
+	return changedInGit(c, own, branch)
+}
+
+func copyIndex(from, to string) error {
+	text, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	return err
+}
+
+// changedInGit returns the edits that bring what is in a git folder into that of a checkout.
+func changedInGit(c checkout, own, branch string) (edits []ralph.FileEdit, err error) {
+	add := func(name string) {
+		edits = append(edits, ralph.FileEdit{Name: ".git/" + name, Source: filepath.Join(own, filepath.FromSlash(name))})
+	}
+	add("index")
+	if c.Branch != "" {
+		add(branch)
+	} else { // HEAD is the commit itself
+		edits = append(edits, ralph.FileEdit{Name: ".git/HEAD", Source: filepath.Join(own, filepath.FromSlash(branch))})
+	}
+	err = addObjects(own, add)
+	return edits, err
+}
+
+func addObjects(own string, add func(name string)) error {
+	return filepath.WalkDir(filepath.Join(own, "objects"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(own, path)
+		if name != filepath.Join("objects", "info", "alternates") {
+			add(filepath.ToSlash(name))
+		}
+		return err
+	})
+}
+
+// writeOrders writes what git fast-import reads.
+func writeOrders(path string, c checkout, branch string, edits []ralph.FileEdit) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := bufio.NewWriter(file)
+	const message = "Update files\n"
+	fmt.Fprintf(out, "commit %s\ncommitter %s %d +0000\ndata %d\n%s", branch, c.Ident, c.Made.Unix(), len(message), message)
+	if c.Head != "" {
+		fmt.Fprintf(out, "from %s\n", c.Head)
+	}
+	fmt.Fprintf(out, "M 040000 %s \"\"\n", c.Tree)
+	for _, e := range edits { // deletions make room for files
+		if e.Source == "" {
+			fmt.Fprintf(out, "D %s\n", quoteGit(e.Name))
+		}
+	}
+	for _, e := range edits {
+		if e.Source != "" {
+			if err := writeOrder(out, e); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprint(out, "done\n")
+	return out.Flush()
+}
+
+// writeOrder adds one file.
+func writeOrder(out *bufio.Writer, e ralph.FileEdit) error {
+	info, err := os.Lstat(e.Source)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() == fs.ModeSymlink {
+		target, err := os.Readlink(e.Source)
+		fmt.Fprintf(out, "M 120000 inline %s\ndata %d\n%s\n", quoteGit(e.Name), len(target), target)
+		return err
+	}
+	mode := "100644"
+	if info.Mode()&0o111 != 0 {
+		mode = "100755"
+	}
+	fmt.Fprintf(out, "M %s inline %s\ndata %d\n", mode, quoteGit(e.Name), info.Size())
+	from, err := os.Open(e.Source)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if _, err = io.CopyN(out, from, info.Size()); err == nil {
+		_, err = out.WriteString("\n")
+	}
+	return err
+}
