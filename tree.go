@@ -143,15 +143,15 @@ type Checkouts interface {
 	// Checkout makes Folder hold the files of a snapshot as a clone has them, with a .git of their own. It renews a
 	// checkout that is there. No view of it may be open.
 	Checkout(ctx context.Context, in CheckoutInput) (Checkout, error)
-	// OpenCheckout returns the checkout that is in a folder. For a folder without one the error is fs.ErrNotExist.
-	OpenCheckout(folder string) (Checkout, error)
+	// AllFiles lists the files of a snapshot, also those that are not below the workspace. Names are relative to Top.
+	AllFiles(ctx context.Context, id string) ([]string, error)
 	// CommitEdits writes into a folder what differs in the .git of a checkout after a commit of these edits, and returns
 	// the edits that put it there. Names are relative to the top of the checkout.
 	CommitEdits(ctx context.Context, of Checkout, edits []FileEdit, folder string) ([]FileEdit, error)
 }
 
 // CheckoutInput asks for a checkout. Files names the snapshot whose files it has. History names the snapshot whose
-// branches, tags and remotes its .git has. Folder is outside of the workspace.
+// branches, tags and remotes its .git has; "" keeps what is there. Folder is outside of the workspace.
 type CheckoutInput struct {
 	Files, History, Folder string
 }

@@ -55,6 +55,7 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 
 // recordBase takes a snapshot of the base.
 func (r *checkRunner) recordBase(ctx context.Context) {
+	r.tree.adoptIgnored()
 	r.tree.snapshot(ctx, ralph.TreeInput{})
 	r.tree.keepRefused(ctx)
 	r.tree.keepOrigin(ctx)
@@ -75,7 +76,6 @@ func (r *checkRunner) runAtBase(ctx context.Context) {
 	if r.policy.Baseline {
 		r.runChecks(ctx, r.suite.baselineChecks())
 		r.runHidden(ctx)
-		r.tree.noticeLeftOut(ctx)
 	}
 }
 
@@ -196,8 +196,8 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	}
 	r.isolation = mode
 	text := map[string]string{
-		ralph.IsolationOverlay: "checks run in an overlay; what they write in the workspace is discarded",
-		ralph.IsolationCopy:    "checks run in a copy of the workspace",
+		ralph.IsolationOverlay: "checks run in a clone of the base; what they write is discarded",
+		ralph.IsolationCopy:    "checks run in a clone of the base, at another path",
 		ralph.IsolationInPlace: "checks run in the workspace itself; the files they write stay",
 	}[mode]
 	if why != "" {
@@ -304,26 +304,43 @@ func (s *session) rerunLessIsolated(
 		}
 	}
 	ok := true
-	if !failed.Passed && failed.Isolation == ralph.IsolationOverlay && !s.seesMoreInCopy() {
-		var copied ralph.CheckResult
-		if copied, ok = s.runOnce(ctx, i, c, ralph.AccessCopy); ok && faredBetter(copied, failed) {
-			failed, failed.NeedsAccess = copied, ralph.AccessCopy
-		}
+	if !failed.Passed && failed.Isolation != ralph.IsolationInPlace {
+		failed, ok = s.rerunWithMore(ctx, i, c, failed)
 	}
-	switch failed.NeedsAccess {
-	case ralph.AccessWorkspacePath:
-		text := fmt.Sprintf("%q needs programs from a workspace folder on PATH; an agent can change them", c.name)
-		s.runner.notice("check_isolation", text)
-	case ralph.AccessCopy:
-		s.runner.notice("check_isolation", fmt.Sprintf("%q does not work in an overlay, so it runs in a copy", c.name))
+	if why := accessTexts[failed.NeedsAccess]; ok && why != "" {
+		s.runner.notice("check_isolation", fmt.Sprintf(why, c.name))
 	}
 	return failed, ok
 }
 
-// seesMoreInCopy reports whether a check in a copy would see configuration files as an earlier run's agent left them.
-func (s *session) seesMoreInCopy() bool {
-	outside, ok := s.runner.tree.examiner.(ralph.OutsideAccepter)
-	return ok && len(outside.ChangedInCopy()) > 0
+// accessTexts say what a check needs beside a clone.
+var accessTexts = map[ralph.Access]string{
+	ralph.AccessWorkspacePath: "%q needs programs from a workspace folder on PATH; an agent can change them",
+	ralph.AccessIgnored: "%q needs files that git ignores, so it sees them as they are now; " +
+		"to build them anew in every view, set checks.setup",
+	ralph.AccessFolder: "%q passes only in the workspace itself, so it runs on whatever is in the workspace " +
+		"(proof: workspace); a clone would fail it",
+}
+
+// rerunWithMore reruns a check that fails in a clone of the base. If it passes in the workspace as it is, something
+// is missing in the clone: it runs with the least that makes it pass.
+func (s *session) rerunWithMore(
+	ctx context.Context, i int, c check, failed ralph.CheckResult,
+) (ralph.CheckResult, bool) {
+	asIs, ok := s.runOnce(ctx, i, c, ralph.AccessFolder)
+	if !ok || !faredBetter(asIs, failed) {
+		return failed, ok
+	}
+	more, ok := s.runOnce(ctx, i, c, ralph.AccessIgnored)
+	if !ok {
+		return failed, false
+	}
+	if faredBetter(more, failed) {
+		more.NeedsAccess = ralph.AccessIgnored
+		return more, true
+	}
+	asIs.NeedsAccess = ralph.AccessFolder
+	return asIs, true
 }
 
 // faredBetter reports whether a is a better result than b.
@@ -394,9 +411,7 @@ func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Chec
 	}
 	s.view = view
 	mode, why := view.Isolation()
-	if access != ralph.AccessInPlace && access != ralph.AccessCopy { // the check's own notice reports these
-		s.runner.noticeIsolation(mode, why)
-	}
+	s.runner.noticeIsolation(mode, why)
 	return view, mode, nil
 }
 

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/prompt"
@@ -207,19 +206,13 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 func (l *Loop) gather(ctx context.Context, claimed bool) {
 	release := l.checks.holdSession()
 	defer release()
-	examine := func() {
-		if l.step != nil { // other processes may write files meanwhile
-			l.tree.checksBegan = time.Now()
-		}
-		l.checks.examine(ctx, claimed)
-	}
-	examine()
+	l.checks.examine(ctx, claimed)
 	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) {
 		return
 	}
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
-		examine()
+		l.checks.examine(ctx, claimed)
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -24,8 +23,6 @@ type workspace struct {
 	changed  ralph.Tampering        // how the judged agent changed files that matter to checks
 	isOwn    func(name string) bool // reports files of the harness and the task list
 	between  *ralph.Origin          // of a run that worked here after this one stopped, and did not complete
-
-	checksBegan time.Time // when those of the current claim of a live session began
 }
 
 func (w *workspace) baseHead() string {
@@ -311,8 +308,7 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	case ctx.Err() != nil:
 		return ralph.TreeState{}, false
 	case err == nil && tree.Same(h.Now.Tree):
-		tree.Moved = w.changedMeanwhile(ctx)
-		return tree, len(tree.Moved) > 0
+		return tree, false
 	case err != nil:
 		w.cannotLook(err)
 		return ralph.TreeState{}, false

@@ -96,6 +96,9 @@ func (v *view) run(
 	if err := v.plant(plants); err != nil {
 		return namedRun{}, err
 	}
+	if err := v.settle(ctx); err != nil {
+		return namedRun{}, err
+	}
 	reports := filepath.Join(v.folder, "reports")
 	invocation := canary.Invoke(tree, command(check), reports)
 	var run namedRun
@@ -157,6 +160,8 @@ func (v *view) plant(plants []canary.Plant) error {
 
 // layOver adds files to the view.
 func (v *view) layOver(edits []pristine.Edit) error {
+	edits = v.belowTop(edits)
+	v.edits = append(v.edits, edits...)
 	switch err := v.isolated.ApplyEdits(edits); {
 	case err == nil:
 		return nil

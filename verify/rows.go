@@ -215,18 +215,17 @@ func (e rowFinder) key(ctx context.Context, in ralph.ViewInput, check ralph.Chec
 		return ""
 	}
 	mode, _, err := e.mode(ctx, request{ViewInput: in})
-	if err != nil || mode == pristine.InPlace || !outside(e).isWatched() {
+	if err != nil || mode == pristine.InPlace || e.Ground == nil || in.Access == ralph.AccessFolder {
 		return ""
 	}
 	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil || len(found.meaning.Tampered)+len(found.meaning.Unseen) > 0 {
 		return ""
 	}
-	look, err := outside(e).look(ctx, found)
-	if err != nil || e.setsUp(look) {
+	beside, err := e.Ground.identity(ctx, in)
+	if err != nil || e.Ground.setsUp(in) {
 		return ""
 	}
-	beside := look.sorted.Shown(look.list).Identity()
 	parts := fmt.Sprintf("%q", []string{
 		e.Rows.Setting, string(in.Kind), string(in.Access), string(mode), check.Name, command(check), beside,
 	})

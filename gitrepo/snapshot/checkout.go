@@ -58,13 +58,16 @@ func (s *Store) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Che
 	if err != nil {
 		return ralph.Checkout{}, err
 	}
-	history, err := s.read(ctx, in.History)
-	if err != nil {
-		return ralph.Checkout{}, err
-	}
 	c, err := readCheckout(in.Folder)
-	if err == nil && c.Tree == files.tree && c.History == history.repository && s.isClean(ctx, c) == nil {
-		return s.describe(c), nil
+	history := header{id: in.Files, repository: c.History}
+	if err != nil || in.History != "" {
+		if history, err = s.read(ctx, cmp.Or(in.History, in.Files)); err != nil {
+			return ralph.Checkout{}, err
+		}
+	}
+	if c.Tree == files.tree && c.History == history.repository && s.isClean(ctx, c) == nil {
+		c.Snapshot = in.Files // snapshots of earlier runs may be removed
+		return s.describe(c), c.write()
 	}
 	wanted := checkout{
 		Snapshot: in.Files, Tree: files.tree, History: history.repository, Tips: c.Tips, Made: time.Now().UTC(),
@@ -82,11 +85,15 @@ func (s *Store) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Che
 	if err != nil {
 		return ralph.Checkout{}, err
 	}
-	text, err := json.Marshal(wanted)
-	if err == nil {
-		err = atomicfile.Swap(filepath.Join(in.Folder, checkoutFile), text, 0o600)
+	return s.describe(wanted), wanted.write()
+}
+
+func (c checkout) write() error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
 	}
-	return s.describe(wanted), err
+	return atomicfile.Swap(filepath.Join(filepath.Dir(c.dir), checkoutFile), text, 0o600)
 }
 
 func (s *Store) describe(c checkout) ralph.Checkout {
@@ -95,13 +102,21 @@ func (s *Store) describe(c checkout) ralph.Checkout {
 	}
 }
 
-// OpenCheckout implements [ralph.Checkouts].
-func (s *Store) OpenCheckout(folder string) (ralph.Checkout, error) {
-	c, err := readCheckout(folder)
-	if err != nil {
-		return ralph.Checkout{}, fmt.Errorf("open checkout: %w", err)
+// AllFiles implements [ralph.Checkouts].
+func (s *Store) AllFiles(ctx context.Context, id string) ([]string, error) {
+	if s.home.Prefix == "" {
+		return s.Files(ctx, id)
 	}
-	return s.describe(c), nil
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.files(ctx, c.tree)
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
+	return names, err
 }
 
 func readCheckout(folder string) (checkout, error) {

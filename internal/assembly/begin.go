@@ -29,6 +29,7 @@ type Places struct {
 	Snapshots string           // git folder for snapshots
 	Run       string           // the run's folder
 	Views     string           // files of open views
+	Ground    string           // what views are made of, kept across runs
 	Proofs    string           // results of checks at the base
 	Around    string           // original files from outside the workspace
 	Before    pristine.Earlier // those of the last run, if it did not prove its work

@@ -327,6 +327,7 @@ func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembl
 		Snapshots: store.SnapshotsOf(worktree),
 		Run:       dir,
 		Views:     store.ViewsDir(),
+		Ground:    store.GroundOf(worktree),
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),

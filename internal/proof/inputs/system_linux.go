@@ -1,4 +1,4 @@
-package ignored
+package inputs
 
 import (
 	"io/fs"

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package ignored
+package inputs
 
 import "io/fs"
 

@@ -1,4 +1,4 @@
-package ignored
+package inputs
 
 import (
 	"errors"
@@ -106,16 +106,6 @@ func describe(name, path string, entry fs.DirEntry) (File, bool) {
 		file.Target, _ = os.Readlink(path)
 	}
 	return file, true
-}
-
-// CountLinks returns how many names a file has; 0 if that is not known.
-func CountLinks(path string) uint64 {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return 0
-	}
-	_, _, links := system(info)
-	return links
 }
 
 // Find returns the file with a name.

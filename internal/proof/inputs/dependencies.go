@@ -1,4 +1,4 @@
-package ignored
+package inputs
 
 import (
 	"path"
@@ -62,6 +62,31 @@ type sorter struct {
 	isVenv  map[string]bool
 	folders map[string]*dependencies
 	out     Sorted
+}
+
+func newSorter(in Input) *sorter {
+	s := &sorter{
+		in: in, folders: map[string]*dependencies{}, inTree: map[string]bool{}, touched: map[string]bool{},
+		isVenv: venvFolders(in.Base, in.Now),
+	}
+	for _, name := range in.Tree {
+		s.inTree[name] = true
+	}
+	for _, c := range in.TreeChanges {
+		s.touched[c.Name] = true
+	}
+	return s
+}
+
+// isNeeded reports whether every view shows a file that git ignores: it is in a dependency folder, or says how programs
+// run here.
+func (s *sorter) isNeeded(name string) bool {
+	if folder, _ := s.dependencyFolder(name); folder != "" {
+		return true
+	}
+	base := path.Base(name)
+	return base == ".env" || strings.HasPrefix(base, ".env.") || strings.HasPrefix(base, ".pnp.") ||
+		strings.HasPrefix(name, ".yarn/")
 }
 
 // venvFolders returns the virtual environments of Python, whatever they are called.
@@ -165,8 +190,8 @@ func (s *sorter) judgeFolders() {
 			s.out.Installed = append(s.out.Installed, folder)
 			continue
 		}
-		s.out.Environment = append(s.out.Environment, d.changes...)
+		s.out.Edited = append(s.out.Edited, d.changes...)
 	}
 	slices.Sort(s.out.Installed)
-	slices.SortFunc(s.out.Environment, func(a, b ralph.FileChange) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.out.Edited, func(a, b ralph.FileChange) int { return strings.Compare(a.Name, b.Name) })
 }
