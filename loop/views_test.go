@@ -63,27 +63,35 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		used   string
 	}{
 		{
-			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessCopy},
+			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessFolder},
 			[]string{"claimed: go test"}, nil, "claimed: go test",
 		},
-		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/copy: go test"}, nil, "claimed: go test"},
+		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/folder: go test"}, nil, "claimed: go test"},
 		{
 			"red everywhere, with the workspace in PATH", true, nil,
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"}, nil, "claimed: go test",
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test"}, nil, "claimed: go test",
 		},
 		{
 			"with the workspace in PATH",
 			true,
-			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessCopy},
+			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessFolder},
 			[]string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a workspace folder on PATH; an agent can change them`},
 			"claimed/path: go test",
 		},
 		{
-			"only in a copy", true, []ralph.Access{ralph.AccessCopy},
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"},
-			[]string{`"go test" does not work in an overlay, so it runs in a copy`},
-			"claimed/copy: go test",
+			"with ignored files", true, []ralph.Access{ralph.AccessIgnored, ralph.AccessFolder},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/ignored: go test"},
+			[]string{`"go test" needs files that git ignores, so it sees them as they are now; to build them anew in every ` +
+				`view, set checks.setup`},
+			"claimed/ignored: go test",
+		},
+		{
+			"only in the workspace", true, []ralph.Access{ralph.AccessFolder},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/ignored: go test"},
+			[]string{`"go test" passes only in the workspace itself, so it runs on whatever is in the workspace ` +
+				`(proof: workspace); a clone would fail it`},
+			"claimed/folder: go test",
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {

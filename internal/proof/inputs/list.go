@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxFiles is the most files that are listed. A workspace with more cannot be compared.
@@ -53,12 +52,12 @@ func Record(dir string, tree []string) (List, error) {
 		switch {
 		case path == dir:
 			return err
-		case isFolder && err == nil && isGit(dir, path):
+		case isFolder && entry.Name() == ".git":
 			return fs.SkipDir
 		case isFolder && err == nil:
 			empty = path
 			return nil
-		case entry == nil, isGit(dir, path):
+		case entry == nil, entry.Name() == ".git":
 			return nil
 		}
 		name, relErr := filepath.Rel(dir, path)
@@ -79,16 +78,6 @@ func Record(dir string, tree []string) (List, error) {
 	}
 	slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
-}
-
-// gitOwn matches the names of git's own files and folders in a repository. Others may hold anything.
-var gitOwn = text.LazyRegexp(`^(?:HEAD|\w+_HEAD|config|config\.worktree|description|index|packed-refs|shallow|` +
-	`rr-cache|commondir|gitdir|objects|refs|logs|hooks|info|branches|lfs|modules|worktrees|rebase-\w+|sequencer|annex|` +
-	`gc\.\w+|\w+_(?:MSG|EDITMSG|MODE|RR)|AUTO_MERGE|BISECT_\w+|sharedindex\..*|fsmonitor.*|.*\.lock)$`)
-
-// isGit reports whether a path is one of git's own, in the repository of the workspace.
-func isGit(dir, path string) bool {
-	return filepath.Dir(path) == filepath.Join(dir, ".git") && gitOwn().MatchString(filepath.Base(path))
 }
 
 // describe returns what is known about a file. It reports false if the file is gone.

@@ -1,7 +1,6 @@
 package inputs
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -67,8 +66,8 @@ func TestRecordListsWhatIsNotInTheTree(t *testing.T) {
 	}
 	list := record(t, dir, "a.go", "a/b")
 	same(t, "names", []string{
-		".git/impl.py", ".ralph/notes", "a.d/c", "a/deep/folder", "empty", "link", "node_modules/x/index.js",
-		"node_modules/x/none", "sub/.git", "sub/.git2",
+		".ralph/notes", "a.d/c", "a/deep/folder", "empty", "link", "node_modules/x/index.js",
+		"node_modules/x/none", "sub/.git2",
 	}, names(list))
 	empty, _ := list.Find("empty")
 	same(t, "empty folder", File{Name: "empty", Mode: os.ModeDir}, empty)
@@ -113,87 +112,4 @@ func TestChangesKeepsFilesWhoseTimeWasSetBack(t *testing.T) {
 		{Name: "replaced", Kind: ralph.FileChanged},
 		{Name: "rewritten", Kind: ralph.FileChanged},
 	}, Changes(base, record(t, dir)))
-}
-
-func TestWatchKeepsItsRecord(t *testing.T) {
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "files")
-	write(t, dir, map[string]string{"a": "1", "b c\nd\xff": "2"})
-	if err := os.Symlink("some where", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	first, err := Open(file, dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, map[string]string{"later": "x"})
-	again, err := Open(file, dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "record", first.Base, again.Base)
-	same(t, "names", []string{"a", "b c\nd\xff", "link"}, names(again.Base))
-
-	if err := os.WriteFile(file, []byte("1 2 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(file, dir, ""); err == nil {
-		t.Error("a damaged record was read")
-	}
-}
-
-// What changed after a judgement, while no agent was at work, belongs to the base. What an agent did
-// before does not.
-func TestWatchAdopts(t *testing.T) {
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "files")
-	write(t, dir, map[string]string{"env": "1", "gone": "1"})
-	w, err := Open(file, dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, map[string]string{"agent": "x"})
-	if err := w.Adopt(); err != nil { // nothing is settled yet
-		t.Fatal(err)
-	}
-	same(t, "base before", []string{"env", "gone"}, names(w.Base))
-	if err := w.Settle(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, map[string]string{"env": "22", "user": "x"})
-	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
-		t.Fatal(err)
-	}
-	w, err = Open(file, dir, "") // another process
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Adopt(); err != nil {
-		t.Fatal(err)
-	}
-	want := []ralph.FileChange{{Name: "agent", Kind: ralph.FileAdded}}
-	same(t, "changes", want, Changes(w.Base, record(t, dir)))
-	write(t, dir, map[string]string{"next": "x"})
-	if err := w.Adopt(); err != nil { // only once
-		t.Fatal(err)
-	}
-	if w, err = Open(file, dir, ""); err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, ralph.FileChange{Name: "next", Kind: ralph.FileAdded})
-	same(t, "changes of the next agent", want, Changes(w.Base, record(t, dir)))
-}
-
-// BenchmarkRecord walks a node_modules folder of usual size.
-func BenchmarkRecord(b *testing.B) {
-	dir := b.TempDir()
-	for i := range 1000 {
-		for j := range 30 {
-			write(b, dir, map[string]string{fmt.Sprintf("node_modules/package-%d/lib/%d.js", i, j): "x"})
-		}
-	}
-	base := record(b, dir)
-	for b.Loop() {
-		if changes := Changes(base, record(b, dir)); len(changes) > 0 {
-			b.Fatal(changes)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package pristine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type Edit = process.Edit
 
 // Options define what a view shows and how.
 type Options struct {
-	// Dir is the workspace. Top is the folder that the view covers: the workspace, or one above.
+	// Dir is the workspace. Top is the folder that the view covers: one above the workspace, or, by default, itself.
 	Dir, Top string
 	// Layers are the folders that the view shows at Top, the first above the others. Without any it shows Top itself.
 	Layers []string
@@ -80,6 +81,7 @@ type backend interface {
 // Open opens a view. The context bounds the whole view, including ApplyEdits. The caller must close
 // the view.
 func Open(ctx context.Context, o Options) (*View, error) {
+	o.Top = cmp.Or(o.Top, o.Dir)
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
