@@ -34,7 +34,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(
 			t,
 			"told once",
-			[]string{"checks run in an overlay; what they write in the workspace is discarded: because"},
+			[]string{"checks run in a clone of the base; what they write is discarded: because"},
 			warningsOf(w.log, "isolation"),
 		)
 	})
@@ -125,7 +125,7 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		same(
 			t,
 			"the ladder, and what is used later",
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test", "claimed/path: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/path: go test"},
 			e.ran,
 		)
 	})
@@ -232,7 +232,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		facts := committing(w, &committer{}, ralph.CommitIteration)
 		result := w.ends(ralph.AllChecksPassed, 3)
 		same(t, "ran", []string{
-			"claimed: go test", "claimed/copy: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
+			"claimed: go test", "claimed/folder: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
 			"claimed: go test", // no claim
 			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1",
 			"hidden: hidden check 2",
