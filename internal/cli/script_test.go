@@ -50,7 +50,8 @@ const raceOptions = "atexit_sleep_ms=0"
 // TestScripts runs the scripts in testdata/script, each named after what it shows.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
-func runScripts(t *testing.T, dir string) {
+// runScripts runs the scripts of a folder, with variables (NAME=value) beside those of prepare.
+func runScripts(t *testing.T, dir string, variables ...string) {
 	t.Helper()
 	golden, err := filepath.Abs("testdata/golden")
 	if err != nil {
@@ -63,7 +64,7 @@ func runScripts(t *testing.T, dir string) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(20 * time.Minute),
-		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
+		Setup:               func(env *testscript.Env) error { return prepare(env, tools, variables...) },
 		Condition:           condition,
 		Cmds:                scriptCommands(golden),
 	})
@@ -83,6 +84,7 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 		"program":    makeProgram,
 		"sametree":   sameTree,
 		"usego":      useGo,
+		"use":        useProgram,
 		"offers":     offersWork,
 	}
 }
@@ -101,14 +103,16 @@ func catchIgnoredSignals(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(caught) })
 }
 
-// condition implements [mount]: this machine lets us mount a small file system, and [root]: we may
-// change the owner of files.
+// condition implements [mount]: this machine lets us mount a small file system, [root]: we may change the owner of
+// files, and [python3] and [node]: use finds them.
 func condition(name string) (bool, error) {
 	switch name {
 	case "mount":
 		return canMount(), nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "python3", "node":
+		return canUse(name)
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
@@ -151,7 +155,7 @@ const scriptVariables = "WORK\nGORACE\nSCENE\nSTEPS\nFLAW\nHOW\nWAIT\nRALPH_TEST
 
 // prepare gives a script a separate home, state folder and PATH. The folder bin comes first, for
 // fake agents.
-func prepare(env *testscript.Env, tools string) error {
+func prepare(env *testscript.Env, tools string, variables ...string) error {
 	ralph, err := exec.LookPath("ralph")
 	if err != nil {
 		return err
@@ -179,6 +183,10 @@ func prepare(env *testscript.Env, tools string) error {
 		"RALPH_AGENT__ENV":    scriptVariables,
 	} {
 		env.Setenv(name, value)
+	}
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		env.Setenv(name, strings.ReplaceAll(value, "$WORK", env.WorkDir))
 	}
 	for _, p := range process.Ancestors() {
 		if p.Name == "claude" || p.Name == "codex" {
