@@ -124,14 +124,6 @@ type IgnoredKeeper interface {
 	IgnoredFiles() []string
 }
 
-// CommitKeeper is an optional interface of Snapshots. Uncommitted describes changes that a commit of the workspace
-// would not have as they are there: git skips or converts the file, or it belongs to another repository.
-type CommitKeeper interface {
-	Uncommitted(ctx context.Context, changes []FileChange) ([]string, error)
-	// Unreachable lists files of the workspace with objects of git's that are new and that no commit or branch leads to.
-	Unreachable(ctx context.Context) ([]string, error)
-}
-
 // CommitTaker is an optional interface of Snapshots. AsCommitted makes a snapshot of id in which the files that differ
 // from a commit are as in that commit. It returns the snapshot's name.
 type CommitTaker interface {

@@ -59,23 +59,3 @@ func (s *sharedSnapshots) IgnoredFiles() []string {
 	}
 	return nil
 }
-
-// Unreachable implements [ralph.CommitKeeper].
-func (s *sharedSnapshots) Unreachable(ctx context.Context) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if keeper, ok := s.Snapshots.(ralph.CommitKeeper); ok {
-		return keeper.Unreachable(ctx)
-	}
-	return nil, nil
-}
-
-// Uncommitted implements [ralph.CommitKeeper].
-func (s *sharedSnapshots) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if keeper, ok := s.Snapshots.(ralph.CommitKeeper); ok {
-		return keeper.Uncommitted(ctx, changes)
-	}
-	return nil, nil
-}

@@ -21,7 +21,6 @@ type outsideFiles struct {
 	sorted ignored.Sorted
 	list   ignored.List
 	tree   []string
-	lost   []string // objects of git's that no commit leads to
 }
 
 // OfTree says what views show of files that are not part of the tree.
@@ -112,11 +111,6 @@ func (e outside) look(ctx context.Context, found classifiedChanges) (outsideFile
 	look.sorted = ignored.Sort(ignored.Input{
 		Base: e.Ignored.Base.Without(base), Now: look.list, Tree: look.tree, TreeChanges: found.all,
 	})
-	if keeper, ok := e.Snapshots.(ralph.CommitKeeper); ok {
-		if look.lost, err = keeper.Unreachable(ctx); err != nil {
-			return outsideFiles{}, err
-		}
-	}
 	e.looked = look
 	return look, nil
 }
@@ -151,7 +145,7 @@ func (e outside) absentEdits(
 		names = look.sorted.Without(look.sorted.Installed, look.list, look.tree)
 	}
 	var edits []pristine.Edit
-	for _, name := range slices.Concat(names, look.lost) {
+	for _, name := range names {
 		edits = append(edits, pristine.Edit{Name: name})
 	}
 	return edits, nil
@@ -176,13 +170,6 @@ func (e outside) compare(ctx context.Context, found classifiedChanges, seen *ral
 		return nil
 	}
 	seen.Environment = append(seen.Environment, e.linksOut(found.all)...)
-	if keeper, ok := e.Snapshots.(ralph.CommitKeeper); ok && e.isWatched() {
-		lines, err := keeper.Uncommitted(ctx, found.all)
-		if err != nil {
-			return err
-		}
-		seen.Environment = append(seen.Environment, lines...)
-	}
 	linked, err := e.linkedElsewhere(ctx, found)
 	seen.Tampered = append(slices.Clip(seen.Tampered), linked...)
 	return err
