@@ -51,6 +51,7 @@ var (
 	_ ralph.Tree        = (*Keeper)(nil)
 	_ ralph.Changer     = (*Keeper)(nil)
 	_ ralph.CommitTaker = (*Keeper)(nil)
+	_ ralph.CloneTaker  = (*Keeper)(nil)
 )
 
 // seenTree is a tree that already has a snapshot.

@@ -103,6 +103,8 @@ func everything(
 	head := w.Git("rev-parse", "HEAD")
 	state, err := k.Fingerprint(ctx, ralph.TreeInput{Run: "r", Iteration: 1, BaseHead: head, Claimed: true})
 	note("fingerprint", err)
+	_, _, err = k.AsCloned(ctx, state.Snapshot, state.Snapshot)
+	note("as cloned", err)
 	_, err = k.Changed(ctx, head)
 	note("changed", err)
 	_, err = repo.Ready(ctx, gitrepo.Needs{Commit: true})
