@@ -77,6 +77,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	if store.home, err = homeOf(ctx, r); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
+	store.git.Watched = []string{store.home.Common, store.home.GitDir}
 	before, err := Open(r.Git, gitDir)
 	if err == nil && before.home.Format != store.home.Format {
 		return nil, fmt.Errorf(

@@ -92,6 +92,7 @@ func Open(git git.Program, gitDir string) (*Store, error) {
 		return nil, fmt.Errorf("open snapshots: %w", err)
 	}
 	s.git.Timeout = cmp.Or(s.git.Timeout, snapshotTimeout)
+	s.git.Watched = []string{s.home.Common, s.home.GitDir}
 	return s, nil
 }
 
