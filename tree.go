@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -30,6 +31,8 @@ type TreeState struct {
 	// everything that the snapshot leaves out.
 	Snapshot string   `json:"snapshot,omitempty"`
 	Omitted  []string `json:"left,omitempty"`
+	// Cloned names the snapshot of what a clone would have of this tree, if that is something else. Views show it.
+	Cloned string `json:"cloned,omitempty"`
 
 	// Base and LastProvenTree are set after the user changed something while no agent was at work. Base
 	// names the new snapshot of the base. LastProvenTree names the new snapshot of the tree in which a
@@ -64,6 +67,9 @@ const MaxUncommitted = 200
 
 // Same reports whether two fingerprints are of the same files on the same commit.
 func (t TreeState) Same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }
+
+// Clone names the snapshot of what a clone would have of this tree.
+func (t TreeState) Clone() string { return cmp.Or(t.Cloned, t.Snapshot) }
 
 // ID returns the tree's name, or "" if the tree is not known. Equal trees on one commit have equal names.
 func (t TreeState) ID() string {
@@ -124,14 +130,6 @@ type IgnoredKeeper interface {
 	IgnoredFiles() []string
 }
 
-// CommitKeeper is an optional interface of Snapshots. Uncommitted describes changes that a commit of the workspace
-// would not have as they are there: git skips or converts the file, or it belongs to another repository.
-type CommitKeeper interface {
-	Uncommitted(ctx context.Context, changes []FileChange) ([]string, error)
-	// Unreachable lists files of the workspace with objects of git's that are new and that no commit or branch leads to.
-	Unreachable(ctx context.Context) ([]string, error)
-}
-
 // CommitTaker is an optional interface of Snapshots. AsCommitted makes a snapshot of id in which the files that differ
 // from a commit are as in that commit. It returns the snapshot's name.
 type CommitTaker interface {
@@ -169,6 +167,14 @@ type Checkout struct {
 type FileEdit struct {
 	Name   string
 	Source string
+}
+
+// CloneTaker is an optional interface of Snapshots. AsCloned makes a snapshot of now as a clone of the next commit would
+// have it: the commit that `git add -A` makes of the workspace as it is. Files that are as in base keep their bytes.
+// It returns the snapshot's name, and a sentence for each way in which a clone differs from the workspace. The error
+// says why git cannot commit, if it cannot.
+type CloneTaker interface {
+	AsCloned(ctx context.Context, base, now string) (id string, left []string, err error)
 }
 
 // FileChange is one file that differs between two snapshots.

@@ -316,6 +316,7 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	if names, err := w.changedFiles(ctx, h.Now.Tree.Snapshot, tree.Snapshot); err == nil {
 		tree.Moved = names[:min(len(names), maxMovedFiles)]
 	}
+	w.findClone(ctx, &tree)
 	return tree, true
 }
 
@@ -372,11 +373,39 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 			w.warn("snapshot_incomplete", "%s", left)
 		}
 	}
+	if in.Claimed {
+		w.findClone(ctx, &tree)
+	}
 	tree.Uncommitted = slices.DeleteFunc(tree.Uncommitted, func(file string) bool {
 		_, name, _ := strings.Cut(file, " ")
 		return name == w.state.Started.TaskFile
 	})
 	return tree, true
+}
+
+// findClone finds out what a clone would have of a claimed tree. If git cannot commit it, that is nothing of the work.
+func (w *workspace) findClone(ctx context.Context, tree *ralph.TreeState) {
+	base := w.state.History.Base.Snapshot
+	taker, ok := w.store.(ralph.CloneTaker)
+	if !ok || base == "" || tree.Snapshot == "" || ctx.Err() != nil {
+		return
+	}
+	id, left, err := taker.AsCloned(ctx, base, tree.Snapshot)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.Is(err, ralph.ErrIO):
+		w.cannotLook(err)
+		return
+	case err != nil:
+		id, left = base, []string{"git cannot commit the workspace, so nothing of the work counts: " + err.Error()}
+	}
+	if id != tree.Snapshot {
+		tree.Cloned = id
+	}
+	for _, line := range left {
+		w.warnOnce("not_in_a_clone", line)
+	}
 }
 
 // joinsEdits reports whether changes between iterations join the base as the user's own.

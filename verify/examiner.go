@@ -125,16 +125,16 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 // classify compares two trees. It caches the last answer, because views ask the same question
 // again.
 func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (classifiedChanges, error) {
-	none := classifiedChanges{base: base.Snapshot, now: now.Snapshot}
+	none := classifiedChanges{base: base.Snapshot, now: now.Clone()}
 	switch {
-	case e.Snapshots == nil || base.Snapshot == "" || base.Snapshot == now.Snapshot:
+	case e.Snapshots == nil || base.Snapshot == "" || base.Snapshot == now.Clone():
 		return none, nil
-	case now.Snapshot == "":
+	case now.Clone() == "":
 		return none, ErrNoSnapshot
-	case e.lastChanges.base == base.Snapshot && e.lastChanges.now == now.Snapshot:
+	case e.lastChanges.base == base.Snapshot && e.lastChanges.now == now.Clone():
 		return e.lastChanges, nil
 	}
-	changes, err := e.Snapshots.Changes(ctx, base.Snapshot, now.Snapshot)
+	changes, err := e.Snapshots.Changes(ctx, base.Snapshot, now.Clone())
 	if err != nil {
 		return none, err
 	}
@@ -142,7 +142,7 @@ func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (cla
 	if err != nil {
 		return none, err
 	}
-	meaning, err := rules.Sort(ctx, changes, e.trees(base.Snapshot, now.Snapshot))
+	meaning, err := rules.Sort(ctx, changes, e.trees(base.Snapshot, now.Clone()))
 	if err != nil {
 		return none, err
 	}

@@ -66,7 +66,7 @@ func (g *Ground) layers(ctx context.Context, in ralph.ViewInput) (o pristine.Opt
 			o.Live = append(o.Live, g.live(name))
 		}
 	}
-	if ofClaim(in.Kind) && g.Setup == "" && g.looked.now == in.Now.Snapshot {
+	if ofClaim(in.Kind) && g.Setup == "" && g.looked.now == in.Now.Clone() {
 		for _, name := range g.looked.sorted.Installed {
 			if live := g.live(name); !slices.Contains(o.Live, live) {
 				o.Live = append(o.Live, live)
@@ -190,7 +190,7 @@ func (g *Ground) setsUp(in ralph.ViewInput) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return in.Access == ralph.AccessIgnored || g.looked.now == in.Now.Snapshot && len(g.looked.sorted.Installed) > 0
+	return in.Access == ralph.AccessIgnored || g.looked.now == in.Now.Clone() && len(g.looked.sorted.Installed) > 0
 }
 
 // identity identifies the ignored files that a view shows.
@@ -198,7 +198,7 @@ func (g *Ground) identity(ctx context.Context, in ralph.ViewInput) (string, erro
 	if _, _, err := g.layers(ctx, in); err != nil {
 		return "", err
 	}
-	tree, err := g.Checkouts.AllFiles(ctx, in.Now.Snapshot)
+	tree, err := g.Checkouts.AllFiles(ctx, in.Now.Clone())
 	if err != nil {
 		return "", err
 	}

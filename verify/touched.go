@@ -38,7 +38,7 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 
 // runUnplanted runs a check with nothing planted.
 func (v *view) runUnplanted(ctx context.Context, in ralph.CheckInput) (run namedRun, err error) {
-	if v.examiner.Snapshots == nil || v.in.Now.Snapshot == "" { // it is unknown which files belong to the tree
+	if v.examiner.Snapshots == nil || v.in.Now.Clone() == "" { // it is unknown which files belong to the tree
 		shell, discard, err := v.prepareHidden(command(in))
 		if err != nil {
 			return run, err

@@ -94,5 +94,5 @@ func withEdits(ctx context.Context, s *Store, of header, edits []manifest.Edit) 
 	if err != nil {
 		return "", err
 	}
-	return s.derive(of, tree, "base")
+	return s.deriveTree(ctx, of, tree, "base")
 }

@@ -253,6 +253,18 @@ func (s *Store) writeHistory(ctx context.Context, c *checkout, from header) erro
 	return s.writeRefs(ctx, *c, refs)
 }
 
+// headID returns the commit of HEAD, or "" if there is none.
+func (r repository) headID() string {
+	name, symbolic := strings.CutPrefix(r.head, "ref: ")
+	if !symbolic {
+		return r.head
+	}
+	if i := slices.IndexFunc(r.refs, func(one ref) bool { return one.name == name }); i >= 0 {
+		return r.refs[i].id
+	}
+	return ""
+}
+
 // ident returns the name and address of the user's commits.
 func (s *Store) ident(ctx context.Context) string {
 	said, err := s.git.Run(ctx, git.Call{Dir: s.dir, Args: []string{"var", "GIT_COMMITTER_IDENT"}})

@@ -95,7 +95,7 @@ func (s *Store) Extract(ctx context.Context, id, dir string, names []string) err
 	if err != nil {
 		return err
 	}
-	return manifest.Extract(ctx, looseFirst{s}, files, dir, names)
+	return manifest.Extract(ctx, s, files, dir, names)
 }
 
 // Changes lists the files that differ between two snapshots. Files that were too large for them are

@@ -294,7 +294,7 @@ func (s *switching) keepDone(ctx context.Context, stayed []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return s.keeper.derive(s.from, tree, "planned")
+	return s.keeper.deriveTree(ctx, s.from, tree, "planned")
 }
 
 // below returns names relative to the workspace.

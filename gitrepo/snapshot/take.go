@@ -63,7 +63,8 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 	if entries.Len() == 0 {
 		return nil
 	}
-	return k.updateIndex(ctx, entries.String(), "--index-info")
+	_, err = k.updateIndex(ctx, entries.String(), "--index-info")
+	return err
 }
 
 // renewIndex rebuilds the index from the last snapshot, or from the user's index.
@@ -100,7 +101,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx, found.Fresh), o.also)
+	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
 	looks, due := k.always.due(k.repo.Top)
 	if o.fullScan {
 		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))
@@ -212,7 +213,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	// Deletions come first: they make room for files below the same name. A deleted file may still
 	// exist as something else, or seem to exist behind a link.
 	if len(l.Gone) > 0 {
-		if err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
+		if _, err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
 			return err
 		}
 	}
@@ -221,7 +222,12 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		if len(names) == 0 {
 			return nil
 		}
-		err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
+		said, err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
+		for _, name := range names { // such as git~1
+			if err == nil && strings.Contains(said, "Ignoring path "+name+"\n") {
+				l.Leave(name, "git does not accept a file of that name")
+			}
+		}
 		failed, refused := errors.AsType[*git.Failure](err)
 		switch {
 		case !refused:
@@ -238,9 +244,11 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	return put(l.Take)
 }
 
-func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
-	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...)})
-	return err
+// updateIndex returns what git warns of.
+func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) (string, error) {
+	var warned git.Head
+	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...), Warned: &warned})
+	return warned.String(), err
 }
 
 func joined(names []string) string { return strings.Join(names, "\x00") + "\x00" }

@@ -41,6 +41,10 @@ type Program struct {
 	// folder; may be nil.
 	Agreed func(common, id string) bool
 
+	// Watched are git folders in which a call may find a pipe in place of a file, besides those that its
+	// environment names.
+	Watched []string
+
 	path  string // set by Locate
 	pipes *pipes // set by Locate
 }
@@ -137,7 +141,7 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 
 // start runs git until it ends. It returns an error if git did not start or was canceled.
 func (g Program) start(ctx context.Context, what string, spec process.Spec) (process.Result, error) {
-	stopWatching := g.watch(what, treeOf(spec))
+	stopWatching := g.watch(what, g.searched(spec))
 	ended, err := process.Run(ctx, spec)
 	stopWatching()
 	switch {

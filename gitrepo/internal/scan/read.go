@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Open opens a file below root if it is a regular file. It does not block, even if the file has
@@ -66,6 +67,20 @@ func Read(path string, limit int64) (content []byte, ok bool) {
 		return nil, false
 	}
 	return content, true
+}
+
+// Copy copies a regular file of up to limit bytes, with the time of its last change. It does nothing if there is no
+// such file, and fails if something else is there.
+func Copy(from, to string, limit int64) error {
+	there, err := os.Lstat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	content, ok := Read(from, limit)
+	if err != nil || !there.Mode().IsRegular() || !ok {
+		return fmt.Errorf("copy %s: it cannot be read, is no regular file, or too large", from)
+	}
+	return errors.Join(os.WriteFile(to, content, 0o600), os.Chtimes(to, time.Time{}, there.ModTime()))
 }
 
 // Canonical returns the path as git prints it: absolute and without links.
