@@ -171,10 +171,11 @@ type FileEdit struct {
 
 // CloneTaker is an optional interface of Snapshots. AsCloned makes a snapshot of now as a clone of the next commit would
 // have it: the commit that `git add -A` makes of the workspace as it is. Files that are as in base keep their bytes.
+// The repository must still have the base's commit.
 // It returns the snapshot's name, and a sentence for each way in which a clone differs from the workspace. The error
 // says why git cannot commit, if it cannot.
 type CloneTaker interface {
-	AsCloned(ctx context.Context, base, now string) (id string, left []string, err error)
+	AsCloned(ctx context.Context, base TreeState, now string) (id string, left []string, err error)
 }
 
 // FileChange is one file that differs between two snapshots.

@@ -297,9 +297,7 @@ func (s *session) rerunLessIsolated(
 		if !went {
 			return failed, false
 		}
-		fault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}})
-		oldFault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{failed}})
-		if !byPath.Killed && (faredBetter(byPath, failed) || fault != oldFault) {
+		if endsDifferently(byPath, failed) {
 			failed, failed.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
@@ -322,25 +320,46 @@ var accessTexts = map[ralph.Access]string{
 		"(proof: workspace); a clone would fail it",
 }
 
-// rerunWithMore reruns a check that fails in a clone of the base. If it passes in the workspace as it is, something
-// is missing in the clone: it runs with the least that makes it pass.
+// rerunWithMore reruns a check that fails in a clone of the base. If it ends differently in the workspace as it is,
+// something is missing in the clone: the check gets the least with which it ends as it does there.
 func (s *session) rerunWithMore(
 	ctx context.Context, i int, c check, failed ralph.CheckResult,
 ) (ralph.CheckResult, bool) {
-	asIs, ok := s.runOnce(ctx, i, c, ralph.AccessFolder)
-	if !ok || !faredBetter(asIs, failed) {
+	s.close() // only one view may be open
+	folder := s.runner.session(ralph.ViewBase, s.files)
+	defer folder.close()
+	asIs, ok := folder.runOnce(ctx, i, c, ralph.AccessFolder)
+	if !ok || !endsDifferently(asIs, failed) {
 		return failed, ok
 	}
+	folder.close()
 	more, ok := s.runOnce(ctx, i, c, ralph.AccessIgnored)
 	if !ok {
 		return failed, false
 	}
-	if faredBetter(more, failed) {
+	if faredBetter(more, failed) || !more.Passed && !asIs.Passed && !endsDifferently(more, asIs) {
 		more.NeedsAccess = ralph.AccessIgnored
 		return more, true
 	}
+	again := failed
+	if !faredBetter(asIs, failed) { // perhaps it ends differently each time
+		if again, ok = s.runOnce(ctx, i, c, failed.NeedsAccess); !ok {
+			return failed, false
+		}
+	}
+	if endsDifferently(again, failed) || s.runner.tree.leftBehind(ctx) {
+		return failed, true
+	}
 	asIs.NeedsAccess = ralph.AccessFolder
 	return asIs, true
+}
+
+// endsDifferently reports whether a check ended for another reason.
+func endsDifferently(a, b ralph.CheckResult) bool {
+	print := func(c ralph.CheckResult) uint64 {
+		return judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{c}})
+	}
+	return !a.Killed && (a.Passed != b.Passed || a.ExitCode != b.ExitCode || print(a) != print(b))
 }
 
 // faredBetter reports whether a is a better result than b.

@@ -43,6 +43,13 @@ func (w *workspace) adoptIgnored() {
 	}
 }
 
+// leftBehind reports whether the workspace has ignored files that an earlier agent wrote. A check that passes only
+// with these must not see them.
+func (w *workspace) leftBehind(ctx context.Context) bool {
+	found, err := w.examiner.Compare(ctx, w.state.History.Base, w.treeUnderCheck())
+	return err != nil || len(found.LeftOut) > 0
+}
+
 // explainFailure runs a claim's failed check once more in the workspace as the agent left it, with the ignored files
 // that it added or changed. If it passes then, the work is not in the tree, and the result says so.
 func (s *session) explainFailure(

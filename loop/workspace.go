@@ -385,9 +385,9 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 
 // findClone finds out what a clone would have of a claimed tree. If git cannot commit it, that is nothing of the work.
 func (w *workspace) findClone(ctx context.Context, tree *ralph.TreeState) {
-	base := w.state.History.Base.Snapshot
+	base := w.state.History.Base
 	taker, ok := w.store.(ralph.CloneTaker)
-	if !ok || base == "" || tree.Snapshot == "" || ctx.Err() != nil {
+	if !ok || base.Snapshot == "" || tree.Snapshot == "" || ctx.Err() != nil {
 		return
 	}
 	id, left, err := taker.AsCloned(ctx, base, tree.Snapshot)
@@ -398,7 +398,7 @@ func (w *workspace) findClone(ctx context.Context, tree *ralph.TreeState) {
 		w.cannotLook(err)
 		return
 	case err != nil:
-		id, left = base, []string{"git cannot commit the workspace, so nothing of the work counts: " + err.Error()}
+		id, left = base.Snapshot, []string{"git cannot commit the workspace, so nothing of the work counts: " + err.Error()}
 	}
 	if id != tree.Snapshot {
 		tree.Cloned = id

@@ -104,6 +104,16 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 			return seen, err
 		}
 	}
+	if now.Cloned == base.Snapshot && now.Cloned != "" {
+		seen.Environment = append(seen.Environment, "git's repository (git cannot commit the workspace)")
+	}
+	if now.Cloned != "" {
+		lost, err := e.Snapshots.Changes(ctx, now.Cloned, now.Snapshot)
+		if err != nil {
+			return seen, err
+		}
+		seen.LeftOut = slices.Compact(slices.Sorted(slices.Values(append(seen.LeftOut, changeNames(lost)...))))
+	}
 	if e.WorkspaceSnapshot == "" {
 		seen.Environment = append(seen.Environment, e.linksOut(found.all)...)
 	}

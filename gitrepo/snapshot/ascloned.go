@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
@@ -24,13 +25,20 @@ import (
 //
 // Files that did not change since base stay as they are, unless the commit at which this process started has them
 // and the new one would not: a file under Git LFS or another conversion is the same for git.
-func (k *Keeper) AsCloned(ctx context.Context, base, now string) (id string, left []string, err error) {
+func (k *Keeper) AsCloned(
+	ctx context.Context, base ralph.TreeState, now string,
+) (id string, left []string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := &cloning{keeper: k, folder: k.path("tmp/clone"), why: map[string][]string{}}
 	defer os.RemoveAll(c.folder)
-	if c.base, err = k.read(ctx, base); err == nil {
+	if c.base, err = k.read(ctx, base.Snapshot); err == nil {
 		c.now, err = k.read(ctx, now)
+	}
+	if err == nil && base.Head != "" {
+		if _, err = k.repo.Ask(ctx, "cat-file", "-e", base.Head+"^{commit}"); git.Failed(err) {
+			err = fmt.Errorf("another repository is in place of the one with commit %.10s", base.Head)
+		}
 	}
 	var edits []manifest.Edit
 	if err == nil {

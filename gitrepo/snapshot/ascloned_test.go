@@ -24,7 +24,7 @@ func asCloned(w gittest.Workspace, k *snapshot.Keeper, base string) cloned {
 	w.Helper()
 	now := w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD", Claimed: true}).Snapshot
 	before := gitFiles(w)
-	id, left, err := k.AsCloned(w.Context(), base, now)
+	id, left, err := k.AsCloned(w.Context(), ralph.TreeState{Snapshot: base}, now)
 	w.Must(err)
 	if diff := cmp.Diff(before, gitFiles(w)); diff != "" {
 		w.Errorf("the user's repository was written to:\n%s", diff)
@@ -201,7 +201,7 @@ func TestNamesThatGitRefuses(t *testing.T) {
 	if diff := cmp.Diff([]string{"fine", "kept"}, files); diff != "" {
 		t.Error(diff)
 	}
-	id, left, err := k.AsCloned(w.Context(), base, state.Snapshot)
+	id, left, err := k.AsCloned(w.Context(), ralph.TreeState{Snapshot: base}, state.Snapshot)
 	if err != nil || id != state.Snapshot || left != nil {
 		t.Errorf("got %s, %q, %v", id, left, err)
 	}
@@ -220,7 +220,7 @@ func TestAsClonedOfABrokenRepository(t *testing.T) {
 			w.Write("kept", "new")
 			now := snapshotOf(w, k)
 			w.Sh(script)
-			if id, left, err := k.AsCloned(w.Context(), base, now); err == nil {
+			if id, left, err := k.AsCloned(w.Context(), ralph.TreeState{Snapshot: base}, now); err == nil {
 				t.Errorf("got %s, %q", id, left)
 			}
 		})
