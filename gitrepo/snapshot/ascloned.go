@@ -25,6 +25,9 @@ import (
 // Files that did not change since base stay as they are, unless the commit at which this process started has them
 // and the new one would not: a file under Git LFS or another conversion is the same for git.
 func (k *Keeper) AsCloned(ctx context.Context, base, now string) (id string, left []string, err error) {
+	if k.home.NoGit {
+		return now, nil, nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := &cloning{keeper: k, folder: k.path("tmp/clone"), why: map[string][]string{}}

@@ -62,7 +62,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 		if in.Git {
 			return manifest.Restored{}, notRestorable("branches are restored in their repository, not in another folder")
 		}
-		return k.export(ctx, target, in.To)
+		return export(ctx, k.Store, target, in.To)
 	}
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable(
@@ -125,6 +125,8 @@ func (r *restore) run(ctx context.Context) error {
 	err := r.restoreFiles(ctx)
 	if err == nil && r.git {
 		err = r.restoreGit(ctx)
+	} else if r.keeper.home.NoGit {
+		// there was no repository
 	} else if _, gone := os.Lstat(filepath.Join(r.keeper.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
 		r.done.Note("the repository itself is gone: restore it with --git")
 	}
@@ -286,7 +288,7 @@ func (r *restore) verify(ctx context.Context) error {
 }
 
 // export writes the files of a snapshot into a folder.
-func (s *Store) export(ctx context.Context, from header, to string) (manifest.Restored, error) {
+func export(ctx context.Context, s *Store, from header, to string) (manifest.Restored, error) {
 	var done manifest.Restored
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return done, fmt.Errorf("restore to folder: %w", err)

@@ -41,7 +41,7 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 // where the file itself is enough. It does not take over git's cached file state, because the
 // repository may convert files.
 func (k *Keeper) ensureIndex(ctx context.Context) error {
-	if _, err := os.Lstat(k.path("index")); err == nil {
+	if _, err := os.Lstat(k.path("index")); err == nil || k.home.NoGit {
 		return nil
 	}
 	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.home.pathspec())
