@@ -30,6 +30,7 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	begun  bool
+	whole  bool            // a snapshot of this process has looked at the whole working tree
 	last   header          // the last snapshot in the folder, by any process
 	seen   seenTree        // the last tree seen by this process
 	forced map[string]bool // files known to be tracked though ignored

@@ -144,7 +144,7 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	edits, err := k.edits(ctx, before.tree, r.target.tree)
+	edits, err := k.editsHere(ctx, before.tree, r.target.tree)
 	if err != nil {
 		return taken{}, err
 	}
@@ -213,7 +213,7 @@ func walkAll(top *os.Root, folder string) []string {
 // restoreFiles deletes and writes the files that differ.
 func (r *restore) restoreFiles(ctx context.Context) error {
 	k, done := r.keeper, &r.done
-	edits, err := k.edits(ctx, r.before.tree, r.target.tree)
+	edits, err := k.editsHere(ctx, r.before.tree, r.target.tree)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (r *restore) verify(ctx context.Context) error {
 	if now.tree == r.target.tree {
 		return nil
 	}
-	edits, err := k.edits(ctx, r.target.tree, now.tree)
+	edits, err := k.editsHere(ctx, r.target.tree, now.tree)
 	if err != nil {
 		return err
 	}

@@ -350,9 +350,13 @@ func (c *headerCache) put(h header) {
 	c.kept[h.id] = h
 }
 
-// files lists the files of a snapshot's tree.
-func (s *Store) files(ctx context.Context, tree string) ([]manifest.Entry, error) {
-	out, err := s.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+// files lists the files of a snapshot's tree below a prefix.
+func (s *Store) files(ctx context.Context, tree, prefix string) ([]manifest.Entry, error) {
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree}
+	if prefix != "" {
+		args = append(args, "--", prefix)
+	}
+	out, err := s.run(ctx, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list snapshot: %w", err)
 	}

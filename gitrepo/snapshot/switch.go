@@ -59,7 +59,7 @@ func (s *switching) hiding(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	files, err := k.files(ctx, s.to.tree)
+	files, err := k.files(ctx, s.to.tree, k.repo.Prefix)
 	if err != nil {
 		return false, err
 	}
